@@ -1,0 +1,19 @@
+# Everything that must pass: formatting, clippy, tests, generated files.
+check:
+    ./scripts/test
+
+# Tests alone, with a throwaway PostgreSQL; arguments go to `cargo test`.
+test-pg *arguments:
+    ./scripts/with-postgres cargo test {{ arguments }}
+
+# Regenerates generated files and snapshots; built first, so that a build error empties no file.
+bless:
+    cargo build
+    mkdir -p openapi
+    cargo run --quiet -- openapi > openapi/openapi.json
+    cargo run --quiet -- schema > openapi/pricesheet.schema.json
+    INSTA_UPDATE=always cargo test
+
+# Serves the API with the worked examples loaded.
+run:
+    cargo run --release -- serve --examples

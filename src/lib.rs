@@ -1,0 +1,22 @@
+//! unroof reads an LLM provider's public price sheet, inverts the serving roofline behind it, and says what the sheet
+//! reveals about the machine: KV-cache bytes per token, how memory-bound decoding is, and which storage tier each
+//! cache offer lives on.
+//!
+//! Who may use whom, read `a <- b` as "b may use a, and what a may use"; `tests/architecture.rs` holds the code to it:
+//!
+//! ```text
+//! units <- reference <- roofline;   units <- sheet
+//! sheet, roofline <- clue <- estimate <- storage <- http <- cli <- main
+//! ```
+//!
+//! Everything up to and including [`estimate`] is pure: no clock, no chance, no input or output.
+
+// pub mod cli;
+// pub mod clue;
+// pub mod estimate;
+// pub mod http;
+pub mod reference;
+pub mod roofline;
+pub mod sheet;
+// pub mod storage;
+pub mod units;

@@ -1,0 +1,24 @@
+//! Typed access to the files under `data/`: accelerators and storage tiers, every number with its source.
+
+mod accelerator;
+mod storage_tier;
+
+pub use accelerator::{Accelerator, NumberFormat, RentalUsdPerHour, accelerator, accelerators};
+pub use storage_tier::{StorageTier, TALK_DRAIN_TIMES, TalkTier, storage_tiers};
+
+use serde::de::DeserializeOwned;
+
+/// Reads one embedded table. The files are part of the program and a test reads them all, so a bad row is a defect of
+/// the build, not of the input.
+fn embedded_rows<Row: DeserializeOwned>(file: &str, text: &str) -> Vec<Row> {
+    csv::Reader::from_reader(text.as_bytes())
+        .deserialize()
+        .map(|row| row.unwrap_or_else(|error| panic!("data/{file}: {error}")))
+        .collect()
+}
+
+/// Column names under `estimates`, separated by blanks.
+fn words<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let text: String = serde::Deserialize::deserialize(deserializer)?;
+    Ok(text.split_whitespace().map(str::to_owned).collect())
+}

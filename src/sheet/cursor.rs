@@ -1,0 +1,351 @@
+//! Second step of reading a request: a walk over the JSON tree that records **every** fault with its JSON pointer,
+//! what is wrong and what would be right.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::json::Json;
+use crate::units::{Decimal, DecimalError};
+
+/// Longest name of a provider, model, region and the like, in characters.
+pub const LONGEST_NAME: usize = 255;
+/// Longest free text, in characters.
+pub const LONGEST_TEXT: usize = 4_000;
+/// Faults reported for one request; a request with more is not helped by reading them all.
+const MOST_FAULTS: usize = 1_000;
+
+/// One thing that is wrong with a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Fault {
+    /// JSON pointer (RFC 6901) to the offending value; "" is the whole document.
+    #[schema(example = "/rates/0/input")]
+    pub pointer: String,
+    /// What is wrong.
+    pub detail: String,
+    /// What would be right.
+    pub hint: String,
+}
+
+/// Collects faults while a tree is walked.
+#[derive(Debug, Default)]
+pub struct Faults(RefCell<Vec<Fault>>);
+
+impl Faults {
+    /// Records one fault.
+    pub fn record(&self, pointer: &str, detail: impl Into<String>, hint: impl Into<String>) {
+        let mut faults = self.0.borrow_mut();
+        if faults.len() < MOST_FAULTS {
+            faults.push(Fault { pointer: pointer.to_owned(), detail: detail.into(), hint: hint.into() });
+        }
+    }
+
+    /// The value if nothing was recorded, otherwise all faults.
+    ///
+    /// # Errors
+    /// All faults recorded so far, if any.
+    pub fn into_result<T>(self, value: Option<T>) -> Result<T, Vec<Fault>> {
+        let faults = self.0.into_inner();
+        match value {
+            Some(value) if faults.is_empty() => Ok(value),
+            _ => Err(faults),
+        }
+    }
+}
+
+/// A value in the tree, with the way to it.
+#[derive(Clone)]
+pub struct Cursor<'a> {
+    /// The value.
+    pub json: &'a Json,
+    /// JSON pointer to it.
+    pub pointer: String,
+    faults: &'a Faults,
+}
+
+impl<'a> Cursor<'a> {
+    /// A cursor at the root of a document.
+    #[must_use]
+    pub fn root(json: &'a Json, faults: &'a Faults) -> Self {
+        Self { json, pointer: String::new(), faults }
+    }
+
+    /// Records a fault of this value.
+    pub fn fault(&self, detail: impl Into<String>, hint: impl Into<String>) {
+        self.faults.record(&self.pointer, detail, hint);
+    }
+
+    fn expected<T>(&self, what: &str) -> Option<T> {
+        self.fault(format!("expected {what}, found {}", self.json.kind()), format!("write {what}"));
+        None
+    }
+
+    /// The value as an object whose fields are asked for by name.
+    #[must_use]
+    pub fn fields(&self) -> Option<Fields<'a>> {
+        match self.json {
+            Json::Object(entries) => {
+                Some(Fields { entries, cursor: self.clone(), asked: RefCell::new(Vec::new()) })
+            }
+            _ => self.expected("an object with named fields"),
+        }
+    }
+
+    /// The value as an object whose keys are free, in their order.
+    #[must_use]
+    pub fn entries(&self) -> Option<Vec<(&'a str, Self)>> {
+        match self.json {
+            Json::Object(entries) => {
+                Some(entries.iter().map(|(name, json)| (name.as_str(), self.child(name, json))).collect())
+            }
+            _ => self.expected("an object"),
+        }
+    }
+
+    /// The value as a list.
+    #[must_use]
+    pub fn items(&self) -> Option<Vec<Self>> {
+        match self.json {
+            Json::Array(items) => {
+                Some(items.iter().enumerate().map(|(index, json)| self.child(&index.to_string(), json)).collect())
+            }
+            _ => self.expected("a list"),
+        }
+    }
+
+    /// The value as a list of which every item is read by `read`; items with faults are left out.
+    #[must_use]
+    pub fn list_of<T>(&self, read: impl Fn(&Self) -> Option<T>) -> Option<Vec<T>> {
+        Some(self.items()?.iter().filter_map(read).collect())
+    }
+
+    fn child(&self, name: &str, json: &'a Json) -> Self {
+        let escaped = name.replace('~', "~0").replace('/', "~1");
+        Self { json, pointer: format!("{}/{escaped}", self.pointer), faults: self.faults }
+    }
+
+    /// A name: 1 to 255 characters, none of them a control character.
+    #[must_use]
+    pub fn name(&self) -> Option<String> {
+        self.text_of(LONGEST_NAME)
+    }
+
+    /// A text of up to 4,000 characters.
+    #[must_use]
+    pub fn text(&self) -> Option<String> {
+        self.text_of(LONGEST_TEXT)
+    }
+
+    fn text_of(&self, longest: usize) -> Option<String> {
+        let Json::Text(text) = self.json else {
+            return self.expected("a text");
+        };
+        let length = text.chars().count();
+        if length == 0 || length > longest || text.trim().is_empty() {
+            self.fault(format!("a text of {length} characters"), format!("write 1 to {longest} characters"));
+            return None;
+        }
+        if text.chars().any(|character| character.is_control() && !matches!(character, '\n' | '\t')) {
+            self.fault("a text with control characters", "leave control characters out");
+            return None;
+        }
+        Some(text.clone())
+    }
+
+    /// An exact decimal, written as a text.
+    #[must_use]
+    pub fn decimal(&self) -> Option<Decimal> {
+        const HINT: &str = "write a text such as \"1.25\": up to 12 digits before the point and 18 after it, no sign and no exponent";
+        match self.json {
+            Json::Text(text) => match text.parse() {
+                Ok(decimal) => Some(decimal),
+                Err(error @ DecimalError::Negative(_)) => {
+                    self.fault(error.to_string(), "write 0 or more; leave the field out where nothing is published");
+                    None
+                }
+                Err(error) => {
+                    self.fault(error.to_string(), HINT);
+                    None
+                }
+            },
+            other => {
+                self.fault(format!("expected a decimal written as a text, found {}", other.kind()), HINT);
+                None
+            }
+        }
+    }
+
+    /// A finite number.
+    #[must_use]
+    pub fn number(&self) -> Option<f64> {
+        match self.json {
+            Json::Number(written) => written.parse().ok().filter(|number: &f64| number.is_finite()),
+            _ => self.expected("a number"),
+        }
+    }
+
+    /// A whole number within a range. `6144.0` is whole.
+    #[must_use]
+    pub fn whole_number(&self, range: RangeInclusive<u32>) -> Option<u32> {
+        let number = self.number()?;
+        if number.fract() != 0.0 || number < f64::from(*range.start()) || number > f64::from(*range.end()) {
+            let Json::Number(written) = self.json else { return None };
+            self.fault(
+                format!("`{written}` is not a whole number from {} to {}", range.start(), range.end()),
+                format!("write a whole number from {} to {}", range.start(), range.end()),
+            );
+            return None;
+        }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked against the range above")]
+        Some(number as u32)
+    }
+
+    /// `true` or `false`.
+    #[must_use]
+    pub fn truth(&self) -> Option<bool> {
+        match self.json {
+            Json::Bool(value) => Some(*value),
+            _ => self.expected("true or false"),
+        }
+    }
+
+    /// One of a few names.
+    #[must_use]
+    pub fn one_of<T: Copy>(&self, choices: &[(&str, T)]) -> Option<T> {
+        let Json::Text(text) = self.json else {
+            return self.expected("a text");
+        };
+        let found = choices.iter().find(|(name, _)| name == text).map(|(_, choice)| *choice);
+        if found.is_none() {
+            let names: Vec<_> = choices.iter().map(|(name, _)| *name).collect();
+            self.fault(format!("`{}` is not known here", shortened(text)), one_of_hint(text, &names));
+        }
+        found
+    }
+
+    /// A copy of the value as it stands, for fields that unroof keeps without reading.
+    #[must_use]
+    pub fn verbatim_object(&self) -> Option<serde_json::Map<String, serde_json::Value>> {
+        match serde_json::Value::from(self.json) {
+            serde_json::Value::Object(map) => Some(map),
+            _ => self.expected("an object"),
+        }
+    }
+}
+
+/// The fields of an object; whatever is not asked for by name is a fault.
+pub struct Fields<'a> {
+    entries: &'a BTreeMap<String, Json>,
+    /// The object itself, for faults that are not of one field.
+    pub cursor: Cursor<'a>,
+    asked: RefCell<Vec<&'static str>>,
+}
+
+impl<'a> Fields<'a> {
+    /// The field of this name, if it is there.
+    #[must_use]
+    pub fn get(&self, name: &'static str) -> Option<Cursor<'a>> {
+        self.asked.borrow_mut().push(name);
+        let json = self.entries.get(name)?;
+        Some(self.cursor.child(name, json))
+    }
+
+    /// The field of this name, if it is there and not null.
+    #[must_use]
+    pub fn get_or_null(&self, name: &'static str) -> Option<Cursor<'a>> {
+        self.get(name).filter(|field| *field.json != Json::Null)
+    }
+
+    /// The field of this name; a fault if it is missing.
+    #[must_use]
+    pub fn required(&self, name: &'static str, hint: &str) -> Option<Cursor<'a>> {
+        let field = self.get(name);
+        if field.is_none() {
+            self.cursor.fault(format!("the field `{name}` is missing"), hint);
+        }
+        field
+    }
+
+    /// Records every field that was not asked for, with the nearest known name.
+    pub fn refuse_unknown(&self) {
+        let asked = self.asked.borrow();
+        for (name, json) in self.entries {
+            if !asked.contains(&name.as_str()) {
+                self.cursor
+                    .child(name, json)
+                    .fault(format!("`{}` is not a known field", shortened(name)), one_of_hint(name, &asked));
+            }
+        }
+    }
+}
+
+fn shortened(text: &str) -> String {
+    if text.chars().count() <= 60 { text.to_owned() } else { text.chars().take(60).chain(['…']).collect() }
+}
+
+/// "did you mean `x`?" where a known name is near, and what is known.
+#[must_use]
+pub fn one_of_hint(text: &str, known: &[&str]) -> String {
+    let nearest = nearest_names(text, known);
+    let mut listed = known.to_vec();
+    listed.sort_unstable();
+    let list = listed.join(", ");
+    match nearest.as_slice() {
+        [] => format!("known here: {list}"),
+        names => format!("did you mean {}? known here: {list}", quoted(names)),
+    }
+}
+
+fn quoted(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ")
+}
+
+/// Up to three known names that are much like the text, nearest first.
+#[must_use]
+pub fn nearest_names<'n>(text: &str, known: &[&'n str]) -> Vec<&'n str> {
+    if text.chars().count() > LONGEST_NAME {
+        return Vec::new();
+    }
+    let text = text.to_lowercase();
+    let mut scored: Vec<(f64, &str)> =
+        known.iter().map(|name| (strsim::jaro_winkler(&text, name), *name)).filter(|(score, _)| *score > 0.8).collect();
+    scored.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(right.1)));
+    scored.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sheet::json;
+
+    #[test]
+    fn all_faults_are_recorded_with_their_pointers() {
+        let tree = json::parse(br#"{"price": 1.5, "na/me": "", "count": 1.5, "bloom": true}"#).unwrap();
+        let faults = Faults::default();
+        let fields = Cursor::root(&tree, &faults).fields().unwrap();
+        let price = fields.get("price").and_then(|field| field.decimal());
+        let name = fields.get("na/me").and_then(|field| field.name());
+        let count = fields.get("count").and_then(|field| field.whole_number(1..=9));
+        let bloom = fields.get("bloom").and_then(|field| field.text());
+        fields.refuse_unknown();
+        assert_eq!((price, name, count, bloom), (None, None, None, None));
+        let pointers: Vec<_> =
+            faults.into_result(Some(())).unwrap_err().into_iter().map(|fault| fault.pointer).collect();
+        assert_eq!(pointers, ["/price", "/na~1me", "/count", "/bloom"]);
+    }
+
+    #[test]
+    fn an_unknown_field_is_refused_with_the_nearest_name() {
+        let tree = json::parse(br#"{"outptu": 1}"#).unwrap();
+        let faults = Faults::default();
+        let fields = Cursor::root(&tree, &faults).fields().unwrap();
+        assert!(fields.get("output").is_none() && fields.get("input").is_none());
+        fields.refuse_unknown();
+        let found = faults.into_result(Some(())).unwrap_err();
+        assert_eq!(found[0].detail, "`outptu` is not a known field");
+        assert_eq!(found[0].hint, "did you mean `output`? known here: input, output");
+    }
+}

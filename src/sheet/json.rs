@@ -1,0 +1,255 @@
+//! First step of reading a request: text to a JSON tree.
+//!
+//! Numbers keep the digits they were written with, and what would be ambiguous or dangerous further on is refused here
+//! with its line and column: duplicate keys, nesting deeper than 32, NUL, numbers that are not finite.
+
+use std::collections::BTreeMap;
+
+use struson::reader::{JsonReader, JsonReaderPosition, JsonStreamReader, ReaderError, ReaderSettings, ValueType};
+
+/// Containers inside containers, at most.
+pub const DEEPEST_NESTING: u32 = 32;
+
+/// A JSON value; a number is the text it was written as.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Json {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A number as it was written.
+    Number(String),
+    /// A text.
+    Text(String),
+    /// A list.
+    Array(Vec<Json>),
+    /// An object; keys are unique and sorted.
+    Object(BTreeMap<String, Json>),
+}
+
+impl Json {
+    /// The value as a person would call it, for messages.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "true or false",
+            Self::Number(_) => "a number",
+            Self::Text(_) => "a text",
+            Self::Array(_) => "a list",
+            Self::Object(_) => "an object",
+        }
+    }
+}
+
+impl From<&Json> for serde_json::Value {
+    fn from(json: &Json) -> Self {
+        match json {
+            Json::Null => Self::Null,
+            Json::Bool(value) => Self::Bool(*value),
+            Json::Number(written) => {
+                serde_json::from_str(written).unwrap_or_else(|_| Self::String(written.clone()))
+            }
+            Json::Text(text) => Self::String(text.clone()),
+            Json::Array(items) => Self::Array(items.iter().map(Self::from).collect()),
+            Json::Object(entries) => {
+                Self::Object(entries.iter().map(|(key, value)| (key.clone(), Self::from(value))).collect())
+            }
+        }
+    }
+}
+
+/// Why a text is not a JSON tree that can be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column}: {reason}")]
+pub struct JsonError {
+    /// Line of the fault, from 1.
+    pub line: u64,
+    /// Column of the fault, from 1.
+    pub column: u64,
+    /// What is wrong.
+    pub reason: String,
+    /// What would be right.
+    pub hint: &'static str,
+}
+
+/// Reads one JSON value that fills the whole text.
+///
+/// # Errors
+/// [`JsonError`] at the first fault, with its line and column.
+pub fn parse(text: &[u8]) -> Result<Json, JsonError> {
+    check_encoding(text)?;
+    let settings = ReaderSettings { max_nesting_depth: Some(DEEPEST_NESTING), track_path: false, ..Default::default() };
+    let mut reader = JsonStreamReader::new_custom(text, settings);
+    let value = read_value(&mut reader)?;
+    reader.consume_trailing_whitespace()?;
+    Ok(value)
+}
+
+fn check_encoding(text: &[u8]) -> Result<(), JsonError> {
+    let at = |offset: usize, reason: &str, hint| {
+        let before = &text[..offset];
+        let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+        JsonError {
+            line: 1 + before.iter().filter(|byte| **byte == b'\n').count() as u64,
+            column: 1 + String::from_utf8_lossy(&before[line_start..]).chars().count() as u64,
+            reason: reason.to_owned(),
+            hint,
+        }
+    };
+    if text.starts_with(b"\xef\xbb\xbf") {
+        return Err(at(0, "the text begins with a byte order mark", "send plain UTF-8 without a byte order mark"));
+    }
+    if text.iter().all(u8::is_ascii_whitespace) {
+        return Err(at(0, "the text is empty", "send a JSON object"));
+    }
+    match std::str::from_utf8(text) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(at(error.valid_up_to(), "the text is not valid UTF-8", "encode the text as UTF-8")),
+    }
+}
+
+type Reader<'a> = JsonStreamReader<&'a [u8]>;
+
+fn read_value(reader: &mut Reader<'_>) -> Result<Json, JsonError> {
+    Ok(match reader.peek()? {
+        ValueType::Null => {
+            reader.next_null()?;
+            Json::Null
+        }
+        ValueType::Boolean => Json::Bool(reader.next_bool()?),
+        ValueType::Number => Json::Number(read_number(reader)?),
+        ValueType::String => Json::Text(read_text(reader, JsonReader::next_string)?),
+        ValueType::Array => {
+            let mut items = Vec::new();
+            reader.begin_array()?;
+            while reader.has_next()? {
+                items.push(read_value(reader)?);
+            }
+            reader.end_array()?;
+            Json::Array(items)
+        }
+        ValueType::Object => read_object(reader)?,
+    })
+}
+
+fn read_object(reader: &mut Reader<'_>) -> Result<Json, JsonError> {
+    let mut entries = BTreeMap::new();
+    reader.begin_object()?;
+    while reader.has_next()? {
+        let position = reader.current_position(false);
+        let name = read_text(reader, JsonReader::next_name_owned)?;
+        if entries.contains_key(&name) {
+            let reason = format!("the key `{name}` stands twice in one object");
+            return Err(error_at(&position, reason, "keep one of the two"));
+        }
+        let value = read_value(reader)?;
+        entries.insert(name, value);
+    }
+    reader.end_object()?;
+    Ok(Json::Object(entries))
+}
+
+fn read_text<'a>(
+    reader: &mut Reader<'a>,
+    next: impl FnOnce(&mut Reader<'a>) -> Result<String, ReaderError>,
+) -> Result<String, JsonError> {
+    let position = reader.current_position(false);
+    let text = next(reader)?;
+    if text.contains('\0') {
+        return Err(error_at(&position, "a text holds the NUL character".to_owned(), "leave `\\u0000` out"));
+    }
+    Ok(text)
+}
+
+fn read_number(reader: &mut Reader<'_>) -> Result<String, JsonError> {
+    let position = reader.current_position(false);
+    let written = reader.next_number_as_string()?;
+    match written.parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok(written),
+        _ => Err(error_at(&position, format!("the number `{written}` is out of range"), NUMBER_HINT)),
+    }
+}
+
+const NUMBER_HINT: &str = "write a number of at most 100 digits with an exponent between -99 and 99";
+
+fn error_at(position: &JsonReaderPosition, reason: String, hint: &'static str) -> JsonError {
+    let (line, column) = position.line_pos.map_or((0, 0), |at| (at.line, at.column));
+    JsonError { line: line + 1, column: column + 1, reason, hint }
+}
+
+impl From<ReaderError> for JsonError {
+    fn from(error: ReaderError) -> Self {
+        const SYNTAX_HINT: &str = "send one JSON value as RFC 8259 describes it";
+        match error {
+            ReaderError::SyntaxError(syntax) => {
+                let words = spaced_words(&syntax.kind.to_string());
+                error_at(&syntax.location, format!("not valid JSON: {words}"), SYNTAX_HINT)
+            }
+            ReaderError::MaxNestingDepthExceeded { location, .. } => error_at(
+                &location,
+                format!("nested deeper than {DEEPEST_NESTING} levels"),
+                "a price sheet needs fewer than ten levels",
+            ),
+            ReaderError::UnsupportedNumberValue { number, location } => {
+                let shown: String = number.chars().take(40).collect();
+                error_at(&location, format!("the number `{shown}` is out of range"), NUMBER_HINT)
+            }
+            ReaderError::UnexpectedValueType { location, .. }
+            | ReaderError::UnexpectedStructure { location, .. }
+            | ReaderError::IoError { location, .. } => {
+                error_at(&location, "not valid JSON".to_owned(), SYNTAX_HINT)
+            }
+            _ => Self { line: 1, column: 1, reason: "not valid JSON".to_owned(), hint: SYNTAX_HINT },
+        }
+    }
+}
+
+/// `TrailingCommaNotEnabled` becomes "trailing comma not enabled".
+fn spaced_words(name: &str) -> String {
+    let mut words = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.extend(letter.to_lowercase());
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(text: &str) -> String {
+        parse(text.as_bytes()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn numbers_keep_the_digits_they_were_written_with() {
+        let Json::Object(entries) = parse(br#"{"b": 4e-07, "a": [0.10, -3]}"#).unwrap() else { panic!() };
+        assert_eq!(entries["b"], Json::Number("4e-07".to_owned()));
+        assert_eq!(entries["a"], Json::Array(vec![Json::Number("0.10".to_owned()), Json::Number("-3".to_owned())]));
+    }
+
+    #[test]
+    fn every_refusal_names_line_and_column() {
+        assert_eq!(refusal("{\"a\": 1,\n \"a\": 2}"), "line 2, column 2: the key `a` stands twice in one object");
+        assert_eq!(refusal("{\"a\": 1e400}"), "line 1, column 7: the number `1e400` is out of range");
+        assert_eq!(refusal("[NaN]"), "line 1, column 2: not valid JSON: invalid literal");
+        assert_eq!(refusal("[\"\\u0000\"]"), "line 1, column 2: a text holds the NUL character");
+        assert_eq!(refusal(&"[".repeat(100_000)), "line 1, column 33: nested deeper than 32 levels");
+        assert_eq!(refusal("{} x"), "line 1, column 4: not valid JSON: trailing data");
+        assert_eq!(refusal("{\"a\": 1,}"), "line 1, column 8: not valid JSON: trailing comma not enabled");
+        assert_eq!(refusal(" \n"), "line 1, column 1: the text is empty");
+        assert_eq!(refusal("\u{feff}{}"), "line 1, column 1: the text begins with a byte order mark");
+        assert_eq!(refusal(r#"["\ud800"]"#).split(": ").nth(1), Some("not valid JSON"));
+        assert_eq!(parse(b"{\"a\":\n\"\xff\"}").unwrap_err().to_string(), "line 2, column 2: the text is not valid UTF-8");
+    }
+
+    #[test]
+    fn thirty_two_levels_are_read() {
+        let text = format!("{}{}", "[".repeat(32), "]".repeat(32));
+        assert!(parse(text.as_bytes()).is_ok());
+    }
+}

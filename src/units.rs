@@ -1,0 +1,293 @@
+//! Newtypes for the quantities that cross a module boundary, and the exact decimal that money is kept in.
+//!
+//! Inside a formula a plain `f64` is fine when its name ends in its unit (`memory_s`); between modules it is one of
+//! these, so that dividing bytes by FLOP/s does not compile.
+
+use std::fmt;
+use std::ops::{Div, Mul};
+use std::str::FromStr;
+
+use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive, Zero};
+use serde::{Serialize, Serializer};
+
+macro_rules! quantity {
+    ($(#[$doc:meta])* $name:ident, $symbol:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, utoipa::ToSchema)]
+        #[serde(transparent)]
+        pub struct $name(pub f64);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(formatter, "{} {}", readable(self.0), $symbol)
+            }
+        }
+
+        impl Mul<f64> for $name {
+            type Output = Self;
+            fn mul(self, factor: f64) -> Self {
+                Self(self.0 * factor)
+            }
+        }
+
+        impl Div<f64> for $name {
+            type Output = Self;
+            fn div(self, divisor: f64) -> Self {
+                Self(self.0 / divisor)
+            }
+        }
+    };
+}
+
+quantity!(
+    /// An amount of memory or storage.
+    Bytes, "B"
+);
+quantity!(
+    /// A duration.
+    Seconds, "s"
+);
+quantity!(
+    /// Memory, storage or link bandwidth.
+    BytesPerSecond, "B/s"
+);
+quantity!(
+    /// Peak dense arithmetic as data sheets give it. One multiply-add is two FLOP.
+    FlopPerSecond, "FLOP/s"
+);
+quantity!(
+    /// Multiply-adds per second: half the FLOP/s.
+    MacPerSecond, "MAC/s"
+);
+quantity!(
+    /// Rental of one accelerator, or of a serving unit.
+    UsdPerHour, "USD/h"
+);
+quantity!(
+    /// KV-cache bytes per context token.
+    BytesPerToken, "B/token"
+);
+
+impl Div<BytesPerSecond> for Bytes {
+    type Output = Seconds;
+    fn div(self, bandwidth: BytesPerSecond) -> Seconds {
+        Seconds(self.0 / bandwidth.0)
+    }
+}
+
+impl Mul<Seconds> for BytesPerSecond {
+    type Output = Bytes;
+    fn mul(self, duration: Seconds) -> Bytes {
+        Bytes(self.0 * duration.0)
+    }
+}
+
+impl FlopPerSecond {
+    /// 1 MAC = 2 FLOP.
+    #[must_use]
+    pub fn multiply_adds(self) -> MacPerSecond {
+        MacPerSecond(self.0 / 2.0)
+    }
+}
+
+impl UsdPerHour {
+    /// The same rental per second.
+    #[must_use]
+    pub fn usd_per_second(self) -> f64 {
+        self.0 / 3600.0
+    }
+}
+
+/// Why a text is not a [`Decimal`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DecimalError {
+    /// Not digits with at most one point, or a sign or exponent where none may stand.
+    #[error("`{0}` is not a decimal of up to 12 digits before the point and up to 18 after it")]
+    NotADecimal(String),
+    /// Below zero.
+    #[error("`{0}` is negative")]
+    Negative(String),
+}
+
+/// An exact non-negative decimal: a price in the sheet's currency per million tokens, or a multiplier.
+///
+/// It keeps the digits it was written with ("3.00"); equality is that of the number ("3.00" = "3").
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Decimal(BigDecimal);
+
+impl Decimal {
+    const DIGITS_BEFORE_POINT: u32 = 12;
+    const DIGITS_AFTER_POINT: i64 = 18;
+    /// Prices carry at most this many significant digits; what a catalog has beyond them is float noise.
+    const SIGNIFICANT_DIGITS: u64 = 12;
+
+    /// Reads the written form of a number in a catalog (`4e-07`, `0.135`), multiplied by `factor`; float noise beyond
+    /// 12 significant digits is rounded away, and the second value says whether that happened.
+    ///
+    /// # Errors
+    /// [`DecimalError`] if the text is no number, negative, or out of the range a price may have.
+    pub fn from_catalog(written: &str, factor: u32) -> Result<(Self, bool), DecimalError> {
+        let not_a_decimal = || DecimalError::NotADecimal(written.to_owned());
+        let exact = BigDecimal::from_str(written).map_err(|_| not_a_decimal())? * BigDecimal::from(factor);
+        if exact < BigDecimal::zero() {
+            return Err(DecimalError::Negative(written.to_owned()));
+        }
+        let rounded = exact
+            .with_precision_round(
+                std::num::NonZeroU64::new(Self::SIGNIFICANT_DIGITS).ok_or_else(not_a_decimal)?,
+                RoundingMode::HalfEven,
+            )
+            .normalized();
+        let was_rounded = rounded != exact;
+        if rounded >= BigDecimal::from(10_u64.pow(Self::DIGITS_BEFORE_POINT))
+            || rounded.fractional_digit_count() > Self::DIGITS_AFTER_POINT
+        {
+            return Err(not_a_decimal());
+        }
+        Ok((Self(rounded), was_rounded))
+    }
+
+    /// The nearest `f64`, for formulas, lists and filters; money itself stays exact.
+    #[must_use]
+    pub fn to_f64(&self) -> f64 {
+        self.0.to_f64().unwrap_or(0.0)
+    }
+
+    /// A price of "0" is free: no ratio is formed from it.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.0.is_zero()
+    }
+
+    /// The same number in its shortest spelling: "0.30" becomes "0.3".
+    #[must_use]
+    pub fn normalized(&self) -> Self {
+        Self(self.0.normalized())
+    }
+}
+
+impl FromStr for Decimal {
+    type Err = DecimalError;
+
+    fn from_str(text: &str) -> Result<Self, DecimalError> {
+        let (before, after) = text.split_once('.').unwrap_or((text, "0"));
+        let digits = |part: &str, most: usize| {
+            (1..=most).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        if !digits(before, 12) || !digits(after, 18) {
+            let number = BigDecimal::from_str(text);
+            return Err(match number {
+                Ok(number) if number < BigDecimal::zero() => DecimalError::Negative(text.to_owned()),
+                _ => DecimalError::NotADecimal(text.to_owned()),
+            });
+        }
+        BigDecimal::from_str(text).map(Self).map_err(|_| DecimalError::NotADecimal(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(&self.0.to_plain_string())
+    }
+}
+
+impl Serialize for Decimal {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0.to_plain_string())
+    }
+}
+
+impl utoipa::PartialSchema for Decimal {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        utoipa::openapi::ObjectBuilder::new()
+            .schema_type(utoipa::openapi::schema::Type::String)
+            .pattern(Some(r"^\d{1,12}(\.\d{1,18})?$"))
+            .description(Some("exact decimal, written as a string"))
+            .examples(["1.25"])
+            .into()
+    }
+}
+
+impl utoipa::ToSchema for Decimal {
+    fn name() -> std::borrow::Cow<'static, str> {
+        "decimal".into()
+    }
+}
+
+/// A number as a person reads it: five significant digits, thousands apart, powers of ten beyond a million million.
+#[must_use]
+pub fn readable(number: f64) -> String {
+    let magnitude = number.abs();
+    if number == 0.0 {
+        return "0".to_owned();
+    }
+    if !(1e-4..1e10).contains(&magnitude) {
+        return format_exponent(number);
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "the magnitude is between 1e-4 and 1e10")]
+    let digits_before_point = magnitude.log10().floor() as i32 + 1;
+    let decimals = usize::try_from(5 - digits_before_point).unwrap_or(0).min(8);
+    let text = format!("{number:.decimals$}");
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let fraction = fraction.trim_end_matches('0');
+    let mut grouped = String::new();
+    let digits = whole.trim_start_matches('-');
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    let sign = if whole.starts_with('-') { "-" } else { "" };
+    if fraction.is_empty() { format!("{sign}{grouped}") } else { format!("{sign}{grouped}.{fraction}") }
+}
+
+fn format_exponent(number: f64) -> String {
+    let text = format!("{number:.4e}");
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let mantissa = if mantissa.contains('.') { mantissa.trim_end_matches('0').trim_end_matches('.') } else { mantissa };
+    format!("{mantissa}e{exponent}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decimal_keeps_its_spelling_and_compares_as_a_number() {
+        let price: Decimal = "3.00".parse().unwrap();
+        assert_eq!(price.to_string(), "3.00");
+        assert_eq!(price, "3".parse().unwrap());
+        assert_eq!(price.normalized().to_string(), "3");
+        assert_eq!("0.000000000000000001".parse::<Decimal>().unwrap().to_string(), "0.000000000000000001");
+        assert_eq!("100".parse::<Decimal>().unwrap().normalized().to_string(), "100");
+    }
+
+    #[test]
+    fn a_sheet_takes_no_sign_exponent_or_empty_text() {
+        for text in ["", "-1", "1e-6", "NaN", "+1", ".5", "1.", "1.0000000000000000001", "1234567890123", "1 ", "1,5"] {
+            assert!(text.parse::<Decimal>().is_err(), "{text}");
+        }
+        assert_eq!("-1".parse::<Decimal>(), Err(DecimalError::Negative("-1".to_owned())));
+    }
+
+    #[test]
+    fn a_catalog_number_is_read_as_the_decimal_that_was_written() {
+        let read = |text| Decimal::from_catalog(text, 1_000_000).map(|(price, noisy)| (price.to_string(), noisy));
+        assert_eq!(read("1.25e-06"), Ok(("1.25".to_owned(), false)));
+        assert_eq!(read("0.0"), Ok(("0".to_owned(), false)));
+        assert_eq!(read("4.9999999999999998e-07"), Ok(("0.5".to_owned(), true)));
+        assert_eq!(read("-1e-6"), Err(DecimalError::Negative("-1e-6".to_owned())));
+        assert!(read("1e30").is_err());
+    }
+
+    #[test]
+    fn numbers_are_readable() {
+        let cases = [(1666.666_666, "1,666.7"), (8.0, "8"), (1e11, "1e11"), (0.5, "0.5"), (169_090.9, "169,091"),
+            (3.0837e-6, "3.0837e-6"), (4.090_909, "4.0909"), (-1234.0, "-1,234"), (2.5e12, "2.5e12"), (0.9253, "0.9253"),
+            (1_048_576.0, "1,048,576")];
+        for (number, text) in cases {
+            assert_eq!(readable(number), text);
+        }
+    }
+}
