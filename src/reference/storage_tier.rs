@@ -60,6 +60,8 @@ pub struct StorageTier {
 impl StorageTier {
     /// HBM as it is rented: its holding cost is that of the accelerator around it.
     pub const HBM: &'static str = "hbm-rented";
+    /// The accelerator around it where none is chosen.
+    pub const HBM_ACCELERATOR: &'static str = "gb200-nvl72";
     /// HBM as a component: never the price of holding a cache, since HBM is not rented without its accelerator.
     pub const HBM_COMPONENT: &'static str = "hbm-component";
 

@@ -1,0 +1,66 @@
+//! Cheaper tokens for those who wait: how much fuller the machine is when it may choose its time.
+
+use super::evidence::{Evidence, ModePrices};
+use super::reading::{Kind, NotDefined, Reading, ReadingBuilder, Specification};
+use super::{Clue, none_defined};
+
+pub(super) const CLUE: Clue = Clue { specifications: &[&UTILISATION], read };
+
+static UTILISATION: Specification = Specification {
+    id: "batch_discount_utilisation",
+    clue: "batch discount",
+    quantity: "standard_utilisation_over_batch_utilisation",
+    equation: "U_std/U_batch = p_in_batch/p_in_std",
+    unit: "",
+    kind: Kind::Equal,
+    needs: "a batch or flex tier with input and output prices",
+    not_defined_when: "there is no batch tier, or the amortisation A is below 1",
+    assumes: &[
+        "the input discount comes from a fuller machine alone",
+        "what output is discounted beyond that comes from a larger batch: A = (p_out,std/p_out,batch)·(p_in,batch/p_in,std)",
+    ],
+    source: "D",
+    scalar: true,
+};
+
+/// Prices are published rounded, so an amortisation this close to 1 is 1.
+const ROUNDING: f64 = 1e-9;
+
+fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
+    let mut readings = Vec::new();
+    for mode in evidence.modes() {
+        let waits = evidence.sheet.service_tiers.get(mode).is_some_and(|tier| tier.completion_window_seconds.is_some());
+        if waits || mode == "batch" || mode == "flex" {
+            readings.extend(evidence.mode_prices(mode).iter().map(|prices| utilisation(evidence, mode, prices)));
+        }
+    }
+    if readings.is_empty() {
+        return none_defined(&CLUE, evidence, &NotDefined::sheet_lacks("the sheet states no batch or flex tier"));
+    }
+    readings
+}
+
+fn utilisation(evidence: &Evidence<'_>, mode: &str, prices: &ModePrices<'_>) -> Reading {
+    let tier = prices.cell.rate;
+    let mut builder = ReadingBuilder::new(&UTILISATION, evidence).label("service_tier", mode);
+    if let Some(schedule) = &tier.schedule {
+        builder = builder.label("schedule", schedule);
+    }
+    builder = builder.sheet("min_prompt_tokens", "", f64::from(tier.context_tier.min_prompt_tokens), "tokens");
+    let (input, output) = match (&prices.input_ratio, &prices.output_ratio) {
+        (Ok(input), Ok(output)) => (*input, *output),
+        (Err(reason), _) | (_, Err(reason)) => return builder.not_defined(reason.clone()),
+    };
+    let amortisation = input / output;
+    builder
+        .sheet("input_price_ratio", "", input, "")
+        .sheet("output_price_ratio", "", output, "")
+        .detail(("amortisation", "", Kind::Equal), &[], |_| Ok(amortisation))
+        .solve(&[], |_| {
+            if amortisation < 1.0 - ROUNDING {
+                return Err(NotDefined::no_solution("A < 1: output is discounted less than input"));
+            }
+            Ok(input)
+        })
+        .build()
+}

@@ -1,0 +1,110 @@
+//! Readings of one quantity that cannot both be right.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::clue::assumptions::Assumptions;
+use crate::clue::quantity::Quantity;
+use crate::clue::reading::{Kind, Reading};
+use crate::units::readable;
+
+/// Two readings that contradict each other.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct Conflict {
+    /// Ids of the two readings.
+    pub between: [&'static str; 2],
+    /// What they disagree about.
+    pub quantity: &'static str,
+    /// What each says, in the order of `between`.
+    pub values: [f64; 2],
+    /// Why both cannot be right.
+    pub why: String,
+}
+
+/// Readings of one quantity may differ by this factor before they contradict each other.
+const TOLERATED_FACTOR: f64 = 3.0;
+/// The tolerance of the rule about the two famous readings.
+const TOLERATED_BOUNDNESS: f64 = 1.5;
+
+/// All conflicts, each pair of ids once with its widest values.
+pub(super) fn conflicts(readings: &[Reading], assumptions: &Assumptions) -> Vec<Conflict> {
+    let mut conflicts: Vec<Conflict> = famous_readings(readings, assumptions).into_iter().collect();
+    for (index, left) in readings.iter().enumerate() {
+        for right in &readings[index + 1..] {
+            let Some(conflict) = disagreement(left, right) else { continue };
+            match conflicts.iter_mut().find(|known| known.between == conflict.between && known.quantity == conflict.quantity) {
+                Some(known) if factor(known.values) >= factor(conflict.values) => {}
+                Some(known) => *known = conflict,
+                None => conflicts.push(conflict),
+            }
+        }
+    }
+    conflicts
+}
+
+fn factor([left, right]: [f64; 2]) -> f64 {
+    (left / right).max(right / left)
+}
+
+/// Two defined readings of one quantity that differ by more than a factor of 3; a bound disagrees only with what lies
+/// beyond it. What holds for one service tier or schedule alone is compared within that.
+fn disagreement(left: &Reading, right: &Reading) -> Option<Conflict> {
+    let is_of_operating_point = ["service_tier", "schedule"].iter().any(|name| left.label(name) != right.label(name))
+        || left.quantity == "memory_time_over_compute_time";
+    if left.quantity != right.quantity || left.id == right.id && is_of_operating_point {
+        return None;
+    }
+    let (left_value, right_value) = (left.number()?, right.number()?);
+    let contradicts = match (left.kind, right.kind) {
+        (Kind::Equal, Kind::Equal) => factor([left_value, right_value]) > TOLERATED_FACTOR,
+        (Kind::Upper, Kind::Equal | Kind::Lower) | (Kind::Equal, Kind::Lower) => right_value > TOLERATED_FACTOR * left_value,
+        (Kind::Equal | Kind::Lower, Kind::Upper) | (Kind::Lower, Kind::Equal) => left_value > TOLERATED_FACTOR * right_value,
+        (Kind::Upper, Kind::Upper) | (Kind::Lower, Kind::Lower) => false,
+    };
+    contradicts.then(|| Conflict {
+        between: [left.id, right.id],
+        quantity: left.quantity,
+        values: [left_value, right_value],
+        why: format!(
+            "{} says {} {unit} and {} says {} {unit}: a factor of {}",
+            left.id,
+            readable(left_value),
+            right.id,
+            readable(right_value),
+            readable(factor([left_value, right_value])),
+            unit = left.unit,
+        ),
+    })
+}
+
+/// The two famous readings disagree: a threshold says that decoding waits for its multiplies up to `L_1` (r < 1), a high
+/// output/input ratio that it waits for memory at ordinary contexts already (r > 1).
+fn famous_readings(readings: &[Reading], assumptions: &Assumptions) -> Option<Conflict> {
+    let stated = |quantity| assumptions.known(quantity).map(|(value, _)| value).filter(|_| assumptions.states(quantity));
+    let tiers = readings.iter().filter(|reading| reading.id == "context_tier_kv_bytes" && reading.value.is_some());
+    tiers.into_iter().find_map(|tier| {
+        let threshold = tier.input("threshold_tokens")?;
+        let ratio = readings.iter().find(|reading| {
+            reading.id == "output_ratio_memory_boundness"
+                && ["service_tier", "schedule"].iter().all(|name| reading.label(name) == tier.label(name))
+                && reading.input("min_prompt_tokens") < tier.input("min_prompt_tokens")
+        })?;
+        let boundness = ratio.number()?;
+        let weight_share = stated(Quantity::BatchOverOptimal).map_or(0.0, |batch| 1.0 / batch);
+        let context_share = stated(Quantity::MeanDecodeContext).map_or(0.0, |context| context / threshold);
+        let explained = (weight_share + context_share).max(1.0);
+        (boundness > TOLERATED_BOUNDNESS * explained).then(|| Conflict {
+            between: [tier.id, ratio.id],
+            quantity: "memory_time_over_compute_time",
+            values: [explained, boundness],
+            why: format!(
+                "the step at {} tokens says that below it decoding spends at most {} times as long on memory as on \
+                 compute (t_mem ≤ t_comp), the output/input price ratio says {} times: they lie on opposite sides of \
+                 t_mem = t_comp, so at least one of the two prices is not set by this cost",
+                readable(threshold),
+                readable(explained),
+                readable(boundness),
+            ),
+        })
+    })
+}

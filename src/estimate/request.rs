@@ -1,0 +1,168 @@
+//! Reads a question: a sheet in one of the known formats, and what the caller states.
+
+use crate::clue::assumptions::Assumptions;
+use crate::sheet::cursor::{Cursor, Fault, Faults, nearest_names};
+use crate::sheet::json::{self, Json, JsonError};
+use crate::sheet::{PriceSheet, RateCell, canonical, litellm};
+
+/// A sheet, and what the caller states.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// The sheet.
+    pub sheet: PriceSheet,
+    /// What the caller states.
+    pub assumptions: Assumptions,
+}
+
+/// A format in which prices are read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Format {
+    /// `pricesheet/v1`
+    Canonical,
+    /// An entry of a `LiteLLM` catalog, with its key.
+    Litellm {
+        /// The entry's key in the catalog.
+        model: String,
+    },
+}
+
+/// Why a request cannot be answered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    /// The text is not JSON that can be read.
+    #[error("the text cannot be read: {0}")]
+    Unreadable(#[from] JsonError),
+    /// It can be read and is wrong.
+    #[error("the request has {} fault{}", .0.len(), if .0.len() == 1 { "" } else { "s" })]
+    Wrong(Vec<Fault>),
+}
+
+/// Reads the body of a request: an object with the sheet and the assumptions, or a bare sheet.
+///
+/// # Errors
+/// [`RequestError`] with the place of the first fault of the text, or with every fault of its content.
+pub fn read_request(text: &[u8], format: &Format) -> Result<Request, RequestError> {
+    let tree = json::parse(text)?;
+    let faults = Faults::default();
+    let request = read_tree(&Cursor::root(&tree, &faults), format);
+    faults.into_result(request).map_err(RequestError::Wrong)
+}
+
+fn read_tree(body: &Cursor<'_>, format: &Format) -> Option<Request> {
+    let (wrapper, bare) = match format {
+        Format::Canonical => ("price_sheet", "rates"),
+        Format::Litellm { .. } => ("entry", "litellm_provider"),
+    };
+    let Json::Object(entries) = body.json else {
+        let hint = match body.json {
+            Json::Array(_) => format!("send one sheet at a time: {{\"{wrapper}\": …, \"assumptions\": …}} or the bare object"),
+            _ => format!("send {{\"{wrapper}\": …, \"assumptions\": …}} or the bare object"),
+        };
+        body.fault(format!("expected an object, found {}", body.json.kind()), hint);
+        return None;
+    };
+    if !entries.contains_key(wrapper) {
+        if entries.contains_key("assumptions") {
+            body.fault(
+                format!("`assumptions` stands beside no `{wrapper}`"),
+                format!("send {{\"{wrapper}\": …, \"assumptions\": …}}"),
+            );
+            return None;
+        }
+        return Some(Request { sheet: read_sheet(body, format)?, assumptions: Assumptions::default() });
+    }
+    if entries.contains_key(bare) {
+        body.fault(
+            format!("two forms at once: `{wrapper}` and a bare object with `{bare}`"),
+            format!("send either {{\"{wrapper}\": …, \"assumptions\": …}} or the bare object"),
+        );
+        return None;
+    }
+    let fields = body.fields()?;
+    let sheet = fields.get(wrapper).and_then(|field| read_sheet(&field, format));
+    let stated = fields.get("assumptions");
+    let assumptions = stated.as_ref().map_or_else(|| Some(Assumptions::default()), Assumptions::read);
+    fields.refuse_unknown();
+    if let (Some(sheet), Some(assumptions)) = (&sheet, &assumptions) {
+        check_speed_tiers(body, &[sheet], assumptions);
+    }
+    Some(Request { sheet: sheet?, assumptions: assumptions? })
+}
+
+fn read_sheet(sheet: &Cursor<'_>, format: &Format) -> Option<PriceSheet> {
+    match format {
+        Format::Canonical => canonical::read_sheet(sheet),
+        Format::Litellm { model } => litellm::read_entry(model, sheet),
+    }
+}
+
+/// A speed can only be stated for a service tier that one of the sheets has.
+fn check_speed_tiers(body: &Cursor<'_>, sheets: &[&PriceSheet], assumptions: &Assumptions) {
+    let tiers_of = |sheet: &&PriceSheet| -> Vec<String> {
+        let rated = sheet.rates.iter().map(|rate| rate.service_tier.clone());
+        rated.chain(sheet.service_tiers.keys().cloned()).collect()
+    };
+    let mut tiers: Vec<String> = sheets.iter().flat_map(tiers_of).filter(|tier| tier != RateCell::STANDARD).collect();
+    tiers.sort_unstable();
+    tiers.dedup();
+    let known: Vec<&str> = tiers.iter().map(String::as_str).collect();
+    for tier in assumptions.tiers_with_stated_speed().filter(|tier| !known.contains(tier)) {
+        let hint = match nearest_names(tier, &known).as_slice() {
+            _ if known.is_empty() => "leave it out: the sheet has only the standard tier".to_owned(),
+            [] => format!("name one of {}", known.join(", ")),
+            nearest => format!("did you mean {}?", nearest.join(" or ")),
+        };
+        body.fault(format!("`speed_multiplier` names the service tier `{tier}`, which the sheet does not have"), hint);
+    }
+}
+
+/// Reads a file for the command line: one sheet, one request or a list of sheets in canonical form, or an entry of a
+/// `LiteLLM` catalog; `stated` is the text of further assumptions.
+///
+/// # Errors
+/// [`RequestError`] as for [`read_request`].
+pub fn read_catalog(text: &[u8], format: &Format, stated: Option<&[u8]>) -> Result<Vec<Request>, RequestError> {
+    let tree = json::parse(text)?;
+    let assumptions_tree = stated.map(json::parse).transpose()?;
+    let faults = Faults::default();
+    let root = Cursor::root(&tree, &faults);
+    let mut requests = match (&tree, format) {
+        (Json::Array(_), Format::Canonical) => {
+            root.list_of(|item| read_tree(item, format)).filter(|requests| !requests.is_empty()).or_else(|| {
+                root.fault("the list holds no sheet", "list at least one sheet");
+                None
+            })
+        }
+        (_, Format::Litellm { model }) if !litellm::is_entry(&tree) => {
+            catalog_entry(&root, model).and_then(|entry| read_tree(&entry, format)).map(|request| vec![request])
+        }
+        _ => read_tree(&root, format).map(|request| vec![request]),
+    };
+    if let (Some(tree), Some(requests)) = (&assumptions_tree, &mut requests) {
+        let assumptions = Assumptions::read(&Cursor::root(tree, &faults)).unwrap_or_default();
+        let sheets: Vec<&PriceSheet> = requests.iter().map(|request| &request.sheet).collect();
+        check_speed_tiers(&root, &sheets, &assumptions);
+        for request in requests {
+            if !request.assumptions.is_empty() {
+                root.fault("assumptions are stated twice", "state them in the file or on the command line, not in both");
+            }
+            request.assumptions = assumptions.clone();
+        }
+    }
+    faults.into_result(requests).map_err(RequestError::Wrong)
+}
+
+/// The entry of a whole catalog by its key; nearest keys on a miss.
+fn catalog_entry<'a>(catalog: &Cursor<'a>, model: &str) -> Option<Cursor<'a>> {
+    let entries = catalog.entries()?;
+    let names: Vec<&str> = entries.iter().map(|(name, _)| *name).collect();
+    let found = entries.into_iter().find(|(name, _)| *name == model).map(|(_, entry)| entry);
+    if found.is_none() {
+        let hint = match nearest_names(model, &names).as_slice() {
+            [] => "name an entry by its key in the catalog".to_owned(),
+            nearest => format!("did you mean {}?", nearest.join(" or ")),
+        };
+        catalog.fault(format!("the catalog has no entry `{model}`"), hint);
+    }
+    found
+}

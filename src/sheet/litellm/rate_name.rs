@@ -1,0 +1,150 @@
+//! The names of token rates: `{meter}[_above_{1hr|12hr}][_above_{N}k_tokens][_{service tier}]`.
+
+/// The largest token count a sheet carries.
+const MOST_TOKENS: u32 = 2_147_483_647;
+
+/// What a rate is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Meter {
+    Input,
+    Output,
+    Reasoning,
+    CacheRead,
+    CacheReadExplicit,
+    CacheWrite(Lifetime),
+}
+
+/// How long a written token is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Lifetime {
+    /// The name says nothing: 5 minutes at most sellers, 30 minutes for the models of `OpenAI`.
+    Base,
+    OneHour,
+    TwelveHours,
+}
+
+const METERS: [(&str, Meter); 6] = [
+    ("input_cost_per_token", Meter::Input),
+    ("output_cost_per_token", Meter::Output),
+    ("output_cost_per_reasoning_token", Meter::Reasoning),
+    ("cache_read_input_token_cost", Meter::CacheRead),
+    ("explicit_cache_read_input_token_cost", Meter::CacheReadExplicit),
+    ("cache_creation_input_token_cost", Meter::CacheWrite(Lifetime::Base)),
+];
+
+const SERVICE_TIERS: [(&str, &str); 7] = [
+    ("", "standard"),
+    ("_batches", "batch"),
+    ("_flex", "flex"),
+    ("_priority", "priority"),
+    ("_balanced", "balanced"),
+    ("_ultrafast", "ultrafast"),
+    ("_decisions", "decisions"),
+];
+
+/// What the name of a rate says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RateName {
+    pub(super) service_tier: &'static str,
+    pub(super) min_prompt_tokens: u32,
+    pub(super) meter: Meter,
+}
+
+impl RateName {
+    /// Reads a name; one that does not follow the grammar to its end is no token rate.
+    pub(super) fn parse(name: &str) -> Option<Self> {
+        let (meter, rest) =
+            METERS.iter().find_map(|(written, meter)| Some((*meter, name.strip_prefix(written)?)))?;
+        let (meter, rest) = split_lifetime(meter, rest);
+        let (min_prompt_tokens, rest) = split_threshold(rest)?;
+        let (_, service_tier) = SERVICE_TIERS.iter().find(|(written, _)| *written == rest)?;
+        Some(Self { service_tier, min_prompt_tokens, meter })
+    }
+}
+
+fn split_lifetime(meter: Meter, rest: &str) -> (Meter, &str) {
+    if meter != Meter::CacheWrite(Lifetime::Base) {
+        return (meter, rest);
+    }
+    if let Some(rest) = rest.strip_prefix("_above_1hr") {
+        (Meter::CacheWrite(Lifetime::OneHour), rest)
+    } else if let Some(rest) = rest.strip_prefix("_above_12hr") {
+        (Meter::CacheWrite(Lifetime::TwelveHours), rest)
+    } else {
+        (meter, rest)
+    }
+}
+
+fn split_threshold(rest: &str) -> Option<(u32, &str)> {
+    let Some(rest) = rest.strip_prefix("_above_") else {
+        return Some((0, rest));
+    };
+    let (thousands, rest) = rest.split_once("k_tokens")?;
+    let is_plain = !thousands.starts_with('0') && thousands.bytes().all(|byte| byte.is_ascii_digit());
+    let tokens = thousands.parse::<u32>().ok().filter(|_| is_plain)?.checked_mul(1_000)?;
+    (tokens <= MOST_TOKENS).then_some((tokens, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rate(meter: Meter, min_prompt_tokens: u32, service_tier: &'static str) -> Option<RateName> {
+        Some(RateName { service_tier, min_prompt_tokens, meter })
+    }
+
+    #[test]
+    fn every_part_of_a_name_is_read() {
+        let cases = [
+            ("input_cost_per_token", rate(Meter::Input, 0, "standard")),
+            ("output_cost_per_token_batches", rate(Meter::Output, 0, "batch")),
+            ("output_cost_per_reasoning_token", rate(Meter::Reasoning, 0, "standard")),
+            ("explicit_cache_read_input_token_cost", rate(Meter::CacheReadExplicit, 0, "standard")),
+            (
+                "cache_read_input_token_cost_above_272k_tokens_priority",
+                rate(Meter::CacheRead, 272_000, "priority"),
+            ),
+            ("input_cost_per_token_above_7k_tokens", rate(Meter::Input, 7_000, "standard")),
+            (
+                "cache_creation_input_token_cost_above_1hr",
+                rate(Meter::CacheWrite(Lifetime::OneHour), 0, "standard"),
+            ),
+            (
+                "cache_creation_input_token_cost_above_200k_tokens",
+                rate(Meter::CacheWrite(Lifetime::Base), 200_000, "standard"),
+            ),
+            (
+                "cache_creation_input_token_cost_above_12hr_above_272k_tokens_ultrafast",
+                rate(Meter::CacheWrite(Lifetime::TwelveHours), 272_000, "ultrafast"),
+            ),
+        ];
+        for (name, read) in cases {
+            assert_eq!(RateName::parse(name), read, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_token_rate_is_left_alone() {
+        let names = [
+            "input_cost_per_token_cache_hit",
+            "input_cost_per_audio_token",
+            "input_cost_per_character_above_128k_tokens",
+            "input_dbu_cost_per_token",
+            "cache_read_input_audio_token_cost",
+            "input_cost_per_token_above_1hr",
+            "input_cost_per_token_batches_above_200k_tokens",
+            "input_cost_per_token_above_200k_tokens_above_300k_tokens",
+            "input_cost_per_token_above_0k_tokens",
+            "input_cost_per_token_above_0200k_tokens",
+            "input_cost_per_token_above_k_tokens",
+            "input_cost_per_token_above_2147484k_tokens",
+            "input_cost_per_token_above_99999999999k_tokens",
+            "input_cost_per_token_",
+            "xinput_cost_per_token",
+            "",
+        ];
+        for name in names {
+            assert_eq!(RateName::parse(name), None, "{name}");
+        }
+    }
+}
