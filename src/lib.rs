@@ -18,5 +18,5 @@ pub mod estimate;
 pub mod reference;
 pub mod roofline;
 pub mod sheet;
-// pub mod storage;
+pub mod storage;
 pub mod units;

@@ -1,1 +1,372 @@
-//! LiteLLM.
+//! One entry of `LiteLLM`'s `model_prices_and_context_window.json`.
+//!
+//! Rates are flat fields in USD per token whose names carry service tier, context tier and time to live. What is no
+//! token rate is kept under `unmapped` as it stands; nothing in an entry is refused for being unknown.
+
+mod entry;
+mod off_peak;
+mod offer;
+mod quotes;
+mod rate_name;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use self::entry::Entry;
+use self::offer::Offer;
+use self::quotes::Quotes;
+use super::cursor::{Cursor, Fault, Faults, LONGEST_NAME, LONGEST_TEXT};
+use super::json::Json;
+use super::{
+    ContextTierMeasure, ContextTierSemantics, JsonObject, Limits, Modifier, PriceSheet, RateCell,
+    SchemaName, ServiceTier, Source, SourceFormat, Unit,
+};
+
+/// Keys of a catalog that are no models: an example in prose, and rules for names.
+const NOT_MODELS: [&str; 2] = ["fallback_generalizations", "sample_spec"];
+/// Where an entry comes from that does not say it.
+const CATALOG_URL: &str = "https://github.com/BerriAI/litellm";
+/// Most cells a sheet may have.
+const MOST_CELLS: usize = 1_000;
+/// What the multipliers of regions apply to.
+const TOKEN_METERS: [&str; 4] = ["input", "output", "cache_read", "cache_write"];
+/// Regions in which a request may ask to be served.
+const INFERENCE_GEOGRAPHIES: [&str; 2] = ["eu", "us"];
+
+/// The entries of a whole catalog with their names, in the order of the names.
+#[must_use]
+pub fn entries(catalog: &Json) -> Option<Vec<(&str, &Json)>> {
+    let Json::Object(entries) = catalog else {
+        return None;
+    };
+    let models = entries
+        .iter()
+        .filter(|(name, _)| !NOT_MODELS.contains(&name.as_str()));
+    Some(models.map(|(name, entry)| (name.as_str(), entry)).collect())
+}
+
+/// Whether a tree looks like one entry rather than a whole catalog.
+#[must_use]
+pub fn is_entry(json: &Json) -> bool {
+    matches!(json, Json::Object(fields) if matches!(fields.get("litellm_provider"), Some(Json::Text(_))))
+}
+
+/// Reads a whole document that is one entry.
+///
+/// # Errors
+/// Every fault of the document.
+pub fn read(name: &str, json: &Json) -> Result<PriceSheet, Vec<Fault>> {
+    let faults = Faults::default();
+    let sheet = read_entry(name, &Cursor::root(json, &faults));
+    faults.into_result(sheet)
+}
+
+/// Reads one entry. `name` is its key in the catalog, which may carry prefixes. `None` means that a fault is recorded.
+#[must_use]
+pub fn read_entry(name: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
+    let mut entry = Entry::new(cursor)?;
+    let offer = read_offer(name, cursor, &mut entry)?;
+    let mut quotes = Quotes::take(&mut entry);
+    let cache_write_billing = quotes.settle_cache_writes(&mut entry);
+    add_notes(&mut entry, &quotes, &offer);
+    let mut service_tiers = BTreeMap::new();
+    let mut modifiers = read_geographies(&mut entry, &mut service_tiers);
+    modifiers.extend(read_uplifts(&mut entry));
+    let schedules = std::mem::take(&mut quotes.schedules);
+    let rates = quotes.cells(&offer);
+    name_priority(&mut service_tiers, &rates, &offer);
+    if !is_usable(cursor, &entry, &rates) {
+        return None;
+    }
+    let limits = read_limits(&mut entry);
+    let source = read_source(name, &mut entry);
+    let (unmapped, notes) = entry.finish();
+    Some(PriceSheet {
+        schema: SchemaName::V1,
+        upstream_provider: None,
+        aliases: if offer.model == name {
+            Vec::new()
+        } else {
+            vec![name.to_owned()]
+        },
+        provider: offer.provider,
+        model: offer.model,
+        canonical_model: offer.canonical_model,
+        region: offer.region,
+        quantization: None,
+        currency: "USD".to_owned(),
+        unit: Unit::PerMillionTokens,
+        valid_from: None,
+        valid_to: None,
+        limits,
+        context_tier_semantics: ContextTierSemantics::WholeRequest,
+        context_tier_measure: ContextTierMeasure::PromptTokens,
+        cache_write_billing,
+        schedules,
+        service_tiers,
+        rates,
+        modifiers,
+        other_meters: Vec::new(),
+        sources: vec![source],
+        notes,
+        unmapped,
+    })
+}
+
+fn read_offer(name: &str, cursor: &Cursor<'_>, entry: &mut Entry<'_>) -> Option<Offer> {
+    let Some(field) = entry.take("litellm_provider") else {
+        cursor.fault(
+            "the field `litellm_provider` is missing",
+            "name the provider as LiteLLM does, such as \"litellm_provider\": \"openai\"",
+        );
+        return None;
+    };
+    let litellm_provider = field.name()?;
+    let offer = Offer::new(name, &litellm_provider);
+    if ![name, &offer.model].into_iter().all(is_name) {
+        cursor.fault(
+            format!(
+                "the name of the model has {} characters, or control characters",
+                name.chars().count()
+            ),
+            format!("name the entry as LiteLLM does, in 1 to {LONGEST_NAME} characters"),
+        );
+        return None;
+    }
+    if offer.provider != litellm_provider {
+        entry.keep("litellm_provider", field.json);
+    }
+    Some(offer)
+}
+
+fn is_name(text: &str) -> bool {
+    !text.trim().is_empty()
+        && text.chars().count() <= LONGEST_NAME
+        && !text.chars().any(char::is_control)
+}
+
+fn add_notes(entry: &mut Entry<'_>, quotes: &Quotes<'_>, offer: &Offer) {
+    if quotes.has_base_write() {
+        let lifetime_s = offer.base_write_lifetime_s();
+        entry.note(&format!("LiteLLM does not say how long a written token is kept; {lifetime_s} seconds are assumed."));
+    }
+    if quotes.is_free() {
+        entry.note(
+            "Input and output are stated as 0: free, run locally, billed by a plan, or unknown.",
+        );
+    }
+}
+
+/// `{"us": 1.1, "fast": 2}`: what a request pays more for its place or its speed.
+fn read_geographies(
+    entry: &mut Entry<'_>,
+    service_tiers: &mut BTreeMap<String, ServiceTier>,
+) -> Vec<Modifier> {
+    let mut modifiers = Vec::new();
+    let Some(specific) = entry.take("provider_specific_entry") else {
+        return modifiers;
+    };
+    let fields = if matches!(specific.json, Json::Object(_)) {
+        specific.entries()
+    } else {
+        None
+    };
+    let Some(fields) = fields else {
+        entry.keep("provider_specific_entry", specific.json);
+        return modifiers;
+    };
+    let mut left = JsonObject::new();
+    for (name, field) in fields {
+        let is_multiplier = name == "fast" || INFERENCE_GEOGRAPHIES.contains(&name);
+        if !is_multiplier || *field.json == Json::Null {
+            left.insert(name.to_owned(), serde_json::Value::from(field.json));
+            continue;
+        }
+        let Some(multiplier) = entry.decimal(&format!("provider_specific_entry/{name}"), &field, 1)
+        else {
+            continue;
+        };
+        if name == "fast" {
+            let request = object(json!({"speed": "fast"}));
+            let tier = ServiceTier {
+                request,
+                price_multiplier: Some(multiplier),
+                ..ServiceTier::default()
+            };
+            service_tiers.insert(name.to_owned(), tier);
+        } else {
+            let when = object(json!({"inference_geo": name}));
+            modifiers.push(modifier(&format!("inference_geo_{name}"), when, multiplier));
+        }
+    }
+    if !left.is_empty() {
+        entry.keep_value("provider_specific_entry", left.into());
+    }
+    modifiers
+}
+
+/// What a request pays more for being served or processed in a region.
+fn read_uplifts(entry: &mut Entry<'_>) -> Vec<Modifier> {
+    let uplifts = [
+        (
+            "regional_endpoint_uplift_multiplier",
+            "regional_endpoint",
+            json!({"endpoint": "regional"}),
+        ),
+        (
+            "regional_processing_uplift_multiplier_us",
+            "data_residency_us",
+            json!({"region": ["us"]}),
+        ),
+        (
+            "regional_processing_uplift_multiplier_eu",
+            "data_residency_eu",
+            json!({"region": ["eu"]}),
+        ),
+    ];
+    let mut modifiers = Vec::new();
+    for (field_name, name, when) in uplifts {
+        let Some(field) = entry.take(field_name) else {
+            continue;
+        };
+        let multiplier = entry.decimal(field_name, &field, 1);
+        modifiers.extend(multiplier.map(|multiplier| modifier(name, object(when), multiplier)));
+    }
+    modifiers
+}
+
+fn modifier(name: &str, when: JsonObject, multiplier: crate::units::Decimal) -> Modifier {
+    Modifier {
+        name: name.to_owned(),
+        when,
+        multiplier,
+        applies_to: TOKEN_METERS.map(str::to_owned).to_vec(),
+    }
+}
+
+fn object(value: serde_json::Value) -> JsonObject {
+    match value {
+        serde_json::Value::Object(fields) => fields,
+        _ => JsonObject::new(),
+    }
+}
+
+/// `OpenAI` renamed its priority tier to fast; `LiteLLM` reads the same rates for both.
+fn name_priority(
+    service_tiers: &mut BTreeMap<String, ServiceTier>,
+    rates: &[RateCell],
+    offer: &Offer,
+) {
+    let is_sold = rates.iter().any(|cell| cell.service_tier == "priority");
+    if is_sold && offer.provider == "openai" && !service_tiers.contains_key("fast") {
+        let tier = ServiceTier {
+            aliases: vec!["fast".to_owned()],
+            ..ServiceTier::default()
+        };
+        service_tiers.insert("priority".to_owned(), tier);
+    }
+}
+
+/// Records a fault of the entry as a whole, unless one of its values is already at fault.
+fn is_usable(cursor: &Cursor<'_>, entry: &Entry<'_>, rates: &[RateCell]) -> bool {
+    if entry.has_faults() {
+        return false;
+    }
+    if rates.len() > MOST_CELLS {
+        cursor.fault(
+            format!("the entry has {} rate cells", rates.len()),
+            format!("write up to {MOST_CELLS} context and service tiers"),
+        );
+        return false;
+    }
+    if !rates.iter().any(RateCell::prices_tokens) {
+        cursor.fault(
+            format!(
+                "the entry has no token price{}",
+                other_prices(&entry.unread_prices())
+            ),
+            "write the price of a token in USD, such as \"input_cost_per_token\": 4e-07",
+        );
+        return false;
+    }
+    true
+}
+
+fn other_prices(names: &[&str]) -> String {
+    const MOST_NAMES: usize = 6;
+    const LONGEST_NAME_SHOWN: usize = 60;
+    if names.is_empty() {
+        return ", nor any other price".to_owned();
+    }
+    let shown = names
+        .iter()
+        .take(MOST_NAMES)
+        .map(|name| name.chars().take(LONGEST_NAME_SHOWN).collect::<String>());
+    let more = if names.len() > MOST_NAMES {
+        " and more"
+    } else {
+        ""
+    };
+    format!(
+        "; it is priced by {}{more}",
+        shown.collect::<Vec<_>>().join(", ")
+    )
+}
+
+fn read_limits(entry: &mut Entry<'_>) -> Limits {
+    let mut count = |name: &str| {
+        let field = entry.take(name)?;
+        let number = whole_number(field.json).filter(|number| *number > 0);
+        if number.is_none() {
+            entry.keep(name, field.json);
+        }
+        number
+    };
+    Limits {
+        context: None,
+        max_input: count("max_input_tokens"),
+        max_output: count("max_output_tokens"),
+        cache_min_tokens: count("prompt_cache_min_tokens"),
+    }
+}
+
+/// A whole number up to 2³¹ − 1; `6144.0` is whole.
+fn whole_number(json: &Json) -> Option<u32> {
+    let Json::Number(written) = json else {
+        return None;
+    };
+    let number: f64 = written.parse().ok()?;
+    let is_whole = number.fract() == 0.0 && (0.0..=f64::from(i32::MAX)).contains(&number);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a whole number from 0 to 2^31 - 1"
+    )]
+    is_whole.then_some(number as u32)
+}
+
+fn read_source(name: &str, entry: &mut Entry<'_>) -> Source {
+    let is_address = |text: &str| {
+        text.starts_with("http")
+            && text.chars().count() <= LONGEST_TEXT
+            && !text.chars().any(char::is_control)
+    };
+    let stated = entry.look_at("source").and_then(|field| match field.json {
+        Json::Text(text) if is_address(text) => Some(text.clone()),
+        _ => None,
+    });
+    if stated.is_some() {
+        entry.take("source");
+    }
+    Source {
+        url: stated.unwrap_or_else(|| CATALOG_URL.to_owned()),
+        format: SourceFormat::Litellm,
+        retrieved_at: None,
+        published_at: None,
+        sha256: None,
+        locator: Some(name.to_owned()),
+    }
+}

@@ -61,7 +61,9 @@ const MOVING_PARTS: [&str; 5] = ["-latest", "-preview", "-exp", "-beta", "gemini
 const AZURE_REGIONS: [&str; 6] = ["apac", "eu", "global", "global-standard", "us", "us-gov"];
 
 /// Groups of regions that Bedrock writes in front of a model's name, with a point.
-const GEOGRAPHIES: [&str; 9] = ["apac", "au", "ca", "eu", "global", "in", "jp", "us", "us-gov"];
+const GEOGRAPHIES: [&str; 9] = [
+    "apac", "au", "ca", "eu", "global", "in", "jp", "us", "us-gov",
+];
 
 /// Ways to call Bedrock that `LiteLLM` writes in front of a model's name; they change no price.
 const BEDROCK_ROUTES: [&str; 2] = ["converse", "invoke"];
@@ -103,7 +105,8 @@ impl Offer {
     /// `LiteLLM` bills writes of 5 and of 30 minutes by one rate and does not say which it is. `OpenAI` keeps 30
     /// minutes, whoever sells its models; its open weights are kept as their host sees fit.
     pub(super) fn base_write_lifetime_s(&self) -> u32 {
-        const OPENAI_SELLERS: [&str; 4] = ["azure", "azure_text", "openai", "text-completion-openai"];
+        const OPENAI_SELLERS: [&str; 4] =
+            ["azure", "azure_text", "openai", "text-completion-openai"];
         let is_of_openai = OPENAI_SELLERS.contains(&self.litellm_provider.as_str())
             || (self.model.contains("gpt-") && !self.model.contains("gpt-oss"));
         if is_of_openai { 1_800 } else { 300 }
@@ -114,7 +117,10 @@ fn provider_of(litellm_provider: &str) -> (String, &'static str) {
     if litellm_provider.starts_with("vertex_ai-") {
         return provider_of("vertex_ai");
     }
-    match PROVIDERS.iter().find(|(written, _, _)| *written == litellm_provider) {
+    match PROVIDERS
+        .iter()
+        .find(|(written, _, _)| *written == litellm_provider)
+    {
         Some((_, provider, door)) => ((*provider).to_owned(), door),
         None => (litellm_provider.replace('_', "-"), ""),
     }
@@ -126,9 +132,14 @@ fn without_provider<'k>(key: &'k str, litellm_provider: &str) -> &'k str {
         return key;
     };
     let (first, provider) = (first.replace('_', "-"), litellm_provider.replace('_', "-"));
-    let names_provider =
-        provider.strip_prefix(&first).is_some_and(|more| more.is_empty() || more.starts_with('-'));
-    if names_provider && !rest.is_empty() { rest } else { key }
+    let names_provider = provider
+        .strip_prefix(&first)
+        .is_some_and(|more| more.is_empty() || more.starts_with('-'));
+    if names_provider && !rest.is_empty() {
+        rest
+    } else {
+        key
+    }
 }
 
 fn split_region<'k>(provider: &str, name: &'k str) -> (&'k str, &'k str) {
@@ -141,24 +152,35 @@ fn split_region<'k>(provider: &str, name: &'k str) -> (&'k str, &'k str) {
 }
 
 fn split_bedrock_region(name: &str) -> (&str, &str) {
-    let name = split_first(name, '/', |first| BEDROCK_ROUTES.contains(&first)).map_or(name, |(_, rest)| rest);
+    let name = split_first(name, '/', |first| BEDROCK_ROUTES.contains(&first))
+        .map_or(name, |(_, rest)| rest);
     if let Some((_, rest)) = split_first(name, '/', |first| first == "*") {
         return (IN_REGION, rest);
     }
-    let bare = if name.contains('/') { PriceSheet::DEFAULT_REGION } else { IN_REGION };
+    let bare = if name.contains('/') {
+        PriceSheet::DEFAULT_REGION
+    } else {
+        IN_REGION
+    };
     split_first(name, '/', is_aws_region)
         .or_else(|| split_first(name, '.', |first| GEOGRAPHIES.contains(&first)))
         .unwrap_or((bare, name))
 }
 
-fn split_first(name: &str, separator: char, is_meant: impl Fn(&str) -> bool) -> Option<(&str, &str)> {
-    name.split_once(separator).filter(|(first, rest)| is_meant(first) && !rest.is_empty())
+fn split_first(
+    name: &str,
+    separator: char,
+    is_meant: impl Fn(&str) -> bool,
+) -> Option<(&str, &str)> {
+    name.split_once(separator)
+        .filter(|(first, rest)| is_meant(first) && !rest.is_empty())
 }
 
 /// `us-east-1`, `us-gov-west-1`.
 fn is_aws_region(segment: &str) -> bool {
     let parts: Vec<_> = segment.split('-').collect();
-    let is_word = |part: &&str| part.len() > 1 && part.bytes().all(|byte| byte.is_ascii_lowercase());
+    let is_word =
+        |part: &&str| part.len() > 1 && part.bytes().all(|byte| byte.is_ascii_lowercase());
     match parts.as_slice() {
         [country, words @ .., number] => {
             country.len() == 2
@@ -174,7 +196,9 @@ fn is_aws_region(segment: &str) -> bool {
 
 /// `author/model` where the seller is the author and the name is that of one set of weights.
 fn canonical_model(litellm_provider: &str, name: &str) -> Option<String> {
-    let (_, author, families) = FIRST_PARTIES.iter().find(|(seller, _, _)| *seller == litellm_provider)?;
+    let (_, author, families) = FIRST_PARTIES
+        .iter()
+        .find(|(seller, _, _)| *seller == litellm_provider)?;
     let name = without_date(name);
     let is_certain = families.iter().any(|family| name.starts_with(family))
         && name.bytes().any(|byte| byte.is_ascii_digit())
@@ -187,7 +211,9 @@ fn without_date(name: &str) -> &str {
     let dated = |length: usize| {
         let (rest, date) = name.split_at_checked(name.len().checked_sub(length)?)?;
         let digits = date.bytes().filter(u8::is_ascii_digit).count();
-        let is_date = date.starts_with("-20") && digits == 8 && (length == 9 || date.matches('-').count() == 3);
+        let is_date = date.starts_with("-20")
+            && digits == 8
+            && (length == 9 || date.matches('-').count() == 3);
         is_date.then_some(rest)
     };
     dated(9).or_else(|| dated(11)).unwrap_or(name)
@@ -206,20 +232,98 @@ mod tests {
     fn a_key_is_taken_apart_into_provider_region_and_model() {
         let cases = [
             ("gpt-5.4", "openai", "openai", "global", "gpt-5.4"),
-            ("gemini/gemini-2.5-pro", "gemini", "google", "global", "gemini-2.5-pro"),
-            ("vertex_ai/qwen/qwen3-maas", "vertex_ai-qwen_models", "google-vertex", "global", "qwen/qwen3-maas"),
-            ("azure_ai/deepseek-r1", "azure_ai", "azure", "global", "deepseek-r1"),
-            ("azure/gpt-35-turbo-instruct", "azure_text", "azure", "global", "gpt-35-turbo-instruct"),
+            (
+                "gemini/gemini-2.5-pro",
+                "gemini",
+                "google",
+                "global",
+                "gemini-2.5-pro",
+            ),
+            (
+                "vertex_ai/qwen/qwen3-maas",
+                "vertex_ai-qwen_models",
+                "google-vertex",
+                "global",
+                "qwen/qwen3-maas",
+            ),
+            (
+                "azure_ai/deepseek-r1",
+                "azure_ai",
+                "azure",
+                "global",
+                "deepseek-r1",
+            ),
+            (
+                "azure/gpt-35-turbo-instruct",
+                "azure_text",
+                "azure",
+                "global",
+                "gpt-35-turbo-instruct",
+            ),
             ("azure/eu/gpt-5", "azure", "azure", "eu", "gpt-5"),
-            ("azure/us-gov/gpt-5.1", "azure", "azure", "us-gov", "gpt-5.1"),
-            ("azure/global-standard/gpt-4o", "azure", "azure", "global-standard", "gpt-4o"),
-            ("us.anthropic.claude-opus-5", "bedrock_converse", "amazon-bedrock", "us", "anthropic.claude-opus-5"),
-            ("us-gov.anthropic.claude-opus-5", "bedrock_converse", "amazon-bedrock", "us-gov", "anthropic.claude-opus-5"),
-            ("global.moonshotai.kimi-k3", "bedrock_converse", "amazon-bedrock", "global", "moonshotai.kimi-k3"),
-            ("moonshotai.kimi-k3", "bedrock_converse", "amazon-bedrock", "in-region", "moonshotai.kimi-k3"),
-            ("bedrock/us-gov-east-1/meta.llama3", "bedrock", "amazon-bedrock", "us-gov-east-1", "meta.llama3"),
-            ("bedrock/us.anthropic.claude-3", "bedrock", "amazon-bedrock", "us", "anthropic.claude-3"),
-            ("bedrock/invoke/anthropic.claude-3", "bedrock", "amazon-bedrock", "in-region", "anthropic.claude-3"),
+            (
+                "azure/us-gov/gpt-5.1",
+                "azure",
+                "azure",
+                "us-gov",
+                "gpt-5.1",
+            ),
+            (
+                "azure/global-standard/gpt-4o",
+                "azure",
+                "azure",
+                "global-standard",
+                "gpt-4o",
+            ),
+            (
+                "us.anthropic.claude-opus-5",
+                "bedrock_converse",
+                "amazon-bedrock",
+                "us",
+                "anthropic.claude-opus-5",
+            ),
+            (
+                "us-gov.anthropic.claude-opus-5",
+                "bedrock_converse",
+                "amazon-bedrock",
+                "us-gov",
+                "anthropic.claude-opus-5",
+            ),
+            (
+                "global.moonshotai.kimi-k3",
+                "bedrock_converse",
+                "amazon-bedrock",
+                "global",
+                "moonshotai.kimi-k3",
+            ),
+            (
+                "moonshotai.kimi-k3",
+                "bedrock_converse",
+                "amazon-bedrock",
+                "in-region",
+                "moonshotai.kimi-k3",
+            ),
+            (
+                "bedrock/us-gov-east-1/meta.llama3",
+                "bedrock",
+                "amazon-bedrock",
+                "us-gov-east-1",
+                "meta.llama3",
+            ),
+            (
+                "bedrock/us.anthropic.claude-3",
+                "bedrock",
+                "amazon-bedrock",
+                "us",
+                "anthropic.claude-3",
+            ),
+            (
+                "bedrock/invoke/anthropic.claude-3",
+                "bedrock",
+                "amazon-bedrock",
+                "in-region",
+                "anthropic.claude-3",
+            ),
             (
                 "bedrock/claude_platform/claude-opus-5",
                 "bedrock",
@@ -234,10 +338,34 @@ mod tests {
                 "us-gov-west-1",
                 "mantle/xai.grok-4.6",
             ),
-            ("amazon-nova/nova-pro-v1", "amazon_nova", "amazon-nova", "global", "nova-pro-v1"),
-            ("perplexity/perplexity/sonar", "perplexity", "perplexity", "global", "perplexity/sonar"),
-            ("codestral/codestral-2405", "codestral", "mistral", "global", "codestral/codestral-2405"),
-            ("groq/openai/gpt-oss-20b", "groq", "groq", "global", "openai/gpt-oss-20b"),
+            (
+                "amazon-nova/nova-pro-v1",
+                "amazon_nova",
+                "amazon-nova",
+                "global",
+                "nova-pro-v1",
+            ),
+            (
+                "perplexity/perplexity/sonar",
+                "perplexity",
+                "perplexity",
+                "global",
+                "perplexity/sonar",
+            ),
+            (
+                "codestral/codestral-2405",
+                "codestral",
+                "mistral",
+                "global",
+                "codestral/codestral-2405",
+            ),
+            (
+                "groq/openai/gpt-oss-20b",
+                "groq",
+                "groq",
+                "global",
+                "openai/gpt-oss-20b",
+            ),
             ("openai/", "openai", "openai", "global", "openai/"),
             ("azure/us/", "azure", "azure", "global", "us/"),
         ];
@@ -249,23 +377,44 @@ mod tests {
 
     #[test]
     fn a_commitment_stays_visible_in_the_model() {
-        let monthly = names("bedrock/us-east-1/1-month-commitment/anthropic.claude-v1", "bedrock");
-        assert_eq!((monthly.1.as_str(), monthly.2.as_str()), ("us-east-1", "1-month-commitment/anthropic.claude-v1"));
+        let monthly = names(
+            "bedrock/us-east-1/1-month-commitment/anthropic.claude-v1",
+            "bedrock",
+        );
+        assert_eq!(
+            (monthly.1.as_str(), monthly.2.as_str()),
+            ("us-east-1", "1-month-commitment/anthropic.claude-v1")
+        );
         let anywhere = names("bedrock/*/6-month-commitment/cohere.command", "bedrock");
-        assert_eq!((anywhere.1.as_str(), anywhere.2.as_str()), ("in-region", "6-month-commitment/cohere.command"));
+        assert_eq!(
+            (anywhere.1.as_str(), anywhere.2.as_str()),
+            ("in-region", "6-month-commitment/cohere.command")
+        );
     }
 
     #[test]
     fn the_canonical_model_is_left_out_where_it_is_not_certain() {
         let canonical = |key, provider| Offer::new(key, provider).canonical_model;
         let certain = [
-            ("claude-sonnet-4-5-20250929", "anthropic", "anthropic/claude-sonnet-4-5"),
+            (
+                "claude-sonnet-4-5-20250929",
+                "anthropic",
+                "anthropic/claude-sonnet-4-5",
+            ),
             ("gpt-5.4-2026-03-05", "openai", "openai/gpt-5.4"),
             ("gemini/gemini-2.5-pro", "gemini", "google/gemini-2.5-pro"),
-            ("deepseek/deepseek-v4-pro", "deepseek", "deepseek/deepseek-v4-pro"),
+            (
+                "deepseek/deepseek-v4-pro",
+                "deepseek",
+                "deepseek/deepseek-v4-pro",
+            ),
             ("zai/glm-5.3", "zai", "zhipuai/glm-5.3"),
             ("moonshot/kimi-k3", "moonshot", "moonshotai/kimi-k3"),
-            ("mistral/mistral-large-2512", "mistral", "mistral/mistral-large-2512"),
+            (
+                "mistral/mistral-large-2512",
+                "mistral",
+                "mistral/mistral-large-2512",
+            ),
         ];
         for (key, provider, model) in certain {
             assert_eq!(canonical(key, provider).as_deref(), Some(model), "{key}");
@@ -293,7 +442,10 @@ mod tests {
         assert_eq!(lifetime("azure/o3", "azure"), 1_800);
         assert_eq!(lifetime("us.openai.gpt-6-sol", "bedrock_converse"), 1_800);
         assert_eq!(lifetime("azure_ai/claude-opus-5", "azure_ai"), 300);
-        assert_eq!(lifetime("databricks/databricks-gpt-oss-20b", "databricks"), 300);
+        assert_eq!(
+            lifetime("databricks/databricks-gpt-oss-20b", "databricks"),
+            300
+        );
         assert_eq!(lifetime("claude-opus-5", "anthropic"), 300);
     }
 }

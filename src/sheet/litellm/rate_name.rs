@@ -28,8 +28,14 @@ const METERS: [(&str, Meter); 6] = [
     ("output_cost_per_token", Meter::Output),
     ("output_cost_per_reasoning_token", Meter::Reasoning),
     ("cache_read_input_token_cost", Meter::CacheRead),
-    ("explicit_cache_read_input_token_cost", Meter::CacheReadExplicit),
-    ("cache_creation_input_token_cost", Meter::CacheWrite(Lifetime::Base)),
+    (
+        "explicit_cache_read_input_token_cost",
+        Meter::CacheReadExplicit,
+    ),
+    (
+        "cache_creation_input_token_cost",
+        Meter::CacheWrite(Lifetime::Base),
+    ),
 ];
 
 const SERVICE_TIERS: [(&str, &str); 7] = [
@@ -53,12 +59,17 @@ pub(super) struct RateName {
 impl RateName {
     /// Reads a name; one that does not follow the grammar to its end is no token rate.
     pub(super) fn parse(name: &str) -> Option<Self> {
-        let (meter, rest) =
-            METERS.iter().find_map(|(written, meter)| Some((*meter, name.strip_prefix(written)?)))?;
+        let (meter, rest) = METERS
+            .iter()
+            .find_map(|(written, meter)| Some((*meter, name.strip_prefix(written)?)))?;
         let (meter, rest) = split_lifetime(meter, rest);
         let (min_prompt_tokens, rest) = split_threshold(rest)?;
         let (_, service_tier) = SERVICE_TIERS.iter().find(|(written, _)| *written == rest)?;
-        Some(Self { service_tier, min_prompt_tokens, meter })
+        Some(Self {
+            service_tier,
+            min_prompt_tokens,
+            meter,
+        })
     }
 }
 
@@ -80,8 +91,13 @@ fn split_threshold(rest: &str) -> Option<(u32, &str)> {
         return Some((0, rest));
     };
     let (thousands, rest) = rest.split_once("k_tokens")?;
-    let is_plain = !thousands.starts_with('0') && thousands.bytes().all(|byte| byte.is_ascii_digit());
-    let tokens = thousands.parse::<u32>().ok().filter(|_| is_plain)?.checked_mul(1_000)?;
+    let is_plain =
+        !thousands.starts_with('0') && thousands.bytes().all(|byte| byte.is_ascii_digit());
+    let tokens = thousands
+        .parse::<u32>()
+        .ok()
+        .filter(|_| is_plain)?
+        .checked_mul(1_000)?;
     (tokens <= MOST_TOKENS).then_some((tokens, rest))
 }
 
@@ -90,21 +106,37 @@ mod tests {
     use super::*;
 
     fn rate(meter: Meter, min_prompt_tokens: u32, service_tier: &'static str) -> Option<RateName> {
-        Some(RateName { service_tier, min_prompt_tokens, meter })
+        Some(RateName {
+            service_tier,
+            min_prompt_tokens,
+            meter,
+        })
     }
 
     #[test]
     fn every_part_of_a_name_is_read() {
         let cases = [
             ("input_cost_per_token", rate(Meter::Input, 0, "standard")),
-            ("output_cost_per_token_batches", rate(Meter::Output, 0, "batch")),
-            ("output_cost_per_reasoning_token", rate(Meter::Reasoning, 0, "standard")),
-            ("explicit_cache_read_input_token_cost", rate(Meter::CacheReadExplicit, 0, "standard")),
+            (
+                "output_cost_per_token_batches",
+                rate(Meter::Output, 0, "batch"),
+            ),
+            (
+                "output_cost_per_reasoning_token",
+                rate(Meter::Reasoning, 0, "standard"),
+            ),
+            (
+                "explicit_cache_read_input_token_cost",
+                rate(Meter::CacheReadExplicit, 0, "standard"),
+            ),
             (
                 "cache_read_input_token_cost_above_272k_tokens_priority",
                 rate(Meter::CacheRead, 272_000, "priority"),
             ),
-            ("input_cost_per_token_above_7k_tokens", rate(Meter::Input, 7_000, "standard")),
+            (
+                "input_cost_per_token_above_7k_tokens",
+                rate(Meter::Input, 7_000, "standard"),
+            ),
             (
                 "cache_creation_input_token_cost_above_1hr",
                 rate(Meter::CacheWrite(Lifetime::OneHour), 0, "standard"),
@@ -115,7 +147,11 @@ mod tests {
             ),
             (
                 "cache_creation_input_token_cost_above_12hr_above_272k_tokens_ultrafast",
-                rate(Meter::CacheWrite(Lifetime::TwelveHours), 272_000, "ultrafast"),
+                rate(
+                    Meter::CacheWrite(Lifetime::TwelveHours),
+                    272_000,
+                    "ultrafast",
+                ),
             ),
         ];
         for (name, read) in cases {

@@ -1,0 +1,634 @@
+//! One test per trap of the format, on entries written here; and one over a whole catalog where there is one.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::sheet::json;
+use crate::sheet::{CacheWriteBilling, canonical};
+
+fn read_text(name: &str, entry: &str) -> Result<PriceSheet, Vec<Fault>> {
+    read(name, &json::parse(entry.as_bytes()).unwrap())
+}
+
+fn sheet(name: &str, entry: &str) -> PriceSheet {
+    let sheet = read_text(name, entry).unwrap();
+    assert_eq!(after_round_trip(&sheet), Ok(sheet.clone()));
+    sheet
+}
+
+fn after_round_trip(sheet: &PriceSheet) -> Result<PriceSheet, Vec<Fault>> {
+    let text = serde_json::to_string(sheet).unwrap();
+    canonical::read(&json::parse(text.as_bytes()).unwrap())
+}
+
+/// The only fault, as (pointer, detail).
+fn refusal(name: &str, entry: &str) -> (String, String) {
+    let faults = read_text(name, entry).unwrap_err();
+    assert_eq!(faults.len(), 1, "{faults:?}");
+    assert!(!faults[0].hint.is_empty());
+    (faults[0].pointer.clone(), faults[0].detail.clone())
+}
+
+/// `batch >200000 off_peak: input 1.25, output 10, write 1800s 2.5`
+fn written(cell: &RateCell) -> String {
+    let tier = cell.context_tier;
+    let threshold = match (tier.min_prompt_tokens, tier.inclusive) {
+        (0, _) => String::new(),
+        (tokens, true) => format!(" >={tokens}"),
+        (tokens, false) => format!(" >{tokens}"),
+    };
+    let schedule = cell
+        .schedule
+        .as_ref()
+        .map(|name| format!(" {name}"))
+        .unwrap_or_default();
+    let prices = [
+        ("input", &cell.input),
+        ("output", &cell.output),
+        ("reasoning", &cell.reasoning),
+        ("read", &cell.cache_read),
+        ("explicit read", &cell.cache_read_explicit),
+    ];
+    let prices = prices
+        .iter()
+        .filter_map(|(name, price)| Some(format!("{name} {}", price.as_ref()?)));
+    let writes = cell
+        .cache_write
+        .iter()
+        .map(|write| format!("write {}s {}", write.ttl_seconds.unwrap(), write.price));
+    format!(
+        "{}{threshold}{schedule}: {}",
+        cell.service_tier,
+        prices.chain(writes).collect::<Vec<_>>().join(", ")
+    )
+}
+
+fn cells(sheet: &PriceSheet) -> Vec<String> {
+    sheet.rates.iter().map(written).collect()
+}
+
+#[test]
+fn prices_per_token_become_exact_prices_per_million() {
+    let sheet = sheet(
+        "gpt-5.4",
+        r#"{"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 2.5e-06,
+            "output_cost_per_token": 0.000015, "cache_read_input_token_cost": 2.5e-07,
+            "max_input_tokens": 1050000, "max_output_tokens": 128000.0, "supports_vision": true,
+            "source": "https://developers.openai.com/api/docs/pricing", "deprecation_date": null}"#,
+    );
+    assert_eq!(cells(&sheet), ["standard: input 2.5, output 15, read 0.25"]);
+    assert_eq!(
+        (
+            sheet.provider.as_str(),
+            sheet.model.as_str(),
+            sheet.region.as_str()
+        ),
+        ("openai", "gpt-5.4", "global")
+    );
+    assert_eq!(sheet.canonical_model.as_deref(), Some("openai/gpt-5.4"));
+    assert!(sheet.aliases.is_empty());
+    assert_eq!(
+        (sheet.limits.max_input, sheet.limits.max_output),
+        (Some(1_050_000), Some(128_000))
+    );
+    assert_eq!(sheet.limits.context, None);
+    assert_eq!(
+        sheet.sources[0].url,
+        "https://developers.openai.com/api/docs/pricing"
+    );
+    assert_eq!(sheet.sources[0].locator.as_deref(), Some("gpt-5.4"));
+    assert_eq!(
+        serde_json::to_value(&sheet.unmapped).unwrap(),
+        json!({"mode": "chat", "supports_vision": true})
+    );
+    assert_eq!(sheet.cache_write_billing, CacheWriteBilling::NotPublished);
+}
+
+#[test]
+fn a_price_may_be_a_text_as_yaml_writes_it() {
+    let sheet = sheet(
+        "x",
+        r#"{"litellm_provider": "groq", "input_cost_per_token": "4e-07", "output_cost_per_token": " 0.0000008 "}"#,
+    );
+    assert_eq!(cells(&sheet), ["standard: input 0.4, output 0.8"]);
+}
+
+#[test]
+fn float_noise_is_rounded_and_remembered_as_it_was_written() {
+    let sheet = sheet(
+        "x",
+        r#"{"litellm_provider": "databricks", "input_cost_per_token": 4.9999999999999998e-07,
+            "output_cost_per_token": 1e-06}"#,
+    );
+    assert_eq!(cells(&sheet), ["standard: input 0.5, output 1"]);
+    assert_eq!(
+        sheet.unmapped["rounded"],
+        json!({"input_cost_per_token": "4.9999999999999998e-07"})
+    );
+}
+
+#[test]
+fn what_is_no_price_is_a_fault_that_names_its_field() {
+    let entry = |price: &str| {
+        format!(
+            r#"{{"litellm_provider": "groq", "input_cost_per_token": {price}, "output_cost_per_token": 1e-06}}"#
+        )
+    };
+    let cases = [
+        ("-1e-06", "`input_cost_per_token` is negative: -1e-06"),
+        (
+            "true",
+            "`input_cost_per_token` is true or false, not a number",
+        ),
+        ("[1]", "`input_cost_per_token` is a list, not a number"),
+        ("{}", "`input_cost_per_token` is an object, not a number"),
+        (
+            r#""free""#,
+            "`input_cost_per_token` is a text that is no number",
+        ),
+        (
+            r#""1e999999999""#,
+            "`input_cost_per_token` is a text that is no number",
+        ),
+        ("1e50", "`input_cost_per_token` is out of range: 1e50"),
+    ];
+    for (price, detail) in cases {
+        assert_eq!(
+            refusal("x", &entry(price)),
+            ("/input_cost_per_token".to_owned(), detail.to_owned())
+        );
+    }
+    let nested = r#"{"litellm_provider": "groq", "tiered_pricing": [{"range": [0, 1000], "input_cost_per_token": -1}]}"#;
+    assert_eq!(
+        refusal("x", nested).0,
+        "/tiered_pricing/0/input_cost_per_token"
+    );
+}
+
+#[test]
+fn service_tiers_and_context_tiers_become_cells_that_inherit_nothing() {
+    let sheet = sheet(
+        "gpt-5.4",
+        r#"{"litellm_provider": "openai", "input_cost_per_token": 2.5e-06, "output_cost_per_token": 1.5e-05,
+            "cache_read_input_token_cost": 2.5e-07,
+            "input_cost_per_token_above_272k_tokens": 5e-06, "output_cost_per_token_above_272k_tokens": 2.25e-05,
+            "input_cost_per_token_batches": 1.25e-06, "output_cost_per_token_flex": 7.5e-06,
+            "input_cost_per_token_priority": 5e-06, "input_cost_per_token_balanced": 2e-06,
+            "input_cost_per_token_above_272k_tokens_ultrafast": 3e-05}"#,
+    );
+    assert_eq!(
+        cells(&sheet),
+        [
+            "standard: input 2.5, output 15, read 0.25",
+            "standard >272000: input 5, output 22.5",
+            "balanced: input 2",
+            "batch: input 1.25",
+            "flex: output 7.5",
+            "priority: input 5",
+            "ultrafast >272000: input 30",
+        ]
+    );
+    assert_eq!(sheet.service_tiers["priority"].aliases, ["fast"]);
+    assert_eq!(sheet.service_tiers.len(), 1);
+}
+
+#[test]
+fn thresholds_are_exclusive_but_at_xai() {
+    let entry = |provider: &str| {
+        format!(
+            r#"{{"litellm_provider": "{provider}", "input_cost_per_token": 2e-06, "output_cost_per_token": 6e-06,
+                "input_cost_per_token_above_200k_tokens": 4e-06}}"#
+        )
+    };
+    assert_eq!(
+        cells(&sheet("xai/grok-4.6", &entry("xai")))[1],
+        "standard >=200000: input 4"
+    );
+    assert_eq!(
+        cells(&sheet(
+            "vercel_ai_gateway/xai/grok-4.6",
+            &entry("vercel_ai_gateway")
+        ))[1],
+        "standard >200000: input 4"
+    );
+    let bands = r#"{"litellm_provider": "xai", "tiered_pricing": [
+        {"range": [0, 200000], "input_cost_per_token": 2e-06}, {"range": [200000, 500000], "input_cost_per_token": 4e-06}]}"#;
+    assert_eq!(
+        cells(&sheet("xai/grok-4.7", bands)),
+        ["standard: input 2", "standard >=200000: input 4"]
+    );
+}
+
+#[test]
+fn cache_writes_carry_their_time_to_live_and_the_assumed_one_is_noted() {
+    let writes = r#""input_cost_per_token": 2e-06, "output_cost_per_token": 1e-05,
+        "cache_creation_input_token_cost": 2.5e-06, "cache_creation_input_token_cost_above_1hr": 4e-06,
+        "cache_creation_input_token_cost_above_12hr": 5e-06,
+        "cache_creation_input_token_cost_above_1hr_above_200k_tokens": 8e-06"#;
+    let claude = sheet(
+        "claude-opus-5",
+        &format!(r#"{{"litellm_provider": "anthropic", {writes}}}"#),
+    );
+    assert_eq!(
+        cells(&claude),
+        [
+            "standard: input 2, output 10, write 300s 2.5, write 3600s 4, write 43200s 5",
+            "standard >200000: write 3600s 8"
+        ]
+    );
+    assert_eq!(claude.cache_write_billing, CacheWriteBilling::Priced);
+    assert_eq!(
+        claude.notes,
+        ["LiteLLM does not say how long a written token is kept; 300 seconds are assumed."]
+    );
+    let gpt = sheet(
+        "us.openai.gpt-6-sol",
+        &format!(r#"{{"litellm_provider": "bedrock_converse", {writes}}}"#),
+    );
+    assert!(cells(&gpt)[0].ends_with("write 3600s 4, write 43200s 5"));
+    assert_eq!(gpt.rates[0].cache_write[0].ttl_seconds, Some(1_800));
+}
+
+#[test]
+fn a_cache_write_of_zero_on_a_priced_entry_is_billed_as_input() {
+    let sheet = sheet(
+        "deepseek-v4-pro",
+        r#"{"litellm_provider": "deepseek", "input_cost_per_token": 1.32e-06, "output_cost_per_token": 3.96e-06,
+            "cache_creation_input_token_cost": 0.0}"#,
+    );
+    assert_eq!(cells(&sheet), ["standard: input 1.32, output 3.96"]);
+    assert_eq!(sheet.cache_write_billing, CacheWriteBilling::AsInput);
+    assert!(sheet.unmapped.is_empty() && sheet.notes.is_empty());
+}
+
+#[test]
+fn a_zero_base_write_beside_a_priced_longer_one_is_set_aside() {
+    let sheet = sheet(
+        "x",
+        r#"{"litellm_provider": "aihubmix", "input_cost_per_token": 1e-06, "output_cost_per_token": 4e-06,
+            "cache_creation_input_token_cost": 0, "cache_creation_input_token_cost_above_1hr": 2e-06}"#,
+    );
+    assert_eq!(
+        cells(&sheet),
+        ["standard: input 1, output 4, write 3600s 2"]
+    );
+    assert_eq!(sheet.cache_write_billing, CacheWriteBilling::Priced);
+    assert_eq!(sheet.unmapped["cache_creation_input_token_cost"], 0);
+}
+
+#[test]
+fn zero_for_input_and_output_stays_a_price_with_a_note() {
+    let sheet = sheet(
+        "ollama/llama3",
+        r#"{"litellm_provider": "ollama", "input_cost_per_token": 0.0, "output_cost_per_token": 0}"#,
+    );
+    assert_eq!(cells(&sheet), ["standard: input 0, output 0"]);
+    assert_eq!(
+        sheet.notes,
+        ["Input and output are stated as 0: free, run locally, billed by a plan, or unknown."]
+    );
+}
+
+#[test]
+fn a_tier_of_zeros_beside_a_priced_base_is_kept_aside() {
+    let tier = r#""input_cost_per_token_above_128k_tokens": 0, "output_cost_per_token_above_128k_tokens": 0.0"#;
+    let priced = format!(
+        r#"{{"litellm_provider": "gemini", "input_cost_per_token": 1e-07, "output_cost_per_token": 4e-07, {tier}}}"#
+    );
+    let sheet = sheet("gemini/gemini-2.0-flash", &priced);
+    assert_eq!(cells(&sheet), ["standard: input 0.1, output 0.4"]);
+    assert_eq!(sheet.unmapped["input_cost_per_token_above_128k_tokens"], 0);
+    assert_eq!(sheet.notes.len(), 1);
+    let free = format!(
+        r#"{{"litellm_provider": "gemini", "input_cost_per_token": 0, "output_cost_per_token": 0, {tier}}}"#
+    );
+    let cells_of_free = cells(&self::sheet("gemini/gemini-2.0-flash", &free));
+    assert_eq!(
+        cells_of_free,
+        [
+            "standard: input 0, output 0",
+            "standard >128000: input 0, output 0"
+        ]
+    );
+}
+
+#[test]
+fn the_older_name_of_a_cache_read_counts_only_where_the_newer_is_missing() {
+    let entry = |prices: &str| {
+        format!(
+            r#"{{"litellm_provider": "zai", "input_cost_per_token": 1e-06, "output_cost_per_token": 4e-06, {prices}}}"#
+        )
+    };
+    let hit = r#""input_cost_per_token_cache_hit": 2e-07"#;
+    let alone = sheet("zai/glm-5", &entry(hit));
+    assert_eq!(cells(&alone), ["standard: input 1, output 4, read 0.2"]);
+    let same = sheet(
+        "zai/glm-5",
+        &entry(&format!(
+            r#"{hit}, "cache_read_input_token_cost": 0.0000002"#
+        )),
+    );
+    assert_eq!((cells(&same), same.unmapped.len()), (cells(&alone), 0));
+    let differs = sheet(
+        "zai/glm-5",
+        &entry(&format!(r#"{hit}, "cache_read_input_token_cost": 1e-07"#)),
+    );
+    assert_eq!(cells(&differs), ["standard: input 1, output 4, read 0.1"]);
+    assert_eq!(
+        differs.unmapped["input_cost_per_token_cache_hit"],
+        json!(2e-7)
+    );
+}
+
+#[test]
+fn the_bands_of_tiered_pricing_win_over_flat_prices() {
+    let sheet = sheet(
+        "dashscope/qwen-plus",
+        r#"{"litellm_provider": "dashscope", "input_cost_per_token": 9e-07, "output_cost_per_token": 1.2e-06,
+            "cache_read_input_token_cost": 8e-08, "explicit_cache_read_input_token_cost": 4e-08,
+            "tiered_pricing": [
+                {"range": [0, 256000.0], "input_cost_per_token": 4e-07, "output_cost_per_token": 1.2e-06,
+                 "output_cost_per_reasoning_token": 4e-06},
+                {"range": [256000.0, 1000000.0], "input_cost_per_token": 1.2e-06, "input_cost_per_image": 1},
+                {"max_results_range": [0, 25], "input_cost_per_query": 0.005}]}"#,
+    );
+    assert_eq!(
+        cells(&sheet),
+        [
+            "standard: input 0.4, output 1.2, reasoning 4, read 0.08, explicit read 0.04",
+            "standard >256000: input 1.2"
+        ]
+    );
+    assert_eq!(sheet.unmapped["input_cost_per_token"], json!(9e-7));
+    assert!(!sheet.unmapped.contains_key("output_cost_per_token"));
+    let left = json!([
+        {"range": [256_000.0, 1_000_000.0], "input_cost_per_image": 1},
+        {"max_results_range": [0, 25], "input_cost_per_query": 0.005}
+    ]);
+    assert_eq!(sheet.unmapped["tiered_pricing"], left);
+}
+
+#[test]
+fn off_peak_prices_become_cells_of_a_schedule() {
+    let sheet = sheet(
+        "deepseek/deepseek-v4-pro",
+        r#"{"litellm_provider": "deepseek", "input_cost_per_token": 1.32e-06, "output_cost_per_token": 3.96e-06,
+            "cache_read_input_token_cost": 4.4e-08,
+            "off_peak_pricing": {"input_cost_per_token": 6.6e-07, "cache_read_input_token_cost": 2.2e-08, "holidays": "cn",
+                "windows": [{"weekdays": [1, 2, 3, 4, 5], "hours_utc": ["00:00-01:00", "10:00-00:00"]},
+                            {"weekdays": [6, 7], "hours_utc": "00:00-00:00"}]}}"#,
+    );
+    assert_eq!(
+        cells(&sheet),
+        [
+            "standard: input 1.32, output 3.96, read 0.044",
+            "standard off_peak: input 0.66, read 0.022"
+        ]
+    );
+    let schedule = &sheet.schedules["off_peak"];
+    assert_eq!(
+        (schedule.timezone.as_str(), schedule.windows.len()),
+        ("UTC", 3)
+    );
+    assert_eq!(
+        sheet.unmapped["off_peak_pricing"],
+        json!({"holidays": "cn"})
+    );
+}
+
+#[test]
+fn off_peak_hours_that_move_with_daylight_saving_are_kept_unread() {
+    let sheet = sheet(
+        "x",
+        r#"{"litellm_provider": "groq", "input_cost_per_token": 1e-06, "output_cost_per_token": 4e-06,
+            "off_peak_pricing": {"input_cost_per_token": 5e-07, "weekday_timezone": "Europe/Paris",
+                "windows": [{"weekdays": [6], "hours_utc": "01:00-02:00"}]}}"#,
+    );
+    assert_eq!(sheet.rates.len(), 1);
+    assert_eq!(
+        sheet.unmapped["off_peak_pricing"]["weekday_timezone"],
+        "Europe/Paris"
+    );
+    assert_eq!(
+        sheet.notes,
+        ["The off-peak prices could not be read and are kept under unmapped."]
+    );
+}
+
+#[test]
+fn multipliers_of_speed_and_place_stay_multipliers() {
+    let sheet = sheet(
+        "claude-opus-5-5",
+        r#"{"litellm_provider": "anthropic", "input_cost_per_token": 4e-06, "output_cost_per_token": 2e-05,
+            "provider_specific_entry": {"us": 1.1, "fast": 2.0, "titan": "v2"},
+            "regional_endpoint_uplift_multiplier": 1.1, "regional_processing_uplift_multiplier_eu": 1.1}"#,
+    );
+    let fast = &sheet.service_tiers["fast"];
+    assert_eq!(
+        fast.price_multiplier
+            .as_ref()
+            .map(ToString::to_string)
+            .as_deref(),
+        Some("2")
+    );
+    assert_eq!(
+        serde_json::to_value(&fast.request).unwrap(),
+        json!({"speed": "fast"})
+    );
+    let modifiers: Vec<_> = sheet
+        .modifiers
+        .iter()
+        .map(|modifier| {
+            (
+                modifier.name.as_str(),
+                json!(modifier.when),
+                modifier.multiplier.to_string(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        modifiers,
+        [
+            (
+                "inference_geo_us",
+                json!({"inference_geo": "us"}),
+                "1.1".to_owned()
+            ),
+            (
+                "regional_endpoint",
+                json!({"endpoint": "regional"}),
+                "1.1".to_owned()
+            ),
+            (
+                "data_residency_eu",
+                json!({"region": ["eu"]}),
+                "1.1".to_owned()
+            ),
+        ]
+    );
+    assert_eq!(
+        sheet.unmapped["provider_specific_entry"],
+        json!({"titan": "v2"})
+    );
+}
+
+#[test]
+fn limits_that_are_no_token_counts_are_kept_as_they_stand() {
+    let sheet = sheet(
+        "x",
+        r#"{"litellm_provider": "groq", "input_cost_per_token": 1e-06, "prompt_cache_min_tokens": 6144.0,
+            "max_input_tokens": 0, "max_output_tokens": "8192"}"#,
+    );
+    assert_eq!(
+        sheet.limits,
+        Limits {
+            cache_min_tokens: Some(6_144),
+            ..Limits::default()
+        }
+    );
+    assert_eq!(sheet.unmapped["max_input_tokens"], 0);
+    assert_eq!(sheet.unmapped["max_output_tokens"], "8192");
+}
+
+#[test]
+fn names_of_provider_and_region_leave_the_key_as_an_alias() {
+    let sheet = sheet(
+        "us.anthropic.claude-opus-5",
+        r#"{"litellm_provider": "bedrock_converse", "input_cost_per_token": 5.5e-06, "source": "a price list"}"#,
+    );
+    assert_eq!(
+        (sheet.provider.as_str(), sheet.region.as_str()),
+        ("amazon-bedrock", "us")
+    );
+    assert_eq!(sheet.model, "anthropic.claude-opus-5");
+    assert_eq!(sheet.aliases, ["us.anthropic.claude-opus-5"]);
+    assert_eq!(sheet.unmapped["litellm_provider"], "bedrock_converse");
+    assert_eq!(sheet.unmapped["source"], "a price list");
+    assert_eq!(sheet.sources[0].url, CATALOG_URL);
+}
+
+#[test]
+fn an_entry_without_a_token_price_says_by_what_it_is_priced() {
+    let refused = |entry: &str| {
+        let (pointer, detail) = refusal("x", entry);
+        assert_eq!(pointer, "");
+        detail
+    };
+    assert_eq!(
+        refused(
+            r#"{"litellm_provider": "fal_ai", "output_cost_per_image": 0.04, "input_cost_per_token": null}"#
+        ),
+        "the entry has no token price; it is priced by output_cost_per_image"
+    );
+    assert_eq!(
+        refused(r#"{"litellm_provider": "chatgpt"}"#),
+        "the entry has no token price, nor any other price"
+    );
+    assert_eq!(
+        refused(r#"{"input_cost_per_token": 1e-06}"#),
+        "the field `litellm_provider` is missing"
+    );
+    assert_eq!(refused("[]"), "expected an object, found a list");
+    let number = refusal(
+        "x",
+        r#"{"litellm_provider": 7, "input_cost_per_token": 1e-06}"#,
+    );
+    assert_eq!(
+        number,
+        (
+            "/litellm_provider".to_owned(),
+            "expected a text, found a number".to_owned()
+        )
+    );
+    let name = refusal(
+        "",
+        r#"{"litellm_provider": "groq", "input_cost_per_token": 1e-06}"#,
+    );
+    assert_eq!(
+        name.1,
+        "the name of the model has 0 characters, or control characters"
+    );
+}
+
+#[test]
+fn more_cells_than_a_sheet_holds_are_refused() {
+    let tiers: Vec<_> = (1..=1_001)
+        .map(|n| format!(r#""input_cost_per_token_above_{n}k_tokens": 1e-06"#))
+        .collect();
+    let entry = format!(r#"{{"litellm_provider": "groq", {}}}"#, tiers.join(", "));
+    assert_eq!(refusal("x", &entry).1, "the entry has 1001 rate cells");
+}
+
+#[test]
+fn a_catalog_is_told_from_an_entry_and_its_models_from_its_other_keys() {
+    let entry = json::parse(br#"{"litellm_provider": "groq"}"#).unwrap();
+    let catalog =
+        json::parse(br#"{"b": {}, "sample_spec": {}, "a": {}, "fallback_generalizations": []}"#)
+            .unwrap();
+    assert!(is_entry(&entry) && !is_entry(&catalog) && !is_entry(&Json::Null));
+    let names: Vec<_> = entries(&catalog)
+        .unwrap()
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
+    assert_eq!(names, ["a", "b"]);
+    assert_eq!(entries(&Json::Null), None);
+}
+
+const TEXT_MODES: [&str; 3] = ["chat", "completion", "responses"];
+
+fn is_text_model(entry: &Json) -> bool {
+    let Json::Object(fields) = entry else {
+        return false;
+    };
+    matches!(fields.get("mode"), Some(Json::Text(mode)) if TEXT_MODES.contains(&mode.as_str()))
+}
+
+#[test]
+#[expect(
+    clippy::print_stdout,
+    reason = "says what was skipped, and what was found"
+)]
+fn every_text_entry_of_a_real_catalog_gives_a_sheet_or_one_reason() {
+    let Some(folder) = std::env::var_os("UNROOF_TEST_CATALOGS") else {
+        println!("skipped: UNROOF_TEST_CATALOGS names no folder with litellm.json");
+        return;
+    };
+    let text = std::fs::read(std::path::Path::new(&folder).join("litellm.json")).unwrap();
+    let catalog = json::parse(&text).unwrap();
+    let entries = entries(&catalog).unwrap();
+    let mut places: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    let mut reasons: BTreeMap<_, usize> = BTreeMap::new();
+    for (name, entry) in entries.iter().filter(|(_, entry)| is_text_model(entry)) {
+        match read(name, entry) {
+            Ok(sheet) => {
+                assert_eq!(after_round_trip(&sheet).as_ref(), Ok(&sheet), "{name}");
+                places
+                    .entry((
+                        sheet.provider.clone(),
+                        sheet.model.clone(),
+                        sheet.region.clone(),
+                    ))
+                    .or_default()
+                    .push(sheet);
+            }
+            Err(faults) => {
+                assert_eq!(faults.len(), 1, "{name}: {faults:?}");
+                *reasons.entry(faults[0].detail.clone()).or_default() += 1;
+            }
+        }
+    }
+    let sheets: usize = places.values().map(Vec::len).sum();
+    println!("{sheets} sheets, refused: {reasons:#?}");
+    for (place, copies) in places
+        .iter()
+        .filter(|(_, copies)| copies.iter().any(|copy| copy.id() != copies[0].id()))
+    {
+        let copies: Vec<_> = copies
+            .iter()
+            .map(|copy| (&copy.sources[0].locator, cells(copy)))
+            .collect();
+        println!("{place:?} has copies that differ: {copies:#?}");
+    }
+    assert!(sheets >= 3_300, "{sheets} sheets");
+}

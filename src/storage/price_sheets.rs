@@ -1,0 +1,83 @@
+//! Lists of price sheets, and single ones.
+
+use sqlx::FromRow;
+use uuid::Uuid;
+
+use super::database::on_pool;
+use super::{DbTime, Filter, Store, StoreError};
+
+/// A price sheet as a row of a list; prices are those of its base cell, per million tokens.
+#[derive(Debug, Clone, FromRow)]
+pub struct PriceSheetRow {
+    /// Id of the pricing content.
+    pub id: Uuid,
+    /// Place in the order of storing.
+    pub sequence: i64,
+    /// Who bills.
+    pub provider: String,
+    /// The model as the provider spells it.
+    pub model: String,
+    /// author/model
+    pub canonical_model: Option<String>,
+    /// Where it is served.
+    pub region: String,
+    /// ISO 4217 code.
+    pub currency: String,
+    /// Start of validity.
+    pub valid_from: Option<DbTime>,
+    /// End of validity.
+    pub valid_to: Option<DbTime>,
+    /// When it was first stored.
+    pub observed_at: DbTime,
+    /// Fresh prompt tokens.
+    pub input_price: Option<f64>,
+    /// Generated tokens.
+    pub output_price: Option<f64>,
+    /// Prompt tokens found in the cache.
+    pub cache_read_price: Option<f64>,
+}
+
+const PRICE_SHEET: &str = "SELECT document FROM price_sheets WHERE id = $1";
+
+const PRICE_SHEETS: &str = "
+    SELECT id, sequence, provider, model, canonical_model, region, currency, valid_from, valid_to, observed_at,
+           input_price, output_price, cache_read_price
+    FROM price_sheets
+    WHERE ($1 IS NULL OR provider = $1) AND ($2 IS NULL OR model = $2) AND ($3 IS NULL OR canonical_model = $3)
+      AND ($4 IS NULL OR region = $4) AND ($5 IS NULL OR currency = $5) AND ($6 IS NULL OR sequence < $6)
+    ORDER BY sequence DESC
+    LIMIT $7";
+
+impl Store {
+    /// The document of a price sheet, with its sources and remarks.
+    ///
+    /// # Errors
+    /// The database refuses.
+    pub async fn price_sheet(&self, id: Uuid) -> Result<Option<String>, StoreError> {
+        Ok(on_pool!(self, pool => sqlx::query_scalar(PRICE_SHEET).bind(id).fetch_optional(pool).await)?)
+    }
+
+    /// Price sheets, the last stored first, beginning below a sequence number.
+    ///
+    /// # Errors
+    /// The database refuses.
+    pub async fn price_sheets(
+        &self,
+        filter: &Filter,
+        below: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<PriceSheetRow>, StoreError> {
+        Ok(on_pool!(self, pool => {
+            sqlx::query_as(PRICE_SHEETS)
+                .bind(&filter.provider)
+                .bind(&filter.model)
+                .bind(&filter.canonical_model)
+                .bind(&filter.region)
+                .bind(&filter.currency)
+                .bind(below)
+                .bind(i64::from(limit))
+                .fetch_all(pool)
+                .await
+        })?)
+    }
+}

@@ -1,0 +1,168 @@
+//! Stores an estimate with its sheet, whole or not at all.
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::database::{in_transaction, on_pool};
+use super::{DbTime, Store, StoreError};
+use crate::estimate::{Answer, ListRow};
+use crate::sheet::{PriceSheet, RateCell, canonical, json};
+use crate::units::Decimal;
+
+/// An estimate to be stored.
+#[derive(Debug, Clone, Copy)]
+pub struct NewEstimate<'a> {
+    /// The answer.
+    pub answer: &'a Answer,
+    /// The answer as it is sent.
+    pub document: &'a str,
+    /// The sheet it was drawn from, with sources and remarks.
+    pub sheet: &'a PriceSheet,
+    /// When it was asked for.
+    pub observed_at: Timestamp,
+}
+
+/// What storing an estimate did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Saved {
+    /// Whether the estimate was not there before.
+    pub is_new: bool,
+    /// The version of the store that this write made, if it wrote.
+    pub version: Option<i64>,
+}
+
+impl Saved {
+    /// What was sent is stored already.
+    const KNOWN: Self = Self { is_new: false, version: None };
+}
+
+const BUMP_VERSION: &str = "UPDATE store_version SET version = version + 1 WHERE id = 1 RETURNING version";
+
+const INSERT_SHEET: &str = "
+    INSERT INTO price_sheets (id, sequence, provider, model, canonical_model, region, currency, valid_from, valid_to,
+                              observed_at, input_price, output_price, cache_read_price, document)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+    ON CONFLICT (id) DO NOTHING";
+
+const SHEET_DOCUMENT: &str = "SELECT document FROM price_sheets WHERE id = $1";
+
+const UPDATE_SHEET_DOCUMENT: &str = "UPDATE price_sheets SET document = $2 WHERE id = $1";
+
+const INSERT_ESTIMATE: &str = "
+    INSERT INTO estimates (id, sequence, engine_version, provider, model, canonical_model, region, currency, valid_from,
+                           valid_to, observed_at, stated_assumptions, readings_defined, conflicts, reading_numbers,
+                           document)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+    ON CONFLICT (id) DO NOTHING";
+
+const INSERT_ESTIMATE_SHEET: &str = "INSERT INTO estimate_sheets (estimate_id, sheet_id) VALUES ($1, $2)";
+
+const STORED_SHEET_OF_ESTIMATE: &str = "
+    SELECT price_sheets.document
+    FROM estimate_sheets JOIN price_sheets ON price_sheets.id = estimate_sheets.sheet_id
+    WHERE estimate_sheets.estimate_id = $1 AND estimate_sheets.sheet_id = $2";
+
+impl Store {
+    /// Stores an estimate and its sheet in one transaction. What is stored already stays as it is, but a source that a
+    /// known sheet does not have yet is added to it.
+    ///
+    /// # Errors
+    /// The database refuses; then nothing is stored.
+    pub async fn save(&self, new: NewEstimate<'_>) -> Result<Saved, StoreError> {
+        let sheet_id = new.sheet.id().0;
+        if self.knows(&new, sheet_id).await? {
+            return Ok(Saved::KNOWN);
+        }
+        let sheet = new.sheet;
+        let base = sheet.rates.iter().min_by_key(|rate| rate.key());
+        let price = |of: fn(&RateCell) -> Option<&Decimal>| base.and_then(of).map(Decimal::to_f64);
+        let sheet_document = serde_json::to_string(sheet).expect("a sheet of texts and numbers serialises");
+        let numbers = serde_json::to_string(&ListRow::new(new.answer)).expect("a row of numbers serialises");
+        let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+        let observed_at = DbTime::from(new.observed_at);
+        in_transaction!(self, transaction => {
+            let version: i64 = sqlx::query_scalar(BUMP_VERSION).fetch_one(&mut *transaction).await?;
+            let inserted_sheet = sqlx::query(INSERT_SHEET)
+                .bind(sheet_id)
+                .bind(version)
+                .bind(&sheet.provider)
+                .bind(&sheet.model)
+                .bind(&sheet.canonical_model)
+                .bind(&sheet.region)
+                .bind(&sheet.currency)
+                .bind(sheet.valid_from.map(DbTime::from))
+                .bind(sheet.valid_to.map(DbTime::from))
+                .bind(observed_at)
+                .bind(price(|rate| rate.input.as_ref()))
+                .bind(price(|rate| rate.output.as_ref()))
+                .bind(price(|rate| rate.cache_read.as_ref()))
+                .bind(&sheet_document)
+                .execute(&mut *transaction)
+                .await?;
+            let mut wrote = inserted_sheet.rows_affected() == 1;
+            if !wrote {
+                let stored: String =
+                    sqlx::query_scalar(SHEET_DOCUMENT).bind(sheet_id).fetch_one(&mut *transaction).await?;
+                if let Some(document) = with_new_sources(&stored, sheet, sheet_id)? {
+                    sqlx::query(UPDATE_SHEET_DOCUMENT).bind(sheet_id).bind(document).execute(&mut *transaction).await?;
+                    wrote = true;
+                }
+            }
+            let inserted_estimate = sqlx::query(INSERT_ESTIMATE)
+                .bind(new.answer.id)
+                .bind(version)
+                .bind(new.answer.engine_version)
+                .bind(&sheet.provider)
+                .bind(&sheet.model)
+                .bind(&sheet.canonical_model)
+                .bind(&sheet.region)
+                .bind(&sheet.currency)
+                .bind(sheet.valid_from.map(DbTime::from))
+                .bind(sheet.valid_to.map(DbTime::from))
+                .bind(observed_at)
+                .bind(!new.answer.assumptions.is_empty())
+                .bind(count(new.answer.readings_defined))
+                .bind(count(new.answer.conflicts.len()))
+                .bind(&numbers)
+                .bind(new.document)
+                .execute(&mut *transaction)
+                .await?;
+            let is_new = inserted_estimate.rows_affected() == 1;
+            if is_new {
+                sqlx::query(INSERT_ESTIMATE_SHEET)
+                    .bind(new.answer.id)
+                    .bind(sheet_id)
+                    .execute(&mut *transaction)
+                    .await?;
+            }
+            if !is_new && !wrote {
+                transaction.rollback().await?;
+                return Ok(Saved::KNOWN);
+            }
+            transaction.commit().await?;
+            Ok(Saved { is_new, version: Some(version) })
+        })
+    }
+
+    /// Whether the estimate, its sheet and all the sheet's sources are stored already.
+    async fn knows(&self, new: &NewEstimate<'_>, sheet_id: Uuid) -> Result<bool, StoreError> {
+        let stored: Option<String> = on_pool!(self, pool => {
+            sqlx::query_scalar(STORED_SHEET_OF_ESTIMATE).bind(new.answer.id).bind(sheet_id).fetch_optional(pool).await
+        })?;
+        match stored {
+            Some(document) => Ok(with_new_sources(&document, new.sheet, sheet_id)?.is_none()),
+            None => Ok(false),
+        }
+    }
+}
+
+/// The stored document with the sources of a sheet of the same content; none if it has them all.
+fn with_new_sources(document: &str, sheet: &PriceSheet, id: Uuid) -> Result<Option<String>, StoreError> {
+    let damaged = || StoreError::Damaged(id);
+    let tree = json::parse(document.as_bytes()).map_err(|_| damaged())?;
+    let mut stored = canonical::read(&tree).map_err(|_| damaged())?;
+    if !stored.add_sources(sheet) {
+        return Ok(None);
+    }
+    serde_json::to_string(&stored).map(Some).map_err(|_| damaged())
+}
