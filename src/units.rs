@@ -128,7 +128,8 @@ impl Decimal {
     /// [`DecimalError`] if the text is no number, negative, or out of the range a price may have.
     pub fn from_catalog(written: &str, factor: u32) -> Result<(Self, bool), DecimalError> {
         let not_a_decimal = || DecimalError::NotADecimal(written.to_owned());
-        let exact = BigDecimal::from_str(written).map_err(|_| not_a_decimal())? * BigDecimal::from(factor);
+        let exact =
+            BigDecimal::from_str(written).map_err(|_| not_a_decimal())? * BigDecimal::from(factor);
         if exact < BigDecimal::zero() {
             return Err(DecimalError::Negative(written.to_owned()));
         }
@@ -177,11 +178,15 @@ impl FromStr for Decimal {
         if !digits(before, 12) || !digits(after, 18) {
             let number = BigDecimal::from_str(text);
             return Err(match number {
-                Ok(number) if number < BigDecimal::zero() => DecimalError::Negative(text.to_owned()),
+                Ok(number) if number < BigDecimal::zero() => {
+                    DecimalError::Negative(text.to_owned())
+                }
                 _ => DecimalError::NotADecimal(text.to_owned()),
             });
         }
-        BigDecimal::from_str(text).map(Self).map_err(|_| DecimalError::NotADecimal(text.to_owned()))
+        BigDecimal::from_str(text)
+            .map(Self)
+            .map_err(|_| DecimalError::NotADecimal(text.to_owned()))
     }
 }
 
@@ -224,7 +229,10 @@ pub fn readable(number: f64) -> String {
     if !(1e-4..1e10).contains(&magnitude) {
         return format_exponent(number);
     }
-    #[expect(clippy::cast_possible_truncation, reason = "the magnitude is between 1e-4 and 1e10")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the magnitude is between 1e-4 and 1e10"
+    )]
     let digits_before_point = magnitude.log10().floor() as i32 + 1;
     let decimals = usize::try_from(5 - digits_before_point).unwrap_or(0).min(8);
     let text = format!("{number:.decimals$}");
@@ -239,13 +247,21 @@ pub fn readable(number: f64) -> String {
         grouped.push(digit);
     }
     let sign = if whole.starts_with('-') { "-" } else { "" };
-    if fraction.is_empty() { format!("{sign}{grouped}") } else { format!("{sign}{grouped}.{fraction}") }
+    if fraction.is_empty() {
+        format!("{sign}{grouped}")
+    } else {
+        format!("{sign}{grouped}.{fraction}")
+    }
 }
 
 fn format_exponent(number: f64) -> String {
     let text = format!("{number:.4e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let mantissa = if mantissa.contains('.') { mantissa.trim_end_matches('0').trim_end_matches('.') } else { mantissa };
+    let mantissa = if mantissa.contains('.') {
+        mantissa.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        mantissa
+    };
     format!("{mantissa}e{exponent}")
 }
 
@@ -259,33 +275,72 @@ mod tests {
         assert_eq!(price.to_string(), "3.00");
         assert_eq!(price, "3".parse().unwrap());
         assert_eq!(price.normalized().to_string(), "3");
-        assert_eq!("0.000000000000000001".parse::<Decimal>().unwrap().to_string(), "0.000000000000000001");
-        assert_eq!("100".parse::<Decimal>().unwrap().normalized().to_string(), "100");
+        assert_eq!(
+            "0.000000000000000001"
+                .parse::<Decimal>()
+                .unwrap()
+                .to_string(),
+            "0.000000000000000001"
+        );
+        assert_eq!(
+            "100".parse::<Decimal>().unwrap().normalized().to_string(),
+            "100"
+        );
     }
 
     #[test]
     fn a_sheet_takes_no_sign_exponent_or_empty_text() {
-        for text in ["", "-1", "1e-6", "NaN", "+1", ".5", "1.", "1.0000000000000000001", "1234567890123", "1 ", "1,5"] {
+        for text in [
+            "",
+            "-1",
+            "1e-6",
+            "NaN",
+            "+1",
+            ".5",
+            "1.",
+            "1.0000000000000000001",
+            "1234567890123",
+            "1 ",
+            "1,5",
+        ] {
             assert!(text.parse::<Decimal>().is_err(), "{text}");
         }
-        assert_eq!("-1".parse::<Decimal>(), Err(DecimalError::Negative("-1".to_owned())));
+        assert_eq!(
+            "-1".parse::<Decimal>(),
+            Err(DecimalError::Negative("-1".to_owned()))
+        );
     }
 
     #[test]
     fn a_catalog_number_is_read_as_the_decimal_that_was_written() {
-        let read = |text| Decimal::from_catalog(text, 1_000_000).map(|(price, noisy)| (price.to_string(), noisy));
+        let read = |text| {
+            Decimal::from_catalog(text, 1_000_000).map(|(price, noisy)| (price.to_string(), noisy))
+        };
         assert_eq!(read("1.25e-06"), Ok(("1.25".to_owned(), false)));
         assert_eq!(read("0.0"), Ok(("0".to_owned(), false)));
         assert_eq!(read("4.9999999999999998e-07"), Ok(("0.5".to_owned(), true)));
-        assert_eq!(read("-1e-6"), Err(DecimalError::Negative("-1e-6".to_owned())));
+        assert_eq!(
+            read("-1e-6"),
+            Err(DecimalError::Negative("-1e-6".to_owned()))
+        );
         assert!(read("1e30").is_err());
     }
 
     #[test]
     fn numbers_are_readable() {
-        let cases = [(1666.666_666, "1,666.7"), (8.0, "8"), (1e11, "1e11"), (0.5, "0.5"), (169_090.9, "169,091"),
-            (3.0837e-6, "3.0837e-6"), (4.090_909, "4.0909"), (-1234.0, "-1,234"), (2.5e12, "2.5e12"), (0.9253, "0.9253"),
-            (1_048_576.0, "1,048,576")];
+        let cases = [
+            (1666.666_666, "1,666.7"),
+            (8.0, "8"),
+            (1e11, "1e11"),
+            (0.5, "0.5"),
+            (169_090.9, "169,091"),
+            (3.0837e-6, "3.0837e-6"),
+            (4.090_909, "4.0909"),
+            (-1234.0, "-1,234"),
+            (2.5e12, "2.5e12"),
+            (0.9253, "0.9253"),
+            (1_048_576.0, "1,048,576"),
+        ];
         for (number, text) in cases {
             assert_eq!(readable(number), text);
         }

@@ -51,7 +51,11 @@ impl Interval {
     }
 
     fn to_json(self) -> Value {
-        if self.is_range() { json!({"low": self.low, "high": self.high}) } else { json!(self.low) }
+        if self.is_range() {
+            json!({"low": self.low, "high": self.high})
+        } else {
+            json!(self.low)
+        }
     }
 }
 
@@ -102,12 +106,24 @@ impl Assumptions {
         }
         for quantity in Q::top_level() {
             if let Some(field) = fields.get(quantity.name()) {
-                assumptions.stated.extend(read_stated(&field, quantity).map(|interval| (quantity, interval)));
+                assumptions
+                    .stated
+                    .extend(read_stated(&field, quantity).map(|interval| (quantity, interval)));
             }
         }
-        for (tier, field) in fields.get("speed_multiplier").and_then(|field| field.entries()).unwrap_or_default() {
-            let interval = read_interval(&field, |value| value > 0.0 && value <= 1e6, "a number above 0");
-            assumptions.speed_multiplier.extend(interval.map(|interval| (tier.to_owned(), interval)));
+        for (tier, field) in fields
+            .get("speed_multiplier")
+            .and_then(|field| field.entries())
+            .unwrap_or_default()
+        {
+            let interval = read_interval(
+                &field,
+                |value| value > 0.0 && value <= 1e6,
+                "a number above 0",
+            );
+            assumptions
+                .speed_multiplier
+                .extend(interval.map(|interval| (tier.to_owned(), interval)));
         }
         assumptions.check_parameters(object);
         fields.refuse_unknown();
@@ -137,8 +153,10 @@ impl Assumptions {
     }
 
     fn check_parameters(&self, object: &Cursor<'_>) {
-        if let (Some(active), Some(total)) = (self.stated.get(&Q::ActiveParameters), self.stated.get(&Q::TotalParameters))
-            && active.high > total.high
+        if let (Some(active), Some(total)) = (
+            self.stated.get(&Q::ActiveParameters),
+            self.stated.get(&Q::TotalParameters),
+        ) && active.high > total.high
         {
             object.fault(
                 "`active_parameters` is above `total_parameters`",
@@ -159,7 +177,11 @@ impl Assumptions {
         let mut object = Map::new();
         let mut custom = Map::new();
         for (quantity, interval) in &self.stated {
-            let target = if quantity.is_of_accelerator() { &mut custom } else { &mut object };
+            let target = if quantity.is_of_accelerator() {
+                &mut custom
+            } else {
+                &mut object
+            };
             target.insert(quantity.name().to_owned(), interval.to_json());
         }
         if let Some(id) = self.accelerator {
@@ -168,8 +190,14 @@ impl Assumptions {
             object.insert("accelerator".to_owned(), Value::Object(custom));
         }
         if !self.speed_multiplier.is_empty() {
-            let speeds = self.speed_multiplier.iter().map(|(tier, interval)| (tier.clone(), interval.to_json()));
-            object.insert("speed_multiplier".to_owned(), Value::Object(speeds.collect()));
+            let speeds = self
+                .speed_multiplier
+                .iter()
+                .map(|(tier, interval)| (tier.clone(), interval.to_json()));
+            object.insert(
+                "speed_multiplier".to_owned(),
+                Value::Object(speeds.collect()),
+            );
         }
         object
     }
@@ -211,7 +239,8 @@ impl Assumptions {
             let place = corner.get(&quantity).copied().unwrap_or(Place::Middle);
             return Some((interval.at(place), Origin::Stated));
         }
-        self.derived(quantity, corner).or_else(|| self.from_textbook(quantity))
+        self.derived(quantity, corner)
+            .or_else(|| self.from_textbook(quantity))
     }
 
     fn derived(&self, quantity: Q, corner: &Corner) -> Option<(f64, Origin)> {
@@ -221,7 +250,8 @@ impl Assumptions {
             Some((left * right, left_origin.max(right_origin)))
         };
         let chip = self.reference_accelerator();
-        let of_chip = |value: fn(&Accelerator) -> f64| chip.map(|chip| (value(chip), Origin::Reference));
+        let of_chip =
+            |value: fn(&Accelerator) -> f64| chip.map(|chip| (value(chip), Origin::Reference));
         match quantity {
             Q::FlopsPerSecond => {
                 let (weight_bytes, _) = known(Q::WeightBytes)?;
@@ -230,19 +260,21 @@ impl Assumptions {
             Q::Bandwidth => of_chip(|chip| chip.hbm_bytes_per_second.0),
             Q::Capacity => of_chip(|chip| chip.hbm_bytes.0),
             Q::DomainSize => of_chip(|chip| f64::from(chip.scale_up_domain)),
-            Q::Chips => of_chip(|chip| f64::from(chip.serving_unit_chips)).or_else(|| known(Q::DomainSize)),
-            Q::RentalPerHour => {
-                chip.and_then(|chip| chip.rental_usd_per_hour.typical).map(|rental| (rental.0, Origin::Reference))
+            Q::Chips => {
+                of_chip(|chip| f64::from(chip.serving_unit_chips)).or_else(|| known(Q::DomainSize))
             }
-            Q::MultiplyRate => {
-                known(Q::FlopsPerSecond).map(|(flops, origin)| (FlopPerSecond(flops).multiply_adds().0, origin))
-            }
+            Q::RentalPerHour => chip
+                .and_then(|chip| chip.rental_usd_per_hour.typical)
+                .map(|rental| (rental.0, Origin::Reference)),
+            Q::MultiplyRate => known(Q::FlopsPerSecond)
+                .map(|(flops, origin)| (FlopPerSecond(flops).multiply_adds().0, origin)),
             Q::ComputeToBandwidth => {
                 let ((flops, flops_origin), (bandwidth, bandwidth_origin)) =
                     (known(Q::FlopsPerSecond)?, known(Q::Bandwidth)?);
                 let (weight_bytes, _) = known(Q::WeightBytes)?;
                 let multiply_rate = FlopPerSecond(flops).multiply_adds();
-                let ratio = compute_to_bandwidth(weight_bytes, multiply_rate, BytesPerSecond(bandwidth));
+                let ratio =
+                    compute_to_bandwidth(weight_bytes, multiply_rate, BytesPerSecond(bandwidth));
                 Some((ratio, flops_origin.max(bandwidth_origin)))
             }
             Q::UnitBandwidth => product(Q::Chips, Q::Bandwidth),
@@ -257,8 +289,12 @@ impl Assumptions {
         let textbook = quantity.textbook()?;
         let stated = |quantity| self.stated.get(&quantity);
         let fits = match quantity {
-            Q::ActiveParameters => stated(Q::TotalParameters).is_none_or(|total| total.low >= textbook),
-            Q::TotalParameters => stated(Q::ActiveParameters).is_none_or(|active| active.high <= textbook),
+            Q::ActiveParameters => {
+                stated(Q::TotalParameters).is_none_or(|total| total.low >= textbook)
+            }
+            Q::TotalParameters => {
+                stated(Q::ActiveParameters).is_none_or(|active| active.high <= textbook)
+            }
             _ => true,
         };
         fits.then_some((textbook, Origin::Textbook))
@@ -267,7 +303,11 @@ impl Assumptions {
     /// The ranged statements that a quantity depends on.
     pub(super) fn ranges_behind(&self, quantity: Q) -> BTreeSet<Q> {
         if let Some(interval) = self.stated.get(&quantity) {
-            return if interval.is_range() { BTreeSet::from([quantity]) } else { BTreeSet::new() };
+            return if interval.is_range() {
+                BTreeSet::from([quantity])
+            } else {
+                BTreeSet::new()
+            };
         }
         let parents: &[Q] = match quantity {
             Q::FlopsPerSecond => &[Q::WeightBytes],
@@ -278,7 +318,10 @@ impl Assumptions {
             Q::UnitCapacity => &[Q::Chips, Q::Capacity],
             _ => &[],
         };
-        parents.iter().flat_map(|parent| self.ranges_behind(*parent)).collect()
+        parents
+            .iter()
+            .flat_map(|parent| self.ranges_behind(*parent))
+            .collect()
     }
 
     /// The names to state so that a missing quantity is known.
@@ -291,16 +334,24 @@ impl Assumptions {
             Q::MultiplyRate => missing(&[Q::FlopsPerSecond]),
             Q::UnitBandwidth => missing(&[Q::Bandwidth, Q::Chips]),
             Q::UnitCapacity => missing(&[Q::Capacity, Q::Chips]),
-            Q::Chips if self.accelerator.is_none() && !self.has_custom_accelerator() => vec!["accelerator"],
+            Q::Chips if self.accelerator.is_none() && !self.has_custom_accelerator() => {
+                vec!["accelerator"]
+            }
             Q::FlopsPerSecond | Q::Bandwidth | Q::Capacity => {
-                if self.has_custom_accelerator() { vec![in_accelerator(quantity)] } else { vec!["accelerator"] }
+                if self.has_custom_accelerator() {
+                    vec![in_accelerator(quantity)]
+                } else {
+                    vec!["accelerator"]
+                }
             }
             other => vec![other.name()],
         }
     }
 
     fn has_custom_accelerator(&self) -> bool {
-        self.stated.keys().any(|quantity| quantity.is_of_accelerator())
+        self.stated
+            .keys()
+            .any(|quantity| quantity.is_of_accelerator())
     }
 }
 
@@ -325,11 +376,18 @@ fn read_stated(field: &Cursor<'_>, quantity: Q) -> Option<Interval> {
     read_interval(field, |value| quantity.allows(value), &quantity.allowed())
 }
 
-fn read_interval(field: &Cursor<'_>, allows: impl Fn(f64) -> bool, allowed: &str) -> Option<Interval> {
+fn read_interval(
+    field: &Cursor<'_>,
+    allows: impl Fn(f64) -> bool,
+    allowed: &str,
+) -> Option<Interval> {
     let read_end = |end: &Cursor<'_>| {
         let value = end.number()?;
         if !allows(value) {
-            end.fault(format!("{value} is out of range"), format!("write {allowed}"));
+            end.fault(
+                format!("{value} is out of range"),
+                format!("write {allowed}"),
+            );
             return None;
         }
         Some(value)
@@ -338,8 +396,12 @@ fn read_interval(field: &Cursor<'_>, allows: impl Fn(f64) -> bool, allowed: &str
         Json::Number(_) => read_end(field).map(|value| Interval::new(value, value)),
         Json::Object(_) => {
             let fields = field.fields()?;
-            let low = fields.required("low", "write the lower end of a 90 % interval").and_then(|end| read_end(&end));
-            let high = fields.required("high", "write the upper end of a 90 % interval").and_then(|end| read_end(&end));
+            let low = fields
+                .required("low", "write the lower end of a 90 % interval")
+                .and_then(|end| read_end(&end));
+            let high = fields
+                .required("high", "write the upper end of a 90 % interval")
+                .and_then(|end| read_end(&end));
             fields.refuse_unknown();
             let (low, high) = (low?, high?);
             if low > high {
@@ -375,26 +437,54 @@ mod tests {
     fn compute_to_bandwidth_is_computed_from_the_chip_and_the_format_of_the_weights() {
         // docs/MODEL.md, "What the 300 counts".
         let cases = [
-            ("h100-sxm", 2.0, 295.0), ("h100-sxm", 1.0, 295.0), ("b200-sxm", 1.0, 281.0), ("mi300x", 1.0, 247.0),
-            ("a100-80-sxm", 1.0, 153.0), ("h200-sxm", 1.0, 206.0), ("h20", 1.0, 37.0), ("tpu-v5e", 1.0, 241.0),
-            ("tpu-v5p", 2.0, 166.0), ("b300-sxm", 1.0, 281.0), ("b300-sxm", 0.5, 394.0), ("gb300-nvl72", 1.0, 312.5),
-            ("gb300-nvl72", 0.5, 469.0), ("rubin-nvl144", 2.0, 182.0), ("rubin-nvl144", 1.0, 398.0),
-            ("tpu-v6e", 1.0, 280.0), ("tpu-v6e", 2.0, 560.0), ("trainium2", 2.0, 230.0), ("trainium2", 1.0, 224.0),
+            ("h100-sxm", 2.0, 295.0),
+            ("h100-sxm", 1.0, 295.0),
+            ("b200-sxm", 1.0, 281.0),
+            ("mi300x", 1.0, 247.0),
+            ("a100-80-sxm", 1.0, 153.0),
+            ("h200-sxm", 1.0, 206.0),
+            ("h20", 1.0, 37.0),
+            ("tpu-v5e", 1.0, 241.0),
+            ("tpu-v5p", 2.0, 166.0),
+            ("b300-sxm", 1.0, 281.0),
+            ("b300-sxm", 0.5, 394.0),
+            ("gb300-nvl72", 1.0, 312.5),
+            ("gb300-nvl72", 0.5, 469.0),
+            ("rubin-nvl144", 2.0, 182.0),
+            ("rubin-nvl144", 1.0, 398.0),
+            ("tpu-v6e", 1.0, 280.0),
+            ("tpu-v6e", 2.0, 560.0),
+            ("trainium2", 2.0, 230.0),
+            ("trainium2", 1.0, 224.0),
         ];
         for (id, weight_bytes, expected) in cases {
-            let text = format!(r#"{{"accelerator": "{id}", "weight_bytes_per_parameter": {weight_bytes}}}"#);
+            let text = format!(
+                r#"{{"accelerator": "{id}", "weight_bytes_per_parameter": {weight_bytes}}}"#
+            );
             let (ratio, origin) = read(&text).unwrap().known(Q::ComputeToBandwidth).unwrap();
-            assert!((ratio - expected).abs() <= 0.6, "{id} at {weight_bytes}: {ratio}");
+            assert!(
+                (ratio - expected).abs() <= 0.6,
+                "{id} at {weight_bytes}: {ratio}"
+            );
             assert_eq!(origin, Origin::Reference);
         }
     }
 
     #[test]
     fn a_stated_ratio_fixes_the_ratio_and_nothing_else() {
-        let stated = read(r#"{"accelerator": {"compute_to_bandwidth": 250, "bandwidth_bytes_per_second": 8e12}}"#).unwrap();
-        assert_eq!(stated.known(Q::ComputeToBandwidth), Some((250.0, Origin::Stated)));
+        let stated = read(
+            r#"{"accelerator": {"compute_to_bandwidth": 250, "bandwidth_bytes_per_second": 8e12}}"#,
+        )
+        .unwrap();
+        assert_eq!(
+            stated.known(Q::ComputeToBandwidth),
+            Some((250.0, Origin::Stated))
+        );
         assert_eq!(stated.known(Q::MultiplyRate), None);
-        assert_eq!(stated.how_to_state(Q::MultiplyRate), ["accelerator.flops_per_second"]);
+        assert_eq!(
+            stated.how_to_state(Q::MultiplyRate),
+            ["accelerator.flops_per_second"]
+        );
         assert_eq!(stated.how_to_state(Q::UnitBandwidth), ["chips"]);
     }
 
@@ -402,9 +492,19 @@ mod tests {
     fn unknown_names_are_refused_with_the_nearest_ones() {
         let faults = read(r#"{"active_params": 1, "accelerator": "h100"}"#).unwrap_err();
         assert_eq!(faults[0].pointer, "/accelerator");
-        assert!(faults[0].hint.starts_with("did you mean `h100-sxm`"), "{}", faults[0].hint);
+        assert!(
+            faults[0].hint.starts_with("did you mean `h100-sxm`"),
+            "{}",
+            faults[0].hint
+        );
         assert_eq!(faults[1].pointer, "/active_params");
-        assert!(faults[1].hint.starts_with("did you mean `active_parameters`"), "{}", faults[1].hint);
+        assert!(
+            faults[1]
+                .hint
+                .starts_with("did you mean `active_parameters`"),
+            "{}",
+            faults[1].hint
+        );
     }
 
     #[test]
@@ -431,7 +531,12 @@ mod tests {
     #[test]
     fn a_range_with_equal_ends_is_a_number() {
         let range = read(r#"{"active_parameters": {"low": 1e11, "high": 1e11}}"#).unwrap();
-        assert_eq!(range.to_json(), read(r#"{"active_parameters": 100000000000}"#).unwrap().to_json());
+        assert_eq!(
+            range.to_json(),
+            read(r#"{"active_parameters": 100000000000}"#)
+                .unwrap()
+                .to_json()
+        );
     }
 
     #[test]

@@ -4,7 +4,10 @@ use super::evidence::{Evidence, ModePrices};
 use super::reading::{Kind, NotDefined, Reading, ReadingBuilder, Specification};
 use super::{Clue, none_defined};
 
-pub(super) const CLUE: Clue = Clue { specifications: &[&UTILISATION], read };
+pub(super) const CLUE: Clue = Clue {
+    specifications: &[&UTILISATION],
+    read,
+};
 
 static UTILISATION: Specification = Specification {
     id: "batch_discount_utilisation",
@@ -29,13 +32,26 @@ const ROUNDING: f64 = 1e-9;
 fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
     let mut readings = Vec::new();
     for mode in evidence.modes() {
-        let waits = evidence.sheet.service_tiers.get(mode).is_some_and(|tier| tier.completion_window_seconds.is_some());
+        let waits = evidence
+            .sheet
+            .service_tiers
+            .get(mode)
+            .is_some_and(|tier| tier.completion_window_seconds.is_some());
         if waits || mode == "batch" || mode == "flex" {
-            readings.extend(evidence.mode_prices(mode).iter().map(|prices| utilisation(evidence, mode, prices)));
+            readings.extend(
+                evidence
+                    .mode_prices(mode)
+                    .iter()
+                    .map(|prices| utilisation(evidence, mode, prices)),
+            );
         }
     }
     if readings.is_empty() {
-        return none_defined(&CLUE, evidence, &NotDefined::sheet_lacks("the sheet states no batch or flex tier"));
+        return none_defined(
+            &CLUE,
+            evidence,
+            &NotDefined::sheet_lacks("the sheet states no batch or flex tier"),
+        );
     }
     readings
 }
@@ -46,7 +62,12 @@ fn utilisation(evidence: &Evidence<'_>, mode: &str, prices: &ModePrices<'_>) -> 
     if let Some(schedule) = &tier.schedule {
         builder = builder.label("schedule", schedule);
     }
-    builder = builder.sheet("min_prompt_tokens", "", f64::from(tier.context_tier.min_prompt_tokens), "tokens");
+    builder = builder.sheet(
+        "min_prompt_tokens",
+        "",
+        f64::from(tier.context_tier.min_prompt_tokens),
+        "tokens",
+    );
     let (input, output) = match (&prices.input_ratio, &prices.output_ratio) {
         (Ok(input), Ok(output)) => (*input, *output),
         (Err(reason), _) | (_, Err(reason)) => return builder.not_defined(reason.clone()),
@@ -58,7 +79,9 @@ fn utilisation(evidence: &Evidence<'_>, mode: &str, prices: &ModePrices<'_>) -> 
         .detail(("amortisation", "", Kind::Equal), &[], |_| Ok(amortisation))
         .solve(&[], |_| {
             if amortisation < 1.0 - ROUNDING {
-                return Err(NotDefined::no_solution("A < 1: output is discounted less than input"));
+                return Err(NotDefined::no_solution(
+                    "A < 1: output is discounted less than input",
+                ));
             }
             Ok(input)
         })

@@ -7,7 +7,10 @@ use super::{Clue, none_defined};
 use crate::clue::assumptions::Origin;
 use crate::units::Decimal;
 
-pub(super) const CLUE: Clue = Clue { specifications: &[&LOAD_PATH], read };
+pub(super) const CLUE: Clue = Clue {
+    specifications: &[&LOAD_PATH],
+    read,
+};
 
 static LOAD_PATH: Specification = Specification {
     id: "cache_read_load_path",
@@ -32,24 +35,42 @@ const FIXED_SHARE: f64 = 0.0;
 fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
     let mut readings = Vec::new();
     for cell in evidence.cells() {
-        let offers = [("implicit", &cell.rate.cache_read), ("explicit", &cell.rate.cache_read_explicit)];
+        let offers = [
+            ("implicit", &cell.rate.cache_read),
+            ("explicit", &cell.rate.cache_read_explicit),
+        ];
         for (offer, price) in offers {
-            readings.extend(price.as_ref().map(|price| load_path(evidence, &cell, offer, price)));
+            readings.extend(
+                price
+                    .as_ref()
+                    .map(|price| load_path(evidence, &cell, offer, price)),
+            );
         }
     }
     if readings.is_empty() {
-        return none_defined(&CLUE, evidence, &NotDefined::sheet_lacks("the sheet states no cache-read price"));
+        return none_defined(
+            &CLUE,
+            evidence,
+            &NotDefined::sheet_lacks("the sheet states no cache-read price"),
+        );
     }
     readings
 }
 
 fn load_path(evidence: &Evidence<'_>, cell: &Cell<'_>, offer: &str, price: &Decimal) -> Reading {
-    let builder = ReadingBuilder::new(&LOAD_PATH, evidence).of_cell(cell).label("cache", offer);
+    let builder = ReadingBuilder::new(&LOAD_PATH, evidence)
+        .of_cell(cell)
+        .label("cache", offer);
     let (input, hit) = match (cell.input(), Cell::price(Some(price), "cache-read")) {
         (Ok(input), Ok(hit)) => (input, hit),
         (Err(reason), _) | (_, Err(reason)) => return builder.not_defined(reason),
     };
-    let quantities = [Q::ActiveParameters, Q::LoadPathBandwidth, Q::PrefillEfficiency, Q::MultiplyRate];
+    let quantities = [
+        Q::ActiveParameters,
+        Q::LoadPathBandwidth,
+        Q::PrefillEfficiency,
+        Q::MultiplyRate,
+    ];
     builder
         .sheet("input_price", "p_in", input, evidence.price_unit())
         .sheet("cache_read_price", "p_hit", hit, evidence.price_unit())

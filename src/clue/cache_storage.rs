@@ -7,7 +7,10 @@ use super::reading::{Kind, NotDefined, Reading, ReadingBuilder, Specification};
 use super::{Clue, none_defined};
 use crate::units::Decimal;
 
-pub(super) const CLUE: Clue = Clue { specifications: &[&KV_BYTES], read };
+pub(super) const CLUE: Clue = Clue {
+    specifications: &[&KV_BYTES],
+    read,
+};
 
 static KV_BYTES: Specification = Specification {
     id: "cache_storage_kv_bytes",
@@ -18,7 +21,9 @@ static KV_BYTES: Specification = Specification {
     kind: Kind::Upper,
     needs: "a storage fee per hour; US dollars or an exchange rate",
     not_defined_when: "there is no fee",
-    assumes: &["the fee covers what holding the token costs; the value is for HBM, other storage tiers beside it"],
+    assumes: &[
+        "the fee covers what holding the token costs; the value is for HBM, other storage tiers beside it",
+    ],
     source: "D",
     scalar: true,
 };
@@ -27,17 +32,30 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
     let readings: Vec<Reading> = evidence
         .cells()
         .iter()
-        .filter_map(|cell| Some(kv_bytes(evidence, cell, cell.rate.cache_storage_per_hour.as_ref()?)))
+        .filter_map(|cell| {
+            Some(kv_bytes(
+                evidence,
+                cell,
+                cell.rate.cache_storage_per_hour.as_ref()?,
+            ))
+        })
         .collect();
     if readings.is_empty() {
-        return none_defined(&CLUE, evidence, &NotDefined::sheet_lacks("the sheet states no storage fee"));
+        return none_defined(
+            &CLUE,
+            evidence,
+            &NotDefined::sheet_lacks("the sheet states no storage fee"),
+        );
     }
     readings
 }
 
 fn kv_bytes(evidence: &Evidence<'_>, cell: &Cell<'_>, fee: &Decimal) -> Reading {
     let hbm = HbmHolding::new(evidence);
-    let builder = hbm.show(ReadingBuilder::new(&KV_BYTES, evidence).of_cell(cell), evidence);
+    let builder = hbm.show(
+        ReadingBuilder::new(&KV_BYTES, evidence).of_cell(cell),
+        evidence,
+    );
     let fee = match Cell::price(Some(fee), "storage") {
         Ok(fee) => fee,
         Err(reason) => return builder.not_defined(reason),
@@ -45,18 +63,34 @@ fn kv_bytes(evidence: &Evidence<'_>, cell: &Cell<'_>, fee: &Decimal) -> Reading 
     let mut quantities = vec![Q::UsdPerCurrencyUnit];
     quantities.extend(hbm.quantities());
     let builder = builder
-        .sheet("storage_fee", "fee", fee, format!("{}/Mtok-hour", evidence.sheet.currency))
+        .sheet(
+            "storage_fee",
+            "fee",
+            fee,
+            format!("{}/Mtok-hour", evidence.sheet.currency),
+        )
         .solve(&quantities, |values| {
             Ok(values[Q::UsdPerCurrencyUnit] * fee / (1e6 * hbm.usd_per_byte_hour(values)))
         });
-    let builder =
-        with_bounds_per_tier(builder, hbm, &[Q::UsdPerCurrencyUnit], |values| Ok(values[Q::UsdPerCurrencyUnit] * fee));
-    let hit = Cell::price(cell.rate.cache_read.as_ref(), "cache-read");
+    let builder = with_bounds_per_tier(builder, hbm, &[Q::UsdPerCurrencyUnit], |values| {
+        Ok(values[Q::UsdPerCurrencyUnit] * fee)
+    });
+    // What is held for a fee is an explicit cache.
+    let hit = cell
+        .rate
+        .cache_read_explicit
+        .as_ref()
+        .or(cell.rate.cache_read.as_ref());
+    let hit = Cell::price(hit, "cache-read");
     let break_even = cell.input().and_then(|input| Ok((input - hit?) / fee));
     builder
         .detail(("break_even_hold", "h", Kind::Equal), &[], |_| {
             break_even.clone().and_then(|hours| {
-                if hours > 0.0 { Ok(hours) } else { Err(NotDefined::no_solution("a hit saves nothing")) }
+                if hours > 0.0 {
+                    Ok(hours)
+                } else {
+                    Err(NotDefined::no_solution("a hit saves nothing"))
+                }
             })
         })
         .build()

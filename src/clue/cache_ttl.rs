@@ -9,8 +9,13 @@ use super::reading::{Input, Kind, NotDefined, Reading, ReadingBuilder, Specifica
 use super::{Clue, none_defined};
 use crate::clue::assumptions::Origin;
 use crate::reference::{StorageTier, TALK_DRAIN_TIMES, accelerator};
+use crate::roofline::KeepingCost;
+use crate::units::Seconds;
 
-pub(super) const CLUE: Clue = Clue { specifications: &[&DRAIN_TIME, &FIVE_MINUTE_RULE], read };
+pub(super) const CLUE: Clue = Clue {
+    specifications: &[&DRAIN_TIME, &FIVE_MINUTE_RULE],
+    read,
+};
 
 const NAME: &str = "cache time to live";
 
@@ -46,32 +51,59 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
     let times: BTreeSet<u32> = evidence
         .cells()
         .iter()
-        .flat_map(|cell| cell.rate.cache_write.iter().filter_map(|write| write.ttl_seconds))
+        .flat_map(|cell| {
+            cell.rate
+                .cache_write
+                .iter()
+                .filter_map(|write| write.ttl_seconds)
+        })
         .collect();
     if times.is_empty() {
-        return none_defined(&CLUE, evidence, &NotDefined::sheet_lacks("the sheet states no time to live"));
+        return none_defined(
+            &CLUE,
+            evidence,
+            &NotDefined::sheet_lacks("the sheet states no time to live"),
+        );
     }
-    let drain = times.iter().map(|ttl| drain_time(evidence, f64::from(*ttl)));
-    drain.chain(times.iter().map(|ttl| five_minute_rule(evidence, f64::from(*ttl)))).collect()
+    let drain = times
+        .iter()
+        .map(|ttl| drain_time(evidence, f64::from(*ttl)));
+    drain
+        .chain(
+            times
+                .iter()
+                .map(|ttl| five_minute_rule(evidence, f64::from(*ttl))),
+        )
+        .collect()
 }
 
 /// The index of the drain time nearest to a time to live, on a logarithmic scale.
 fn nearest_drain_time(ttl_s: f64, drain_times_s: impl Iterator<Item = f64>) -> Option<usize> {
-    let distances = drain_times_s.map(|drain_s| (ttl_s / drain_s).ln().abs()).enumerate();
-    distances.min_by(|left, right| left.1.total_cmp(&right.1)).map(|(index, _)| index)
+    let distances = drain_times_s
+        .map(|drain_s| (ttl_s / drain_s).ln().abs())
+        .enumerate();
+    distances
+        .min_by(|left, right| left.1.total_cmp(&right.1))
+        .map(|(index, _)| index)
 }
 
 fn drain_time(evidence: &Evidence<'_>, ttl_s: f64) -> Reading {
-    let builder = ReadingBuilder::new(&DRAIN_TIME, evidence).sheet("ttl_seconds", "TTL", ttl_s, "s");
+    let builder =
+        ReadingBuilder::new(&DRAIN_TIME, evidence).sheet("ttl_seconds", "TTL", ttl_s, "s");
     let known = |quantity| evidence.assumptions.known(quantity).map(|(value, _)| value);
-    let chosen_hbm_s = known(Q::Capacity).zip(known(Q::Bandwidth)).map(|(capacity, bandwidth)| capacity / bandwidth);
+    let chosen_hbm_s = known(Q::Capacity)
+        .zip(known(Q::Bandwidth))
+        .map(|(capacity, bandwidth)| capacity / bandwidth);
     let devices: Vec<(&StorageTier, f64)> = tiers()
         .filter_map(|tier| {
-            let drain_s = chosen_hbm_s.filter(|_| tier.id == StorageTier::HBM).or(tier.drain_time().map(|time| time.0))?;
+            let drain_s = chosen_hbm_s
+                .filter(|_| tier.id == StorageTier::HBM)
+                .or(tier.drain_time().map(|time| time.0))?;
             Some((tier, drain_s))
         })
         .collect();
-    let today = nearest_drain_time(ttl_s, devices.iter().map(|(_, drain_s)| *drain_s)).map(|index| devices[index]);
+    let today = nearest_drain_time(ttl_s, devices.iter().map(|(_, drain_s)| *drain_s))
+        .map(|index| devices[index]);
     let talk = nearest_drain_time(ttl_s, TALK_DRAIN_TIMES.iter().map(|tier| tier.drain_time.0))
         .map(|index| TALK_DRAIN_TIMES[index]);
     let (Some((tier, drain_s)), Some(talk)) = (today, talk) else {
@@ -81,60 +113,78 @@ fn drain_time(evidence: &Evidence<'_>, ttl_s: f64) -> Reading {
         .name(&tier.id)
         .named_detail("tier_by_the_talk", talk.name)
         .detail(("drain_time", "s", Kind::Equal), &[], |_| Ok(drain_s))
-        .detail(("drain_time_by_the_talk", "s", Kind::Equal), &[], |_| Ok(talk.drain_time.0))
+        .detail(("drain_time_by_the_talk", "s", Kind::Equal), &[], |_| {
+            Ok(talk.drain_time.0)
+        })
         .caveat("the talk's drain times name tiers one step slower than today's devices do");
-    let devices_sold = [("smallest_device_drain_time", tier.capacity_low_bytes), ("largest_device_drain_time", tier.capacity_high_bytes)];
+    let devices_sold = [
+        ("smallest_device_drain_time", tier.capacity_low_bytes),
+        ("largest_device_drain_time", tier.capacity_high_bytes),
+    ];
     devices_sold
         .into_iter()
-        .fold(builder, |builder, (name, capacity)| match (capacity, tier.bandwidth_bytes_per_second) {
-            (Some(capacity), Some(bandwidth)) => {
-                builder.detail((name, "s", Kind::Equal), &[], |_| Ok((capacity / bandwidth).0))
+        .fold(builder, |builder, (name, capacity)| {
+            match (capacity, tier.bandwidth_bytes_per_second) {
+                (Some(capacity), Some(bandwidth)) => {
+                    builder.detail((name, "s", Kind::Equal), &[], |_| {
+                        Ok((capacity / bandwidth).0)
+                    })
+                }
+                _ => builder,
             }
-            _ => builder,
         })
         .build()
 }
 
-/// What a byte costs on a device: to read once, and to hold for an hour.
+/// A device and what a byte costs on it.
 #[derive(Debug, Clone, Copy)]
 struct DeviceCost {
     id: &'static str,
-    read_usd: f64,
-    hold_usd_per_hour: f64,
-}
-
-impl DeviceCost {
-    fn of_keeping(&self, hours: f64) -> f64 {
-        self.read_usd + self.hold_usd_per_hour * hours
-    }
-
-    /// `t_XY` = (`read_Y` − `read_X`)/(`hold_X` − `hold_Y`): beyond it the other device is cheaper.
-    fn boundary_seconds(&self, cheaper_to_hold: &Self) -> f64 {
-        (cheaper_to_hold.read_usd - self.read_usd) / (self.hold_usd_per_hour - cheaper_to_hold.hold_usd_per_hour) * 3600.0
-    }
+    cost: KeepingCost,
 }
 
 /// Costs of every tier that has both; flash as the device named.
-fn device_costs(hbm_hold_usd_per_hour: Option<f64>, flash_read: fn(&StorageTier) -> Option<f64>) -> Vec<DeviceCost> {
+fn device_costs(
+    hbm_hold_usd_per_hour: Option<f64>,
+    flash_read: fn(&StorageTier) -> Option<f64>,
+) -> Vec<DeviceCost> {
     let mut costs = Vec::new();
     for tier in tiers() {
         let is_hbm = tier.id == StorageTier::HBM;
-        let read = if is_hbm { Some(0.0) } else { flash_read(tier).or(tier.read_usd_per_byte) };
-        let hold = if is_hbm { hbm_hold_usd_per_hour } else { tier.hold_usd_per_byte_hour };
-        if let (Some(read_usd), Some(hold_usd_per_hour)) = (read, hold) {
-            costs.push(DeviceCost { id: &tier.id, read_usd, hold_usd_per_hour });
+        let read = if is_hbm {
+            Some(0.0)
+        } else {
+            flash_read(tier).or(tier.read_usd_per_byte)
+        };
+        let hold = if is_hbm {
+            hbm_hold_usd_per_hour
+        } else {
+            tier.hold_usd_per_byte_hour
+        };
+        if let (Some(read_usd_per_byte), Some(hold_usd_per_byte_hour)) = (read, hold) {
+            costs.push(DeviceCost {
+                id: &tier.id,
+                cost: KeepingCost {
+                    read_usd_per_byte,
+                    hold_usd_per_byte_hour,
+                },
+            });
         }
     }
     costs
 }
 
 fn cheapest(costs: &[DeviceCost], ttl_s: f64) -> Option<DeviceCost> {
-    let hours = ttl_s / 3600.0;
-    costs.iter().copied().min_by(|left, right| left.of_keeping(hours).total_cmp(&right.of_keeping(hours)))
+    let cost = |device: &DeviceCost| device.cost.for_duration(Seconds(ttl_s));
+    costs
+        .iter()
+        .copied()
+        .min_by(|left, right| cost(left).total_cmp(&cost(right)))
 }
 
 fn five_minute_rule(evidence: &Evidence<'_>, ttl_s: f64) -> Reading {
-    let builder = ReadingBuilder::new(&FIVE_MINUTE_RULE, evidence).sheet("ttl_seconds", "TTL", ttl_s, "s");
+    let builder =
+        ReadingBuilder::new(&FIVE_MINUTE_RULE, evidence).sheet("ttl_seconds", "TTL", ttl_s, "s");
     let (hbm_hold, hbm_origin) = hbm_hold(evidence).unzip();
     let costs = device_costs(hbm_hold, |_| None);
     let Some(winner) = cheapest(&costs, ttl_s) else {
@@ -149,34 +199,62 @@ fn five_minute_rule(evidence: &Evidence<'_>, ttl_s: f64) -> Reading {
         unit: unit.to_owned(),
         from,
     };
-    let others = || costs.iter().filter(|other| other.id != winner.id);
+    let others = || {
+        costs
+            .iter()
+            .filter(|other| other.id != winner.id)
+            .map(|other| other.cost)
+    };
+    let held_for = winner.cost.hold_usd_per_byte_hour;
     let from = others()
-        .filter(|other| other.hold_usd_per_hour > winner.hold_usd_per_hour)
-        .map(|other| other.boundary_seconds(&winner))
+        .filter(|other| other.hold_usd_per_byte_hour > held_for)
+        .map(|other| other.boundary(&winner.cost).0)
         .fold(0.0, f64::max);
     let to = others()
-        .filter(|other| other.hold_usd_per_hour < winner.hold_usd_per_hour)
-        .map(|other| winner.boundary_seconds(other))
+        .filter(|other| other.hold_usd_per_byte_hour < held_for)
+        .map(|other| winner.cost.boundary(&other).0)
         .fold(f64::INFINITY, f64::min);
     let hbm_input = hbm_hold.zip(hbm_origin);
     let builder = hbm_input
         .into_iter()
         .fold(builder, |builder, (hold, origin)| {
-            builder.input(cost_input("hbm_hold_usd_per_byte_hour", hold, "USD/B/h", origin))
+            builder.input(cost_input(
+                "hbm_hold_usd_per_byte_hour",
+                hold,
+                "USD/B/h",
+                origin,
+            ))
         })
-        .input(cost_input("read_usd_per_byte", winner.read_usd, "USD/B", Origin::Reference))
+        .input(cost_input(
+            "read_usd_per_byte",
+            winner.cost.read_usd_per_byte,
+            "USD/B",
+            Origin::Reference,
+        ))
         .name(winner.id)
         .detail(("cheapest_from", "s", Kind::Equal), &[], |_| Ok(from))
         .detail(("cheapest_to", "s", Kind::Equal), &[], |_| Ok(to));
-    let smallest = cheapest(&device_costs(hbm_hold, |tier| tier.read_low_usd_per_byte), ttl_s);
-    let largest = cheapest(&device_costs(hbm_hold, |tier| tier.read_high_usd_per_byte), ttl_s);
+    let smallest = cheapest(
+        &device_costs(hbm_hold, |tier| tier.read_low_usd_per_byte),
+        ttl_s,
+    );
+    let largest = cheapest(
+        &device_costs(hbm_hold, |tier| tier.read_high_usd_per_byte),
+        ttl_s,
+    );
     let builder = match (smallest, largest) {
-        (Some(smallest), Some(largest)) if smallest.id != winner.id || largest.id != winner.id => builder
-            .named_detail("tier_with_the_smallest_flash", smallest.id)
-            .named_detail("tier_with_the_largest_flash", largest.id),
+        (Some(smallest), Some(largest)) if smallest.id != winner.id || largest.id != winner.id => {
+            builder
+                .named_detail("tier_with_the_smallest_flash", smallest.id)
+                .named_detail("tier_with_the_largest_flash", largest.id)
+        }
         _ => builder,
     };
-    builder.caveat("costs of capital are lower bounds; server, power and replication add 1.3 to 2 times").build()
+    builder
+        .caveat(
+            "costs of capital are lower bounds; server, power and replication add 1.3 to 2 times",
+        )
+        .build()
 }
 
 /// Cost of holding a byte in the chosen accelerator's HBM, else in that of the table.
@@ -185,10 +263,14 @@ fn hbm_hold(evidence: &Evidence<'_>) -> Option<(f64, Origin)> {
     match HbmHolding::new(evidence).quantities() {
         [] => {
             let chip = accelerator(StorageTier::HBM_ACCELERATOR)?;
-            Some((chip.rental_usd_per_hour.typical?.0 / chip.hbm_bytes.0, Origin::Reference))
+            Some((
+                chip.rental_usd_per_hour.typical?.0 / chip.hbm_bytes.0,
+                Origin::Reference,
+            ))
         }
         _ => {
-            let ((rent, rent_origin), (capacity, capacity_origin)) = (known(Q::RentalPerHour)?, known(Q::Capacity)?);
+            let ((rent, rent_origin), (capacity, capacity_origin)) =
+                (known(Q::RentalPerHour)?, known(Q::Capacity)?);
             Some((rent / capacity, rent_origin.max(capacity_origin)))
         }
     }

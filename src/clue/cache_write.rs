@@ -5,8 +5,12 @@ use super::holding::{HbmHolding, with_bounds_per_tier};
 use super::quantity::Quantity as Q;
 use super::reading::{Kind, NotDefined, Reading, ReadingBuilder, Specification, Values};
 use super::{Clue, none_defined};
+use crate::units::Decimal;
 
-pub(super) const CLUE: Clue = Clue { specifications: &[&HOLD_PRICE], read };
+pub(super) const CLUE: Clue = Clue {
+    specifications: &[&HOLD_PRICE],
+    read,
+};
 
 static HOLD_PRICE: Specification = Specification {
     id: "cache_write_hold_price",
@@ -16,8 +20,10 @@ static HOLD_PRICE: Specification = Specification {
     unit: "USD/Mtok-hour",
     kind: Kind::Equal,
     needs: "prices for writing with two times to live; US dollars or an exchange rate",
-    not_defined_when: "there are fewer than two times to live, or the longer one costs no more",
-    assumes: &["the longer time to live costs more by the price of holding the token for the difference"],
+    not_defined_when: "there are fewer than two times to live, a price is 0, or the longer one costs no more",
+    assumes: &[
+        "the longer time to live costs more by the price of holding the token for the difference",
+    ],
     source: "D",
     scalar: true,
 };
@@ -25,13 +31,17 @@ static HOLD_PRICE: Specification = Specification {
 fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
     let mut readings = Vec::new();
     for cell in evidence.cells() {
-        let timed: Vec<(f64, f64)> = cell
+        let timed: Vec<(f64, &Decimal)> = cell
             .rate
             .cache_write
             .iter()
-            .filter_map(|write| Some((f64::from(write.ttl_seconds?), write.price.to_f64())))
+            .filter_map(|write| Some((f64::from(write.ttl_seconds?), &write.price)))
             .collect();
-        readings.extend(timed.windows(2).map(|pair| hold_price(evidence, &cell, pair[0], pair[1])));
+        readings.extend(
+            timed
+                .windows(2)
+                .map(|pair| hold_price(evidence, &cell, pair[0], pair[1])),
+        );
     }
     if readings.is_empty() {
         let reason = NotDefined::sheet_lacks("no cell states write prices for two times to live");
@@ -40,23 +50,50 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
     readings
 }
 
-fn hold_price(evidence: &Evidence<'_>, cell: &Cell<'_>, short: (f64, f64), long: (f64, f64)) -> Reading {
+fn hold_price(
+    evidence: &Evidence<'_>,
+    cell: &Cell<'_>,
+    short: (f64, &Decimal),
+    long: (f64, &Decimal),
+) -> Reading {
     let ((short_ttl_s, short_price), (long_ttl_s, long_price)) = (short, long);
+    let builder = ReadingBuilder::new(&HOLD_PRICE, evidence)
+        .of_cell(cell)
+        .sheet("ttl_short_seconds", "TTL_1", short_ttl_s, "s")
+        .sheet("ttl_long_seconds", "TTL_2", long_ttl_s, "s");
+    let prices = (
+        Cell::price(Some(short_price), "cache-write"),
+        Cell::price(Some(long_price), "cache-write"),
+    );
+    let (short_price, long_price) = match prices {
+        (Ok(short_price), Ok(long_price)) => (short_price, long_price),
+        (Err(reason), _) | (_, Err(reason)) => return builder.not_defined(reason),
+    };
     let slope = move |values: &Values| {
         let slope = (long_price - short_price) * 3600.0 / (long_ttl_s - short_ttl_s);
         if slope > 0.0 {
             Ok(values[Q::UsdPerCurrencyUnit] * slope)
         } else {
-            Err(NotDefined::no_solution("the longer time to live costs no more"))
+            Err(NotDefined::no_solution(
+                "the longer time to live costs no more",
+            ))
         }
     };
-    let builder = ReadingBuilder::new(&HOLD_PRICE, evidence)
-        .of_cell(cell)
-        .sheet("ttl_short_seconds", "TTL_1", short_ttl_s, "s")
-        .sheet("ttl_long_seconds", "TTL_2", long_ttl_s, "s")
-        .sheet("write_price_short", "p_1", short_price, evidence.price_unit())
+    let builder = builder
+        .sheet(
+            "write_price_short",
+            "p_1",
+            short_price,
+            evidence.price_unit(),
+        )
         .sheet("write_price_long", "p_2", long_price, evidence.price_unit())
         .solve(&[Q::UsdPerCurrencyUnit], slope)
         .caveat("a free refresh on every hit, and the margin, are part of this price");
-    with_bounds_per_tier(builder, HbmHolding::new(evidence), &[Q::UsdPerCurrencyUnit], slope).build()
+    with_bounds_per_tier(
+        builder,
+        HbmHolding::new(evidence),
+        &[Q::UsdPerCurrencyUnit],
+        slope,
+    )
+    .build()
 }

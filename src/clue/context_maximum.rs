@@ -5,7 +5,10 @@ use super::quantity::Quantity as Q;
 use super::reading::{Kind, NotDefined, Reading, ReadingBuilder, Specification};
 use super::{Clue, none_defined};
 
-pub(super) const CLUE: Clue = Clue { specifications: &[&KV_BYTES], read };
+pub(super) const CLUE: Clue = Clue {
+    specifications: &[&KV_BYTES],
+    read,
+};
 
 static KV_BYTES: Specification = Specification {
     id: "context_maximum_kv_bytes",
@@ -16,7 +19,9 @@ static KV_BYTES: Specification = Specification {
     kind: Kind::Upper,
     needs: "limits.context (or limits.max_input); an accelerator and the smallest batch that is run",
     not_defined_when: "the weights alone fill the HBM: w·N_t ≥ C",
-    assumes: &["a smallest batch of requests at the longest context fits in the serving unit's HBM"],
+    assumes: &[
+        "a smallest batch of requests at the longest context fits in the serving unit's HBM",
+    ],
     source: "D",
     scalar: true,
 };
@@ -24,13 +29,23 @@ static KV_BYTES: Specification = Specification {
 fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
     let limits = &evidence.sheet.limits;
     let Some(limit) = limits.context.or(limits.max_input) else {
-        return none_defined(&CLUE, evidence, &NotDefined::sheet_lacks("the sheet states no limits.context"));
+        return none_defined(
+            &CLUE,
+            evidence,
+            &NotDefined::sheet_lacks("the sheet states no limits.context"),
+        );
     };
-    let quantities = [Q::UnitCapacity, Q::WeightBytes, Q::TotalParameters, Q::MinimumBatch];
+    let quantities = [
+        Q::UnitCapacity,
+        Q::WeightBytes,
+        Q::TotalParameters,
+        Q::MinimumBatch,
+    ];
     let mut builder = ReadingBuilder::new(&KV_BYTES, evidence)
         .sheet("limit_tokens", "L_limit", f64::from(limit), "tokens")
         .solve(&quantities, |values| {
-            let free_bytes = values[Q::UnitCapacity] - values[Q::WeightBytes] * values[Q::TotalParameters];
+            let free_bytes =
+                values[Q::UnitCapacity] - values[Q::WeightBytes] * values[Q::TotalParameters];
             if free_bytes <= 0.0 {
                 return Err(NotDefined::no_solution(
                     "the weights alone fill the HBM of the serving unit; state more `chips`",
@@ -41,5 +56,9 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
     if limits.context.is_none() {
         builder = builder.caveat("limits.context is not stated; limits.max_input is that or less, so the bound is looser");
     }
-    vec![builder.caveat("a sheet's limit is the architecture's maximum or less").build()]
+    vec![
+        builder
+            .caveat("a sheet's limit is the architecture's maximum or less")
+            .build(),
+    ]
 }

@@ -6,7 +6,14 @@ use super::reading::{Kind, NotDefined, Reading, ReadingBuilder, Specification};
 use super::{Clue, none_defined};
 
 pub(super) const CLUE: Clue = Clue {
-    specifications: &[&KV_BYTES, &FINITE_BATCH, &FULL_HBM, &COVER, &ATTENTION, &GQA_GROUP],
+    specifications: &[
+        &KV_BYTES,
+        &FINITE_BATCH,
+        &FULL_HBM,
+        &COVER,
+        &ATTENTION,
+        &GQA_GROUP,
+    ],
     read,
 };
 
@@ -34,11 +41,11 @@ static FINITE_BATCH: Specification = Specification {
     id: "context_tier_kv_bytes_finite_batch",
     clue: NAME,
     quantity: KV,
-    equation: "k_bw = (η_m/η_c)·w·N_a/(ρ·L_1)·(1 − 1/β)",
+    equation: "k_bw = (η_m/η_c − 1/β)·w·N_a/(ρ·L_1)",
     unit: "bytes/token",
     kind: Kind::Equal,
     needs: "a context tier above which the output price rises; batch over optimal batch",
-    not_defined_when: "B ≤ B*: then reading weights alone takes longer than the multiplies",
+    not_defined_when: "β ≤ η_c/η_m (B ≤ B* at peak): then reading weights alone takes longer than the multiplies",
     assumes: &["the price rises where t_mem = t_comp, with weights read at the stated batch"],
     source: "D",
     scalar: true,
@@ -81,7 +88,10 @@ static ATTENTION: Specification = Specification {
     kind: Kind::Equal,
     needs: "a context tier with an input price, and the longest prompt or the mean prompts on both sides",
     not_defined_when: "m_in < 1, or S_2 ≤ m_in·S_1",
-    assumes: &["input is priced by prefill compute", "the two input prices are costs at prompts of S_1 and S_2 tokens"],
+    assumes: &[
+        "input is priced by prefill compute",
+        "the two input prices are costs at prompts of S_1 and S_2 tokens",
+    ],
     source: "D",
     scalar: true,
 };
@@ -95,7 +105,9 @@ static GQA_GROUP: Specification = Specification {
     kind: Kind::Equal,
     needs: "a context tier above which both prices rise",
     not_defined_when: "the input or the output price does not rise",
-    assumes: &["the rise of the input price pays attention's multiplies, that of the output price the KV cache's reads"],
+    assumes: &[
+        "the rise of the input price pays attention's multiplies, that of the output price the KV cache's reads",
+    ],
     source: "D",
     scalar: true,
 };
@@ -105,8 +117,18 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
         Ok(steps) => steps,
         Err(reason) => return none_defined(&CLUE, evidence, &reason),
     };
-    let readers = [kv_bytes, finite_batch, full_hbm, cover, attention, gqa_group];
-    readers.iter().flat_map(|read| steps.iter().map(|step| read(evidence, step))).collect()
+    let readers = [
+        kv_bytes,
+        finite_batch,
+        full_hbm,
+        cover,
+        attention,
+        gqa_group,
+    ];
+    readers
+        .iter()
+        .flat_map(|read| steps.iter().map(|step| read(evidence, step)))
+        .collect()
 }
 
 fn builder<'a>(
@@ -127,59 +149,88 @@ impl ContextStep<'_> {
     /// `m_out`, above 1.
     fn output_multiplier(&self) -> Result<f64, NotDefined> {
         let multiplier = self.above.output()? / self.below.output()?;
-        if multiplier > 1.0 { Ok(multiplier) } else { Err(NotDefined::no_solution("the output price does not rise")) }
+        if multiplier > 1.0 {
+            Ok(multiplier)
+        } else {
+            Err(NotDefined::no_solution("the output price does not rise"))
+        }
     }
 }
 
-/// The 200k argument of the talk.
+/// The 200k argument of the talk; `share` gives what of w·`N_a`/ρ the KV cache's reads amount to at the threshold, from
+/// `η_m`/`η_c`.
 fn kink<'a>(
     specification: &'static Specification,
     evidence: &Evidence<'a>,
     step: &ContextStep<'_>,
     further: &[Q],
-    factor: impl Fn(&super::reading::Values) -> Result<f64, NotDefined>,
+    share: impl Fn(&super::reading::Values, f64) -> Result<f64, NotDefined>,
 ) -> Reading {
     let builder: ReadingBuilder<'a> = builder(specification, evidence, step);
     if let Err(reason) = step.output_multiplier() {
         return builder.not_defined(reason);
     }
-    let mut quantities =
-        vec![Q::DecodeBandwidthEfficiency, Q::DecodeComputeEfficiency, Q::WeightBytes, Q::ActiveParameters, Q::ComputeToBandwidth];
+    let mut quantities = vec![
+        Q::DecodeBandwidthEfficiency,
+        Q::DecodeComputeEfficiency,
+        Q::WeightBytes,
+        Q::ActiveParameters,
+        Q::ComputeToBandwidth,
+    ];
     quantities.extend(further);
     builder
         .solve(&quantities, |values| {
             let efficiencies = values[Q::DecodeBandwidthEfficiency] / values[Q::DecodeComputeEfficiency];
             let weights = values[Q::WeightBytes] * values[Q::ActiveParameters];
-            Ok(efficiencies * weights / (values[Q::ComputeToBandwidth] * step.threshold_tokens) * factor(values)?)
+            Ok(share(values, efficiencies)? * weights / (values[Q::ComputeToBandwidth] * step.threshold_tokens))
         })
         .caveat("vendors copy each other's thresholds and multipliers, so a threshold is also a convention")
         .build()
 }
 
 fn kv_bytes(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
-    kink(&KV_BYTES, evidence, step, &[], |_| Ok(1.0))
+    kink(&KV_BYTES, evidence, step, &[], |_, efficiencies| {
+        Ok(efficiencies)
+    })
 }
 
 fn finite_batch(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
-    kink(&FINITE_BATCH, evidence, step, &[Q::BatchOverOptimal], |values| {
-        let factor = 1.0 - 1.0 / values[Q::BatchOverOptimal];
-        if factor > 0.0 {
-            Ok(factor)
-        } else {
-            Err(NotDefined::no_solution("B ≤ B*: reading weights alone takes longer than the multiplies"))
-        }
-    })
+    kink(
+        &FINITE_BATCH,
+        evidence,
+        step,
+        &[Q::BatchOverOptimal],
+        |values, efficiencies| {
+            let share = efficiencies - 1.0 / values[Q::BatchOverOptimal];
+            if share > 0.0 {
+                Ok(share)
+            } else {
+                Err(NotDefined::no_solution(
+                    "the batch is so small that reading weights alone takes longer than the multiplies",
+                ))
+            }
+        },
+    )
 }
 
 fn full_hbm(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
-    kink(&FULL_HBM, evidence, step, &[Q::TotalParameters, Q::UnitCapacity], |values| {
-        let factor = 1.0 - values[Q::WeightBytes] * values[Q::TotalParameters] / values[Q::UnitCapacity];
-        if factor > 0.0 {
-            Ok(factor)
-        } else {
-            Err(NotDefined::no_solution("the weights alone fill the HBM of the serving unit; state more `chips`"))
-        }
-    })
+    kink(
+        &FULL_HBM,
+        evidence,
+        step,
+        &[Q::TotalParameters, Q::UnitCapacity],
+        |values, efficiencies| {
+            let free =
+                1.0 - values[Q::WeightBytes] * values[Q::TotalParameters] / values[Q::UnitCapacity];
+            if free > 0.0 {
+                Ok(efficiencies * free)
+            } else {
+                Err(NotDefined::no_solution(
+                    "the weights alone fill the HBM of the serving unit; state more `chips`",
+                ))
+            }
+        },
+    )
 }
 
 fn cover(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
@@ -204,7 +255,12 @@ fn cover(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
     if !evidence.assumptions.states(Q::BatchOverOptimal) || covered <= 0.0 {
         return builder.build();
     }
-    let quantities = [Q::BatchOverOptimal, Q::WeightBytes, Q::ActiveParameters, Q::ComputeToBandwidth];
+    let quantities = [
+        Q::BatchOverOptimal,
+        Q::WeightBytes,
+        Q::ActiveParameters,
+        Q::ComputeToBandwidth,
+    ];
     builder
         .detail((KV, "bytes/token", Kind::Equal), &quantities, |values| {
             let weights = values[Q::WeightBytes] * values[Q::ActiveParameters];
@@ -214,7 +270,9 @@ fn cover(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
 }
 
 fn no_longest_prompt() -> NotDefined {
-    NotDefined::sheet_lacks("the sheet states no longest prompt above the threshold (limits.max_input or limits.context)")
+    NotDefined::sheet_lacks(
+        "the sheet states no longest prompt above the threshold (limits.max_input or limits.context)",
+    )
 }
 
 fn attention(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
@@ -235,7 +293,12 @@ fn attention(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
     if states_below {
         quantities.push(Q::MeanPromptBelow);
     } else {
-        builder = builder.sheet("prompt_tokens_below", "S_1", step.threshold_tokens, "tokens");
+        builder = builder.sheet(
+            "prompt_tokens_below",
+            "S_1",
+            step.threshold_tokens,
+            "tokens",
+        );
     }
     if states_above {
         quantities.push(Q::MeanPromptAbove);
@@ -243,25 +306,49 @@ fn attention(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
         builder = builder.sheet("prompt_tokens_above", "S_2", longest, "tokens");
     }
     let ratio = |values: &super::reading::Values| {
-        let below = if states_below { values[Q::MeanPromptBelow] } else { step.threshold_tokens };
-        let above = if states_above { values[Q::MeanPromptAbove] } else { longest };
+        let below = if states_below {
+            values[Q::MeanPromptBelow]
+        } else {
+            step.threshold_tokens
+        };
+        let above = if states_above {
+            values[Q::MeanPromptAbove]
+        } else {
+            longest
+        };
         if multiplier < 1.0 {
-            Err(NotDefined::no_solution("the input price falls above the threshold"))
+            Err(NotDefined::no_solution(
+                "the input price falls above the threshold",
+            ))
         } else if above <= multiplier * below {
-            Err(NotDefined::no_solution("S_2 ≤ m_in·S_1: the input price rises faster than the prompt"))
+            Err(NotDefined::no_solution(
+                "S_2 ≤ m_in·S_1: the input price rises faster than the prompt",
+            ))
         } else {
             Ok(2.0 * (multiplier - 1.0) / (above - multiplier * below))
         }
     };
-    let with_parameters: Vec<Q> = quantities.iter().copied().chain([Q::ActiveParameters]).collect();
+    let with_parameters: Vec<Q> = quantities
+        .iter()
+        .copied()
+        .chain([Q::ActiveParameters])
+        .collect();
     builder
         .solve(&quantities, ratio)
-        .detail(("prompt_tokens_at_which_attention_equals_weights", "tokens", Kind::Equal), &quantities, |values| {
-            Ok(2.0 / ratio(values)?)
-        })
-        .detail(("attention_macs_per_token", "MAC/token", Kind::Equal), &with_parameters, |values| {
-            Ok(ratio(values)? * values[Q::ActiveParameters])
-        })
+        .detail(
+            (
+                "prompt_tokens_at_which_attention_equals_weights",
+                "tokens",
+                Kind::Equal,
+            ),
+            &quantities,
+            |values| Ok(2.0 / ratio(values)?),
+        )
+        .detail(
+            ("attention_macs_per_token", "MAC/token", Kind::Equal),
+            &with_parameters,
+            |values| Ok(ratio(values)? * values[Q::ActiveParameters]),
+        )
         .build()
 }
 
@@ -269,7 +356,13 @@ fn gqa_group(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
     let builder = builder(&GQA_GROUP, evidence, step);
     let rises = |above: Result<f64, NotDefined>, below: Result<f64, NotDefined>, name: &str| {
         let rise = above? - below?;
-        if rise > 0.0 { Ok(rise) } else { Err(NotDefined::no_solution(format!("the {name} price does not rise"))) }
+        if rise > 0.0 {
+            Ok(rise)
+        } else {
+            Err(NotDefined::no_solution(format!(
+                "the {name} price does not rise"
+            )))
+        }
     };
     let input = rises(step.above.input(), step.below.input(), "input");
     let output = rises(step.above.output(), step.below.output(), "output");
@@ -277,18 +370,32 @@ fn gqa_group(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
         (Ok(input), Ok(output)) => (input, output),
         (Err(reason), _) | (_, Err(reason)) => return builder.not_defined(reason),
     };
-    let quantities = [Q::ComputeToBandwidth, Q::WeightBytes, Q::PrefillEfficiency, Q::DecodeBandwidthEfficiency];
+    let quantities = [
+        Q::ComputeToBandwidth,
+        Q::WeightBytes,
+        Q::PrefillEfficiency,
+        Q::DecodeBandwidthEfficiency,
+    ];
     let ratio = |values: &super::reading::Values| {
         let efficiencies = values[Q::PrefillEfficiency] / values[Q::DecodeBandwidthEfficiency];
-        Ok(2.0 * values[Q::ComputeToBandwidth] / values[Q::WeightBytes] * efficiencies / (output / input))
+        Ok(
+            2.0 * values[Q::ComputeToBandwidth] / values[Q::WeightBytes] * efficiencies
+                / (output / input),
+        )
     };
-    let with_element: Vec<Q> = quantities.iter().copied().chain([Q::KvBytesPerElement]).collect();
+    let with_element: Vec<Q> = quantities
+        .iter()
+        .copied()
+        .chain([Q::KvBytesPerElement])
+        .collect();
     builder
         .sheet("input_price_rise", "Δp_in", input, evidence.price_unit())
         .sheet("output_price_rise", "Δp_out", output, evidence.price_unit())
         .solve(&quantities, ratio)
-        .detail(("query_heads_per_kv_head", "", Kind::Equal), &with_element, |values| {
-            Ok(ratio(values)? * values[Q::KvBytesPerElement])
-        })
+        .detail(
+            ("query_heads_per_kv_head", "", Kind::Equal),
+            &with_element,
+            |values| Ok(ratio(values)? * values[Q::KvBytesPerElement]),
+        )
         .build()
 }

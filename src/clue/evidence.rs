@@ -41,7 +41,9 @@ impl Cell<'_> {
     /// The price is not published, or it is 0.
     pub fn price(price: Option<&Decimal>, name: &str) -> Result<f64, NotDefined> {
         match price {
-            None => Err(NotDefined::sheet_lacks(format!("the sheet states no {name} price here"))),
+            None => Err(NotDefined::sheet_lacks(format!(
+                "the sheet states no {name} price here"
+            ))),
             Some(price) if price.is_zero() => Err(NotDefined::no_solution(format!(
                 "the {name} price is 0: free or unknown, so no ratio is formed from it"
             ))),
@@ -82,8 +84,13 @@ impl<'a> Evidence<'a> {
     /// Cells that the source states: standard and unscheduled first, then by service tier, schedule and prompt length.
     #[must_use]
     pub fn cells(&self) -> Vec<Cell<'a>> {
-        let mut cells: Vec<Cell<'a>> =
-            self.sheet.rates.iter().filter(|rate| rate.basis == Basis::Stated).map(|rate| Cell { rate }).collect();
+        let mut cells: Vec<Cell<'a>> = self
+            .sheet
+            .rates
+            .iter()
+            .filter(|rate| rate.basis == Basis::Stated)
+            .map(|rate| Cell { rate })
+            .collect();
         cells.sort_by(|left, right| left.rate.key().cmp(&right.rate.key()));
         cells
     }
@@ -95,11 +102,14 @@ impl<'a> Evidence<'a> {
     pub fn context_steps(&self) -> Result<Vec<ContextStep<'a>>, NotDefined> {
         let cells = self.cells();
         let same_offer = |left: &Cell<'_>, right: &Cell<'_>| {
-            left.rate.service_tier == right.rate.service_tier && left.rate.schedule == right.rate.schedule
+            left.rate.service_tier == right.rate.service_tier
+                && left.rate.schedule == right.rate.schedule
         };
         let mut steps = Vec::new();
         for (index, above) in cells.iter().enumerate() {
-            let Some(below) = index.checked_sub(1).map(|before| cells[before]) else { continue };
+            let Some(below) = index.checked_sub(1).map(|before| cells[before]) else {
+                continue;
+            };
             if !same_offer(&below, above) {
                 continue;
             }
@@ -137,8 +147,12 @@ impl<'a> Evidence<'a> {
     pub fn measure_caveat(&self) -> Option<&'static str> {
         match self.sheet.context_tier_measure {
             ContextTierMeasure::PromptTokens => None,
-            ContextTierMeasure::PromptPlusOutputTokens => Some("the threshold counts prompt and answer together"),
-            ContextTierMeasure::Session => Some("the threshold counts a whole session, not one request"),
+            ContextTierMeasure::PromptPlusOutputTokens => {
+                Some("the threshold counts prompt and answer together")
+            }
+            ContextTierMeasure::Session => {
+                Some("the threshold counts a whole session, not one request")
+            }
             ContextTierMeasure::Unknown => Some("the sheet does not say what the threshold counts"),
         }
     }
@@ -151,11 +165,17 @@ impl<'a> Evidence<'a> {
             cells.iter().copied().find(|other| {
                 other.rate.service_tier == RateCell::STANDARD
                     && other.rate.schedule == cell.rate.schedule
-                    && other.rate.context_tier.min_prompt_tokens == cell.rate.context_tier.min_prompt_tokens
+                    && other.rate.context_tier.min_prompt_tokens
+                        == cell.rate.context_tier.min_prompt_tokens
             })
         };
-        let of_tier = cells.iter().copied().filter(|cell| cell.rate.service_tier == service_tier);
-        of_tier.filter_map(|cell| Some((standard(&cell)?, cell))).collect()
+        let of_tier = cells
+            .iter()
+            .copied()
+            .filter(|cell| cell.rate.service_tier == service_tier);
+        of_tier
+            .filter_map(|cell| Some((standard(&cell)?, cell)))
+            .collect()
     }
 
     /// The base cell: standard, unscheduled, shortest prompts.
@@ -187,13 +207,22 @@ impl<'a> Evidence<'a> {
     /// What a mode costs against the standard tier: from its own prices, or from the multiplier the source states.
     #[must_use]
     pub fn mode_prices(&self, mode: &str) -> Vec<ModePrices<'a>> {
-        let ratio = |above: Result<f64, NotDefined>, below: Result<f64, NotDefined>| Ok(above? / below?);
+        let ratio =
+            |above: Result<f64, NotDefined>, below: Result<f64, NotDefined>| Ok(above? / below?);
         let pairs = self.beside_standard(mode);
-        let multiplier = self.sheet.service_tiers.get(mode).and_then(|tier| tier.price_multiplier.as_ref());
+        let multiplier = self
+            .sheet
+            .service_tiers
+            .get(mode)
+            .and_then(|tier| tier.price_multiplier.as_ref());
         match (pairs.is_empty(), multiplier, self.base_cell()) {
             (true, Some(multiplier), Some(base)) => {
                 let factor = Cell::price(Some(multiplier), "multiplied");
-                vec![ModePrices { cell: base, output_ratio: factor.clone(), input_ratio: factor }]
+                vec![ModePrices {
+                    cell: base,
+                    output_ratio: factor.clone(),
+                    input_ratio: factor,
+                }]
             }
             _ => pairs
                 .into_iter()

@@ -7,10 +7,14 @@ use super::reading::{Kind, NotDefined, Reading, ReadingBuilder, Reason, Specific
 use super::{Clue, none_defined};
 use crate::sheet::{SpeedBound, SpeedMetric, SpeedMultiplier};
 
-pub(super) const CLUE: Clue = Clue { specifications: &[&BATCH_RATIO, &KV_OVER_WEIGHTS, &MAX_SPEEDUP], read };
+pub(super) const CLUE: Clue = Clue {
+    specifications: &[&BATCH_RATIO, &KV_OVER_WEIGHTS, &MAX_SPEEDUP],
+    read,
+};
 
 const NAME: &str = "fast mode";
-const NEEDS: &str = "a mode whose output costs more, and its output speed on the sheet or in `speed_multiplier`";
+const NEEDS: &str =
+    "a mode whose output costs more, and its output speed on the sheet or in `speed_multiplier`";
 const NOT_DEFINED: &str = "no output speed is stated, m_p ≤ 1, or m_s ≤ 1";
 const ASSUMES: &[&str] = &[
     "the same hardware serves both modes, at the same margin; only the batch differs",
@@ -73,20 +77,39 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
     for mode in evidence.modes() {
         let stated = evidence.assumptions.with_speed_of(mode);
         let assumptions: &Assumptions = stated.as_ref().unwrap_or(evidence.assumptions);
-        let with_speed = Evidence { sheet: evidence.sheet, assumptions };
-        let claim = evidence.sheet.service_tiers.get(mode).and_then(|tier| tier.speed_multiplier.as_ref());
-        let speed = if stated.is_some() { Ok(Speed::Stated) } else { speed_on_sheet(mode, claim) };
+        let with_speed = Evidence {
+            sheet: evidence.sheet,
+            assumptions,
+        };
+        let claim = evidence
+            .sheet
+            .service_tiers
+            .get(mode)
+            .and_then(|tier| tier.speed_multiplier.as_ref());
+        let speed = if stated.is_some() {
+            Ok(Speed::Stated)
+        } else {
+            speed_on_sheet(mode, claim)
+        };
         for prices in evidence.mode_prices(mode) {
             if !is_fast(&prices) && speed.is_err() {
                 continue;
             }
             for (entries, specification) in readings.iter_mut().zip(CLUE.specifications) {
-                entries.push(mode_reading(specification, &with_speed, mode, &prices, &speed));
+                entries.push(mode_reading(
+                    specification,
+                    &with_speed,
+                    mode,
+                    &prices,
+                    &speed,
+                ));
             }
         }
     }
     if readings[0].is_empty() {
-        let reason = NotDefined::sheet_lacks("the sheet states no mode that costs more than the standard one");
+        let reason = NotDefined::sheet_lacks(
+            "the sheet states no mode that costs more than the standard one",
+        );
         return none_defined(&CLUE, evidence, &reason);
     }
     readings.into_iter().flatten().collect()
@@ -100,18 +123,24 @@ fn speed_on_sheet(mode: &str, claim: Option<&SpeedMultiplier>) -> Result<Speed, 
     let lacks = |what: &str| NotDefined {
         reason: Reason::SheetLacks,
         missing: vec!["speed_multiplier".to_owned()],
-        detail: format!("not defined: the sheet states {what}; state `speed_multiplier` for `{mode}`"),
+        detail: format!(
+            "not defined: the sheet states {what}; state `speed_multiplier` for `{mode}`"
+        ),
     };
     match claim {
-        Some(SpeedMultiplier { metric: Some(SpeedMetric::TimeToFirstToken), .. }) => {
-            Err(lacks("a time to first token, no output speed"))
-        }
-        Some(SpeedMultiplier { metric: Some(SpeedMetric::EndToEndLatency), .. }) => {
-            Err(lacks("an end-to-end latency, no output speed"))
-        }
-        Some(SpeedMultiplier { value: Some(value), bound, metric }) => {
-            Ok(Speed::OnSheet(value.to_f64(), *bound, metric.is_some()))
-        }
+        Some(SpeedMultiplier {
+            metric: Some(SpeedMetric::TimeToFirstToken),
+            ..
+        }) => Err(lacks("a time to first token, no output speed")),
+        Some(SpeedMultiplier {
+            metric: Some(SpeedMetric::EndToEndLatency),
+            ..
+        }) => Err(lacks("an end-to-end latency, no output speed")),
+        Some(SpeedMultiplier {
+            value: Some(value),
+            bound,
+            metric,
+        }) => Ok(Speed::OnSheet(value.to_f64(), *bound, metric.is_some())),
         _ => Err(lacks("no speed")),
     }
 }
@@ -128,11 +157,18 @@ fn mode_reading(
     if let Some(schedule) = &tier.schedule {
         builder = builder.label("schedule", schedule);
     }
-    builder = builder.sheet("min_prompt_tokens", "", f64::from(tier.context_tier.min_prompt_tokens), "tokens");
+    builder = builder.sheet(
+        "min_prompt_tokens",
+        "",
+        f64::from(tier.context_tier.min_prompt_tokens),
+        "tokens",
+    );
     let (price, speed) = match (&prices.output_ratio, speed) {
         (Ok(price), Ok(speed)) => (*price, *speed),
         (Ok(price), Err(reason)) => {
-            return builder.sheet("output_price_multiplier", "m_p", *price, "").not_defined(reason.clone());
+            return builder
+                .sheet("output_price_multiplier", "m_p", *price, "")
+                .not_defined(reason.clone());
         }
         (Err(reason), _) => return builder.not_defined(reason.clone()),
     };
@@ -142,10 +178,13 @@ fn mode_reading(
         Speed::OnSheet(value, bound, names_metric) => {
             builder = builder.sheet("speed_multiplier", "m_s", value, "");
             if bound == Some(SpeedBound::UpTo) {
-                builder = builder.caveat(format!("\"up to {value}×\" is a bound, not a measurement"));
+                builder =
+                    builder.caveat(format!("\"up to {value}×\" is a bound, not a measurement"));
             }
             if !names_metric {
-                builder = builder.caveat("the sheet does not say which speed it means; read as output tokens per second");
+                builder = builder.caveat(
+                    "the sheet does not say which speed it means; read as output tokens per second",
+                );
             }
             &[]
         }
@@ -157,10 +196,14 @@ fn mode_reading(
                 Speed::OnSheet(value, ..) => value,
             };
             if price <= 1.0 {
-                return Err(NotDefined::no_solution("m_p ≤ 1: the mode costs no more than the standard one"));
+                return Err(NotDefined::no_solution(
+                    "m_p ≤ 1: the mode costs no more than the standard one",
+                ));
             }
             if speed <= 1.0 {
-                return Err(NotDefined::no_solution("m_s ≤ 1: the mode is no faster than the standard one"));
+                return Err(NotDefined::no_solution(
+                    "m_s ≤ 1: the mode is no faster than the standard one",
+                ));
             }
             let batch_over_fixed = (speed - 1.0) / (1.0 - 1.0 / price);
             Ok(match specification.id {

@@ -8,7 +8,9 @@ use crate::reference::{StorageTier, accelerator, storage_tiers};
 
 /// Storage tiers a cache can be held on; HBM comes with its accelerator, never as a component.
 pub(super) fn tiers() -> impl Iterator<Item = &'static StorageTier> {
-    storage_tiers().iter().filter(|tier| tier.id != StorageTier::HBM_COMPONENT)
+    storage_tiers()
+        .iter()
+        .filter(|tier| tier.id != StorageTier::HBM_COMPONENT)
 }
 
 /// Cost of holding a byte in HBM: rent over capacity of the chosen accelerator, else of the one in the table of tiers.
@@ -20,7 +22,9 @@ pub(super) struct HbmHolding {
 
 impl HbmHolding {
     pub(super) fn new(evidence: &Evidence<'_>) -> Self {
-        let chosen = [Q::Capacity, Q::RentalPerHour].iter().any(|quantity| evidence.assumptions.known(*quantity).is_some());
+        let chosen = [Q::Capacity, Q::RentalPerHour]
+            .iter()
+            .any(|quantity| evidence.assumptions.known(*quantity).is_some());
         let default = accelerator(StorageTier::HBM_ACCELERATOR);
         let from_table = default
             .and_then(|chip| Some(chip.rental_usd_per_hour.typical?.0 / chip.hbm_bytes.0))
@@ -30,22 +34,37 @@ impl HbmHolding {
 
     /// The quantities it depends on.
     pub(super) fn quantities(self) -> &'static [Q] {
-        if self.from_table.is_some() { &[] } else { &[Q::RentalPerHour, Q::Capacity] }
+        if self.from_table.is_some() {
+            &[]
+        } else {
+            &[Q::RentalPerHour, Q::Capacity]
+        }
     }
 
     /// USD per byte and hour.
     pub(super) fn usd_per_byte_hour(self, values: &Values) -> f64 {
-        self.from_table.unwrap_or_else(|| values[Q::RentalPerHour] / values[Q::Capacity])
+        self.from_table
+            .unwrap_or_else(|| values[Q::RentalPerHour] / values[Q::Capacity])
     }
 
     /// Shows the cost among the inputs of a reading.
-    pub(super) fn show<'a>(self, builder: ReadingBuilder<'a>, evidence: &Evidence<'_>) -> ReadingBuilder<'a> {
+    pub(super) fn show<'a>(
+        self,
+        builder: ReadingBuilder<'a>,
+        evidence: &Evidence<'_>,
+    ) -> ReadingBuilder<'a> {
         let known = |quantity| evidence.assumptions.known(quantity);
-        let value_and_origin = self.from_table.map(|cost| (cost, Origin::Reference)).or_else(|| {
-            let ((rent, rent_origin), (capacity, capacity_origin)) = (known(Q::RentalPerHour)?, known(Q::Capacity)?);
-            Some((rent / capacity, rent_origin.max(capacity_origin)))
-        });
-        let Some((cost, from)) = value_and_origin else { return builder };
+        let value_and_origin = self
+            .from_table
+            .map(|cost| (cost, Origin::Reference))
+            .or_else(|| {
+                let ((rent, rent_origin), (capacity, capacity_origin)) =
+                    (known(Q::RentalPerHour)?, known(Q::Capacity)?);
+                Some((rent / capacity, rent_origin.max(capacity_origin)))
+            });
+        let Some((cost, from)) = value_and_origin else {
+            return builder;
+        };
         builder.input(Input {
             name: "hbm_hold_usd_per_byte_hour",
             symbol: "hold",
@@ -67,13 +86,26 @@ pub(super) fn with_bounds_per_tier<'a>(
 ) -> ReadingBuilder<'a> {
     for tier in tiers() {
         let is_hbm = tier.id == StorageTier::HBM;
-        let Some(hold) = tier.hold_usd_per_byte_hour else { continue };
-        let quantities: Vec<Q> =
-            quantities.iter().chain(if is_hbm { hbm.quantities() } else { &[] }).copied().collect();
-        builder = builder.detail((tier.id.as_str(), "bytes/token", Kind::Upper), &quantities, |values| {
-            let hold = if is_hbm { hbm.usd_per_byte_hour(values) } else { hold };
-            Ok(usd_per_mtok_hour(values)? / (1e6 * hold))
-        });
+        let Some(hold) = tier.hold_usd_per_byte_hour else {
+            continue;
+        };
+        let quantities: Vec<Q> = quantities
+            .iter()
+            .chain(if is_hbm { hbm.quantities() } else { &[] })
+            .copied()
+            .collect();
+        builder = builder.detail(
+            (tier.id.as_str(), "bytes/token", Kind::Upper),
+            &quantities,
+            |values| {
+                let hold = if is_hbm {
+                    hbm.usd_per_byte_hour(values)
+                } else {
+                    hold
+                };
+                Ok(usd_per_mtok_hour(values)? / (1e6 * hold))
+            },
+        );
     }
     builder
 }

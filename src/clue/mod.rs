@@ -54,14 +54,22 @@ pub const CLUES: [&Clue; 12] = [
 
 /// Every kind of reading there is.
 pub fn specifications() -> impl Iterator<Item = &'static Specification> {
-    CLUES.iter().flat_map(|clue| clue.specifications.iter().copied())
+    CLUES
+        .iter()
+        .flat_map(|clue| clue.specifications.iter().copied())
 }
 
 /// All readings of a sheet, given as its pricing content, under what the caller states.
 #[must_use]
 pub fn readings(content: &PriceSheet, assumptions: &Assumptions) -> Vec<Reading> {
-    let evidence = Evidence { sheet: content, assumptions };
-    CLUES.iter().flat_map(|clue| (clue.read)(&evidence)).collect()
+    let evidence = Evidence {
+        sheet: content,
+        assumptions,
+    };
+    CLUES
+        .iter()
+        .flat_map(|clue| (clue.read)(&evidence))
+        .collect()
 }
 
 /// One entry per reading of a clue that the sheet says nothing about.

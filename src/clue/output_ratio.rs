@@ -5,7 +5,10 @@ use super::quantity::Quantity as Q;
 use super::reading::{Kind, NotDefined, Reading, ReadingBuilder, Specification, Values};
 use super::{Clue, none_defined};
 
-pub(super) const CLUE: Clue = Clue { specifications: &[&MEMORY_BOUNDNESS, &KV_BYTES], read };
+pub(super) const CLUE: Clue = Clue {
+    specifications: &[&MEMORY_BOUNDNESS, &KV_BYTES],
+    read,
+};
 
 const NAME: &str = "output/input ratio";
 
@@ -35,12 +38,19 @@ static KV_BYTES: Specification = Specification {
     kind: Kind::Equal,
     needs: "an input and an output price; the mean context while decoding",
     not_defined_when: "r ≤ max(1, B*/B): nothing is left for the KV cache to explain",
-    assumes: &["what weights do not explain of the memory time is spent on reading the KV cache at the mean context"],
+    assumes: &[
+        "what weights do not explain of the memory time is spent on reading the KV cache at the mean context",
+    ],
     source: "D",
     scalar: true,
 };
 
-const RATIO_INPUTS: [Q; 4] = [Q::DecodeBandwidthEfficiency, Q::PrefillEfficiency, Q::OutputMargin, Q::InputMargin];
+const RATIO_INPUTS: [Q; 4] = [
+    Q::DecodeBandwidthEfficiency,
+    Q::PrefillEfficiency,
+    Q::OutputMargin,
+    Q::InputMargin,
+];
 
 fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
     let cells: Vec<Cell<'_>> = evidence
@@ -49,11 +59,15 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
         .filter(|cell| cell.rate.input.is_some() && cell.rate.output.is_some())
         .collect();
     if cells.is_empty() {
-        let reason = NotDefined::sheet_lacks("the sheet states no cell with both an input and an output price");
+        let reason = NotDefined::sheet_lacks(
+            "the sheet states no cell with both an input and an output price",
+        );
         return none_defined(&CLUE, evidence, &reason);
     }
     let boundness = cells.iter().map(|cell| memory_boundness(evidence, cell));
-    boundness.chain(cells.iter().map(|cell| kv_bytes(evidence, cell))).collect()
+    boundness
+        .chain(cells.iter().map(|cell| kv_bytes(evidence, cell)))
+        .collect()
 }
 
 fn builder<'a>(
@@ -70,8 +84,11 @@ fn builder<'a>(
         .sheet("input_price", "p_in", input, evidence.price_unit())
         .sheet("output_price", "p_out", output, evidence.price_unit());
     if output <= input {
-        let bounded = builder.kind(Kind::Upper).detail(("bound", "", Kind::Upper), &[], |_| Ok(1.0));
-        let reason = "r ≤ 1: output costs no more than input, which says nothing about waiting for memory";
+        let bounded = builder
+            .kind(Kind::Upper)
+            .detail(("bound", "", Kind::Upper), &[], |_| Ok(1.0));
+        let reason =
+            "r ≤ 1: output costs no more than input, which says nothing about waiting for memory";
         return Err(bounded.not_defined(NotDefined::no_solution(reason)));
     }
     Ok((builder, output / input))
@@ -87,9 +104,11 @@ fn memory_boundness(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {
         Err(reading) => reading,
         Ok((builder, price_ratio)) => builder
             .solve(&RATIO_INPUTS, |values| Ok(ratio(values, price_ratio)))
-            .detail(("relative_decode_utilisation", "", Kind::Equal), &RATIO_INPUTS, |values| {
-                Ok(1.0 / ratio(values, price_ratio))
-            })
+            .detail(
+                ("relative_decode_utilisation", "", Kind::Equal),
+                &RATIO_INPUTS,
+                |values| Ok(1.0 / ratio(values, price_ratio)),
+            )
             .caveat("ratios sit on a menu (1, 2, 3, 4, 5, 6, 8), so a ratio is also a convention")
             .build(),
     }
@@ -113,7 +132,9 @@ fn kv_bytes(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {
             let weight_share = 1.0 / values[Q::BatchOverOptimal];
             let ratio = ratio(values, price_ratio);
             if ratio <= weight_share.max(1.0) {
-                return Err(NotDefined::no_solution("r ≤ max(1, B*/B): nothing is left for the KV cache to explain"));
+                return Err(NotDefined::no_solution(
+                    "r ≤ max(1, B*/B): nothing is left for the KV cache to explain",
+                ));
             }
             let weights = values[Q::WeightBytes] * values[Q::ActiveParameters];
             let reach = values[Q::ComputeToBandwidth] * values[Q::MeanDecodeContext];

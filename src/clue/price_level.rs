@@ -5,7 +5,10 @@ use super::quantity::Quantity as Q;
 use super::reading::{Kind, NotDefined, Reading, ReadingBuilder, Specification};
 use super::{Clue, none_defined};
 
-pub(super) const CLUE: Clue = Clue { specifications: &[&ACTIVE_PARAMETERS], read };
+pub(super) const CLUE: Clue = Clue {
+    specifications: &[&ACTIVE_PARAMETERS],
+    read,
+};
 
 static ACTIVE_PARAMETERS: Specification = Specification {
     id: "price_level_active_parameters",
@@ -16,16 +19,27 @@ static ACTIVE_PARAMETERS: Specification = Specification {
     kind: Kind::Upper,
     needs: "an input price; an accelerator and its rent; US dollars or an exchange rate",
     not_defined_when: "the input price is 0",
-    assumes: &["input is priced at no less than what prefill costs; a bound at η_pre = U = 1, otherwise a point"],
+    assumes: &[
+        "input is priced at no less than what prefill costs; a bound at η_pre = U = 1, otherwise a point",
+    ],
     source: "D",
     scalar: true,
 };
 
 fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
-    let cells = evidence.cells().into_iter().filter(|cell| cell.rate.input.is_some());
-    let readings: Vec<Reading> = cells.map(|cell| active_parameters(evidence, &cell)).collect();
+    let cells = evidence
+        .cells()
+        .into_iter()
+        .filter(|cell| cell.rate.input.is_some());
+    let readings: Vec<Reading> = cells
+        .map(|cell| active_parameters(evidence, &cell))
+        .collect();
     if readings.is_empty() {
-        return none_defined(&CLUE, evidence, &NotDefined::sheet_lacks("the sheet states no input price"));
+        return none_defined(
+            &CLUE,
+            evidence,
+            &NotDefined::sheet_lacks("the sheet states no input price"),
+        );
     }
     readings
 }
@@ -36,8 +50,17 @@ fn active_parameters(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {
         Ok(input) => input,
         Err(reason) => return builder.not_defined(reason),
     };
-    let at_peak = |quantity| evidence.assumptions.known(quantity).is_none_or(|(value, _)| value >= 1.0);
-    let kind = if at_peak(Q::PrefillEfficiency) && at_peak(Q::Utilisation) { Kind::Upper } else { Kind::Equal };
+    let at_peak = |quantity| {
+        evidence
+            .assumptions
+            .known(quantity)
+            .is_none_or(|(value, _)| value >= 1.0)
+    };
+    let kind = if at_peak(Q::PrefillEfficiency) && at_peak(Q::Utilisation) {
+        Kind::Upper
+    } else {
+        Kind::Equal
+    };
     let quantities = [
         Q::UsdPerCurrencyUnit,
         Q::InputMargin,
@@ -50,8 +73,10 @@ fn active_parameters(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {
         .kind(kind)
         .sheet("input_price", "p_in", input, evidence.price_unit())
         .solve(&quantities, |values| {
-            let usd_per_token = values[Q::UsdPerCurrencyUnit] * input * 1e-6 * (1.0 - values[Q::InputMargin]);
-            let macs_per_second = values[Q::PrefillEfficiency] * values[Q::Utilisation] * values[Q::MultiplyRate];
+            let usd_per_token =
+                values[Q::UsdPerCurrencyUnit] * input * 1e-6 * (1.0 - values[Q::InputMargin]);
+            let macs_per_second =
+                values[Q::PrefillEfficiency] * values[Q::Utilisation] * values[Q::MultiplyRate];
             Ok(usd_per_token * macs_per_second * 3600.0 / values[Q::RentalPerHour])
         })
         .build()

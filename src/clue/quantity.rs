@@ -1,5 +1,7 @@
 //! The quantities that readings use beyond the sheet: what may be stated, and what follows from it.
 
+use crate::units::readable;
+
 /// How a quantity may be stated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Statable {
@@ -13,7 +15,10 @@ enum Statable {
 
 /// A quantity of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "each variant is documented by its row in SPECIFICATIONS")]
+#[expect(
+    missing_docs,
+    reason = "each variant is documented by its row in SPECIFICATIONS"
+)]
 pub enum Quantity {
     ActiveParameters,
     TotalParameters,
@@ -70,7 +75,17 @@ const fn row(
     textbook: Option<f64>,
 ) -> Specification {
     let (name, symbol, unit) = names;
-    Specification { quantity, name, symbol, unit, statable, textbook, above: 0.0, closed: false, up_to: 1e30 }
+    Specification {
+        quantity,
+        name,
+        symbol,
+        unit,
+        statable,
+        textbook,
+        above: 0.0,
+        closed: false,
+        up_to: 1e30,
+    }
 }
 
 impl Specification {
@@ -79,7 +94,11 @@ impl Specification {
     }
 
     const fn at_least(self, least: f64) -> Self {
-        Self { above: least, closed: true, ..self }
+        Self {
+            above: least,
+            closed: true,
+            ..self
+        }
     }
 
     const fn above(self, above: f64) -> Self {
@@ -92,38 +111,201 @@ use Statable::{Derived, InAccelerator, TopLevel};
 
 /// One row per variant, in the order of the variants.
 const SPECIFICATIONS: [Specification; 31] = [
-    row(Q::ActiveParameters, ("active_parameters", "N_a", "parameters"), TopLevel, Some(1e11)),
-    row(Q::TotalParameters, ("total_parameters", "N_t", "parameters"), TopLevel, Some(8e11)),
-    row(Q::WeightBytes, ("weight_bytes_per_parameter", "w", "B"), TopLevel, Some(1.0)).up_to(4.0),
+    row(
+        Q::ActiveParameters,
+        ("active_parameters", "N_a", "parameters"),
+        TopLevel,
+        Some(1e11),
+    ),
+    row(
+        Q::TotalParameters,
+        ("total_parameters", "N_t", "parameters"),
+        TopLevel,
+        Some(8e11),
+    ),
+    row(
+        Q::WeightBytes,
+        ("weight_bytes_per_parameter", "w", "B"),
+        TopLevel,
+        Some(1.0),
+    )
+    .up_to(4.0),
     row(Q::Chips, ("chips", "G", "chips"), TopLevel, None).at_least(1.0),
-    row(Q::KvBytesPerElement, ("kv_bytes_per_element", "b_kv", "B"), TopLevel, None).up_to(4.0),
-    row(Q::KvBytesRead, ("kv_bytes_per_token_read", "k_bw", "bytes/token"), TopLevel, None),
-    row(Q::KvBytesStored, ("kv_bytes_per_token_stored", "k_st", "bytes/token"), TopLevel, None),
-    row(Q::BatchOverOptimal, ("batch_over_optimal_batch", "β", ""), TopLevel, Some(2.5)),
-    row(Q::MeanDecodeContext, ("mean_decode_context_tokens", "L_mean", "tokens"), TopLevel, None),
-    row(Q::MeanPromptBelow, ("mean_prompt_tokens_below", "S_1", "tokens"), TopLevel, None),
-    row(Q::MeanPromptAbove, ("mean_prompt_tokens_above", "S_2", "tokens"), TopLevel, None),
-    row(Q::PrefillEfficiency, ("prefill_efficiency", "η_pre", ""), TopLevel, Some(1.0)).up_to(1.0),
-    row(Q::DecodeBandwidthEfficiency, ("decode_bandwidth_efficiency", "η_m", ""), TopLevel, Some(1.0)).up_to(1.0),
-    row(Q::DecodeComputeEfficiency, ("decode_compute_efficiency", "η_c", ""), TopLevel, Some(1.0)).up_to(1.0),
-    row(Q::Utilisation, ("utilisation", "U", ""), TopLevel, Some(1.0)).up_to(1.0),
-    row(Q::AcceptedTokens, ("accepted_tokens_per_pass", "V", "tokens"), TopLevel, Some(1.0)).at_least(1.0),
-    row(Q::MinimumBatch, ("minimum_batch", "B_min", "sequences"), TopLevel, None).at_least(1.0),
-    row(Q::InputMargin, ("input_margin", "μ_in", ""), TopLevel, Some(0.0)).above(-10.0).up_to(0.999_999),
-    row(Q::OutputMargin, ("output_margin", "μ_out", ""), TopLevel, Some(0.0)).above(-10.0).up_to(0.999_999),
-    row(Q::LoadPathBandwidth, ("load_path_bytes_per_second", "BW_path", "B/s"), TopLevel, None),
-    row(Q::RentalPerHour, ("rental_usd_per_hour", "R", "USD/h"), TopLevel, None),
-    row(Q::UsdPerCurrencyUnit, ("usd_per_currency_unit", "fx", "USD"), TopLevel, None),
-    row(Q::ComputeToBandwidth, ("compute_to_bandwidth", "ρ", ""), InAccelerator, Some(300.0)),
-    row(Q::FlopsPerSecond, ("flops_per_second", "F", "FLOP/s"), InAccelerator, None),
-    row(Q::Bandwidth, ("bandwidth_bytes_per_second", "BW", "B/s"), InAccelerator, None),
-    row(Q::Capacity, ("capacity_bytes", "Cap", "B"), InAccelerator, None),
-    row(Q::DomainSize, ("domain_size", "D", "chips"), InAccelerator, None).at_least(1.0),
-    row(Q::MultiplyRate, ("multiply_adds_per_second", "M", "MAC/s"), Derived, None),
-    row(Q::UnitBandwidth, ("serving_unit_bandwidth_bytes_per_second", "W", "B/s"), Derived, None),
-    row(Q::UnitCapacity, ("serving_unit_capacity_bytes", "C", "B"), Derived, None),
+    row(
+        Q::KvBytesPerElement,
+        ("kv_bytes_per_element", "b_kv", "B"),
+        TopLevel,
+        None,
+    )
+    .up_to(4.0),
+    row(
+        Q::KvBytesRead,
+        ("kv_bytes_per_token_read", "k_bw", "bytes/token"),
+        TopLevel,
+        None,
+    ),
+    row(
+        Q::KvBytesStored,
+        ("kv_bytes_per_token_stored", "k_st", "bytes/token"),
+        TopLevel,
+        None,
+    ),
+    row(
+        Q::BatchOverOptimal,
+        ("batch_over_optimal_batch", "β", ""),
+        TopLevel,
+        Some(2.5),
+    ),
+    row(
+        Q::MeanDecodeContext,
+        ("mean_decode_context_tokens", "L_mean", "tokens"),
+        TopLevel,
+        None,
+    ),
+    row(
+        Q::MeanPromptBelow,
+        ("mean_prompt_tokens_below", "S_1", "tokens"),
+        TopLevel,
+        None,
+    ),
+    row(
+        Q::MeanPromptAbove,
+        ("mean_prompt_tokens_above", "S_2", "tokens"),
+        TopLevel,
+        None,
+    ),
+    row(
+        Q::PrefillEfficiency,
+        ("prefill_efficiency", "η_pre", ""),
+        TopLevel,
+        Some(1.0),
+    )
+    .up_to(1.0),
+    row(
+        Q::DecodeBandwidthEfficiency,
+        ("decode_bandwidth_efficiency", "η_m", ""),
+        TopLevel,
+        Some(1.0),
+    )
+    .up_to(1.0),
+    row(
+        Q::DecodeComputeEfficiency,
+        ("decode_compute_efficiency", "η_c", ""),
+        TopLevel,
+        Some(1.0),
+    )
+    .up_to(1.0),
+    row(
+        Q::Utilisation,
+        ("utilisation", "U", ""),
+        TopLevel,
+        Some(1.0),
+    )
+    .up_to(1.0),
+    row(
+        Q::AcceptedTokens,
+        ("accepted_tokens_per_pass", "V", "tokens"),
+        TopLevel,
+        Some(1.0),
+    )
+    .at_least(1.0),
+    row(
+        Q::MinimumBatch,
+        ("minimum_batch", "B_min", "sequences"),
+        TopLevel,
+        None,
+    )
+    .at_least(1.0),
+    row(
+        Q::InputMargin,
+        ("input_margin", "μ_in", ""),
+        TopLevel,
+        Some(0.0),
+    )
+    .above(-10.0)
+    .up_to(0.999_999),
+    row(
+        Q::OutputMargin,
+        ("output_margin", "μ_out", ""),
+        TopLevel,
+        Some(0.0),
+    )
+    .above(-10.0)
+    .up_to(0.999_999),
+    row(
+        Q::LoadPathBandwidth,
+        ("load_path_bytes_per_second", "BW_path", "B/s"),
+        TopLevel,
+        None,
+    ),
+    row(
+        Q::RentalPerHour,
+        ("rental_usd_per_hour", "R", "USD/h"),
+        TopLevel,
+        None,
+    ),
+    row(
+        Q::UsdPerCurrencyUnit,
+        ("usd_per_currency_unit", "fx", "USD"),
+        TopLevel,
+        None,
+    ),
+    row(
+        Q::ComputeToBandwidth,
+        ("compute_to_bandwidth", "ρ", ""),
+        InAccelerator,
+        Some(300.0),
+    ),
+    row(
+        Q::FlopsPerSecond,
+        ("flops_per_second", "F", "FLOP/s"),
+        InAccelerator,
+        None,
+    ),
+    row(
+        Q::Bandwidth,
+        ("bandwidth_bytes_per_second", "BW", "B/s"),
+        InAccelerator,
+        None,
+    ),
+    row(
+        Q::Capacity,
+        ("capacity_bytes", "Cap", "B"),
+        InAccelerator,
+        None,
+    ),
+    row(
+        Q::DomainSize,
+        ("domain_size", "D", "chips"),
+        InAccelerator,
+        None,
+    )
+    .at_least(1.0),
+    row(
+        Q::MultiplyRate,
+        ("multiply_adds_per_second", "M", "MAC/s"),
+        Derived,
+        None,
+    ),
+    row(
+        Q::UnitBandwidth,
+        ("serving_unit_bandwidth_bytes_per_second", "W", "B/s"),
+        Derived,
+        None,
+    ),
+    row(
+        Q::UnitCapacity,
+        ("serving_unit_capacity_bytes", "C", "B"),
+        Derived,
+        None,
+    ),
     // Stated per service tier, so it is no name of its own among the assumptions.
-    row(Q::SpeedMultiplier, ("speed_multiplier", "m_s", ""), Derived, None),
+    row(
+        Q::SpeedMultiplier,
+        ("speed_multiplier", "m_s", ""),
+        Derived,
+        None,
+    ),
 ];
 
 impl Quantity {
@@ -158,31 +340,66 @@ impl Quantity {
         self.specification().textbook
     }
 
+    /// What may be stated for it, in words.
+    #[must_use]
+    pub fn description(self) -> String {
+        let unit = if self.unit().is_empty() {
+            String::new()
+        } else {
+            format!(" in {}", self.unit())
+        };
+        let textbook = self.textbook().map_or(String::new(), |value| {
+            format!("; {} where nothing is stated", readable(value))
+        });
+        format!("{}{unit}: {}{textbook}", self.symbol(), self.allowed())
+    }
+
     /// Whether a stated value makes sense.
     pub(super) fn allows(self, value: f64) -> bool {
-        let Specification { above, closed, up_to, .. } = *self.specification();
+        let Specification {
+            above,
+            closed,
+            up_to,
+            ..
+        } = *self.specification();
         value <= up_to && (value > above || (closed && value >= above))
     }
 
     /// The allowed values in words.
     pub(super) fn allowed(self) -> String {
-        let Specification { above, closed, up_to, .. } = *self.specification();
-        let least = if closed { format!("{above} or more") } else { format!("above {above}") };
-        if up_to >= 1e30 { format!("a number {least}") } else { format!("a number {least} and up to {up_to}") }
+        let Specification {
+            above,
+            closed,
+            up_to,
+            ..
+        } = *self.specification();
+        let least = if closed {
+            format!("{above} or more")
+        } else {
+            format!("above {above}")
+        };
+        if up_to >= 1e30 {
+            format!("a number {least}")
+        } else {
+            format!("a number {least} and up to {up_to}")
+        }
     }
 
     /// What may be stated at the top level of the assumptions.
-    pub(super) fn top_level() -> impl Iterator<Item = Self> {
+    pub fn top_level() -> impl Iterator<Item = Self> {
         Self::with(TopLevel)
     }
 
     /// What may be stated inside `accelerator`.
-    pub(super) fn in_accelerator() -> impl Iterator<Item = Self> {
+    pub fn in_accelerator() -> impl Iterator<Item = Self> {
         Self::with(InAccelerator)
     }
 
     fn with(statable: Statable) -> impl Iterator<Item = Self> {
-        SPECIFICATIONS.iter().filter(move |row| row.statable == statable).map(|row| row.quantity)
+        SPECIFICATIONS
+            .iter()
+            .filter(move |row| row.statable == statable)
+            .map(|row| row.quantity)
     }
 
     /// Whether it is part of the assumption `accelerator`.
@@ -199,8 +416,20 @@ mod tests {
     fn the_rows_stand_in_the_order_of_the_variants_with_unique_names_and_symbols() {
         for (index, row) in SPECIFICATIONS.iter().enumerate() {
             assert_eq!(row.quantity as usize, index, "{}", row.name);
-            assert_eq!(SPECIFICATIONS.iter().filter(|other| other.name == row.name).count(), 1);
-            assert_eq!(SPECIFICATIONS.iter().filter(|other| other.symbol == row.symbol).count(), 1);
+            assert_eq!(
+                SPECIFICATIONS
+                    .iter()
+                    .filter(|other| other.name == row.name)
+                    .count(),
+                1
+            );
+            assert_eq!(
+                SPECIFICATIONS
+                    .iter()
+                    .filter(|other| other.symbol == row.symbol)
+                    .count(),
+                1
+            );
         }
     }
 }

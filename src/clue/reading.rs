@@ -141,13 +141,21 @@ impl NotDefined {
     /// The sheet does not say what the reading is drawn from.
     #[must_use]
     pub fn sheet_lacks(detail: impl Into<String>) -> Self {
-        Self { reason: Reason::SheetLacks, missing: Vec::new(), detail: format!("not defined: {}", detail.into()) }
+        Self {
+            reason: Reason::SheetLacks,
+            missing: Vec::new(),
+            detail: format!("not defined: {}", detail.into()),
+        }
     }
 
     /// The equation has no solution at these values.
     #[must_use]
     pub fn no_solution(detail: impl Into<String>) -> Self {
-        Self { reason: Reason::NoSolution, missing: Vec::new(), detail: format!("not defined: {}", detail.into()) }
+        Self {
+            reason: Reason::NoSolution,
+            missing: Vec::new(),
+            detail: format!("not defined: {}", detail.into()),
+        }
     }
 
     /// Values would have to be stated.
@@ -217,16 +225,22 @@ impl Reading {
     /// A text input by name, such as `service_tier`.
     #[must_use]
     pub fn label(&self, name: &str) -> Option<&str> {
-        self.inputs.iter().find(|input| input.name == name).and_then(|input| match &input.value {
-            Value::Name(label) => Some(label.as_str()),
-            Value::Number(_) => None,
-        })
+        self.inputs
+            .iter()
+            .find(|input| input.name == name)
+            .and_then(|input| match &input.value {
+                Value::Name(label) => Some(label.as_str()),
+                Value::Number(_) => None,
+            })
     }
 
     /// A number input by name, such as `threshold_tokens`.
     #[must_use]
     pub fn input(&self, name: &str) -> Option<f64> {
-        self.inputs.iter().find(|input| input.name == name).and_then(|input| input.value.number())
+        self.inputs
+            .iter()
+            .find(|input| input.name == name)
+            .and_then(|input| input.value.number())
     }
 }
 
@@ -276,7 +290,11 @@ impl<'a> ReadingBuilder<'a> {
             assumes: specification.assumes,
             caveats: Vec::new(),
         };
-        Self { assumptions: evidence.assumptions, sheet_in_usd: evidence.in_usd(), reading }
+        Self {
+            assumptions: evidence.assumptions,
+            sheet_in_usd: evidence.in_usd(),
+            reading,
+        }
     }
 
     /// Tells the reading apart by the cell it is drawn from.
@@ -287,20 +305,43 @@ impl<'a> ReadingBuilder<'a> {
             Some(schedule) => builder.label("schedule", schedule),
             None => builder,
         };
-        builder.sheet("min_prompt_tokens", "", f64::from(cell.rate.context_tier.min_prompt_tokens), "tokens")
+        builder.sheet(
+            "min_prompt_tokens",
+            "",
+            f64::from(cell.rate.context_tier.min_prompt_tokens),
+            "tokens",
+        )
     }
 
     /// Adds a name from the sheet.
     #[must_use]
     pub fn label(mut self, name: &'static str, value: &str) -> Self {
-        self.push_input(name, "", Value::Name(value.to_owned()), String::new(), Origin::Sheet);
+        self.push_input(
+            name,
+            "",
+            Value::Name(value.to_owned()),
+            String::new(),
+            Origin::Sheet,
+        );
         self
     }
 
     /// Adds a number from the sheet.
     #[must_use]
-    pub fn sheet(mut self, name: &'static str, symbol: &'static str, value: f64, unit: impl Into<String>) -> Self {
-        self.push_input(name, symbol, Value::Number(value), unit.into(), Origin::Sheet);
+    pub fn sheet(
+        mut self,
+        name: &'static str,
+        symbol: &'static str,
+        value: f64,
+        unit: impl Into<String>,
+    ) -> Self {
+        self.push_input(
+            name,
+            symbol,
+            Value::Number(value),
+            unit.into(),
+            Origin::Sheet,
+        );
         self
     }
 
@@ -311,13 +352,32 @@ impl<'a> ReadingBuilder<'a> {
         self
     }
 
-    fn push_input(&mut self, name: &'static str, symbol: &'static str, value: Value, unit: String, from: Origin) {
-        self.reading.inputs.push(Input { name, symbol, value, low: None, high: None, unit, from });
+    fn push_input(
+        &mut self,
+        name: &'static str,
+        symbol: &'static str,
+        value: Value,
+        unit: String,
+        from: Origin,
+    ) {
+        self.reading.inputs.push(Input {
+            name,
+            symbol,
+            value,
+            low: None,
+            high: None,
+            unit,
+            from,
+        });
     }
 
     /// Solves the closed form at the middle of every range and at all its ends.
     #[must_use]
-    pub fn solve(mut self, quantities: &[Quantity], form: impl Fn(&Values) -> Result<f64, NotDefined>) -> Self {
+    pub fn solve(
+        mut self,
+        quantities: &[Quantity],
+        form: impl Fn(&Values) -> Result<f64, NotDefined>,
+    ) -> Self {
         self.add_quantities(quantities);
         match self.solved(quantities, &form) {
             Ok(solved) => {
@@ -341,10 +401,20 @@ impl<'a> ReadingBuilder<'a> {
         quantities: &[Quantity],
         form: impl Fn(&Values) -> Result<f64, NotDefined>,
     ) -> Self {
-        if let Ok(Solved { value, low, high, .. }) = self.solved(quantities, &form) {
+        if let Ok(Solved {
+            value, low, high, ..
+        }) = self.solved(quantities, &form)
+        {
             self.add_quantities(quantities);
             let name = name.into();
-            self.reading.details.push(Detail { name, value: Value::Number(value), low, high, unit, kind });
+            self.reading.details.push(Detail {
+                name,
+                value: Value::Number(value),
+                low,
+                high,
+                unit,
+                kind,
+            });
         }
         self
     }
@@ -402,8 +472,14 @@ impl<'a> ReadingBuilder<'a> {
 
     fn add_quantities(&mut self, quantities: &[Quantity]) {
         for quantity in quantities {
-            let shown = self.reading.inputs.iter().any(|input| input.name == quantity.name());
-            let Some((value, from)) = self.known(*quantity, &Corner::new()) else { continue };
+            let shown = self
+                .reading
+                .inputs
+                .iter()
+                .any(|input| input.name == quantity.name());
+            let Some((value, from)) = self.known(*quantity, &Corner::new()) else {
+                continue;
+            };
             if shown {
                 continue;
             }
@@ -421,7 +497,9 @@ impl<'a> ReadingBuilder<'a> {
     }
 
     fn ends(&self, quantity: Quantity) -> Option<(f64, f64)> {
-        let solved = self.solved(&[quantity], &|values: &Values| Ok(values[quantity])).ok()?;
+        let solved = self
+            .solved(&[quantity], &|values: &Values| Ok(values[quantity]))
+            .ok()?;
         Some((solved.low?, solved.high?))
     }
 
@@ -441,15 +519,29 @@ impl<'a> ReadingBuilder<'a> {
         self.check_known(quantities)?;
         let at = |corner: &Corner| {
             let value = form(&self.values(quantities, corner))?;
-            if value.is_finite() { Ok(value) } else { Err(NotDefined::no_solution("the value is not finite")) }
+            if value.is_finite() {
+                Ok(value)
+            } else {
+                Err(NotDefined::no_solution("the value is not finite"))
+            }
         };
         let middle = at(&Corner::new())?;
         let ranged: Vec<Quantity> = {
-            let ranges = quantities.iter().flat_map(|quantity| self.assumptions.ranges_behind(*quantity));
-            ranges.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+            let ranges = quantities
+                .iter()
+                .flat_map(|quantity| self.assumptions.ranges_behind(*quantity));
+            ranges
+                .collect::<std::collections::BTreeSet<_>>()
+                .into_iter()
+                .collect()
         };
         if ranged.is_empty() {
-            return Ok(Solved { value: middle, low: None, high: None, has_open_end: false });
+            return Ok(Solved {
+                value: middle,
+                low: None,
+                high: None,
+                has_open_end: false,
+            });
         }
         let (mut low, mut high, mut has_open_end) = (middle, middle, false);
         for corner in corners(&ranged) {
@@ -458,24 +550,37 @@ impl<'a> ReadingBuilder<'a> {
                 Err(_) => has_open_end = true,
             }
         }
-        Ok(Solved { value: middle, low: Some(low), high: Some(high), has_open_end })
+        Ok(Solved {
+            value: middle,
+            low: Some(low),
+            high: Some(high),
+            has_open_end,
+        })
     }
 
     fn check_known(&self, quantities: &[Quantity]) -> Result<(), NotDefined> {
-        let unknown = quantities.iter().filter(|quantity| self.known(**quantity, &Corner::new()).is_none());
+        let unknown = quantities
+            .iter()
+            .filter(|quantity| self.known(**quantity, &Corner::new()).is_none());
         let mut missing: Vec<&str> = Vec::new();
         for name in unknown.flat_map(|quantity| self.assumptions.how_to_state(*quantity)) {
             if !missing.contains(&name) {
                 missing.push(name);
             }
         }
-        if missing.is_empty() { Ok(()) } else { Err(NotDefined::assumption_missing(&missing)) }
+        if missing.is_empty() {
+            Ok(())
+        } else {
+            Err(NotDefined::assumption_missing(&missing))
+        }
     }
 
     fn values(&self, quantities: &[Quantity], corner: &Corner) -> Values {
         let mut values = Values([f64::NAN; Quantity::COUNT]);
         for quantity in quantities {
-            values.0[*quantity as usize] = self.known(*quantity, corner).map_or(f64::NAN, |(value, _)| value);
+            values.0[*quantity as usize] = self
+                .known(*quantity, corner)
+                .map_or(f64::NAN, |(value, _)| value);
         }
         values
     }
@@ -484,14 +589,28 @@ impl<'a> ReadingBuilder<'a> {
 /// Every way to put each ranged quantity at one of its ends.
 fn corners(ranged: &[Quantity]) -> impl Iterator<Item = Corner> {
     (0..1_u32 << ranged.len()).map(move |bits| {
-        let place = |index: usize| if bits >> index & 1 == 0 { Place::Low } else { Place::High };
-        ranged.iter().enumerate().map(|(index, quantity)| (*quantity, place(index))).collect()
+        let place = |index: usize| {
+            if bits >> index & 1 == 0 {
+                Place::Low
+            } else {
+                Place::High
+            }
+        };
+        ranged
+            .iter()
+            .enumerate()
+            .map(|(index, quantity)| (*quantity, place(index)))
+            .collect()
     })
 }
 
 /// The right-hand side of the equation with numbers for its symbols, and the result.
 fn working(reading: &Reading, value: f64) -> String {
-    let form = reading.equation.split_once(['=', '≤']).map_or(reading.equation, |(_, form)| form).trim();
+    let form = reading
+        .equation
+        .split_once(['=', '≤'])
+        .map_or(reading.equation, |(_, form)| form)
+        .trim();
     let mut text = String::new();
     let mut symbol = String::new();
     for character in form.chars().chain([' ']) {
@@ -499,7 +618,10 @@ fn working(reading: &Reading, value: f64) -> String {
             symbol.push(character);
             continue;
         }
-        let number = reading.inputs.iter().find(|input| input.symbol == symbol && !symbol.is_empty());
+        let number = reading
+            .inputs
+            .iter()
+            .find(|input| input.symbol == symbol && !symbol.is_empty());
         match number.and_then(|input| input.value.number()) {
             Some(number) => text.push_str(&readable(number)),
             None => text.push_str(&symbol),
@@ -512,5 +634,9 @@ fn working(reading: &Reading, value: f64) -> String {
         Kind::Upper => "≤",
         Kind::Lower => "≥",
     };
-    format!("{sign} {} = {}", text.trim(), format!("{} {}", readable(value), reading.unit).trim())
+    format!(
+        "{sign} {} = {}",
+        text.trim(),
+        format!("{} {}", readable(value), reading.unit).trim()
+    )
 }

@@ -7,7 +7,10 @@ use super::quantity::Quantity as Q;
 use super::reading::{Kind, Reading, ReadingBuilder, Specification, Values};
 use crate::reference::StorageTier;
 
-pub(super) const CLUE: Clue = Clue { specifications: &[&RECOMPUTE_OR_HOLD], read };
+pub(super) const CLUE: Clue = Clue {
+    specifications: &[&RECOMPUTE_OR_HOLD],
+    read,
+};
 
 static RECOMPUTE_OR_HOLD: Specification = Specification {
     id: "recompute_or_hold",
@@ -18,22 +21,34 @@ static RECOMPUTE_OR_HOLD: Specification = Specification {
     kind: Kind::Equal,
     needs: "KV bytes stored per token and an accelerator; other storage tiers also its rent",
     not_defined_when: "`kv_bytes_per_token_stored` is not stated",
-    assumes: &["a token is held in HBM at the accelerator's rent, or computed again at the same rent: the rent cancels"],
+    assumes: &[
+        "a token is held in HBM at the accelerator's rent, or computed again at the same rent: the rent cancels",
+    ],
     source: "D",
     scalar: true,
 };
 
-const COMPUTE: [Q; 4] = [Q::ActiveParameters, Q::PrefillEfficiency, Q::MultiplyRate, Q::KvBytesStored];
+const COMPUTE: [Q; 4] = [
+    Q::ActiveParameters,
+    Q::PrefillEfficiency,
+    Q::MultiplyRate,
+    Q::KvBytesStored,
+];
 
 fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
-    let recompute_s_per_byte =
-        |values: &Values| values[Q::ActiveParameters] / (values[Q::PrefillEfficiency] * values[Q::MultiplyRate] * values[Q::KvBytesStored]);
+    let recompute_s_per_byte = |values: &Values| {
+        values[Q::ActiveParameters]
+            / (values[Q::PrefillEfficiency] * values[Q::MultiplyRate] * values[Q::KvBytesStored])
+    };
     let in_hbm = [&COMPUTE[..], &[Q::Capacity]].concat();
     let elsewhere = [&COMPUTE[..], &[Q::RentalPerHour]].concat();
-    let mut builder = ReadingBuilder::new(&RECOMPUTE_OR_HOLD, evidence)
-        .solve(&in_hbm, |values| Ok(recompute_s_per_byte(values) * values[Q::Capacity]));
+    let mut builder = ReadingBuilder::new(&RECOMPUTE_OR_HOLD, evidence).solve(&in_hbm, |values| {
+        Ok(recompute_s_per_byte(values) * values[Q::Capacity])
+    });
     for tier in tiers().filter(|tier| tier.id != StorageTier::HBM) {
-        let Some(hold_usd_per_byte_hour) = tier.hold_usd_per_byte_hour else { continue };
+        let Some(hold_usd_per_byte_hour) = tier.hold_usd_per_byte_hour else {
+            continue;
+        };
         builder = builder.detail((tier.id.as_str(), "s", Kind::Equal), &elsewhere, |values| {
             Ok(recompute_s_per_byte(values) * values[Q::RentalPerHour] / hold_usd_per_byte_hour)
         });

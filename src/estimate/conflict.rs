@@ -31,8 +31,12 @@ pub(super) fn conflicts(readings: &[Reading], assumptions: &Assumptions) -> Vec<
     let mut conflicts: Vec<Conflict> = famous_readings(readings, assumptions).into_iter().collect();
     for (index, left) in readings.iter().enumerate() {
         for right in &readings[index + 1..] {
-            let Some(conflict) = disagreement(left, right) else { continue };
-            match conflicts.iter_mut().find(|known| known.between == conflict.between && known.quantity == conflict.quantity) {
+            let Some(conflict) = disagreement(left, right) else {
+                continue;
+            };
+            match conflicts.iter_mut().find(|known| {
+                known.between == conflict.between && known.quantity == conflict.quantity
+            }) {
                 Some(known) if factor(known.values) >= factor(conflict.values) => {}
                 Some(known) => *known = conflict,
                 None => conflicts.push(conflict),
@@ -49,7 +53,9 @@ fn factor([left, right]: [f64; 2]) -> f64 {
 /// Two defined readings of one quantity that differ by more than a factor of 3; a bound disagrees only with what lies
 /// beyond it. What holds for one service tier or schedule alone is compared within that.
 fn disagreement(left: &Reading, right: &Reading) -> Option<Conflict> {
-    let is_of_operating_point = ["service_tier", "schedule"].iter().any(|name| left.label(name) != right.label(name))
+    let is_of_operating_point = ["service_tier", "schedule"]
+        .iter()
+        .any(|name| left.label(name) != right.label(name))
         || left.quantity == "memory_time_over_compute_time";
     if left.quantity != right.quantity || left.id == right.id && is_of_operating_point {
         return None;
@@ -57,8 +63,12 @@ fn disagreement(left: &Reading, right: &Reading) -> Option<Conflict> {
     let (left_value, right_value) = (left.number()?, right.number()?);
     let contradicts = match (left.kind, right.kind) {
         (Kind::Equal, Kind::Equal) => factor([left_value, right_value]) > TOLERATED_FACTOR,
-        (Kind::Upper, Kind::Equal | Kind::Lower) | (Kind::Equal, Kind::Lower) => right_value > TOLERATED_FACTOR * left_value,
-        (Kind::Equal | Kind::Lower, Kind::Upper) | (Kind::Lower, Kind::Equal) => left_value > TOLERATED_FACTOR * right_value,
+        (Kind::Upper, Kind::Equal | Kind::Lower) | (Kind::Equal, Kind::Lower) => {
+            right_value > TOLERATED_FACTOR * left_value
+        }
+        (Kind::Equal | Kind::Lower, Kind::Upper) | (Kind::Lower, Kind::Equal) => {
+            left_value > TOLERATED_FACTOR * right_value
+        }
         (Kind::Upper, Kind::Upper) | (Kind::Lower, Kind::Lower) => false,
     };
     contradicts.then(|| Conflict {
@@ -80,8 +90,15 @@ fn disagreement(left: &Reading, right: &Reading) -> Option<Conflict> {
 /// The two famous readings disagree: a threshold says that decoding waits for its multiplies up to `L_1` (r < 1), a high
 /// output/input ratio that it waits for memory at ordinary contexts already (r > 1).
 fn famous_readings(readings: &[Reading], assumptions: &Assumptions) -> Option<Conflict> {
-    let stated = |quantity| assumptions.known(quantity).map(|(value, _)| value).filter(|_| assumptions.states(quantity));
-    let tiers = readings.iter().filter(|reading| reading.id == "context_tier_kv_bytes" && reading.value.is_some());
+    let known = |quantity| assumptions.known(quantity).map(|(value, _)| value);
+    let stated = |quantity| known(quantity).filter(|_| assumptions.states(quantity));
+    // η_m/η_c: the ideal r at which t_mem = t_comp; 1 at peak.
+    let balance = known(Quantity::DecodeBandwidthEfficiency)
+        .zip(known(Quantity::DecodeComputeEfficiency))
+        .map_or(1.0, |(bandwidth, compute)| bandwidth / compute);
+    let tiers = readings
+        .iter()
+        .filter(|reading| reading.id == "context_tier_kv_bytes" && reading.value.is_some());
     tiers.into_iter().find_map(|tier| {
         let threshold = tier.input("threshold_tokens")?;
         let ratio = readings.iter().find(|reading| {
@@ -91,8 +108,8 @@ fn famous_readings(readings: &[Reading], assumptions: &Assumptions) -> Option<Co
         })?;
         let boundness = ratio.number()?;
         let weight_share = stated(Quantity::BatchOverOptimal).map_or(0.0, |batch| 1.0 / batch);
-        let context_share = stated(Quantity::MeanDecodeContext).map_or(0.0, |context| context / threshold);
-        let explained = (weight_share + context_share).max(1.0);
+        let context_share = stated(Quantity::MeanDecodeContext).map_or(0.0, |context| balance * context / threshold);
+        let explained = (weight_share + context_share).max(balance);
         (boundness > TOLERATED_BOUNDNESS * explained).then(|| Conflict {
             between: [tier.id, ratio.id],
             quantity: "memory_time_over_compute_time",

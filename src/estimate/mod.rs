@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 pub use conflict::Conflict;
-pub use request::{Format, Request, RequestError, read_catalog, read_request};
+pub use request::{Format, Request, RequestError, RequestFile, read_file, read_request};
 pub use row::{ListRow, scalar_readings};
 
 use crate::clue::assumptions::{Assumptions, Origin};
@@ -89,7 +89,10 @@ pub fn infer(request: &Request) -> Answer {
         price_sheets: vec![summary(content)],
         assumptions: assumptions.to_json(),
         values: values_used(&readings),
-        readings_defined: readings.iter().filter(|reading| reading.value.is_some()).count(),
+        readings_defined: readings
+            .iter()
+            .filter(|reading| reading.value.is_some())
+            .count(),
         conflicts,
         readings,
     }
@@ -126,7 +129,10 @@ fn summary(content: PriceSheet) -> SheetSummary {
 /// Values that do not stand on the sheet, each once. A speed is stated per service tier, so it may stand twice.
 fn values_used(readings: &[Reading]) -> Vec<Input> {
     let mut used: Vec<Input> = Vec::new();
-    let inputs = readings.iter().filter(|reading| reading.value.is_some()).flat_map(|reading| &reading.inputs);
+    let inputs = readings
+        .iter()
+        .filter(|reading| reading.value.is_some())
+        .flat_map(|reading| &reading.inputs);
     for input in inputs.filter(|input| input.from != Origin::Sheet) {
         if !used.contains(input) {
             used.push(input.clone());

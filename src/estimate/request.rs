@@ -55,10 +55,15 @@ fn read_tree(body: &Cursor<'_>, format: &Format) -> Option<Request> {
     };
     let Json::Object(entries) = body.json else {
         let hint = match body.json {
-            Json::Array(_) => format!("send one sheet at a time: {{\"{wrapper}\": …, \"assumptions\": …}} or the bare object"),
+            Json::Array(_) => format!(
+                "send one sheet at a time: {{\"{wrapper}\": …, \"assumptions\": …}} or the bare object"
+            ),
             _ => format!("send {{\"{wrapper}\": …, \"assumptions\": …}} or the bare object"),
         };
-        body.fault(format!("expected an object, found {}", body.json.kind()), hint);
+        body.fault(
+            format!("expected an object, found {}", body.json.kind()),
+            hint,
+        );
         return None;
     };
     if !entries.contains_key(wrapper) {
@@ -69,7 +74,10 @@ fn read_tree(body: &Cursor<'_>, format: &Format) -> Option<Request> {
             );
             return None;
         }
-        return Some(Request { sheet: read_sheet(body, format)?, assumptions: Assumptions::default() });
+        return Some(Request {
+            sheet: read_sheet(body, format)?,
+            assumptions: Assumptions::default(),
+        });
     }
     if entries.contains_key(bare) {
         body.fault(
@@ -79,14 +87,21 @@ fn read_tree(body: &Cursor<'_>, format: &Format) -> Option<Request> {
         return None;
     }
     let fields = body.fields()?;
-    let sheet = fields.get(wrapper).and_then(|field| read_sheet(&field, format));
+    let sheet = fields
+        .get(wrapper)
+        .and_then(|field| read_sheet(&field, format));
     let stated = fields.get("assumptions");
-    let assumptions = stated.as_ref().map_or_else(|| Some(Assumptions::default()), Assumptions::read);
+    let assumptions = stated
+        .as_ref()
+        .map_or_else(|| Some(Assumptions::default()), Assumptions::read);
     fields.refuse_unknown();
     if let (Some(sheet), Some(assumptions)) = (&sheet, &assumptions) {
         check_speed_tiers(body, &[sheet], assumptions);
     }
-    Some(Request { sheet: sheet?, assumptions: assumptions? })
+    Some(Request {
+        sheet: sheet?,
+        assumptions: assumptions?,
+    })
 }
 
 fn read_sheet(sheet: &Cursor<'_>, format: &Format) -> Option<PriceSheet> {
@@ -102,40 +117,68 @@ fn check_speed_tiers(body: &Cursor<'_>, sheets: &[&PriceSheet], assumptions: &As
         let rated = sheet.rates.iter().map(|rate| rate.service_tier.clone());
         rated.chain(sheet.service_tiers.keys().cloned()).collect()
     };
-    let mut tiers: Vec<String> = sheets.iter().flat_map(tiers_of).filter(|tier| tier != RateCell::STANDARD).collect();
+    let mut tiers: Vec<String> = sheets
+        .iter()
+        .flat_map(tiers_of)
+        .filter(|tier| tier != RateCell::STANDARD)
+        .collect();
     tiers.sort_unstable();
     tiers.dedup();
     let known: Vec<&str> = tiers.iter().map(String::as_str).collect();
-    for tier in assumptions.tiers_with_stated_speed().filter(|tier| !known.contains(tier)) {
+    for tier in assumptions
+        .tiers_with_stated_speed()
+        .filter(|tier| !known.contains(tier))
+    {
         let hint = match nearest_names(tier, &known).as_slice() {
-            _ if known.is_empty() => "leave it out: the sheet has only the standard tier".to_owned(),
+            _ if known.is_empty() => {
+                "leave it out: the sheet has only the standard tier".to_owned()
+            }
             [] => format!("name one of {}", known.join(", ")),
             nearest => format!("did you mean {}?", nearest.join(" or ")),
         };
-        body.fault(format!("`speed_multiplier` names the service tier `{tier}`, which the sheet does not have"), hint);
+        body.fault(
+            format!(
+                "`speed_multiplier` names the service tier `{tier}`, which the sheet does not have"
+            ),
+            hint,
+        );
     }
 }
 
-/// Reads a file for the command line: one sheet, one request or a list of sheets in canonical form, or an entry of a
-/// `LiteLLM` catalog; `stated` is the text of further assumptions.
+/// What a file asks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequestFile {
+    /// The requests, in the order of the file.
+    pub requests: Vec<Request>,
+    /// Whether the file is a list.
+    pub is_list: bool,
+}
+
+/// Reads a file: one sheet, one request or a list of them in canonical form, or an entry of a `LiteLLM` catalog, bare or
+/// within the whole catalog; `stated` is the text of assumptions that hold for all of them.
 ///
 /// # Errors
 /// [`RequestError`] as for [`read_request`].
-pub fn read_catalog(text: &[u8], format: &Format, stated: Option<&[u8]>) -> Result<Vec<Request>, RequestError> {
+pub fn read_file(
+    text: &[u8],
+    format: &Format,
+    stated: Option<&[u8]>,
+) -> Result<RequestFile, RequestError> {
     let tree = json::parse(text)?;
     let assumptions_tree = stated.map(json::parse).transpose()?;
     let faults = Faults::default();
     let root = Cursor::root(&tree, &faults);
     let mut requests = match (&tree, format) {
-        (Json::Array(_), Format::Canonical) => {
-            root.list_of(|item| read_tree(item, format)).filter(|requests| !requests.is_empty()).or_else(|| {
+        (Json::Array(_), Format::Canonical) => root
+            .list_of(|item| read_tree(item, format))
+            .filter(|requests| !requests.is_empty())
+            .or_else(|| {
                 root.fault("the list holds no sheet", "list at least one sheet");
                 None
-            })
-        }
-        (_, Format::Litellm { model }) if !litellm::is_entry(&tree) => {
-            catalog_entry(&root, model).and_then(|entry| read_tree(&entry, format)).map(|request| vec![request])
-        }
+            }),
+        (_, Format::Litellm { model }) if !litellm::is_entry(&tree) => catalog_entry(&root, model)
+            .and_then(|entry| read_tree(&entry, format))
+            .map(|request| vec![request]),
         _ => read_tree(&root, format).map(|request| vec![request]),
     };
     if let (Some(tree), Some(requests)) = (&assumptions_tree, &mut requests) {
@@ -144,19 +187,27 @@ pub fn read_catalog(text: &[u8], format: &Format, stated: Option<&[u8]>) -> Resu
         check_speed_tiers(&root, &sheets, &assumptions);
         for request in requests {
             if !request.assumptions.is_empty() {
-                root.fault("assumptions are stated twice", "state them in the file or on the command line, not in both");
+                root.fault(
+                    "assumptions are stated twice",
+                    "state them in the file or on the command line, not in both",
+                );
             }
             request.assumptions = assumptions.clone();
         }
     }
-    faults.into_result(requests).map_err(RequestError::Wrong)
+    let is_list = matches!(tree, Json::Array(_));
+    let file = requests.map(|requests| RequestFile { requests, is_list });
+    faults.into_result(file).map_err(RequestError::Wrong)
 }
 
 /// The entry of a whole catalog by its key; nearest keys on a miss.
 fn catalog_entry<'a>(catalog: &Cursor<'a>, model: &str) -> Option<Cursor<'a>> {
     let entries = catalog.entries()?;
     let names: Vec<&str> = entries.iter().map(|(name, _)| *name).collect();
-    let found = entries.into_iter().find(|(name, _)| *name == model).map(|(_, entry)| entry);
+    let found = entries
+        .into_iter()
+        .find(|(name, _)| *name == model)
+        .map(|(_, entry)| entry);
     if found.is_none() {
         let hint = match nearest_names(model, &names).as_slice() {
             [] => "name an entry by its key in the catalog".to_owned(),

@@ -17,7 +17,9 @@ pub struct ListRow {
 
 /// Ids of the readings that rows carry, in their order.
 pub fn scalar_readings() -> impl Iterator<Item = &'static str> {
-    clue::specifications().filter(|specification| specification.scalar).map(|specification| specification.id)
+    clue::specifications()
+        .filter(|specification| specification.scalar)
+        .map(|specification| specification.id)
 }
 
 impl ListRow {
@@ -26,13 +28,26 @@ impl ListRow {
     #[must_use]
     pub fn new(answer: &Answer) -> Self {
         let number = |id: &str| {
-            let mut entries = answer.readings.iter().filter(|reading| reading.id == id).peekable();
+            let mut entries = answer
+                .readings
+                .iter()
+                .filter(|reading| reading.id == id)
+                .peekable();
             let is_of_modes = entries.peek().is_some_and(|first| {
-                first.label("service_tier").is_some_and(|tier| tier != RateCell::STANDARD)
+                first
+                    .label("service_tier")
+                    .is_some_and(|tier| tier != RateCell::STANDARD)
             });
-            if is_of_modes { entries.find_map(crate::clue::reading::Reading::number) } else { entries.next()?.number() }
+            if is_of_modes {
+                entries.find_map(crate::clue::reading::Reading::number)
+            } else {
+                entries.next()?.number()
+            }
         };
-        let readings = scalar_readings().map(|id| (id.to_owned(), number(id).map_or(Value::Null, Value::from)));
-        Self { readings: readings.collect() }
+        let readings = scalar_readings()
+            .map(|id| (id.to_owned(), number(id).map_or(Value::Null, Value::from)));
+        Self {
+            readings: readings.collect(),
+        }
     }
 }

@@ -7,10 +7,13 @@ use super::{embedded_rows, words};
 use crate::units::{Bytes, BytesPerSecond, FlopPerSecond, UsdPerHour};
 
 static ACCELERATORS: LazyLock<Vec<Accelerator>> = LazyLock::new(|| {
-    embedded_rows::<Row>("accelerators.csv", include_str!("../../data/accelerators.csv"))
-        .into_iter()
-        .map(Accelerator::from)
-        .collect()
+    embedded_rows::<Row>(
+        "accelerators.csv",
+        include_str!("../../data/accelerators.csv"),
+    )
+    .into_iter()
+    .map(Accelerator::from)
+    .collect()
 });
 
 /// All accelerators, in the order of the data file.
@@ -181,7 +184,11 @@ mod tests {
         assert_eq!(accelerators().len(), 20);
         for row in accelerators() {
             assert!(!row.source.is_empty(), "{}", row.id);
-            assert!(row.bf16_flops_per_second.0 > 0.0 && row.hbm_bytes_per_second.0 > 0.0 && row.hbm_bytes.0 > 0.0);
+            assert!(
+                row.bf16_flops_per_second.0 > 0.0
+                    && row.hbm_bytes_per_second.0 > 0.0
+                    && row.hbm_bytes.0 > 0.0
+            );
         }
     }
 
@@ -191,7 +198,13 @@ mod tests {
         assert_eq!(h100.peak_for_weights(0.5).0, NumberFormat::Fp8);
         assert_eq!(h100.peak_for_weights(1.0).0, NumberFormat::Fp8);
         assert_eq!(h100.peak_for_weights(2.0).0, NumberFormat::Bf16);
-        assert_eq!(accelerator("tpu-v5e").unwrap().peak_for_weights(1.0).0, NumberFormat::Int8);
-        assert_eq!(accelerator("gb200-nvl72").unwrap().peak_for_weights(0.5).0, NumberFormat::Fp4);
+        assert_eq!(
+            accelerator("tpu-v5e").unwrap().peak_for_weights(1.0).0,
+            NumberFormat::Int8
+        );
+        assert_eq!(
+            accelerator("gb200-nvl72").unwrap().peak_for_weights(0.5).0,
+            NumberFormat::Fp4
+        );
     }
 }

@@ -6,8 +6,12 @@ use utoipa::ToSchema;
 use super::{embedded_rows, words};
 use crate::units::{Bytes, BytesPerSecond, Seconds};
 
-static STORAGE_TIERS: LazyLock<Vec<StorageTier>> =
-    LazyLock::new(|| embedded_rows("storage_tiers.csv", include_str!("../../data/storage_tiers.csv")));
+static STORAGE_TIERS: LazyLock<Vec<StorageTier>> = LazyLock::new(|| {
+    embedded_rows(
+        "storage_tiers.csv",
+        include_str!("../../data/storage_tiers.csv"),
+    )
+});
 
 /// All storage devices, fastest first.
 #[must_use]
@@ -83,17 +87,31 @@ pub struct TalkTier {
 
 /// [T]: HBM 20 ms, DDR 1 to 10 s, flash about a minute, spinning disk about an hour.
 pub const TALK_DRAIN_TIMES: [TalkTier; 4] = [
-    TalkTier { name: "hbm", drain_time: Seconds(0.020) },
-    TalkTier { name: "ddr", drain_time: Seconds(3.162_277_660_168_379_5) },
-    TalkTier { name: "flash", drain_time: Seconds(60.0) },
-    TalkTier { name: "disk", drain_time: Seconds(3600.0) },
+    TalkTier {
+        name: "hbm",
+        drain_time: Seconds(0.020),
+    },
+    TalkTier {
+        name: "ddr",
+        drain_time: Seconds(3.162_277_660_168_379_5),
+    },
+    TalkTier {
+        name: "flash",
+        drain_time: Seconds(60.0),
+    },
+    TalkTier {
+        name: "disk",
+        drain_time: Seconds(3600.0),
+    },
 ];
 
 fn bytes<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Bytes>, D::Error> {
     Ok(Option::<f64>::deserialize(deserializer)?.map(Bytes))
 }
 
-fn bytes_per_second<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<BytesPerSecond>, D::Error> {
+fn bytes_per_second<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<BytesPerSecond>, D::Error> {
     Ok(Option::<f64>::deserialize(deserializer)?.map(BytesPerSecond))
 }
 
@@ -106,7 +124,12 @@ mod tests {
         assert_eq!(storage_tiers().len(), 10);
         assert!(storage_tiers().iter().all(|tier| !tier.source.is_empty()));
         let drain = |id: &str| {
-            storage_tiers().iter().find(|tier| tier.id == id).and_then(StorageTier::drain_time).unwrap().0
+            storage_tiers()
+                .iter()
+                .find(|tier| tier.id == id)
+                .and_then(StorageTier::drain_time)
+                .unwrap()
+                .0
         };
         assert!(drain("hbm-rented") < drain("host-dram"));
         assert!(drain("host-dram") < drain("flash-tlc"));

@@ -39,7 +39,8 @@ impl LatentAttention {
     /// E15: `k_st` = layers · (`kv_lora_rank` + `d_rope`) · bytes per element.
     #[must_use]
     pub fn kv_bytes_per_token(&self, bytes_per_element: f64) -> BytesPerToken {
-        let elements = f64::from(self.layers) * (f64::from(self.kv_lora_rank) + f64::from(self.rope_dimension));
+        let elements = f64::from(self.layers)
+            * (f64::from(self.kv_lora_rank) + f64::from(self.rope_dimension));
         BytesPerToken(elements * bytes_per_element)
     }
 }

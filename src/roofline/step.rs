@@ -71,7 +71,11 @@ pub struct Efficiencies {
 
 impl Efficiencies {
     /// Peak, as the talk has it.
-    pub const PEAK: Self = Self { prefill: 1.0, decode_bandwidth: 1.0, decode_compute: 1.0 };
+    pub const PEAK: Self = Self {
+        prefill: 1.0,
+        decode_bandwidth: 1.0,
+        decode_compute: 1.0,
+    };
 }
 
 /// How compute and memory time share a step.
@@ -141,7 +145,11 @@ impl Model {
     pub fn parameters_read(&self, batch: f64) -> f64 {
         match self.weight_reads {
             WeightReads::All => self.total_parameters,
-            WeightReads::Experts { always_read_parameters, expert_parameters, experts_over_active } => {
+            WeightReads::Experts {
+                always_read_parameters,
+                expert_parameters,
+                experts_over_active,
+            } => {
                 let share_touched = 1.0 - (1.0 - 1.0 / experts_over_active).powf(batch);
                 always_read_parameters + share_touched * expert_parameters
             }
@@ -158,12 +166,18 @@ pub fn step_time(model: &Model, unit: &ServingUnit, point: &OperatingPoint) -> S
     let weight_compute_s = batch * model.active_parameters / compute_rate(unit.multiply_rate);
     let attention_compute_s = batch * model.attention_macs_per_token * point.context_tokens
         / compute_rate(unit.attention_multiply_rate);
-    let weight_memory_s = model.weight_bytes_per_parameter * model.parameters_read(batch) / bandwidth;
-    let kv_bytes = model.kv_bytes_per_token.0 * point.context_tokens + 2.0 * model.state_per_sequence.0;
+    let weight_memory_s =
+        model.weight_bytes_per_parameter * model.parameters_read(batch) / bandwidth;
+    let kv_bytes =
+        model.kv_bytes_per_token.0 * point.context_tokens + 2.0 * model.state_per_sequence.0;
     let kv_memory_s = batch * kv_bytes / bandwidth;
     let total_s = match point.overlap {
-        Overlap::Full => (weight_compute_s + attention_compute_s).max(weight_memory_s + kv_memory_s),
-        Overlap::AttentionApart => kv_memory_s.max(attention_compute_s) + weight_memory_s.max(weight_compute_s),
+        Overlap::Full => {
+            (weight_compute_s + attention_compute_s).max(weight_memory_s + kv_memory_s)
+        }
+        Overlap::AttentionApart => {
+            kv_memory_s.max(attention_compute_s) + weight_memory_s.max(weight_compute_s)
+        }
     };
     StepTime {
         weight_compute: Seconds(weight_compute_s),
@@ -201,14 +215,21 @@ pub fn crossover_context(
 
 /// E7: `B*_L` = B*/(1 − L/L0), the balanced batch at a context; none at or beyond the crossover.
 #[must_use]
-pub fn optimal_batch_at_context(optimal_batch: f64, context_tokens: f64, crossover_context_tokens: f64) -> Option<f64> {
+pub fn optimal_batch_at_context(
+    optimal_batch: f64,
+    context_tokens: f64,
+    crossover_context_tokens: f64,
+) -> Option<f64> {
     (context_tokens < crossover_context_tokens)
         .then(|| optimal_batch / (1.0 - context_tokens / crossover_context_tokens))
 }
 
 /// r(L) = B*/B + L/L0, the ideal ratio of memory time to compute time [D].
 #[must_use]
-pub fn memory_time_over_compute_time(batch_over_optimal_batch: f64, context_over_crossover: f64) -> f64 {
+pub fn memory_time_over_compute_time(
+    batch_over_optimal_batch: f64,
+    context_over_crossover: f64,
+) -> f64 {
     1.0 / batch_over_optimal_batch + context_over_crossover
 }
 

@@ -10,9 +10,10 @@ use jiff::{Timestamp, TimestampRound, Unit as TimeUnit};
 use super::cursor::{Cursor, Fault, Faults, Fields};
 use super::json::Json;
 use super::{
-    Basis, CacheWrite, CacheWriteBilling, ContextTier, ContextTierMeasure, ContextTierSemantics, Limits, Modifier,
-    OtherMeter, PriceSheet, RateCell, Schedule, SchemaName, ServiceLevelObjective, ServiceTier, Source, SourceFormat,
-    SpeedBound, SpeedMetric, SpeedMultiplier, Unit, Window,
+    Basis, CacheWrite, CacheWriteBilling, ContextTier, ContextTierMeasure, ContextTierSemantics,
+    Limits, Modifier, OtherMeter, PriceSheet, RateCell, Schedule, SchemaName,
+    ServiceLevelObjective, ServiceTier, Source, SourceFormat, SpeedBound, SpeedMetric,
+    SpeedMultiplier, Unit, Window,
 };
 
 /// Token counts and durations: one to 2³¹ − 1.
@@ -50,9 +51,15 @@ pub fn read_sheet(sheet: &Cursor<'_>) -> Option<PriceSheet> {
     let schema = fields
         .required("schema", "write \"schema\": \"pricesheet/v1\"")
         .and_then(|field| field.one_of(&[("pricesheet/v1", SchemaName::V1)]));
-    let provider = fields.required("provider", "name who bills, such as \"anthropic\"").and_then(|field| field.name());
-    let model = fields.required("model", "name the model as the provider spells it").and_then(|field| field.name());
-    let currency = fields.required("currency", "write an ISO 4217 code such as \"USD\"").and_then(|field| read_currency(&field));
+    let provider = fields
+        .required("provider", "name who bills, such as \"anthropic\"")
+        .and_then(|field| field.name());
+    let model = fields
+        .required("model", "name the model as the provider spells it")
+        .and_then(|field| field.name());
+    let currency = fields
+        .required("currency", "write an ISO 4217 code such as \"USD\"")
+        .and_then(|field| read_currency(&field));
     let unit = fields
         .required("unit", "write \"unit\": \"per_1m_tokens\"")
         .and_then(|field| field.one_of(&[("per_1m_tokens", Unit::PerMillionTokens)]));
@@ -60,68 +67,112 @@ pub fn read_sheet(sheet: &Cursor<'_>) -> Option<PriceSheet> {
     let schedules = read_map(fields.get("schedules"), read_schedule);
     let service_tiers = read_map(fields.get("service_tiers"), read_service_tier);
     let sources = fields
-        .required("sources", "say where the prices were published: [{\"url\": \"…\", \"format\": \"official\"}]")
+        .required(
+            "sources",
+            "say where the prices were published: [{\"url\": \"…\", \"format\": \"official\"}]",
+        )
         .and_then(|field| read_sources(&field));
     let rates = fields
-        .required("rates", "list at least one rate cell, such as {\"input\": \"1.25\", \"output\": \"10\"}")
+        .required(
+            "rates",
+            "list at least one rate cell, such as {\"input\": \"1.25\", \"output\": \"10\"}",
+        )
         .and_then(|field| read_rates(&field, &schedules, sources.as_ref().map_or(0, Vec::len)));
     let sheet = PriceSheet {
         schema: schema.unwrap_or(SchemaName::V1),
         provider: provider.unwrap_or_default(),
-        upstream_provider: fields.get("upstream_provider").and_then(|field| field.name()),
+        upstream_provider: fields
+            .get("upstream_provider")
+            .and_then(|field| field.name()),
         model: model.unwrap_or_default(),
         canonical_model: fields.get("canonical_model").and_then(|field| field.name()),
         aliases: read_names(fields.get("aliases")),
-        region: fields.get("region").map_or_else(|| Some(PriceSheet::DEFAULT_REGION.to_owned()), |field| field.name())
+        region: fields
+            .get("region")
+            .map_or_else(
+                || Some(PriceSheet::DEFAULT_REGION.to_owned()),
+                |field| field.name(),
+            )
             .unwrap_or_default(),
         quantization: fields.get("quantization").and_then(|field| field.name()),
         currency: currency.unwrap_or_default(),
         unit: unit.unwrap_or(Unit::PerMillionTokens),
         valid_from,
         valid_to,
-        limits: fields.get("limits").and_then(|field| read_limits(&field)).unwrap_or_default(),
+        limits: fields
+            .get("limits")
+            .and_then(|field| read_limits(&field))
+            .unwrap_or_default(),
         context_tier_semantics: read_semantics(&fields),
         context_tier_measure: read_measure(&fields),
         cache_write_billing: read_billing(&fields),
         schedules,
         service_tiers,
         rates: rates.unwrap_or_default(),
-        modifiers: fields.get("modifiers").and_then(|field| field.list_of(read_modifier)).unwrap_or_default(),
-        other_meters: fields.get("other_meters").and_then(|field| field.list_of(read_meter)).unwrap_or_default(),
+        modifiers: fields
+            .get("modifiers")
+            .and_then(|field| field.list_of(read_modifier))
+            .unwrap_or_default(),
+        other_meters: fields
+            .get("other_meters")
+            .and_then(|field| field.list_of(read_meter))
+            .unwrap_or_default(),
         sources: sources.unwrap_or_default(),
-        notes: fields.get("notes").and_then(|field| field.list_of(Cursor::text)).unwrap_or_default(),
-        unmapped: fields.get("unmapped").and_then(|field| field.verbatim_object()).unwrap_or_default(),
+        notes: fields
+            .get("notes")
+            .and_then(|field| field.list_of(Cursor::text))
+            .unwrap_or_default(),
+        unmapped: fields
+            .get("unmapped")
+            .and_then(|field| field.verbatim_object())
+            .unwrap_or_default(),
     };
     fields.refuse_unknown();
     Some(sheet)
 }
 
 fn read_names(field: Option<Cursor<'_>>) -> Vec<String> {
-    field.and_then(|field| field.list_of(Cursor::name)).unwrap_or_default()
+    field
+        .and_then(|field| field.list_of(Cursor::name))
+        .unwrap_or_default()
 }
 
-fn read_map<T>(field: Option<Cursor<'_>>, read: impl Fn(&Cursor<'_>) -> Option<T>) -> BTreeMap<String, T> {
+fn read_map<T>(
+    field: Option<Cursor<'_>>,
+    read: impl Fn(&Cursor<'_>) -> Option<T>,
+) -> BTreeMap<String, T> {
     let entries = field.and_then(|field| field.entries()).unwrap_or_default();
-    entries.into_iter().filter_map(|(name, value)| Some((name.to_owned(), read(&value)?))).collect()
+    entries
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), read(&value)?)))
+        .collect()
 }
 
 fn read_currency(field: &Cursor<'_>) -> Option<String> {
     let code = field.name()?;
     if Currency::from_code(&code).is_none() {
-        field.fault(format!("`{code}` is not a currency"), "write an ISO 4217 code in capitals, such as \"USD\" or \"CNY\"");
+        field.fault(
+            format!("`{code}` is not a currency"),
+            "write an ISO 4217 code in capitals, such as \"USD\" or \"CNY\"",
+        );
         return None;
     }
     Some(code)
 }
 
 fn read_validity(fields: &Fields<'_>) -> (Option<Timestamp>, Option<Timestamp>) {
-    let valid_from = fields.get_or_null("valid_from").and_then(|field| read_timestamp(&field));
+    let valid_from = fields
+        .get_or_null("valid_from")
+        .and_then(|field| read_timestamp(&field));
     let to_field = fields.get_or_null("valid_to");
     let valid_to = to_field.as_ref().and_then(read_timestamp);
     if let (Some(from), Some(to), Some(field)) = (valid_from, valid_to, to_field)
         && to <= from
     {
-        field.fault("`valid_to` is not after `valid_from`", "write an end after the start; the end is exclusive");
+        field.fault(
+            "`valid_to` is not after `valid_from`",
+            "write an end after the start; the end is exclusive",
+        );
     }
     (valid_from, valid_to)
 }
@@ -130,8 +181,13 @@ fn read_validity(fields: &Fields<'_>) -> (Option<Timestamp>, Option<Timestamp>) 
 fn read_timestamp(field: &Cursor<'_>) -> Option<Timestamp> {
     const HINT: &str = "write a date and time with its offset (RFC 3339) between 1970 and 9999, such as \"2026-11-21T00:00:00Z\"";
     let text = field.name()?;
-    let cut = TimestampRound::new().smallest(TimeUnit::Microsecond).mode(jiff::RoundMode::Floor);
-    match text.parse::<Timestamp>().and_then(|timestamp| timestamp.round(cut)) {
+    let cut = TimestampRound::new()
+        .smallest(TimeUnit::Microsecond)
+        .mode(jiff::RoundMode::Floor);
+    match text
+        .parse::<Timestamp>()
+        .and_then(|timestamp| timestamp.round(cut))
+    {
         Ok(timestamp) if timestamp >= Timestamp::UNIX_EPOCH => Some(timestamp),
         _ => {
             field.fault(format!("`{text}` is not a date and time"), HINT);
@@ -159,17 +215,26 @@ fn read_semantics(fields: &Fields<'_>) -> ContextTierSemantics {
         ("marginal", ContextTierSemantics::Marginal),
         ("unknown", ContextTierSemantics::Unknown),
     ];
-    fields.get("context_tier_semantics").and_then(|field| field.one_of(&choices)).unwrap_or_default()
+    fields
+        .get("context_tier_semantics")
+        .and_then(|field| field.one_of(&choices))
+        .unwrap_or_default()
 }
 
 fn read_measure(fields: &Fields<'_>) -> ContextTierMeasure {
     let choices = [
         ("prompt_tokens", ContextTierMeasure::PromptTokens),
-        ("prompt_plus_output_tokens", ContextTierMeasure::PromptPlusOutputTokens),
+        (
+            "prompt_plus_output_tokens",
+            ContextTierMeasure::PromptPlusOutputTokens,
+        ),
         ("session", ContextTierMeasure::Session),
         ("unknown", ContextTierMeasure::Unknown),
     ];
-    fields.get("context_tier_measure").and_then(|field| field.one_of(&choices)).unwrap_or_default()
+    fields
+        .get("context_tier_measure")
+        .and_then(|field| field.one_of(&choices))
+        .unwrap_or_default()
 }
 
 fn read_billing(fields: &Fields<'_>) -> CacheWriteBilling {
@@ -178,21 +243,32 @@ fn read_billing(fields: &Fields<'_>) -> CacheWriteBilling {
         ("as_input", CacheWriteBilling::AsInput),
         ("not_published", CacheWriteBilling::NotPublished),
     ];
-    fields.get("cache_write_billing").and_then(|field| field.one_of(&choices)).unwrap_or_default()
+    fields
+        .get("cache_write_billing")
+        .and_then(|field| field.one_of(&choices))
+        .unwrap_or_default()
 }
 
 fn read_schedule(schedule: &Cursor<'_>) -> Option<Schedule> {
     let fields = schedule.fields()?;
-    let timezone = fields.required("timezone", "name the time zone, such as \"UTC\"").and_then(|field| {
-        let name = field.name()?;
-        if TimeZone::get(&name).is_err() {
-            field.fault(format!("`{name}` is not a time zone"), "write an IANA name such as \"UTC\" or \"Asia/Shanghai\"");
-            return None;
-        }
-        Some(name)
-    });
+    let timezone = fields
+        .required("timezone", "name the time zone, such as \"UTC\"")
+        .and_then(|field| {
+            let name = field.name()?;
+            if TimeZone::get(&name).is_err() {
+                field.fault(
+                    format!("`{name}` is not a time zone"),
+                    "write an IANA name such as \"UTC\" or \"Asia/Shanghai\"",
+                );
+                return None;
+            }
+            Some(name)
+        });
     let windows = fields
-        .required("windows", "list at least one window, such as {\"start\": \"16:30\", \"end\": \"00:30\"}")
+        .required(
+            "windows",
+            "list at least one window, such as {\"start\": \"16:30\", \"end\": \"00:30\"}",
+        )
         .and_then(|field| {
             if field.items()?.is_empty() {
                 field.fault("the list is empty", "list at least one window");
@@ -201,24 +277,39 @@ fn read_schedule(schedule: &Cursor<'_>) -> Option<Schedule> {
         });
     let except_calendar = fields.get("except_calendar").and_then(|field| field.name());
     fields.refuse_unknown();
-    Some(Schedule { timezone: timezone?, windows: windows?, except_calendar })
+    Some(Schedule {
+        timezone: timezone?,
+        windows: windows?,
+        except_calendar,
+    })
 }
 
 fn read_window(window: &Cursor<'_>) -> Option<Window> {
     let fields = window.fields()?;
-    let time = |name| fields.required(name, "write a time of day such as \"16:30\"").and_then(|field| read_time_of_day(&field));
+    let time = |name| {
+        fields
+            .required(name, "write a time of day such as \"16:30\"")
+            .and_then(|field| read_time_of_day(&field))
+    };
     let (start, end) = (time("start"), time("end"));
-    let days = fields.get("days").and_then(|field| {
-        field.list_of(|day| u8::try_from(day.whole_number(1..=7)?).ok())
-    });
+    let days = fields
+        .get("days")
+        .and_then(|field| field.list_of(|day| u8::try_from(day.whole_number(1..=7)?).ok()));
     fields.refuse_unknown();
-    Some(Window { days: days.unwrap_or_default(), start: start?, end: end? })
+    Some(Window {
+        days: days.unwrap_or_default(),
+        start: start?,
+        end: end?,
+    })
 }
 
 fn read_time_of_day(field: &Cursor<'_>) -> Option<String> {
     let text = field.name()?;
     if !is_time_of_day(&text) {
-        field.fault(format!("`{text}` is not a time of day"), "write HH:MM between 00:00 and 24:00");
+        field.fault(
+            format!("`{text}` is not a time of day"),
+            "write HH:MM between 00:00 and 24:00",
+        );
         return None;
     }
     Some(text)
@@ -235,12 +326,21 @@ pub(super) fn is_time_of_day(text: &str) -> bool {
 fn read_service_tier(tier: &Cursor<'_>) -> Option<ServiceTier> {
     let fields = tier.fields()?;
     let tier = ServiceTier {
-        request: fields.get("request").and_then(|field| field.verbatim_object()).unwrap_or_default(),
+        request: fields
+            .get("request")
+            .and_then(|field| field.verbatim_object())
+            .unwrap_or_default(),
         aliases: read_names(fields.get("aliases")),
-        price_multiplier: fields.get("price_multiplier").and_then(|field| field.decimal()),
-        speed_multiplier: fields.get("speed_multiplier").and_then(|field| read_speed_multiplier(&field)),
+        price_multiplier: fields
+            .get("price_multiplier")
+            .and_then(|field| field.decimal()),
+        speed_multiplier: fields
+            .get("speed_multiplier")
+            .and_then(|field| read_speed_multiplier(&field)),
         slo: fields.get("slo").and_then(|field| read_objective(&field)),
-        completion_window_seconds: fields.get("completion_window_seconds").and_then(|field| field.whole_number(COUNT)),
+        completion_window_seconds: fields
+            .get("completion_window_seconds")
+            .and_then(|field| field.whole_number(COUNT)),
         excludes: read_names(fields.get("excludes")),
         stacks_with: read_names(fields.get("stacks_with")),
     };
@@ -250,17 +350,25 @@ fn read_service_tier(tier: &Cursor<'_>) -> Option<ServiceTier> {
 
 fn read_speed_multiplier(multiplier: &Cursor<'_>) -> Option<SpeedMultiplier> {
     let fields = multiplier.fields()?;
-    let bounds =
-        [("up_to", SpeedBound::UpTo), ("at_least", SpeedBound::AtLeast), ("typical", SpeedBound::Typical)];
+    let bounds = [
+        ("up_to", SpeedBound::UpTo),
+        ("at_least", SpeedBound::AtLeast),
+        ("typical", SpeedBound::Typical),
+    ];
     let metrics = [
-        ("output_tokens_per_second", SpeedMetric::OutputTokensPerSecond),
+        (
+            "output_tokens_per_second",
+            SpeedMetric::OutputTokensPerSecond,
+        ),
         ("time_to_first_token", SpeedMetric::TimeToFirstToken),
         ("end_to_end_latency", SpeedMetric::EndToEndLatency),
     ];
     let multiplier = SpeedMultiplier {
         value: fields.get("value").and_then(|field| field.decimal()),
         bound: fields.get("bound").and_then(|field| field.one_of(&bounds)),
-        metric: fields.get("metric").and_then(|field| field.one_of(&metrics)),
+        metric: fields
+            .get("metric")
+            .and_then(|field| field.one_of(&metrics)),
     };
     fields.refuse_unknown();
     Some(multiplier)
@@ -272,7 +380,10 @@ fn read_objective(objective: &Cursor<'_>) -> Option<ServiceLevelObjective> {
         fields.get(name).and_then(|field| {
             let number = field.number()?;
             if number <= 0.0 || number > most {
-                field.fault(format!("{number} is out of range"), format!("write a number above 0 and up to {most}"));
+                field.fault(
+                    format!("{number} is out of range"),
+                    format!("write a number above 0 and up to {most}"),
+                );
                 return None;
             }
             Some(number)
@@ -287,17 +398,30 @@ fn read_objective(objective: &Cursor<'_>) -> Option<ServiceLevelObjective> {
     Some(objective)
 }
 
-fn read_rates(rates: &Cursor<'_>, schedules: &BTreeMap<String, Schedule>, sources: usize) -> Option<Vec<RateCell>> {
+fn read_rates(
+    rates: &Cursor<'_>,
+    schedules: &BTreeMap<String, Schedule>,
+    sources: usize,
+) -> Option<Vec<RateCell>> {
     let items = rates.items()?;
     if items.is_empty() || items.len() > MOST_RATES {
-        rates.fault(format!("a list of {} rate cells", items.len()), format!("list 1 to {MOST_RATES} rate cells"));
+        rates.fault(
+            format!("a list of {} rate cells", items.len()),
+            format!("list 1 to {MOST_RATES} rate cells"),
+        );
         return None;
     }
     let mut seen = BTreeSet::new();
     let mut cells = Vec::with_capacity(items.len());
     for item in items {
-        let Some(cell) = read_rate(&item, schedules, sources) else { continue };
-        let key = (cell.service_tier.clone(), cell.schedule.clone(), cell.context_tier.min_prompt_tokens);
+        let Some(cell) = read_rate(&item, schedules, sources) else {
+            continue;
+        };
+        let key = (
+            cell.service_tier.clone(),
+            cell.schedule.clone(),
+            cell.context_tier.min_prompt_tokens,
+        );
         if !seen.insert(key) {
             item.fault(
                 "a second cell for the same service tier, context tier and schedule",
@@ -309,13 +433,20 @@ fn read_rates(rates: &Cursor<'_>, schedules: &BTreeMap<String, Schedule>, source
     Some(cells)
 }
 
-fn read_rate(rate: &Cursor<'_>, schedules: &BTreeMap<String, Schedule>, sources: usize) -> Option<RateCell> {
+fn read_rate(
+    rate: &Cursor<'_>,
+    schedules: &BTreeMap<String, Schedule>,
+    sources: usize,
+) -> Option<RateCell> {
     let fields = rate.fields()?;
     let price = |name| fields.get(name).and_then(|field| field.decimal());
     let schedule = fields.get("schedule").and_then(|field| {
         let name = field.name()?;
         if !schedules.contains_key(&name) {
-            field.fault(format!("the schedule `{name}` is not defined"), "define it under `schedules`, or leave it out");
+            field.fault(
+                format!("the schedule `{name}` is not defined"),
+                "define it under `schedules`, or leave it out",
+            );
         }
         Some(name)
     });
@@ -328,18 +459,26 @@ fn read_rate(rate: &Cursor<'_>, schedules: &BTreeMap<String, Schedule>, sources:
             .get("service_tier")
             .and_then(|field| field.name())
             .unwrap_or_else(|| RateCell::STANDARD.to_owned()),
-        context_tier: fields.get("context_tier").and_then(|field| read_context_tier(&field)).unwrap_or_default(),
+        context_tier: fields
+            .get("context_tier")
+            .and_then(|field| read_context_tier(&field))
+            .unwrap_or_default(),
         schedule,
         input: price("input"),
         output: price("output"),
         reasoning: price("reasoning"),
         cache_read: price("cache_read"),
         cache_read_explicit: price("cache_read_explicit"),
-        cache_write: fields.get("cache_write").and_then(|field| read_cache_writes(&field)).unwrap_or_default(),
+        cache_write: fields
+            .get("cache_write")
+            .and_then(|field| read_cache_writes(&field))
+            .unwrap_or_default(),
         cache_storage_per_hour: price("cache_storage_per_hour"),
         basis: fields
             .get("basis")
-            .and_then(|field| field.one_of(&[("stated", Basis::Stated), ("computed", Basis::Computed)]))
+            .and_then(|field| {
+                field.one_of(&[("stated", Basis::Stated), ("computed", Basis::Computed)])
+            })
             .unwrap_or_default(),
         source,
     };
@@ -350,24 +489,41 @@ fn read_rate(rate: &Cursor<'_>, schedules: &BTreeMap<String, Schedule>, sources:
 fn read_context_tier(tier: &Cursor<'_>) -> Option<ContextTier> {
     let fields = tier.fields()?;
     let min_prompt_tokens = fields
-        .required("min_prompt_tokens", "write the threshold in prompt tokens, such as 200000")
+        .required(
+            "min_prompt_tokens",
+            "write the threshold in prompt tokens, such as 200000",
+        )
         .and_then(|field| field.whole_number(0..=*COUNT.end()));
-    let inclusive = fields.get("inclusive").and_then(|field| field.truth()).unwrap_or_default();
+    let inclusive = fields
+        .get("inclusive")
+        .and_then(|field| field.truth())
+        .unwrap_or_default();
     fields.refuse_unknown();
-    Some(ContextTier { min_prompt_tokens: min_prompt_tokens?, inclusive })
+    Some(ContextTier {
+        min_prompt_tokens: min_prompt_tokens?,
+        inclusive,
+    })
 }
 
 fn read_cache_writes(writes: &Cursor<'_>) -> Option<Vec<CacheWrite>> {
     let mut seen = BTreeSet::new();
     let mut read = Vec::new();
     for write in writes.items()? {
-        let Some(fields) = write.fields() else { continue };
-        let ttl_seconds = fields.get_or_null("ttl_seconds").and_then(|field| field.whole_number(COUNT));
-        let price =
-            fields.required("price", "write the full price of a written token").and_then(|field| field.decimal());
+        let Some(fields) = write.fields() else {
+            continue;
+        };
+        let ttl_seconds = fields
+            .get_or_null("ttl_seconds")
+            .and_then(|field| field.whole_number(COUNT));
+        let price = fields
+            .required("price", "write the full price of a written token")
+            .and_then(|field| field.decimal());
         fields.refuse_unknown();
         if !seen.insert(ttl_seconds) {
-            write.fault("a second price for the same time to live", "keep one price per `ttl_seconds`");
+            write.fault(
+                "a second price for the same time to live",
+                "keep one price per `ttl_seconds`",
+            );
         }
         read.extend(price.map(|price| CacheWrite { ttl_seconds, price }));
     }
@@ -376,23 +532,45 @@ fn read_cache_writes(writes: &Cursor<'_>) -> Option<Vec<CacheWrite>> {
 
 fn read_modifier(modifier: &Cursor<'_>) -> Option<Modifier> {
     let fields = modifier.fields()?;
-    let name = fields.required("name", "name the modifier").and_then(|field| field.name());
-    let multiplier =
-        fields.required("multiplier", "write the factor, such as \"1.1\"").and_then(|field| field.decimal());
-    let when = fields.get("when").and_then(|field| field.verbatim_object()).unwrap_or_default();
+    let name = fields
+        .required("name", "name the modifier")
+        .and_then(|field| field.name());
+    let multiplier = fields
+        .required("multiplier", "write the factor, such as \"1.1\"")
+        .and_then(|field| field.decimal());
+    let when = fields
+        .get("when")
+        .and_then(|field| field.verbatim_object())
+        .unwrap_or_default();
     let applies_to = read_names(fields.get("applies_to"));
     fields.refuse_unknown();
-    Some(Modifier { name: name?, when, multiplier: multiplier?, applies_to })
+    Some(Modifier {
+        name: name?,
+        when,
+        multiplier: multiplier?,
+        applies_to,
+    })
 }
 
 fn read_meter(meter: &Cursor<'_>) -> Option<OtherMeter> {
     let fields = meter.fields()?;
-    let name = fields.required("meter", "name what is metered").and_then(|field| field.name());
-    let unit = fields.required("unit", "say what the price is for").and_then(|field| field.name());
-    let price = fields.required("price", "write the price").and_then(|field| field.decimal());
+    let name = fields
+        .required("meter", "name what is metered")
+        .and_then(|field| field.name());
+    let unit = fields
+        .required("unit", "say what the price is for")
+        .and_then(|field| field.name());
+    let price = fields
+        .required("price", "write the price")
+        .and_then(|field| field.decimal());
     let note = fields.get("note").and_then(|field| field.text());
     fields.refuse_unknown();
-    Some(OtherMeter { meter: name?, unit: unit?, price: price?, note })
+    Some(OtherMeter {
+        meter: name?,
+        unit: unit?,
+        price: price?,
+        note,
+    })
 }
 
 fn read_sources(sources: &Cursor<'_>) -> Option<Vec<Source>> {
@@ -409,10 +587,21 @@ fn read_sources(sources: &Cursor<'_>) -> Option<Vec<Source>> {
 
 fn read_source(source: &Cursor<'_>) -> Source {
     let fields = source.fields();
-    let text = |name| fields.as_ref().and_then(|fields| fields.get(name)).and_then(|field| field.text());
-    let required = |name, hint| fields.as_ref().and_then(|fields| fields.required(name, hint));
+    let text = |name| {
+        fields
+            .as_ref()
+            .and_then(|fields| fields.get(name))
+            .and_then(|field| field.text())
+    };
+    let required = |name, hint| {
+        fields
+            .as_ref()
+            .and_then(|fields| fields.required(name, hint))
+    };
     let read = Source {
-        url: required("url", "write the address").and_then(|field| field.text()).unwrap_or_default(),
+        url: required("url", "write the address")
+            .and_then(|field| field.text())
+            .unwrap_or_default(),
         format: required("format", "write \"official\" for the provider's own page")
             .and_then(|field| field.one_of(&SOURCE_FORMATS))
             .unwrap_or(SourceFormat::Manual),

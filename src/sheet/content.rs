@@ -62,11 +62,19 @@ impl PriceSheet {
                 write.price = write.price.normalized();
             }
             cell.cache_write.sort_by_key(|write| write.ttl_seconds);
-            content.service_tiers.entry(cell.service_tier.clone()).or_default();
+            content
+                .service_tiers
+                .entry(cell.service_tier.clone())
+                .or_default();
         }
-        content.rates.sort_by(|left, right| left.key().cmp(&right.key()));
+        content
+            .rates
+            .sort_by(|left, right| left.key().cmp(&right.key()));
         for tier in content.service_tiers.values_mut() {
-            let speed = tier.speed_multiplier.as_mut().and_then(|speed| speed.value.as_mut());
+            let speed = tier
+                .speed_multiplier
+                .as_mut()
+                .and_then(|speed| speed.value.as_mut());
             for decimal in tier.price_multiplier.as_mut().into_iter().chain(speed) {
                 *decimal = decimal.normalized();
             }
@@ -83,7 +91,8 @@ impl PriceSheet {
     /// Identity of the pricing content.
     #[must_use]
     pub fn id(&self) -> SheetId {
-        let content = serde_json::to_vec(&self.pricing_content()).expect("a sheet of texts and numbers serialises");
+        let content = serde_json::to_vec(&self.pricing_content())
+            .expect("a sheet of texts and numbers serialises");
         SheetId(SheetId::digest(&content))
     }
 
@@ -91,7 +100,9 @@ impl PriceSheet {
     pub fn add_sources(&mut self, other: &Self) -> bool {
         let before = self.sources.len();
         for source in &other.sources {
-            if self.sources.len() < Self::MOST_SOURCES && !self.sources.iter().any(|known| known.same_place(source)) {
+            if self.sources.len() < Self::MOST_SOURCES
+                && !self.sources.iter().any(|known| known.same_place(source))
+            {
                 self.sources.push(source.clone());
             }
         }

@@ -39,7 +39,11 @@ impl Faults {
     pub fn record(&self, pointer: &str, detail: impl Into<String>, hint: impl Into<String>) {
         let mut faults = self.0.borrow_mut();
         if faults.len() < MOST_FAULTS {
-            faults.push(Fault { pointer: pointer.to_owned(), detail: detail.into(), hint: hint.into() });
+            faults.push(Fault {
+                pointer: pointer.to_owned(),
+                detail: detail.into(),
+                hint: hint.into(),
+            });
         }
     }
 
@@ -70,7 +74,11 @@ impl<'a> Cursor<'a> {
     /// A cursor at the root of a document.
     #[must_use]
     pub fn root(json: &'a Json, faults: &'a Faults) -> Self {
-        Self { json, pointer: String::new(), faults }
+        Self {
+            json,
+            pointer: String::new(),
+            faults,
+        }
     }
 
     /// Records a fault of this value.
@@ -79,7 +87,10 @@ impl<'a> Cursor<'a> {
     }
 
     fn expected<T>(&self, what: &str) -> Option<T> {
-        self.fault(format!("expected {what}, found {}", self.json.kind()), format!("write {what}"));
+        self.fault(
+            format!("expected {what}, found {}", self.json.kind()),
+            format!("write {what}"),
+        );
         None
     }
 
@@ -87,9 +98,11 @@ impl<'a> Cursor<'a> {
     #[must_use]
     pub fn fields(&self) -> Option<Fields<'a>> {
         match self.json {
-            Json::Object(entries) => {
-                Some(Fields { entries, cursor: self.clone(), asked: RefCell::new(Vec::new()) })
-            }
+            Json::Object(entries) => Some(Fields {
+                entries,
+                cursor: self.clone(),
+                asked: RefCell::new(Vec::new()),
+            }),
             _ => self.expected("an object with named fields"),
         }
     }
@@ -98,9 +111,12 @@ impl<'a> Cursor<'a> {
     #[must_use]
     pub fn entries(&self) -> Option<Vec<(&'a str, Self)>> {
         match self.json {
-            Json::Object(entries) => {
-                Some(entries.iter().map(|(name, json)| (name.as_str(), self.child(name, json))).collect())
-            }
+            Json::Object(entries) => Some(
+                entries
+                    .iter()
+                    .map(|(name, json)| (name.as_str(), self.child(name, json)))
+                    .collect(),
+            ),
             _ => self.expected("an object"),
         }
     }
@@ -109,9 +125,13 @@ impl<'a> Cursor<'a> {
     #[must_use]
     pub fn items(&self) -> Option<Vec<Self>> {
         match self.json {
-            Json::Array(items) => {
-                Some(items.iter().enumerate().map(|(index, json)| self.child(&index.to_string(), json)).collect())
-            }
+            Json::Array(items) => Some(
+                items
+                    .iter()
+                    .enumerate()
+                    .map(|(index, json)| self.child(&index.to_string(), json))
+                    .collect(),
+            ),
             _ => self.expected("a list"),
         }
     }
@@ -124,7 +144,11 @@ impl<'a> Cursor<'a> {
 
     fn child(&self, name: &str, json: &'a Json) -> Self {
         let escaped = name.replace('~', "~0").replace('/', "~1");
-        Self { json, pointer: format!("{}/{escaped}", self.pointer), faults: self.faults }
+        Self {
+            json,
+            pointer: format!("{}/{escaped}", self.pointer),
+            faults: self.faults,
+        }
     }
 
     /// A name: 1 to 255 characters, none of them a control character.
@@ -145,11 +169,20 @@ impl<'a> Cursor<'a> {
         };
         let length = text.chars().count();
         if length == 0 || length > longest || text.trim().is_empty() {
-            self.fault(format!("a text of {length} characters"), format!("write 1 to {longest} characters"));
+            self.fault(
+                format!("a text of {length} characters"),
+                format!("write 1 to {longest} characters"),
+            );
             return None;
         }
-        if text.chars().any(|character| character.is_control() && !matches!(character, '\n' | '\t')) {
-            self.fault("a text with control characters", "leave control characters out");
+        if text
+            .chars()
+            .any(|character| character.is_control() && !matches!(character, '\n' | '\t'))
+        {
+            self.fault(
+                "a text with control characters",
+                "leave control characters out",
+            );
             return None;
         }
         Some(text.clone())
@@ -163,7 +196,10 @@ impl<'a> Cursor<'a> {
             Json::Text(text) => match text.parse() {
                 Ok(decimal) => Some(decimal),
                 Err(error @ DecimalError::Negative(_)) => {
-                    self.fault(error.to_string(), "write 0 or more; leave the field out where nothing is published");
+                    self.fault(
+                        error.to_string(),
+                        "write 0 or more; leave the field out where nothing is published",
+                    );
                     None
                 }
                 Err(error) => {
@@ -172,7 +208,13 @@ impl<'a> Cursor<'a> {
                 }
             },
             other => {
-                self.fault(format!("expected a decimal written as a text, found {}", other.kind()), HINT);
+                self.fault(
+                    format!(
+                        "expected a decimal written as a text, found {}",
+                        other.kind()
+                    ),
+                    HINT,
+                );
                 None
             }
         }
@@ -182,7 +224,10 @@ impl<'a> Cursor<'a> {
     #[must_use]
     pub fn number(&self) -> Option<f64> {
         match self.json {
-            Json::Number(written) => written.parse().ok().filter(|number: &f64| number.is_finite()),
+            Json::Number(written) => written
+                .parse()
+                .ok()
+                .filter(|number: &f64| number.is_finite()),
             _ => self.expected("a number"),
         }
     }
@@ -191,15 +236,32 @@ impl<'a> Cursor<'a> {
     #[must_use]
     pub fn whole_number(&self, range: RangeInclusive<u32>) -> Option<u32> {
         let number = self.number()?;
-        if number.fract() != 0.0 || number < f64::from(*range.start()) || number > f64::from(*range.end()) {
-            let Json::Number(written) = self.json else { return None };
+        if number.fract() != 0.0
+            || number < f64::from(*range.start())
+            || number > f64::from(*range.end())
+        {
+            let Json::Number(written) = self.json else {
+                return None;
+            };
             self.fault(
-                format!("`{written}` is not a whole number from {} to {}", range.start(), range.end()),
-                format!("write a whole number from {} to {}", range.start(), range.end()),
+                format!(
+                    "`{written}` is not a whole number from {} to {}",
+                    range.start(),
+                    range.end()
+                ),
+                format!(
+                    "write a whole number from {} to {}",
+                    range.start(),
+                    range.end()
+                ),
             );
             return None;
         }
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked against the range above")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "checked against the range above"
+        )]
         Some(number as u32)
     }
 
@@ -218,10 +280,16 @@ impl<'a> Cursor<'a> {
         let Json::Text(text) = self.json else {
             return self.expected("a text");
         };
-        let found = choices.iter().find(|(name, _)| name == text).map(|(_, choice)| *choice);
+        let found = choices
+            .iter()
+            .find(|(name, _)| name == text)
+            .map(|(_, choice)| *choice);
         if found.is_none() {
             let names: Vec<_> = choices.iter().map(|(name, _)| *name).collect();
-            self.fault(format!("`{}` is not known here", shortened(text)), one_of_hint(text, &names));
+            self.fault(
+                format!("`{}` is not known here", shortened(text)),
+                one_of_hint(text, &names),
+            );
         }
         found
     }
@@ -264,7 +332,8 @@ impl<'a> Fields<'a> {
     pub fn required(&self, name: &'static str, hint: &str) -> Option<Cursor<'a>> {
         let field = self.get(name);
         if field.is_none() {
-            self.cursor.fault(format!("the field `{name}` is missing"), hint);
+            self.cursor
+                .fault(format!("the field `{name}` is missing"), hint);
         }
         field
     }
@@ -274,16 +343,21 @@ impl<'a> Fields<'a> {
         let asked = self.asked.borrow();
         for (name, json) in self.entries {
             if !asked.contains(&name.as_str()) {
-                self.cursor
-                    .child(name, json)
-                    .fault(format!("`{}` is not a known field", shortened(name)), one_of_hint(name, &asked));
+                self.cursor.child(name, json).fault(
+                    format!("`{}` is not a known field", shortened(name)),
+                    one_of_hint(name, &asked),
+                );
             }
         }
     }
 }
 
 fn shortened(text: &str) -> String {
-    if text.chars().count() <= 60 { text.to_owned() } else { text.chars().take(60).chain(['…']).collect() }
+    if text.chars().count() <= 60 {
+        text.to_owned()
+    } else {
+        text.chars().take(60).chain(['…']).collect()
+    }
 }
 
 /// "did you mean `x`?" where a known name is near, and what is known.
@@ -300,7 +374,11 @@ pub fn one_of_hint(text: &str, known: &[&str]) -> String {
 }
 
 fn quoted(names: &[&str]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ")
+    names
+        .iter()
+        .map(|name| format!("`{name}`"))
+        .collect::<Vec<_>>()
+        .join(" or ")
 }
 
 /// Up to three known names that are much like the text, nearest first.
@@ -310,8 +388,11 @@ pub fn nearest_names<'n>(text: &str, known: &[&'n str]) -> Vec<&'n str> {
         return Vec::new();
     }
     let text = text.to_lowercase();
-    let mut scored: Vec<(f64, &str)> =
-        known.iter().map(|name| (strsim::jaro_winkler(&text, name), *name)).filter(|(score, _)| *score > 0.8).collect();
+    let mut scored: Vec<(f64, &str)> = known
+        .iter()
+        .map(|name| (strsim::jaro_winkler(&text, name), *name))
+        .filter(|(score, _)| *score > 0.8)
+        .collect();
     scored.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(right.1)));
     scored.into_iter().take(3).map(|(_, name)| name).collect()
 }
@@ -323,17 +404,24 @@ mod tests {
 
     #[test]
     fn all_faults_are_recorded_with_their_pointers() {
-        let tree = json::parse(br#"{"price": 1.5, "na/me": "", "count": 1.5, "bloom": true}"#).unwrap();
+        let tree =
+            json::parse(br#"{"price": 1.5, "na/me": "", "count": 1.5, "bloom": true}"#).unwrap();
         let faults = Faults::default();
         let fields = Cursor::root(&tree, &faults).fields().unwrap();
         let price = fields.get("price").and_then(|field| field.decimal());
         let name = fields.get("na/me").and_then(|field| field.name());
-        let count = fields.get("count").and_then(|field| field.whole_number(1..=9));
+        let count = fields
+            .get("count")
+            .and_then(|field| field.whole_number(1..=9));
         let bloom = fields.get("bloom").and_then(|field| field.text());
         fields.refuse_unknown();
         assert_eq!((price, name, count, bloom), (None, None, None, None));
-        let pointers: Vec<_> =
-            faults.into_result(Some(())).unwrap_err().into_iter().map(|fault| fault.pointer).collect();
+        let pointers: Vec<_> = faults
+            .into_result(Some(()))
+            .unwrap_err()
+            .into_iter()
+            .map(|fault| fault.pointer)
+            .collect();
         assert_eq!(pointers, ["/price", "/na~1me", "/count", "/bloom"]);
     }
 
@@ -346,6 +434,9 @@ mod tests {
         fields.refuse_unknown();
         let found = faults.into_result(Some(())).unwrap_err();
         assert_eq!(found[0].detail, "`outptu` is not a known field");
-        assert_eq!(found[0].hint, "did you mean `output`? known here: input, output");
+        assert_eq!(
+            found[0].hint,
+            "did you mean `output`? known here: input, output"
+        );
     }
 }

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use struson::reader::{JsonReader, JsonReaderPosition, JsonStreamReader, ReaderError, ReaderSettings, ValueType};
+use struson::reader::{
+    JsonReader, JsonReaderPosition, JsonStreamReader, ReaderError, ReaderSettings, ValueType,
+};
 
 /// Containers inside containers, at most.
 pub const DEEPEST_NESTING: u32 = 32;
@@ -52,9 +54,12 @@ impl From<&Json> for serde_json::Value {
             }
             Json::Text(text) => Self::String(text.clone()),
             Json::Array(items) => Self::Array(items.iter().map(Self::from).collect()),
-            Json::Object(entries) => {
-                Self::Object(entries.iter().map(|(key, value)| (key.clone(), Self::from(value))).collect())
-            }
+            Json::Object(entries) => Self::Object(
+                entries
+                    .iter()
+                    .map(|(key, value)| (key.clone(), Self::from(value)))
+                    .collect(),
+            ),
         }
     }
 }
@@ -79,7 +84,11 @@ pub struct JsonError {
 /// [`JsonError`] at the first fault, with its line and column.
 pub fn parse(text: &[u8]) -> Result<Json, JsonError> {
     check_encoding(text)?;
-    let settings = ReaderSettings { max_nesting_depth: Some(DEEPEST_NESTING), track_path: false, ..Default::default() };
+    let settings = ReaderSettings {
+        max_nesting_depth: Some(DEEPEST_NESTING),
+        track_path: false,
+        ..Default::default()
+    };
     let mut reader = JsonStreamReader::new_custom(text, settings);
     let value = read_value(&mut reader)?;
     reader.consume_trailing_whitespace()?;
@@ -89,23 +98,36 @@ pub fn parse(text: &[u8]) -> Result<Json, JsonError> {
 fn check_encoding(text: &[u8]) -> Result<(), JsonError> {
     let at = |offset: usize, reason: &str, hint| {
         let before = &text[..offset];
-        let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+        let line_start = before
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |newline| newline + 1);
         JsonError {
             line: 1 + before.iter().filter(|byte| **byte == b'\n').count() as u64,
-            column: 1 + String::from_utf8_lossy(&before[line_start..]).chars().count() as u64,
+            column: 1 + String::from_utf8_lossy(&before[line_start..])
+                .chars()
+                .count() as u64,
             reason: reason.to_owned(),
             hint,
         }
     };
     if text.starts_with(b"\xef\xbb\xbf") {
-        return Err(at(0, "the text begins with a byte order mark", "send plain UTF-8 without a byte order mark"));
+        return Err(at(
+            0,
+            "the text begins with a byte order mark",
+            "send plain UTF-8 without a byte order mark",
+        ));
     }
     if text.iter().all(u8::is_ascii_whitespace) {
         return Err(at(0, "the text is empty", "send a JSON object"));
     }
     match std::str::from_utf8(text) {
         Ok(_) => Ok(()),
-        Err(error) => Err(at(error.valid_up_to(), "the text is not valid UTF-8", "encode the text as UTF-8")),
+        Err(error) => Err(at(
+            error.valid_up_to(),
+            "the text is not valid UTF-8",
+            "encode the text as UTF-8",
+        )),
     }
 }
 
@@ -157,7 +179,11 @@ fn read_text<'a>(
     let position = reader.current_position(false);
     let text = next(reader)?;
     if text.contains('\0') {
-        return Err(error_at(&position, "a text holds the NUL character".to_owned(), "leave `\\u0000` out"));
+        return Err(error_at(
+            &position,
+            "a text holds the NUL character".to_owned(),
+            "leave `\\u0000` out",
+        ));
     }
     Ok(text)
 }
@@ -167,15 +193,25 @@ fn read_number(reader: &mut Reader<'_>) -> Result<String, JsonError> {
     let written = reader.next_number_as_string()?;
     match written.parse::<f64>() {
         Ok(number) if number.is_finite() => Ok(written),
-        _ => Err(error_at(&position, format!("the number `{written}` is out of range"), NUMBER_HINT)),
+        _ => Err(error_at(
+            &position,
+            format!("the number `{written}` is out of range"),
+            NUMBER_HINT,
+        )),
     }
 }
 
-const NUMBER_HINT: &str = "write a number of at most 100 digits with an exponent between -99 and 99";
+const NUMBER_HINT: &str =
+    "write a number of at most 100 digits with an exponent between -99 and 99";
 
 fn error_at(position: &JsonReaderPosition, reason: String, hint: &'static str) -> JsonError {
     let (line, column) = position.line_pos.map_or((0, 0), |at| (at.line, at.column));
-    JsonError { line: line + 1, column: column + 1, reason, hint }
+    JsonError {
+        line: line + 1,
+        column: column + 1,
+        reason,
+        hint,
+    }
 }
 
 impl From<ReaderError> for JsonError {
@@ -184,7 +220,11 @@ impl From<ReaderError> for JsonError {
         match error {
             ReaderError::SyntaxError(syntax) => {
                 let words = spaced_words(&syntax.kind.to_string());
-                error_at(&syntax.location, format!("not valid JSON: {words}"), SYNTAX_HINT)
+                error_at(
+                    &syntax.location,
+                    format!("not valid JSON: {words}"),
+                    SYNTAX_HINT,
+                )
             }
             ReaderError::MaxNestingDepthExceeded { location, .. } => error_at(
                 &location,
@@ -193,14 +233,23 @@ impl From<ReaderError> for JsonError {
             ),
             ReaderError::UnsupportedNumberValue { number, location } => {
                 let shown: String = number.chars().take(40).collect();
-                error_at(&location, format!("the number `{shown}` is out of range"), NUMBER_HINT)
+                error_at(
+                    &location,
+                    format!("the number `{shown}` is out of range"),
+                    NUMBER_HINT,
+                )
             }
             ReaderError::UnexpectedValueType { location, .. }
             | ReaderError::UnexpectedStructure { location, .. }
             | ReaderError::IoError { location, .. } => {
                 error_at(&location, "not valid JSON".to_owned(), SYNTAX_HINT)
             }
-            _ => Self { line: 1, column: 1, reason: "not valid JSON".to_owned(), hint: SYNTAX_HINT },
+            _ => Self {
+                line: 1,
+                column: 1,
+                reason: "not valid JSON".to_owned(),
+                hint: SYNTAX_HINT,
+            },
         }
     }
 }
@@ -227,24 +276,62 @@ mod tests {
 
     #[test]
     fn numbers_keep_the_digits_they_were_written_with() {
-        let Json::Object(entries) = parse(br#"{"b": 4e-07, "a": [0.10, -3]}"#).unwrap() else { panic!() };
+        let Json::Object(entries) = parse(br#"{"b": 4e-07, "a": [0.10, -3]}"#).unwrap() else {
+            panic!()
+        };
         assert_eq!(entries["b"], Json::Number("4e-07".to_owned()));
-        assert_eq!(entries["a"], Json::Array(vec![Json::Number("0.10".to_owned()), Json::Number("-3".to_owned())]));
+        assert_eq!(
+            entries["a"],
+            Json::Array(vec![
+                Json::Number("0.10".to_owned()),
+                Json::Number("-3".to_owned())
+            ])
+        );
     }
 
     #[test]
     fn every_refusal_names_line_and_column() {
-        assert_eq!(refusal("{\"a\": 1,\n \"a\": 2}"), "line 2, column 2: the key `a` stands twice in one object");
-        assert_eq!(refusal("{\"a\": 1e400}"), "line 1, column 7: the number `1e400` is out of range");
-        assert_eq!(refusal("[NaN]"), "line 1, column 2: not valid JSON: invalid literal");
-        assert_eq!(refusal("[\"\\u0000\"]"), "line 1, column 2: a text holds the NUL character");
-        assert_eq!(refusal(&"[".repeat(100_000)), "line 1, column 33: nested deeper than 32 levels");
-        assert_eq!(refusal("{} x"), "line 1, column 4: not valid JSON: trailing data");
-        assert_eq!(refusal("{\"a\": 1,}"), "line 1, column 8: not valid JSON: trailing comma not enabled");
+        assert_eq!(
+            refusal("{\"a\": 1,\n \"a\": 2}"),
+            "line 2, column 2: the key `a` stands twice in one object"
+        );
+        assert_eq!(
+            refusal("{\"a\": 1e400}"),
+            "line 1, column 7: the number `1e400` is out of range"
+        );
+        assert_eq!(
+            refusal("[NaN]"),
+            "line 1, column 2: not valid JSON: invalid literal"
+        );
+        assert_eq!(
+            refusal("[\"\\u0000\"]"),
+            "line 1, column 2: a text holds the NUL character"
+        );
+        assert_eq!(
+            refusal(&"[".repeat(100_000)),
+            "line 1, column 33: nested deeper than 32 levels"
+        );
+        assert_eq!(
+            refusal("{} x"),
+            "line 1, column 4: not valid JSON: trailing data"
+        );
+        assert_eq!(
+            refusal("{\"a\": 1,}"),
+            "line 1, column 8: not valid JSON: trailing comma not enabled"
+        );
         assert_eq!(refusal(" \n"), "line 1, column 1: the text is empty");
-        assert_eq!(refusal("\u{feff}{}"), "line 1, column 1: the text begins with a byte order mark");
-        assert_eq!(refusal(r#"["\ud800"]"#).split(": ").nth(1), Some("not valid JSON"));
-        assert_eq!(parse(b"{\"a\":\n\"\xff\"}").unwrap_err().to_string(), "line 2, column 2: the text is not valid UTF-8");
+        assert_eq!(
+            refusal("\u{feff}{}"),
+            "line 1, column 1: the text begins with a byte order mark"
+        );
+        assert_eq!(
+            refusal(r#"["\ud800"]"#).split(": ").nth(1),
+            Some("not valid JSON")
+        );
+        assert_eq!(
+            parse(b"{\"a\":\n\"\xff\"}").unwrap_err().to_string(),
+            "line 2, column 2: the text is not valid UTF-8"
+        );
     }
 
     #[test]

@@ -46,7 +46,12 @@ pub struct PriceSheet {
     pub model: String,
     /// author/model: joins the hosts of one model.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 255, nullable = false, example = "google/gemini-2.5-pro")]
+    #[schema(
+        min_length = 1,
+        max_length = 255,
+        nullable = false,
+        example = "google/gemini-2.5-pro"
+    )]
     pub canonical_model: Option<String>,
     /// Other ids of the same offer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -242,8 +247,14 @@ pub struct Window {
 
 fn days_schema() -> utoipa::openapi::schema::Array {
     use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Type};
-    let day = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1)).maximum(Some(7));
-    ArrayBuilder::new().items(day).description(Some("days on which it starts, Monday is 1")).build()
+    let day = ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .minimum(Some(1))
+        .maximum(Some(7));
+    ArrayBuilder::new()
+        .items(day)
+        .description(Some("days on which it starts, Monday is 1"))
+        .build()
 }
 
 /// A way to be served: its price as a multiplier where the source states one, and its speed.
@@ -349,7 +360,12 @@ pub struct ServiceLevelObjective {
 #[serde(deny_unknown_fields)]
 pub struct RateCell {
     /// Which way to be served.
-    #[schema(required = false, default = "standard", min_length = 1, max_length = 255)]
+    #[schema(
+        required = false,
+        default = "standard",
+        min_length = 1,
+        max_length = 255
+    )]
     pub service_tier: String,
     /// From which prompt length on.
     #[schema(required = false, default = json!({"min_prompt_tokens": 0}))]
@@ -422,13 +438,21 @@ impl RateCell {
     #[must_use]
     pub fn key(&self) -> (bool, &str, Option<&str>, u32) {
         let tier = self.service_tier.as_str();
-        (tier != Self::STANDARD, tier, self.schedule.as_deref(), self.context_tier.min_prompt_tokens)
+        (
+            tier != Self::STANDARD,
+            tier,
+            self.schedule.as_deref(),
+            self.context_tier.min_prompt_tokens,
+        )
     }
 
     /// Whether the cell prices any token at all.
     #[must_use]
     pub fn prices_tokens(&self) -> bool {
-        self.input.is_some() || self.output.is_some() || self.cache_read.is_some() || !self.cache_write.is_empty()
+        self.input.is_some()
+            || self.output.is_some()
+            || self.cache_read.is_some()
+            || !self.cache_write.is_empty()
     }
 }
 

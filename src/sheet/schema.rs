@@ -12,11 +12,21 @@ pub fn json_schema() -> Value {
     PriceSheet::schemas(&mut components);
     let definitions: Map<String, Value> = components
         .into_iter()
-        .map(|(name, schema)| (name, serde_json::to_value(schema).expect("a schema serialises")))
+        .map(|(name, schema)| {
+            (
+                name,
+                serde_json::to_value(schema).expect("a schema serialises"),
+            )
+        })
         .collect();
     let mut schema = serde_json::to_value(PriceSheet::schema()).expect("a schema serialises");
-    let root = schema.as_object_mut().expect("the schema of a struct is an object");
-    root.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
+    let root = schema
+        .as_object_mut()
+        .expect("the schema of a struct is an object");
+    root.insert(
+        "$schema".to_owned(),
+        json!("https://json-schema.org/draft/2020-12/schema"),
+    );
     root.insert("title".to_owned(), json!("pricesheet/v1"));
     root.insert("$defs".to_owned(), Value::Object(definitions));
     point_to_definitions(&mut schema);

@@ -43,8 +43,12 @@ impl FromStr for DatabaseUrl {
             PgConnectOptions::from_str(text).map_err(|_| DatabaseUrlError)?;
             return Ok(Self::Postgres(text.to_owned()));
         }
-        let path = text.strip_prefix("sqlite:").map(|path| path.strip_prefix("//").unwrap_or(path));
-        path.filter(|path| !path.is_empty()).map(|path| Self::Sqlite(path.into())).ok_or(DatabaseUrlError)
+        let path = text
+            .strip_prefix("sqlite:")
+            .map(|path| path.strip_prefix("//").unwrap_or(path));
+        path.filter(|path| !path.is_empty())
+            .map(|path| Self::Sqlite(path.into()))
+            .ok_or(DatabaseUrlError)
     }
 }
 
@@ -118,7 +122,9 @@ impl Store {
     pub async fn open(url: &DatabaseUrl) -> Result<Self, StoreError> {
         match url {
             DatabaseUrl::Postgres(text) => {
-                let pool = PgPoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(CONNECTION_WAIT);
+                let pool = PgPoolOptions::new()
+                    .max_connections(CONNECTIONS)
+                    .acquire_timeout(CONNECTION_WAIT);
                 Ok(Self::Postgres(pool.connect(text).await?))
             }
             DatabaseUrl::Sqlite(path) => {
@@ -129,7 +135,9 @@ impl Store {
                     .synchronous(SqliteSynchronous::Full)
                     .foreign_keys(true)
                     .busy_timeout(BUSY_WAIT);
-                let pool = SqlitePoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(CONNECTION_WAIT);
+                let pool = SqlitePoolOptions::new()
+                    .max_connections(CONNECTIONS)
+                    .acquire_timeout(CONNECTION_WAIT);
                 Ok(Self::Sqlite(pool.connect_with(options).await?))
             }
         }
@@ -172,19 +180,30 @@ impl Store {
 
 /// Makes the file, readable by its owner alone; missing folders likewise.
 fn make_private_file(path: &Path) -> Result<(), StoreError> {
-    let failed = |path: &Path, source| StoreError::File { path: path.display().to_string(), source };
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
+    let failed = |path: &Path, source| StoreError::File {
+        path: path.display().to_string(),
+        source,
+    };
+    if let Some(folder) = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty() && !folder.exists())
+    {
         let mut builder = std::fs::DirBuilder::new();
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder).map_err(|source| failed(folder, source))?;
+        builder
+            .create(folder)
+            .map_err(|source| failed(folder, source))?;
     }
     let mut options = std::fs::OpenOptions::new();
     options.create(true).append(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(drop).map_err(|source| failed(path, source))
+    options
+        .open(path)
+        .map(drop)
+        .map_err(|source| failed(path, source))
 }
 
 #[cfg(test)]
@@ -196,8 +215,14 @@ mod tests {
         let postgres: DatabaseUrl = "postgres://ann:secret@db/unroof".parse().unwrap();
         assert_eq!(postgres.to_string(), "postgres://ann@db/unroof");
         assert_eq!(format!("{postgres:?}"), "postgres://ann@db/unroof");
-        assert_eq!("sqlite:a/b.db".parse(), Ok(DatabaseUrl::Sqlite("a/b.db".into())));
-        assert_eq!("sqlite:///a/b.db".parse(), Ok(DatabaseUrl::Sqlite("/a/b.db".into())));
+        assert_eq!(
+            "sqlite:a/b.db".parse(),
+            Ok(DatabaseUrl::Sqlite("a/b.db".into()))
+        );
+        assert_eq!(
+            "sqlite:///a/b.db".parse(),
+            Ok(DatabaseUrl::Sqlite("/a/b.db".into()))
+        );
         for text in ["", "mysql://db", "sqlite:", "a.db"] {
             assert_eq!(text.parse::<DatabaseUrl>(), Err(DatabaseUrlError), "{text}");
         }

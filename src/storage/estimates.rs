@@ -82,7 +82,9 @@ impl Store {
     /// # Errors
     /// The database refuses.
     pub async fn estimate(&self, id: Uuid) -> Result<Option<String>, StoreError> {
-        Ok(on_pool!(self, pool => sqlx::query_scalar(ESTIMATE).bind(id).fetch_optional(pool).await)?)
+        Ok(
+            on_pool!(self, pool => sqlx::query_scalar(ESTIMATE).bind(id).fetch_optional(pool).await)?,
+        )
     }
 
     /// Estimates, the last stored first, beginning below a sequence number.

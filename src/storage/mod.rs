@@ -35,6 +35,27 @@ pub enum StoreError {
     Damaged(uuid::Uuid),
 }
 
+impl StoreError {
+    /// Whether the same request may succeed a moment later: the database is away, busy or shutting down.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        use sqlx::Error as Sql;
+        match self {
+            Self::Query(
+                Sql::PoolTimedOut | Sql::PoolClosed | Sql::Io(_) | Sql::Tls(_) | Sql::WorkerCrashed,
+            ) => true,
+            // PostgreSQL: connection lost, resources short, shutdown. SQLite: busy or locked.
+            Self::Query(Sql::Database(error)) => error.code().is_some_and(|code| {
+                ["08", "53", "57"]
+                    .iter()
+                    .any(|class| code.len() == 5 && code.starts_with(class))
+                    || ["5", "6"].contains(&code.as_ref())
+            }),
+            _ => false,
+        }
+    }
+}
+
 /// Restricts a list to offers with these names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {

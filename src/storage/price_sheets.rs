@@ -54,7 +54,9 @@ impl Store {
     /// # Errors
     /// The database refuses.
     pub async fn price_sheet(&self, id: Uuid) -> Result<Option<String>, StoreError> {
-        Ok(on_pool!(self, pool => sqlx::query_scalar(PRICE_SHEET).bind(id).fetch_optional(pool).await)?)
+        Ok(
+            on_pool!(self, pool => sqlx::query_scalar(PRICE_SHEET).bind(id).fetch_optional(pool).await)?,
+        )
     }
 
     /// Price sheets, the last stored first, beginning below a sequence number.

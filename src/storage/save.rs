@@ -33,10 +33,14 @@ pub struct Saved {
 
 impl Saved {
     /// What was sent is stored already.
-    const KNOWN: Self = Self { is_new: false, version: None };
+    const KNOWN: Self = Self {
+        is_new: false,
+        version: None,
+    };
 }
 
-const BUMP_VERSION: &str = "UPDATE store_version SET version = version + 1 WHERE id = 1 RETURNING version";
+const BUMP_VERSION: &str =
+    "UPDATE store_version SET version = version + 1 WHERE id = 1 RETURNING version";
 
 const INSERT_SHEET: &str = "
     INSERT INTO price_sheets (id, sequence, provider, model, canonical_model, region, currency, valid_from, valid_to,
@@ -55,7 +59,8 @@ const INSERT_ESTIMATE: &str = "
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
     ON CONFLICT (id) DO NOTHING";
 
-const INSERT_ESTIMATE_SHEET: &str = "INSERT INTO estimate_sheets (estimate_id, sheet_id) VALUES ($1, $2)";
+const INSERT_ESTIMATE_SHEET: &str =
+    "INSERT INTO estimate_sheets (estimate_id, sheet_id) VALUES ($1, $2)";
 
 const STORED_SHEET_OF_ESTIMATE: &str = "
     SELECT price_sheets.document
@@ -76,8 +81,10 @@ impl Store {
         let sheet = new.sheet;
         let base = sheet.rates.iter().min_by_key(|rate| rate.key());
         let price = |of: fn(&RateCell) -> Option<&Decimal>| base.and_then(of).map(Decimal::to_f64);
-        let sheet_document = serde_json::to_string(sheet).expect("a sheet of texts and numbers serialises");
-        let numbers = serde_json::to_string(&ListRow::new(new.answer)).expect("a row of numbers serialises");
+        let sheet_document =
+            serde_json::to_string(sheet).expect("a sheet of texts and numbers serialises");
+        let numbers =
+            serde_json::to_string(&ListRow::new(new.answer)).expect("a row of numbers serialises");
         let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
         let observed_at = DbTime::from(new.observed_at);
         in_transaction!(self, transaction => {
@@ -157,12 +164,18 @@ impl Store {
 }
 
 /// The stored document with the sources of a sheet of the same content; none if it has them all.
-fn with_new_sources(document: &str, sheet: &PriceSheet, id: Uuid) -> Result<Option<String>, StoreError> {
+fn with_new_sources(
+    document: &str,
+    sheet: &PriceSheet,
+    id: Uuid,
+) -> Result<Option<String>, StoreError> {
     let damaged = || StoreError::Damaged(id);
     let tree = json::parse(document.as_bytes()).map_err(|_| damaged())?;
     let mut stored = canonical::read(&tree).map_err(|_| damaged())?;
     if !stored.add_sources(sheet) {
         return Ok(None);
     }
-    serde_json::to_string(&stored).map(Some).map_err(|_| damaged())
+    serde_json::to_string(&stored)
+        .map(Some)
+        .map_err(|_| damaged())
 }

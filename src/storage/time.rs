@@ -14,7 +14,9 @@ pub struct DbTime(Timestamp);
 
 impl From<Timestamp> for DbTime {
     fn from(timestamp: Timestamp) -> Self {
-        let cut = TimestampRound::new().smallest(Unit::Microsecond).mode(jiff::RoundMode::Floor);
+        let cut = TimestampRound::new()
+            .smallest(Unit::Microsecond)
+            .mode(jiff::RoundMode::Floor);
         Self(timestamp.round(cut).unwrap_or(timestamp))
     }
 }
@@ -32,14 +34,19 @@ impl Type<Postgres> for DbTime {
 }
 
 impl Encode<'_, Postgres> for DbTime {
-    fn encode_by_ref(&self, buffer: &mut <Postgres as Database>::ArgumentBuffer) -> Result<IsNull, BoxDynError> {
+    fn encode_by_ref(
+        &self,
+        buffer: &mut <Postgres as Database>::ArgumentBuffer,
+    ) -> Result<IsNull, BoxDynError> {
         Encode::<Postgres>::encode_by_ref(&jiff_sqlx::Timestamp::from(self.0), buffer)
     }
 }
 
 impl<'row> Decode<'row, Postgres> for DbTime {
     fn decode(value: <Postgres as Database>::ValueRef<'row>) -> Result<Self, BoxDynError> {
-        Ok(Self(<jiff_sqlx::Timestamp as Decode<Postgres>>::decode(value)?.to_jiff()))
+        Ok(Self(
+            <jiff_sqlx::Timestamp as Decode<Postgres>>::decode(value)?.to_jiff(),
+        ))
     }
 }
 
@@ -50,7 +57,10 @@ impl Type<Sqlite> for DbTime {
 }
 
 impl Encode<'_, Sqlite> for DbTime {
-    fn encode_by_ref(&self, buffer: &mut <Sqlite as Database>::ArgumentBuffer) -> Result<IsNull, BoxDynError> {
+    fn encode_by_ref(
+        &self,
+        buffer: &mut <Sqlite as Database>::ArgumentBuffer,
+    ) -> Result<IsNull, BoxDynError> {
         Encode::<Sqlite>::encode(format!("{:.6}", self.0), buffer)
     }
 }

@@ -150,7 +150,7 @@ fn read_decimal(field: &Cursor<'_>, factor: u32) -> Option<(Decimal, bool)> {
         return refuse(&format!("is {}, not a number", field.json.kind()));
     };
     if !is_moderate_number(written) {
-        return refuse("is a text that is no number");
+        return refuse("is not a number");
     }
     match Decimal::from_catalog(written, factor) {
         Ok(read) => Some(read),

@@ -223,156 +223,103 @@ fn without_date(name: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn names(key: &str, litellm_provider: &str) -> (String, String, String) {
+    /// `provider region model`
+    fn names(key: &str, litellm_provider: &str) -> String {
         let offer = Offer::new(key, litellm_provider);
-        (offer.provider, offer.region, offer.model)
+        format!("{} {} {}", offer.provider, offer.region, offer.model)
     }
 
     #[test]
     fn a_key_is_taken_apart_into_provider_region_and_model() {
         let cases = [
-            ("gpt-5.4", "openai", "openai", "global", "gpt-5.4"),
+            ("gpt-5.4", "openai", "openai global gpt-5.4"),
+            ("gemini/gemini-3.1", "gemini", "google global gemini-3.1"),
             (
-                "gemini/gemini-2.5-pro",
-                "gemini",
-                "google",
-                "global",
-                "gemini-2.5-pro",
-            ),
-            (
-                "vertex_ai/qwen/qwen3-maas",
+                "vertex_ai/qwen/qwen3",
                 "vertex_ai-qwen_models",
-                "google-vertex",
-                "global",
-                "qwen/qwen3-maas",
+                "google-vertex global qwen/qwen3",
             ),
             (
                 "azure_ai/deepseek-r1",
                 "azure_ai",
-                "azure",
-                "global",
-                "deepseek-r1",
+                "azure global deepseek-r1",
             ),
             (
-                "azure/gpt-35-turbo-instruct",
+                "azure/gpt-35-turbo",
                 "azure_text",
+                "azure global gpt-35-turbo",
+            ),
+            ("azure/eu/gpt-5", "azure", "azure eu gpt-5"),
+            ("azure/us-gov/gpt-5.1", "azure", "azure us-gov gpt-5.1"),
+            (
+                "azure/global-standard/gpt-5",
                 "azure",
-                "global",
-                "gpt-35-turbo-instruct",
+                "azure global-standard gpt-5",
             ),
-            ("azure/eu/gpt-5", "azure", "azure", "eu", "gpt-5"),
+            ("azure/us/", "azure", "azure global us/"),
             (
-                "azure/us-gov/gpt-5.1",
-                "azure",
-                "azure",
-                "us-gov",
-                "gpt-5.1",
-            ),
-            (
-                "azure/global-standard/gpt-4o",
-                "azure",
-                "azure",
-                "global-standard",
-                "gpt-4o",
-            ),
-            (
-                "us.anthropic.claude-opus-5",
-                "bedrock_converse",
-                "amazon-bedrock",
-                "us",
-                "anthropic.claude-opus-5",
-            ),
-            (
-                "us-gov.anthropic.claude-opus-5",
-                "bedrock_converse",
-                "amazon-bedrock",
-                "us-gov",
-                "anthropic.claude-opus-5",
-            ),
-            (
-                "global.moonshotai.kimi-k3",
-                "bedrock_converse",
-                "amazon-bedrock",
-                "global",
-                "moonshotai.kimi-k3",
-            ),
-            (
-                "moonshotai.kimi-k3",
-                "bedrock_converse",
-                "amazon-bedrock",
-                "in-region",
-                "moonshotai.kimi-k3",
-            ),
-            (
-                "bedrock/us-gov-east-1/meta.llama3",
-                "bedrock",
-                "amazon-bedrock",
-                "us-gov-east-1",
-                "meta.llama3",
-            ),
-            (
-                "bedrock/us.anthropic.claude-3",
-                "bedrock",
-                "amazon-bedrock",
-                "us",
-                "anthropic.claude-3",
-            ),
-            (
-                "bedrock/invoke/anthropic.claude-3",
-                "bedrock",
-                "amazon-bedrock",
-                "in-region",
-                "anthropic.claude-3",
-            ),
-            (
-                "bedrock/claude_platform/claude-opus-5",
-                "bedrock",
-                "amazon-bedrock",
-                "global",
-                "claude_platform/claude-opus-5",
-            ),
-            (
-                "bedrock_mantle/us-gov-west-1/xai.grok-4.6",
-                "bedrock_mantle",
-                "amazon-bedrock",
-                "us-gov-west-1",
-                "mantle/xai.grok-4.6",
-            ),
-            (
-                "amazon-nova/nova-pro-v1",
+                "amazon-nova/nova-pro",
                 "amazon_nova",
-                "amazon-nova",
-                "global",
-                "nova-pro-v1",
+                "amazon-nova global nova-pro",
             ),
             (
                 "perplexity/perplexity/sonar",
                 "perplexity",
-                "perplexity",
-                "global",
-                "perplexity/sonar",
+                "perplexity global perplexity/sonar",
             ),
             (
                 "codestral/codestral-2405",
                 "codestral",
-                "mistral",
-                "global",
-                "codestral/codestral-2405",
+                "mistral global codestral/codestral-2405",
             ),
             (
                 "groq/openai/gpt-oss-20b",
                 "groq",
-                "groq",
-                "global",
-                "openai/gpt-oss-20b",
+                "groq global openai/gpt-oss-20b",
             ),
-            ("openai/", "openai", "openai", "global", "openai/"),
-            ("azure/us/", "azure", "azure", "global", "us/"),
+            ("openai/", "openai", "openai global openai/"),
         ];
-        for (key, litellm_provider, provider, region, model) in cases {
-            let expected = (provider.to_owned(), region.to_owned(), model.to_owned());
+        for (key, litellm_provider, expected) in cases {
             assert_eq!(names(key, litellm_provider), expected, "{key}");
         }
+    }
+
+    #[test]
+    fn the_region_of_a_bedrock_name_stands_before_a_slash_or_a_point() {
+        let cases = [
+            ("us.anthropic.claude-opus-5", "us anthropic.claude-opus-5"),
+            (
+                "us-gov.anthropic.claude-opus-5",
+                "us-gov anthropic.claude-opus-5",
+            ),
+            ("global.moonshotai.kimi-k3", "global moonshotai.kimi-k3"),
+            ("moonshotai.kimi-k3", "in-region moonshotai.kimi-k3"),
+            (
+                "bedrock/us-gov-east-1/meta.llama3",
+                "us-gov-east-1 meta.llama3",
+            ),
+            ("bedrock/us.anthropic.claude-3", "us anthropic.claude-3"),
+            (
+                "bedrock/invoke/anthropic.claude-3",
+                "in-region anthropic.claude-3",
+            ),
+            (
+                "bedrock/claude_platform/claude-opus-5",
+                "global claude_platform/claude-opus-5",
+            ),
+        ];
+        for (key, expected) in cases {
+            assert_eq!(
+                names(key, "bedrock"),
+                format!("amazon-bedrock {expected}"),
+                "{key}"
+            );
+        }
+        let mantle = names(
+            "bedrock_mantle/us-gov-west-1/xai.grok-4.6",
+            "bedrock_mantle",
+        );
+        assert_eq!(mantle, "amazon-bedrock us-gov-west-1 mantle/xai.grok-4.6");
     }
 
     #[test]
@@ -382,13 +329,13 @@ mod tests {
             "bedrock",
         );
         assert_eq!(
-            (monthly.1.as_str(), monthly.2.as_str()),
-            ("us-east-1", "1-month-commitment/anthropic.claude-v1")
+            monthly,
+            "amazon-bedrock us-east-1 1-month-commitment/anthropic.claude-v1"
         );
         let anywhere = names("bedrock/*/6-month-commitment/cohere.command", "bedrock");
         assert_eq!(
-            (anywhere.1.as_str(), anywhere.2.as_str()),
-            ("in-region", "6-month-commitment/cohere.command")
+            anywhere,
+            "amazon-bedrock in-region 6-month-commitment/cohere.command"
         );
     }
 

@@ -105,12 +105,12 @@ fn split_threshold(rest: &str) -> Option<(u32, &str)> {
 mod tests {
     use super::*;
 
-    fn rate(meter: Meter, min_prompt_tokens: u32, service_tier: &'static str) -> Option<RateName> {
-        Some(RateName {
+    fn rate(meter: Meter, min_prompt_tokens: u32, service_tier: &'static str) -> RateName {
+        RateName {
             service_tier,
             min_prompt_tokens,
             meter,
-        })
+        }
     }
 
     #[test]
@@ -155,7 +155,7 @@ mod tests {
             ),
         ];
         for (name, read) in cases {
-            assert_eq!(RateName::parse(name), read, "{name}");
+            assert_eq!(RateName::parse(name), Some(read), "{name}");
         }
     }
 

@@ -1,0 +1,89 @@
+//! `unroof infer`: the answer to a sheet, on this machine alone.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+
+use super::{Failure, report};
+use crate::estimate::{Answer, Format, infer, read_file};
+
+/// Arguments of `unroof infer`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  unroof infer examples/anthropic_claude-opus-5-5.json --assumptions '{\"speed_multiplier\": {\"fast\": 2.5}}'
+  unroof infer sheets.json --assumptions @machine.json --json | jq '.readings[] | select(.value)'
+  curl -s https://example.com/litellm.json | unroof infer - --format litellm --model gpt-5.4")]
+pub(super) struct InferArguments {
+    /// File with a price sheet, a request, or a list of them; `-` reads standard input
+    file: PathBuf,
+    /// Format of the file: the canonical pricesheet/v1 if left out; with `litellm` a whole catalog or a bare entry
+    #[arg(long, requires = "model")]
+    format: Option<FormatName>,
+    /// The entry's key in its catalog
+    #[arg(long, requires = "format", value_name = "NAME")]
+    model: Option<String>,
+    /// What is stated about the machine: JSON, or @ and the name of a file with it
+    #[arg(long, value_name = "JSON|@FILE")]
+    assumptions: Option<String>,
+    /// Print the answer as HTTP gives it
+    #[arg(long)]
+    json: bool,
+}
+
+/// A catalog format.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum FormatName {
+    /// A `LiteLLM` catalog.
+    Litellm,
+}
+
+pub(super) fn run(arguments: &InferArguments) -> Result<(), Failure> {
+    let text = read_input(&arguments.file)?;
+    let stated = arguments
+        .assumptions
+        .as_deref()
+        .map(read_stated)
+        .transpose()?;
+    let format = match (arguments.format, &arguments.model) {
+        (Some(FormatName::Litellm), Some(model)) => Format::Litellm {
+            model: model.clone(),
+        },
+        _ => Format::Canonical,
+    };
+    let file = read_file(&text, &format, stated.as_deref())?;
+    let answers: Vec<Answer> = file.requests.iter().map(infer).collect();
+    let mut out = anstream::stdout().lock();
+    if !arguments.json {
+        for (request, answer) in file.requests.iter().zip(&answers) {
+            report::write(&mut out, &request.sheet, answer)?;
+        }
+        return Ok(());
+    }
+    let text = match answers.as_slice() {
+        [answer] if !file.is_list => serde_json::to_string(answer),
+        answers => serde_json::to_string(answers),
+    };
+    writeln!(out, "{}", text.context("the answer has no text")?)?;
+    Ok(())
+}
+
+fn read_stated(argument: &str) -> Result<Vec<u8>, Failure> {
+    match argument.strip_prefix('@') {
+        Some(file) => read_input(Path::new(file)),
+        None => Ok(argument.as_bytes().to_vec()),
+    }
+}
+
+fn read_input(file: &Path) -> Result<Vec<u8>, Failure> {
+    let read = if file == Path::new("-") {
+        let mut text = Vec::new();
+        std::io::stdin().read_to_end(&mut text).map(|_| text)
+    } else {
+        std::fs::read(file)
+    };
+    read.with_context(|| format!("cannot read `{}`", file.display()))
+        .map_err(Failure::Usage)
+}

@@ -1,0 +1,256 @@
+//! The command line: one file per command.
+
+mod examples;
+mod infer;
+mod migrate;
+mod report;
+mod serve;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::estimate::RequestError;
+use crate::sheet::cursor::Fault;
+use crate::storage::{DatabaseUrl, Store};
+
+/// Take the roof off a price sheet: what an LLM provider's public prices say about the machine behind them.
+#[derive(Debug, Parser)]
+#[command(name = "unroof", version, max_term_width = 100, after_help = EXAMPLES)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  unroof infer examples/google_gemini-2.5-pro.json
+  unroof infer sheet.json --assumptions '{\"accelerator\": \"gb200-nvl72\"}' --json
+  unroof infer litellm.json --format litellm --model gemini/gemini-2.5-pro
+  unroof serve --examples";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Answer a price sheet here, without a server and without a database
+    Infer(infer::InferArguments),
+    /// Serve the HTTP API
+    Serve(serve::ServeArguments),
+    /// Bring the tables of a database up to date
+    Migrate(DatabaseArguments),
+    /// Print the OpenAPI document
+    Openapi,
+    /// Print the JSON Schema of the canonical price sheet
+    Schema,
+}
+
+/// Which database, and how to log.
+#[derive(Debug, Args)]
+struct DatabaseArguments {
+    /// `postgres://user@host/database` (PostgreSQL 13 or newer) or `sqlite:path`; an embedded file if left out
+    ///
+    /// The file is $XDG_DATA_HOME/unroof/unroof.db, else ~/.local/share/unroof/unroof.db.
+    #[arg(
+        long,
+        env = "UNROOF_DATABASE_URL",
+        hide_env_values = true,
+        value_name = "URL"
+    )]
+    database_url: Option<DatabaseUrl>,
+    /// Form of the log on standard error
+    #[arg(long, env = "UNROOF_LOG_FORMAT", default_value = "text")]
+    log_format: LogFormat,
+    /// What is logged: a level, or levels by module such as `info,sqlx=warn`
+    #[arg(
+        long,
+        env = "UNROOF_LOG",
+        default_value = "info",
+        value_name = "FILTER"
+    )]
+    log: String,
+}
+
+/// Form of log lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// Why a command did not do what was asked.
+#[derive(Debug)]
+enum Failure {
+    /// The input was refused.
+    Refused(RequestError),
+    /// The command line makes no sense here.
+    Usage(anyhow::Error),
+    /// Anything else.
+    Other(anyhow::Error),
+}
+
+impl From<RequestError> for Failure {
+    fn from(error: RequestError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Other(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Other(error.into())
+    }
+}
+
+/// Runs the command named on the command line: 0 done, 1 refused or failed, 2 usage.
+#[must_use]
+pub fn run() -> ExitCode {
+    let outcome = match CommandLine::parse().command {
+        Command::Infer(arguments) => infer::run(&arguments),
+        Command::Serve(arguments) => serve::run(arguments),
+        Command::Migrate(arguments) => migrate::run(arguments),
+        Command::Openapi => print_json(&crate::http::openapi()),
+        Command::Schema => print_json(&crate::sheet::json_schema()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => report_failure(&failure),
+    }
+}
+
+fn print_json(document: &impl serde::Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(document).context("the document has no text")?;
+    writeln!(anstream::stdout(), "{text}")?;
+    Ok(())
+}
+
+fn report_failure(failure: &Failure) -> ExitCode {
+    let mut out = anstream::stderr();
+    // Nobody is left to tell when standard error cannot be written.
+    let _ = match failure {
+        Failure::Refused(RequestError::Unreadable(error)) => {
+            writeln!(
+                out,
+                "{} {error}\n{} {}",
+                label("error:"),
+                label("hint:"),
+                error.hint
+            )
+        }
+        Failure::Refused(RequestError::Wrong(faults)) => report_faults(&mut out, faults),
+        Failure::Usage(error) => report_causes(&mut out, error),
+        Failure::Other(error) if is_closed_pipe(error) => return ExitCode::SUCCESS,
+        Failure::Other(error) => report_causes(&mut out, error),
+    };
+    if matches!(failure, Failure::Usage(_)) {
+        ExitCode::from(2)
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+fn report_faults(out: &mut impl Write, faults: &[Fault]) -> io::Result<()> {
+    for fault in faults {
+        let place = if fault.pointer.is_empty() {
+            String::new()
+        } else {
+            format!("{}: ", fault.pointer)
+        };
+        writeln!(out, "{} {place}{}", label("error:"), fault.detail)?;
+        writeln!(out, "{} {}", label("hint:"), fault.hint)?;
+    }
+    Ok(())
+}
+
+fn report_causes(out: &mut impl Write, error: &anyhow::Error) -> io::Result<()> {
+    writeln!(out, "{} {error}", label("error:"))?;
+    error
+        .chain()
+        .skip(1)
+        .try_for_each(|cause| writeln!(out, "{} {cause}", label("caused by:")))
+}
+
+/// Whoever read the output has seen enough.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error
+        .downcast_ref::<io::Error>()
+        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+fn label(text: &str) -> String {
+    let style = anstyle::Style::new().bold();
+    format!("{style}{text}{style:#}")
+}
+
+impl DatabaseArguments {
+    fn start_logging(&self) -> Result<(), Failure> {
+        let filter = tracing_subscriber::EnvFilter::try_new(&self.log)
+            .map_err(|error| Failure::Usage(anyhow::anyhow!("--log: {error}")))?;
+        let builder = tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_writer(io::stderr);
+        match self.log_format {
+            LogFormat::Text => builder
+                .with_ansi(
+                    anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never,
+                )
+                .init(),
+            LogFormat::Json => builder.json().init(),
+        }
+        Ok(())
+    }
+
+    fn database_url(&self) -> Result<DatabaseUrl, Failure> {
+        match &self.database_url {
+            Some(url) => Ok(url.clone()),
+            None => default_database(),
+        }
+    }
+}
+
+fn default_database() -> Result<DatabaseUrl, Failure> {
+    let folder = |variable: &str| {
+        std::env::var_os(variable)
+            .filter(|value| !value.is_empty())
+            .map(std::path::PathBuf::from)
+    };
+    let data = folder("XDG_DATA_HOME").or_else(|| Some(folder("HOME")?.join(".local/share")));
+    let data =
+        data.context("neither XDG_DATA_HOME nor HOME is set; name a database with --database-url");
+    Ok(DatabaseUrl::Sqlite(
+        data.map_err(Failure::Usage)?
+            .join("unroof")
+            .join("unroof.db"),
+    ))
+}
+
+/// Opens the database and brings its tables up to date.
+async fn open_store(url: &DatabaseUrl) -> anyhow::Result<Store> {
+    let store = Store::open(url)
+        .await
+        .with_context(|| format!("cannot open the database {url}"))?;
+    store
+        .migrate()
+        .await
+        .with_context(|| format!("cannot bring the tables of {url} up to date"))?;
+    Ok(store)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        CommandLine::command().debug_assert();
+    }
+}

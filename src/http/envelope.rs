@@ -1,0 +1,93 @@
+//! What surrounds every request: its id, its log line, and problems for all that is refused anywhere below.
+
+use std::any::Any;
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use tracing::Instrument;
+use uuid::Uuid;
+
+use super::problem::{INTERNAL, NOT_FOUND, PROBLEM_JSON, Problem};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Gives the request an id, writes one log line for it, and turns every refusal into a problem.
+pub(super) async fn surround(request: Request, next: Next) -> Response {
+    let request_id = request_id(&request);
+    let route = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map_or("", |path| path.as_str())
+        .to_owned();
+    let span = tracing::info_span!("request", method = %request.method(), route, request_id);
+    let started = Instant::now();
+    async move {
+        let response = with_problem(next.run(request).await, &request_id);
+        let duration_ms = started.elapsed().as_secs_f64() * 1e3;
+        tracing::info!(status = response.status().as_u16(), duration_ms, "served");
+        response
+    }
+    .instrument(span)
+    .await
+}
+
+/// The client's own id where it is safe to log and echo, else a new one.
+fn request_id(request: &Request) -> String {
+    let is_safe = |id: &&str| {
+        (1..=64).contains(&id.len())
+            && id
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+    };
+    let sent = request
+        .headers()
+        .get(REQUEST_ID)
+        .and_then(|id| id.to_str().ok())
+        .filter(is_safe);
+    sent.map_or_else(|| Uuid::new_v4().to_string(), str::to_owned)
+}
+
+fn with_problem(mut response: Response, request_id: &str) -> Response {
+    let status = response.status();
+    let problem = response.extensions_mut().remove::<Problem>();
+    let is_rendered = response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|content_type| content_type == PROBLEM_JSON);
+    let mut response = match problem {
+        Some(problem) => problem.render(request_id, response),
+        None if (status.is_client_error() || status.is_server_error()) && !is_rendered => {
+            Problem::of_status(status).render(request_id, response)
+        }
+        None => response,
+    };
+    if let Ok(id) = HeaderValue::from_str(request_id) {
+        response.headers_mut().insert(REQUEST_ID, id);
+    }
+    response
+}
+
+/// No route has this path.
+pub(super) async fn no_route(request: Request) -> Problem {
+    let path: String = request.uri().path().chars().take(200).collect();
+    Problem::new(NOT_FOUND, format!("no route has the path `{path}`"))
+        .hint("all paths are listed at /docs")
+}
+
+/// A handler panicked: logged here, and no word of it to the client.
+#[expect(clippy::needless_pass_by_value, reason = "the signature is given")]
+pub(super) fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
+    let message = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message");
+    tracing::error!(panic = message, "a handler panicked");
+    Problem::new(INTERNAL, "the request could not be carried out").into_response()
+}
+
+/// Status of a request that was not answered in time.
+pub(super) const TIMED_OUT: StatusCode = StatusCode::REQUEST_TIMEOUT;

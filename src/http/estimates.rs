@@ -1,0 +1,256 @@
+//! `/estimates`: what was answered, for dashboards and scripts.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, Response, Uri};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::app::App;
+use super::extract::{Path, Query};
+use super::page::{Limit, ListItem, ListQuery, Page};
+use super::polling::CachedBody;
+use super::problem::Problem;
+use crate::estimate::{Answer, scalar_readings};
+use crate::storage::{DbTime, EstimateRow, LatestKey};
+
+/// An estimate as a flat row, with one nullable number per scalar reading: standard tier, first threshold, shortest
+/// time to live.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct EstimateItem {
+    /// Id of the estimate.
+    id: Uuid,
+    /// Who bills.
+    provider: String,
+    /// The model as the provider spells it.
+    model: String,
+    /// author/model
+    canonical_model: Option<String>,
+    /// Where it is served.
+    region: String,
+    /// ISO 4217 code.
+    currency: String,
+    /// Inclusive start of the sheet's validity.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    valid_from: Option<DbTime>,
+    /// Exclusive end of the sheet's validity.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    valid_to: Option<DbTime>,
+    /// When the estimate was stored.
+    #[schema(value_type = String, format = DateTime)]
+    observed_at: DbTime,
+    /// Version of the engine.
+    engine_version: String,
+    /// Readings that have a value.
+    readings_defined: i64,
+    /// Pairs of readings that contradict each other.
+    conflicts: i64,
+    /// One number per scalar reading.
+    #[serde(flatten)]
+    #[schema(ignore)]
+    readings: Map<String, Value>,
+}
+
+const FIRST_COLUMNS: [&str; 12] = [
+    "id",
+    "provider",
+    "model",
+    "canonical_model",
+    "region",
+    "currency",
+    "valid_from",
+    "valid_to",
+    "observed_at",
+    "engine_version",
+    "readings_defined",
+    "conflicts",
+];
+
+impl ListItem for EstimateItem {
+    fn columns() -> Vec<&'static str> {
+        FIRST_COLUMNS.into_iter().chain(scalar_readings()).collect()
+    }
+}
+
+impl From<EstimateRow> for EstimateItem {
+    fn from(row: EstimateRow) -> Self {
+        let stored: Map<String, Value> =
+            serde_json::from_str(&row.reading_numbers).unwrap_or_default();
+        // A row that an older engine stored may lack a reading.
+        let number = |id: &str| stored.get(id).cloned().unwrap_or(Value::Null);
+        Self {
+            id: row.id,
+            provider: row.provider,
+            model: row.model,
+            canonical_model: row.canonical_model,
+            region: row.region,
+            currency: row.currency,
+            valid_from: row.valid_from,
+            valid_to: row.valid_to,
+            observed_at: row.observed_at,
+            engine_version: row.engine_version,
+            readings_defined: row.readings_defined,
+            conflicts: row.conflicts,
+            readings: scalar_readings()
+                .map(|id| (id.to_owned(), number(id)))
+                .collect(),
+        }
+    }
+}
+
+/// Estimates as flat rows, the last stored first
+///
+/// One number per scalar reading, null where it is not defined. `Accept: text/csv` gives CSV. The ETag changes when the
+/// body does; while nothing is stored, polling costs no query.
+#[utoipa::path(
+    get,
+    path = "/estimates",
+    tag = "estimates",
+    params(ListQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    responses(
+        (status = 200, description = "A page of estimates", content((Page<EstimateItem> = "application/json"), (String = "text/csv")),
+            headers(("etag" = String), ("link" = String, description = "The next page"))),
+        (status = 304, description = "The client has this body"),
+        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn list_estimates(
+    State(app): State<App>,
+    Query(query): Query<ListQuery>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response<Body>, Problem> {
+    const LIST: &str = "estimates";
+    let (filter, below) = (query.filter()?, query.after::<i64>(LIST)?);
+    let body = async {
+        let rows = app
+            .store
+            .estimates(&filter, below, query.limit.0 + 1)
+            .await?;
+        let page = Page::new(
+            LIST,
+            rows,
+            query.limit,
+            |row| row.sequence,
+            EstimateItem::from,
+        );
+        page.body(&uri, &headers)
+    };
+    app.polled(&uri, &headers, body).await
+}
+
+/// Which offers, and whether estimates with stated assumptions count.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct LatestQuery {
+    #[param(nullable = false)]
+    provider: Option<String>,
+    #[param(nullable = false)]
+    model: Option<String>,
+    #[param(nullable = false)]
+    canonical_model: Option<String>,
+    #[param(nullable = false)]
+    region: Option<String>,
+    #[param(nullable = false)]
+    currency: Option<String>,
+    /// `any` also counts estimates for which something was stated.
+    #[param(nullable = false, inline)]
+    assumptions: Option<AnyAssumptions>,
+    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
+    limit: Limit,
+    #[param(nullable = false)]
+    cursor: Option<String>,
+}
+
+/// Counts every estimate.
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum AnyAssumptions {
+    /// Whatever was stated.
+    Any,
+}
+
+/// The latest estimate of every offer
+///
+/// One row per (provider, model, region): the last stored estimate for which nothing was stated.
+#[utoipa::path(
+    get,
+    path = "/estimates/latest",
+    tag = "estimates",
+    params(LatestQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    responses(
+        (status = 200, description = "A page of estimates", content((Page<EstimateItem> = "application/json"), (String = "text/csv")),
+            headers(("etag" = String), ("link" = String, description = "The next page"))),
+        (status = 304, description = "The client has this body"),
+        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn list_latest_estimates(
+    State(app): State<App>,
+    Query(query): Query<LatestQuery>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response<Body>, Problem> {
+    const LIST: &str = "estimates/latest";
+    let any = query.assumptions.is_some();
+    let query = ListQuery::new(
+        [
+            query.provider,
+            query.model,
+            query.canonical_model,
+            query.region,
+            query.currency,
+        ],
+        query.limit,
+        query.cursor,
+    );
+    let after = query.after::<(String, String, String)>(LIST)?;
+    let after = after.map(|(provider, model, region)| LatestKey {
+        provider,
+        model,
+        region,
+    });
+    let filter = query.filter()?;
+    let body = async {
+        let rows = app
+            .store
+            .latest_estimates(&filter, any, after.as_ref(), query.limit.0 + 1)
+            .await?;
+        let key = |row: &EstimateRow| (row.provider.clone(), row.model.clone(), row.region.clone());
+        Page::new(LIST, rows, query.limit, key, EstimateItem::from).body(&uri, &headers)
+    };
+    app.polled(&uri, &headers, body).await
+}
+
+/// One estimate
+///
+/// The answer as `/infer` gave it, byte for byte. It never changes.
+#[utoipa::path(
+    get,
+    path = "/estimates/{id}",
+    tag = "estimates",
+    params(("id" = Uuid, Path, description = "Id of the estimate")),
+    responses(
+        (status = 200, description = "The estimate", body = Answer, headers(("etag" = String))),
+        (status = 304, description = "The client has this body"),
+        (status = 404, description = "No such estimate", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn show_estimate(
+    State(app): State<App>,
+    Path(id): Path<Uuid>,
+    headers: HeaderMap,
+) -> Result<Response<Body>, Problem> {
+    let document = app
+        .store
+        .estimate(id)
+        .await?
+        .ok_or_else(|| Problem::not_found("estimate"))?;
+    Ok(CachedBody::new(document, "application/json", None).respond(&headers))
+}

@@ -1,0 +1,54 @@
+//! Whether the process lives, and whether it can serve.
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::IntoResponse;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::app::App;
+use super::extract::Query;
+use super::problem::Problem;
+use super::reference::NoQuery;
+
+/// How the service is.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Health {
+    /// Always `ok`; anything else is a problem.
+    #[schema(example = "ok")]
+    status: &'static str,
+}
+
+fn ok() -> impl IntoResponse {
+    let headers = [
+        (header::CONTENT_TYPE, "application/json"),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    (
+        headers,
+        serde_json::to_string(&Health { status: "ok" }).unwrap_or_default(),
+    )
+}
+
+/// The process lives
+#[utoipa::path(get, path = "/healthz", tag = "health", responses(
+    (status = 200, description = "It does", body = Health),
+    (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+))]
+pub(super) async fn check_liveness(Query(NoQuery {}): Query<NoQuery>) -> impl IntoResponse {
+    ok()
+}
+
+/// The database answers
+#[utoipa::path(get, path = "/readyz", tag = "health", responses(
+    (status = 200, description = "It does", body = Health),
+    (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "It does not", body = Problem, content_type = "application/problem+json"),
+))]
+pub(super) async fn check_readiness(
+    State(app): State<App>,
+    Query(NoQuery {}): Query<NoQuery>,
+) -> Result<impl IntoResponse, Problem> {
+    app.is_ready().await?;
+    Ok(ok())
+}

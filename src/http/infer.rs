@@ -1,0 +1,154 @@
+//! `POST /infer`: a price sheet in, what it reveals out.
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::app::App;
+use super::extract::{JsonBody, Query};
+use super::problem::{Problem, UNREADABLE};
+use crate::estimate::{Answer, Format};
+use crate::sheet::PriceSheet;
+
+/// How the body is to be read, and whether the answer is stored.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct InferQuery {
+    /// Format of the sheet in the body; the canonical form if left out.
+    #[param(nullable = false)]
+    format: Option<FormatName>,
+    /// The entry's key in its catalog; needed with `format`.
+    #[param(nullable = false, example = "gemini/gemini-2.5-pro")]
+    model: Option<String>,
+    /// `false` only computes.
+    #[param(nullable = false, default = true)]
+    store: Option<bool>,
+}
+
+/// A catalog format.
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum FormatName {
+    /// An entry of a `LiteLLM` catalog.
+    Litellm,
+}
+
+impl InferQuery {
+    fn format(&self) -> Result<Format, Problem> {
+        let wrong = |detail: &str, hint: &str| {
+            Err(Problem::new(UNREADABLE, format!("the query string is wrong: {detail}")).hint(hint))
+        };
+        match (self.format, &self.model) {
+            (None, None) => Ok(Format::Canonical),
+            (Some(FormatName::Litellm), Some(model))
+                if !model.trim().is_empty() && !model.contains('\0') =>
+            {
+                Ok(Format::Litellm {
+                    model: model.clone(),
+                })
+            }
+            (Some(FormatName::Litellm), _) => wrong(
+                "`format=litellm` needs `model`",
+                "add `&model=` with the entry's key in the catalog",
+            ),
+            (None, Some(_)) => wrong(
+                "`model` goes with `format`",
+                "leave `model` out: a canonical sheet names its model",
+            ),
+        }
+    }
+}
+
+/// A question: a sheet, and what is stated about the machine behind it.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct InferRequest {
+    /// The sheet in canonical form.
+    price_sheet: PriceSheet,
+    /// What is stated. A number fixes a value, `{"low", "high"}` is a 90 % interval.
+    #[schema(nullable = false)]
+    assumptions: Option<super::openapi::AssumptionsSchema>,
+}
+
+/// A question about an entry of a catalog.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct InferEntryRequest {
+    /// The entry.
+    entry: LitellmEntry,
+    /// What is stated.
+    #[schema(nullable = false)]
+    assumptions: Option<super::openapi::AssumptionsSchema>,
+}
+
+/// An entry as it stands in a `LiteLLM` catalog: at least one token price, and whatever else it carries.
+#[derive(Serialize, ToSchema)]
+pub(super) struct LitellmEntry {
+    /// Who bills, as `LiteLLM` spells it.
+    litellm_provider: String,
+}
+
+/// The body: a question, or a bare sheet.
+#[derive(Serialize, ToSchema)]
+#[expect(dead_code, reason = "describes the body, which is read fault by fault")]
+#[serde(untagged)]
+pub(super) enum InferBody {
+    /// A sheet and what is stated.
+    Question(InferRequest),
+    /// A bare sheet.
+    Sheet(PriceSheet),
+    /// With `format`: an entry and what is stated.
+    Entry(InferEntryRequest),
+    /// With `format`: a bare entry.
+    BareEntry(LitellmEntry),
+}
+
+/// Infer what a price sheet reveals
+///
+/// Answers with every textbook reading that the sheet allows, each with its equation, its inputs and what it assumes, or
+/// with the reason why it is not defined; and with the conflicts between them. The answer is stored under an id made of
+/// the pricing content, the assumptions and the engine version: the same question has the same id everywhere, so sending
+/// it again is safe and answers 200 instead of 201.
+#[utoipa::path(
+    post,
+    path = "/infer",
+    tag = "estimates",
+    params(InferQuery),
+    request_body(content = InferBody, content_type = "application/json"),
+    responses(
+        (status = 201, description = "Answered and stored", body = Answer,
+            headers(("location" = String, description = "Path of the stored estimate"))),
+        (status = 200, description = "Known already, or only computed", body = Answer),
+        (status = 400, description = "The body is not JSON, or the query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 413, description = "Larger than 1 MiB", body = Problem, content_type = "application/problem+json"),
+        (status = 415, description = "Not JSON in UTF-8", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "The body is JSON but no such request; `errors` lists every fault", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database cannot be reached; nothing was stored", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn infer_price_sheet(
+    State(app): State<App>,
+    Query(query): Query<InferQuery>,
+    JsonBody(body): JsonBody,
+) -> Result<Response, Problem> {
+    let format = query.format()?;
+    let answered = app.answer(body, format).await?;
+    let mut headers = HeaderMap::new();
+    headers.insert(
+        header::CONTENT_TYPE,
+        header::HeaderValue::from_static("application/json"),
+    );
+    let mut status = StatusCode::OK;
+    if query.store.unwrap_or(true) {
+        if app.save(&answered).await?.is_new {
+            status = StatusCode::CREATED;
+        }
+        let location = header::HeaderValue::from_str(&format!("/estimates/{}", answered.answer.id));
+        headers.extend(location.ok().map(|location| (header::LOCATION, location)));
+    }
+    tracing::info!(estimate.id = %answered.answer.id, is_new = status == StatusCode::CREATED, "answered");
+    Ok((status, headers, answered.document).into_response())
+}

@@ -1,0 +1,147 @@
+//! The API document: one list of routes is both the router and the document.
+
+use std::sync::LazyLock;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, Response};
+use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, SchemaType, Type};
+use utoipa::openapi::{OpenApi as Document, RefOr};
+use utoipa::{OpenApi, PartialSchema, ToSchema};
+
+use super::polling::CachedBody;
+use super::problem::Problem;
+use crate::clue::quantity::Quantity;
+use crate::estimate::scalar_readings;
+
+/// What the document says beyond the routes.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "unroof",
+        description = "Reads an LLM provider's public price sheet, inverts the serving roofline behind it, and says what \
+                       the sheet reveals about the machine. POST a sheet to `/infer`; poll `/estimates/latest`.",
+        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
+    ),
+    tags(
+        (name = "estimates", description = "What price sheets reveal"),
+        (name = "price sheets", description = "The sheets as they were stored"),
+        (name = "reference", description = "The data and the equations behind every answer"),
+        (name = "health", description = "Whether the service lives and can serve"),
+    ),
+    components(schemas(Problem)),
+)]
+struct Description;
+
+/// The document without its routes.
+pub(super) fn description() -> Document {
+    Description::openapi()
+}
+
+/// The whole document.
+#[must_use]
+pub fn openapi() -> Document {
+    complete(super::routes().into_openapi())
+}
+
+/// Adds what cannot be derived: the reading columns of list rows.
+fn complete(mut document: Document) -> Document {
+    if let Some(components) = &mut document.components
+        && let Some(RefOr::T(Schema::Object(row))) = components.schemas.get_mut("EstimateItem")
+    {
+        for id in scalar_readings() {
+            let number = ObjectBuilder::new()
+                .schema_type(SchemaType::from_iter([Type::Number, Type::Null]))
+                .build();
+            row.properties.insert(id.to_owned(), number.into());
+            row.required.push(id.to_owned());
+        }
+    }
+    document
+}
+
+/// The document, served
+#[utoipa::path(get, path = "/openapi.json", tag = "reference", responses(
+    (status = 200, description = "This document", content_type = "application/json", body = Object, headers(("etag" = String))),
+    (status = 304, description = "The client has this body"),
+))]
+pub(super) async fn show_openapi(headers: HeaderMap) -> Response<Body> {
+    static BODY: LazyLock<CachedBody> = LazyLock::new(|| {
+        CachedBody::new(
+            openapi().to_json().expect("the document serialises"),
+            "application/json",
+            None,
+        )
+    });
+    BODY.respond(&headers)
+}
+
+/// What may be stated, described from the table that reads it.
+#[derive(serde::Serialize)]
+pub(super) struct AssumptionsSchema;
+
+impl PartialSchema for AssumptionsSchema {
+    fn schema() -> RefOr<Schema> {
+        let number = |description: String| {
+            ObjectBuilder::new()
+                .schema_type(Type::Number)
+                .description(Some(description))
+        };
+        let range = |description: &str| {
+            let end = || ObjectBuilder::new().schema_type(Type::Number);
+            ObjectBuilder::new()
+                .property("low", end())
+                .property("high", end())
+                .required("low")
+                .required("high")
+                .additional_properties(Some(
+                    utoipa::openapi::schema::AdditionalProperties::<Schema>::FreeForm(false),
+                ))
+                .description(Some(format!("90 % interval of: {description}")))
+        };
+        let stated = |quantity: Quantity| {
+            let description = quantity.description();
+            Schema::from(
+                OneOfBuilder::new()
+                    .item(number(description.clone()))
+                    .item(range(&description))
+                    .build(),
+            )
+        };
+        let closed = |object: ObjectBuilder| {
+            object.additional_properties(Some(utoipa::openapi::schema::AdditionalProperties::<
+                Schema,
+            >::FreeForm(false)))
+        };
+        let custom = Quantity::in_accelerator().fold(ObjectBuilder::new(), |object, quantity| {
+            object.property(quantity.name(), stated(quantity))
+        });
+        let accelerator = OneOfBuilder::new()
+            .item(
+                ObjectBuilder::new()
+                    .schema_type(Type::String)
+                    .description(Some("id of /reference/accelerators")),
+            )
+            .item(closed(custom));
+        let speed = OneOfBuilder::new()
+            .item(number("output speed against the standard tier".to_owned()))
+            .item(range("output speed against the standard tier"));
+        let speeds = ObjectBuilder::new()
+            .description(Some(
+                "output speed by service tier, against the standard tier",
+            ))
+            .additional_properties(Some(Schema::from(speed.build())));
+        let object = Quantity::top_level()
+            .fold(ObjectBuilder::new(), |object, quantity| {
+                object.property(quantity.name(), stated(quantity))
+            })
+            .property("accelerator", Schema::from(accelerator.build()))
+            .property("speed_multiplier", speeds);
+        RefOr::T(closed(object).build().into())
+    }
+}
+
+impl ToSchema for AssumptionsSchema {
+    fn name() -> std::borrow::Cow<'static, str> {
+        "Assumptions".into()
+    }
+}

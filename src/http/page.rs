@@ -1,0 +1,248 @@
+//! Pages of lists: how long, from where, in which form.
+
+use std::fmt::Write;
+
+use axum::http::{HeaderMap, Uri};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer, Serialize};
+use sha2::{Digest, Sha256};
+use utoipa::IntoParams;
+
+use super::polling::{CachedBody, prefers_csv};
+use super::problem::{INTERNAL, Problem, UNREADABLE};
+use crate::storage::Filter;
+
+const MOST_ROWS: u32 = 2_000;
+const ROWS: u32 = 100;
+
+/// Rows per page.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limit(pub(super) u32);
+
+impl Default for Limit {
+    fn default() -> Self {
+        Self(ROWS)
+    }
+}
+
+impl<'de> Deserialize<'de> for Limit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let limit = text
+            .parse()
+            .ok()
+            .filter(|limit| (1..=MOST_ROWS).contains(limit));
+        limit.map(Self).ok_or_else(|| {
+            D::Error::custom(format!("`{text}` is not a number from 1 to {MOST_ROWS}"))
+        })
+    }
+}
+
+/// Which offers a list shows, and which page of it.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ListQuery {
+    /// Who bills.
+    #[param(nullable = false)]
+    provider: Option<String>,
+    /// The model as the provider spells it.
+    #[param(nullable = false)]
+    model: Option<String>,
+    /// author/model
+    #[param(nullable = false)]
+    canonical_model: Option<String>,
+    /// Where it is served.
+    #[param(nullable = false)]
+    region: Option<String>,
+    /// ISO 4217 code.
+    #[param(nullable = false)]
+    currency: Option<String>,
+    /// Rows per page.
+    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
+    pub(super) limit: Limit,
+    /// `next_cursor` of the page before.
+    #[param(nullable = false)]
+    pub(super) cursor: Option<String>,
+}
+
+impl ListQuery {
+    /// The same query from its parts: provider, model, canonical model, region, currency.
+    pub(super) fn new(names: [Option<String>; 5], limit: Limit, cursor: Option<String>) -> Self {
+        let [provider, model, canonical_model, region, currency] = names;
+        Self {
+            provider,
+            model,
+            canonical_model,
+            region,
+            currency,
+            limit,
+            cursor,
+        }
+    }
+
+    /// The filter.
+    ///
+    /// # Errors
+    /// A value holds NUL, which no stored text does and PostgreSQL refuses.
+    pub(super) fn filter(&self) -> Result<Filter, Problem> {
+        let filter = Filter {
+            provider: self.provider.clone(),
+            model: self.model.clone(),
+            canonical_model: self.canonical_model.clone(),
+            region: self.region.clone(),
+            currency: self.currency.clone(),
+        };
+        let values = [
+            &filter.provider,
+            &filter.model,
+            &filter.canonical_model,
+            &filter.region,
+            &filter.currency,
+        ];
+        if values
+            .into_iter()
+            .flatten()
+            .any(|value| value.contains('\0'))
+        {
+            return Err(Problem::new(
+                UNREADABLE,
+                "the query string is wrong: a value holds the NUL character",
+            ));
+        }
+        Ok(filter)
+    }
+
+    /// The place where the page begins.
+    ///
+    /// # Errors
+    /// The cursor is not one that this list gave.
+    pub(super) fn after<Key: DeserializeOwned>(&self, list: &str) -> Result<Option<Key>, Problem> {
+        let decode = |cursor: &String| {
+            let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
+            let (key, seal) = bytes.split_at_checked(bytes.len().checked_sub(SEAL_BYTES)?)?;
+            (seal == cursor_seal(list, key)).then(|| serde_json::from_slice(key).ok())?
+        };
+        self.cursor
+            .as_ref()
+            .map(|cursor| decode(cursor).ok_or_else(bad_cursor))
+            .transpose()
+    }
+}
+
+fn bad_cursor() -> Problem {
+    Problem::new(
+        UNREADABLE,
+        "the query string is wrong: `cursor` is not one that this list gave",
+    )
+    .hint("send `next_cursor` of the page before as it stands, or leave it out to begin")
+}
+
+const SEAL_BYTES: usize = 6;
+
+/// Tells a cursor that this list gave from one that was edited or belongs to another list.
+fn cursor_seal(list: &str, key: &[u8]) -> [u8; SEAL_BYTES] {
+    let digest = Sha256::new()
+        .chain_update(list)
+        .chain_update([0])
+        .chain_update(key)
+        .finalize();
+    let mut seal = [0; SEAL_BYTES];
+    seal.copy_from_slice(&digest[..SEAL_BYTES]);
+    seal
+}
+
+fn cursor<Key: Serialize>(list: &str, key: &Key) -> String {
+    let mut bytes = serde_json::to_vec(key).unwrap_or_default();
+    bytes.extend(cursor_seal(list, &bytes));
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// A flat row of a list.
+pub(super) trait ListItem: Serialize {
+    /// Names of its fields, in the order of CSV columns.
+    fn columns() -> Vec<&'static str>;
+}
+
+/// Rows, and where the next page begins.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct Page<Row> {
+    /// The rows.
+    pub(super) data: Vec<Row>,
+    /// Send it as `cursor` for the next page; null on the last.
+    pub(super) next_cursor: Option<String>,
+}
+
+impl<Row: ListItem> Page<Row> {
+    /// A page from one row more than it shows, if there are so many.
+    pub(super) fn new<Stored, Key: Serialize>(
+        list: &str,
+        mut stored: Vec<Stored>,
+        limit: Limit,
+        key: impl Fn(&Stored) -> Key,
+        row: impl Fn(Stored) -> Row,
+    ) -> Self {
+        let rows = limit.0 as usize;
+        let has_more = stored.len() > rows;
+        stored.truncate(rows);
+        let next_cursor = stored
+            .last()
+            .filter(|_| has_more)
+            .map(|last| cursor(list, &key(last)));
+        Self {
+            data: stored.into_iter().map(row).collect(),
+            next_cursor,
+        }
+    }
+
+    /// The body in the form the client prefers, with a link to the next page.
+    pub(super) fn body(&self, uri: &Uri, headers: &HeaderMap) -> Result<CachedBody, Problem> {
+        let link = self
+            .next_cursor
+            .as_ref()
+            .map(|cursor| next_link(uri, cursor));
+        let no_text = |_| Problem::new(INTERNAL, "the list has no text");
+        if prefers_csv(headers) {
+            return Ok(CachedBody::new(
+                csv_text(&self.data).map_err(no_text)?,
+                "text/csv; charset=utf-8",
+                link,
+            ));
+        }
+        let text = serde_json::to_string(self)
+            .map_err(|_| Problem::new(INTERNAL, "the list has no text"))?;
+        Ok(CachedBody::new(text, "application/json", link))
+    }
+}
+
+fn next_link(uri: &Uri, cursor: &str) -> String {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    for (name, value) in url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {
+        if name != "cursor" {
+            query.append_pair(&name, &value);
+        }
+    }
+    query.append_pair("cursor", cursor);
+    let mut link = String::new();
+    let _ = write!(link, "<{}?{}>; rel=\"next\"", uri.path(), query.finish());
+    link
+}
+
+/// Rows as CSV: a header line, then one line per row.
+fn csv_text<Row: ListItem>(rows: &[Row]) -> Result<String, Box<dyn std::error::Error>> {
+    let columns = Row::columns();
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(&columns)?;
+    for row in rows {
+        let fields = serde_json::to_value(row)?;
+        let text = |column: &&str| match &fields[*column] {
+            serde_json::Value::Null => String::new(),
+            serde_json::Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        writer.write_record(columns.iter().map(text))?;
+    }
+    Ok(String::from_utf8(writer.into_inner()?)?)
+}

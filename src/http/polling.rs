@@ -1,0 +1,184 @@
+//! Answers for those who ask again and again: strong ETags over the body, 304, and no query while nothing changed.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
+
+use super::problem::Problem;
+
+/// Bytes of bodies that are kept.
+const CACHE_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Bodies by the version of the store and the question; those of old versions are forgotten when room is needed.
+#[derive(Debug, Clone)]
+pub(super) struct BodyCache(moka::future::Cache<(i64, String), Arc<CachedBody>>);
+
+/// A body with what is sent beside it.
+#[derive(Debug)]
+pub(super) struct CachedBody {
+    bytes: Bytes,
+    content_type: &'static str,
+    etag: HeaderValue,
+    link: Option<HeaderValue>,
+}
+
+impl CachedBody {
+    pub(super) fn new(
+        bytes: impl Into<Bytes>,
+        content_type: &'static str,
+        link: Option<String>,
+    ) -> Self {
+        let bytes = bytes.into();
+        let digest = URL_SAFE_NO_PAD.encode(&Sha256::digest(&bytes)[..16]);
+        let etag =
+            HeaderValue::from_str(&format!("\"{digest}\"")).expect("base64 is a header value");
+        Self {
+            bytes,
+            content_type,
+            etag,
+            link: link.and_then(|link| HeaderValue::from_str(&link).ok()),
+        }
+    }
+
+    /// The body, or 304 if the client has it.
+    pub(super) fn respond(&self, request_headers: &HeaderMap) -> Response<Body> {
+        let is_known = has_matching_tag(request_headers, &self.etag);
+        let body = if is_known {
+            Body::empty()
+        } else {
+            Body::from(self.bytes.clone())
+        };
+        let mut response = Response::new(body);
+        let headers = response.headers_mut();
+        headers.insert(header::ETAG, self.etag.clone());
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        headers.insert(header::VARY, HeaderValue::from_static("accept"));
+        if let Some(link) = &self.link {
+            headers.insert(header::LINK, link.clone());
+        }
+        if is_known {
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+        } else {
+            headers.insert(
+                header::CONTENT_TYPE,
+                HeaderValue::from_static(self.content_type),
+            );
+        }
+        response
+    }
+}
+
+impl BodyCache {
+    pub(super) fn new() -> Self {
+        let weigh = |key: &(i64, String), body: &Arc<CachedBody>| {
+            u32::try_from(body.bytes.len() + key.1.len() + 256).unwrap_or(u32::MAX)
+        };
+        Self(
+            moka::future::Cache::builder()
+                .max_capacity(CACHE_BYTES)
+                .weigher(weigh)
+                .build(),
+        )
+    }
+
+    /// The body for a question at a version, made once however many ask at the same time.
+    pub(super) async fn get(
+        &self,
+        version: i64,
+        question: String,
+        make: impl Future<Output = Result<CachedBody, Problem>>,
+    ) -> Result<Arc<CachedBody>, Problem> {
+        let make = async { make.await.map(Arc::new) };
+        self.0
+            .try_get_with((version, question), make)
+            .await
+            .map_err(|problem: Arc<Problem>| (*problem).clone())
+    }
+}
+
+/// Whether `If-None-Match` names the tag: `*`, or a list in which weak tags count like strong ones (RFC 9110, 13.1.2).
+fn has_matching_tag(headers: &HeaderMap, etag: &HeaderValue) -> bool {
+    let lists = headers
+        .get_all(header::IF_NONE_MATCH)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
+    let mut tags = lists.flat_map(|list| list.split(',')).map(str::trim);
+    tags.any(|tag| {
+        tag == "*" || tag.strip_prefix("W/").unwrap_or(tag).as_bytes() == etag.as_bytes()
+    })
+}
+
+/// Whether the client would rather have CSV than JSON.
+pub(super) fn prefers_csv(headers: &HeaderMap) -> bool {
+    let quality = |media_type: &str| {
+        let accepted = headers
+            .get_all(header::ACCEPT)
+            .iter()
+            .filter_map(|value| value.to_str().ok());
+        let ranges = accepted
+            .flat_map(|list| list.split(','))
+            .filter_map(|range| {
+                let mut parts = range.split(';').map(str::trim);
+                let named = parts.next()?.eq_ignore_ascii_case(media_type);
+                let quality = parts
+                    .find_map(|part| part.strip_prefix("q=")?.parse::<f32>().ok())
+                    .unwrap_or(1.0);
+                named.then_some(quality)
+            });
+        ranges.fold(0.0, f32::max)
+    };
+    quality("text/csv") > quality("application/json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(name: header::HeaderName, value: &'static str) -> HeaderMap {
+        HeaderMap::from_iter([(name, HeaderValue::from_static(value))])
+    }
+
+    #[test]
+    fn a_matching_tag_is_found_in_every_form() {
+        let body = CachedBody::new("{}", "application/json", None);
+        let tag = body.etag.to_str().unwrap();
+        for list in [
+            "*".to_owned(),
+            tag.to_owned(),
+            format!("W/{tag}"),
+            format!("\"x\", {tag}"),
+        ] {
+            let headers = HeaderMap::from_iter([(
+                header::IF_NONE_MATCH,
+                HeaderValue::from_str(&list).unwrap(),
+            )]);
+            assert!(has_matching_tag(&headers, &body.etag), "{list}");
+        }
+        assert!(!has_matching_tag(
+            &headers(header::IF_NONE_MATCH, "\"x\""),
+            &body.etag
+        ));
+        assert!(!has_matching_tag(&HeaderMap::new(), &body.etag));
+    }
+
+    #[test]
+    fn csv_is_sent_to_those_who_ask_for_it() {
+        for (accept, csv) in [
+            ("text/csv", true),
+            ("text/csv, application/json;q=0.5", true),
+            ("application/json, text/csv", false),
+            ("*/*", false),
+            ("text/csv;q=0.1, application/json;q=0.2", false),
+        ] {
+            assert_eq!(
+                prefers_csv(&headers(header::ACCEPT, accept)),
+                csv,
+                "{accept}"
+            );
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Every rejection there is, as RFC 9457 problem details.
+
+use std::borrow::Cow;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::extract::Path;
+use crate::estimate::RequestError;
+use crate::sheet::cursor::Fault;
+use crate::storage::StoreError;
+
+/// Media type of a problem.
+pub(super) const PROBLEM_JSON: &str = "application/problem+json";
+
+/// What went wrong with a request, as RFC 9457 describes it.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct Problem {
+    /// Address of a description of this class of problem.
+    #[serde(rename = "type")]
+    #[schema(example = "/problems/invalid-request")]
+    pub(crate) kind: Cow<'static, str>,
+    /// The class in words.
+    pub(crate) title: Cow<'static, str>,
+    /// Status code of the response.
+    pub(crate) status: u16,
+    /// What is wrong with this request.
+    pub(crate) detail: String,
+    /// What would be right.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) hint: Option<String>,
+    /// Every fault, where the request has several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub(crate) errors: Vec<Fault>,
+    /// The request's id, as in the header `x-request-id` and in the log.
+    pub(crate) request_id: String,
+}
+
+/// A class of problems.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ProblemKind {
+    /// Last part of its address.
+    pub(super) slug: &'static str,
+    status: StatusCode,
+    title: &'static str,
+    /// What a person should know who follows the address.
+    pub(super) description: &'static str,
+}
+
+macro_rules! problem_kinds {
+    ($($name:ident = $slug:literal, $status:ident, $title:literal, $description:literal;)*) => {
+        $(pub(super) const $name: ProblemKind = ProblemKind {
+            slug: $slug, status: StatusCode::$status, title: $title, description: $description,
+        };)*
+        /// All classes.
+        pub(super) const PROBLEM_KINDS: &[ProblemKind] = &[$($name),*];
+    };
+}
+
+problem_kinds! {
+    UNREADABLE = "unreadable", BAD_REQUEST, "The request cannot be read",
+        "The body is not JSON as RFC 8259 describes it, has a key twice in one object, is nested deeper than 32 levels, \
+         or holds NUL or a number out of range; or the query string has an unknown name or a value out of range.";
+    NOT_FOUND = "not-found", NOT_FOUND, "There is nothing here",
+        "No route has this path, or nothing is stored under this id.";
+    METHOD_NOT_ALLOWED = "method-not-allowed", METHOD_NOT_ALLOWED, "The path does not take this method",
+        "The header `Allow` names the methods that it takes.";
+    TIMEOUT = "timeout", REQUEST_TIMEOUT, "The request took too long",
+        "The request was not answered in time; nothing was stored.";
+    TOO_LARGE = "too-large", PAYLOAD_TOO_LARGE, "The body is too large",
+        "A price sheet takes a few kilobytes; the limit is 1 MiB.";
+    UNSUPPORTED_MEDIA_TYPE = "unsupported-media-type", UNSUPPORTED_MEDIA_TYPE, "The body is not JSON in UTF-8",
+        "Send `Content-Type: application/json`, in UTF-8 and without content encoding.";
+    INVALID = "invalid-request", UNPROCESSABLE_ENTITY, "The request is wrong",
+        "The body can be read, and `errors` lists everything that is wrong with it: a JSON pointer to the value, what is \
+         wrong, and what would be right.";
+    INTERNAL = "internal", INTERNAL_SERVER_ERROR, "Something went wrong here",
+        "The fault is not in the request. The log has the details under the request id.";
+    UNAVAILABLE = "unavailable", SERVICE_UNAVAILABLE, "The database cannot be reached",
+        "Send the request again after the number of seconds in `Retry-After`.";
+}
+
+impl Problem {
+    pub(super) fn new(kind: ProblemKind, detail: impl Into<String>) -> Self {
+        Self {
+            kind: Cow::Owned(format!("/problems/{}", kind.slug)),
+            title: kind.title.into(),
+            status: kind.status.as_u16(),
+            detail: detail.into(),
+            hint: None,
+            errors: Vec::new(),
+            request_id: String::new(),
+        }
+    }
+
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub(super) fn not_found(what: &str) -> Self {
+        Self::new(NOT_FOUND, format!("there is no {what} with this id"))
+    }
+
+    /// The problem for a status code that something below the handlers answered with.
+    pub(super) fn of_status(status: StatusCode) -> Self {
+        let known = PROBLEM_KINDS.iter().find(|kind| kind.status == status);
+        match known {
+            Some(kind) => Self::new(*kind, kind.title),
+            None => Self {
+                kind: "about:blank".into(),
+                title: status.canonical_reason().unwrap_or("Refused").into(),
+                status: status.as_u16(),
+                ..Self::new(INTERNAL, status.canonical_reason().unwrap_or("Refused"))
+            },
+        }
+    }
+
+    /// The response, once the request id is known.
+    pub(super) fn render(mut self, request_id: &str, response: Response) -> Response {
+        request_id.clone_into(&mut self.request_id);
+        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let (mut parts, _) = response.into_parts();
+        parts
+            .headers
+            .insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
+        parts
+            .headers
+            .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        parts.headers.remove(header::CONTENT_LENGTH);
+        if parts.status == StatusCode::SERVICE_UNAVAILABLE {
+            parts
+                .headers
+                .insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        Response::from_parts(parts, Body::from(body))
+    }
+}
+
+/// The body is written when the request id is known, by the layer around all routes.
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = status.into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+impl From<RequestError> for Problem {
+    fn from(error: RequestError) -> Self {
+        match error {
+            RequestError::Unreadable(error) => {
+                Self::new(UNREADABLE, error.to_string()).hint(error.hint)
+            }
+            RequestError::Wrong(faults) => Self::from_faults(faults),
+        }
+    }
+}
+
+impl Problem {
+    fn from_faults(faults: Vec<Fault>) -> Self {
+        let detail = match faults.as_slice() {
+            [fault] => fault.detail.clone(),
+            faults => format!("{} faults; see `errors`", faults.len()),
+        };
+        let problem = Self::new(INVALID, detail);
+        let hint = faults
+            .first()
+            .filter(|_| faults.len() == 1)
+            .map(|fault| fault.hint.clone());
+        Self {
+            hint,
+            errors: faults,
+            ..problem
+        }
+    }
+}
+
+/// Logged here once, with its causes; the client learns no more than the class.
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        let mut causes = error.to_string();
+        let mut source = std::error::Error::source(&error);
+        while let Some(cause) = source {
+            causes = format!("{causes}: {cause}");
+            source = cause.source();
+        }
+        tracing::error!(error = causes, "the store failed");
+        if error.is_temporary() {
+            Self::new(
+                UNAVAILABLE,
+                "the database cannot be reached at the moment; nothing was stored",
+            )
+            .hint("send the request again in a second")
+        } else {
+            Self::new(
+                INTERNAL,
+                "the request could not be carried out; nothing was stored",
+            )
+        }
+    }
+}
+
+/// What a class of problems means
+///
+/// The address in a problem's `type` leads here.
+#[utoipa::path(get, path = "/problems/{slug}", tag = "reference",
+    params(("slug" = String, Path, description = "Last part of the address", example = "invalid-request")),
+    responses(
+        (status = 200, description = "What it means", body = String, content_type = "text/plain"),
+        (status = 404, description = "No such class", body = Problem, content_type = "application/problem+json"),
+    ))]
+pub(super) async fn describe_problem(Path(slug): Path<String>) -> Result<String, Problem> {
+    let kind = PROBLEM_KINDS.iter().find(|kind| kind.slug == slug);
+    kind.map(|kind| {
+        format!(
+            "{} {}\n\n{}\n",
+            kind.status.as_u16(),
+            kind.title,
+            kind.description
+        )
+    })
+    .ok_or_else(|| Problem::new(NOT_FOUND, "no class of problems has this address"))
+}

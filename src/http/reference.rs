@@ -1,0 +1,129 @@
+//! `/reference/...`: the data and the readings behind every answer.
+
+use std::sync::LazyLock;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::extract::Query;
+use super::polling::CachedBody;
+use super::problem::Problem;
+use crate::clue;
+use crate::clue::reading::Specification;
+use crate::reference::{self, Accelerator, NumberFormat, StorageTier};
+use crate::roofline::compute_to_bandwidth;
+
+/// A whole table.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Table<Row> {
+    /// The rows.
+    data: Vec<Row>,
+}
+
+impl<Row: Serialize> Table<Row> {
+    fn body(rows: impl Iterator<Item = Row>) -> CachedBody {
+        let table = Self {
+            data: rows.collect(),
+        };
+        let text = serde_json::to_string(&table).expect("a table of texts and numbers serialises");
+        CachedBody::new(text, "application/json", None)
+    }
+}
+
+/// No parameters: anything in the query string is refused by name.
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NoQuery {}
+
+/// An accelerator with the ratios that follow from its figures.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct AcceleratorItem {
+    #[serde(flatten)]
+    accelerator: &'static Accelerator,
+    /// Multiply-adds per second × bytes per parameter ÷ bytes per second, by the width of the weights.
+    compute_to_bandwidth: Vec<ComputeToBandwidth>,
+}
+
+/// ρ = w·M/W for weights of one width.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ComputeToBandwidth {
+    /// w
+    weight_bytes_per_parameter: f64,
+    /// The format the multiplies run in.
+    multiply_format: NumberFormat,
+    /// ρ
+    value: f64,
+}
+
+impl From<&'static Accelerator> for AcceleratorItem {
+    fn from(accelerator: &'static Accelerator) -> Self {
+        let of_width = |weight_bytes_per_parameter| {
+            let (multiply_format, peak) = accelerator.peak_for_weights(weight_bytes_per_parameter);
+            let bandwidth = accelerator.hbm_bytes_per_second;
+            let value =
+                compute_to_bandwidth(weight_bytes_per_parameter, peak.multiply_adds(), bandwidth);
+            ComputeToBandwidth {
+                weight_bytes_per_parameter,
+                multiply_format,
+                value,
+            }
+        };
+        Self {
+            accelerator,
+            compute_to_bandwidth: [2.0, 1.0, 0.5].map(of_width).into(),
+        }
+    }
+}
+
+/// Accelerators
+///
+/// Peak dense arithmetic, memory, interconnect and rental of each, with sources; the ratio of compute to bandwidth is
+/// computed from them.
+#[utoipa::path(get, path = "/reference/accelerators", tag = "reference", responses(
+    (status = 200, description = "All accelerators", body = Table<AcceleratorItem>, headers(("etag" = String))),
+    (status = 304, description = "The client has this body"),
+    (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+))]
+pub(super) async fn list_accelerators(
+    Query(NoQuery {}): Query<NoQuery>,
+    headers: HeaderMap,
+) -> Response<Body> {
+    static BODY: LazyLock<CachedBody> =
+        LazyLock::new(|| Table::body(reference::accelerators().iter().map(AcceleratorItem::from)));
+    BODY.respond(&headers)
+}
+
+/// Storage tiers
+///
+/// Devices that a KV cache can live on: capacity, bandwidth, cost of holding and reading a byte, with sources.
+#[utoipa::path(get, path = "/reference/storage-tiers", tag = "reference", responses(
+    (status = 200, description = "All storage tiers", body = Table<StorageTier>, headers(("etag" = String))),
+    (status = 304, description = "The client has this body"),
+    (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+))]
+pub(super) async fn list_storage_tiers(
+    Query(NoQuery {}): Query<NoQuery>,
+    headers: HeaderMap,
+) -> Response<Body> {
+    static BODY: LazyLock<CachedBody> =
+        LazyLock::new(|| Table::body(reference::storage_tiers().iter()));
+    BODY.respond(&headers)
+}
+
+/// Readings
+///
+/// Every kind of reading: its equation, what it needs, when it is not defined and what it assumes.
+#[utoipa::path(get, path = "/reference/readings", tag = "reference", responses(
+    (status = 200, description = "All readings", body = Table<Specification>, headers(("etag" = String))),
+    (status = 304, description = "The client has this body"),
+    (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+))]
+pub(super) async fn list_readings(
+    Query(NoQuery {}): Query<NoQuery>,
+    headers: HeaderMap,
+) -> Response<Body> {
+    static BODY: LazyLock<CachedBody> = LazyLock::new(|| Table::body(clue::specifications()));
+    BODY.respond(&headers)
+}
