@@ -140,7 +140,7 @@ impl Decimal {
             )
             .normalized();
         let was_rounded = rounded != exact;
-        if rounded >= BigDecimal::from(10_u64.pow(Self::DIGITS_BEFORE_POINT))
+        if rounded >= 10_u64.pow(Self::DIGITS_BEFORE_POINT)
             || rounded.fractional_digit_count() > Self::DIGITS_AFTER_POINT
         {
             return Err(not_a_decimal());
@@ -329,7 +329,7 @@ mod tests {
     #[test]
     fn numbers_are_readable() {
         let cases = [
-            (1666.666_666, "1,666.7"),
+            (1_666.666_666, "1,666.7"),
             (8.0, "8"),
             (1e11, "1e11"),
             (0.5, "0.5"),

@@ -37,7 +37,11 @@ mod tests {
             std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/examples"))
                 .unwrap()
                 .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-                .filter(|name| name.ends_with(".json"))
+                .filter(|name| {
+                    std::path::Path::new(name)
+                        .extension()
+                        .is_some_and(|extension| extension == "json")
+                })
                 .collect();
         files.sort_unstable();
         assert_eq!(

@@ -14,7 +14,10 @@ pub(super) fn run(arguments: DatabaseArguments) -> Result<(), Failure> {
     arguments.start_logging()?;
     let url = arguments.database_url()?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-    runtime.block_on(async { anyhow::Ok(open_store(&url).await?.close().await) })?;
+    runtime.block_on(async {
+        open_store(&url).await?.close().await;
+        anyhow::Ok(())
+    })?;
     writeln!(anstream::stdout(), "the tables of {url} are up to date")?;
     Ok(())
 }

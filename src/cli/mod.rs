@@ -50,7 +50,7 @@ enum Command {
 struct DatabaseArguments {
     /// `postgres://user@host/database` (PostgreSQL 13 or newer) or `sqlite:path`; an embedded file if left out
     ///
-    /// The file is $XDG_DATA_HOME/unroof/unroof.db, else ~/.local/share/unroof/unroof.db.
+    /// The file is `$XDG_DATA_HOME/unroof/unroof.db`, else `~/.local/share/unroof/unroof.db`.
     #[arg(
         long,
         env = "UNROOF_DATABASE_URL",
@@ -145,9 +145,8 @@ fn report_failure(failure: &Failure) -> ExitCode {
             )
         }
         Failure::Refused(RequestError::Wrong(faults)) => report_faults(&mut out, faults),
-        Failure::Usage(error) => report_causes(&mut out, error),
         Failure::Other(error) if is_closed_pipe(error) => return ExitCode::SUCCESS,
-        Failure::Other(error) => report_causes(&mut out, error),
+        Failure::Usage(error) | Failure::Other(error) => report_causes(&mut out, error),
     };
     if matches!(failure, Failure::Usage(_)) {
         ExitCode::from(2)

@@ -3,16 +3,17 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
+use textwrap::core::display_width;
 
 use super::label;
 use crate::clue::assumptions::Origin;
-use crate::clue::reading::{Detail, Kind, Reading, Value};
+use crate::clue::reading::{Detail, Input, Kind, Reading, Value};
 use crate::estimate::Answer;
 use crate::sheet::{Basis, PriceSheet, RateCell};
 use crate::units::{Decimal, readable};
 
-const WIDTH: usize = 80;
+const WIDTH: u16 = 80;
 
 pub(super) fn write(out: &mut impl Write, sheet: &PriceSheet, answer: &Answer) -> io::Result<()> {
     write_sheet(out, sheet)?;
@@ -29,12 +30,34 @@ pub(super) fn write(out: &mut impl Write, sheet: &PriceSheet, answer: &Answer) -
 
 fn paragraph(out: &mut impl Write, text: &str, indent: usize) -> io::Result<()> {
     let blank = " ".repeat(indent);
-    let options = textwrap::Options::new(WIDTH)
+    let options = textwrap::Options::new(WIDTH.into())
         .initial_indent(&blank)
         .subsequent_indent(&blank);
     textwrap::wrap(text, options)
         .iter()
         .try_for_each(|line| writeln!(out, "{line}"))
+}
+
+/// A table with a line under its header and no other.
+fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Table {
+    let line = LineStyle::none().fill('─').junction('─');
+    let mut table = Table::new();
+    table
+        .load_style(TableStyle::new().header_separator(line))
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH)
+        .set_header(header);
+    for row in rows {
+        table.add_row(row);
+    }
+    table
+}
+
+fn write_table(out: &mut impl Write, table: &Table) -> io::Result<()> {
+    table
+        .lines()
+        .try_for_each(|line| writeln!(out, "{}", line.trim_end()))?;
+    writeln!(out)
 }
 
 fn write_sheet(out: &mut impl Write, sheet: &PriceSheet) -> io::Result<()> {
@@ -66,40 +89,75 @@ fn write_sheet(out: &mut impl Write, sheet: &PriceSheet) -> io::Result<()> {
             .as_ref()
             .map(|to| format!("until {}", date(to))),
     );
+    facts.extend(
+        sheet
+            .limits
+            .context
+            .map(|tokens| format!("context {}", readable(tokens.into()))),
+    );
     paragraph(out, &facts.join(", "), 0)?;
-    writeln!(out, "{}\n", rate_table(sheet))
+    writeln!(out)?;
+    write_table(out, &rate_table(sheet))
 }
+
+/// A column of the rate table.
+struct Column {
+    name: &'static str,
+    text: fn(&RateCell) -> String,
+}
+
+const COLUMNS: [Column; 9] = [
+    Column {
+        name: "tier",
+        text: tier_name,
+    },
+    Column {
+        name: "prompt",
+        text: prompt_range,
+    },
+    Column {
+        name: "input",
+        text: |rate| price(rate.input.as_ref()),
+    },
+    Column {
+        name: "output",
+        text: |rate| price(rate.output.as_ref()),
+    },
+    Column {
+        name: "reasoning",
+        text: |rate| price(rate.reasoning.as_ref()),
+    },
+    Column {
+        name: "cache read",
+        text: |rate| price(rate.cache_read.as_ref()),
+    },
+    Column {
+        name: "explicit",
+        text: |rate| price(rate.cache_read_explicit.as_ref()),
+    },
+    Column {
+        name: "cache write",
+        text: cache_writes,
+    },
+    Column {
+        name: "storage/h",
+        text: |rate| price(rate.cache_storage_per_hour.as_ref()),
+    },
+];
 
 fn rate_table(sheet: &PriceSheet) -> Table {
     let mut rates: Vec<&RateCell> = sheet.rates.iter().collect();
     rates.sort_by(|left, right| left.key().cmp(&right.key()));
-    let columns: [(&str, fn(&RateCell) -> String); 8] = [
-        ("tier", tier_name),
-        ("prompt", |rate| prompt_range(rate)),
-        ("input", |rate| price(rate.input.as_ref())),
-        ("output", |rate| price(rate.output.as_ref())),
-        ("reasoning", |rate| price(rate.reasoning.as_ref())),
-        ("cache read", |rate| price(rate.cache_read.as_ref())),
-        ("cache write", cache_writes),
-        ("storage/h", |rate| {
-            price(rate.cache_storage_per_hour.as_ref())
-        }),
-    ];
     // A column that no cell fills is not shown.
-    let shown: Vec<_> = columns
-        .iter()
-        .filter(|(_, text)| rates.iter().any(|rate| !text(rate).is_empty()))
-        .collect();
-    let mut table = Table::new();
-    table
-        .load_style(presets::UTF8_HORIZONTAL_ONLY)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(80)
-        .set_header(shown.iter().map(|(name, _)| *name));
-    for rate in rates {
-        table.add_row(shown.iter().map(|(_, text)| text(rate)));
-    }
-    table
+    let is_filled = |column: &&Column| rates.iter().any(|rate| !(column.text)(rate).is_empty());
+    let shown: Vec<&Column> = COLUMNS.iter().filter(is_filled).collect();
+    let header: Vec<&str> = shown.iter().map(|column| column.name).collect();
+    table(
+        &header,
+        rates
+            .iter()
+            .map(|rate| shown.iter().map(|column| (column.text)(rate)).collect()),
+    )
 }
 
 fn tier_name(rate: &RateCell) -> String {
@@ -155,62 +213,74 @@ fn duration(seconds: f64) -> String {
     )
 }
 
+/// Readings with a value, by clue; what entries of one id share is said once.
 fn write_readings(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
-    let mut clue = "";
-    for reading in answer
+    let defined: Vec<&Reading> = answer
         .readings
         .iter()
         .filter(|reading| reading.value.is_some())
-    {
-        if reading.clue != clue {
-            clue = reading.clue;
+        .collect();
+    let mut clue = "";
+    for entries in defined.chunk_by(|left, right| left.id == right.id) {
+        let first = entries[0];
+        if first.clue != clue {
+            clue = first.clue;
             writeln!(out, "{}", label(clue))?;
         }
-        write_reading(out, reading)?;
+        paragraph(out, &format!("{}: {}", first.id, first.equation), 2)?;
+        entries
+            .iter()
+            .try_for_each(|reading| write_entry(out, reading))?;
+        let mut caveats: Vec<&String> = Vec::new();
+        for caveat in entries.iter().flat_map(|reading| &reading.caveats) {
+            if !caveats.contains(&caveat) {
+                caveats.push(caveat);
+                paragraph(out, &format!("note: {caveat}"), 4)?;
+            }
+        }
     }
-    if !clue.is_empty() {
-        writeln!(out)?;
+    if defined.is_empty() {
+        Ok(())
+    } else {
+        writeln!(out)
     }
-    Ok(())
 }
 
-fn write_reading(out: &mut impl Write, reading: &Reading) -> io::Result<()> {
+fn write_entry(out: &mut impl Write, reading: &Reading) -> io::Result<()> {
     let value = reading.value.as_ref().map_or(String::new(), |value| {
         valued(reading.kind, value, reading.unit)
     });
-    let range = range(reading.low, reading.high);
-    let heading = format!("{}{}", reading.id, told_apart(reading));
-    let answer = format!("{value}{range}");
-    let room = WIDTH.saturating_sub(2 + textwrap::core::display_width(&answer) + 1);
-    if textwrap::core::display_width(&heading) <= room {
-        writeln!(out, "  {heading:<room$}{} {}", "", label(&answer))?;
+    let answer = format!("{value}{}", range(reading.low, reading.high));
+    let apart = told_apart(reading);
+    let width = usize::from(WIDTH);
+    let room = width.saturating_sub(4 + display_width(&answer) + 1);
+    if display_width(&apart) <= room {
+        let gap = " ".repeat(room - display_width(&apart) + 1);
+        writeln!(out, "    {apart}{gap}{}", label(&answer))?;
     } else {
-        paragraph(out, &heading, 2)?;
-        writeln!(out, "{:>WIDTH$}", answer)?;
+        paragraph(out, &apart, 4)?;
+        writeln!(
+            out,
+            "{}{}",
+            " ".repeat(width.saturating_sub(display_width(&answer))),
+            label(&answer)
+        )?;
     }
-    paragraph(out, reading.equation, 4)?;
     if let Some(working) = &reading.working {
         paragraph(out, working, 6)?;
     }
     let details: Vec<String> = reading.details.iter().map(detail).collect();
-    if !details.is_empty() {
-        paragraph(out, &details.join(" · "), 4)?;
+    if details.is_empty() {
+        Ok(())
+    } else {
+        paragraph(out, &details.join(" · "), 6)
     }
-    reading
-        .caveats
-        .iter()
-        .try_for_each(|caveat| paragraph(out, &format!("note: {caveat}"), 4))
 }
 
 /// What tells this entry apart from others of its id.
 fn told_apart(reading: &Reading) -> String {
     let mut parts: Vec<String> = Vec::new();
-    parts.extend(
-        reading
-            .label("service_tier")
-            .filter(|tier| *tier != RateCell::STANDARD)
-            .map(str::to_owned),
-    );
+    parts.extend(reading.label("service_tier").map(str::to_owned));
     parts.extend(reading.label("schedule").map(str::to_owned));
     parts.extend(
         reading
@@ -221,17 +291,13 @@ fn told_apart(reading: &Reading) -> String {
     let tokens = reading
         .input("min_prompt_tokens")
         .filter(|tokens| *tokens > 0.0);
-    parts.extend(tokens.map(|tokens| format!("> {} tokens", readable(tokens))));
+    parts.extend(tokens.map(|tokens| format!("above {} tokens", readable(tokens))));
     parts.extend(reading.input("ttl_seconds").map(duration));
     let pair = reading
         .input("ttl_short_seconds")
         .zip(reading.input("ttl_long_seconds"));
     parts.extend(pair.map(|(short, long)| format!("{} to {}", duration(short), duration(long))));
-    if parts.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", parts.join(", "))
-    }
+    parts.join(", ")
 }
 
 fn valued(kind: Kind, value: &Value, unit: &str) -> String {
@@ -311,7 +377,7 @@ fn write_values(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
         return Ok(());
     }
     writeln!(out, "{}", label("values used"))?;
-    for input in &answer.values {
+    let row = |input: &Input| {
         let from = match input.from {
             Origin::Stated => "stated",
             Origin::Sheet => "sheet",
@@ -319,20 +385,18 @@ fn write_values(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
             Origin::Reference => "reference",
         };
         let value = valued(Kind::Equal, &input.value, &input.unit);
-        let symbol = if input.symbol.is_empty() {
-            String::new()
-        } else {
-            format!("{} = ", input.symbol)
-        };
-        paragraph(
-            out,
-            &format!(
-                "{symbol}{value}{} {} ({from})",
-                range(input.low, input.high),
-                input.name
-            ),
-            2,
-        )?;
-    }
-    writeln!(out)
+        vec![
+            input.symbol.to_owned(),
+            input.name.to_owned(),
+            format!("{value}{}", range(input.low, input.high)),
+            from.to_owned(),
+        ]
+    };
+    write_table(
+        out,
+        &table(
+            &["", "name", "value", "from"],
+            answer.values.iter().map(row),
+        ),
+    )
 }

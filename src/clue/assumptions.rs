@@ -26,7 +26,7 @@ pub struct Interval {
 
 impl Interval {
     fn new(low: f64, high: f64) -> Self {
-        let middle = if low == high {
+        let middle = if low >= high {
             low
         } else if low > 0.0 {
             (low.ln().midpoint(high.ln())).exp()
@@ -240,7 +240,7 @@ impl Assumptions {
             return Some((interval.at(place), Origin::Stated));
         }
         self.derived(quantity, corner)
-            .or_else(|| self.from_textbook(quantity))
+            .or_else(|| self.textbook_value(quantity))
     }
 
     fn derived(&self, quantity: Q, corner: &Corner) -> Option<(f64, Origin)> {
@@ -285,7 +285,7 @@ impl Assumptions {
 
     /// Active and total parameters of the textbook belong together: where one is stated beyond the other, the other has
     /// no textbook value.
-    fn from_textbook(&self, quantity: Q) -> Option<(f64, Origin)> {
+    fn textbook_value(&self, quantity: Q) -> Option<(f64, Origin)> {
         let textbook = quantity.textbook()?;
         let stated = |quantity| self.stated.get(&quantity);
         let fits = match quantity {

@@ -13,13 +13,13 @@ static UTILISATION: Specification = Specification {
     id: "batch_discount_utilisation",
     clue: "batch discount",
     quantity: "standard_utilisation_over_batch_utilisation",
-    equation: "U_std/U_batch = p_in_batch/p_in_std",
+    equation: "U_std/U_batch = d_in",
     unit: "",
     kind: Kind::Equal,
     needs: "a batch or flex tier with input and output prices",
     not_defined_when: "there is no batch tier, or the amortisation A is below 1",
     assumes: &[
-        "the input discount comes from a fuller machine alone",
+        "d_in = p_in,batch/p_in,std: the input discount comes from a fuller machine alone",
         "what output is discounted beyond that comes from a larger batch: A = (p_out,std/p_out,batch)·(p_in,batch/p_in,std)",
     ],
     source: "D",
@@ -74,7 +74,7 @@ fn utilisation(evidence: &Evidence<'_>, mode: &str, prices: &ModePrices<'_>) -> 
     };
     let amortisation = input / output;
     builder
-        .sheet("input_price_ratio", "", input, "")
+        .sheet("input_price_ratio", "d_in", input, "")
         .sheet("output_price_ratio", "", output, "")
         .detail(("amortisation", "", Kind::Equal), &[], |_| Ok(amortisation))
         .solve(&[], |_| {

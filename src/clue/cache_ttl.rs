@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use super::evidence::Evidence;
 use super::holding::{HbmHolding, tiers};
 use super::quantity::Quantity as Q;
-use super::reading::{Input, Kind, NotDefined, Reading, ReadingBuilder, Specification, Value};
+use super::reading::{Kind, NotDefined, Reading, ReadingBuilder, Specification};
 use super::{Clue, none_defined};
-use crate::clue::assumptions::Origin;
-use crate::reference::{StorageTier, TALK_DRAIN_TIMES, accelerator};
+use crate::reference::{StorageTier, TALK_DRAIN_TIMES};
 use crate::roofline::KeepingCost;
 use crate::units::Seconds;
 
@@ -182,22 +181,17 @@ fn cheapest(costs: &[DeviceCost], ttl_s: f64) -> Option<DeviceCost> {
         .min_by(|left, right| cost(left).total_cmp(&cost(right)))
 }
 
+type ReadCost = fn(&StorageTier) -> Option<f64>;
+
 fn five_minute_rule(evidence: &Evidence<'_>, ttl_s: f64) -> Reading {
+    let hbm = HbmHolding::new(evidence);
+    let hbm_hold = hbm.known(evidence).map(|(cost, _)| cost);
     let builder =
         ReadingBuilder::new(&FIVE_MINUTE_RULE, evidence).sheet("ttl_seconds", "TTL", ttl_s, "s");
-    let (hbm_hold, hbm_origin) = hbm_hold(evidence).unzip();
+    let builder = hbm.show(builder, evidence);
     let costs = device_costs(hbm_hold, |_| None);
     let Some(winner) = cheapest(&costs, ttl_s) else {
         return builder.not_defined(NotDefined::no_solution("no storage tier has a cost"));
-    };
-    let cost_input = |name, value: f64, unit: &str, from| Input {
-        name,
-        symbol: "",
-        value: Value::Number(value),
-        low: None,
-        high: None,
-        unit: unit.to_owned(),
-        from,
     };
     let others = || {
         costs
@@ -214,64 +208,28 @@ fn five_minute_rule(evidence: &Evidence<'_>, ttl_s: f64) -> Reading {
         .filter(|other| other.hold_usd_per_byte_hour < held_for)
         .map(|other| winner.cost.boundary(&other).0)
         .fold(f64::INFINITY, f64::min);
-    let hbm_input = hbm_hold.zip(hbm_origin);
-    let builder = hbm_input
-        .into_iter()
-        .fold(builder, |builder, (hold, origin)| {
-            builder.input(cost_input(
-                "hbm_hold_usd_per_byte_hour",
-                hold,
-                "USD/B/h",
-                origin,
-            ))
-        })
-        .input(cost_input(
-            "read_usd_per_byte",
-            winner.cost.read_usd_per_byte,
-            "USD/B",
-            Origin::Reference,
-        ))
+    let builder = builder
         .name(winner.id)
         .detail(("cheapest_from", "s", Kind::Equal), &[], |_| Ok(from))
         .detail(("cheapest_to", "s", Kind::Equal), &[], |_| Ok(to));
-    let smallest = cheapest(
-        &device_costs(hbm_hold, |tier| tier.read_low_usd_per_byte),
-        ttl_s,
-    );
-    let largest = cheapest(
-        &device_costs(hbm_hold, |tier| tier.read_high_usd_per_byte),
-        ttl_s,
-    );
-    let builder = match (smallest, largest) {
-        (Some(smallest), Some(largest)) if smallest.id != winner.id || largest.id != winner.id => {
-            builder
-                .named_detail("tier_with_the_smallest_flash", smallest.id)
-                .named_detail("tier_with_the_largest_flash", largest.id)
-        }
-        _ => builder,
-    };
-    builder
+    // Flash is sold in many sizes, and reading from a larger device costs more.
+    let sizes: [(&str, ReadCost); 2] = [
+        ("tier_with_the_smallest_flash", |tier| {
+            tier.read_low_usd_per_byte
+        }),
+        ("tier_with_the_largest_flash", |tier| {
+            tier.read_high_usd_per_byte
+        }),
+    ];
+    sizes
+        .into_iter()
+        .filter_map(|(name, read)| Some((name, cheapest(&device_costs(hbm_hold, read), ttl_s)?)))
+        .filter(|(_, tier)| tier.id != winner.id)
+        .fold(builder, |builder, (name, tier)| {
+            builder.named_detail(name, tier.id)
+        })
         .caveat(
             "costs of capital are lower bounds; server, power and replication add 1.3 to 2 times",
         )
         .build()
-}
-
-/// Cost of holding a byte in the chosen accelerator's HBM, else in that of the table.
-fn hbm_hold(evidence: &Evidence<'_>) -> Option<(f64, Origin)> {
-    let known = |quantity| evidence.assumptions.known(quantity);
-    match HbmHolding::new(evidence).quantities() {
-        [] => {
-            let chip = accelerator(StorageTier::HBM_ACCELERATOR)?;
-            Some((
-                chip.rental_usd_per_hour.typical?.0 / chip.hbm_bytes.0,
-                Origin::Reference,
-            ))
-        }
-        _ => {
-            let ((rent, rent_origin), (capacity, capacity_origin)) =
-                (known(Q::RentalPerHour)?, known(Q::Capacity)?);
-            Some((rent / capacity, rent_origin.max(capacity_origin)))
-        }
-    }
 }

@@ -47,33 +47,35 @@ impl HbmHolding {
             .unwrap_or_else(|| values[Q::RentalPerHour] / values[Q::Capacity])
     }
 
+    /// The cost where it is known, in USD per byte and hour, and where it comes from.
+    pub(super) fn known(self, evidence: &Evidence<'_>) -> Option<(f64, Origin)> {
+        if let Some(cost) = self.from_table {
+            return Some((cost, Origin::Reference));
+        }
+        let known = |quantity| evidence.assumptions.known(quantity);
+        let ((rent, rent_origin), (capacity, capacity_origin)) =
+            (known(Q::RentalPerHour)?, known(Q::Capacity)?);
+        Some((rent / capacity, rent_origin.max(capacity_origin)))
+    }
+
     /// Shows the cost among the inputs of a reading.
     pub(super) fn show<'a>(
         self,
         builder: ReadingBuilder<'a>,
         evidence: &Evidence<'_>,
     ) -> ReadingBuilder<'a> {
-        let known = |quantity| evidence.assumptions.known(quantity);
-        let value_and_origin = self
-            .from_table
-            .map(|cost| (cost, Origin::Reference))
-            .or_else(|| {
-                let ((rent, rent_origin), (capacity, capacity_origin)) =
-                    (known(Q::RentalPerHour)?, known(Q::Capacity)?);
-                Some((rent / capacity, rent_origin.max(capacity_origin)))
-            });
-        let Some((cost, from)) = value_and_origin else {
-            return builder;
-        };
-        builder.input(Input {
-            name: "hbm_hold_usd_per_byte_hour",
-            symbol: "hold",
-            value: Value::Number(cost),
-            low: None,
-            high: None,
-            unit: "USD/B/h".to_owned(),
-            from,
-        })
+        match self.known(evidence) {
+            None => builder,
+            Some((cost, from)) => builder.input(Input {
+                name: "hbm_hold_usd_per_byte_hour",
+                symbol: "hold",
+                value: Value::Number(cost),
+                low: None,
+                high: None,
+                unit: "USD/B/h".to_owned(),
+                from,
+            }),
+        }
     }
 }
 

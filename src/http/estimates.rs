@@ -13,6 +13,7 @@ use super::extract::{Path, Query};
 use super::page::{Limit, ListItem, ListQuery, Page};
 use super::polling::CachedBody;
 use super::problem::Problem;
+use super::reference::NoQuery;
 use crate::estimate::{Answer, scalar_readings};
 use crate::storage::{DbTime, EstimateRow, LatestKey};
 
@@ -238,6 +239,7 @@ pub(super) async fn list_latest_estimates(
     responses(
         (status = 200, description = "The estimate", body = Answer, headers(("etag" = String))),
         (status = 304, description = "The client has this body"),
+        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No such estimate", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
     )
@@ -245,6 +247,7 @@ pub(super) async fn list_latest_estimates(
 pub(super) async fn show_estimate(
     State(app): State<App>,
     Path(id): Path<Uuid>,
+    Query(NoQuery {}): Query<NoQuery>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let document = app

@@ -54,7 +54,6 @@ fn routes() -> OpenApiRouter<App> {
 }
 
 /// Everything that is served.
-#[must_use]
 pub fn router(app: App) -> Router {
     let (router, _) = routes().split_for_parts();
     router

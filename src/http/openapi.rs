@@ -8,8 +8,10 @@ use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, SchemaType, T
 use utoipa::openapi::{OpenApi as Document, RefOr};
 use utoipa::{OpenApi, PartialSchema, ToSchema};
 
+use super::extract::Query;
 use super::polling::CachedBody;
 use super::problem::Problem;
+use super::reference::NoQuery;
 use crate::clue::quantity::Quantity;
 use crate::estimate::scalar_readings;
 
@@ -63,8 +65,12 @@ fn complete(mut document: Document) -> Document {
 #[utoipa::path(get, path = "/openapi.json", tag = "reference", responses(
     (status = 200, description = "This document", content_type = "application/json", body = Object, headers(("etag" = String))),
     (status = 304, description = "The client has this body"),
+    (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
 ))]
-pub(super) async fn show_openapi(headers: HeaderMap) -> Response<Body> {
+pub(super) async fn show_openapi(
+    Query(NoQuery {}): Query<NoQuery>,
+    headers: HeaderMap,
+) -> Response<Body> {
     static BODY: LazyLock<CachedBody> = LazyLock::new(|| {
         CachedBody::new(
             openapi().to_json().expect("the document serialises"),

@@ -12,6 +12,7 @@ use super::extract::{Path, Query};
 use super::page::{ListItem, ListQuery, Page};
 use super::polling::CachedBody;
 use super::problem::Problem;
+use super::reference::NoQuery;
 use crate::sheet::PriceSheet;
 use crate::storage::{DbTime, PriceSheetRow};
 
@@ -138,6 +139,7 @@ pub(super) async fn list_price_sheets(
     responses(
         (status = 200, description = "The sheet", body = PriceSheet, headers(("etag" = String))),
         (status = 304, description = "The client has this body"),
+        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No such sheet", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
     )
@@ -145,6 +147,7 @@ pub(super) async fn list_price_sheets(
 pub(super) async fn show_price_sheet(
     State(app): State<App>,
     Path(id): Path<Uuid>,
+    Query(NoQuery {}): Query<NoQuery>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let document = app

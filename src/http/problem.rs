@@ -8,7 +8,8 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::extract::Path;
+use super::extract::{Path, Query};
+use super::reference::NoQuery;
 use crate::estimate::RequestError;
 use crate::sheet::cursor::Fault;
 use crate::storage::StoreError;
@@ -214,9 +215,13 @@ impl From<StoreError> for Problem {
     params(("slug" = String, Path, description = "Last part of the address", example = "invalid-request")),
     responses(
         (status = 200, description = "What it means", body = String, content_type = "text/plain"),
+        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No such class", body = Problem, content_type = "application/problem+json"),
     ))]
-pub(super) async fn describe_problem(Path(slug): Path<String>) -> Result<String, Problem> {
+pub(super) async fn describe_problem(
+    Path(slug): Path<String>,
+    Query(NoQuery {}): Query<NoQuery>,
+) -> Result<String, Problem> {
     let kind = PROBLEM_KINDS.iter().find(|kind| kind.slug == slug);
     kind.map(|kind| {
         format!(

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use struson::reader::{
-    JsonReader, JsonReaderPosition, JsonStreamReader, ReaderError, ReaderSettings, ValueType,
+    JsonReader, JsonReaderPosition, JsonStreamReader, ReaderError, ReaderSettings, SyntaxErrorKind,
+    ValueType,
 };
 
 /// Containers inside containers, at most.
@@ -103,7 +104,7 @@ fn check_encoding(text: &[u8]) -> Result<(), JsonError> {
             .rposition(|byte| *byte == b'\n')
             .map_or(0, |newline| newline + 1);
         JsonError {
-            line: 1 + before.iter().filter(|byte| **byte == b'\n').count() as u64,
+            line: before.split(|byte| *byte == b'\n').count() as u64,
             column: 1 + String::from_utf8_lossy(&before[line_start..])
                 .chars()
                 .count() as u64,
@@ -219,12 +220,11 @@ impl From<ReaderError> for JsonError {
         const SYNTAX_HINT: &str = "send one JSON value as RFC 8259 describes it";
         match error {
             ReaderError::SyntaxError(syntax) => {
-                let words = spaced_words(&syntax.kind.to_string());
-                error_at(
-                    &syntax.location,
-                    format!("not valid JSON: {words}"),
-                    SYNTAX_HINT,
-                )
+                let reason = match syntax.kind {
+                    SyntaxErrorKind::MalformedJson => "not valid JSON".to_owned(),
+                    kind => format!("not valid JSON: {}", spaced_words(&kind.to_string())),
+                };
+                error_at(&syntax.location, reason, SYNTAX_HINT)
             }
             ReaderError::MaxNestingDepthExceeded { location, .. } => error_at(
                 &location,
@@ -299,10 +299,7 @@ mod tests {
             refusal("{\"a\": 1e400}"),
             "line 1, column 7: the number `1e400` is out of range"
         );
-        assert_eq!(
-            refusal("[NaN]"),
-            "line 1, column 2: not valid JSON: invalid literal"
-        );
+        assert_eq!(refusal("[NaN]"), "line 1, column 2: not valid JSON");
         assert_eq!(
             refusal("[\"\\u0000\"]"),
             "line 1, column 2: a text holds the NUL character"

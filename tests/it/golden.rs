@@ -22,20 +22,20 @@ const EXACT: f64 = 1e-12;
 /// What may be lost where prices and a forward model stand between two numbers.
 const ROUND_TRIP: f64 = 1e-9;
 
-// ---------------------------------------------------------------------------------------------------------------------
 // Golden numbers
-// ---------------------------------------------------------------------------------------------------------------------
 
 #[test]
 fn every_golden_number_comes_out() {
     let rows: Vec<Golden> = [
         batches_and_contexts(),
-        steps_and_costs(),
+        costs_of_a_small_batch(),
+        published_steps(),
         cache_sizes(),
-        context_tiers(),
+        kinks(),
+        multipliers(),
         output_ratio_and_modes(),
-        caches(),
-        storage_times(),
+        cache_prices(),
+        storage_tiers_by_time(),
         bounds(),
     ]
     .into_iter()
@@ -66,39 +66,53 @@ struct Golden {
     what: &'static str,
     computed: Value,
     expected: Value,
-    tolerance: f64,
 }
 
 impl Golden {
     fn mismatch(&self) -> Option<String> {
         let agrees = match (&self.computed, &self.expected) {
             (Value::Number(computed), Value::Number(expected)) => {
-                (computed - expected).abs() <= self.tolerance * expected.abs()
+                (computed - expected).abs() <= EXACT * expected.abs()
             }
             (computed, expected) => computed == expected,
         };
-        let Self { id, what, .. } = self;
-        (!agrees).then(|| {
-            format!(
-                "{id}, {what}: computed {:?}, expected {:?}",
-                self.computed, self.expected
-            )
-        })
-    }
-
-    fn within(self, tolerance: f64) -> Self {
-        Self { tolerance, ..self }
+        let Self {
+            id,
+            what,
+            computed,
+            expected,
+        } = self;
+        (!agrees).then(|| format!("{id}, {what}: computed {computed:?}, expected {expected:?}"))
     }
 }
 
-fn number(id: &'static str, what: &'static str, computed: f64, expected: f64) -> Golden {
-    let (computed, expected) = (Value::Number(computed), Value::Number(expected));
-    Golden { id, what, computed, expected, tolerance: EXACT }
+/// What a known answer is: a number, or the id of a storage tier.
+trait Figure {
+    fn figure(self) -> Value;
 }
 
-fn name(id: &'static str, what: &'static str, computed: &str, expected: &str) -> Golden {
-    let (computed, expected) = (Value::Name(computed.to_owned()), Value::Name(expected.to_owned()));
-    Golden { id, what, computed, expected, tolerance: EXACT }
+impl Figure for f64 {
+    fn figure(self) -> Value {
+        Value::Number(self)
+    }
+}
+
+impl Figure for &str {
+    fn figure(self) -> Value {
+        Value::Name(self.to_owned())
+    }
+}
+
+/// Rows of `id, what: computed => expected;`, the expected number exact and the document's beside it.
+macro_rules! golden {
+    ($($id:literal, $what:literal: $computed:expr => $expected:expr;)*) => {
+        vec![$(Golden {
+            id: $id,
+            what: $what,
+            computed: Figure::figure($computed),
+            expected: Figure::figure($expected),
+        }),*]
+    };
 }
 
 /// A unit of the textbook: ρ = 300 at one byte per parameter, 1 USD/s.
@@ -110,7 +124,7 @@ const TEXTBOOK_UNIT: ServingUnit = ServingUnit {
     rental_usd_per_second: 1.0,
 };
 
-/// A model of the textbook: 100 billion active of 800 billion parameters at one byte each, no KV cache.
+/// A model of the textbook: 100 of 800 billion parameters active, at one byte each; no KV cache.
 const TEXTBOOK_MODEL: Model = Model {
     active_parameters: 1e11,
     total_parameters: 8e11,
@@ -123,41 +137,60 @@ const TEXTBOOK_MODEL: Model = Model {
 
 fn at(batch: f64, context_tokens: f64) -> OperatingPoint {
     let (efficiencies, overlap) = (Efficiencies::PEAK, Overlap::Full);
-    OperatingPoint { batch, context_tokens, efficiencies, overlap }
+    OperatingPoint {
+        batch,
+        context_tokens,
+        efficiencies,
+        overlap,
+    }
 }
 
 fn batches_and_contexts() -> Vec<Golden> {
     let kv_bytes_per_token = BytesPerToken(1_000.0);
     let crossover = crossover_context(1.0, 1e11, 300.0, kv_bytes_per_token);
-    let model = Model { kv_bytes_per_token, ..TEXTBOOK_MODEL };
+    let model = Model {
+        kv_bytes_per_token,
+        ..TEXTBOOK_MODEL
+    };
     let step = step_time(&model, &TEXTBOOK_UNIT, &at(1e18, 2.0 * crossover));
+    let (capacity, bandwidth) = (Bytes(288e9), BytesPerSecond(20e12));
     let unit = ServingUnit {
-        capacity: Bytes(288e9),
-        bandwidth: BytesPerSecond(20e12),
+        capacity,
+        bandwidth,
         ..TEXTBOOK_UNIT
     };
-    vec![
-        number("G1", "B*", optimal_batch(300.0, 8.0), 2_400.0),
-        // 5,440.5
-        number("G1b", "B* of DeepSeek V3", optimal_batch(300.0, 671.0 / 37.0), 201_300.0 / 37.0),
-        number("G4", "decode MFU at 2·L0, B → ∞", step.compute().0 / step.total.0, 0.5),
-        number("G6", "τ in s", unit.sweep_time().0, 0.0144),
-        number("G7", "worst case in s", worst_case_latency(Seconds(0.020)).0, 0.040),
-        number("G8", "tokens/s", throughput(2_000.0, Seconds(1.0 / 64.0)), 128_000.0),
-    ]
+    golden! {
+        "G1", "B*": optimal_batch(300.0, 8.0) => 2_400.0;
+        "G1b", "B* of DeepSeek V3": optimal_batch(300.0, 671.0 / 37.0) => 201_300.0 / 37.0; // 5,440.5
+        "G4", "decode MFU at 2·L0, B → ∞": step.compute().0 / step.total.0 => 0.5;
+        "G6", "τ in s": unit.sweep_time().0 => 0.0144;
+        "G7", "worst case in s": worst_case_latency(Seconds(0.020)).0 => 0.040;
+        "G8", "tokens/s": throughput(2_000.0, Seconds(1.0 / 64.0)) => 128_000.0;
+    }
 }
 
-fn steps_and_costs() -> Vec<Golden> {
-    let cost_of_one_over_many = |weight_reads| {
-        let model = Model { weight_reads, ..TEXTBOOK_MODEL };
+fn costs_of_a_small_batch() -> Vec<Golden> {
+    let one_over_many = |weight_reads| {
+        let model = Model {
+            weight_reads,
+            ..TEXTBOOK_MODEL
+        };
         let cost = |batch| cost_per_generated_token(&model, &TEXTBOOK_UNIT, &at(batch, 0.0));
         cost(1.0) / cost(1e12)
     };
+    // One token touches an eighth of the experts.
     let experts = WeightReads::Experts {
         always_read_parameters: 0.0,
         expert_parameters: 8e11,
         experts_over_active: 8.0,
     };
+    golden! {
+        "G9", "cost at B = 1 over B → ∞": one_over_many(WeightReads::All) => 2_400.0;
+        "G9", "the same with N_read(1) = N_a": one_over_many(experts) => 300.0;
+    }
+}
+
+fn published_steps() -> Vec<Golden> {
     // Sixteen TPU v5e as the scaling book rounds them: int8 weights, bf16 multiplies.
     let tpus = ServingUnit {
         multiply_rate: MacPerSecond(16.0 * 1.97e14 / 2.0),
@@ -172,7 +205,10 @@ fn steps_and_costs() -> Vec<Golden> {
         ..TEXTBOOK_MODEL
     };
     let small = step_time(&dense, &tpus, &at(4.0, 8_192.0));
-    let apart = OperatingPoint { overlap: Overlap::AttentionApart, ..at(256.0, 8_192.0) };
+    let apart = OperatingPoint {
+        overlap: Overlap::AttentionApart,
+        ..at(256.0, 8_192.0)
+    };
     let large = step_time(&dense, &tpus, &apart);
     let (attention_s, weights_s) = (209_715.2 / 12_960_000.0, 7.68 / 1_576.0);
     let cache_alone = Model {
@@ -181,166 +217,200 @@ fn steps_and_costs() -> Vec<Golden> {
         kv_bytes_per_token: BytesPerToken(360e3),
         ..TEXTBOOK_MODEL
     };
+    let (bandwidth, rental_usd_per_second) = (BytesPerSecond(3.3e12), 2.0 / 3_600.0);
     let gpu = ServingUnit {
-        bandwidth: BytesPerSecond(3.3e12),
-        rental_usd_per_second: 2.0 / 3_600.0,
+        bandwidth,
+        rental_usd_per_second,
         ..TEXTBOOK_UNIT
     };
     let usd_per_token = cost_per_generated_token(&cache_alone, &gpu, &at(1.0, 100e3));
-    vec![
-        number("G9", "cost at B = 1 over B → ∞", cost_of_one_over_many(WeightReads::All), 2_400.0),
-        number("G9", "the same, few experts read", cost_of_one_over_many(experts), 300.0),
-        // 2.568 ms
-        number("H3", "T in s", small.total.0, 33.2768 / 12_960.0),
-        number("H3", "memory time in s", small.memory().0, 33.2768 / 12_960.0),
-        // 16.18 + 4.87 = 21.05 ms
-        number("H4", "attention in s", large.kv_memory.0, attention_s),
-        number("H4", "weights in s", large.weight_compute.0, weights_s),
-        number("H4", "T in s", large.total.0, attention_s + weights_s),
-        // 6.0606 USD/Mtok
-        number("H14", "USD per Mtok", usd_per_token * 1e6, 200.0 / 33.0),
-    ]
+    golden! {
+        "H3", "T in s": small.total.0 => 33.2768 / 12_960.0; // 2.568 ms
+        "H3", "memory time in s": small.memory().0 => 33.2768 / 12_960.0;
+        "H4", "attention in s": large.kv_memory.0 => attention_s; // 16.18 ms
+        "H4", "weights in s": large.weight_compute.0 => weights_s; // 4.87 ms
+        "H4", "T in s": large.total.0 => attention_s + weights_s; // 21.05 ms
+        "H14", "USD/Mtok": usd_per_token * 1e6 => 200.0 / 33.0; // 6.0606
+    }
 }
 
 fn cache_sizes() -> Vec<Golden> {
     let grouped = |layers, bytes_per_element| {
-        let attention =
-            AttentionLayers { layers, kv_heads: 8, key_dimension: 128, value_dimension: 128 };
+        let (key_dimension, value_dimension) = (128, 128);
+        let attention = AttentionLayers {
+            layers,
+            kv_heads: 8,
+            key_dimension,
+            value_dimension,
+        };
         attention.kv_bytes_per_token(bytes_per_element).0
     };
-    let latent = |bytes_per_element| {
-        let attention = LatentAttention { layers: 61, kv_lora_rank: 512, rope_dimension: 64 };
-        attention.kv_bytes_per_token(bytes_per_element).0
+    let latent = LatentAttention {
+        layers: 61,
+        kv_lora_rank: 512,
+        rope_dimension: 64,
     };
-    vec![
-        number("G3", "k of one layer", grouped(1, 1.0), 2_048.0),
-        number("H5", "k of Llama-3-70B, int8", grouped(80, 1.0), 163_840.0),
-        number("H5", "k of Llama-3-70B, bf16", grouped(80, 2.0), 327_680.0),
-        number("H24", "k of DeepSeek V3, bf16", latent(2.0), 70_272.0),
-        number("H24", "k of DeepSeek V3, fp8", latent(1.0), 35_136.0),
-    ]
+    golden! {
+        "G3", "k of one layer": grouped(1, 1.0) => 2_048.0;
+        "H5", "k of Llama-3-70B, int8": grouped(80, 1.0) => 163_840.0;
+        "H5", "k of Llama-3-70B, bf16": grouped(80, 2.0) => 327_680.0;
+        "H24", "k of DeepSeek V3, bf16": latent.kv_bytes_per_token(2.0).0 => 70_272.0;
+        "H24", "k of DeepSeek V3, fp8": latent.kv_bytes_per_token(1.0).0 => 35_136.0;
+    }
 }
 
-fn context_tiers() -> Vec<Golden> {
+fn kinks() -> Vec<Golden> {
     let sheet = tiered((200_000, 1_048_576), (["1.25", "10"], ["2.5", "15"]));
-    let textbook = |name: &str, value: f64| {
-        let mut stated = json!({"accelerator": {"compute_to_bandwidth": 300}, "active_parameters": 1e11});
-        stated["weight_bytes_per_parameter"] = json!(1);
-        stated[name] = json!(value);
-        answer(&sheet, &stated)
+    let kv = |id: &str, name: &str, stated: f64| {
+        let mut assumptions = json!({"accelerator": {"compute_to_bandwidth": 300},
+            "active_parameters": 1e11, "weight_bytes_per_parameter": 1});
+        assumptions[name] = json!(stated);
+        value(&answer(&sheet, &assumptions), id)
     };
-    let kv = |bytes: f64| value(&textbook("weight_bytes_per_parameter", bytes), "context_tier_kv_bytes");
-    let finite = |batch: f64| {
-        value(&textbook("batch_over_optimal_batch", batch), "context_tier_kv_bytes_finite_batch")
+    let of_weights = |bytes| kv("context_tier_kv_bytes", "weight_bytes_per_parameter", bytes);
+    let finite = |batch| {
+        kv(
+            "context_tier_kv_bytes_finite_batch",
+            "batch_over_optimal_batch",
+            batch,
+        )
     };
     let rack = |accelerator: Json, active: f64| {
-        let stated = json!({"accelerator": accelerator, "chips": 72, "total_parameters": 1e12,
+        let assumptions = json!({"accelerator": accelerator, "chips": 72, "total_parameters": 1e12,
             "active_parameters": active, "weight_bytes_per_parameter": 1});
-        value(&answer(&sheet, &stated), "context_tier_kv_bytes_full_hbm")
+        value(
+            &answer(&sheet, &assumptions),
+            "context_tier_kv_bytes_full_hbm",
+        )
     };
-    let custom = json!({"compute_to_bandwidth": 300, "capacity_bytes": 186e9});
+    let custom = || json!({"compute_to_bandwidth": 300, "capacity_bytes": 186e9});
+    // N_a = ρ·L_1/w makes the factor before it 1.
+    let factor = rack(custom(), 6e7);
     let free = 12_392.0 / 13_392.0;
-    let group = answer(
-        &tiered((200_000, 1_000_000), (["2", "6"], ["4", "12"])),
-        &json!({"accelerator": {"compute_to_bandwidth": 300}, "weight_bytes_per_parameter": 1,
-            "prefill_efficiency": 0.7, "kv_bytes_per_element": 1}),
-    );
+    golden! {
+        "G2", "k_bw in B, w 1": of_weights(1.0) => 5_000.0 / 3.0; // 1,666.7
+        "G2b", "k_bw in B, w 2": of_weights(2.0) => 10_000.0 / 3.0; // 3,333.3
+        "G2b", "k_bw in B, w 0.5": of_weights(0.5) => 2_500.0 / 3.0; // 833.3
+        "G2c", "k_bw in B, β 2": finite(2.0) => 2_500.0 / 3.0; // 833.3
+        "G2c", "k_bw in B, β 3": finite(3.0) => 10_000.0 / 9.0; // 1,111.1
+        "G20", "1 − w·N_t/C": factor => free; // 0.9253
+        "G20", "k_bw in B, ρ 300": rack(custom(), 1e11) => 5_000.0 / 3.0 * free; // 1,542.2
+        "G20", "k_bw in B, ρ 312.5": rack(json!("gb200-nvl72"), 1e11) => 1_600.0 * free; // 1,480.5
+    }
+}
+
+fn multipliers() -> Vec<Golden> {
+    let increments = tiered((200_000, 1_000_000), (["2", "6"], ["4", "12"]));
+    let assumptions = json!({"accelerator": {"compute_to_bandwidth": 300},
+        "weight_bytes_per_parameter": 1, "prefill_efficiency": 0.7, "kv_bytes_per_element": 1});
+    let increments = answer(&increments, &assumptions);
+    let increments = reading(&increments, "increments_gqa_group");
     let cover = |lengths, output: [&str; 2]| {
         let sheet = tiered(lengths, (["1", output[0]], ["2", output[1]]));
         value(&answer(&sheet, &json!({})), "output_multiplier_cover")
     };
-    let attention = answer(&sheet, &json!({}));
-    let attention = reading(&attention, "input_multiplier_attention");
-    vec![
-        number("G2", "k in B, w 1", kv(1.0), 5_000.0 / 3.0), // 1,666.7
-        number("G2b", "k in B, w 2", kv(2.0), 10_000.0 / 3.0), // 3,333.3
-        number("G2b", "k in B, w 0.5", kv(0.5), 2_500.0 / 3.0), // 833.3
-        number("G2c", "k in B at 2 B*", finite(2.0), 2_500.0 / 3.0), // 833.3
-        number("G2c", "k in B at 3 B*", finite(3.0), 10_000.0 / 9.0), // 1,111.1
-        // 0.9253: N_a = ρ·L_1/w makes the factor before it 1.
-        number("G20", "1 − w·N_t/C", rack(custom.clone(), 6e7), free),
-        number("G20", "k in B, ρ 300", rack(custom, 1e11), 5_000.0 / 3.0 * free), // 1,542.2
-        number("G20", "k in B, ρ 312.5", rack(json!("gb200-nvl72"), 1e11), 1_600.0 * free), // 1,480.5
-        number("G21", "a/k in MAC/B", value(&group, "increments_gqa_group"), 140.0),
-        number("G21", "g", detail(reading(&group, "increments_gqa_group"), "query_heads_per_kv_head"), 140.0),
-        number("G22", "x, 200k to 1,048,576", cover((200_000, 1_048_576), ["10", "15"]), 1_497_152.0),
-        number("G22", "x, 272k to 922k", cover((272_000, 922_000), ["10", "15"]), 1_028_000.0),
-        number("G22", "x, 100k to 1M", cover((100_000, 1_000_000), ["2", "10"]), 125_000.0),
-        number("G23", "a/N_a", numeric(attention), 2.0 / 648_576.0), // 3.0837e-6
-        number("G23", "2·N_a/a", detail(attention, "prompt_tokens_at_which_attention_equals_weights"), 648_576.0),
-    ]
+    let google = cover((200_000, 1_048_576), ["10", "15"]);
+    let openai = cover((272_000, 922_000), ["10", "15"]);
+    let steep = cover((100_000, 1_000_000), ["2", "10"]);
+    let twice = tiered((200_000, 1_048_576), (["1.25", "10"], ["2.5", "15"]));
+    let twice = answer(&twice, &json!({}));
+    let attention = reading(&twice, "input_multiplier_attention");
+    let balance = detail(attention, "prompt_tokens_at_which_attention_equals_weights");
+    golden! {
+        "G21", "a/k in MAC/B": numeric(increments) => 140.0;
+        "G21", "g": detail(increments, "query_heads_per_kv_head") => 140.0;
+        "G22", "x, 200k to 1,048,576": google => 1_497_152.0;
+        "G22", "x, 272k to 922k": openai => 1_028_000.0;
+        "G22", "x, 100k to 1M": steep => 125_000.0;
+        "G23", "a/N_a": numeric(attention) => 2.0 / 648_576.0; // 3.0837e-6
+        "G23", "2·N_a/a": balance => 648_576.0;
+    }
 }
 
 fn output_ratio_and_modes() -> Vec<Golden> {
     let ratio = answer(&plain("1", "5"), &json!({}));
     let ratio = reading(&ratio, "output_ratio_memory_boundness");
-    let on_sheet = answer(&opus_4_6(), &json!({}));
-    let stated = answer(&opus_5_5(), &json!({"speed_multiplier": {"fast": 2.5}}));
+    let six = answer(&opus_4_6(), &json!({}));
+    let two = answer(&opus_5_5(), &json!({"speed_multiplier": {"fast": 2.5}}));
     let batch = sheet(json!({"rates": [
         {"input": "1", "output": "5"},
         {"service_tier": "batch", "input": "0.5", "output": "2.5"},
     ]}));
     let batch = answer(&batch, &json!({}));
     let batch = reading(&batch, "batch_discount_utilisation");
-    vec![
-        number("G5", "r", numeric(ratio), 5.0),
-        number("G5", "MFU ratio", detail(ratio, "relative_decode_utilisation"), 0.2),
-        number("G18", "B_std/B_fast", value(&on_sheet, "fast_mode_batch_ratio"), 15.0),
-        number("G18", "y", value(&on_sheet, "fast_mode_kv_over_weights"), 1.8),
-        number("G18", "1 + y", value(&on_sheet, "fast_mode_max_speedup"), 2.8),
-        number("G18b", "B_std/B_fast", value(&stated, "fast_mode_batch_ratio"), 5.0),
-        number("G18b", "y", value(&stated, "fast_mode_kv_over_weights"), 3.0),
-        number("G18b", "1 + y", value(&stated, "fast_mode_max_speedup"), 4.0),
-        number("G30", "U_std/U_batch", numeric(batch), 0.5),
-        number("G30", "A", detail(batch, "amortisation"), 1.0),
-    ]
+    golden! {
+        "G5", "r": numeric(ratio) => 5.0;
+        "G5", "MFU ratio": detail(ratio, "relative_decode_utilisation") => 0.2;
+        "G18", "B_std/B_fast": value(&six, "fast_mode_batch_ratio") => 15.0;
+        "G18", "y": value(&six, "fast_mode_kv_over_weights") => 1.8;
+        "G18", "1 + y": value(&six, "fast_mode_max_speedup") => 2.8;
+        "G18b", "B_std/B_fast": value(&two, "fast_mode_batch_ratio") => 5.0;
+        "G18b", "y": value(&two, "fast_mode_kv_over_weights") => 3.0;
+        "G18b", "1 + y": value(&two, "fast_mode_max_speedup") => 4.0;
+        "G30", "U_std/U_batch": numeric(batch) => 0.5;
+        "G30", "A": detail(batch, "amortisation") => 1.0;
+    }
 }
 
-fn caches() -> Vec<Golden> {
+fn cache_prices() -> Vec<Golden> {
     // N_a·BW_path/M = 1, so that the load path shows the discount itself.
     let stated = json!({"accelerator": {"flops_per_second": 2e15}, "active_parameters": 1e12,
         "total_parameters": 1e12, "load_path_bytes_per_second": 1e3});
-    let opus = answer(&opus_4_6(), &stated);
+    let discount = value(&answer(&opus_4_6(), &stated), "cache_read_load_path");
+    let path = sheet(json!({"rates": [{"input": "5", "cache_read": "0.5"}]}));
+    let stated = json!({"accelerator": {"flops_per_second": 5e15}, "active_parameters": 1e11,
+        "load_path_bytes_per_second": 50e9});
+    let path = value(&answer(&path, &stated), "cache_read_load_path");
     let hold = answer(&opus_4_6(), &json!({}));
     let hold = reading(&hold, "cache_write_hold_price");
     let written = |price| hold.input(price).unwrap_or(f64::NAN);
     let storage = |input: &str, hit: &str| {
-        let sheet = sheet(json!({"rates": [{"input": input, "output": "10", "cache_read": hit,
-            "cache_storage_per_hour": "4.5"}]}));
+        let sheet = sheet(
+            json!({"rates": [{"input": input, "output": "10", "cache_read": hit,
+            "cache_storage_per_hour": "4.5"}]}),
+        );
         answer(&sheet, &json!({"accelerator": "gb200-nvl72"}))
     };
     let (older, newer) = (storage("1.25", "0.125"), storage("2", "0.2"));
-    let break_even = |answer| detail(reading(answer, "cache_storage_kv_bytes"), "break_even_hold");
-    let discount = sheet(json!({"rates": [{"input": "5", "cache_read": "0.5"}]}));
-    let stated = json!({"accelerator": {"flops_per_second": 5e15}, "active_parameters": 1e11,
-        "load_path_bytes_per_second": 50e9});
-    let discount = answer(&discount, &stated);
-    vec![
-        number("G19", "p_hit/p_in", value(&opus, "cache_read_load_path"), 0.1),
-        number("G19", "write price for 5 min, 1.25 × 5", written("write_price_short"), 6.25),
-        number("G19", "write price for 1 h, 2 × 5", written("write_price_long"), 10.0),
-        number("G19", "slope in USD per Mtoken-hour", numeric(hold), 45.0 / 11.0), // 4.0909
-        number("G19b", "k_st in HBM", detail(hold, StorageTier::HBM), 1_860_000.0 / 11.0), // 169,091
-        number("G24", "k_st in HBM", value(&older, "cache_storage_kv_bytes"), 186_000.0),
-        number("G24", "break-even of Gemini 2.5 Pro in h", break_even(&older), 0.25),
-        number("G24", "break-even of Gemini 3.1 Pro in h", break_even(&newer), 0.4),
-        number("G29", "k_st", value(&discount, "cache_read_load_path"), 200_000.0),
-    ]
+    let hours = |answer| detail(reading(answer, "cache_storage_kv_bytes"), "break_even_hold");
+    golden! {
+        "G19", "p_hit/p_in": discount => 0.1;
+        "G19", "write price for 5 min, 1.25 × 5": written("write_price_short") => 6.25;
+        "G19", "write price for 1 h, 2 × 5": written("write_price_long") => 10.0;
+        "G19", "s_1 in USD/Mtok-hour": numeric(hold) => 45.0 / 11.0; // 4.0909
+        "G19b", "k_st in B": detail(hold, StorageTier::HBM) => 1_860_000.0 / 11.0; // 169,091
+        "G24", "k_st in B": value(&older, "cache_storage_kv_bytes") => 186_000.0;
+        "G24", "break-even of Gemini 2.5 Pro in h": hours(&older) => 0.25;
+        "G24", "break-even of Gemini 3.1 Pro in h": hours(&newer) => 0.4;
+        "G29", "k_st in B": path => 200_000.0;
+    }
 }
 
-fn storage_times() -> Vec<Golden> {
-    let answer = answer(&opus_4_6(), &json!({"accelerator": "gb200-nvl72", "active_parameters": 1e11,
-        "prefill_efficiency": 0.5, "kv_bytes_per_token_stored": 5e4}));
+fn storage_tiers_by_time() -> Vec<Golden> {
+    let stated = json!({"accelerator": "gb200-nvl72", "active_parameters": 1e11,
+        "prefill_efficiency": 0.5, "kv_bytes_per_token_stored": 5e4});
+    let answer = answer(&opus_4_6(), &stated);
     let kept_for = |id: &str, ttl_s: f64| {
-        let mut entries = answer.readings.iter().filter(|reading| reading.id == id);
-        entries.find(|reading| reading.input("ttl_seconds") == Some(ttl_s)).expect("a reading per time to live")
+        let is_it =
+            |reading: &&Reading| reading.id == id && reading.input("ttl_seconds") == Some(ttl_s);
+        answer
+            .readings
+            .iter()
+            .find(is_it)
+            .expect("a reading per time to live")
     };
-    let (short, long) = (kept_for("cache_ttl_drain_time", 300.0), kept_for("cache_ttl_drain_time", 3_600.0));
+    let five_minutes = kept_for("cache_ttl_drain_time", 300.0);
+    let hour = kept_for("cache_ttl_drain_time", 3_600.0);
     let rule = kept_for("cache_ttl_five_minute_rule", 3_600.0);
-    let device = |id: &str| storage_tiers().iter().find(|tier| tier.id == id).expect("a known tier");
-    let keeping = |id: &str, read: fn(&StorageTier) -> Option<f64>| KeepingCost {
-        read_usd_per_byte: read(device(id)).unwrap_or(f64::NAN),
-        hold_usd_per_byte_hour: device(id).hold_usd_per_byte_hour.unwrap_or(f64::NAN),
+    let keeping = |id: &str, read: fn(&StorageTier) -> Option<f64>| {
+        let tier = storage_tiers()
+            .iter()
+            .find(|tier| tier.id == id)
+            .expect("a known tier");
+        KeepingCost {
+            read_usd_per_byte: read(tier).expect("a cost of reading"),
+            hold_usd_per_byte_hour: tier.hold_usd_per_byte_hour.expect("a cost of holding"),
+        }
     };
     let hbm = KeepingCost {
         read_usd_per_byte: 0.0,
@@ -349,22 +419,21 @@ fn storage_times() -> Vec<Golden> {
     let memory = keeping("host-dram", |tier| tier.read_usd_per_byte);
     let flash = keeping("flash-tlc", |tier| tier.read_high_usd_per_byte);
     let disk = keeping("disk", |tier| tier.read_usd_per_byte);
-    let to_flash = detail(rule, "cheapest_from");
-    vec![
-        // 0.038 s, 70.7 s, 78.9 min
-        number("G26", "HBM to DDR in s", hbm.boundary(&memory).0, 9e-13 / (4.5 / 186e9 - 2.5e-13)),
-        number("G26", "DDR to 30.72 TB of TLC in s", memory.boundary(&flash).0, 17_100.0 / 241.9),
-        number("G26", "30.72 TB of TLC to disk in s", flash.boundary(&disk).0, 36_000.0 / 7.6).within(1e-11),
-        name("G27", "300 s today", named(short), "flash-tlc"),
-        name("G27", "3,600 s today", named(long), "flash-qlc"),
-        name("G27", "300 s by the talk", detail_name(short, "tier_by_the_talk"), "flash"),
-        name("G27", "3,600 s by the talk", detail_name(long, "tier_by_the_talk"), "disk"),
-        // 4.96 min
-        number("G31", "hold in HBM or recompute, in s", value(&answer, "recompute_or_hold"), 297.6),
-        name("G32", "cheapest for 3,600 s", named(rule), "flash-tlc"),
-        // 27.3 s: (1.2e-15 − 5e-17)/(1.6e-13 − 8.1e-15) h
-        number("G32", "7.68 TB of TLC from, in s", to_flash, 4_140.0 / 151.9),
-    ]
+    golden! {
+        "G26", "HBM to DDR in s": hbm.boundary(&memory).0 => 9e-13 / (4.5 / 186e9 - 2.5e-13); // 0.038
+        "G26", "DDR to 30.72 TB of TLC in s": memory.boundary(&flash).0 => 17_100.0 / 241.9; // 70.7
+        "G26", "30.72 TB of TLC to disk in s": flash.boundary(&disk).0 => 36_000.0 / 7.6; // 78.9 min
+        "G27", "300 s today": named(five_minutes) => "flash-tlc";
+        "G27", "3,600 s today": named(hour) => "flash-qlc";
+        "G27", "300 s by the talk": detail_name(five_minutes, "tier_by_the_talk") => "flash";
+        "G27", "3,600 s by the talk": detail_name(hour, "tier_by_the_talk") => "disk";
+        "G31", "hold in HBM or recompute, in s": value(&answer, "recompute_or_hold") => 297.6;
+        "G32", "cheapest for 3,600 s": named(rule) => "flash-tlc";
+        // After networked flash, (1.2e-15 − 5e-16)/(9.6e-14 − 8.1e-15) h: 28.7 s.
+        "G32", "cheapest from, in s": detail(rule, "cheapest_from") => 25_200.0 / 879.0;
+        // Before disk, (1.5e-14 − 1.2e-15)/(8.1e-15 − 5e-16) h: 109 min.
+        "G32", "cheapest to, in s": detail(rule, "cheapest_to") => 49_680.0 / 7.6;
+    }
 }
 
 fn bounds() -> Vec<Golden> {
@@ -372,15 +441,13 @@ fn bounds() -> Vec<Golden> {
     let stated = json!({"accelerator": "gb200-nvl72", "weight_bytes_per_parameter": 1,
         "total_parameters": 1e12, "minimum_batch": 32});
     let answer = answer(&longest, &stated);
-    vec![
-        number("G25", "k_st", value(&answer, "context_maximum_kv_bytes"), 387_250.0),
-        number("G28", "N_a", value(&answer, "price_level_active_parameters"), 2.5e12),
-    ]
+    golden! {
+        "G25", "k_st in B": value(&answer, "context_maximum_kv_bytes") => 387_250.0;
+        "G28", "N_a": value(&answer, "price_level_active_parameters") => 2.5e12;
+    }
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
 // What the forward model prices, the readings read back
-// ---------------------------------------------------------------------------------------------------------------------
 
 /// A machine and a model drawn at random, without its KV cache.
 #[derive(Debug, Clone, Copy)]
@@ -391,7 +458,11 @@ struct Architecture {
 }
 
 fn architectures() -> impl Strategy<Value = Architecture> {
-    let shape = (9.0..12.0_f64, 0.0..1.5_f64, prop_oneof![Just(0.5), Just(1.0), Just(2.0)]);
+    let shape = (
+        9.0..12.0_f64,
+        0.0..1.5_f64,
+        prop_oneof![Just(0.5), Just(1.0), Just(2.0)],
+    );
     let machine = (12.0..15.0_f64, 1.5..3.0_f64, 0.0..2.0_f64);
     let share = || 0.2..1.0_f64;
     (shape, machine, (share(), share(), share())).prop_map(|(shape, machine, shares)| {
@@ -415,8 +486,16 @@ fn architectures() -> impl Strategy<Value = Architecture> {
             capacity: Bytes(0.0),
             rental_usd_per_second: ten_to(usd_per_mtok) * multiply_rate.0 / macs_per_mtok,
         };
-        let efficiencies = Efficiencies { prefill, decode_bandwidth, decode_compute };
-        Architecture { unit, model, efficiencies }
+        let efficiencies = Efficiencies {
+            prefill,
+            decode_bandwidth,
+            decode_compute,
+        };
+        Architecture {
+            unit,
+            model,
+            efficiencies,
+        }
     })
 }
 
@@ -438,22 +517,43 @@ impl Architecture {
 
     /// The same with the KV cache that makes L0 this long: E7 gives L0 from k and k from L0.
     fn with_crossover(mut self, tokens: f64) -> Self {
-        let Model { weight_bytes_per_parameter, active_parameters, .. } = self.model;
+        let Model {
+            weight_bytes_per_parameter,
+            active_parameters,
+            ..
+        } = self.model;
         let ratio = self.compute_to_bandwidth();
         let tokens = BytesPerToken(tokens);
-        self.model.kv_bytes_per_token =
-            BytesPerToken(crossover_context(weight_bytes_per_parameter, active_parameters, ratio, tokens));
+        self.model.kv_bytes_per_token = BytesPerToken(crossover_context(
+            weight_bytes_per_parameter,
+            active_parameters,
+            ratio,
+            tokens,
+        ));
         self
     }
 
     fn crossover(&self) -> f64 {
-        let Model { weight_bytes_per_parameter, active_parameters, kv_bytes_per_token, .. } = self.model;
+        let Model {
+            weight_bytes_per_parameter,
+            active_parameters,
+            kv_bytes_per_token,
+            ..
+        } = self.model;
         let ratio = self.compute_to_bandwidth();
-        crossover_context(weight_bytes_per_parameter, active_parameters, ratio, kv_bytes_per_token)
+        crossover_context(
+            weight_bytes_per_parameter,
+            active_parameters,
+            ratio,
+            kv_bytes_per_token,
+        )
     }
 
     fn point(&self, batch: f64, context_tokens: f64) -> OperatingPoint {
-        OperatingPoint { efficiencies: self.efficiencies, ..at(batch, context_tokens) }
+        OperatingPoint {
+            efficiencies: self.efficiencies,
+            ..at(batch, context_tokens)
+        }
     }
 
     /// Output price as a sheet writes it.
@@ -464,8 +564,17 @@ impl Architecture {
 
     /// Input price of a prompt whose attention takes so many multiply-adds.
     fn input(&self, attention_macs: f64, fresh: f64) -> String {
-        let (prefill, prompt) = (self.efficiencies.prefill, PromptTokens { fresh, cached: 0.0 });
-        per_mtok(cost_per_prompt_token(&self.model, &self.unit, prefill, attention_macs, prompt))
+        let (prefill, prompt) = (
+            self.efficiencies.prefill,
+            PromptTokens { fresh, cached: 0.0 },
+        );
+        per_mtok(cost_per_prompt_token(
+            &self.model,
+            &self.unit,
+            prefill,
+            attention_macs,
+            prompt,
+        ))
     }
 
     /// What a caller who knows the machine states.
@@ -490,6 +599,7 @@ fn per_mtok(usd_per_token: f64) -> String {
     format!("{:.15}", usd_per_token * 1e6)
 }
 
+/// Equal but for what prices and the forward model lose to rounding.
 fn close(computed: f64, expected: f64) -> Result<(), TestCaseError> {
     let agrees = (computed - expected).abs() <= ROUND_TRIP * expected.abs();
     prop_assert!(agrees, "computed {computed:e}, expected {expected:e}");
@@ -710,9 +820,12 @@ proptest! {
     }
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
 // Rules
-// ---------------------------------------------------------------------------------------------------------------------
+
+fn assert_exact(what: &str, computed: f64, expected: f64) {
+    let agrees = (computed - expected).abs() <= EXACT * expected.abs();
+    assert!(agrees, "{what}: computed {computed}, expected {expected}");
+}
 
 const READING_IDS: [&str; 21] = [
     "context_tier_kv_bytes",
@@ -740,18 +853,27 @@ const READING_IDS: [&str; 21] = [
 
 #[test]
 fn there_are_the_readings_of_the_model_and_no_others() {
-    let ids: Vec<&str> = specifications().map(|specification| specification.id).collect();
+    let ids: Vec<&str> = specifications()
+        .map(|specification| specification.id)
+        .collect();
     assert_eq!(ids, READING_IDS);
 }
 
 #[test]
 fn every_answer_lists_every_reading_whatever_the_sheet_says() {
-    for sheet in [plain("1", "5"), rich(), sheet(json!({"rates": [{"cache_write": []}]}))] {
+    for sheet in [
+        plain("1", "5"),
+        rich(),
+        sheet(json!({"rates": [{"cache_write": []}]})),
+    ] {
         let answer = answer(&sheet, &json!({}));
         let listed: BTreeSet<&str> = answer.readings.iter().map(|reading| reading.id).collect();
         assert_eq!(listed, BTreeSet::from(READING_IDS));
         for reading in &answer.readings {
-            assert!(reading.value.is_some() != reading.not_defined.is_some(), "{reading:?}");
+            assert!(
+                reading.value.is_some() != reading.not_defined.is_some(),
+                "{reading:?}"
+            );
         }
     }
 }
@@ -760,11 +882,18 @@ fn every_answer_lists_every_reading_whatever_the_sheet_says() {
 fn the_document_of_the_model_has_every_reading_with_its_equation_and_every_golden_number() {
     let document = include_str!("../../docs/MODEL.md");
     for specification in specifications() {
-        let row = format!("| `{}` | `{}` |", specification.id, specification.equation);
-        assert!(document.contains(&row), "docs/MODEL.md has no row that begins with\n{row}");
+        let equation = specification.equation.replace('|', "\\|");
+        let row = format!("| `{}` | `{equation}` |", specification.id);
+        assert!(
+            document.contains(&row),
+            "docs/MODEL.md has no row that begins with\n{row}"
+        );
     }
     for id in GOLDEN_IDS {
-        assert!(document.contains(&format!("| {id} |")), "docs/MODEL.md has no row for {id}");
+        assert!(
+            document.contains(&format!("| {id} |")),
+            "docs/MODEL.md has no row for {id}"
+        );
     }
 }
 
@@ -797,21 +926,36 @@ fn ranges() -> Json {
 fn a_value_lies_within_its_range() {
     let answer = answer(&rich(), &ranges());
     let figure = |name: &str, value: &Value, low: Option<f64>, high: Option<f64>| {
-        let (value, low, high) = (value.number()?, low?, high?);
-        assert!(low <= value && value <= high, "{name}: {low} <= {value} <= {high}");
-        Some(())
+        let (Some(value), Some(low), Some(high)) = (value.number(), low, high) else {
+            return false;
+        };
+        assert!(
+            low <= value && value <= high,
+            "{name}: {low} <= {value} <= {high}"
+        );
+        true
     };
     let mut ranged = BTreeSet::new();
     for reading in &answer.readings {
-        for Detail { name, value, low, high, .. } in &reading.details {
-            let _ = figure(name, value, *low, *high);
+        for Detail {
+            name,
+            value,
+            low,
+            high,
+            ..
+        } in &reading.details
+        {
+            figure(name, value, *low, *high);
         }
         let value = reading.value.as_ref();
-        if value.and_then(|value| figure(reading.id, value, reading.low, reading.high)).is_some() {
+        if value.is_some_and(|value| figure(reading.id, value, reading.low, reading.high)) {
             ranged.insert(reading.id);
         }
     }
-    let without: Vec<&str> = READING_IDS.into_iter().filter(|id| !ranged.contains(id)).collect();
+    let without: Vec<&str> = READING_IDS
+        .into_iter()
+        .filter(|id| !ranged.contains(id))
+        .collect();
     let rest_on_prices_or_names_alone = [
         "output_multiplier_cover",
         "input_multiplier_attention",
@@ -827,7 +971,10 @@ fn a_value_lies_within_its_range() {
 fn the_ends_of_a_range_are_the_readings_at_its_ends_and_its_middle_is_the_geometric_one() {
     let (low, middle, high) = (5e10, 1e11, 2e11);
     let state = |active: Json| {
-        answer(&gemini(), &json!({"accelerator": {"compute_to_bandwidth": 300}, "active_parameters": active}))
+        answer(
+            &gemini(),
+            &json!({"accelerator": {"compute_to_bandwidth": 300}, "active_parameters": active}),
+        )
     };
     let ranged = state(json!({"low": low, "high": high}));
     let ranged = reading(&ranged, "context_tier_kv_bytes");
@@ -836,34 +983,37 @@ fn the_ends_of_a_range_are_the_readings_at_its_ends_and_its_middle_is_the_geomet
         (numeric(ranged), at(middle)),
         (ranged.low.unwrap_or(f64::NAN), at(low)),
         (ranged.high.unwrap_or(f64::NAN), at(high)),
-        (ranged.input("active_parameters").unwrap_or(f64::NAN), middle),
+        (
+            ranged.input("active_parameters").unwrap_or(f64::NAN),
+            middle,
+        ),
     ];
     for (computed, expected) in pairs {
-        assert!((computed - expected).abs() <= EXACT * expected, "{computed} is not {expected}");
+        assert_exact("context_tier_kv_bytes", computed, expected);
     }
 }
 
 #[test]
 fn a_range_that_no_reading_uses_changes_nothing() {
-    let stated = |name: &str, range: Json| {
-        let mut stated = json!({"accelerator": {"compute_to_bandwidth": 300}});
-        stated[name] = range;
-        let answer = answer(&gemini(), &stated);
-        (readings_json(&answer), serde_json::to_value(&answer.conflicts).expect("conflicts serialise"))
-    };
-    let without = stated("active_parameters", json!(1e11));
-    for name in ["mean_prompt_tokens_below", "accepted_tokens_per_pass", "domain_size", "kv_bytes_per_token_read"] {
-        let mut with = json!({"accelerator": {"compute_to_bandwidth": 300}, "active_parameters": 1e11});
-        // The sheet promises no speed and states no prompts beyond its limits: these ranges meet no reading.
-        let range = json!({"low": 2.0, "high": 4.0});
-        match name {
-            "domain_size" => with["accelerator"][name] = range,
-            "mean_prompt_tokens_below" => continue,
-            _ => with[name] = range,
-        }
-        let answer = answer(&gemini(), &with);
-        let conflicts = serde_json::to_value(&answer.conflicts).expect("conflicts serialise");
-        assert_eq!((readings_json(&answer), conflicts), without, "{name}");
+    // No prompt tiers, no cache, no limits and no promise stand on this sheet.
+    let sheet = plain("1", "5");
+    let without = readings_json(&answer(&sheet, &json!({})));
+    let unused = [
+        "mean_prompt_tokens_below",
+        "mean_prompt_tokens_above",
+        "load_path_bytes_per_second",
+        "accepted_tokens_per_pass",
+        "minimum_batch",
+    ];
+    for name in unused {
+        let mut stated = json!({});
+        stated[name] = json!({"low": 2.0, "high": 4.0});
+        let with = answer(&sheet, &stated);
+        assert!(
+            readings_json(&with) == without && with.conflicts.is_empty(),
+            "{name}"
+        );
+        assert!(with.values.iter().all(|input| input.name != name), "{name}");
     }
 }
 
@@ -873,7 +1023,7 @@ fn gemini_says_two_kilobytes_and_eight_times_and_names_their_conflict() {
         "weight_bytes_per_parameter": 1});
     let answer = answer(&gemini(), &stated);
     let kv_bytes = value(&answer, "context_tier_kv_bytes");
-    assert!((kv_bytes - 5_000.0 / 3.0).abs() < EXACT * kv_bytes, "{kv_bytes}");
+    assert_exact("context_tier_kv_bytes", kv_bytes, 5_000.0 / 3.0);
     let ratios: Vec<(Option<f64>, Option<f64>)> = answer
         .readings
         .iter()
@@ -883,37 +1033,55 @@ fn gemini_says_two_kilobytes_and_eight_times_and_names_their_conflict() {
     let (base, above) = ((Some(0.0), Some(8.0)), (Some(200_000.0), Some(6.0)));
     assert_eq!(ratios, [base, above, base, above]);
     let famous = ["context_tier_kv_bytes", "output_ratio_memory_boundness"];
-    let conflict = answer.conflicts.iter().find(|conflict| conflict.between == famous).expect("a conflict");
+    let conflict = answer
+        .conflicts
+        .iter()
+        .find(|conflict| conflict.between == famous)
+        .expect("a conflict");
     assert_eq!(conflict.quantity, "memory_time_over_compute_time");
-    assert_eq!(conflict.values.map(|value| value.round() as i32), [1, 8]);
-    assert!(conflict.why.contains("the step at 200,000 tokens") && conflict.why.contains("says 8 times"));
+    assert_exact("what the threshold says", conflict.values[0], 1.0);
+    assert_exact("what the ratio says", conflict.values[1], 8.0);
+    for said in ["the step at 200,000 tokens", "at most 1 times", "8 times"] {
+        assert!(conflict.why.contains(said), "{}", conflict.why);
+    }
 }
 
 #[test]
 fn the_famous_readings_agree_where_what_is_stated_explains_the_ratio() {
     let conflicts = |stated: Json| {
         let answer = answer(&gemini(), &stated);
-        answer.conflicts.iter().filter(|conflict| conflict.quantity == "memory_time_over_compute_time").count()
+        answer
+            .conflicts
+            .iter()
+            .filter(|conflict| conflict.quantity == "memory_time_over_compute_time")
+            .count()
     };
     assert_eq!(conflicts(json!({})), 1);
     assert_eq!(conflicts(json!({"batch_over_optimal_batch": 0.15})), 0);
     assert_eq!(conflicts(json!({"mean_decode_context_tokens": 20_000})), 1);
-    assert_eq!(conflicts(json!({"mean_decode_context_tokens": 1_200_000})), 0);
+    assert_eq!(
+        conflicts(json!({"mean_decode_context_tokens": 1_200_000})),
+        0
+    );
     // Memory and compute at their efficiencies are in balance at r = η_m/η_c = 6.
     assert_eq!(conflicts(json!({"decode_compute_efficiency": 0.16})), 0);
 }
 
 #[test]
 fn opus_5_5_needs_its_speed_stated() {
-    let ids = ["fast_mode_batch_ratio", "fast_mode_kv_over_weights", "fast_mode_max_speedup"];
+    let ids = [
+        "fast_mode_batch_ratio",
+        "fast_mode_kv_over_weights",
+        "fast_mode_max_speedup",
+    ];
     let stated = answer(&opus_5_5(), &json!({"speed_multiplier": {"fast": 2.5}}));
     let silent = answer(&opus_5_5(), &json!({}));
     for (id, expected) in ids.into_iter().zip([5.0, 3.0, 4.0]) {
-        let computed = value(&stated, id);
-        assert!((computed - expected).abs() <= EXACT * expected, "{id}: {computed}");
-        let reason = not_defined(&silent, id);
-        assert_eq!(reason.reason, Reason::SheetLacks);
-        assert!(reason.detail.starts_with("not defined: the sheet states no speed"), "{}", reason.detail);
+        assert_exact(id, value(&stated, id), expected);
+        let NotDefined { reason, detail, .. } = not_defined(&silent, id);
+        assert_eq!(*reason, Reason::SheetLacks);
+        let said = "not defined: the sheet states no speed";
+        assert!(detail.starts_with(said), "{detail}");
     }
 }
 
@@ -927,12 +1095,12 @@ fn opus_4_6_states_a_speed_that_is_a_bound_and_two_times_to_live() {
         ("cache_write_hold_price", 45.0 / 11.0),
     ];
     for (id, expected) in expected {
-        let computed = value(&answer, id);
-        assert!((computed - expected).abs() <= EXACT * expected, "{id}: {computed}");
+        assert_exact(id, value(&answer, id), expected);
     }
     let caveats = &reading(&answer, "fast_mode_batch_ratio").caveats;
     assert_eq!(caveats, &["\"up to 2.5×\" is a bound, not a measurement"]);
-    assert_eq!(reading(&answer, "cache_write_hold_price").unit, "USD/Mtok-hour");
+    let hold = reading(&answer, "cache_write_hold_price");
+    assert_eq!(hold.unit, "USD/Mtok-hour");
 }
 
 #[test]
@@ -948,17 +1116,26 @@ fn a_sheet_in_another_currency_has_ratios_and_needs_its_rate_for_dollars() {
         }
         answer(&sheet, &stated)
     };
-    let (unstated, one, seventh) = (state(None), state(Some(1.0)), state(Some(0.125)));
-    for id in ["output_ratio_memory_boundness", "cache_read_load_path", "cache_ttl_drain_time"] {
-        assert_eq!(reading(&unstated, id).value, reading(&seventh, id).value, "{id}");
-        assert!(reading(&unstated, id).value.is_some(), "{id}");
+    let (unstated, one, eighth) = (state(None), state(Some(1.0)), state(Some(0.125)));
+    for id in [
+        "output_ratio_memory_boundness",
+        "cache_read_load_path",
+        "cache_ttl_drain_time",
+    ] {
+        let value = &reading(&unstated, id).value;
+        assert!(value.is_some(), "{id}");
+        assert_eq!(value, &reading(&eighth, id).value, "{id}");
     }
-    for id in ["cache_write_hold_price", "cache_storage_kv_bytes", "price_level_active_parameters"] {
-        let reason = not_defined(&unstated, id);
-        assert_eq!(reason.reason, Reason::AssumptionMissing);
-        assert_eq!(reason.detail, "not defined: state `usd_per_currency_unit`", "{id}");
-        let (full, part) = (value(&one, id), value(&seventh, id));
-        assert!((part - 0.125 * full).abs() <= EXACT * part, "{id}: {part} of {full}");
+    let in_dollars = [
+        "cache_write_hold_price",
+        "cache_storage_kv_bytes",
+        "price_level_active_parameters",
+    ];
+    for id in in_dollars {
+        let NotDefined { reason, detail, .. } = not_defined(&unstated, id);
+        assert_eq!(*reason, Reason::AssumptionMissing, "{id}");
+        assert_eq!(detail, "not defined: state `usd_per_currency_unit`", "{id}");
+        assert_exact(id, value(&eighth, id), 0.125 * value(&one, id));
     }
 }
 
@@ -974,9 +1151,16 @@ fn a_price_of_zero_forms_no_ratio() {
     let stated = json!({"accelerator": "gb200-nvl72", "load_path_bytes_per_second": 5e10,
         "mean_decode_context_tokens": 8_000});
     let answer = answer(&zero, &stated);
-    let defined: BTreeSet<&str> =
-        answer.readings.iter().filter(|reading| reading.value.is_some()).map(|reading| reading.id).collect();
-    assert_eq!(defined, BTreeSet::from(["cache_ttl_drain_time", "cache_ttl_five_minute_rule"]));
+    let defined: BTreeSet<&str> = answer
+        .readings
+        .iter()
+        .filter(|reading| reading.value.is_some())
+        .map(|reading| reading.id)
+        .collect();
+    assert_eq!(
+        defined,
+        BTreeSet::from(["cache_ttl_drain_time", "cache_ttl_five_minute_rule"])
+    );
     let reason = not_defined(&answer, "output_ratio_memory_boundness");
     assert_eq!(reason.reason, Reason::NoSolution);
     assert!(reason.detail.contains("price is 0"), "{}", reason.detail);
@@ -991,6 +1175,17 @@ fn free_cell(service_tier: &str, min_prompt_tokens: u32) -> Json {
 }
 
 #[test]
+fn what_is_held_for_a_fee_is_read_at_the_price_of_explicit_caches() {
+    let sheet = sheet(
+        json!({"rates": [{"input": "1.25", "cache_read": "0.25", "cache_read_explicit": "0.125",
+        "cache_storage_per_hour": "4.5"}]}),
+    );
+    let answer = answer(&sheet, &json!({}));
+    let storage = reading(&answer, "cache_storage_kv_bytes");
+    assert_exact("break-even", detail(storage, "break_even_hold"), 0.25);
+}
+
+#[test]
 fn computed_prices_are_no_evidence() {
     let mut with = rich();
     let rates = with["rates"].as_array_mut().expect("rates");
@@ -1001,8 +1196,9 @@ fn computed_prices_are_no_evidence() {
     without["rates"].as_array_mut().expect("rates").truncate(1);
     let (with, without) = (answer(&with, &ranges()), answer(&without, &ranges()));
     assert_eq!(readings_json(&with), readings_json(&without));
-    assert_eq!(not_defined(&with, "context_tier_kv_bytes").reason, Reason::SheetLacks);
-    assert_eq!(not_defined(&with, "batch_discount_utilisation").reason, Reason::SheetLacks);
+    for id in ["context_tier_kv_bytes", "batch_discount_utilisation"] {
+        assert_eq!(not_defined(&with, id).reason, Reason::SheetLacks, "{id}");
+    }
 }
 
 #[test]
@@ -1016,14 +1212,15 @@ fn context_tiers_that_reprice_only_the_tokens_above_them_are_no_evidence() {
             assert_eq!(reason.reason, Reason::SheetLacks, "{id}");
             assert!(reason.detail.contains("reprices"), "{}", reason.detail);
         }
-        let famous = answer.conflicts.iter().filter(|conflict| conflict.between[0] == READING_IDS[0]);
+        let famous = answer
+            .conflicts
+            .iter()
+            .filter(|conflict| conflict.between[0] == READING_IDS[0]);
         assert_eq!(famous.count(), 0);
     }
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
 // Sheets and answers
-// ---------------------------------------------------------------------------------------------------------------------
 
 /// A sheet in US dollars with these fields.
 fn sheet(fields: Json) -> Json {
@@ -1031,7 +1228,9 @@ fn sheet(fields: Json) -> Json {
         "schema": "pricesheet/v1", "provider": "someone", "model": "some-model", "currency": "USD",
         "unit": "per_1m_tokens", "sources": [{"url": "https://example.org", "format": "official"}],
     });
-    let Json::Object(fields) = fields else { panic!("fields are an object") };
+    let Json::Object(fields) = fields else {
+        panic!("fields are an object")
+    };
     sheet.as_object_mut().expect("an object").extend(fields);
     sheet
 }
@@ -1054,12 +1253,14 @@ fn gemini() -> Json {
         json!({"service_tier": service_tier, "context_tier": {"min_prompt_tokens": min_prompt_tokens},
             "input": prices[0], "output": prices[1], "cache_read": prices[2]})
     };
-    sheet(json!({"limits": {"context": 1_048_576, "max_output": 65_536}, "rates": [
-        cell("standard", 0, ["1.25", "10.00", "0.125"]),
-        cell("standard", 200_000, ["2.50", "15.00", "0.25"]),
-        cell("batch", 0, ["0.625", "5.00", "0.125"]),
-        cell("batch", 200_000, ["1.25", "7.50", "0.25"]),
-    ]}))
+    sheet(
+        json!({"limits": {"context": 1_048_576, "max_output": 65_536}, "rates": [
+            cell("standard", 0, ["1.25", "10.00", "0.125"]),
+            cell("standard", 200_000, ["2.50", "15.00", "0.25"]),
+            cell("batch", 0, ["0.625", "5.00", "0.125"]),
+            cell("batch", 200_000, ["1.25", "7.50", "0.25"]),
+        ]}),
+    )
 }
 
 /// Claude Opus 4.6: a fast mode at six times the price, up to 2.5 times as fast.
@@ -1106,7 +1307,11 @@ fn answer(sheet: &Json, assumptions: &Json) -> Answer {
 
 /// The first reading of this id.
 fn reading<'a>(answer: &'a Answer, id: &str) -> &'a Reading {
-    answer.readings.iter().find(|reading| reading.id == id).unwrap_or_else(|| panic!("no reading `{id}`"))
+    answer
+        .readings
+        .iter()
+        .find(|reading| reading.id == id)
+        .unwrap_or_else(|| panic!("no reading `{id}`"))
 }
 
 /// Its number; not a number where it is not defined, so that it equals nothing.
@@ -1126,11 +1331,17 @@ fn named(reading: &Reading) -> &str {
 }
 
 fn detail_value<'a>(reading: &'a Reading, name: &str) -> Option<&'a Value> {
-    reading.details.iter().find(|detail| detail.name == name).map(|detail| &detail.value)
+    reading
+        .details
+        .iter()
+        .find(|detail| detail.name == name)
+        .map(|detail| &detail.value)
 }
 
 fn detail(reading: &Reading, name: &str) -> f64 {
-    detail_value(reading, name).and_then(Value::number).unwrap_or(f64::NAN)
+    detail_value(reading, name)
+        .and_then(Value::number)
+        .unwrap_or(f64::NAN)
 }
 
 fn detail_name<'a>(reading: &'a Reading, name: &str) -> &'a str {
@@ -1142,7 +1353,10 @@ fn detail_name<'a>(reading: &'a Reading, name: &str) -> &'a str {
 
 fn not_defined<'a>(answer: &'a Answer, id: &str) -> &'a NotDefined {
     let reading = reading(answer, id);
-    reading.not_defined.as_ref().unwrap_or_else(|| panic!("`{id}` is {:?}", reading.value))
+    reading
+        .not_defined
+        .as_ref()
+        .unwrap_or_else(|| panic!("`{id}` is {:?}", reading.value))
 }
 
 fn readings_json(answer: &Answer) -> Json {
