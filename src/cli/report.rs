@@ -30,9 +30,12 @@ pub(super) fn write(out: &mut impl Write, sheet: &PriceSheet, answer: &Answer) -
 
 fn paragraph(out: &mut impl Write, text: &str, indent: usize) -> io::Result<()> {
     let blank = " ".repeat(indent);
+    // Ids and units hold hyphens and slashes; a line ends between words only.
     let options = textwrap::Options::new(WIDTH.into())
         .initial_indent(&blank)
-        .subsequent_indent(&blank);
+        .subsequent_indent(&blank)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
     textwrap::wrap(text, options)
         .iter()
         .try_for_each(|line| writeln!(out, "{line}"))

@@ -334,7 +334,10 @@ impl Assumptions {
             Q::MultiplyRate => missing(&[Q::FlopsPerSecond]),
             Q::UnitBandwidth => missing(&[Q::Bandwidth, Q::Chips]),
             Q::UnitCapacity => missing(&[Q::Capacity, Q::Chips]),
-            Q::Chips if self.accelerator.is_none() && !self.has_custom_accelerator() => {
+            // An accelerator of the reference table brings its chips and its rental along.
+            Q::Chips | Q::RentalPerHour
+                if self.accelerator.is_none() && !self.has_custom_accelerator() =>
+            {
                 vec!["accelerator"]
             }
             Q::FlopsPerSecond | Q::Bandwidth | Q::Capacity => {

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 use crate::clue::assumptions::Assumptions;
 use crate::clue::quantity::Quantity;
 use crate::clue::reading::{Kind, Reading};
+use crate::sheet::RateCell;
 use crate::units::readable;
 
 /// Two readings that contradict each other.
@@ -76,15 +77,35 @@ fn disagreement(left: &Reading, right: &Reading) -> Option<Conflict> {
         quantity: left.quantity,
         values: [left_value, right_value],
         why: format!(
-            "{} says {} {unit} and {} says {} {unit}: a factor of {}",
-            left.id,
-            readable(left_value),
-            right.id,
-            readable(right_value),
+            "{} says {}, {} says {}: a factor of {}",
+            described(left),
+            with_unit(left_value, left.unit),
+            described(right),
+            with_unit(right_value, right.unit),
             readable(factor([left_value, right_value])),
-            unit = left.unit,
         ),
     })
+}
+
+fn with_unit(value: f64, unit: &str) -> String {
+    format!("{} {unit}", readable(value)).trim_end().to_owned()
+}
+
+/// The id, and what tells the entry apart from others of that id.
+fn described(reading: &Reading) -> String {
+    let threshold = reading
+        .input("threshold_tokens")
+        .map(|tokens| format!("at {} tokens", readable(tokens)));
+    let mode = reading
+        .label("service_tier")
+        .filter(|tier| *tier != RateCell::STANDARD)
+        .map(str::to_owned);
+    let apart: Vec<String> = mode.into_iter().chain(threshold).collect();
+    if apart.is_empty() {
+        reading.id.to_owned()
+    } else {
+        format!("{} ({})", reading.id, apart.join(", "))
+    }
 }
 
 /// The two famous readings disagree: a threshold says that decoding waits for its multiplies up to `L_1` (r < 1), a high
