@@ -249,11 +249,12 @@ pub(super) async fn show_estimate(
     Path(id): Path<Uuid>,
     Query(NoQuery {}): Query<NoQuery>,
     headers: HeaderMap,
+    uri: Uri,
 ) -> Result<Response<Body>, Problem> {
-    let document = app
-        .store
-        .estimate(id)
-        .await?
-        .ok_or_else(|| Problem::not_found("estimate"))?;
-    Ok(CachedBody::new(document, "application/json", None).respond(&headers))
+    let body = async {
+        let document = app.store.estimate(id).await?;
+        let document = document.ok_or_else(|| Problem::not_found("estimate"))?;
+        Ok(CachedBody::new(document, "application/json", None))
+    };
+    app.polled(&uri, &headers, body).await
 }

@@ -117,7 +117,23 @@ pub(super) enum InferBody {
     path = "/infer",
     tag = "estimates",
     params(InferQuery),
-    request_body(content = InferBody, content_type = "application/json"),
+    request_body(content = InferBody, content_type = "application/json", example = json!({
+        "price_sheet": {
+            "schema": "pricesheet/v1",
+            "provider": "google",
+            "model": "gemini-2.5-pro",
+            "currency": "USD",
+            "unit": "per_1m_tokens",
+            "limits": {"context": 1_048_576},
+            "rates": [
+                {"input": "1.25", "output": "10.00", "cache_read": "0.125", "cache_storage_per_hour": "4.50"},
+                {"context_tier": {"min_prompt_tokens": 200_000}, "input": "2.50", "output": "15.00",
+                 "cache_read": "0.25", "cache_storage_per_hour": "4.50"}
+            ],
+            "sources": [{"url": "https://ai.google.dev/gemini-api/docs/pricing", "format": "official"}]
+        },
+        "assumptions": {"accelerator": "gb200-nvl72", "active_parameters": {"low": 5e10, "high": 2e11}}
+    })),
     responses(
         (status = 201, description = "Answered and stored", body = Answer,
             headers(("location" = String, description = "Path of the stored estimate"))),

@@ -149,11 +149,12 @@ pub(super) async fn show_price_sheet(
     Path(id): Path<Uuid>,
     Query(NoQuery {}): Query<NoQuery>,
     headers: HeaderMap,
+    uri: Uri,
 ) -> Result<Response<Body>, Problem> {
-    let document = app
-        .store
-        .price_sheet(id)
-        .await?
-        .ok_or_else(|| Problem::not_found("price sheet"))?;
-    Ok(CachedBody::new(document, "application/json", None).respond(&headers))
+    let body = async {
+        let document = app.store.price_sheet(id).await?;
+        let document = document.ok_or_else(|| Problem::not_found("price sheet"))?;
+        Ok(CachedBody::new(document, "application/json", None))
+    };
+    app.polled(&uri, &headers, body).await
 }

@@ -458,15 +458,15 @@ struct Architecture {
 }
 
 fn architectures() -> impl Strategy<Value = Architecture> {
-    let shape = (
+    let sizes = (
         9.0..12.0_f64,
         0.0..1.5_f64,
         prop_oneof![Just(0.5), Just(1.0), Just(2.0)],
     );
     let machine = (12.0..15.0_f64, 1.5..3.0_f64, 0.0..2.0_f64);
     let share = || 0.2..1.0_f64;
-    (shape, machine, (share(), share(), share())).prop_map(|(shape, machine, shares)| {
-        let (active, sparsity, weight_bytes_per_parameter) = shape;
+    (sizes, machine, (share(), share(), share())).prop_map(|(sizes, machine, shares)| {
+        let (active, sparsity, weight_bytes_per_parameter) = sizes;
         let (bandwidth, macs_per_byte, usd_per_mtok) = machine;
         let (prefill, decode_bandwidth, decode_compute) = shares;
         let ten_to = |exponent: f64| 10.0_f64.powf(exponent);
