@@ -188,7 +188,10 @@ fn five_minute_rule(evidence: &Evidence<'_>, ttl_s: f64) -> Reading {
     let hbm_hold = hbm.known(evidence).map(|(cost, _)| cost);
     let builder =
         ReadingBuilder::new(&FIVE_MINUTE_RULE, evidence).sheet("ttl_seconds", "TTL", ttl_s, "s");
-    let builder = hbm.show(builder, evidence);
+    let builder = match hbm_hold {
+        Some(_) => hbm.show(builder, evidence),
+        None => builder.caveat("HBM is left out: state `rental_usd_per_hour` and an accelerator"),
+    };
     let costs = device_costs(hbm_hold, |_| None);
     let Some(winner) = cheapest(&costs, ttl_s) else {
         return builder.not_defined(NotDefined::no_solution("no storage tier has a cost"));

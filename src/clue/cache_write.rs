@@ -89,11 +89,7 @@ fn hold_price(
         .sheet("write_price_long", "p_2", long_price, evidence.price_unit())
         .solve(&[Q::UsdPerCurrencyUnit], slope)
         .caveat("a free refresh on every hit, and the margin, are part of this price");
-    with_bounds_per_tier(
-        builder,
-        HbmHolding::new(evidence),
-        &[Q::UsdPerCurrencyUnit],
-        slope,
-    )
-    .build()
+    let hbm = HbmHolding::new(evidence);
+    let builder = hbm.show(builder, evidence);
+    with_bounds_per_tier(builder, hbm, &[Q::UsdPerCurrencyUnit], slope).build()
 }

@@ -20,7 +20,7 @@ static MEMORY_BOUNDNESS: Specification = Specification {
     unit: "",
     kind: Kind::Equal,
     needs: "an input and an output price",
-    not_defined_when: "a price is 0; with p_out ≤ p_in only r ≤ 1 is known",
+    not_defined_when: "a price is 0; where output costs no more than input, only r ≤ 1 is known",
     assumes: &[
         "input is priced by prefill, which computes at full efficiency",
         "output is priced by decoding, which waits for memory r times as long as it computes",
@@ -83,14 +83,6 @@ fn builder<'a>(
     let builder = builder
         .sheet("input_price", "p_in", input, evidence.price_unit())
         .sheet("output_price", "p_out", output, evidence.price_unit());
-    if output <= input {
-        let bounded = builder
-            .kind(Kind::Upper)
-            .detail(("bound", "", Kind::Upper), &[], |_| Ok(1.0));
-        let reason =
-            "r ≤ 1: output costs no more than input, which says nothing about waiting for memory";
-        return Err(bounded.not_defined(NotDefined::no_solution(reason)));
-    }
     Ok((builder, output / input))
 }
 
@@ -100,18 +92,38 @@ fn ratio(values: &Values, price_ratio: f64) -> f64 {
 }
 
 fn memory_boundness(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {
-    match builder(&MEMORY_BOUNDNESS, evidence, cell) {
-        Err(reading) => reading,
-        Ok((builder, price_ratio)) => builder
-            .solve(&RATIO_INPUTS, |values| Ok(ratio(values, price_ratio)))
-            .detail(
-                ("relative_decode_utilisation", "", Kind::Equal),
-                &RATIO_INPUTS,
-                |values| Ok(1.0 / ratio(values, price_ratio)),
-            )
-            .caveat("ratios sit on a menu (1, 2, 3, 4, 5, 6, 8), so a ratio is also a convention")
-            .build(),
+    let nothing_said = || {
+        NotDefined::no_solution(
+            "r ≤ 1: output costs no more than input, which says nothing about waiting for memory",
+        )
+    };
+    let (builder, price_ratio) = match builder(&MEMORY_BOUNDNESS, evidence, cell) {
+        Err(reading) => return reading,
+        Ok(parts) => parts,
+    };
+    if price_ratio <= 1.0 {
+        let bounded = builder
+            .kind(Kind::Upper)
+            .detail(("bound", "", Kind::Upper), &[], |_| Ok(1.0));
+        return bounded.not_defined(nothing_said());
     }
+    let boundness = |values: &Values| {
+        let boundness = ratio(values, price_ratio);
+        if boundness > 1.0 {
+            Ok(boundness)
+        } else {
+            Err(nothing_said())
+        }
+    };
+    builder
+        .solve(&RATIO_INPUTS, boundness)
+        .detail(
+            ("relative_decode_utilisation", "", Kind::Equal),
+            &RATIO_INPUTS,
+            |values| Ok(1.0 / boundness(values)?),
+        )
+        .caveat("ratios sit on a menu (1, 2, 3, 4, 5, 6, 8), so a ratio is also a convention")
+        .build()
 }
 
 fn kv_bytes(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {

@@ -634,9 +634,9 @@ fn working(reading: &Reading, value: f64) -> String {
         Kind::Upper => "≤",
         Kind::Lower => "≥",
     };
-    format!(
-        "{sign} {} = {}",
-        text.trim(),
-        format!("{} {}", readable(value), reading.unit).trim()
-    )
+    let result = format!("{} {}", readable(value), reading.unit);
+    match (text.trim(), result.trim()) {
+        (form, result) if form == readable(value) => format!("{sign} {result}"),
+        (form, result) => format!("{sign} {form} = {result}"),
+    }
 }
