@@ -294,7 +294,12 @@ fn told_apart(reading: &Reading) -> String {
     let tokens = reading
         .input("min_prompt_tokens")
         .filter(|tokens| *tokens > 0.0);
-    parts.extend(tokens.map(|tokens| format!("above {} tokens", readable(tokens))));
+    let from = if reading.label("boundary").is_some() {
+        "from"
+    } else {
+        "above"
+    };
+    parts.extend(tokens.map(|tokens| format!("{from} {} tokens", readable(tokens))));
     parts.extend(reading.input("ttl_seconds").map(duration));
     let pair = reading
         .input("ttl_short_seconds")

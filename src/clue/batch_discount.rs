@@ -57,17 +57,7 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
 }
 
 fn utilisation(evidence: &Evidence<'_>, mode: &str, prices: &ModePrices<'_>) -> Reading {
-    let tier = prices.cell.rate;
-    let mut builder = ReadingBuilder::new(&UTILISATION, evidence).label("service_tier", mode);
-    if let Some(schedule) = &tier.schedule {
-        builder = builder.label("schedule", schedule);
-    }
-    builder = builder.sheet(
-        "min_prompt_tokens",
-        "",
-        f64::from(tier.context_tier.min_prompt_tokens),
-        "tokens",
-    );
+    let builder = ReadingBuilder::new(&UTILISATION, evidence).of_mode(mode, &prices.cell);
     let (input, output) = match (&prices.input_ratio, &prices.output_ratio) {
         (Ok(input), Ok(output)) => (*input, *output),
         (Err(reason), _) | (_, Err(reason)) => return builder.not_defined(reason.clone()),

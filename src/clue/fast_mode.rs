@@ -152,17 +152,7 @@ fn mode_reading(
     prices: &ModePrices<'_>,
     speed: &Result<Speed, NotDefined>,
 ) -> Reading {
-    let tier = prices.cell.rate;
-    let mut builder = ReadingBuilder::new(specification, evidence).label("service_tier", mode);
-    if let Some(schedule) = &tier.schedule {
-        builder = builder.label("schedule", schedule);
-    }
-    builder = builder.sheet(
-        "min_prompt_tokens",
-        "",
-        f64::from(tier.context_tier.min_prompt_tokens),
-        "tokens",
-    );
+    let mut builder = ReadingBuilder::new(specification, evidence).of_mode(mode, &prices.cell);
     let (price, speed) = match (&prices.output_ratio, speed) {
         (Ok(price), Ok(speed)) => (*price, *speed),
         (Ok(price), Err(reason)) => {

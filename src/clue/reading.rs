@@ -300,15 +300,24 @@ impl<'a> ReadingBuilder<'a> {
     /// Tells the reading apart by the cell it is drawn from.
     #[must_use]
     pub fn of_cell(self, cell: &Cell<'_>) -> Self {
-        let builder = self.label("service_tier", &cell.rate.service_tier);
-        let builder = match &cell.rate.schedule {
-            Some(schedule) => builder.label("schedule", schedule),
-            None => builder,
-        };
+        self.of_mode(&cell.rate.service_tier, cell)
+    }
+
+    /// Tells the reading apart by a service tier, for the prompts and times of a cell.
+    #[must_use]
+    pub fn of_mode(self, service_tier: &str, cell: &Cell<'_>) -> Self {
+        let mut builder = self.label("service_tier", service_tier);
+        if let Some(schedule) = &cell.rate.schedule {
+            builder = builder.label("schedule", schedule);
+        }
+        let tier = cell.rate.context_tier;
+        if tier.inclusive {
+            builder = builder.label("boundary", "inclusive");
+        }
         builder.sheet(
             "min_prompt_tokens",
             "",
-            f64::from(cell.rate.context_tier.min_prompt_tokens),
+            f64::from(tier.min_prompt_tokens),
             "tokens",
         )
     }

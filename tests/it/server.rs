@@ -1,0 +1,200 @@
+//! The real binary: commands that end, and a server that can be killed.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// How long something may take that takes milliseconds; only a test that fails waits for so long.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// The binary in an environment of its own.
+pub(crate) fn unroof(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unroof"));
+    command.env_clear().args(arguments);
+    command.stdin(Stdio::null());
+    command
+}
+
+/// What a command left behind.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+/// Runs a command with a text on standard input.
+pub(crate) fn run_with(command: &mut Command, input: &str) -> Ended {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_owned();
+    // A command that does not read its input closes it.
+    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()).is_ok());
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    Ended {
+        code: output.status.code(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// Runs a command with nothing on standard input.
+pub(crate) fn run(arguments: &[&str]) -> Ended {
+    run_with(&mut unroof(arguments), "")
+}
+
+/// Runs a command that must succeed, and gives its output.
+pub(crate) fn output_of(arguments: &[&str]) -> String {
+    let ended = run(arguments);
+    assert_eq!(ended.code, Some(0), "{arguments:?}: {}", ended.err);
+    ended.out
+}
+
+/// A server on a free port.
+pub(crate) struct Server {
+    child: Child,
+    /// `http://127.0.0.1:40123`
+    pub(crate) address: String,
+    log: Arc<Mutex<String>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Serves a database.
+    pub(crate) fn start(database_url: &str) -> Self {
+        Self::start_with(&["--database-url", database_url, "--listen", "127.0.0.1:0"])
+    }
+
+    /// Serves with these arguments; port 0 is theirs to ask for.
+    pub(crate) fn start_with(arguments: &[&str]) -> Self {
+        let mut command = unroof(&["serve"]);
+        command.args(arguments);
+        Self::spawn(command)
+    }
+
+    pub(crate) fn spawn(mut command: Command) -> Self {
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let log = Arc::new(Mutex::new(String::new()));
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let kept = Arc::clone(&log);
+        let reader = std::thread::spawn(move || {
+            for line in stderr.lines().map_while(Result::ok) {
+                let mut log = kept.lock().unwrap();
+                log.push_str(&line);
+                log.push('\n');
+            }
+        });
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        let address = line
+            .strip_prefix("unroof listens on ")
+            .and_then(|rest| rest.split(' ').next())
+            .unwrap_or_else(|| panic!("`{line}`: {}", log.lock().unwrap()))
+            .to_owned();
+        Self {
+            child,
+            address,
+            log,
+            reader: Some(reader),
+        }
+    }
+
+    /// What the server wrote to standard error so far.
+    pub(crate) fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
+    }
+
+    /// Waits until the log holds a text.
+    pub(crate) fn wait_for_log(&self, text: &str) -> String {
+        let began = Instant::now();
+        loop {
+            let log = self.log();
+            if log.contains(text) {
+                return log;
+            }
+            assert!(began.elapsed() < LONGEST_WAIT, "no `{text}` in {log}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// kill -9.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Asks the server to stop; how it ended, and all it wrote to standard error.
+    pub(crate) fn stop(mut self) -> (ExitStatus, String) {
+        let asked = Command::new("kill")
+            .args(["-TERM", &self.child.id().to_string()])
+            .status();
+        assert!(asked.unwrap().success());
+        let status = self.child.wait().unwrap();
+        self.reader.take().unwrap().join().unwrap();
+        (status, self.log())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A client that takes every status as an answer.
+pub(crate) fn client() -> ureq::Agent {
+    let config = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_global(Some(LONGEST_WAIT))
+        .build();
+    config.into()
+}
+
+/// Sends a document; the status and body of the answer, if one came whole.
+pub(crate) fn post(client: &ureq::Agent, url: &str, body: &Value) -> Option<(u16, String)> {
+    let sent = client
+        .post(url)
+        .header("content-type", "application/json")
+        .send(body.to_string());
+    let mut response = sent.ok()?;
+    let mut text = String::new();
+    response
+        .body_mut()
+        .as_reader()
+        .read_to_string(&mut text)
+        .ok()?;
+    Some((response.status().as_u16(), text))
+}
+
+/// Asks for a document; the status and body of the answer.
+pub(crate) fn get(client: &ureq::Agent, url: &str) -> (u16, String) {
+    let mut response = client.get(url).call().unwrap();
+    let text = response.body_mut().read_to_string().unwrap();
+    (response.status().as_u16(), text)
+}
+
+/// The permissions of a file or folder.
+#[cfg(unix)]
+pub(crate) fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
