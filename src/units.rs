@@ -7,7 +7,7 @@ use std::fmt;
 use std::ops::{Div, Mul};
 use std::str::FromStr;
 
-use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive, Zero};
+use bigdecimal::{BigDecimal, RoundingMode, Zero};
 use serde::{Serialize, Serializer};
 
 macro_rules! quantity {
@@ -151,7 +151,19 @@ impl Decimal {
     /// The nearest `f64`, for formulas, lists and filters; money itself stays exact.
     #[must_use]
     pub fn to_f64(&self) -> f64 {
-        self.0.to_f64().unwrap_or(0.0)
+        nearest(&self.0)
+    }
+
+    /// The quotient of two prices, rounded once: 1.68 over 0.56 is 3. The divisor is not 0.
+    #[must_use]
+    pub fn over(&self, divisor: &Self) -> f64 {
+        nearest(&(&self.0 / &divisor.0))
+    }
+
+    /// The difference of two prices, rounded once.
+    #[must_use]
+    pub fn minus(&self, other: &Self) -> f64 {
+        nearest(&(&self.0 - &other.0))
     }
 
     /// A price of "0" is free: no ratio is formed from it.
@@ -217,6 +229,11 @@ impl utoipa::ToSchema for Decimal {
     fn name() -> std::borrow::Cow<'static, str> {
         "decimal".into()
     }
+}
+
+/// The nearest `f64`. Reading the digits rounds correctly, which a conversion digit by digit need not.
+fn nearest(number: &BigDecimal) -> f64 {
+    number.to_scientific_notation().parse().unwrap_or(f64::NAN)
 }
 
 /// A number as a person reads it: five significant digits, thousands apart, powers of ten beyond a million million.
@@ -324,6 +341,17 @@ mod tests {
             Err(DecimalError::Negative("-1e-6".to_owned()))
         );
         assert!(read("1e30").is_err());
+    }
+
+    #[test]
+    fn ratios_and_differences_are_rounded_once() {
+        let price = |text: &str| text.parse::<Decimal>().unwrap();
+        let exactly =
+            |computed: f64, expected: f64| assert_eq!(computed.to_bits(), expected.to_bits());
+        exactly(price("1.68").over(&price("0.56")), 3.0);
+        exactly(price("10").over(&price("3")), 10.0 / 3.0);
+        exactly(price("0.3").minus(&price("0.1")), 0.2);
+        exactly(price("0.000000000000000001").to_f64(), 1e-18);
     }
 
     #[test]

@@ -4,10 +4,12 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::{Failure, report};
 use crate::estimate::{Answer, Format, infer, read_file};
+use crate::sheet::{CATALOGS, Catalog, catalog};
 
 /// Arguments of `unroof infer`.
 #[derive(Debug, Args)]
@@ -19,9 +21,9 @@ Examples:
 pub(super) struct InferArguments {
     /// File with a price sheet, a request, or a list of them; `-` reads standard input
     file: PathBuf,
-    /// Format of the file: the canonical pricesheet/v1 if left out; with `litellm` a whole catalog or a bare entry
-    #[arg(long, requires = "model")]
-    format: Option<FormatName>,
+    /// The file is a whole catalog of this format or a bare entry of it; the canonical pricesheet/v1 if left out
+    #[arg(long, requires = "model", value_parser = catalog_by_name())]
+    format: Option<&'static Catalog>,
     /// The entry's key in its catalog
     #[arg(long, requires = "format", value_name = "NAME")]
     model: Option<String>,
@@ -33,11 +35,10 @@ pub(super) struct InferArguments {
     json: bool,
 }
 
-/// A catalog format.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum FormatName {
-    /// A `LiteLLM` catalog.
-    Litellm,
+/// Takes the name of a catalog.
+fn catalog_by_name() -> impl TypedValueParser<Value = &'static Catalog> {
+    PossibleValuesParser::new(CATALOGS.map(|catalog| catalog.name))
+        .try_map(|name| catalog(&name).ok_or("no such catalog"))
 }
 
 pub(super) fn run(arguments: &InferArguments) -> Result<(), Failure> {
@@ -48,9 +49,11 @@ pub(super) fn run(arguments: &InferArguments) -> Result<(), Failure> {
         .map(read_stated)
         .transpose()?;
     let format = match (arguments.format, &arguments.model) {
-        (Some(FormatName::Litellm), Some(model)) => Format::Litellm {
+        (Some(catalog), Some(model)) => Format::Entry {
+            catalog,
             model: model.clone(),
         },
+        // Each of the two requires the other.
         _ => Format::Canonical,
     };
     let file = read_file(&text, &format, stated.as_deref())?;

@@ -65,7 +65,7 @@ struct DatabaseArguments {
     #[arg(
         long,
         env = "UNROOF_LOG",
-        default_value = "info",
+        default_value = "info,sqlx=warn",
         value_name = "FILTER"
     )]
     log: String,

@@ -14,6 +14,8 @@ use crate::sheet::{Basis, PriceSheet, RateCell};
 use crate::units::{Decimal, readable};
 
 const WIDTH: u16 = 80;
+/// A blank that lines do not end at.
+const NO_BREAK: &str = "\u{a0}";
 
 pub(super) fn write(out: &mut impl Write, sheet: &PriceSheet, answer: &Answer) -> io::Result<()> {
     write_sheet(out, sheet)?;
@@ -38,7 +40,7 @@ fn paragraph(out: &mut impl Write, text: &str, indent: usize) -> io::Result<()> 
         .word_splitter(textwrap::WordSplitter::NoHyphenation);
     textwrap::wrap(text, options)
         .iter()
-        .try_for_each(|line| writeln!(out, "{line}"))
+        .try_for_each(|line| writeln!(out, "{}", line.replace(NO_BREAK, " ")))
 }
 
 /// A table with a line under its header and no other.
@@ -64,11 +66,10 @@ fn write_table(out: &mut impl Write, table: &Table) -> io::Result<()> {
 }
 
 fn write_sheet(out: &mut impl Write, sheet: &PriceSheet) -> io::Result<()> {
-    writeln!(
-        out,
-        "{}",
-        label(&format!("{} {}", sheet.provider, sheet.model))
-    )?;
+    let offer = format!("{} {}", sheet.provider, sheet.model);
+    for line in textwrap::wrap(&offer, usize::from(WIDTH)) {
+        writeln!(out, "{}", label(&line))?;
+    }
     let mut facts = vec![
         format!("region {}", sheet.region),
         format!("{} per million tokens", sheet.currency),
@@ -92,12 +93,15 @@ fn write_sheet(out: &mut impl Write, sheet: &PriceSheet) -> io::Result<()> {
             .as_ref()
             .map(|to| format!("until {}", date(to))),
     );
-    facts.extend(
-        sheet
-            .limits
-            .context
-            .map(|tokens| format!("context {}", readable(tokens.into()))),
-    );
+    let limits = [
+        ("context", sheet.limits.context),
+        ("prompt up to", sheet.limits.max_input),
+    ];
+    let longest = limits
+        .into_iter()
+        .find_map(|(name, tokens)| Some((name, tokens?)));
+    facts
+        .extend(longest.map(|(name, tokens)| format!("{name} {} tokens", readable(tokens.into()))));
     paragraph(out, &facts.join(", "), 0)?;
     writeln!(out)?;
     write_table(out, &rate_table(sheet))
@@ -216,36 +220,50 @@ fn duration(seconds: f64) -> String {
     )
 }
 
-/// Readings with a value, by clue; what entries of one id share is said once.
+/// Readings with a value, by clue; what entries share is said once.
 fn write_readings(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
     let defined: Vec<&Reading> = answer
         .readings
         .iter()
         .filter(|reading| reading.value.is_some())
         .collect();
-    let mut clue = "";
-    for entries in defined.chunk_by(|left, right| left.id == right.id) {
-        let first = entries[0];
-        if first.clue != clue {
-            clue = first.clue;
-            writeln!(out, "{}", label(clue))?;
+    for of_clue in defined.chunk_by(|left, right| left.clue == right.clue) {
+        writeln!(out, "{}", label(of_clue[0].clue))?;
+        for entries in of_clue.chunk_by(|left, right| left.id == right.id) {
+            paragraph(
+                out,
+                &format!("{}: {}", entries[0].id, in_one_piece(entries[0].equation)),
+                2,
+            )?;
+            entries
+                .iter()
+                .try_for_each(|reading| write_entry(out, reading))?;
         }
-        paragraph(out, &format!("{}: {}", first.id, first.equation), 2)?;
-        entries
+        let mut caveats: Vec<&String> = of_clue
             .iter()
-            .try_for_each(|reading| write_entry(out, reading))?;
-        let mut caveats: Vec<&String> = Vec::new();
-        for caveat in entries.iter().flat_map(|reading| &reading.caveats) {
-            if !caveats.contains(&caveat) {
-                caveats.push(caveat);
-                paragraph(out, &format!("note: {caveat}"), 4)?;
-            }
-        }
+            .flat_map(|reading| &reading.caveats)
+            .collect();
+        let mut seen = std::collections::BTreeSet::new();
+        caveats.retain(|caveat| seen.insert(*caveat));
+        caveats
+            .iter()
+            .try_for_each(|caveat| paragraph(out, &format!("note: {caveat}"), 2))?;
     }
     if defined.is_empty() {
         Ok(())
     } else {
         writeln!(out)
+    }
+}
+
+/// Keeps a text on one line where it fits on one.
+fn in_one_piece(text: &str) -> String {
+    const WIDEST_INDENT: usize = 8;
+    let fits = display_width(text) + WIDEST_INDENT <= WIDTH.into();
+    if fits {
+        text.replace(' ', NO_BREAK)
+    } else {
+        text.to_owned()
     }
 }
 
@@ -270,13 +288,13 @@ fn write_entry(out: &mut impl Write, reading: &Reading) -> io::Result<()> {
         )?;
     }
     if let Some(working) = &reading.working {
-        paragraph(out, working, 6)?;
+        paragraph(out, &in_one_piece(working), 6)?;
     }
     let details: Vec<String> = reading.details.iter().map(detail).collect();
     if details.is_empty() {
         Ok(())
     } else {
-        paragraph(out, &details.join(" · "), 6)
+        paragraph(out, &details.join(&format!("{NO_BREAK}· ")), 6)
     }
 }
 
@@ -329,12 +347,9 @@ fn range(low: Option<f64>, high: Option<f64>) -> String {
 }
 
 fn detail(detail: &Detail) -> String {
+    let name = detail.name.replace('_', " ");
     let value = valued(detail.kind, &detail.value, detail.unit);
-    format!(
-        "{} {value}{}",
-        detail.name.replace('_', " "),
-        range(detail.low, detail.high)
-    )
+    in_one_piece(&format!("{name} {value}{}", range(detail.low, detail.high)))
 }
 
 fn write_conflicts(out: &mut impl Write, answer: &Answer) -> io::Result<()> {

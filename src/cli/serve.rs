@@ -41,13 +41,15 @@ pub(super) fn run(arguments: ServeArguments) -> Result<(), Failure> {
     let url = arguments.database.database_url()?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     runtime.block_on(async {
-        let app = App::new(open_store(&url).await?, Clock::system());
-        if arguments.examples {
-            let new = app.load(&EXAMPLE_SHEETS.map(|(_, text)| text)).await.map_err(anyhow::Error::msg)?;
-            tracing::info!(sheets = EXAMPLE_SHEETS.len(), new, "loaded the example sheets");
-        }
+        // Bound first: a port that is taken is found out before anything is stored.
         let bound = Server::bind(arguments.listen).await;
         let server = bound.with_context(|| format!("cannot listen on {}", arguments.listen))?;
+        let app = App::new(open_store(&url).await?, Clock::system());
+        if arguments.examples {
+            let sheets = EXAMPLE_SHEETS.map(|(_, text)| text);
+            let new = app.load(&sheets).await.map_err(anyhow::Error::msg)?;
+            tracing::info!(sheets = sheets.len(), new, "loaded the example sheets");
+        }
         let address = server.address();
         if !address.ip().is_loopback() {
             tracing::warn!(

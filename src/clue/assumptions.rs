@@ -26,10 +26,12 @@ pub struct Interval {
 
 impl Interval {
     fn new(low: f64, high: f64) -> Self {
+        // -0 and 0 are one statement.
+        let (low, high) = (low + 0.0, high + 0.0);
         let middle = if low >= high {
             low
         } else if low > 0.0 {
-            (low.ln().midpoint(high.ln())).exp()
+            (low * high).sqrt()
         } else {
             low.midpoint(high)
         };
@@ -119,7 +121,7 @@ impl Assumptions {
             let interval = read_interval(
                 &field,
                 |value| value > 0.0 && value <= 1e6,
-                "a number above 0",
+                "a number above 0 and up to 1e6",
             );
             assumptions
                 .speed_multiplier

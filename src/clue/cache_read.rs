@@ -72,8 +72,8 @@ fn load_path(evidence: &Evidence<'_>, cell: &Cell<'_>, offer: &str, price: &Deci
         Q::MultiplyRate,
     ];
     builder
-        .sheet("input_price", "p_in", input, evidence.price_unit())
-        .sheet("cache_read_price", "p_hit", hit, evidence.price_unit())
+        .sheet("input_price", "p_in", input.to_f64(), evidence.price_unit())
+        .sheet("cache_read_price", "p_hit", hit.to_f64(), evidence.price_unit())
         .input(Input {
             name: "fixed_share_of_a_hit",
             symbol: "h_0",
@@ -84,7 +84,7 @@ fn load_path(evidence: &Evidence<'_>, cell: &Cell<'_>, offer: &str, price: &Deci
             from: Origin::Textbook,
         })
         .solve(&quantities, |values| {
-            let share = hit / input - FIXED_SHARE;
+            let share = hit.over(input) - FIXED_SHARE;
             if share <= 0.0 {
                 return Err(NotDefined::no_solution("p_hit/p_in ≤ h_0"));
             }

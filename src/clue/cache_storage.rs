@@ -57,7 +57,7 @@ fn kv_bytes(evidence: &Evidence<'_>, cell: &Cell<'_>, fee: &Decimal) -> Reading 
         evidence,
     );
     let fee = match Cell::price(Some(fee), "storage") {
-        Ok(fee) => fee,
+        Ok(fee) => fee.to_f64(),
         Err(reason) => return builder.not_defined(reason),
     };
     let mut quantities = vec![Q::UsdPerCurrencyUnit];
@@ -82,16 +82,15 @@ fn kv_bytes(evidence: &Evidence<'_>, cell: &Cell<'_>, fee: &Decimal) -> Reading 
         .as_ref()
         .or(cell.rate.cache_read.as_ref());
     let hit = Cell::price(hit, "cache-read");
-    let break_even = cell.input().and_then(|input| Ok((input - hit?) / fee));
+    let saved = cell.input().and_then(|input| Ok(input.minus(hit?)));
     builder
-        .detail(("break_even_hold", "h", Kind::Equal), &[], |_| {
-            break_even.clone().and_then(|hours| {
-                if hours > 0.0 {
-                    Ok(hours)
-                } else {
-                    Err(NotDefined::no_solution("a hit saves nothing"))
-                }
-            })
-        })
+        .detail(
+            ("break_even_hold", "h", Kind::Equal),
+            &[],
+            |_| match saved {
+                Ok(saved) if saved > 0.0 => Ok(saved / fee),
+                _ => Err(NotDefined::no_solution("a hit saves nothing")),
+            },
+        )
         .build()
 }

@@ -70,7 +70,7 @@ fn hold_price(
         (Err(reason), _) | (_, Err(reason)) => return builder.not_defined(reason),
     };
     let slope = move |values: &Values| {
-        let slope = (long_price - short_price) * 3600.0 / (long_ttl_s - short_ttl_s);
+        let slope = long_price.minus(short_price) * 3600.0 / (long_ttl_s - short_ttl_s);
         if slope > 0.0 {
             Ok(values[Q::UsdPerCurrencyUnit] * slope)
         } else {
@@ -83,10 +83,15 @@ fn hold_price(
         .sheet(
             "write_price_short",
             "p_1",
-            short_price,
+            short_price.to_f64(),
             evidence.price_unit(),
         )
-        .sheet("write_price_long", "p_2", long_price, evidence.price_unit())
+        .sheet(
+            "write_price_long",
+            "p_2",
+            long_price.to_f64(),
+            evidence.price_unit(),
+        )
         .solve(&[Q::UsdPerCurrencyUnit], slope)
         .caveat("a free refresh on every hit, and the margin, are part of this price");
     let hbm = HbmHolding::new(evidence);

@@ -36,6 +36,7 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
         );
     };
     let quantities = [
+        Q::Chips,
         Q::UnitCapacity,
         Q::WeightBytes,
         Q::TotalParameters,

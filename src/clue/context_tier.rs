@@ -1,6 +1,6 @@
 //! A price that rises with the length of the prompt: where it rises, and by how much on input and on output.
 
-use super::evidence::{ContextStep, Evidence};
+use super::evidence::{ContextStep, Evidence, Price};
 use super::quantity::Quantity as Q;
 use super::reading::{Kind, NotDefined, Reading, ReadingBuilder, Specification};
 use super::{Clue, none_defined};
@@ -148,7 +148,7 @@ fn builder<'a>(
 impl ContextStep<'_> {
     /// `m_out`, above 1.
     fn output_multiplier(&self) -> Result<f64, NotDefined> {
-        let multiplier = self.above.output()? / self.below.output()?;
+        let multiplier = self.above.output()?.over(self.below.output()?);
         if multiplier > 1.0 {
             Ok(multiplier)
         } else {
@@ -218,7 +218,7 @@ fn full_hbm(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
         &FULL_HBM,
         evidence,
         step,
-        &[Q::TotalParameters, Q::UnitCapacity],
+        &[Q::TotalParameters, Q::Chips, Q::UnitCapacity],
         |values, efficiencies| {
             let free =
                 1.0 - values[Q::WeightBytes] * values[Q::TotalParameters] / values[Q::UnitCapacity];
@@ -278,7 +278,7 @@ fn no_longest_prompt() -> NotDefined {
 fn attention(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
     let builder = builder(&ATTENTION, evidence, step);
     let multiplier = match (step.above.input(), step.below.input()) {
-        (Ok(above), Ok(below)) => above / below,
+        (Ok(above), Ok(below)) => above.over(below),
         (Err(reason), _) | (_, Err(reason)) => return builder.not_defined(reason),
     };
     let builder = builder.sheet("input_multiplier", "m_in", multiplier, "");
@@ -354,8 +354,8 @@ fn attention(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
 
 fn gqa_group(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
     let builder = builder(&GQA_GROUP, evidence, step);
-    let rises = |above: Result<f64, NotDefined>, below: Result<f64, NotDefined>, name: &str| {
-        let rise = above? - below?;
+    let rises = |above: Price<'_>, below: Price<'_>, name: &str| {
+        let rise = above?.minus(below?);
         if rise > 0.0 {
             Ok(rise)
         } else {

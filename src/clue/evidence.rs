@@ -21,6 +21,9 @@ pub struct Cell<'a> {
     pub rate: &'a RateCell,
 }
 
+/// A price that a ratio can be formed from, or why there is none.
+pub(super) type Price<'p> = Result<&'p Decimal, NotDefined>;
+
 /// A context tier and the cell below it.
 #[derive(Debug, Clone, Copy)]
 pub struct ContextStep<'a> {
@@ -34,12 +37,12 @@ pub struct ContextStep<'a> {
     pub longest_tokens: Option<f64>,
 }
 
-impl Cell<'_> {
+impl<'a> Cell<'a> {
     /// A price that a ratio can be formed from.
     ///
     /// # Errors
     /// The price is not published, or it is 0.
-    pub fn price(price: Option<&Decimal>, name: &str) -> Result<f64, NotDefined> {
+    pub fn price<'p>(price: Option<&'p Decimal>, name: &str) -> Price<'p> {
         match price {
             None => Err(NotDefined::sheet_lacks(format!(
                 "the sheet states no {name} price here"
@@ -47,7 +50,7 @@ impl Cell<'_> {
             Some(price) if price.is_zero() => Err(NotDefined::no_solution(format!(
                 "the {name} price is 0: free or unknown, so no ratio is formed from it"
             ))),
-            Some(price) => Ok(price.to_f64()),
+            Some(price) => Ok(price),
         }
     }
 
@@ -55,7 +58,7 @@ impl Cell<'_> {
     ///
     /// # Errors
     /// It is not published, or it is 0.
-    pub fn input(&self) -> Result<f64, NotDefined> {
+    pub fn input(&self) -> Price<'a> {
         Self::price(self.rate.input.as_ref(), "input")
     }
 
@@ -63,7 +66,7 @@ impl Cell<'_> {
     ///
     /// # Errors
     /// It is not published, or it is 0.
-    pub fn output(&self) -> Result<f64, NotDefined> {
+    pub fn output(&self) -> Price<'a> {
         Self::price(self.rate.output.as_ref(), "output")
     }
 }
@@ -207,8 +210,7 @@ impl<'a> Evidence<'a> {
     /// What a mode costs against the standard tier: from its own prices, or from the multiplier the source states.
     #[must_use]
     pub fn mode_prices(&self, mode: &str) -> Vec<ModePrices<'a>> {
-        let ratio =
-            |above: Result<f64, NotDefined>, below: Result<f64, NotDefined>| Ok(above? / below?);
+        let ratio = |above: Price<'a>, below: Price<'a>| Ok(above?.over(below?));
         let pairs = self.beside_standard(mode);
         let multiplier = self
             .sheet
@@ -217,7 +219,7 @@ impl<'a> Evidence<'a> {
             .and_then(|tier| tier.price_multiplier.as_ref());
         match (pairs.is_empty(), multiplier, self.base_cell()) {
             (true, Some(multiplier), Some(base)) => {
-                let factor = Cell::price(Some(multiplier), "multiplied");
+                let factor = Cell::price(Some(multiplier), "multiplied").map(Decimal::to_f64);
                 vec![ModePrices {
                     cell: base,
                     output_ratio: factor.clone(),

@@ -195,7 +195,8 @@ fn mode_reading(
                     "m_s ≤ 1: the mode is no faster than the standard one",
                 ));
             }
-            let batch_over_fixed = (speed - 1.0) / (1.0 - 1.0 / price);
+            // The equation as it stands, with one rounding less.
+            let batch_over_fixed = (speed - 1.0) * price / (price - 1.0);
             Ok(match specification.id {
                 "fast_mode_batch_ratio" => price * speed,
                 "fast_mode_kv_over_weights" => batch_over_fixed,

@@ -81,9 +81,14 @@ fn builder<'a>(
         (Err(reason), _) | (_, Err(reason)) => return Err(builder.not_defined(reason)),
     };
     let builder = builder
-        .sheet("input_price", "p_in", input, evidence.price_unit())
-        .sheet("output_price", "p_out", output, evidence.price_unit());
-    Ok((builder, output / input))
+        .sheet("input_price", "p_in", input.to_f64(), evidence.price_unit())
+        .sheet(
+            "output_price",
+            "p_out",
+            output.to_f64(),
+            evidence.price_unit(),
+        );
+    Ok((builder, output.over(input)))
 }
 
 fn ratio(values: &Values, price_ratio: f64) -> f64 {

@@ -50,6 +50,7 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
 fn weight_bytes(evidence: &Evidence<'_>, tier: &str, tokens_per_second: f64) -> Reading {
     let quantities = [
         Q::DecodeBandwidthEfficiency,
+        Q::Chips,
         Q::UnitBandwidth,
         Q::AcceptedTokens,
     ];

@@ -47,7 +47,7 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
 fn active_parameters(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {
     let builder = ReadingBuilder::new(&ACTIVE_PARAMETERS, evidence).of_cell(cell);
     let input = match cell.input() {
-        Ok(input) => input,
+        Ok(input) => input.to_f64(),
         Err(reason) => return builder.not_defined(reason),
     };
     let at_peak = |quantity| {
@@ -73,11 +73,11 @@ fn active_parameters(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {
         .kind(kind)
         .sheet("input_price", "p_in", input, evidence.price_unit())
         .solve(&quantities, |values| {
-            let usd_per_token =
-                values[Q::UsdPerCurrencyUnit] * input * 1e-6 * (1.0 - values[Q::InputMargin]);
+            let usd_per_mtok =
+                values[Q::UsdPerCurrencyUnit] * input * (1.0 - values[Q::InputMargin]);
             let macs_per_second =
                 values[Q::PrefillEfficiency] * values[Q::Utilisation] * values[Q::MultiplyRate];
-            Ok(usd_per_token * macs_per_second * 3600.0 / values[Q::RentalPerHour])
+            Ok(usd_per_mtok * macs_per_second * 3600.0 / (1e6 * values[Q::RentalPerHour]))
         })
         .build()
 }

@@ -378,11 +378,7 @@ impl Quantity {
         } else {
             format!("above {above}")
         };
-        if up_to >= 1e30 {
-            format!("a number {least}")
-        } else {
-            format!("a number {least} and up to {up_to}")
-        }
+        format!("a number {least} and up to {}", readable(up_to))
     }
 
     /// What may be stated at the top level of the assumptions.

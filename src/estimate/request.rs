@@ -3,7 +3,7 @@
 use crate::clue::assumptions::Assumptions;
 use crate::sheet::cursor::{Cursor, Fault, Faults, nearest_names};
 use crate::sheet::json::{self, Json, JsonError};
-use crate::sheet::{PriceSheet, RateCell, canonical, litellm};
+use crate::sheet::{Catalog, PriceSheet, RateCell, canonical};
 
 /// A sheet, and what the caller states.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,16 +15,21 @@ pub struct Request {
 }
 
 /// A format in which prices are read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Format {
     /// `pricesheet/v1`
     Canonical,
-    /// An entry of a `LiteLLM` catalog, with its key.
-    Litellm {
-        /// The entry's key in the catalog.
+    /// An entry of a published catalog.
+    Entry {
+        /// The catalog.
+        catalog: &'static Catalog,
+        /// The entry's key in it.
         model: String,
     },
 }
+
+/// The field of a request that holds an entry of a catalog.
+const ENTRY: &str = "entry";
 
 /// Why a request cannot be answered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -51,7 +56,7 @@ pub fn read_request(text: &[u8], format: &Format) -> Result<Request, RequestErro
 fn read_tree(body: &Cursor<'_>, format: &Format) -> Option<Request> {
     let (wrapper, bare) = match format {
         Format::Canonical => ("price_sheet", "rates"),
-        Format::Litellm { .. } => ("entry", "litellm_provider"),
+        Format::Entry { catalog, .. } => (ENTRY, catalog.mark),
     };
     let Json::Object(entries) = body.json else {
         let hint = match body.json {
@@ -95,8 +100,8 @@ fn read_tree(body: &Cursor<'_>, format: &Format) -> Option<Request> {
         .as_ref()
         .map_or_else(|| Some(Assumptions::default()), Assumptions::read);
     fields.refuse_unknown();
-    if let (Some(sheet), Some(assumptions)) = (&sheet, &assumptions) {
-        check_speed_tiers(body, &[sheet], assumptions);
+    if let (Some(sheet), Some(assumptions), Some(stated)) = (&sheet, &assumptions, &stated) {
+        check_speed_tiers(stated, &[sheet], assumptions);
     }
     Some(Request {
         sheet: sheet?,
@@ -107,12 +112,12 @@ fn read_tree(body: &Cursor<'_>, format: &Format) -> Option<Request> {
 fn read_sheet(sheet: &Cursor<'_>, format: &Format) -> Option<PriceSheet> {
     match format {
         Format::Canonical => canonical::read_sheet(sheet),
-        Format::Litellm { model } => litellm::read_entry(model, sheet),
+        Format::Entry { catalog, model } => (catalog.read_entry)(model, sheet),
     }
 }
 
 /// A speed can only be stated for a service tier that one of the sheets has.
-fn check_speed_tiers(body: &Cursor<'_>, sheets: &[&PriceSheet], assumptions: &Assumptions) {
+fn check_speed_tiers(stated: &Cursor<'_>, sheets: &[&PriceSheet], assumptions: &Assumptions) {
     let tiers_of = |sheet: &&PriceSheet| -> Vec<String> {
         let rated = sheet.rates.iter().map(|rate| rate.service_tier.clone());
         rated.chain(sheet.service_tiers.keys().cloned()).collect()
@@ -136,7 +141,11 @@ fn check_speed_tiers(body: &Cursor<'_>, sheets: &[&PriceSheet], assumptions: &As
             [] => format!("name one of {}", known.join(", ")),
             nearest => format!("did you mean {}?", nearest.join(" or ")),
         };
-        body.fault(
+        let speeds = stated
+            .fields()
+            .and_then(|fields| fields.get("speed_multiplier")?.entries());
+        let place = speeds.into_iter().flatten().find(|(name, _)| *name == tier);
+        place.map_or_else(|| stated.clone(), |(_, place)| place).fault(
             format!(
                 "`speed_multiplier` names the service tier `{tier}`, which the sheet does not have"
             ),
@@ -154,8 +163,8 @@ pub struct RequestFile {
     pub is_list: bool,
 }
 
-/// Reads a file: one sheet, one request or a list of them in canonical form, or an entry of a `LiteLLM` catalog, bare or
-/// within the whole catalog; `stated` is the text of assumptions that hold for all of them.
+/// Reads a file: one sheet, one request or a list of them in canonical form, or an entry of a catalog, bare or within the
+/// whole catalog; `stated` is the text of assumptions that hold for all of them.
 ///
 /// # Errors
 /// [`RequestError`] as for [`read_request`].
@@ -176,15 +185,22 @@ pub fn read_file(
                 root.fault("the list holds no sheet", "list at least one sheet");
                 None
             }),
-        (_, Format::Litellm { model }) if !litellm::is_entry(&tree) => catalog_entry(&root, model)
-            .and_then(|entry| read_tree(&entry, format))
-            .map(|request| vec![request]),
+        (Json::Object(fields), Format::Entry { catalog, model })
+            if ![ENTRY, catalog.mark]
+                .iter()
+                .any(|name| fields.contains_key(*name)) =>
+        {
+            catalog_entry(&root, model)
+                .and_then(|entry| read_tree(&entry, format))
+                .map(|request| vec![request])
+        }
         _ => read_tree(&root, format).map(|request| vec![request]),
     };
     if let (Some(tree), Some(requests)) = (&assumptions_tree, &mut requests) {
-        let assumptions = Assumptions::read(&Cursor::root(tree, &faults)).unwrap_or_default();
+        let stated = Cursor::root(tree, &faults);
+        let assumptions = Assumptions::read(&stated).unwrap_or_default();
         let sheets: Vec<&PriceSheet> = requests.iter().map(|request| &request.sheet).collect();
-        check_speed_tiers(&root, &sheets, &assumptions);
+        check_speed_tiers(&stated, &sheets, &assumptions);
         for request in requests {
             if !request.assumptions.is_empty() {
                 root.fault(

@@ -63,6 +63,7 @@ pub struct App {
 struct KnownVersion {
     version: i64,
     checked_at: Option<Instant>,
+    failed_at: Option<Instant>,
 }
 
 /// A version is believed for this long: four queries a second, however many clients poll.
@@ -93,12 +94,21 @@ impl App {
     pub(super) async fn version(&self) -> Result<i64, StoreError> {
         // Holding the lock across the query makes everyone who asks meanwhile share its result.
         let mut known = self.version.lock().await;
-        let fresh = known
-            .checked_at
-            .is_some_and(|at| at.elapsed() < VERSION_BELIEVED_FOR);
-        if !fresh {
+        let is_recent =
+            |at: Option<Instant>| at.is_some_and(|at| at.elapsed() < VERSION_BELIEVED_FOR);
+        if is_recent(known.failed_at) {
+            return Err(StoreError::Away);
+        }
+        if !is_recent(known.checked_at) {
             let asked_at = Instant::now();
-            known.version = self.store.version().await?.max(known.version);
+            match self.store.version().await {
+                Ok(version) => known.version = version.max(known.version),
+                Err(error) => {
+                    // Those who waited for the lock must not each wait for the database in turn.
+                    known.failed_at = Some(Instant::now());
+                    return Err(error);
+                }
+            }
             known.checked_at = Some(asked_at);
         }
         Ok(known.version)

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response, Uri};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -49,9 +49,17 @@ pub(super) struct EstimateItem {
     /// Pairs of readings that contradict each other.
     conflicts: i64,
     /// One number per scalar reading.
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "in_order")]
     #[schema(ignore)]
-    readings: Map<String, Value>,
+    readings: Vec<(&'static str, Value)>,
+}
+
+/// The columns of JSON stand in the same order as those of CSV.
+fn in_order<S: Serializer>(
+    readings: &[(&'static str, Value)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(readings.iter().map(|(id, number)| (id, number)))
 }
 
 const FIRST_COLUMNS: [&str; 12] = [
@@ -94,9 +102,7 @@ impl From<EstimateRow> for EstimateItem {
             engine_version: row.engine_version,
             readings_defined: row.readings_defined,
             conflicts: row.conflicts,
-            readings: scalar_readings()
-                .map(|id| (id.to_owned(), number(id)))
-                .collect(),
+            readings: scalar_readings().map(|id| (id, number(id))).collect(),
         }
     }
 }

@@ -3,14 +3,17 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::app::App;
 use super::extract::{JsonBody, Query};
 use super::problem::{Problem, UNREADABLE};
 use crate::estimate::{Answer, Format};
-use crate::sheet::PriceSheet;
+use crate::sheet::{CATALOGS, Catalog, PriceSheet, catalog};
 
 /// How the body is to be read, and whether the answer is stored.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -18,8 +21,8 @@ use crate::sheet::PriceSheet;
 #[into_params(parameter_in = Query)]
 pub(super) struct InferQuery {
     /// Format of the sheet in the body; the canonical form if left out.
-    #[param(nullable = false)]
-    format: Option<FormatName>,
+    #[param(nullable = false, inline)]
+    format: Option<CatalogName>,
     /// The entry's key in its catalog; needed with `format`.
     #[param(nullable = false, example = "gemini/gemini-2.5-pro")]
     model: Option<String>,
@@ -28,33 +31,51 @@ pub(super) struct InferQuery {
     store: Option<bool>,
 }
 
-/// A catalog format.
-#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum FormatName {
-    /// An entry of a `LiteLLM` catalog.
-    Litellm,
+/// A catalog, by its name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CatalogName(&'static Catalog);
+
+impl<'de> Deserialize<'de> for CatalogName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let unknown = || {
+            D::Error::custom(format!(
+                "`{name}` is none of {}",
+                CATALOGS.map(|catalog| catalog.name).join(", ")
+            ))
+        };
+        catalog(&name).map(Self).ok_or_else(unknown)
+    }
 }
+
+impl PartialSchema for CatalogName {
+    fn schema() -> RefOr<Schema> {
+        let names = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .enum_values(Some(CATALOGS.map(|catalog| catalog.name)));
+        names.into()
+    }
+}
+
+impl ToSchema for CatalogName {}
 
 impl InferQuery {
     fn format(&self) -> Result<Format, Problem> {
         let wrong = |detail: &str, hint: &str| {
             Err(Problem::new(UNREADABLE, format!("the query string is wrong: {detail}")).hint(hint))
         };
-        match (self.format, &self.model) {
-            (None, None) => Ok(Format::Canonical),
-            (Some(FormatName::Litellm), Some(model))
-                if !model.trim().is_empty() && !model.contains('\0') =>
-            {
-                Ok(Format::Litellm {
-                    model: model.clone(),
-                })
-            }
-            (Some(FormatName::Litellm), _) => wrong(
-                "`format=litellm` needs `model`",
+        let is_name = |model: &&String| !model.trim().is_empty() && !model.contains('\0');
+        match (self.format, self.model.as_ref().filter(is_name)) {
+            (None, _) if self.model.is_none() => Ok(Format::Canonical),
+            (Some(CatalogName(catalog)), Some(model)) => Ok(Format::Entry {
+                catalog,
+                model: model.clone(),
+            }),
+            (Some(_), None) => wrong(
+                "`format` needs `model`",
                 "add `&model=` with the entry's key in the catalog",
             ),
-            (None, Some(_)) => wrong(
+            (None, _) => wrong(
                 "`model` goes with `format`",
                 "leave `model` out: a canonical sheet names its model",
             ),
@@ -142,7 +163,7 @@ pub(super) enum InferBody {
         (status = 413, description = "Larger than 1 MiB", body = Problem, content_type = "application/problem+json"),
         (status = 415, description = "Not JSON in UTF-8", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "The body is JSON but no such request; `errors` lists every fault", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached; nothing was stored", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn infer_price_sheet(

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Response};
-use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, SchemaType, Type};
-use utoipa::openapi::{OpenApi as Document, RefOr};
+use utoipa::openapi::schema::{ArrayItems, ObjectBuilder, OneOfBuilder, Schema, SchemaType, Type};
+use utoipa::openapi::{OpenApi as Document, Ref, RefOr};
 use utoipa::{OpenApi, PartialSchema, ToSchema};
 
 use super::extract::Query;
@@ -45,17 +45,30 @@ pub fn openapi() -> Document {
     complete(super::routes().into_openapi())
 }
 
-/// Adds what cannot be derived: the reading columns of list rows.
+/// Adds what cannot be derived: the reading columns of list rows, and that pages and tables are made of the rows that
+/// are described beside them.
 fn complete(mut document: Document) -> Document {
-    if let Some(components) = &mut document.components
-        && let Some(RefOr::T(Schema::Object(row))) = components.schemas.get_mut("EstimateItem")
-    {
+    let Some(components) = &mut document.components else {
+        return document;
+    };
+    if let Some(RefOr::T(Schema::Object(row))) = components.schemas.get_mut("EstimateItem") {
         for id in scalar_readings() {
             let number = ObjectBuilder::new()
                 .schema_type(SchemaType::from_iter([Type::Number, Type::Null]))
                 .build();
             row.properties.insert(id.to_owned(), number.into());
             row.required.push(id.to_owned());
+        }
+    }
+    for (name, schema) in &mut components.schemas {
+        let row = name
+            .strip_prefix("Page_")
+            .or_else(|| name.strip_prefix("Table_"));
+        if let Some(row) = row
+            && let RefOr::T(Schema::Object(list)) = schema
+            && let Some(RefOr::T(Schema::Array(data))) = list.properties.get_mut("data")
+        {
+            data.items = ArrayItems::RefOrSchema(Box::new(Ref::from_schema_name(row).into()));
         }
     }
     document

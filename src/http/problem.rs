@@ -72,7 +72,7 @@ problem_kinds! {
     METHOD_NOT_ALLOWED = "method-not-allowed", METHOD_NOT_ALLOWED, "The path does not take this method",
         "The header `Allow` names the methods that it takes.";
     TIMEOUT = "timeout", REQUEST_TIMEOUT, "The request took too long",
-        "The request was not answered in time; nothing was stored.";
+        "The request was not answered in time. Sending it again is safe: the same question is stored once.";
     TOO_LARGE = "too-large", PAYLOAD_TOO_LARGE, "The body is too large",
         "A price sheet takes a few kilobytes; the limit is 1 MiB.";
     UNSUPPORTED_MEDIA_TYPE = "unsupported-media-type", UNSUPPORTED_MEDIA_TYPE, "The body is not JSON in UTF-8",
@@ -167,7 +167,8 @@ impl From<RequestError> for Problem {
 impl Problem {
     fn from_faults(faults: Vec<Fault>) -> Self {
         let detail = match faults.as_slice() {
-            [fault] => fault.detail.clone(),
+            [fault] if fault.pointer.is_empty() => fault.detail.clone(),
+            [fault] => format!("{}: {}", fault.pointer, fault.detail),
             faults => format!("{} faults; see `errors`", faults.len()),
         };
         let problem = Self::new(INVALID, detail);
@@ -194,16 +195,10 @@ impl From<StoreError> for Problem {
         }
         tracing::error!(error = causes, "the store failed");
         if error.is_temporary() {
-            Self::new(
-                UNAVAILABLE,
-                "the database cannot be reached at the moment; nothing was stored",
-            )
-            .hint("send the request again in a second")
+            Self::new(UNAVAILABLE, "the database cannot be reached at the moment")
+                .hint("send the request again in a second; the same question is stored once")
         } else {
-            Self::new(
-                INTERNAL,
-                "the request could not be carried out; nothing was stored",
-            )
+            Self::new(INTERNAL, "the request could not be carried out")
         }
     }
 }

@@ -1,8 +1,12 @@
 //! The listening socket and the life of the process.
 
+use std::future::IntoFuture;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 
 use super::{App, router};
 use crate::estimate::Format;
@@ -32,15 +36,32 @@ impl Server {
     }
 }
 
+/// How long requests under way may take to finish once the process is asked to stop.
+const LONGEST_DRAIN: Duration = Duration::from_secs(10);
+
 /// Serves until the process is asked to stop, then finishes what is under way.
 ///
 /// # Errors
 /// The socket fails.
 pub async fn serve(server: Server, app: App) -> std::io::Result<()> {
     let store = app.store.clone();
-    axum::serve(server.listener, router(app))
-        .with_graceful_shutdown(asked_to_stop())
-        .await?;
+    let stopping = Arc::new(Notify::new());
+    let stop = {
+        let stopping = Arc::clone(&stopping);
+        async move {
+            asked_to_stop().await;
+            stopping.notify_one();
+        }
+    };
+    let drained_too_long = async {
+        stopping.notified().await;
+        tokio::time::sleep(LONGEST_DRAIN).await;
+    };
+    let serving = axum::serve(server.listener, router(app)).with_graceful_shutdown(stop);
+    tokio::select! {
+        result = serving.into_future() => result?,
+        () = drained_too_long => tracing::warn!("some connections did not finish in time; closing them"),
+    }
     store.close().await;
     Ok(())
 }

@@ -144,7 +144,7 @@ fn read_map<T>(
     let entries = field.and_then(|field| field.entries()).unwrap_or_default();
     entries
         .into_iter()
-        .filter_map(|(name, value)| Some((name.to_owned(), read(&value)?)))
+        .filter_map(|(name, value)| Some((value.key_as_name(name)?, read(&value)?)))
         .collect()
 }
 

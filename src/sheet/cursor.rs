@@ -163,10 +163,20 @@ impl<'a> Cursor<'a> {
         self.text_of(LONGEST_TEXT)
     }
 
+    /// The key of this value as a name.
+    #[must_use]
+    pub fn key_as_name(&self, key: &str) -> Option<String> {
+        self.checked_text(key, LONGEST_NAME)
+    }
+
     fn text_of(&self, longest: usize) -> Option<String> {
-        let Json::Text(text) = self.json else {
-            return self.expected("a text");
-        };
+        match self.json {
+            Json::Text(text) => self.checked_text(text, longest),
+            _ => self.expected("a text"),
+        }
+    }
+
+    fn checked_text(&self, text: &str, longest: usize) -> Option<String> {
         let length = text.chars().count();
         if length == 0 || length > longest || text.trim().is_empty() {
             self.fault(
@@ -185,7 +195,7 @@ impl<'a> Cursor<'a> {
             );
             return None;
         }
-        Some(text.clone())
+        Some(text.to_owned())
     }
 
     /// An exact decimal, written as a text.

@@ -21,8 +21,15 @@ use self::quotes::Quotes;
 use super::cursor::{Cursor, Fault, Faults, LONGEST_NAME, LONGEST_TEXT};
 use super::json::Json;
 use super::{
-    ContextTierMeasure, ContextTierSemantics, JsonObject, Limits, Modifier, PriceSheet, RateCell,
-    SchemaName, ServiceTier, Source, SourceFormat, Unit,
+    Catalog, ContextTierMeasure, ContextTierSemantics, JsonObject, Limits, Modifier, PriceSheet,
+    RateCell, SchemaName, ServiceTier, Source, SourceFormat, Unit,
+};
+
+/// The catalog.
+pub const CATALOG: Catalog = Catalog {
+    name: "litellm",
+    mark: "litellm_provider",
+    read_entry,
 };
 
 /// Keys of a catalog that are no models: an example in prose, and rules for names.
@@ -46,12 +53,6 @@ pub fn entries(catalog: &Json) -> Option<Vec<(&str, &Json)>> {
         .iter()
         .filter(|(name, _)| !NOT_MODELS.contains(&name.as_str()));
     Some(models.map(|(name, entry)| (name.as_str(), entry)).collect())
-}
-
-/// Whether a tree looks like one entry rather than a whole catalog.
-#[must_use]
-pub fn is_entry(json: &Json) -> bool {
-    matches!(json, Json::Object(fields) if matches!(fields.get("litellm_provider"), Some(Json::Text(_))))
 }
 
 /// Reads a whole document that is one entry.

@@ -23,6 +23,26 @@ pub use schema::json_schema;
 
 use crate::units::Decimal;
 
+/// A published catalog: how one of its entries is read.
+#[derive(Debug, Clone, Copy)]
+pub struct Catalog {
+    /// Its name in `?format=` and `--format`.
+    pub name: &'static str,
+    /// A field that every entry has, and that neither a catalog nor a canonical sheet has.
+    pub mark: &'static str,
+    /// Reads one entry by its key. `None` means that a fault is recorded.
+    pub read_entry: fn(&str, &cursor::Cursor<'_>) -> Option<PriceSheet>,
+}
+
+/// The catalogs that are read: one file in this folder each.
+pub const CATALOGS: [&Catalog; 1] = [&litellm::CATALOG];
+
+/// The catalog of this name.
+#[must_use]
+pub fn catalog(name: &str) -> Option<&'static Catalog> {
+    CATALOGS.into_iter().find(|catalog| catalog.name == name)
+}
+
 type JsonObject = Map<String, serde_json::Value>;
 
 /// One provider's offer of one model in one region over one validity interval.
@@ -109,7 +129,7 @@ pub struct PriceSheet {
     pub other_meters: Vec<OtherMeter>,
     /// Where the prices were published.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(min_items = 1, max_items = 64)]
+    #[schema(required = true, min_items = 1, max_items = 64)]
     pub sources: Vec<Source>,
     /// Remarks for a reader.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{PgPool, SqlitePool};
+use sqlx::{Connection, PgConnection, PgPool, SqlitePool};
 
 use super::StoreError;
 
@@ -17,7 +17,7 @@ static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
 
 const CONNECTIONS: u32 = 16;
 /// How long a request waits for a free connection.
-const CONNECTION_WAIT: Duration = Duration::from_secs(5);
+const CONNECTION_WAIT: Duration = Duration::from_secs(2);
 /// How long a writer waits for another on SQLite.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 
@@ -122,6 +122,8 @@ impl Store {
     pub async fn open(url: &DatabaseUrl) -> Result<Self, StoreError> {
         match url {
             DatabaseUrl::Postgres(text) => {
+                // The pool would wait and say only that it did; a connection of its own says what is wrong.
+                PgConnection::connect(text).await?.close().await?;
                 let pool = PgPoolOptions::new()
                     .max_connections(CONNECTIONS)
                     .acquire_timeout(CONNECTION_WAIT);

@@ -19,6 +19,9 @@ pub enum StoreError {
     /// The database refused or could not be reached.
     #[error("database query failed")]
     Query(#[from] sqlx::Error),
+    /// The database did not answer a moment ago, and was not asked again.
+    #[error("the database did not answer a moment ago")]
+    Away,
     /// The tables could not be brought up to date.
     #[error("database migration failed")]
     Migration(#[from] sqlx::migrate::MigrateError),
@@ -41,7 +44,8 @@ impl StoreError {
     pub fn is_temporary(&self) -> bool {
         use sqlx::Error as Sql;
         match self {
-            Self::Query(
+            Self::Away
+            | Self::Query(
                 Sql::PoolTimedOut | Sql::PoolClosed | Sql::Io(_) | Sql::Tls(_) | Sql::WorkerCrashed,
             ) => true,
             // PostgreSQL: connection lost, resources short, shutdown. SQLite: busy or locked.
@@ -49,7 +53,8 @@ impl StoreError {
                 ["08", "53", "57"]
                     .iter()
                     .any(|class| code.len() == 5 && code.starts_with(class))
-                    || ["5", "6"].contains(&code.as_ref())
+                    // The low byte of SQLite's code is its class, the rest its kind.
+                    || code.len() < 5 && code.parse().is_ok_and(|code: u32| matches!(code & 0xff, 5 | 6))
             }),
             _ => false,
         }

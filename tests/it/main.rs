@@ -1,3 +1,15 @@
 //! Integration tests, one binary: a module per concern.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod api;
+mod catalog;
+mod cli;
+mod durability;
+mod formats;
 mod golden;
+mod openapi;
+mod server;
+mod snapshots;
+mod storage;
+mod support;

@@ -1,5 +1,4 @@
 //! The real binary: commands that end, and a server that can be killed.
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};

@@ -1,7 +1,8 @@
 //! What the tests share: sheets to change, throwaway databases, the API without a socket, problems taken apart.
-
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Once};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -89,7 +90,6 @@ pub(crate) fn with(mut document: Value, pointer: &str, value: Value) -> Value {
         }
         Some(Value::Array(items)) => {
             let index: usize = key.parse().unwrap();
-            items.truncate(index.max(items.len().min(index + 1)));
             if index == items.len() {
                 items.push(value);
             } else {
@@ -118,7 +118,7 @@ pub(crate) struct TestDatabase {
     /// Its address.
     pub(crate) url: String,
     server: Option<String>,
-    _folder: Option<TempDir>,
+    folder: Option<Arc<TempDir>>,
 }
 
 impl TestDatabase {
@@ -129,7 +129,7 @@ impl TestDatabase {
             name: "SQLite",
             url: format!("sqlite:{}", folder.path().join("unroof.db").display()),
             server: None,
-            _folder: Some(folder),
+            folder: Some(Arc::new(folder)),
         }
     }
 
@@ -159,7 +159,7 @@ impl TestDatabase {
             name: "PostgreSQL",
             url: url.into(),
             server: Some(server.to_owned()),
-            _folder: None,
+            folder: None,
         }
     }
 
@@ -172,7 +172,9 @@ impl TestDatabase {
 
     /// The API on this database; every call is another replica.
     pub(crate) async fn api(&self) -> Api {
-        Api::new(App::new(self.store().await, clock()))
+        let mut api = Api::new(App::new(self.store().await, clock()));
+        api.folder.clone_from(&self.folder);
+        api
     }
 
     /// One number that a query gives.
@@ -205,7 +207,7 @@ pub(crate) async fn on_each_database(test: impl AsyncFn(&TestDatabase)) {
         Err(_) => skip_postgres(),
     }
     for database in databases {
-        say(&format!("on {}", database.name));
+        note(database.name);
         test(&database).await;
         database.remove().await;
     }
@@ -228,32 +230,46 @@ pub(crate) fn wait_for<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn skip_postgres() {
+    static ONCE: Once = Once::new();
     assert!(
         std::env::var_os("UNROOF_REQUIRE_POSTGRES").is_none_or(|value| value != "1"),
         "UNROOF_REQUIRE_POSTGRES=1, and UNROOF_TEST_POSTGRES_URL names no server: run ./scripts/with-postgres cargo test"
     );
-    say("skipped on PostgreSQL: UNROOF_TEST_POSTGRES_URL names no server");
+    ONCE.call_once(|| say("skipped on PostgreSQL: UNROOF_TEST_POSTGRES_URL names no server"));
 }
 
-/// A line for whoever runs the tests.
-#[expect(clippy::print_stderr, reason = "tests talk to the person who runs them")]
+/// Says on which database a test failed.
+#[expect(clippy::print_stderr, reason = "only heard from a test that fails")]
+fn note(database: &str) {
+    eprintln!("on {database}");
+}
+
+/// A line for whoever runs the tests, also where they pass: `eprintln!` is heard only from those that fail.
 pub(crate) fn say(line: &str) {
-    eprintln!("{line}");
+    let line = format!("{line}\n");
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
 }
 
 // The API without a socket
 
 /// One replica.
 #[derive(Clone)]
-pub(crate) struct Api(Router);
+pub(crate) struct Api {
+    router: Router,
+    /// Where its database is, so that it stays.
+    folder: Option<Arc<TempDir>>,
+}
 
 impl Api {
     pub(crate) fn new(app: App) -> Self {
-        Self(router(app))
+        Self {
+            router: router(app),
+            folder: None,
+        }
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Reply {
-        let response = self.0.clone().oneshot(request).await.unwrap();
+        let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
         Reply {
             status: parts.status,
@@ -263,12 +279,7 @@ impl Api {
     }
 
     /// Any method, with headers and without a body.
-    pub(crate) async fn ask(
-        &self,
-        method: Method,
-        path: &str,
-        headers: &[(&str, &str)],
-    ) -> Reply {
+    pub(crate) async fn ask(&self, method: Method, path: &str, headers: &[(&str, &str)]) -> Reply {
         let mut request = Request::builder().method(method).uri(path);
         for (name, value) in headers {
             request = request.header(*name, *value);

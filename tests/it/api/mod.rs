@@ -1,0 +1,12 @@
+//! The HTTP API, through the router and without a socket.
+
+mod bad_input;
+mod docs;
+mod envelope;
+mod faults;
+mod identity;
+mod infer;
+mod lists;
+mod pages;
+mod polling;
+mod values;

@@ -1,0 +1,115 @@
+//! A whole real catalog through HTTP, where there is one.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use unroof::sheet::json::{self, Json};
+use unroof::sheet::litellm::entries;
+
+use crate::support::{TestDatabase, on_each_database, say};
+
+/// Requests under way at a time.
+const CLIENTS: usize = 8;
+
+/// The text of a JSON tree, its numbers as they were written.
+fn text(json: &Json) -> String {
+    let quoted = |text: &String| serde_json::to_string(text).unwrap();
+    match json {
+        Json::Null => "null".to_owned(),
+        Json::Bool(value) => value.to_string(),
+        Json::Number(written) => written.clone(),
+        Json::Text(text) => quoted(text),
+        Json::Array(items) => {
+            let items: Vec<String> = items.iter().map(text).collect();
+            format!("[{}]", items.join(","))
+        }
+        Json::Object(entries) => {
+            let entries = entries
+                .iter()
+                .map(|(key, value)| format!("{}:{}", quoted(key), text(value)));
+            format!("{{{}}}", entries.collect::<Vec<_>>().join(","))
+        }
+    }
+}
+
+fn is_of_text(entry: &Json) -> bool {
+    let Json::Object(fields) = entry else {
+        return false;
+    };
+    matches!(fields.get("mode"), Some(Json::Text(mode)) if ["chat", "completion", "responses"].contains(&mode.as_str()))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_text_entry_of_a_real_catalog_gives_a_stored_estimate_or_one_reason() {
+    let Some(folder) = std::env::var_os("UNROOF_TEST_CATALOGS") else {
+        say("skipped: UNROOF_TEST_CATALOGS names no folder with litellm.json");
+        return;
+    };
+    let catalog = std::fs::read(Path::new(&folder).join("litellm.json")).unwrap();
+    let catalog = json::parse(&catalog).unwrap();
+    let questions: Vec<(String, String)> = entries(&catalog)
+        .unwrap()
+        .into_iter()
+        .filter(|(_, entry)| is_of_text(entry))
+        .map(|(name, entry)| (name.to_owned(), text(entry)))
+        .collect();
+    assert!(questions.len() >= 3_000, "{}", questions.len());
+    on_each_database(async |database: &TestDatabase| {
+        let api = database.api().await;
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|client| {
+                let api = api.clone();
+                let of_client: Vec<_> = questions
+                    .iter()
+                    .skip(client)
+                    .step_by(CLIENTS)
+                    .cloned()
+                    .collect();
+                tokio::spawn(async move {
+                    let mut outcomes = Vec::new();
+                    for (name, entry) in of_client {
+                        let query: String =
+                            url::form_urlencoded::Serializer::new("format=litellm".to_owned())
+                                .append_pair("model", &name)
+                                .finish();
+                        let reply = api.post(&format!("/infer?{query}"), entry).await;
+                        outcomes.push(match reply.status.as_u16() {
+                            status @ (200 | 201) => {
+                                assert!(reply.header("location").is_some(), "{name}");
+                                status.to_string()
+                            }
+                            422 => {
+                                let problem = reply.problem(422);
+                                assert_eq!(
+                                    problem["errors"].as_array().unwrap().len(),
+                                    1,
+                                    "{name}: {problem}"
+                                );
+                                let reason = problem["detail"].as_str().unwrap();
+                                format!("422 {}", reason.split(';').next().unwrap())
+                            }
+                            status => panic!("{name}: {status} {}", reply.text()),
+                        });
+                    }
+                    outcomes
+                })
+            })
+            .collect();
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for client in clients {
+            for outcome in client.await.unwrap() {
+                *counts.entry(outcome).or_default() += 1;
+            }
+        }
+        say(&format!(
+            "{} text entries on {}: {counts:#?}",
+            questions.len(),
+            database.name
+        ));
+        let (new, known) = (counts["201"], counts["200"]);
+        assert!(new + known >= 3_300, "{counts:#?}");
+        let stored = database.number("SELECT count(*) FROM estimates").await;
+        assert_eq!(usize::try_from(stored), Ok(new));
+    })
+    .await;
+}

@@ -1,0 +1,328 @@
+//! The API document: committed, served, complete, and true of what is answered.
+
+use std::collections::BTreeSet;
+
+use axum::http::{Method, StatusCode};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::server::output_of;
+use crate::support::{TestDatabase, examples, read_json, repository, sheet};
+
+const METHODS: [&str; 8] = [
+    "get", "put", "post", "delete", "options", "head", "patch", "trace",
+];
+
+fn committed() -> Value {
+    read_json(&repository().join("openapi/openapi.json"))
+}
+
+/// Every operation with its path and method.
+fn operations(document: &Value) -> Vec<(&str, &str, &Value)> {
+    let paths = document["paths"].as_object().unwrap().iter();
+    paths
+        .flat_map(|(path, item)| {
+            let methods = item.as_object().unwrap().iter();
+            let operations = methods.filter(|(method, _)| METHODS.contains(&method.as_str()));
+            operations.map(move |(method, operation)| (path.as_str(), method.as_str(), operation))
+        })
+        .collect()
+}
+
+#[test]
+fn the_committed_documents_are_those_that_the_program_prints() {
+    for (command, file) in [
+        ("openapi", "openapi/openapi.json"),
+        ("schema", "openapi/pricesheet.schema.json"),
+    ] {
+        let committed = std::fs::read_to_string(repository().join(file)).unwrap_or_default();
+        assert!(
+            committed == output_of(&[command]),
+            "{file} is out of date; run: just bless (or: cargo run -- {command} > {file})"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_served_document_is_the_committed_one() {
+    let api = TestDatabase::sqlite().api().await;
+    let served = api.get("/openapi.json").await;
+    assert_eq!(served.status, StatusCode::OK);
+    assert_eq!(served.header("content-type"), Some("application/json"));
+    assert!(
+        served.json() == committed(),
+        "openapi/openapi.json is out of date; run: just bless"
+    );
+}
+
+#[tokio::test]
+async fn every_route_is_listed_and_every_listed_route_is_there() {
+    let document = committed();
+    let listed: BTreeSet<(&str, &str)> = operations(&document)
+        .iter()
+        .map(|(path, method, _)| (*path, *method))
+        .collect();
+    // What the issue asks for, and where the addresses of problems lead.
+    let routes = [
+        ("/infer", "post"),
+        ("/estimates", "get"),
+        ("/estimates/latest", "get"),
+        ("/estimates/{id}", "get"),
+        ("/price-sheets", "get"),
+        ("/price-sheets/{id}", "get"),
+        ("/reference/accelerators", "get"),
+        ("/reference/storage-tiers", "get"),
+        ("/reference/readings", "get"),
+        ("/healthz", "get"),
+        ("/readyz", "get"),
+        ("/openapi.json", "get"),
+        ("/problems/{slug}", "get"),
+    ];
+    assert_eq!(listed, BTreeSet::from(routes));
+    let api = TestDatabase::sqlite().api().await;
+    for (path, method) in listed {
+        let path = path
+            .replace("{id}", &Uuid::nil().to_string())
+            .replace("{slug}", "internal");
+        let method: Method = method.to_uppercase().parse().unwrap();
+        let reply = api.ask(method, &path, &[]).await;
+        assert_ne!(reply.status, StatusCode::METHOD_NOT_ALLOWED, "{path}");
+        assert!(!reply.text().contains("no route has the path"), "{path}");
+    }
+}
+
+#[test]
+fn the_document_is_openapi_3_1_and_consistent() {
+    let document = committed();
+    assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
+    assert_eq!(document["info"]["version"], env!("CARGO_PKG_VERSION"));
+    let operations = operations(&document);
+    let ids: BTreeSet<&str> = operations
+        .iter()
+        .map(|(.., operation)| operation["operationId"].as_str().unwrap())
+        .collect();
+    assert_eq!(ids.len(), operations.len(), "{ids:?}");
+    for (path, method, operation) in &operations {
+        assert!(
+            !operation["summary"].as_str().unwrap_or_default().is_empty(),
+            "{method} {path}"
+        );
+        let parameters = operation["parameters"].as_array().into_iter().flatten();
+        let in_path: BTreeSet<&str> = parameters
+            .filter(|parameter| parameter["in"] == "path")
+            .map(|parameter| parameter["name"].as_str().unwrap())
+            .collect();
+        let named: BTreeSet<&str> = path
+            .split('/')
+            .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+            .collect();
+        assert_eq!(in_path, named, "{path}");
+        for (status, response) in operation["responses"].as_object().unwrap() {
+            assert!(
+                response["description"].is_string(),
+                "{method} {path} {status}"
+            );
+            if status.starts_with(['4', '5']) {
+                let problem = &response["content"]["application/problem+json"]["schema"]["$ref"];
+                assert_eq!(
+                    problem, "#/components/schemas/Problem",
+                    "{method} {path} {status}"
+                );
+            }
+        }
+    }
+    let mut references = BTreeSet::new();
+    collect_references(&document, &mut references);
+    assert!(references.len() > 10, "{references:?}");
+    for reference in &references {
+        let pointer = reference.strip_prefix('#').unwrap();
+        assert!(
+            document.pointer(pointer).is_some(),
+            "{reference} leads nowhere"
+        );
+    }
+    // What nothing refers to is not described.
+    for name in document["components"]["schemas"]
+        .as_object()
+        .unwrap()
+        .keys()
+    {
+        let reference = format!("#/components/schemas/{name}");
+        assert!(
+            references.contains(reference.as_str()),
+            "nothing refers to {name}"
+        );
+    }
+}
+
+fn collect_references<'a>(value: &'a Value, found: &mut BTreeSet<&'a str>) {
+    match value {
+        Value::Object(entries) => {
+            for (key, entry) in entries {
+                match entry {
+                    Value::String(target) if key == "$ref" => {
+                        found.insert(target);
+                    }
+                    other => collect_references(other, found),
+                }
+            }
+        }
+        Value::Array(items) => items
+            .iter()
+            .for_each(|item| collect_references(item, found)),
+        _ => {}
+    }
+}
+
+/// A validator for what the document says of one answer: a schema within it.
+fn validator(document: &Value, schema: &Value) -> jsonschema::Validator {
+    let mut components = document["components"].clone();
+    let schemas = components["schemas"].as_object_mut().unwrap();
+    // What an answer holds is described: no other fields, save in what is put together from several schemas.
+    let mut in_parts = BTreeSet::new();
+    for (name, schema) in schemas.iter() {
+        if !schema["allOf"].is_null() {
+            in_parts.insert(name.clone());
+            let mut parts = BTreeSet::new();
+            collect_references(&schema["allOf"], &mut parts);
+            in_parts.extend(
+                parts
+                    .iter()
+                    .filter_map(|part| Some(part.rsplit('/').next()?.to_owned())),
+            );
+        }
+    }
+    for (_, schema) in schemas
+        .iter_mut()
+        .filter(|(name, _)| !in_parts.contains(*name))
+    {
+        if !schema["properties"].is_null() {
+            schema["additionalProperties"] = json!(false);
+        }
+    }
+    let whole = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "components": components,
+        "allOf": [schema],
+    });
+    jsonschema::draft202012::options()
+        .should_validate_formats(true)
+        .build(&whole)
+        .unwrap()
+}
+
+fn assert_valid(validator: &jsonschema::Validator, instance: &Value, what: &str) {
+    let errors: Vec<String> = validator
+        .iter_errors(instance)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(errors.is_empty(), "{what}: {errors:#?}");
+}
+
+/// The validator for the answers of a path with a status.
+fn validator_of(document: &Value, path: &str, method: &str, status: &str) -> jsonschema::Validator {
+    let content = &document["paths"][path][method]["responses"][status]["content"];
+    let (_, media_type) = content
+        .as_object()
+        .unwrap()
+        .iter()
+        .find(|(name, _)| name.ends_with("json"))
+        .unwrap();
+    validator(document, &media_type["schema"])
+}
+
+#[tokio::test]
+async fn every_answer_is_what_the_document_says() {
+    let document = committed();
+    let api = TestDatabase::sqlite().api().await;
+    let answers = validator_of(&document, "/infer", "post", "201");
+    let bodies = validator(
+        &document,
+        &document["paths"]["/infer"]["post"]["requestBody"]["content"]["application/json"]["schema"],
+    );
+    let assumptions = json!({
+        "accelerator": "gb200-nvl72", "active_parameters": {"low": 5e10, "high": 2e11}, "total_parameters": 8e11,
+        "mean_decode_context_tokens": 8_000, "kv_bytes_per_token_stored": 70_000, "kv_bytes_per_element": 1,
+        "minimum_batch": 32, "load_path_bytes_per_second": 5e10, "prefill_efficiency": {"low": 0.3, "high": 0.6},
+        "mean_prompt_tokens_below": 1e5, "mean_prompt_tokens_above": 5e5, "usd_per_currency_unit": 0.14,
+    });
+    let mut sheet_ids = Vec::new();
+    for (name, sheet) in examples() {
+        for body in [
+            sheet.clone(),
+            json!({"price_sheet": sheet, "assumptions": assumptions}),
+        ] {
+            assert_valid(&bodies, &body, &name);
+            let reply = api.infer(&body).await;
+            assert_eq!(
+                reply.status,
+                StatusCode::CREATED,
+                "{name}: {}",
+                reply.text()
+            );
+            assert_valid(&answers, &reply.json(), &name);
+            sheet_ids.push(
+                reply.json()["price_sheets"][0]["id"]
+                    .as_str()
+                    .unwrap()
+                    .to_owned(),
+            );
+        }
+    }
+    let stored = validator_of(&document, "/price-sheets/{id}", "get", "200");
+    for id in sheet_ids {
+        assert_valid(
+            &stored,
+            &api.get(&format!("/price-sheets/{id}")).await.json(),
+            &id,
+        );
+    }
+    for path in [
+        "/estimates",
+        "/estimates/latest",
+        "/price-sheets",
+        "/reference/accelerators",
+        "/reference/storage-tiers",
+        "/reference/readings",
+        "/healthz",
+        "/readyz",
+    ] {
+        let reply = api.get(path).await;
+        assert_valid(
+            &validator_of(&document, path, "get", "200"),
+            &reply.json(),
+            path,
+        );
+    }
+    // An empty sheet: nothing is defined.
+    let empty = crate::support::with(sheet(), "/rates", json!([{}]));
+    assert_valid(&answers, &api.infer(&empty).await.json(), "an empty sheet");
+}
+
+#[tokio::test]
+async fn every_problem_is_what_the_document_says() {
+    let document = committed();
+    let api = TestDatabase::sqlite().api().await;
+    let problems = validator(&document, &json!({"$ref": "#/components/schemas/Problem"}));
+    let refusals = [
+        api.get("/nothing").await,
+        api.get("/infer").await,
+        api.get("/estimates?limit=0").await,
+        api.get("/estimates?cursor=x").await,
+        api.post("/infer", "{").await,
+        api.post("/infer", "[]").await,
+        api.post("/infer", "{\"rates\": [{\"input\": 1}, 2]}").await,
+        api.post("/infer", "[".repeat(1024 * 1024 + 1)).await,
+        api.ask(Method::POST, "/infer", &[]).await,
+    ];
+    for refusal in refusals {
+        assert_valid(&problems, &refusal.json(), refusal.text());
+    }
+    // The schema is not one that takes anything.
+    assert!(!problems.is_valid(&json!({})));
+    let with_more = crate::support::with(api.get("/nothing").await.json(), "/more", json!(1));
+    assert!(!problems.is_valid(&with_more));
+    assert!(!problems.is_valid(
+        &json!({"type": 1, "title": "", "status": "404", "detail": "", "request_id": ""})
+    ));
+}

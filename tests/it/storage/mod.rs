@@ -1,0 +1,57 @@
+//! The store, on both databases.
+
+mod lists;
+mod migrate;
+mod save;
+
+use serde_json::Value;
+use unroof::estimate::{Answer, Format, Request, infer, read_request};
+use unroof::storage::{EstimateRow, Filter, NewEstimate, Saved, Store};
+use uuid::Uuid;
+
+use crate::support::NOW;
+
+/// A question with its answer.
+struct Question {
+    request: Request,
+    answer: Answer,
+    document: String,
+}
+
+impl Question {
+    fn new(body: &Value) -> Self {
+        let request = read_request(body.to_string().as_bytes(), &Format::Canonical).unwrap();
+        let answer = infer(&request);
+        let document = serde_json::to_string(&answer).unwrap();
+        Self {
+            request,
+            answer,
+            document,
+        }
+    }
+
+    fn sheet_id(&self) -> Uuid {
+        self.request.sheet.id().0
+    }
+
+    async fn save_at(&self, store: &Store, observed_at: &str) -> Saved {
+        let new = NewEstimate {
+            answer: &self.answer,
+            document: &self.document,
+            sheet: &self.request.sheet,
+            observed_at: observed_at.parse().unwrap(),
+        };
+        store.save(new).await.unwrap()
+    }
+
+    async fn save(&self, store: &Store) -> Saved {
+        self.save_at(store, NOW).await
+    }
+}
+
+async fn all_estimates(store: &Store) -> Vec<EstimateRow> {
+    store
+        .estimates(&Filter::default(), None, 10_000)
+        .await
+        .unwrap()
+}

@@ -1,0 +1,233 @@
+//! What is saved, and what comes back.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use unroof::storage::{Filter, Saved};
+use uuid::Uuid;
+
+use super::{Question, all_estimates};
+use crate::support::{NOW, TestDatabase, examples, on_each_database, sheet, sheet_of, with};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_saved_estimate_is_read_back_byte_for_byte() {
+    on_each_database(async |database: &TestDatabase| {
+        let store = database.store().await;
+        let mut sheets: Vec<Value> = examples().into_iter().map(|(_, sheet)| sheet).collect();
+        sheets.push(sheet_of("模型 😀 \" \\ ' e\u{301} \u{2028}"));
+        for sheet in sheets {
+            let question = Question::new(&sheet);
+            let saved = question.save(&store).await;
+            assert!(saved.is_new && saved.version.is_some());
+            let stored = store.estimate(question.answer.id).await.unwrap();
+            assert_eq!(stored.as_deref(), Some(question.document.as_str()));
+            let stored = store.price_sheet(question.sheet_id()).await.unwrap();
+            assert_eq!(
+                stored,
+                Some(serde_json::to_string(&question.request.sheet).unwrap())
+            );
+        }
+        assert_eq!(store.estimate(Uuid::nil()).await.unwrap(), None);
+        assert_eq!(store.price_sheet(Uuid::nil()).await.unwrap(), None);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_content_is_one_row_and_new_once() {
+    on_each_database(async |database: &TestDatabase| {
+        let (store, replica) = (database.store().await, database.store().await);
+        let question = Question::new(&sheet());
+        assert!(question.save(&store).await.is_new);
+        for again in [&store, &replica] {
+            let known = Saved {
+                is_new: false,
+                version: None,
+            };
+            assert_eq!(question.save_at(again, "2027-01-01T00:00:00Z").await, known);
+        }
+        let rows = all_estimates(&replica).await;
+        assert_eq!(rows.len(), 1);
+        assert_eq!(Timestamp::from(rows[0].observed_at).to_string(), NOW);
+        // Another question about the same sheet is another estimate, not another sheet.
+        let stated = json!({"price_sheet": sheet(), "assumptions": {"chips": 8}});
+        assert!(Question::new(&stated).save(&store).await.is_new);
+        assert_eq!(all_estimates(&store).await.len(), 2);
+        let sheets = store
+            .price_sheets(&Filter::default(), None, 10)
+            .await
+            .unwrap();
+        assert_eq!(sheets.len(), 1);
+        assert_eq!(
+            database
+                .number("SELECT count(*) FROM estimate_sheets")
+                .await,
+            2
+        );
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_twenty_saves_at_the_same_moment_exactly_one_is_new() {
+    on_each_database(async |database: &TestDatabase| {
+        let replicas = [database.store().await, database.store().await];
+        let saves: Vec<_> = (0..20)
+            .map(|number| {
+                let store = replicas[number % 2].clone();
+                tokio::spawn(async move { Question::new(&sheet()).save(&store).await })
+            })
+            .collect();
+        let mut new = 0;
+        for save in saves {
+            new += usize::from(save.await.unwrap().is_new);
+        }
+        assert_eq!(new, 1);
+        assert_eq!(all_estimates(&replicas[1]).await.len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_source_of_known_content_is_added_to_the_stored_sheet_and_nothing_else_changes() {
+    on_each_database(async |database: &TestDatabase| {
+        let store = database.store().await;
+        let mut first = with(sheet(), "/notes", json!(["the first note"]));
+        for (pointer, value) in [
+            ("/rates/0/input", json!("1.250")),
+            ("/rates/0/source", json!(0)),
+            ("/aliases", json!(["one"])),
+            ("/unmapped", json!({"rate": 0.1, "tenth": 1.1e-7, "third": 0.333_333_333_333_333_3, "list": [1, "a", null]})),
+        ] {
+            first = with(first, pointer, value);
+        }
+        let first = Question::new(&first);
+        first.save(&store).await;
+        let before = store.price_sheet(first.sheet_id()).await.unwrap().unwrap();
+        let row_before = all_estimates(&store).await;
+        let source = json!({"url": "https://other.example/prices", "format": "manual", "retrieved_at": "2026-11-20"});
+        let second = Question::new(&with(sheet(), "/sources", json!([sheet()["sources"][0], source])));
+        let saved = second.save_at(&store, "2027-01-01T00:00:00Z").await;
+        assert!(!saved.is_new && saved.version.is_some(), "{saved:?}");
+        let after = store.price_sheet(first.sheet_id()).await.unwrap().unwrap();
+        let added = format!(",{}]", serde_json::to_string(&second.request.sheet.sources[1]).unwrap());
+        let expected = before.replacen("\"format\":\"official\"}]", &format!("\"format\":\"official\"}}{added}"), 1);
+        assert_ne!(before, expected);
+        assert_eq!(after, expected);
+        assert_eq!(format!("{:?}", all_estimates(&store).await), format!("{row_before:?}"));
+        assert_eq!(store.estimate(first.answer.id).await.unwrap(), Some(first.document.clone()));
+        assert_eq!(second.save(&store).await, Saved { is_new: false, version: None });
+        // It is added, too, when the question is a new one.
+        let third = with(sheet(), "/sources/0/url", json!("https://third.example"));
+        let stated = Question::new(&json!({"price_sheet": third, "assumptions": {"chips": 8}}));
+        assert!(stated.save(&store).await.is_new);
+        let stored = store.price_sheet(first.sheet_id()).await.unwrap().unwrap();
+        let stored: Value = serde_json::from_str(&stored).unwrap();
+        assert_eq!(stored["sources"].as_array().unwrap().len(), 3);
+        assert_eq!(stored["notes"], json!(["the first note"]));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sources_sent_at_the_same_moment_are_all_kept() {
+    on_each_database(async |database: &TestDatabase| {
+        let replicas = [database.store().await, database.store().await];
+        let source_of = |number: usize| {
+            with(
+                sheet(),
+                "/sources/0/url",
+                json!(format!("https://acme.example/{number}")),
+            )
+        };
+        let saves: Vec<_> = (0..12)
+            .map(|number| {
+                let (store, sheet) = (replicas[number % 2].clone(), source_of(number));
+                tokio::spawn(async move { Question::new(&sheet).save(&store).await })
+            })
+            .collect();
+        for save in saves {
+            save.await.unwrap();
+        }
+        let stored = replicas[0]
+            .price_sheet(Question::new(&sheet()).sheet_id())
+            .await
+            .unwrap()
+            .unwrap();
+        let stored: Value = serde_json::from_str(&stored).unwrap();
+        let urls: BTreeSet<&str> = stored["sources"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|source| source["url"].as_str().unwrap())
+            .collect();
+        assert_eq!(urls.len(), 12);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn prices_are_stored_in_the_digits_they_were_sent_in() {
+    on_each_database(async |database: &TestDatabase| {
+        let store = database.store().await;
+        for price in [
+            "3.00",
+            "0.000000000000000001",
+            "999999999999.999999999999999999",
+            "0",
+            "0.00",
+            "00.30",
+            "123456789012",
+        ] {
+            let sheet = with(sheet_of(price), "/rates/0/input", json!(price));
+            let question = Question::new(&sheet);
+            question.save(&store).await;
+            let stored = store
+                .price_sheet(question.sheet_id())
+                .await
+                .unwrap()
+                .unwrap();
+            let stored: Value = serde_json::from_str(&stored).unwrap();
+            // Only zeros before the first digit are no digits of the price.
+            let expected = if price == "00.30" { "0.30" } else { price };
+            assert_eq!(stored["rates"][0]["input"], expected);
+            let filter = Filter {
+                model: Some(price.to_owned()),
+                ..Filter::default()
+            };
+            let rows = store.price_sheets(&filter, None, 1).await.unwrap();
+            assert_eq!(rows[0].input_price, price.parse().ok());
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_version_rises_with_each_write_and_not_with_a_repeat() {
+    on_each_database(async |database: &TestDatabase| {
+        let (store, replica) = (database.store().await, database.store().await);
+        let mut last = store.version().await.unwrap();
+        let writes = [
+            sheet(),
+            sheet_of("m-2"),
+            json!({"price_sheet": sheet(), "assumptions": {"chips": 8}}),
+            with(sheet(), "/sources/0/locator", json!("another place")),
+        ];
+        for body in &writes {
+            let version = Question::new(body).save(&store).await.version.unwrap();
+            assert!(version > last, "{body}");
+            assert_eq!(replica.version().await.unwrap(), version);
+            last = version;
+        }
+        for body in &writes {
+            assert_eq!(
+                Question::new(body).save(&replica).await.version,
+                None,
+                "{body}"
+            );
+        }
+        assert_eq!(store.version().await.unwrap(), last);
+    })
+    .await;
+}
