@@ -36,6 +36,7 @@ fn paragraph(out: &mut impl Write, text: &str, indent: usize) -> io::Result<()> 
     let options = textwrap::Options::new(WIDTH.into())
         .initial_indent(&blank)
         .subsequent_indent(&blank)
+        .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit)
         .word_separator(textwrap::WordSeparator::AsciiSpace)
         .word_splitter(textwrap::WordSplitter::NoHyphenation);
     textwrap::wrap(text, options)

@@ -71,8 +71,8 @@ impl InferQuery {
                 catalog,
                 model: model.clone(),
             }),
-            (Some(_), None) => wrong(
-                "`format` needs `model`",
+            (Some(CatalogName(catalog)), None) => wrong(
+                &format!("`format={}` needs `model`", catalog.name),
                 "add `&model=` with the entry's key in the catalog",
             ),
             (None, _) => wrong(
