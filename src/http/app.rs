@@ -176,6 +176,21 @@ impl App {
         Ok(body.respond(headers))
     }
 
+    /// A single document for those who poll.
+    pub(super) async fn polled_document(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+        what: &str,
+        document: impl Future<Output = Result<Option<String>, StoreError>>,
+    ) -> Result<Response<Body>, Problem> {
+        let body = async {
+            let document = document.await?.ok_or_else(|| Problem::not_found(what))?;
+            Ok(CachedBody::new(document, "application/json", None))
+        };
+        self.polled(uri, headers, body).await
+    }
+
     /// Whether the database answers.
     pub(super) async fn is_ready(&self) -> Result<(), StoreError> {
         self.store.version().await.map(drop)

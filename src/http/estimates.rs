@@ -11,7 +11,6 @@ use uuid::Uuid;
 use super::app::App;
 use super::extract::{Path, Query};
 use super::page::{Limit, ListItem, ListQuery, Page};
-use super::polling::CachedBody;
 use super::problem::Problem;
 use super::reference::NoQuery;
 use crate::estimate::{Answer, scalar_readings};
@@ -257,10 +256,6 @@ pub(super) async fn show_estimate(
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
-    let body = async {
-        let document = app.store.estimate(id).await?;
-        let document = document.ok_or_else(|| Problem::not_found("estimate"))?;
-        Ok(CachedBody::new(document, "application/json", None))
-    };
-    app.polled(&uri, &headers, body).await
+    app.polled_document(&uri, &headers, "estimate", app.store.estimate(id))
+        .await
 }

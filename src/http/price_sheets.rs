@@ -10,7 +10,6 @@ use uuid::Uuid;
 use super::app::App;
 use super::extract::{Path, Query};
 use super::page::{ListItem, ListQuery, Page};
-use super::polling::CachedBody;
 use super::problem::Problem;
 use super::reference::NoQuery;
 use crate::sheet::PriceSheet;
@@ -151,10 +150,6 @@ pub(super) async fn show_price_sheet(
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
-    let body = async {
-        let document = app.store.price_sheet(id).await?;
-        let document = document.ok_or_else(|| Problem::not_found("price sheet"))?;
-        Ok(CachedBody::new(document, "application/json", None))
-    };
-    app.polled(&uri, &headers, body).await
+    app.polled_document(&uri, &headers, "price sheet", app.store.price_sheet(id))
+        .await
 }

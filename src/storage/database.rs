@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -20,6 +20,8 @@ const CONNECTIONS: u32 = 16;
 const CONNECTION_WAIT: Duration = Duration::from_secs(2);
 /// How long a writer waits for another on SQLite.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
+/// How long it waits before it tries again where SQLite itself does not wait.
+const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
 /// Where the store is: `postgres://…` or `sqlite:path`.
 #[derive(Clone, PartialEq, Eq)]
@@ -140,7 +142,18 @@ impl Store {
                 let pool = SqlitePoolOptions::new()
                     .max_connections(CONNECTIONS)
                     .acquire_timeout(CONNECTION_WAIT);
-                Ok(Self::Sqlite(pool.connect_with(options).await?))
+                let give_up_at = Instant::now() + BUSY_WAIT;
+                loop {
+                    let opened = pool.clone().connect_with(options.clone()).await;
+                    match opened.map_err(StoreError::from) {
+                        // Where several processes begin with an empty file, SQLite refuses all but one of them the
+                        // switch to its write-ahead log, without waiting.
+                        Err(error) if error.is_temporary() && Instant::now() < give_up_at => {
+                            tokio::time::sleep(BUSY_PAUSE).await;
+                        }
+                        opened => return Ok(Self::Sqlite(opened?)),
+                    }
+                }
             }
         }
     }
@@ -153,13 +166,13 @@ impl Store {
         match self {
             // The migrator holds an advisory lock, so that one replica migrates and the others wait.
             Self::Postgres(pool) => POSTGRES_MIGRATIONS.run(pool).await?,
+            // The write lock of a transaction around all migrations does the same.
             Self::Sqlite(pool) => {
-                // Nothing locks out a second process here; the one that came second finds the work done.
-                let first_try = SQLITE_MIGRATIONS.run(pool).await;
-                if first_try.is_err() {
-                    tokio::time::sleep(Duration::from_millis(500)).await;
-                    SQLITE_MIGRATIONS.run(pool).await?;
-                }
+                let mut transaction = pool.begin_with("BEGIN IMMEDIATE").await?;
+                SQLITE_MIGRATIONS
+                    .run_direct(None, &mut *transaction, false)
+                    .await?;
+                transaction.commit().await?;
             }
         }
         Ok(())
@@ -198,14 +211,17 @@ fn make_private_file(path: &Path) -> Result<(), StoreError> {
             .create(folder)
             .map_err(|source| failed(folder, source))?;
     }
+    // A file that is there is left alone: to close it would take the locks from it that this process may have.
     let mut options = std::fs::OpenOptions::new();
-    options.create(true).append(true);
+    options.create_new(true).write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-        .open(path)
-        .map(drop)
-        .map_err(|source| failed(path, source))
+    match options.open(path) {
+        Err(source) if source.kind() != std::io::ErrorKind::AlreadyExists => {
+            Err(failed(path, source))
+        }
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
