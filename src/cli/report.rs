@@ -8,7 +8,7 @@ use textwrap::core::display_width;
 
 use super::label;
 use crate::clue::assumptions::Origin;
-use crate::clue::reading::{Detail, Input, Kind, Reading, Value};
+use crate::clue::reading::{Detail, Input, Kind, Reading, Value, duration};
 use crate::estimate::Answer;
 use crate::sheet::{Basis, PriceSheet, RateCell};
 use crate::units::{Decimal, readable};
@@ -210,17 +210,6 @@ fn cache_writes(rate: &RateCell) -> String {
         .join("\n")
 }
 
-fn duration(seconds: f64) -> String {
-    let units = [(86_400.0, "d"), (3_600.0, "h"), (60.0, "min")];
-    let unit = units
-        .iter()
-        .find(|(length, _)| seconds >= *length && seconds % length == 0.0);
-    unit.map_or_else(
-        || format!("{seconds} s"),
-        |(length, name)| format!("{} {name}", seconds / length),
-    )
-}
-
 /// Readings with a value, by clue; what entries share is said once.
 fn write_readings(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
     let defined: Vec<&Reading> = answer
@@ -273,7 +262,7 @@ fn write_entry(out: &mut impl Write, reading: &Reading) -> io::Result<()> {
         valued(reading.kind, value, reading.unit)
     });
     let answer = format!("{value}{}", range(reading.low, reading.high));
-    let apart = told_apart(reading);
+    let apart = reading.told_apart();
     let width = usize::from(WIDTH);
     let room = width.saturating_sub(4 + display_width(&answer) + 1);
     if display_width(&apart) <= room {
@@ -297,34 +286,6 @@ fn write_entry(out: &mut impl Write, reading: &Reading) -> io::Result<()> {
     } else {
         paragraph(out, &details.join(&format!("{NO_BREAK}· ")), 6)
     }
-}
-
-/// What tells this entry apart from others of its id.
-fn told_apart(reading: &Reading) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    parts.extend(reading.label("service_tier").map(str::to_owned));
-    parts.extend(reading.label("schedule").map(str::to_owned));
-    parts.extend(
-        reading
-            .label("cache")
-            .filter(|cache| *cache != "implicit")
-            .map(str::to_owned),
-    );
-    let tokens = reading
-        .input("min_prompt_tokens")
-        .filter(|tokens| *tokens > 0.0);
-    let from = if reading.label("boundary").is_some() {
-        "from"
-    } else {
-        "above"
-    };
-    parts.extend(tokens.map(|tokens| format!("{from} {} tokens", readable(tokens))));
-    parts.extend(reading.input("ttl_seconds").map(duration));
-    let pair = reading
-        .input("ttl_short_seconds")
-        .zip(reading.input("ttl_long_seconds"));
-    parts.extend(pair.map(|(short, long)| format!("{} to {}", duration(short), duration(long))));
-    parts.join(", ")
 }
 
 fn valued(kind: Kind, value: &Value, unit: &str) -> String {

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
@@ -40,7 +41,7 @@ pub(super) fn run(arguments: ServeArguments) -> Result<(), Failure> {
     arguments.database.start_logging()?;
     let url = arguments.database.database_url()?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-    runtime.block_on(async {
+    let outcome = runtime.block_on(async {
         // Bound first: a port that is taken is found out before anything is stored.
         let bound = Server::bind(arguments.listen).await;
         let server = bound.with_context(|| format!("cannot listen on {}", arguments.listen))?;
@@ -52,14 +53,18 @@ pub(super) fn run(arguments: ServeArguments) -> Result<(), Failure> {
         }
         let address = server.address();
         if !address.ip().is_loopback() {
-            tracing::warn!(
-                %address,
-                "anyone who can reach this address can read and write: there is no authentication; put a proxy before it"
-            );
+            // Whatever is logged, this is said.
+            writeln!(
+                anstream::stderr(),
+                "warning: anyone who can reach {address} can read and write: there is no authentication; put a proxy \
+                 before it"
+            )?;
         }
         tracing::info!(%address, database = %url, "listening");
         writeln!(anstream::stdout(), "unroof listens on http://{address} (API docs at http://{address}/docs)")?;
         serve(server, app).await.context("the server failed")
-    })?;
-    Ok(())
+    });
+    // What is still being worked out for clients that have gone does not hold the process.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    Ok(outcome?)
 }

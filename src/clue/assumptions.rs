@@ -86,6 +86,9 @@ pub enum Origin {
     Reference,
 }
 
+/// Service tiers whose speed is read: a sheet has no more of them.
+const MOST_TIERS: usize = 64;
+
 /// What the caller states. Unknown names are refused.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Assumptions {
@@ -117,6 +120,8 @@ impl Assumptions {
             .get("speed_multiplier")
             .and_then(|field| field.entries())
             .unwrap_or_default()
+            .into_iter()
+            .take(MOST_TIERS)
         {
             let interval = read_interval(
                 &field,
@@ -201,13 +206,16 @@ impl Assumptions {
                 Value::Object(speeds.collect()),
             );
         }
+        object.sort_keys();
         object
     }
 
     /// The same, with the speed stated for one service tier as the speed multiplier, if there is one.
     #[must_use]
-    pub(super) fn with_speed_of(&self, service_tier: &str) -> Option<Self> {
-        let interval = *self.speed_multiplier.get(service_tier)?;
+    pub(super) fn with_speed_of(&self, names: &[&str]) -> Option<Self> {
+        let interval = *names
+            .iter()
+            .find_map(|name| self.speed_multiplier.get(*name))?;
         let mut assumptions = self.clone();
         assumptions.stated.insert(Q::SpeedMultiplier, interval);
         Some(assumptions)

@@ -47,11 +47,9 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
         }
     }
     if readings.is_empty() {
-        return none_defined(
-            &CLUE,
-            evidence,
-            &NotDefined::sheet_lacks("the sheet states no batch or flex tier"),
-        );
+        let none = NotDefined::sheet_lacks("the sheet states no batch or flex tier");
+        let reason = evidence.no_standard_cell().unwrap_or(none);
+        return none_defined(&CLUE, evidence, &reason);
     }
     readings
 }

@@ -181,10 +181,32 @@ impl<'a> Evidence<'a> {
             .collect()
     }
 
-    /// The base cell: standard, unscheduled, shortest prompts.
+    /// The base cell, if the source states it.
     #[must_use]
     pub fn base_cell(&self) -> Option<Cell<'a>> {
-        self.cells().into_iter().next()
+        let base = self
+            .sheet
+            .base_rate()
+            .filter(|rate| rate.basis == Basis::Stated);
+        base.map(|rate| Cell { rate })
+    }
+
+    /// Why modes cannot be compared where the sheet has some of a kind.
+    #[must_use]
+    pub fn no_standard_cell(&self) -> Option<NotDefined> {
+        let has_modes = self
+            .cells()
+            .iter()
+            .any(|cell| cell.rate.service_tier != RateCell::STANDARD);
+        let has_standard = self
+            .cells()
+            .iter()
+            .any(|cell| cell.rate.service_tier == RateCell::STANDARD);
+        (has_modes && !has_standard).then(|| {
+            NotDefined::sheet_lacks(
+                "the sheet states no standard cell to compare its other service tiers with",
+            )
+        })
     }
 }
 

@@ -75,7 +75,14 @@ enum Speed {
 fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
     let mut readings: Vec<Vec<Reading>> = vec![Vec::new(), Vec::new(), Vec::new()];
     for mode in evidence.modes() {
-        let stated = evidence.assumptions.with_speed_of(mode);
+        let aliases = evidence
+            .sheet
+            .service_tiers
+            .get(mode)
+            .into_iter()
+            .flat_map(|tier| &tier.aliases);
+        let names: Vec<&str> = aliases.map(String::as_str).chain([mode]).collect();
+        let stated = evidence.assumptions.with_speed_of(&names);
         let assumptions: &Assumptions = stated.as_ref().unwrap_or(evidence.assumptions);
         let with_speed = Evidence {
             sheet: evidence.sheet,
@@ -107,9 +114,10 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
         }
     }
     if readings[0].is_empty() {
-        let reason = NotDefined::sheet_lacks(
+        let none = NotDefined::sheet_lacks(
             "the sheet states no mode that costs more than the standard one",
         );
+        let reason = evidence.no_standard_cell().unwrap_or(none);
         return none_defined(&CLUE, evidence, &reason);
     }
     readings.into_iter().flatten().collect()

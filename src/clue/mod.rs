@@ -74,6 +74,10 @@ pub fn readings(content: &PriceSheet, assumptions: &Assumptions) -> Vec<Reading>
 
 /// One entry per reading of a clue that the sheet says nothing about.
 fn none_defined(clue: &Clue, evidence: &Evidence<'_>, reason: &NotDefined) -> Vec<Reading> {
+    let only_computed = evidence.cells().is_empty() && !evidence.sheet.rates.is_empty();
+    let computed =
+        NotDefined::sheet_lacks("all cells are computed, and only stated prices are evidence");
+    let reason = if only_computed { &computed } else { reason };
     let empty = |specification: &&'static Specification| {
         ReadingBuilder::new(specification, evidence).not_defined(reason.clone())
     };

@@ -97,31 +97,28 @@ fn ratio(values: &Values, price_ratio: f64) -> f64 {
 }
 
 fn memory_boundness(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {
-    let nothing_said = || {
-        NotDefined::no_solution(
-            "r ≤ 1: output costs no more than input, which says nothing about waiting for memory",
-        )
-    };
     let (builder, price_ratio) = match builder(&MEMORY_BOUNDNESS, evidence, cell) {
         Err(reading) => return reading,
         Ok(parts) => parts,
     };
-    if price_ratio <= 1.0 {
-        let bounded = builder
-            .kind(Kind::Upper)
-            .detail(("bound", "", Kind::Upper), &[], |_| Ok(1.0));
-        return bounded.not_defined(nothing_said());
-    }
     let boundness = |values: &Values| {
         let boundness = ratio(values, price_ratio);
-        if boundness > 1.0 {
+        if price_ratio > 1.0 && boundness > 1.0 {
             Ok(boundness)
         } else {
-            Err(nothing_said())
+            Err(NotDefined::no_solution(
+                "r ≤ 1: a generated token costs no more than a prompt token, which says nothing about waiting for memory",
+            ))
         }
     };
+    let builder = builder.solve(&RATIO_INPUTS, boundness);
+    if !builder.has_value() {
+        return builder
+            .kind(Kind::Upper)
+            .detail(("bound", "", Kind::Upper), &[], |_| Ok(1.0))
+            .build();
+    }
     builder
-        .solve(&RATIO_INPUTS, boundness)
         .detail(
             ("relative_decode_utilisation", "", Kind::Equal),
             &RATIO_INPUTS,
@@ -136,6 +133,9 @@ fn kv_bytes(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {
         Err(reading) => return reading,
         Ok(parts) => parts,
     };
+    if price_ratio <= 1.0 {
+        return builder.not_defined(nothing_left());
+    }
     let mut quantities = RATIO_INPUTS.to_vec();
     quantities.extend([
         Q::BatchOverOptimal,
@@ -149,13 +149,15 @@ fn kv_bytes(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {
             let weight_share = 1.0 / values[Q::BatchOverOptimal];
             let ratio = ratio(values, price_ratio);
             if ratio <= weight_share.max(1.0) {
-                return Err(NotDefined::no_solution(
-                    "r ≤ max(1, B*/B): nothing is left for the KV cache to explain",
-                ));
+                return Err(nothing_left());
             }
             let weights = values[Q::WeightBytes] * values[Q::ActiveParameters];
             let reach = values[Q::ComputeToBandwidth] * values[Q::MeanDecodeContext];
             Ok((ratio - weight_share) * weights / reach)
         })
         .build()
+}
+
+fn nothing_left() -> NotDefined {
+    NotDefined::no_solution("r ≤ max(1, B*/B): nothing is left for the KV cache to explain")
 }

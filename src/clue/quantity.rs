@@ -62,10 +62,18 @@ struct Specification {
     unit: &'static str,
     statable: Statable,
     textbook: Option<f64>,
-    /// Allowed values: above the first (or equal, where `closed`), up to the second.
-    above: f64,
-    closed: bool,
-    up_to: f64,
+    bounds: Bounds,
+}
+
+/// The values that may be stated for a quantity.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// Values are above this,
+    pub above: f64,
+    /// or equal to it where this holds,
+    pub closed: bool,
+    /// and at most this.
+    pub up_to: f64,
 }
 
 const fn row(
@@ -75,6 +83,11 @@ const fn row(
     textbook: Option<f64>,
 ) -> Specification {
     let (name, symbol, unit) = names;
+    let bounds = Bounds {
+        above: 0.0,
+        closed: false,
+        up_to: 1e30,
+    };
     Specification {
         quantity,
         name,
@@ -82,27 +95,40 @@ const fn row(
         unit,
         statable,
         textbook,
-        above: 0.0,
-        closed: false,
-        up_to: 1e30,
+        bounds,
     }
 }
 
 impl Specification {
     const fn up_to(self, up_to: f64) -> Self {
-        Self { up_to, ..self }
+        Self {
+            bounds: Bounds {
+                up_to,
+                ..self.bounds
+            },
+            ..self
+        }
     }
 
     const fn at_least(self, least: f64) -> Self {
         Self {
-            above: least,
-            closed: true,
+            bounds: Bounds {
+                above: least,
+                closed: true,
+                ..self.bounds
+            },
             ..self
         }
     }
 
     const fn above(self, above: f64) -> Self {
-        Self { above, ..self }
+        Self {
+            bounds: Bounds {
+                above,
+                ..self.bounds
+            },
+            ..self
+        }
     }
 }
 
@@ -223,7 +249,7 @@ const SPECIFICATIONS: [Specification; 31] = [
         Some(0.0),
     )
     .above(-10.0)
-    .up_to(0.999_999),
+    .up_to(0.999),
     row(
         Q::OutputMargin,
         ("output_margin", "μ_out", ""),
@@ -231,7 +257,7 @@ const SPECIFICATIONS: [Specification; 31] = [
         Some(0.0),
     )
     .above(-10.0)
-    .up_to(0.999_999),
+    .up_to(0.999),
     row(
         Q::LoadPathBandwidth,
         ("load_path_bytes_per_second", "BW_path", "B/s"),
@@ -354,25 +380,29 @@ impl Quantity {
         format!("{}{unit}: {}{textbook}", self.symbol(), self.allowed())
     }
 
+    /// The values that may be stated.
+    #[must_use]
+    pub fn bounds(self) -> Bounds {
+        self.specification().bounds
+    }
+
     /// Whether a stated value makes sense.
     pub(super) fn allows(self, value: f64) -> bool {
-        let Specification {
+        let Bounds {
             above,
             closed,
             up_to,
-            ..
-        } = *self.specification();
+        } = self.bounds();
         value <= up_to && (value > above || (closed && value >= above))
     }
 
     /// The allowed values in words.
     pub(super) fn allowed(self) -> String {
-        let Specification {
+        let Bounds {
             above,
             closed,
             up_to,
-            ..
-        } = *self.specification();
+        } = self.bounds();
         let least = if closed {
             format!("{above} or more")
         } else {

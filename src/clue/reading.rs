@@ -234,6 +234,35 @@ impl Reading {
             })
     }
 
+    /// What tells this entry apart from others of its id, in words.
+    #[must_use]
+    pub fn told_apart(&self) -> String {
+        let mut parts: Vec<String> = Vec::new();
+        parts.extend(self.label("service_tier").map(str::to_owned));
+        parts.extend(self.label("schedule").map(str::to_owned));
+        parts.extend(
+            self.label("cache")
+                .filter(|cache| *cache != "implicit")
+                .map(str::to_owned),
+        );
+        let tokens = self
+            .input("min_prompt_tokens")
+            .filter(|tokens| *tokens > 0.0);
+        let from = if self.label("boundary").is_some() {
+            "from"
+        } else {
+            "above"
+        };
+        parts.extend(tokens.map(|tokens| format!("{from} {} tokens", readable(tokens))));
+        parts.extend(self.input("ttl_seconds").map(duration));
+        let pair = self
+            .input("ttl_short_seconds")
+            .zip(self.input("ttl_long_seconds"));
+        parts
+            .extend(pair.map(|(short, long)| format!("{} to {}", duration(short), duration(long))));
+        parts.join(", ")
+    }
+
     /// A number input by name, such as `threshold_tokens`.
     #[must_use]
     pub fn input(&self, name: &str) -> Option<f64> {
@@ -242,6 +271,19 @@ impl Reading {
             .find(|input| input.name == name)
             .and_then(|input| input.value.number())
     }
+}
+
+/// A time to live as people say it.
+#[must_use]
+pub fn duration(seconds: f64) -> String {
+    let units = [(86_400.0, "d"), (3_600.0, "h"), (60.0, "min")];
+    let unit = units
+        .iter()
+        .find(|(length, _)| seconds >= *length && seconds % length == 0.0);
+    unit.map_or_else(
+        || format!("{seconds} s"),
+        |(length, name)| format!("{} {name}", seconds / length),
+    )
 }
 
 /// Values of the quantities that a closed form asked for.
@@ -259,7 +301,8 @@ struct Solved {
     value: f64,
     low: Option<f64>,
     high: Option<f64>,
-    has_open_end: bool,
+    /// Least and greatest value where some of the ends have no solution; then there is no range.
+    solvable: Option<(f64, f64)>,
 }
 
 /// Builds one reading.
@@ -393,8 +436,12 @@ impl<'a> ReadingBuilder<'a> {
                 self.reading.value = Some(Value::Number(solved.value));
                 self.reading.low = solved.low;
                 self.reading.high = solved.high;
-                if solved.has_open_end {
-                    self = self.caveat("at one end of a stated range the equation has no solution; that end is open");
+                if let Some((least, most)) = solved.solvable {
+                    let (least, most) = (readable(least), readable(most));
+                    self = self.caveat(format!(
+                        "at one end of a stated range the equation has no solution, so the range of the value is open; \
+                         where it has one, the value lies between {least} and {most}"
+                    ));
                 }
             }
             Err(reason) => self.reading.not_defined = Some(reason),
@@ -440,6 +487,12 @@ impl<'a> ReadingBuilder<'a> {
             kind: Kind::Equal,
         });
         self
+    }
+
+    /// Whether it has been solved.
+    #[must_use]
+    pub fn has_value(&self) -> bool {
+        self.reading.value.is_some()
     }
 
     /// Sets a value that is a name.
@@ -549,7 +602,7 @@ impl<'a> ReadingBuilder<'a> {
                 value: middle,
                 low: None,
                 high: None,
-                has_open_end: false,
+                solvable: None,
             });
         }
         let (mut low, mut high, mut has_open_end) = (middle, middle, false);
@@ -561,9 +614,9 @@ impl<'a> ReadingBuilder<'a> {
         }
         Ok(Solved {
             value: middle,
-            low: Some(low),
-            high: Some(high),
-            has_open_end,
+            low: (!has_open_end).then_some(low),
+            high: (!has_open_end).then_some(high),
+            solvable: has_open_end.then_some((low, high)),
         })
     }
 

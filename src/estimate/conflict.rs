@@ -1,12 +1,13 @@
 //! Readings of one quantity that cannot both be right.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::clue::assumptions::Assumptions;
 use crate::clue::quantity::Quantity;
 use crate::clue::reading::{Kind, Reading};
-use crate::sheet::RateCell;
 use crate::units::readable;
 
 /// Two readings that contradict each other.
@@ -30,21 +31,34 @@ const TOLERATED_BOUNDNESS: f64 = 1.5;
 /// All conflicts, each pair of ids once with its widest values.
 pub(super) fn conflicts(readings: &[Reading], assumptions: &Assumptions) -> Vec<Conflict> {
     let mut conflicts: Vec<Conflict> = famous_readings(readings, assumptions).into_iter().collect();
-    for (index, left) in readings.iter().enumerate() {
-        for right in &readings[index + 1..] {
-            let Some(conflict) = disagreement(left, right) else {
-                continue;
-            };
-            match conflicts.iter_mut().find(|known| {
-                known.between == conflict.between && known.quantity == conflict.quantity
-            }) {
-                Some(known) if factor(known.values) >= factor(conflict.values) => {}
-                Some(known) => *known = conflict,
-                None => conflicts.push(conflict),
+    let mut by_quantity: BTreeMap<&str, Vec<&Reading>> = BTreeMap::new();
+    for reading in readings.iter().filter(|reading| reading.number().is_some()) {
+        by_quantity
+            .entry(reading.quantity)
+            .or_default()
+            .push(reading);
+    }
+    for of_quantity in by_quantity.values() {
+        for (index, left) in of_quantity.iter().enumerate() {
+            for right in &of_quantity[index + 1..] {
+                conflicts_widened(&mut conflicts, disagreement(left, right));
             }
         }
     }
     conflicts
+}
+
+/// Keeps the widest of all conflicts between two ids.
+fn conflicts_widened(conflicts: &mut Vec<Conflict>, found: Option<Conflict>) {
+    let Some(conflict) = found else { return };
+    let is_same_pair = |known: &&mut Conflict| {
+        known.between == conflict.between && known.quantity == conflict.quantity
+    };
+    match conflicts.iter_mut().find(is_same_pair) {
+        Some(known) if factor(known.values) >= factor(conflict.values) => {}
+        Some(known) => *known = conflict,
+        None => conflicts.push(conflict),
+    }
 }
 
 fn factor([left, right]: [f64; 2]) -> f64 {
@@ -76,14 +90,21 @@ fn disagreement(left: &Reading, right: &Reading) -> Option<Conflict> {
         between: [left.id, right.id],
         quantity: left.quantity,
         values: [left_value, right_value],
-        why: format!(
-            "{} says {}, {} says {}: a factor of {}",
-            described(left),
-            with_unit(left_value, left.unit),
-            described(right),
-            with_unit(right_value, right.unit),
-            readable(factor([left_value, right_value])),
-        ),
+        why: {
+            let factor = factor([left_value, right_value]);
+            let apart = if factor.is_finite() {
+                format!("a factor of {}", readable(factor))
+            } else {
+                "one of them is zero".to_owned()
+            };
+            format!(
+                "{} says {}, {} says {}: {apart}",
+                described(left),
+                with_unit(left_value, left.unit),
+                described(right),
+                with_unit(right_value, right.unit),
+            )
+        },
     })
 }
 
@@ -93,18 +114,11 @@ fn with_unit(value: f64, unit: &str) -> String {
 
 /// The id, and what tells the entry apart from others of that id.
 fn described(reading: &Reading) -> String {
-    let threshold = reading
-        .input("threshold_tokens")
-        .map(|tokens| format!("at {} tokens", readable(tokens)));
-    let mode = reading
-        .label("service_tier")
-        .filter(|tier| *tier != RateCell::STANDARD)
-        .map(str::to_owned);
-    let apart: Vec<String> = mode.into_iter().chain(threshold).collect();
+    let apart = reading.told_apart();
     if apart.is_empty() {
         reading.id.to_owned()
     } else {
-        format!("{} ({})", reading.id, apart.join(", "))
+        format!("{} ({apart})", reading.id)
     }
 }
 
@@ -124,25 +138,45 @@ fn famous_readings(readings: &[Reading], assumptions: &Assumptions) -> Option<Co
         let threshold = tier.input("threshold_tokens")?;
         let ratio = readings.iter().find(|reading| {
             reading.id == "output_ratio_memory_boundness"
-                && ["service_tier", "schedule"].iter().all(|name| reading.label(name) == tier.label(name))
+                && ["service_tier", "schedule"]
+                    .iter()
+                    .all(|name| reading.label(name) == tier.label(name))
                 && reading.input("min_prompt_tokens") < tier.input("min_prompt_tokens")
         })?;
         let boundness = ratio.number()?;
         let weight_share = stated(Quantity::BatchOverOptimal).map_or(0.0, |batch| 1.0 / batch);
-        let context_share = stated(Quantity::MeanDecodeContext).map_or(0.0, |context| balance * context / threshold);
+        let context_share = stated(Quantity::MeanDecodeContext)
+            .map_or(0.0, |context| balance * context / threshold);
         let explained = (weight_share + context_share).max(balance);
         (boundness > TOLERATED_BOUNDNESS * explained).then(|| Conflict {
             between: [tier.id, ratio.id],
             quantity: "memory_time_over_compute_time",
             values: [explained, boundness],
-            why: format!(
-                "the step at {} tokens says that below it decoding spends at most {} times as long on memory as on \
-                 compute (t_mem ≤ t_comp), the output/input price ratio says {} times: they lie on opposite sides of \
-                 t_mem = t_comp, so at least one of the two prices is not set by this cost",
-                readable(threshold),
-                readable(explained),
-                readable(boundness),
-            ),
+            why: famous_reason(tier, ratio, explained, boundness),
         })
     })
+}
+
+fn famous_reason(tier: &Reading, ratio: &Reading, explained: f64, boundness: f64) -> String {
+    let (allowed, verdict) = if explained > 1.0 {
+        let times = readable(explained);
+        (
+            format!(
+                "decoding spends at most {times} times as long on memory as on compute, as stated"
+            ),
+            "that is far beyond it",
+        )
+    } else {
+        (
+            "decoding does not wait for memory (t_mem ≤ t_comp)".to_owned(),
+            "they lie on opposite sides of t_mem = t_comp",
+        )
+    };
+    format!(
+        "the price step ({}) says that below it {allowed}; the output/input price ratio ({}) says that it spends {} \
+         times as long on memory as on compute: {verdict}, so at least one of the two prices is not set by this cost",
+        tier.told_apart(),
+        ratio.told_apart(),
+        readable(boundness),
+    )
 }

@@ -120,7 +120,14 @@ fn read_sheet(sheet: &Cursor<'_>, format: &Format) -> Option<PriceSheet> {
 fn check_speed_tiers(stated: &Cursor<'_>, sheets: &[&PriceSheet], assumptions: &Assumptions) {
     let tiers_of = |sheet: &&PriceSheet| -> Vec<String> {
         let rated = sheet.rates.iter().map(|rate| rate.service_tier.clone());
-        rated.chain(sheet.service_tiers.keys().cloned()).collect()
+        let aliases = sheet
+            .service_tiers
+            .values()
+            .flat_map(|tier| tier.aliases.iter().cloned());
+        rated
+            .chain(sheet.service_tiers.keys().cloned())
+            .chain(aliases)
+            .collect()
     };
     let mut tiers: Vec<String> = sheets
         .iter()
@@ -174,7 +181,13 @@ pub fn read_file(
     stated: Option<&[u8]>,
 ) -> Result<RequestFile, RequestError> {
     let tree = json::parse(text)?;
-    let assumptions_tree = stated.map(json::parse).transpose()?;
+    let assumptions_tree = stated
+        .map(json::parse)
+        .transpose()
+        .map_err(|error| JsonError {
+            reason: format!("in the assumptions: {}", error.reason),
+            ..error
+        })?;
     let faults = Faults::default();
     let root = Cursor::root(&tree, &faults);
     let mut requests = match (&tree, format) {
@@ -197,7 +210,7 @@ pub fn read_file(
         _ => read_tree(&root, format).map(|request| vec![request]),
     };
     if let (Some(tree), Some(requests)) = (&assumptions_tree, &mut requests) {
-        let stated = Cursor::root(tree, &faults);
+        let stated = Cursor::root_at("/assumptions", tree, &faults);
         let assumptions = Assumptions::read(&stated).unwrap_or_default();
         let sheets: Vec<&PriceSheet> = requests.iter().map(|request| &request.sheet).collect();
         check_speed_tiers(&stated, &sheets, &assumptions);

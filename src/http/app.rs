@@ -102,7 +102,7 @@ impl App {
         if !is_recent(known.checked_at) {
             let asked_at = Instant::now();
             match self.store.version().await {
-                Ok(version) => known.version = version.max(known.version),
+                Ok(version) => known.version = version,
                 Err(error) => {
                     // Those who waited for the lock must not each wait for the database in turn.
                     known.failed_at = Some(Instant::now());
@@ -120,7 +120,10 @@ impl App {
         body: axum::body::Bytes,
         format: Format,
     ) -> Result<Answered, Problem> {
-        let crashed = |_| Problem::new(INTERNAL, "the request could not be worked out");
+        let crashed = |error: tokio::task::JoinError| {
+            tracing::error!(%error, "working out an answer failed");
+            Problem::new(INTERNAL, "the request could not be worked out")
+        };
         let permit = Arc::clone(&self.cores)
             .acquire_owned()
             .await
@@ -193,6 +196,6 @@ impl App {
 
     /// Whether the database answers.
     pub(super) async fn is_ready(&self) -> Result<(), StoreError> {
-        self.store.version().await.map(drop)
+        self.version().await.map(drop)
     }
 }

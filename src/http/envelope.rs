@@ -26,7 +26,8 @@ pub(super) async fn surround(request: Request, next: Next) -> Response {
     let started = Instant::now();
     async move {
         let response = with_problem(next.run(request).await, &request_id);
-        let duration_ms = started.elapsed().as_secs_f64() * 1e3;
+        // Whole microseconds.
+        let duration_ms = (started.elapsed().as_secs_f64() * 1e6).round() / 1e3;
         tracing::info!(status = response.status().as_u16(), duration_ms, "served");
         response
     }

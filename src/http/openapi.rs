@@ -12,7 +12,7 @@ use super::extract::Query;
 use super::polling::CachedBody;
 use super::problem::Problem;
 use super::reference::NoQuery;
-use crate::clue::quantity::Quantity;
+use crate::clue::quantity::{Bounds, Quantity};
 use crate::estimate::scalar_readings;
 
 /// What the document says beyond the routes.
@@ -100,16 +100,20 @@ pub(super) struct AssumptionsSchema;
 
 impl PartialSchema for AssumptionsSchema {
     fn schema() -> RefOr<Schema> {
-        let number = |description: String| {
-            ObjectBuilder::new()
+        let number = |bounds: Bounds| {
+            let number = ObjectBuilder::new()
                 .schema_type(Type::Number)
-                .description(Some(description))
+                .maximum(Some(bounds.up_to));
+            if bounds.closed {
+                number.minimum(Some(bounds.above))
+            } else {
+                number.exclusive_minimum(Some(bounds.above))
+            }
         };
-        let range = |description: &str| {
-            let end = || ObjectBuilder::new().schema_type(Type::Number);
+        let range = |bounds: Bounds, description: &str| {
             ObjectBuilder::new()
-                .property("low", end())
-                .property("high", end())
+                .property("low", number(bounds))
+                .property("high", number(bounds))
                 .required("low")
                 .required("high")
                 .additional_properties(Some(
@@ -121,8 +125,8 @@ impl PartialSchema for AssumptionsSchema {
             let description = quantity.description();
             Schema::from(
                 OneOfBuilder::new()
-                    .item(number(description.clone()))
-                    .item(range(&description))
+                    .item(number(quantity.bounds()).description(Some(description.clone())))
+                    .item(range(quantity.bounds(), &description))
                     .build(),
             )
         };
@@ -141,9 +145,15 @@ impl PartialSchema for AssumptionsSchema {
                     .description(Some("id of /reference/accelerators")),
             )
             .item(closed(custom));
+        let speed_bounds = Bounds {
+            above: 0.0,
+            closed: false,
+            up_to: 1e6,
+        };
+        let of_speed = "output speed against the standard tier";
         let speed = OneOfBuilder::new()
-            .item(number("output speed against the standard tier".to_owned()))
-            .item(range("output speed against the standard tier"));
+            .item(number(speed_bounds).description(Some(of_speed)))
+            .item(range(speed_bounds, of_speed));
         let speeds = ObjectBuilder::new()
             .description(Some(
                 "output speed by service tier, against the standard tier",

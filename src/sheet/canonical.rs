@@ -18,7 +18,8 @@ use super::{
 
 /// Token counts and durations: one to 2³¹ − 1.
 const COUNT: RangeInclusive<u32> = 1..=2_147_483_647;
-const MOST_RATES: usize = 1_000;
+/// Entries of a list or map of a sheet: far more than any provider publishes, and few enough to compare in pairs.
+const MOST_ENTRIES: usize = 64;
 
 const SOURCE_FORMATS: [(&str, SourceFormat); 11] = [
     ("official", SourceFormat::Official),
@@ -109,19 +110,10 @@ pub fn read_sheet(sheet: &Cursor<'_>) -> Option<PriceSheet> {
         schedules,
         service_tiers,
         rates: rates.unwrap_or_default(),
-        modifiers: fields
-            .get("modifiers")
-            .and_then(|field| field.list_of(read_modifier))
-            .unwrap_or_default(),
-        other_meters: fields
-            .get("other_meters")
-            .and_then(|field| field.list_of(read_meter))
-            .unwrap_or_default(),
+        modifiers: read_list(fields.get("modifiers"), read_modifier),
+        other_meters: read_list(fields.get("other_meters"), read_meter),
         sources: sources.unwrap_or_default(),
-        notes: fields
-            .get("notes")
-            .and_then(|field| field.list_of(Cursor::text))
-            .unwrap_or_default(),
+        notes: read_list(fields.get("notes"), |note| note.text()),
         unmapped: fields
             .get("unmapped")
             .and_then(|field| field.verbatim_object())
@@ -132,16 +124,33 @@ pub fn read_sheet(sheet: &Cursor<'_>) -> Option<PriceSheet> {
 }
 
 fn read_names(field: Option<Cursor<'_>>) -> Vec<String> {
-    field
-        .and_then(|field| field.list_of(Cursor::name))
-        .unwrap_or_default()
+    read_list(field, |name| name.name())
+}
+
+fn read_list<T>(field: Option<Cursor<'_>>, read: impl Fn(&Cursor<'_>) -> Option<T>) -> Vec<T> {
+    let items = field.and_then(|field| at_most(&field, MOST_ENTRIES, field.items()?));
+    items.unwrap_or_default().iter().filter_map(read).collect()
+}
+
+/// The entries, if they are not too many.
+fn at_most<T>(field: &Cursor<'_>, most: usize, entries: Vec<T>) -> Option<Vec<T>> {
+    if entries.len() > most {
+        field.fault(
+            format!("{} entries", entries.len()),
+            format!("list up to {most} entries"),
+        );
+        return None;
+    }
+    Some(entries)
 }
 
 fn read_map<T>(
     field: Option<Cursor<'_>>,
     read: impl Fn(&Cursor<'_>) -> Option<T>,
 ) -> BTreeMap<String, T> {
-    let entries = field.and_then(|field| field.entries()).unwrap_or_default();
+    let entries = field
+        .and_then(|field| at_most(&field, MOST_ENTRIES, field.entries()?))
+        .unwrap_or_default();
     entries
         .into_iter()
         .filter_map(|(name, value)| Some((value.key_as_name(name)?, read(&value)?)))
@@ -294,7 +303,13 @@ fn read_window(window: &Cursor<'_>) -> Option<Window> {
     let (start, end) = (time("start"), time("end"));
     let days = fields
         .get("days")
-        .and_then(|field| field.list_of(|day| u8::try_from(day.whole_number(1..=7)?).ok()));
+        .and_then(|field| field.list_of(|day| u8::try_from(day.whole_number(1..=7)?).ok()))
+        .map(|days| {
+            days.into_iter()
+                .collect::<BTreeSet<u8>>()
+                .into_iter()
+                .collect()
+        });
     fields.refuse_unknown();
     Some(Window {
         days: days.unwrap_or_default(),
@@ -404,10 +419,10 @@ fn read_rates(
     sources: usize,
 ) -> Option<Vec<RateCell>> {
     let items = rates.items()?;
-    if items.is_empty() || items.len() > MOST_RATES {
+    if items.is_empty() || items.len() > PriceSheet::MOST_RATE_CELLS {
         rates.fault(
             format!("a list of {} rate cells", items.len()),
-            format!("list 1 to {MOST_RATES} rate cells"),
+            format!("list 1 to {} rate cells", PriceSheet::MOST_RATE_CELLS),
         );
         return None;
     }
@@ -508,7 +523,7 @@ fn read_context_tier(tier: &Cursor<'_>) -> Option<ContextTier> {
 fn read_cache_writes(writes: &Cursor<'_>) -> Option<Vec<CacheWrite>> {
     let mut seen = BTreeSet::new();
     let mut read = Vec::new();
-    for write in writes.items()? {
+    for write in at_most(writes, MOST_ENTRIES, writes.items()?)? {
         let Some(fields) = write.fields() else {
             continue;
         };

@@ -95,17 +95,4 @@ impl PriceSheet {
             .expect("a sheet of texts and numbers serialises");
         SheetId(SheetId::digest(&content))
     }
-
-    /// Adds the sources of another sheet of the same content that are not known yet; says whether any was added.
-    pub fn add_sources(&mut self, other: &Self) -> bool {
-        let before = self.sources.len();
-        for source in &other.sources {
-            if self.sources.len() < Self::MOST_SOURCES
-                && !self.sources.iter().any(|known| known.same_place(source))
-            {
-                self.sources.push(source.clone());
-            }
-        }
-        self.sources.len() > before
-    }
 }

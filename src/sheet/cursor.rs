@@ -38,13 +38,25 @@ impl Faults {
     /// Records one fault.
     pub fn record(&self, pointer: &str, detail: impl Into<String>, hint: impl Into<String>) {
         let mut faults = self.0.borrow_mut();
-        if faults.len() < MOST_FAULTS {
-            faults.push(Fault {
+        let fault = match faults.len() {
+            0..MOST_FAULTS => Fault {
                 pointer: pointer.to_owned(),
                 detail: detail.into(),
                 hint: hint.into(),
-            });
-        }
+            },
+            MOST_FAULTS => Fault {
+                pointer: String::new(),
+                detail: format!("there are more faults than these {MOST_FAULTS}"),
+                hint: "mend these first".to_owned(),
+            },
+            _ => return,
+        };
+        faults.push(fault);
+    }
+
+    /// Whether further faults are not recorded any more.
+    fn is_full(&self) -> bool {
+        self.0.borrow().len() > MOST_FAULTS
     }
 
     /// The value if nothing was recorded, otherwise all faults.
@@ -71,6 +83,16 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
+    /// A cursor at the root of a document that stands at a place of another one.
+    #[must_use]
+    pub fn root_at(pointer: &str, json: &'a Json, faults: &'a Faults) -> Self {
+        Self {
+            json,
+            pointer: pointer.to_owned(),
+            faults,
+        }
+    }
+
     /// A cursor at the root of a document.
     #[must_use]
     pub fn root(json: &'a Json, faults: &'a Faults) -> Self {
@@ -154,29 +176,29 @@ impl<'a> Cursor<'a> {
     /// A name: 1 to 255 characters, none of them a control character.
     #[must_use]
     pub fn name(&self) -> Option<String> {
-        self.text_of(LONGEST_NAME)
+        self.text_of(LONGEST_NAME, &[])
     }
 
     /// A text of up to 4,000 characters.
     #[must_use]
     pub fn text(&self) -> Option<String> {
-        self.text_of(LONGEST_TEXT)
+        self.text_of(LONGEST_TEXT, &['\n', '\t'])
     }
 
     /// The key of this value as a name.
     #[must_use]
     pub fn key_as_name(&self, key: &str) -> Option<String> {
-        self.checked_text(key, LONGEST_NAME)
+        self.checked_text(key, LONGEST_NAME, &[])
     }
 
-    fn text_of(&self, longest: usize) -> Option<String> {
+    fn text_of(&self, longest: usize, allowed: &[char]) -> Option<String> {
         match self.json {
-            Json::Text(text) => self.checked_text(text, longest),
+            Json::Text(text) => self.checked_text(text, longest, allowed),
             _ => self.expected("a text"),
         }
     }
 
-    fn checked_text(&self, text: &str, longest: usize) -> Option<String> {
+    fn checked_text(&self, text: &str, longest: usize, allowed: &[char]) -> Option<String> {
         let length = text.chars().count();
         if length == 0 || length > longest || text.trim().is_empty() {
             self.fault(
@@ -187,7 +209,7 @@ impl<'a> Cursor<'a> {
         }
         if text
             .chars()
-            .any(|character| character.is_control() && !matches!(character, '\n' | '\t'))
+            .any(|character| character.is_control() && !allowed.contains(&character))
         {
             self.fault(
                 "a text with control characters",
@@ -352,6 +374,9 @@ impl<'a> Fields<'a> {
     pub fn refuse_unknown(&self) {
         let asked = self.asked.borrow();
         for (name, json) in self.entries {
+            if self.cursor.faults.is_full() {
+                break;
+            }
             if !asked.contains(&name.as_str()) {
                 self.cursor.child(name, json).fault(
                     format!("`{}` is not a known field", shortened(name)),

@@ -4,6 +4,9 @@
 //! with its line and column: duplicate keys, nesting deeper than 32, NUL, numbers that are not finite.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use bigdecimal::BigDecimal;
 
 use struson::reader::{
     JsonReader, JsonReaderPosition, JsonStreamReader, ReaderError, ReaderSettings, SyntaxErrorKind,
@@ -50,9 +53,7 @@ impl From<&Json> for serde_json::Value {
         match json {
             Json::Null => Self::Null,
             Json::Bool(value) => Self::Bool(*value),
-            Json::Number(written) => {
-                serde_json::from_str(written).unwrap_or_else(|_| Self::String(written.clone()))
-            }
+            Json::Number(written) => verbatim_number(written),
             Json::Text(text) => Self::String(text.clone()),
             Json::Array(items) => Self::Array(items.iter().map(Self::from).collect()),
             Json::Object(entries) => Self::Object(
@@ -62,6 +63,15 @@ impl From<&Json> for serde_json::Value {
                     .collect(),
             ),
         }
+    }
+}
+
+/// The number, or its digits as a text where a floating-point number would not keep them.
+fn verbatim_number(written: &str) -> serde_json::Value {
+    let exact = |text: &str| BigDecimal::from_str(text).ok();
+    match serde_json::from_str::<serde_json::Number>(written) {
+        Ok(number) if exact(&number.to_string()) == exact(written) => number.into(),
+        _ => written.into(),
     }
 }
 

@@ -21,9 +21,10 @@ use self::quotes::Quotes;
 use super::cursor::{Cursor, Fault, Faults, LONGEST_NAME, LONGEST_TEXT};
 use super::json::Json;
 use super::{
-    Catalog, ContextTierMeasure, ContextTierSemantics, JsonObject, Limits, Modifier, PriceSheet,
-    RateCell, SchemaName, ServiceTier, Source, SourceFormat, Unit,
+    CacheWriteBilling, Catalog, ContextTierMeasure, ContextTierSemantics, JsonObject, Limits,
+    Modifier, PriceSheet, RateCell, SchemaName, ServiceTier, Source, SourceFormat, Unit,
 };
+use crate::units::Decimal;
 
 /// The catalog.
 pub const CATALOG: Catalog = Catalog {
@@ -36,8 +37,6 @@ pub const CATALOG: Catalog = Catalog {
 const NOT_MODELS: [&str; 2] = ["fallback_generalizations", "sample_spec"];
 /// Where an entry comes from that does not say it.
 const CATALOG_URL: &str = "https://github.com/BerriAI/litellm";
-/// Most cells a sheet may have.
-const MOST_CELLS: usize = 1_000;
 /// What the multipliers of regions apply to.
 const TOKEN_METERS: [&str; 4] = ["input", "output", "cache_read", "cache_write"];
 /// Regions in which a request may ask to be served.
@@ -68,16 +67,27 @@ pub fn read(name: &str, json: &Json) -> Result<PriceSheet, Vec<Fault>> {
 /// Reads one entry. `name` is its key in the catalog, which may carry prefixes. `None` means that a fault is recorded.
 #[must_use]
 pub fn read_entry(name: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
+    if NOT_MODELS.contains(&name) {
+        cursor.fault(
+            format!("`{name}` is no model of the catalog"),
+            "name a model by its key",
+        );
+        return None;
+    }
     let mut entry = Entry::new(cursor)?;
     let offer = read_offer(name, cursor, &mut entry)?;
     let mut quotes = Quotes::take(&mut entry);
-    let cache_write_billing = quotes.settle_cache_writes(&mut entry);
+    let mut cache_write_billing = quotes.settle_cache_writes(&mut entry);
     add_notes(&mut entry, &quotes, &offer);
     let mut service_tiers = BTreeMap::new();
     let mut modifiers = read_geographies(&mut entry, &mut service_tiers);
     modifiers.extend(read_uplifts(&mut entry));
     let schedules = std::mem::take(&mut quotes.schedules);
-    let rates = quotes.cells(&offer);
+    let mut rates = quotes.cells(&offer);
+    if offer.misfiles_storage() && undo_misfiled_storage(&mut rates) {
+        cache_write_billing = CacheWriteBilling::AsInput;
+        entry.note("OpenRouter lists five minutes of Gemini's storage fee as a cache write; read as a fee per hour.");
+    }
     name_priority(&mut service_tiers, &rates, &offer);
     if !is_usable(cursor, &entry, &rates) {
         return None;
@@ -161,6 +171,25 @@ fn add_notes(entry: &mut Entry<'_>, quotes: &Quotes<'_>, offer: &Offer) {
     }
 }
 
+/// Five minutes of a storage fee stand as a write cheaper than input: twelve of them are the fee per hour.
+fn undo_misfiled_storage(rates: &mut [RateCell]) -> bool {
+    let mut undone = false;
+    for rate in rates {
+        let Some(input) = &rate.input else { continue };
+        let misfiled = rate
+            .cache_write
+            .iter()
+            .position(|write| write.price < *input);
+        let Some(place) = misfiled else { continue };
+        let write = rate.cache_write.remove(place);
+        if let Ok((fee, _)) = Decimal::from_catalog(&write.price.to_string(), 12) {
+            rate.cache_storage_per_hour = Some(fee);
+            undone = true;
+        }
+    }
+    undone
+}
+
 /// `{"us": 1.1, "fast": 2}`: what a request pays more for its place or its speed.
 fn read_geographies(
     entry: &mut Entry<'_>,
@@ -239,7 +268,7 @@ fn read_uplifts(entry: &mut Entry<'_>) -> Vec<Modifier> {
     modifiers
 }
 
-fn modifier(name: &str, when: JsonObject, multiplier: crate::units::Decimal) -> Modifier {
+fn modifier(name: &str, when: JsonObject, multiplier: Decimal) -> Modifier {
     Modifier {
         name: name.to_owned(),
         when,
@@ -276,10 +305,10 @@ fn is_usable(cursor: &Cursor<'_>, entry: &Entry<'_>, rates: &[RateCell]) -> bool
     if entry.has_faults() {
         return false;
     }
-    if rates.len() > MOST_CELLS {
+    if rates.len() > PriceSheet::MOST_RATE_CELLS {
         cursor.fault(
             format!("the entry has {} rate cells", rates.len()),
-            format!("write up to {MOST_CELLS} context and service tiers"),
+            format!("write up to {} rate cells", PriceSheet::MOST_RATE_CELLS),
         );
         return false;
     }

@@ -117,7 +117,7 @@ pub struct PriceSheet {
     #[schema(required = false)]
     pub service_tiers: BTreeMap<String, ServiceTier>,
     /// The prices.
-    #[schema(min_items = 1, max_items = 1000)]
+    #[schema(min_items = 1, max_items = 128)]
     pub rates: Vec<RateCell>,
     /// Factors that apply to many prices at once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -144,6 +144,19 @@ pub struct PriceSheet {
 impl PriceSheet {
     /// Region of an offer that names none.
     pub const DEFAULT_REGION: &'static str = "global";
+    /// The base prices: standard, unscheduled, for the shortest prompts.
+    #[must_use]
+    pub fn base_rate(&self) -> Option<&RateCell> {
+        let is_base =
+            |rate: &&RateCell| rate.service_tier == RateCell::STANDARD && rate.schedule.is_none();
+        self.rates
+            .iter()
+            .filter(is_base)
+            .min_by_key(|rate| rate.context_tier.min_prompt_tokens)
+    }
+
+    /// Most rate cells a sheet has.
+    pub const MOST_RATE_CELLS: usize = 128;
     /// Most sources a sheet keeps.
     pub const MOST_SOURCES: usize = 64;
 }
@@ -568,14 +581,6 @@ pub struct Source {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub locator: Option<String>,
-}
-
-impl Source {
-    /// Whether both name the same place, whenever it was read.
-    #[must_use]
-    pub fn same_place(&self, other: &Self) -> bool {
-        self.url == other.url && self.format == other.format && self.locator == other.locator
-    }
 }
 
 /// A format in which prices are published.

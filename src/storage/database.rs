@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -20,8 +20,9 @@ const CONNECTIONS: u32 = 16;
 const CONNECTION_WAIT: Duration = Duration::from_secs(2);
 /// How long a writer waits for another on SQLite.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
-/// How long it waits before it tries again where SQLite itself does not wait.
+/// How long, and how often, it waits and tries again where SQLite itself does not wait.
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
+const BUSY_PAUSES: u32 = 250;
 
 /// Where the store is: `postgres://…` or `sqlite:path`.
 #[derive(Clone, PartialEq, Eq)]
@@ -142,13 +143,14 @@ impl Store {
                 let pool = SqlitePoolOptions::new()
                     .max_connections(CONNECTIONS)
                     .acquire_timeout(CONNECTION_WAIT);
-                let give_up_at = Instant::now() + BUSY_WAIT;
+                let mut pauses = 0;
                 loop {
                     let opened = pool.clone().connect_with(options.clone()).await;
                     match opened.map_err(StoreError::from) {
                         // Where several processes begin with an empty file, SQLite refuses all but one of them the
                         // switch to its write-ahead log, without waiting.
-                        Err(error) if error.is_temporary() && Instant::now() < give_up_at => {
+                        Err(error) if error.is_temporary() && pauses < BUSY_PAUSES => {
+                            pauses += 1;
                             tokio::time::sleep(BUSY_PAUSE).await;
                         }
                         opened => return Ok(Self::Sqlite(opened?)),

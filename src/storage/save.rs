@@ -1,12 +1,13 @@
 //! Stores an estimate with its sheet, whole or not at all.
 
 use jiff::Timestamp;
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::database::{in_transaction, on_pool};
 use super::{DbTime, Store, StoreError};
 use crate::estimate::{Answer, ListRow};
-use crate::sheet::{PriceSheet, RateCell, canonical, json};
+use crate::sheet::{PriceSheet, RateCell};
 use crate::units::Decimal;
 
 /// An estimate to be stored.
@@ -79,7 +80,7 @@ impl Store {
             return Ok(Saved::KNOWN);
         }
         let sheet = new.sheet;
-        let base = sheet.rates.iter().min_by_key(|rate| rate.key());
+        let base = sheet.base_rate();
         let price = |of: fn(&RateCell) -> Option<&Decimal>| base.and_then(of).map(Decimal::to_f64);
         let sheet_document =
             serde_json::to_string(sheet).expect("a sheet of texts and numbers serialises");
@@ -163,19 +164,30 @@ impl Store {
     }
 }
 
-/// The stored document with the sources of a sheet of the same content; none if it has them all.
+/// The stored document with the sources of a sheet of the same content; none if it has them all. The time at which a
+/// place was read does not make it another source.
 fn with_new_sources(
     document: &str,
     sheet: &PriceSheet,
     id: Uuid,
 ) -> Result<Option<String>, StoreError> {
     let damaged = || StoreError::Damaged(id);
-    let tree = json::parse(document.as_bytes()).map_err(|_| damaged())?;
-    let mut stored = canonical::read(&tree).map_err(|_| damaged())?;
-    if !stored.add_sources(sheet) {
+    let mut stored: Value = serde_json::from_str(document).map_err(|_| damaged())?;
+    let known = stored["sources"].as_array_mut().ok_or_else(damaged)?;
+    let before = known.len();
+    for source in &sheet.sources {
+        let source = serde_json::to_value(source).map_err(|_| damaged())?;
+        let is_same_place = |other: &Value| {
+            ["url", "format", "locator"]
+                .iter()
+                .all(|part| other.get(part) == source.get(part))
+        };
+        if known.len() < PriceSheet::MOST_SOURCES && !known.iter().any(is_same_place) {
+            known.push(source);
+        }
+    }
+    if known.len() == before {
         return Ok(None);
     }
-    serde_json::to_string(&stored)
-        .map(Some)
-        .map_err(|_| damaged())
+    Ok(Some(stored.to_string()))
 }

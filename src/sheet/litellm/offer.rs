@@ -102,6 +102,11 @@ impl Offer {
         self.litellm_provider == "xai"
     }
 
+    /// `OpenRouter` lists Gemini's storage fee for five minutes where others list the price of a write.
+    pub(super) fn misfiles_storage(&self) -> bool {
+        self.provider == "openrouter" && self.model.contains("gemini")
+    }
+
     /// `LiteLLM` bills writes of 5 and of 30 minutes by one rate and does not say which it is. `OpenAI` keeps 30
     /// minutes, whoever sells its models; its open weights are kept as their host sees fit.
     pub(super) fn base_write_lifetime_s(&self) -> u32 {

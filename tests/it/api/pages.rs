@@ -9,6 +9,9 @@ use crate::support::{Api, TestDatabase, on_each_database, sheet_of};
 
 const LISTS: [&str; 3] = ["/estimates", "/estimates/latest", "/price-sheets"];
 
+/// More pages than any list here has: a list without an end fails instead of going on.
+const MOST_PAGES: usize = 100;
+
 /// The address in `Link: <…>; rel="next"`.
 fn next_page(link: Option<&str>) -> Option<String> {
     let address = link?.strip_prefix('<')?.strip_suffix(">; rel=\"next\"");
@@ -37,7 +40,8 @@ async fn links_lead_through_all_pages() {
             let mut rows = Vec::new();
             let mut lengths = Vec::new();
             let mut page = Some(format!("{list}?provider=acme&limit=5"));
-            while let Some(path) = page {
+            for _ in 0..MOST_PAGES {
+                let Some(path) = page.take() else { break };
                 let reply = api.get(&path).await;
                 let body = reply.json();
                 lengths.push(reply.rows().len());
@@ -119,14 +123,13 @@ async fn a_cursor_that_the_list_did_not_give_is_400() {
             "{list}: {cursor}"
         );
     };
-    for (list, own) in LISTS.iter().zip(&cursors) {
+    for (place, (list, own)) in LISTS.iter().zip(&cursors).enumerate() {
         assert_eq!(
             api.get(&format!("{list}?cursor={own}")).await.status,
             StatusCode::OK
         );
-        for other in cursors.iter().filter(|other| *other != own) {
-            is_refused(list, other).await;
-        }
+        is_refused(list, &cursors[(place + 1) % 3]).await;
+        is_refused(list, &cursors[(place + 2) % 3]).await;
         // Every character changed, one at a time.
         for place in 0..own.len() {
             let mut tampered: Vec<u8> = own.clone().into_bytes();
@@ -164,7 +167,8 @@ async fn a_list_that_grows_between_its_pages_repeats_no_row_and_skips_none() {
             let mut seen: Vec<String> = Vec::new();
             let mut page = Some(format!("{list}?provider={provider}&limit=3"));
             let mut number = 0;
-            while let Some(path) = page {
+            for _ in 0..MOST_PAGES {
+                let Some(path) = page.take() else { break };
                 let reply = api.get(&path).await;
                 seen.extend(
                     reply

@@ -97,7 +97,7 @@ async fn values_out_of_range_are_refused_where_they_stand() {
             "/rates/1",
             "a second cell",
         ),
-        (with(sheet(), "/rates", json!([])), "/rates", "list 1 to 1000 rate cells"),
+        (with(sheet(), "/rates", json!([])), "/rates", "list 1 to 128 rate cells"),
         (with(sheet(), "/sources", json!([])), "/sources", "list 1 to 64 sources"),
         (with(sheet(), "/rates/0/source", json!(1)), "/rates/0/source", "`1` is not a whole number from 0 to 0"),
         (with(sheet(), "/rates/0/source", json!(-1)), "/rates/0/source", "not a whole number"),

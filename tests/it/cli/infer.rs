@@ -57,7 +57,9 @@ fn a_question_and_stated_assumptions_are_answered_as_over_http() {
     );
     assert_eq!(of_no_tier.code, Some(1));
     assert!(
-        of_no_tier.err.contains("error: /speed_multiplier/fast: "),
+        of_no_tier
+            .err
+            .contains("error: /assumptions/speed_multiplier/fast: "),
         "{}",
         of_no_tier.err
     );
