@@ -62,7 +62,7 @@ async fn every_route_is_listed_and_every_listed_route_is_there() {
         .iter()
         .map(|(path, method, _)| (*path, *method))
         .collect();
-    // What the issue asks for, and where the addresses of problems lead.
+    // The routes that are promised, and where the addresses of problems lead.
     let routes = [
         ("/infer", "post"),
         ("/estimates", "get"),

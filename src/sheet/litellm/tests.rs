@@ -566,3 +566,14 @@ fn the_models_of_a_catalog_are_told_from_its_other_keys() {
     assert_eq!(names, ["a", "b"]);
     assert_eq!(entries(&Json::Null), None);
 }
+
+#[test]
+fn a_storage_fee_that_a_router_lists_as_a_write_becomes_a_fee_again() {
+    let entry = r#"{"litellm_provider": "openrouter", "input_cost_per_token": 1.25e-06,
+        "output_cost_per_token": 1e-05, "cache_creation_input_token_cost": 3.75e-07}"#;
+    let sheet = sheet("openrouter/google/gemini-2.5-pro", entry);
+    let cell = &sheet.rates[0];
+    assert_eq!(cell.cache_storage_per_hour, Some("4.5".parse().unwrap()));
+    assert!(cell.cache_write.is_empty());
+    assert_eq!(sheet.cache_write_billing, CacheWriteBilling::AsInput);
+}

@@ -1,4 +1,4 @@
-//! `POST /infer`: what is stored, and what the issue promises of the answers.
+//! `POST /infer`: what is stored, and what the answers are promised to be.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};

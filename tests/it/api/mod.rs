@@ -7,6 +7,7 @@ mod faults;
 mod identity;
 mod infer;
 mod lists;
+mod odd_input;
 mod pages;
 mod polling;
 mod values;
