@@ -113,7 +113,7 @@ pub fn read_sheet(sheet: &Cursor<'_>) -> Option<PriceSheet> {
         modifiers: read_list(fields.get("modifiers"), read_modifier),
         other_meters: read_list(fields.get("other_meters"), read_meter),
         sources: sources.unwrap_or_default(),
-        notes: read_list(fields.get("notes"), |note| note.text()),
+        notes: read_list(fields.get("notes"), Cursor::text),
         unmapped: fields
             .get("unmapped")
             .and_then(|field| field.verbatim_object())
@@ -124,10 +124,10 @@ pub fn read_sheet(sheet: &Cursor<'_>) -> Option<PriceSheet> {
 }
 
 fn read_names(field: Option<Cursor<'_>>) -> Vec<String> {
-    read_list(field, |name| name.name())
+    read_list(field, Cursor::name)
 }
 
-fn read_list<T>(field: Option<Cursor<'_>>, read: impl Fn(&Cursor<'_>) -> Option<T>) -> Vec<T> {
+fn read_list<'a, T>(field: Option<Cursor<'a>>, read: impl Fn(&Cursor<'a>) -> Option<T>) -> Vec<T> {
     let items = field.and_then(|field| at_most(&field, MOST_ENTRIES, field.items()?));
     items.unwrap_or_default().iter().filter_map(read).collect()
 }
