@@ -350,7 +350,7 @@ fn mutants() -> Vec<(String, Value)> {
     }
     change("no cell", "/rates", json!([]));
     change(
-        "more than 1000 cells",
+        "more than 128 cells",
         "/rates",
         json!(
             (0..129)
