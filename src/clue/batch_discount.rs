@@ -1,7 +1,8 @@
 //! Cheaper tokens for those who wait: how much fuller the machine is when it may choose its time.
 
+use super::builder::ReadingBuilder;
 use super::evidence::{Evidence, ModePrices};
-use super::reading::{Kind, NotDefined, Reading, ReadingBuilder, Specification};
+use super::reading::{Kind, NotDefined, Reading, Specification};
 use super::{Clue, none_defined};
 
 pub(super) const CLUE: Clue = Clue {

@@ -1,8 +1,9 @@
 //! The discount on prompt tokens found in the cache: what loading a token costs against computing it.
 
+use super::builder::ReadingBuilder;
 use super::evidence::{Cell, Evidence};
 use super::quantity::Quantity as Q;
-use super::reading::{Input, Kind, NotDefined, Reading, ReadingBuilder, Specification, Value};
+use super::reading::{Input, Kind, NotDefined, Reading, Specification, Value};
 use super::{Clue, none_defined};
 use crate::clue::assumptions::Origin;
 use crate::units::Decimal;

@@ -1,9 +1,10 @@
 //! A fee per hour for keeping tokens in the cache.
 
+use super::builder::ReadingBuilder;
 use super::evidence::{Cell, Evidence};
 use super::holding::{HbmHolding, with_bounds_per_tier};
 use super::quantity::Quantity as Q;
-use super::reading::{Kind, NotDefined, Reading, ReadingBuilder, Specification};
+use super::reading::{Kind, NotDefined, Reading, Specification};
 use super::{Clue, none_defined};
 use crate::units::Decimal;
 

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use super::builder::ReadingBuilder;
 use super::evidence::Evidence;
 use super::holding::{HbmHolding, tiers};
 use super::quantity::Quantity as Q;
-use super::reading::{Kind, NotDefined, Reading, ReadingBuilder, Specification};
+use super::reading::{Kind, NotDefined, Reading, Specification};
 use super::{Clue, none_defined};
 use crate::reference::{StorageTier, TALK_DRAIN_TIMES};
 use crate::roofline::KeepingCost;

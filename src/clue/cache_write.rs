@@ -1,9 +1,10 @@
 //! Two prices for writing the same token, kept for two different times: the price of holding it.
 
+use super::builder::{ReadingBuilder, Values};
 use super::evidence::{Cell, Evidence};
 use super::holding::{HbmHolding, with_bounds_per_tier};
 use super::quantity::Quantity as Q;
-use super::reading::{Kind, NotDefined, Reading, ReadingBuilder, Specification, Values};
+use super::reading::{Kind, NotDefined, Reading, Specification};
 use super::{Clue, none_defined};
 use crate::units::Decimal;
 

@@ -1,8 +1,9 @@
 //! The longest context on offer: the KV cache of a smallest batch of such requests must fit beside the weights.
 
+use super::builder::ReadingBuilder;
 use super::evidence::Evidence;
 use super::quantity::Quantity as Q;
-use super::reading::{Kind, NotDefined, Reading, ReadingBuilder, Specification};
+use super::reading::{Kind, NotDefined, Reading, Specification};
 use super::{Clue, none_defined};
 
 pub(super) const CLUE: Clue = Clue {

@@ -1,8 +1,9 @@
 //! A price that rises with the length of the prompt: where it rises, and by how much on input and on output.
 
+use super::builder::ReadingBuilder;
 use super::evidence::{ContextStep, Evidence, Price};
 use super::quantity::Quantity as Q;
-use super::reading::{Kind, NotDefined, Reading, ReadingBuilder, Specification};
+use super::reading::{Kind, NotDefined, Reading, Specification};
 use super::{Clue, none_defined};
 
 pub(super) const CLUE: Clue = Clue {
@@ -164,7 +165,7 @@ fn kink<'a>(
     evidence: &Evidence<'a>,
     step: &ContextStep<'_>,
     further: &[Q],
-    share: impl Fn(&super::reading::Values, f64) -> Result<f64, NotDefined>,
+    share: impl Fn(&super::builder::Values, f64) -> Result<f64, NotDefined>,
 ) -> Reading {
     let builder: ReadingBuilder<'a> = builder(specification, evidence, step);
     if let Err(reason) = step.output_multiplier() {
@@ -305,7 +306,7 @@ fn attention(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
     } else {
         builder = builder.sheet("prompt_tokens_above", "S_2", longest, "tokens");
     }
-    let ratio = |values: &super::reading::Values| {
+    let ratio = |values: &super::builder::Values| {
         let below = if states_below {
             values[Q::MeanPromptBelow]
         } else {
@@ -376,7 +377,7 @@ fn gqa_group(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
         Q::PrefillEfficiency,
         Q::DecodeBandwidthEfficiency,
     ];
-    let ratio = |values: &super::reading::Values| {
+    let ratio = |values: &super::builder::Values| {
         let efficiencies = values[Q::PrefillEfficiency] / values[Q::DecodeBandwidthEfficiency];
         Ok(
             2.0 * values[Q::ComputeToBandwidth] / values[Q::WeightBytes] * efficiencies

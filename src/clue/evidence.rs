@@ -7,18 +7,18 @@ use crate::units::Decimal;
 
 /// A sheet in its canonical order, and what the caller states.
 #[derive(Clone, Copy)]
-pub struct Evidence<'a> {
+pub(super) struct Evidence<'a> {
     /// The pricing content.
-    pub sheet: &'a PriceSheet,
+    pub(super) sheet: &'a PriceSheet,
     /// What the caller states.
-    pub assumptions: &'a Assumptions,
+    pub(super) assumptions: &'a Assumptions,
 }
 
 /// A stated rate cell.
 #[derive(Debug, Clone, Copy)]
-pub struct Cell<'a> {
+pub(super) struct Cell<'a> {
     /// The prices as they stand.
-    pub rate: &'a RateCell,
+    pub(super) rate: &'a RateCell,
 }
 
 /// A price that a ratio can be formed from, or why there is none.
@@ -26,15 +26,15 @@ pub(super) type Price<'p> = Result<&'p Decimal, NotDefined>;
 
 /// A context tier and the cell below it.
 #[derive(Debug, Clone, Copy)]
-pub struct ContextStep<'a> {
+pub(super) struct ContextStep<'a> {
     /// Prices up to the threshold.
-    pub below: Cell<'a>,
+    pub(super) below: Cell<'a>,
     /// Prices above it.
-    pub above: Cell<'a>,
+    pub(super) above: Cell<'a>,
     /// `L_1`
-    pub threshold_tokens: f64,
+    pub(super) threshold_tokens: f64,
     /// `L_max`: the next threshold, else the longest prompt.
-    pub longest_tokens: Option<f64>,
+    pub(super) longest_tokens: Option<f64>,
 }
 
 impl<'a> Cell<'a> {
@@ -42,7 +42,7 @@ impl<'a> Cell<'a> {
     ///
     /// # Errors
     /// The price is not published, or it is 0.
-    pub fn price<'p>(price: Option<&'p Decimal>, name: &str) -> Price<'p> {
+    pub(super) fn price<'p>(price: Option<&'p Decimal>, name: &str) -> Price<'p> {
         match price {
             None => Err(NotDefined::sheet_lacks(format!(
                 "the sheet states no {name} price here"
@@ -58,7 +58,7 @@ impl<'a> Cell<'a> {
     ///
     /// # Errors
     /// It is not published, or it is 0.
-    pub fn input(&self) -> Price<'a> {
+    pub(super) fn input(&self) -> Price<'a> {
         Self::price(self.rate.input.as_ref(), "input")
     }
 
@@ -66,7 +66,7 @@ impl<'a> Cell<'a> {
     ///
     /// # Errors
     /// It is not published, or it is 0.
-    pub fn output(&self) -> Price<'a> {
+    pub(super) fn output(&self) -> Price<'a> {
         Self::price(self.rate.output.as_ref(), "output")
     }
 }
@@ -74,19 +74,19 @@ impl<'a> Cell<'a> {
 impl<'a> Evidence<'a> {
     /// Whether the sheet is in US dollars.
     #[must_use]
-    pub fn in_usd(&self) -> bool {
+    pub(super) fn in_usd(&self) -> bool {
         self.sheet.currency == "USD"
     }
 
     /// Unit of a price.
     #[must_use]
-    pub fn price_unit(&self) -> String {
+    pub(super) fn price_unit(&self) -> String {
         format!("{}/Mtok", self.sheet.currency)
     }
 
     /// Cells that the source states: standard and unscheduled first, then by service tier, schedule and prompt length.
     #[must_use]
-    pub fn cells(&self) -> Vec<Cell<'a>> {
+    pub(super) fn cells(&self) -> Vec<Cell<'a>> {
         let mut cells: Vec<Cell<'a>> = self
             .sheet
             .rates
@@ -102,7 +102,7 @@ impl<'a> Evidence<'a> {
     ///
     /// # Errors
     /// There is none, or its semantics is not that the whole request is repriced.
-    pub fn context_steps(&self) -> Result<Vec<ContextStep<'a>>, NotDefined> {
+    pub(super) fn context_steps(&self) -> Result<Vec<ContextStep<'a>>, NotDefined> {
         let cells = self.cells();
         let same_offer = |left: &Cell<'_>, right: &Cell<'_>| {
             left.rate.service_tier == right.rate.service_tier
@@ -147,7 +147,7 @@ impl<'a> Evidence<'a> {
 
     /// What a reader should know about how thresholds are measured.
     #[must_use]
-    pub fn measure_caveat(&self) -> Option<&'static str> {
+    pub(super) fn measure_caveat(&self) -> Option<&'static str> {
         match self.sheet.context_tier_measure {
             ContextTierMeasure::PromptTokens => None,
             ContextTierMeasure::PromptPlusOutputTokens => {
@@ -162,7 +162,7 @@ impl<'a> Evidence<'a> {
 
     /// Each cell of a service tier beside the standard cell for the same prompts and times.
     #[must_use]
-    pub fn beside_standard(&self, service_tier: &str) -> Vec<(Cell<'a>, Cell<'a>)> {
+    pub(super) fn beside_standard(&self, service_tier: &str) -> Vec<(Cell<'a>, Cell<'a>)> {
         let cells = self.cells();
         let standard = |cell: &Cell<'_>| {
             cells.iter().copied().find(|other| {
@@ -183,7 +183,7 @@ impl<'a> Evidence<'a> {
 
     /// The base cell, if the source states it.
     #[must_use]
-    pub fn base_cell(&self) -> Option<Cell<'a>> {
+    pub(super) fn base_cell(&self) -> Option<Cell<'a>> {
         let base = self
             .sheet
             .base_rate()
@@ -193,7 +193,7 @@ impl<'a> Evidence<'a> {
 
     /// Why modes cannot be compared where the sheet has some of a kind.
     #[must_use]
-    pub fn no_standard_cell(&self) -> Option<NotDefined> {
+    pub(super) fn no_standard_cell(&self) -> Option<NotDefined> {
         let has_modes = self
             .cells()
             .iter()
@@ -212,26 +212,26 @@ impl<'a> Evidence<'a> {
 
 /// A service tier's prices beside the standard ones, for the same prompts and times.
 #[derive(Debug, Clone)]
-pub struct ModePrices<'a> {
+pub(super) struct ModePrices<'a> {
     /// The cell that tells the comparison apart.
-    pub cell: Cell<'a>,
+    pub(super) cell: Cell<'a>,
     /// Output price over the standard output price.
-    pub output_ratio: Result<f64, NotDefined>,
+    pub(super) output_ratio: Result<f64, NotDefined>,
     /// Input price over the standard input price.
-    pub input_ratio: Result<f64, NotDefined>,
+    pub(super) input_ratio: Result<f64, NotDefined>,
 }
 
 impl<'a> Evidence<'a> {
     /// Service tiers other than the standard one, by name.
     #[must_use]
-    pub fn modes(&self) -> Vec<&'a str> {
+    pub(super) fn modes(&self) -> Vec<&'a str> {
         let named = self.sheet.service_tiers.keys().map(String::as_str);
         named.filter(|tier| *tier != RateCell::STANDARD).collect()
     }
 
     /// What a mode costs against the standard tier: from its own prices, or from the multiplier the source states.
     #[must_use]
-    pub fn mode_prices(&self, mode: &str) -> Vec<ModePrices<'a>> {
+    pub(super) fn mode_prices(&self, mode: &str) -> Vec<ModePrices<'a>> {
         let ratio = |above: Price<'a>, below: Price<'a>| Ok(above?.over(below?));
         let pairs = self.beside_standard(mode);
         let multiplier = self

@@ -1,9 +1,10 @@
 //! A faster way to be served at a higher price: two points on the curve of cost against speed.
 
 use super::assumptions::Assumptions;
+use super::builder::{ReadingBuilder, Values};
 use super::evidence::{Evidence, ModePrices};
 use super::quantity::Quantity as Q;
-use super::reading::{Kind, NotDefined, Reading, ReadingBuilder, Reason, Specification, Values};
+use super::reading::{Kind, NotDefined, Reading, Reason, Specification};
 use super::{Clue, none_defined};
 use crate::sheet::{SpeedBound, SpeedMetric, SpeedMultiplier};
 

@@ -1,8 +1,9 @@
 //! What it costs to hold a byte on each storage tier: the yardstick of every reading about caches.
 
+use super::builder::{ReadingBuilder, Values};
 use super::evidence::Evidence;
 use super::quantity::Quantity as Q;
-use super::reading::{Input, Kind, NotDefined, ReadingBuilder, Value, Values};
+use super::reading::{Input, Kind, NotDefined, Value};
 use crate::clue::assumptions::Origin;
 use crate::reference::{StorageTier, accelerator, storage_tiers};
 

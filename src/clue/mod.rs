@@ -5,6 +5,7 @@
 //! here and its line in [`CLUES`].
 
 pub mod assumptions;
+mod builder;
 mod evidence;
 pub mod quantity;
 pub mod reading;
@@ -24,8 +25,9 @@ mod price_level;
 mod recompute_or_hold;
 
 use assumptions::Assumptions;
+use builder::ReadingBuilder;
 use evidence::Evidence;
-use reading::{NotDefined, Reading, ReadingBuilder, Specification};
+use reading::{NotDefined, Reading, Specification};
 
 use crate::sheet::PriceSheet;
 

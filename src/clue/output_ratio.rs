@@ -1,8 +1,9 @@
 //! The price of output over that of input: how much longer decoding waits for memory than it computes.
 
+use super::builder::{ReadingBuilder, Values};
 use super::evidence::{Cell, Evidence};
 use super::quantity::Quantity as Q;
-use super::reading::{Kind, NotDefined, Reading, ReadingBuilder, Specification, Values};
+use super::reading::{Kind, NotDefined, Reading, Specification};
 use super::{Clue, none_defined};
 
 pub(super) const CLUE: Clue = Clue {

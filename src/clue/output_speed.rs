@@ -1,8 +1,9 @@
 //! A promised number of output tokens per second: the most bytes a step may read.
 
+use super::builder::ReadingBuilder;
 use super::evidence::Evidence;
 use super::quantity::Quantity as Q;
-use super::reading::{Kind, NotDefined, Reading, ReadingBuilder, Specification};
+use super::reading::{Kind, NotDefined, Reading, Specification};
 use super::{Clue, none_defined};
 
 pub(super) const CLUE: Clue = Clue {

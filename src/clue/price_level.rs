@@ -1,8 +1,9 @@
 //! The input price itself: the most parameters that can be multiplied for it.
 
+use super::builder::ReadingBuilder;
 use super::evidence::{Cell, Evidence};
 use super::quantity::Quantity as Q;
-use super::reading::{Kind, NotDefined, Reading, ReadingBuilder, Specification};
+use super::reading::{Kind, NotDefined, Reading, Specification};
 use super::{Clue, none_defined};
 
 pub(super) const CLUE: Clue = Clue {
