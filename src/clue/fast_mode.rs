@@ -64,6 +64,43 @@ static MAX_SPEEDUP: Specification = Specification {
     scalar: true,
 };
 
+/// A mode against the standard tier.
+#[derive(Clone, Copy)]
+struct Multipliers {
+    /// `m_p`, above 1.
+    price: f64,
+    /// `m_s`, above 1.
+    speed: f64,
+}
+
+impl Multipliers {
+    /// y, with one rounding less than the equation as it is written.
+    fn batch_time_over_fixed_time(self) -> f64 {
+        (self.speed - 1.0) * self.price / (self.price - 1.0)
+    }
+}
+
+/// A reading and its closed form.
+struct Form {
+    specification: &'static Specification,
+    solve: fn(Multipliers) -> f64,
+}
+
+const FORMS: [Form; 3] = [
+    Form {
+        specification: &BATCH_RATIO,
+        solve: |mode| mode.price * mode.speed,
+    },
+    Form {
+        specification: &KV_OVER_WEIGHTS,
+        solve: Multipliers::batch_time_over_fixed_time,
+    },
+    Form {
+        specification: &MAX_SPEEDUP,
+        solve: |mode| 1.0 + mode.batch_time_over_fixed_time(),
+    },
+];
+
 /// Output speed of a mode against the standard tier.
 #[derive(Clone, Copy)]
 enum Speed {
@@ -103,14 +140,8 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
             if !is_fast(&prices) && speed.is_err() {
                 continue;
             }
-            for (entries, specification) in readings.iter_mut().zip(CLUE.specifications) {
-                entries.push(mode_reading(
-                    specification,
-                    &with_speed,
-                    mode,
-                    &prices,
-                    &speed,
-                ));
+            for (entries, form) in readings.iter_mut().zip(&FORMS) {
+                entries.push(mode_reading(form, &with_speed, mode, &prices, &speed));
             }
         }
     }
@@ -155,13 +186,13 @@ fn speed_on_sheet(mode: &str, claim: Option<&SpeedMultiplier>) -> Result<Speed, 
 }
 
 fn mode_reading(
-    specification: &'static Specification,
+    form: &Form,
     evidence: &Evidence<'_>,
     mode: &str,
     prices: &ModePrices<'_>,
     speed: &Result<Speed, NotDefined>,
 ) -> Reading {
-    let mut builder = ReadingBuilder::new(specification, evidence).of_mode(mode, &prices.cell);
+    let mut builder = ReadingBuilder::new(form.specification, evidence).of_mode(mode, &prices.cell);
     let (price, speed) = match (&prices.output_ratio, speed) {
         (Ok(price), Ok(speed)) => (*price, *speed),
         (Ok(price), Err(reason)) => {
@@ -204,13 +235,7 @@ fn mode_reading(
                     "m_s ≤ 1: the mode is no faster than the standard one",
                 ));
             }
-            // The equation as it stands, with one rounding less.
-            let batch_over_fixed = (speed - 1.0) * price / (price - 1.0);
-            Ok(match specification.id {
-                "fast_mode_batch_ratio" => price * speed,
-                "fast_mode_kv_over_weights" => batch_over_fixed,
-                _ => 1.0 + batch_over_fixed,
-            })
+            Ok((form.solve)(Multipliers { price, speed }))
         })
         .build()
 }

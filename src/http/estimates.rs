@@ -204,17 +204,15 @@ pub(super) async fn list_latest_estimates(
 ) -> Result<Response<Body>, Problem> {
     const LIST: &str = "estimates/latest";
     let any = query.assumptions.is_some();
-    let query = ListQuery::new(
-        [
-            query.provider,
-            query.model,
-            query.canonical_model,
-            query.region,
-            query.currency,
-        ],
-        query.limit,
-        query.cursor,
-    );
+    let query = ListQuery {
+        provider: query.provider,
+        model: query.model,
+        canonical_model: query.canonical_model,
+        region: query.region,
+        currency: query.currency,
+        limit: query.limit,
+        cursor: query.cursor,
+    };
     let after = query.after::<(String, String, String)>(LIST)?;
     let after = after.map(|(provider, model, region)| LatestKey {
         provider,

@@ -47,19 +47,19 @@ impl<'de> Deserialize<'de> for Limit {
 pub(super) struct ListQuery {
     /// Who bills.
     #[param(nullable = false)]
-    provider: Option<String>,
+    pub(super) provider: Option<String>,
     /// The model as the provider spells it.
     #[param(nullable = false)]
-    model: Option<String>,
+    pub(super) model: Option<String>,
     /// author/model
     #[param(nullable = false)]
-    canonical_model: Option<String>,
+    pub(super) canonical_model: Option<String>,
     /// Where it is served.
     #[param(nullable = false)]
-    region: Option<String>,
+    pub(super) region: Option<String>,
     /// ISO 4217 code.
     #[param(nullable = false)]
-    currency: Option<String>,
+    pub(super) currency: Option<String>,
     /// Rows per page.
     #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
     pub(super) limit: Limit,
@@ -69,20 +69,6 @@ pub(super) struct ListQuery {
 }
 
 impl ListQuery {
-    /// The same query from its parts: provider, model, canonical model, region, currency.
-    pub(super) fn new(names: [Option<String>; 5], limit: Limit, cursor: Option<String>) -> Self {
-        let [provider, model, canonical_model, region, currency] = names;
-        Self {
-            provider,
-            model,
-            canonical_model,
-            region,
-            currency,
-            limit,
-            cursor,
-        }
-    }
-
     /// The filter.
     ///
     /// # Errors

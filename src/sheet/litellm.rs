@@ -42,18 +42,6 @@ const TOKEN_METERS: [&str; 4] = ["input", "output", "cache_read", "cache_write"]
 /// Regions in which a request may ask to be served.
 const INFERENCE_GEOGRAPHIES: [&str; 2] = ["eu", "us"];
 
-/// The entries of a whole catalog with their names, in the order of the names.
-#[must_use]
-pub fn entries(catalog: &Json) -> Option<Vec<(&str, &Json)>> {
-    let Json::Object(entries) = catalog else {
-        return None;
-    };
-    let models = entries
-        .iter()
-        .filter(|(name, _)| !NOT_MODELS.contains(&name.as_str()));
-    Some(models.map(|(name, entry)| (name.as_str(), entry)).collect())
-}
-
 /// Reads a whole document that is one entry.
 ///
 /// # Errors

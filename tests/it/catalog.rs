@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use unroof::sheet::json::{self, Json};
-use unroof::sheet::litellm::entries;
 
 use crate::support::{TestDatabase, on_each_database, say};
 
@@ -46,12 +45,13 @@ async fn every_text_entry_of_a_real_catalog_gives_a_stored_estimate_or_one_reaso
         return;
     };
     let catalog = std::fs::read(Path::new(&folder).join("litellm.json")).unwrap();
-    let catalog = json::parse(&catalog).unwrap();
-    let questions: Vec<(String, String)> = entries(&catalog)
-        .unwrap()
-        .into_iter()
+    let Json::Object(catalog) = json::parse(&catalog).unwrap() else {
+        panic!("the catalog is no object");
+    };
+    let questions: Vec<(String, String)> = catalog
+        .iter()
         .filter(|(_, entry)| is_of_text(entry))
-        .map(|(name, entry)| (name.to_owned(), text(entry)))
+        .map(|(name, entry)| (name.clone(), text(entry)))
         .collect();
     assert!(questions.len() >= 3_000, "{}", questions.len());
     on_each_database(async |database: &TestDatabase| {

@@ -554,20 +554,6 @@ fn more_cells_than_a_sheet_holds_are_refused() {
 }
 
 #[test]
-fn the_models_of_a_catalog_are_told_from_its_other_keys() {
-    let catalog =
-        json::parse(br#"{"b": {}, "sample_spec": {}, "a": {}, "fallback_generalizations": []}"#)
-            .unwrap();
-    let names: Vec<_> = entries(&catalog)
-        .unwrap()
-        .into_iter()
-        .map(|(name, _)| name)
-        .collect();
-    assert_eq!(names, ["a", "b"]);
-    assert_eq!(entries(&Json::Null), None);
-}
-
-#[test]
 fn a_storage_fee_that_a_router_lists_as_a_write_becomes_a_fee_again() {
     let entry = r#"{"litellm_provider": "openrouter", "input_cost_per_token": 1.25e-06,
         "output_cost_per_token": 1e-05, "cache_creation_input_token_cost": 3.75e-07}"#;
