@@ -22,7 +22,7 @@ use crate::estimate::scalar_readings;
         title = "unroof",
         description = "Reads an LLM provider's public price sheet, inverts the serving roofline behind it, and says what \
                        the sheet reveals about the machine. POST a sheet to `/infer`; poll `/estimates/latest`.",
-        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
+        license(name = "MIT OR Apache-2.0"),
     ),
     tags(
         (name = "estimates", description = "What price sheets reveal"),
