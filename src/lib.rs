@@ -5,8 +5,8 @@
 //! Who may use whom, read `a <- b` as "b may use a, and what a may use"; `tests/architecture.rs` holds the code to it:
 //!
 //! ```text
-//! units <- reference <- roofline;   units <- sheet
-//! sheet, roofline <- clue <- estimate <- storage <- http <- cli <- main
+//! units <- input <- reference <- roofline;   input <- sheet
+//! sheet, roofline <- clue <- estimate <- storage <- http <- cli <- main;   sheet, roofline <- forward <- http
 //! ```
 //!
 //! Everything up to and including [`estimate`] is pure: no clock, no chance, no input or output.
@@ -14,7 +14,9 @@
 pub mod cli;
 pub mod clue;
 pub mod estimate;
+pub mod forward;
 pub mod http;
+pub mod input;
 pub mod reference;
 pub mod roofline;
 pub mod sheet;

@@ -7,24 +7,28 @@ use std::path::{Path, PathBuf};
 /// A module and what it may use; what those may use, it may use too.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("units", &[]),
-    ("reference", &["units"]),
+    ("input", &["units"]),
+    ("reference", &["input"]),
     ("roofline", &["reference"]),
-    ("sheet", &["units"]),
+    ("sheet", &["input"]),
     ("clue", &["sheet", "roofline"]),
     ("estimate", &["clue"]),
+    ("forward", &["sheet", "roofline"]),
     ("storage", &["estimate"]),
-    ("http", &["storage"]),
+    ("http", &["storage", "forward"]),
     ("cli", &["http"]),
 ];
 
 /// Modules that only compute: no input, no output, no clock.
 const PURE: &[&str] = &[
     "units",
+    "input",
     "reference",
     "roofline",
     "sheet",
     "clue",
     "estimate",
+    "forward",
 ];
 
 /// Files at the top of `src/` that are not modules of the library and may use everything.

@@ -12,8 +12,8 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::estimate::RequestError;
-use crate::sheet::cursor::Fault;
+use crate::input::RequestError;
+use crate::input::cursor::Fault;
 use crate::storage::{DatabaseUrl, Store};
 
 /// Take the roof off a price sheet: what an LLM provider's public prices say about the machine behind them.

@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::quantity::Quantity as Q;
+use crate::input::cursor::{Cursor, nearest_names, one_of_hint};
+use crate::input::json::Json;
 use crate::reference::{Accelerator, accelerator, accelerators};
 use crate::roofline::compute_to_bandwidth;
-use crate::sheet::cursor::{Cursor, nearest_names, one_of_hint};
-use crate::sheet::json::Json;
 use crate::units::{BytesPerSecond, FlopPerSecond};
 
 /// A stated value: a number, or a 90 % interval with its geometric middle.
@@ -436,8 +436,8 @@ fn read_interval(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sheet::cursor::{Fault, Faults};
-    use crate::sheet::json;
+    use crate::input::cursor::{Fault, Faults};
+    use crate::input::json;
 
     fn read(text: &str) -> Result<Assumptions, Vec<Fault>> {
         let tree = json::parse(text.as_bytes()).unwrap();

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 pub use conflict::Conflict;
-pub use request::{Format, Request, RequestError, RequestFile, read_file, read_request};
+pub use request::{Format, Request, RequestFile, read_file, read_request};
 pub use row::{ListRow, scalar_readings};
 
 use crate::clue::assumptions::{Assumptions, Origin};

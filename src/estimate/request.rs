@@ -1,8 +1,9 @@
 //! Reads a question: a sheet in one of the known formats, and what the caller states.
 
 use crate::clue::assumptions::Assumptions;
-use crate::sheet::cursor::{Cursor, Fault, Faults, nearest_names};
-use crate::sheet::json::{self, Json, JsonError};
+use crate::input::cursor::{Cursor, Faults, nearest_names};
+use crate::input::json::{self, Json, JsonError};
+use crate::input::{self, RequestError};
 use crate::sheet::{Catalog, PriceSheet, RateCell, canonical};
 
 /// A sheet, and what the caller states.
@@ -31,26 +32,12 @@ pub enum Format {
 /// The field of a request that holds an entry of a catalog.
 const ENTRY: &str = "entry";
 
-/// Why a request cannot be answered.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RequestError {
-    /// The text is not JSON that can be read.
-    #[error("the text cannot be read: {0}")]
-    Unreadable(#[from] JsonError),
-    /// It can be read and is wrong.
-    #[error("the request has {} fault{}", .0.len(), if .0.len() == 1 { "" } else { "s" })]
-    Wrong(Vec<Fault>),
-}
-
 /// Reads the body of a request: an object with the sheet and the assumptions, or a bare sheet.
 ///
 /// # Errors
 /// [`RequestError`] with the place of the first fault of the text, or with every fault of its content.
 pub fn read_request(text: &[u8], format: &Format) -> Result<Request, RequestError> {
-    let tree = json::parse(text)?;
-    let faults = Faults::default();
-    let request = read_tree(&Cursor::root(&tree, &faults), format);
-    faults.into_result(request).map_err(RequestError::Wrong)
+    input::read(text, |body| read_tree(body, format))
 }
 
 fn read_tree(body: &Cursor<'_>, format: &Format) -> Option<Request> {

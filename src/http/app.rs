@@ -114,12 +114,11 @@ impl App {
         Ok(known.version)
     }
 
-    /// Reads and answers a request off the async threads, at most one per core at a time.
-    pub(crate) async fn answer(
+    /// Computes off the async threads, at most one task per core at a time.
+    pub(super) async fn compute<T: Send + 'static>(
         &self,
-        body: axum::body::Bytes,
-        format: Format,
-    ) -> Result<Answered, Problem> {
+        work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
         let crashed = |error: tokio::task::JoinError| {
             tracing::error!(%error, "working out an answer failed");
             Problem::new(INTERNAL, "the request could not be worked out")
@@ -128,8 +127,21 @@ impl App {
             .acquire_owned()
             .await
             .map_err(|_| Problem::new(INTERNAL, "the service is shutting down"))?;
+        let span = tracing::Span::current();
         let work = move || {
             let _permit = permit;
+            span.in_scope(work)
+        };
+        tokio::task::spawn_blocking(work).await.map_err(crashed)?
+    }
+
+    /// Reads and answers a price sheet.
+    pub(crate) async fn answer(
+        &self,
+        body: axum::body::Bytes,
+        format: Format,
+    ) -> Result<Answered, Problem> {
+        self.compute(move || {
             let request = read_request(&body, &format)?;
             let answer = infer(&request);
             let document = serde_json::to_string(&answer)
@@ -139,11 +151,8 @@ impl App {
                 document,
                 request,
             })
-        };
-        let span = tracing::Span::current();
-        tokio::task::spawn_blocking(move || span.in_scope(work))
-            .await
-            .map_err(crashed)?
+        })
+        .await
     }
 
     /// Stores an answer; when this returns, it is committed.

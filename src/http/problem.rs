@@ -10,8 +10,8 @@ use utoipa::ToSchema;
 
 use super::extract::{Path, Query};
 use super::reference::NoQuery;
-use crate::estimate::RequestError;
-use crate::sheet::cursor::Fault;
+use crate::input::RequestError;
+use crate::input::cursor::Fault;
 use crate::storage::StoreError;
 
 /// Media type of a problem.

@@ -7,14 +7,14 @@ use iso_currency::Currency;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, TimestampRound, Unit as TimeUnit};
 
-use super::cursor::{Cursor, Fault, Faults, Fields};
-use super::json::Json;
 use super::{
     Basis, CacheWrite, CacheWriteBilling, ContextTier, ContextTierMeasure, ContextTierSemantics,
     Limits, Modifier, OtherMeter, PriceSheet, RateCell, Schedule, SchemaName,
     ServiceLevelObjective, ServiceTier, Source, SourceFormat, SpeedBound, SpeedMetric,
     SpeedMultiplier, Unit, Window,
 };
+use crate::input::cursor::{Cursor, Fault, Faults, Fields};
+use crate::input::json::Json;
 
 /// Token counts and durations: one to 2³¹ − 1.
 const COUNT: RangeInclusive<u32> = 1..=2_147_483_647;

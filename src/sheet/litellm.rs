@@ -18,12 +18,12 @@ use serde_json::json;
 use self::entry::Entry;
 use self::offer::Offer;
 use self::quotes::Quotes;
-use super::cursor::{Cursor, Fault, Faults, LONGEST_NAME, LONGEST_TEXT};
-use super::json::Json;
 use super::{
     CacheWriteBilling, Catalog, ContextTierMeasure, ContextTierSemantics, JsonObject, Limits,
     Modifier, PriceSheet, RateCell, SchemaName, ServiceTier, Source, SourceFormat, Unit,
 };
+use crate::input::cursor::{Cursor, Fault, Faults, LONGEST_NAME, LONGEST_TEXT};
+use crate::input::json::Json;
 use crate::units::Decimal;
 
 /// The catalog.

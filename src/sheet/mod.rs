@@ -6,8 +6,6 @@
 
 pub mod canonical;
 mod content;
-pub mod cursor;
-pub mod json;
 pub mod litellm;
 mod schema;
 
@@ -31,7 +29,7 @@ pub struct Catalog {
     /// A field that every entry has, and that neither a catalog nor a canonical sheet has.
     pub mark: &'static str,
     /// Reads one entry by its key. `None` means that a fault is recorded.
-    pub read_entry: fn(&str, &cursor::Cursor<'_>) -> Option<PriceSheet>,
+    pub read_entry: fn(&str, &crate::input::cursor::Cursor<'_>) -> Option<PriceSheet>,
 }
 
 /// The catalogs that are read: one file in this folder each.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use unroof::sheet::json::{self, Json};
+use unroof::input::json::{self, Json};
 
 use crate::support::{TestDatabase, on_each_database, say};
 

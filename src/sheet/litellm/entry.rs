@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::input::cursor::Cursor;
+use crate::input::json::Json;
 use crate::sheet::JsonObject;
-use crate::sheet::cursor::Cursor;
-use crate::sheet::json::Json;
 use crate::units::Decimal;
 
 /// Longest written form of a number, and its largest exponent: as in a JSON document.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::sheet::json::Json;
+use crate::input::json::Json;
 use crate::sheet::{Schedule, Window};
 
 /// What the schedule is called.
@@ -227,7 +227,7 @@ fn time_of_day(minutes: i32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sheet::json;
+    use crate::input::json;
 
     fn schedule(pricing: &str) -> Option<Schedule> {
         let Json::Object(fields) = json::parse(pricing.as_bytes()).unwrap() else {

@@ -8,8 +8,8 @@ use super::entry::Entry;
 use super::off_peak;
 use super::offer::Offer;
 use super::rate_name::{Lifetime, Meter, RateName};
-use crate::sheet::cursor::Cursor;
-use crate::sheet::json::Json;
+use crate::input::cursor::Cursor;
+use crate::input::json::Json;
 use crate::sheet::{CacheWrite, CacheWriteBilling, ContextTier, JsonObject, RateCell, Schedule};
 use crate::units::Decimal;
 

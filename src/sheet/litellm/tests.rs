@@ -3,7 +3,7 @@
 mod catalog;
 
 use super::*;
-use crate::sheet::json;
+use crate::input::json;
 use crate::sheet::{CacheWriteBilling, canonical};
 
 fn read_text(name: &str, entry: &str) -> Result<PriceSheet, Vec<Fault>> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::after_round_trip;
-use crate::sheet::json::{self, Json};
+use crate::input::json::{self, Json};
 use crate::sheet::litellm::read;
 
 /// Keys of one offer that `LiteLLM` prices differently, or not in every tier: it is the catalog that is uneven.

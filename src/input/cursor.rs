@@ -9,7 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::json::Json;
-use crate::units::{Decimal, DecimalError};
+use crate::units::{Decimal, DecimalError, readable};
 
 /// Longest name of a provider, model, region and the like, in characters.
 pub const LONGEST_NAME: usize = 255;
@@ -264,6 +264,26 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// A finite number within a range.
+    #[must_use]
+    pub fn number_within(&self, range: RangeInclusive<f64>) -> Option<f64> {
+        let number = self.number()?;
+        if range.contains(&number) {
+            // -0 and 0 are one statement.
+            return Some(number + 0.0);
+        }
+        let allowed = format!(
+            "a number from {} to {}",
+            readable(*range.start()),
+            readable(*range.end())
+        );
+        self.fault(
+            format!("{} is not {allowed}", readable(number)),
+            format!("write {allowed}"),
+        );
+        None
+    }
+
     /// A whole number within a range. `6144.0` is whole.
     #[must_use]
     pub fn whole_number(&self, range: RangeInclusive<u32>) -> Option<u32> {
@@ -435,7 +455,7 @@ pub fn nearest_names<'n>(text: &str, known: &[&'n str]) -> Vec<&'n str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sheet::json;
+    use crate::input::json;
 
     #[test]
     fn all_faults_are_recorded_with_their_pointers() {
