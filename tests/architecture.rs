@@ -138,7 +138,7 @@ fn the_checker_finds_wrong_uses_however_they_are_written() {
         assert_eq!(
             wrong,
             [format!(
-                "{path}:1: `sheet` uses `crate::http`, but may use only `units`, itself"
+                "{path}:1: `sheet` uses `crate::http`, but may use only `input`, `units`, itself"
             )],
             "in {text}"
         );
@@ -150,7 +150,7 @@ fn the_checker_finds_names_that_are_no_module() {
     let wrong = wrong_uses(&source("src/sheet.rs", "\nuse crate::Helper;"));
     assert_eq!(
         wrong,
-        ["src/sheet.rs:2: `sheet` uses `crate::Helper`, but may use only `units`, itself"]
+        ["src/sheet.rs:2: `sheet` uses `crate::Helper`, but may use only `input`, `units`, itself"]
     );
 }
 
