@@ -6,11 +6,12 @@
 //!
 //! ```text
 //! units <- input <- reference <- roofline;   input <- sheet
-//! sheet, roofline <- clue <- estimate <- storage <- http <- cli <- main;   sheet, roofline <- forward <- http
+//! sheet, roofline <- clue <- estimate <- storage <- http <- cli <- main;   sheet, roofline <- forward <- http;   roofline <- calibration <- cli
 //! ```
 //!
 //! Everything up to and including [`estimate`] is pure: no clock, no chance, no input or output.
 
+pub mod calibration;
 pub mod cli;
 pub mod clue;
 pub mod estimate;

@@ -16,7 +16,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("forward", &["sheet", "roofline"]),
     ("storage", &["estimate"]),
     ("http", &["storage", "forward"]),
-    ("cli", &["http"]),
+    ("calibration", &["roofline"]),
+    ("cli", &["http", "calibration"]),
 ];
 
 /// Modules that only compute: no input, no output, no clock.
@@ -29,6 +30,7 @@ const PURE: &[&str] = &[
     "clue",
     "estimate",
     "forward",
+    "calibration",
 ];
 
 /// Files at the top of `src/` that are not modules of the library and may use everything.

@@ -80,7 +80,7 @@ fn read_stated(argument: &str) -> Result<Vec<u8>, Failure> {
     }
 }
 
-fn read_input(file: &Path) -> Result<Vec<u8>, Failure> {
+pub(super) fn read_input(file: &Path) -> Result<Vec<u8>, Failure> {
     let read = if file == Path::new("-") {
         let mut text = Vec::new();
         std::io::stdin().read_to_end(&mut text).map(|_| text)

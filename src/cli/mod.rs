@@ -1,10 +1,14 @@
 //! The command line: one file per command.
 
 mod examples;
+mod fit;
 mod infer;
+mod layout;
 mod migrate;
 mod report;
 mod serve;
+mod simulate;
+mod training;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -35,6 +39,14 @@ Examples:
 enum Command {
     /// Answer a price sheet here, without a server and without a database
     Infer(infer::InferArguments),
+    /// Simulate a model on a machine: time, speed, memory, cost, and the price sheet it implies
+    Simulate(simulate::SimulateArguments),
+    /// Lay a model out on racks: experts, traffic, pipeline stages, memory per GPU
+    Layout(layout::LayoutArguments),
+    /// Plan the training of a model: tokens, compute, overtraining, activations, sparsity
+    Training(training::TrainingArguments),
+    /// Fit the forward model's efficiencies to published measurements
+    Fit(fit::FitArguments),
     /// Serve the HTTP API
     Serve(serve::ServeArguments),
     /// Bring the tables of a database up to date
@@ -114,6 +126,10 @@ impl From<io::Error> for Failure {
 pub fn run() -> ExitCode {
     let outcome = match CommandLine::parse().command {
         Command::Infer(arguments) => infer::run(&arguments),
+        Command::Simulate(arguments) => simulate::run(&arguments),
+        Command::Layout(arguments) => layout::run(&arguments),
+        Command::Training(arguments) => training::run(&arguments),
+        Command::Fit(arguments) => fit::run(&arguments),
         Command::Serve(arguments) => serve::run(arguments),
         Command::Migrate(arguments) => migrate::run(arguments),
         Command::Openapi => print_json(&crate::http::openapi()),

@@ -30,7 +30,7 @@ pub(super) fn write(out: &mut impl Write, sheet: &PriceSheet, answer: &Answer) -
     )
 }
 
-fn paragraph(out: &mut impl Write, text: &str, indent: usize) -> io::Result<()> {
+pub(super) fn paragraph(out: &mut impl Write, text: &str, indent: usize) -> io::Result<()> {
     let blank = " ".repeat(indent);
     // Ids and units hold hyphens and slashes; a line ends between words only.
     let options = textwrap::Options::new(WIDTH.into())
@@ -45,7 +45,7 @@ fn paragraph(out: &mut impl Write, text: &str, indent: usize) -> io::Result<()> 
 }
 
 /// A table with a line under its header and no other.
-fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Table {
+pub(super) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Table {
     let line = LineStyle::none().fill('─').junction('─');
     let mut table = Table::new();
     table
@@ -59,7 +59,7 @@ fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Table 
     table
 }
 
-fn write_table(out: &mut impl Write, table: &Table) -> io::Result<()> {
+pub(super) fn write_table(out: &mut impl Write, table: &Table) -> io::Result<()> {
     table
         .lines()
         .try_for_each(|line| writeln!(out, "{}", line.trim_end()))?;

@@ -3,3 +3,8 @@
 //!
 //! Pure: each calculator is a function from the text of a request to an answer that serialises; `http` and `cli` print
 //! the same answer. The equations are in [`crate::roofline`].
+
+pub mod inputs;
+pub mod layout;
+pub mod simulate;
+pub mod training;

@@ -6,6 +6,7 @@ mod estimates;
 mod extract;
 mod health;
 mod infer;
+mod layout;
 mod openapi;
 mod page;
 mod polling;
@@ -13,6 +14,8 @@ mod price_sheets;
 mod problem;
 mod reference;
 mod server;
+mod simulate;
+mod training;
 
 use std::time::Duration;
 
@@ -44,8 +47,12 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(estimates::show_estimate))
         .routes(routes!(price_sheets::list_price_sheets))
         .routes(routes!(price_sheets::show_price_sheet))
+        .routes(routes!(simulate::simulate_model))
+        .routes(routes!(layout::lay_out_model))
+        .routes(routes!(training::plan_training))
         .routes(routes!(reference::list_accelerators))
         .routes(routes!(reference::list_storage_tiers))
+        .routes(routes!(reference::list_open_models))
         .routes(routes!(reference::list_readings))
         .routes(routes!(health::check_liveness))
         .routes(routes!(health::check_readiness))

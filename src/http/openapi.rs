@@ -27,6 +27,7 @@ use crate::estimate::scalar_readings;
     tags(
         (name = "estimates", description = "What price sheets reveal"),
         (name = "price sheets", description = "The sheets as they were stored"),
+        (name = "forward", description = "What a model takes and costs, how it is laid out, what its training takes"),
         (name = "reference", description = "The data and the equations behind every answer"),
         (name = "health", description = "Whether the service lives and can serve"),
     ),

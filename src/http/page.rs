@@ -216,11 +216,30 @@ fn next_link(uri: &Uri, cursor: &str) -> String {
     link
 }
 
-/// Rows as CSV: a header line, then one line per row.
+/// Rows of a list as CSV: a header line, also where the list is empty, then one line per row.
 fn csv_text<Row: ListItem>(rows: &[Row]) -> Result<String, Box<dyn std::error::Error>> {
-    let columns = Row::columns();
+    csv_of_columns(&Row::columns(), rows)
+}
+
+/// Flat rows as CSV: a header line with the names of the first row's fields in their order, then one line per row.
+pub(super) fn csv_of_rows<Row: Serialize>(
+    rows: &[Row],
+) -> Result<String, Box<dyn std::error::Error>> {
+    let first = rows.first().map(serde_json::to_value).transpose()?;
+    let fields = first.as_ref().and_then(serde_json::Value::as_object);
+    let columns: Vec<&str> = fields
+        .into_iter()
+        .flat_map(|fields| fields.keys().map(String::as_str))
+        .collect();
+    csv_of_columns(&columns, rows)
+}
+
+fn csv_of_columns<Row: Serialize>(
+    columns: &[&str],
+    rows: &[Row],
+) -> Result<String, Box<dyn std::error::Error>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(&columns)?;
+    writer.write_record(columns)?;
     for row in rows {
         let fields = serde_json::to_value(row)?;
         let text = |column: &&str| match &fields[*column] {
@@ -231,4 +250,34 @@ fn csv_text<Row: ListItem>(rows: &[Row]) -> Result<String, Box<dyn std::error::E
         writer.write_record(columns.iter().map(text))?;
     }
     Ok(String::from_utf8(writer.into_inner()?)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize)]
+    struct Point {
+        stages: u32,
+        name: &'static str,
+        bytes: Option<f64>,
+    }
+
+    #[test]
+    fn rows_become_a_header_and_a_line_each_with_nothing_where_there_is_no_value() {
+        let rows = [
+            Point {
+                stages: 2,
+                name: "a, b",
+                bytes: None,
+            },
+            Point {
+                stages: 1,
+                name: "",
+                bytes: Some(0.5),
+            },
+        ];
+        let text = csv_of_rows(&rows).unwrap();
+        assert_eq!(text, "stages,name,bytes\n2,\"a, b\",\n1,,0.5\n");
+    }
 }

@@ -12,8 +12,9 @@ use super::polling::CachedBody;
 use super::problem::Problem;
 use crate::clue;
 use crate::clue::reading::Specification;
-use crate::reference::{self, Accelerator, NumberFormat, StorageTier};
-use crate::roofline::compute_to_bandwidth;
+use crate::reference::{self, Accelerator, NumberFormat, OpenModel, StorageTier};
+use crate::roofline::{KvCache, compute_to_bandwidth};
+use crate::units::{Bytes, BytesPerToken};
 
 /// A whole table.
 #[derive(Debug, Serialize, ToSchema)]
@@ -77,6 +78,40 @@ impl From<&'static Accelerator> for AcceleratorItem {
     }
 }
 
+/// An open-weight model with what follows from its architecture.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct OpenModelItem {
+    #[serde(flatten)]
+    model: &'static OpenModel,
+    /// `N_t`/`N_a`
+    sparsity: f64,
+    /// `k_st` at one byte per element, at long context.
+    kv_bytes_per_token_stored: BytesPerToken,
+    /// `k_bw` at one byte per element, at long context.
+    kv_bytes_per_token_read: BytesPerToken,
+    /// `a_dec`
+    attention_macs_per_token_decode: f64,
+    /// `a_pre`
+    attention_macs_per_token_prefill: f64,
+    /// State of linear layers.
+    state_bytes_per_sequence: Bytes,
+}
+
+impl From<&'static OpenModel> for OpenModelItem {
+    fn from(model: &'static OpenModel) -> Self {
+        let cache = KvCache::new(&model.architecture);
+        Self {
+            sparsity: model.architecture.sparsity(),
+            kv_bytes_per_token_stored: cache.stored_per_token(1.0),
+            kv_bytes_per_token_read: cache.read_per_token(1.0),
+            attention_macs_per_token_decode: cache.decode_macs_per_token(),
+            attention_macs_per_token_prefill: cache.prefill_macs_per_token(),
+            state_bytes_per_sequence: cache.state_per_sequence(),
+            model,
+        }
+    }
+}
+
 /// Accelerators
 ///
 /// Peak dense arithmetic, memory, interconnect and rental of each, with sources; the ratio of compute to bandwidth is
@@ -109,6 +144,23 @@ pub(super) async fn list_storage_tiers(
 ) -> Response<Body> {
     static BODY: LazyLock<CachedBody> =
         LazyLock::new(|| Table::body(reference::storage_tiers().iter()));
+    BODY.respond(&headers)
+}
+
+/// Open-weight models
+///
+/// Models whose architecture is published, with what follows from it; `POST /simulate` takes their names.
+#[utoipa::path(get, path = "/reference/open-models", tag = "reference", responses(
+    (status = 200, description = "All open-weight models", body = Table<OpenModelItem>, headers(("etag" = String))),
+    (status = 304, description = "The client has this body"),
+    (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+))]
+pub(super) async fn list_open_models(
+    Query(NoQuery {}): Query<NoQuery>,
+    headers: HeaderMap,
+) -> Response<Body> {
+    static BODY: LazyLock<CachedBody> =
+        LazyLock::new(|| Table::body(reference::open_models().iter().map(OpenModelItem::from)));
     BODY.respond(&headers)
 }
 

@@ -356,6 +356,10 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// A field is wrong, and its fault is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recorded;
+
 /// The fields of an object; whatever is not asked for by name is a fault.
 pub struct Fields<'a> {
     entries: &'a BTreeMap<String, Json>,
@@ -371,6 +375,20 @@ impl<'a> Fields<'a> {
         self.asked.borrow_mut().push(name);
         let json = self.entries.get(name)?;
         Some(self.cursor.child(name, json))
+    }
+
+    /// The field of this name as `read` reads it; none if it is left out.
+    ///
+    /// # Errors
+    /// [`Recorded`] if it is there and wrong.
+    pub fn optional<T>(
+        &self,
+        name: &'static str,
+        read: impl FnOnce(&Cursor<'a>) -> Option<T>,
+    ) -> Result<Option<T>, Recorded> {
+        self.get(name)
+            .map(|field| read(&field).ok_or(Recorded))
+            .transpose()
     }
 
     /// The field of this name, if it is there and not null.
@@ -445,7 +463,7 @@ pub fn nearest_names<'n>(text: &str, known: &[&'n str]) -> Vec<&'n str> {
     let text = text.to_lowercase();
     let mut scored: Vec<(f64, &str)> = known
         .iter()
-        .map(|name| (strsim::jaro_winkler(&text, name), *name))
+        .map(|name| (strsim::jaro_winkler(&text, &name.to_lowercase()), *name))
         .filter(|(score, _)| *score > 0.8)
         .collect();
     scored.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(right.1)));

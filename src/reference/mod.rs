@@ -1,9 +1,22 @@
-//! Typed access to the files under `data/`: accelerators and storage tiers, every number with its source.
+//! Typed access to the files under `data/`, every number with its source.
 
 mod accelerator;
+pub mod architecture;
+mod attainment;
+mod kernel_time;
+/// Published measurements of serving.
+pub mod measurement;
+mod moe_quality;
+mod open_model;
 mod storage_tier;
 
 pub use accelerator::{Accelerator, NumberFormat, RentalUsdPerHour, accelerator, accelerators};
+pub use attainment::{Attainment, fitted_attainment};
+pub use kernel_time::{KernelTime, kernel_times};
+pub use moe_quality::{
+    PublishedEquivalent, RoutedLaw, published_equivalents, routed_law, routed_laws,
+};
+pub use open_model::{OpenModel, open_model, open_models};
 pub use storage_tier::{StorageTier, TALK_DRAIN_TIMES, TalkTier, storage_tiers};
 
 use serde::de::DeserializeOwned;

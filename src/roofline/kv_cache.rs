@@ -1,46 +1,287 @@
-use crate::units::BytesPerToken;
+use super::PromptTokens;
+use crate::reference::architecture::{Architecture, AttentionGroup, Sparse};
+use crate::units::{Bytes, BytesPerToken};
 
-/// Layers of ordinary attention: multi-head, grouped-query or multi-query.
+/// Entries of one kind in a layer's cache: what each holds, how many a context leaves, how many a step reads, and what
+/// multiplying a query with one takes.
+///
+/// Every kind of attention is a list of these, so that sizes and arithmetic are the same few sums for all of them.
 #[derive(Debug, Clone, Copy)]
-pub struct AttentionLayers {
-    /// Layers with a cache of their own.
-    pub layers: u32,
-    /// KV heads per layer.
-    pub kv_heads: u32,
-    /// Size of a key per head.
-    pub key_dimension: u32,
-    /// Size of a value per head.
-    pub value_dimension: u32,
+struct Entries {
+    layers: f64,
+    /// Elements of one entry.
+    elements: f64,
+    /// Entries per context token.
+    per_token: f64,
+    /// Entries that are kept, if not all.
+    kept: f64,
+    /// Entries that a step reads, if not all that are kept.
+    read: f64,
+    /// Multiply-adds of a generated token with one entry.
+    decode_macs: f64,
+    /// Multiply-adds of a prompt token with one entry.
+    prefill_macs: f64,
 }
 
-impl AttentionLayers {
-    /// E15: `k_st` = layers · KV heads · (`d_qk` + `d_v`) · bytes per element.
-    #[must_use]
-    pub fn kv_bytes_per_token(&self, bytes_per_element: f64) -> BytesPerToken {
-        let elements = f64::from(self.layers)
-            * f64::from(self.kv_heads)
-            * (f64::from(self.key_dimension) + f64::from(self.value_dimension));
-        BytesPerToken(elements * bytes_per_element)
+impl Entries {
+    fn all(layers: u32, elements: f64) -> Self {
+        Self {
+            layers: f64::from(layers),
+            elements,
+            per_token: 1.0,
+            kept: f64::INFINITY,
+            read: f64::INFINITY,
+            decode_macs: 0.0,
+            prefill_macs: 0.0,
+        }
+    }
+
+    fn with_macs(self, decode_macs: f64, prefill_macs: f64) -> Self {
+        Self {
+            decode_macs,
+            prefill_macs,
+            ..self
+        }
+    }
+
+    fn within(self, window: Option<u32>) -> Self {
+        Self {
+            kept: window.map_or(self.kept, f64::from),
+            ..self
+        }
+    }
+
+    fn one_per(self, tokens: u32) -> Self {
+        Self {
+            per_token: 1.0 / f64::from(tokens),
+            ..self
+        }
+    }
+
+    /// These entries of which an indexer picks the best, and the keys it picks by.
+    fn picked_by(self, sparse: Option<Sparse>) -> Vec<Self> {
+        let Some(sparse) = sparse else {
+            return vec![self];
+        };
+        let index_macs = f64::from(sparse.index_heads) * f64::from(sparse.index_dimension);
+        let keys = Self {
+            elements: f64::from(sparse.index_dimension),
+            decode_macs: index_macs,
+            prefill_macs: index_macs,
+            ..self
+        };
+        let picked = Self {
+            read: f64::from(sparse.top_k),
+            ..self
+        };
+        vec![picked, keys]
+    }
+
+    fn kept_at(&self, context_tokens: f64) -> f64 {
+        (context_tokens * self.per_token).min(self.kept)
+    }
+
+    fn read_at(&self, context_tokens: f64) -> f64 {
+        self.kept_at(context_tokens).min(self.read)
+    }
+
+    fn grows_in_storage(&self) -> bool {
+        self.kept.is_infinite()
+    }
+
+    fn grows_in_reading(&self) -> bool {
+        self.grows_in_storage() && self.read.is_infinite()
+    }
+
+    /// ∫ of the entries read over the contexts of a prompt's tokens.
+    fn read_over(&self, prompt: PromptTokens) -> f64 {
+        let most = self.kept.min(self.read);
+        let up_to = |tokens: f64| {
+            let bounded_from = (most / self.per_token).min(tokens);
+            let bounded = if tokens > bounded_from {
+                most * (tokens - bounded_from)
+            } else {
+                0.0
+            };
+            self.per_token * bounded_from * bounded_from / 2.0 + bounded
+        };
+        up_to(prompt.cached + prompt.fresh) - up_to(prompt.cached)
     }
 }
 
-/// Layers of multi-head latent attention (MLA).
-#[derive(Debug, Clone, Copy)]
-pub struct LatentAttention {
-    /// Layers with a cache of their own.
-    pub layers: u32,
-    /// Rank of the shared latent.
-    pub kv_lora_rank: u32,
-    /// Size of the shared rotary key.
-    pub rope_dimension: u32,
+fn entries(group: &AttentionGroup) -> Vec<Entries> {
+    match group {
+        AttentionGroup::GroupedQuery(group) => {
+            let head = f64::from(group.key_dimension) + f64::from(group.value_dimension);
+            let macs = f64::from(group.query_heads) * head;
+            Entries::all(group.layers, f64::from(group.kv_heads) * head)
+                .with_macs(macs, macs)
+                .within(group.window)
+                .picked_by(group.sparse)
+        }
+        AttentionGroup::Latent(group) => {
+            let heads = f64::from(group.query_heads);
+            let (latent, rope) = (
+                f64::from(group.kv_lora_rank),
+                f64::from(group.rope_dimension),
+            );
+            let absorbed = heads * (2.0 * latent + rope);
+            let expanded =
+                heads * (f64::from(group.nope_dimension) + rope + f64::from(group.value_dimension));
+            // Tokens that are picked one by one cannot share an expansion, so sparse prefill is absorbed too.
+            let prefill = if group.sparse.is_some() {
+                absorbed
+            } else {
+                expanded
+            };
+            Entries::all(group.layers, latent + rope)
+                .with_macs(absorbed, prefill)
+                .picked_by(group.sparse)
+        }
+        AttentionGroup::Compressed(group) => {
+            let size = f64::from(group.head_dimension);
+            let macs = 2.0 * f64::from(group.query_heads) * size;
+            let raw = Entries::all(group.layers, size).with_macs(macs, macs);
+            let compressed = group
+                .compression
+                .map(|tokens| raw.one_per(tokens).picked_by(group.sparse));
+            let mut entries = compressed.unwrap_or_default();
+            entries.push(raw.within(Some(group.window)));
+            entries
+        }
+        AttentionGroup::Linear(_) => Vec::new(),
+    }
 }
 
-impl LatentAttention {
-    /// E15: `k_st` = layers · (`kv_lora_rank` + `d_rope`) · bytes per element.
+/// The KV cache of a model, and attention's arithmetic with it.
+#[derive(Debug, Clone)]
+pub struct KvCache {
+    entries: Vec<Entries>,
+    state: Bytes,
+}
+
+impl KvCache {
+    /// The cache of an architecture.
     #[must_use]
-    pub fn kv_bytes_per_token(&self, bytes_per_element: f64) -> BytesPerToken {
-        let elements = f64::from(self.layers)
-            * (f64::from(self.kv_lora_rank) + f64::from(self.rope_dimension));
-        BytesPerToken(elements * bytes_per_element)
+    pub fn new(architecture: &Architecture) -> Self {
+        let state = |group: &AttentionGroup| match group {
+            AttentionGroup::Linear(group) => {
+                f64::from(group.layers) * group.state_elements * group.state_bytes_per_element
+            }
+            _ => 0.0,
+        };
+        Self {
+            entries: architecture.attention.iter().flat_map(entries).collect(),
+            state: Bytes(architecture.attention.iter().map(state).sum()),
+        }
+    }
+
+    fn sum(&self, of_entries: impl Fn(&Entries) -> f64) -> f64 {
+        self.entries
+            .iter()
+            .map(|entries| entries.layers * of_entries(entries))
+            .sum()
+    }
+
+    /// E15: `k_st`, elements stored per context token once every window is full: Σ layers · elements per entry.
+    ///
+    /// Multi-head and grouped-query attention: layers · KV heads · (`d_qk` + `d_v`); MLA: layers · (rank + `d_rope`).
+    #[must_use]
+    pub fn stored_elements_per_token(&self) -> f64 {
+        self.sum(|entries| {
+            if entries.grows_in_storage() {
+                entries.elements * entries.per_token
+            } else {
+                0.0
+            }
+        })
+    }
+
+    /// `k_bw`: elements read per generated token and context token, where windows and picked entries are constant.
+    #[must_use]
+    pub fn read_elements_per_token(&self) -> f64 {
+        self.sum(|entries| {
+            if entries.grows_in_reading() {
+                entries.elements * entries.per_token
+            } else {
+                0.0
+            }
+        })
+    }
+
+    /// Elements of the best entries that sparse attention reads, however long the context.
+    #[must_use]
+    pub fn picked_elements(&self) -> f64 {
+        self.sum(|entries| {
+            if entries.read.is_finite() {
+                entries.elements * entries.read
+            } else {
+                0.0
+            }
+        })
+    }
+
+    /// Elements stored for a context: Σ layers · elements · min(entries, window).
+    #[must_use]
+    pub fn stored_elements(&self, context_tokens: f64) -> f64 {
+        self.sum(|entries| entries.elements * entries.kept_at(context_tokens))
+    }
+
+    /// Elements that one generated token reads at a context.
+    #[must_use]
+    pub fn read_elements(&self, context_tokens: f64) -> f64 {
+        self.sum(|entries| entries.elements * entries.read_at(context_tokens))
+    }
+
+    /// Bytes of cache stored per context token at long context.
+    #[must_use]
+    pub fn stored_per_token(&self, bytes_per_element: f64) -> BytesPerToken {
+        BytesPerToken(self.stored_elements_per_token() * bytes_per_element)
+    }
+
+    /// Bytes of cache read per generated token and context token at long context.
+    #[must_use]
+    pub fn read_per_token(&self, bytes_per_element: f64) -> BytesPerToken {
+        BytesPerToken(self.read_elements_per_token() * bytes_per_element)
+    }
+
+    /// State of linear layers per sequence, as large at any context.
+    #[must_use]
+    pub fn state_per_sequence(&self) -> Bytes {
+        self.state
+    }
+
+    /// `a_dec`: multiply-adds per generated token and context token at long context; MLA with absorbed projections.
+    #[must_use]
+    pub fn decode_macs_per_token(&self) -> f64 {
+        self.growing_macs(|entries| entries.decode_macs)
+    }
+
+    /// `a_pre`: multiply-adds per prompt token and context token at long context.
+    #[must_use]
+    pub fn prefill_macs_per_token(&self) -> f64 {
+        self.growing_macs(|entries| entries.prefill_macs)
+    }
+
+    fn growing_macs(&self, macs: impl Fn(&Entries) -> f64) -> f64 {
+        self.sum(|entries| {
+            if entries.grows_in_reading() {
+                macs(entries) * entries.per_token
+            } else {
+                0.0
+            }
+        })
+    }
+
+    /// Multiply-adds of one generated token with the cache of a context.
+    #[must_use]
+    pub fn decode_macs(&self, context_tokens: f64) -> f64 {
+        self.sum(|entries| entries.decode_macs * entries.read_at(context_tokens))
+    }
+
+    /// Multiply-adds of a whole prompt with the contexts of its tokens; dense: `a_pre`·S·(`P_c` + S/2).
+    #[must_use]
+    pub fn prefill_macs(&self, prompt: PromptTokens) -> f64 {
+        self.sum(|entries| entries.prefill_macs * entries.read_over(prompt))
     }
 }

@@ -6,13 +6,30 @@
 mod cost;
 mod keeping_cost;
 mod kv_cache;
+mod layout;
+mod network;
+mod serving;
 mod step;
+mod training;
 
 pub use cost::{PromptTokens, cost_per_generated_token, cost_per_prompt_token};
 pub use keeping_cost::KeepingCost;
-pub use kv_cache::{AttentionLayers, LatentAttention};
+pub use kv_cache::KvCache;
+pub use layout::{
+    ExpertModel, ExpertRoom, ExpertTraffic, Links, ParameterSplit, Pipeline, TrafficWidth,
+    bubble_share, domains_used, experts_per_gpu, share_leaving_domain,
+};
+pub use network::{
+    COMBINE_BYTES_PER_ELEMENT, Copies, DISPATCH_BYTES_PER_ELEMENT, Traffic, every_copy, merged,
+};
+pub use serving::{Formats, Machine, MemoryUse, Overheads, PassTime, Serving, Speculation, Spread};
 pub use step::{
-    Efficiencies, Model, OperatingPoint, Overlap, ServingUnit, StepTime, WeightReads,
-    compute_to_bandwidth, crossover_context, latency_floor, memory_time_over_compute_time,
-    optimal_batch, optimal_batch_at_context, step_time, throughput, worst_case_latency,
+    Efficiencies, Load, Model, OperatingPoint, Overlap, PhaseEfficiency, ServingUnit, StepTime,
+    WeightReads, compute_to_bandwidth, crossover_context, latency_floor,
+    memory_time_over_compute_time, optimal_batch, optimal_batch_at_context, step_time, throughput,
+    worst_case_latency,
+};
+pub use training::{
+    Activations, Demand, RECOMPUTING_FLOPS_PER_PARAMETER, TokenCost, chinchilla_tokens,
+    overtraining,
 };

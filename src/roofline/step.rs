@@ -76,6 +76,24 @@ impl Efficiencies {
         decode_bandwidth: 1.0,
         decode_compute: 1.0,
     };
+
+    /// Those of a decode step.
+    #[must_use]
+    pub fn decode(&self) -> PhaseEfficiency {
+        PhaseEfficiency {
+            compute: self.decode_compute,
+            bandwidth: self.decode_bandwidth,
+        }
+    }
+
+    /// Those of prefill; memory is read as in decoding.
+    #[must_use]
+    pub fn prefill(&self) -> PhaseEfficiency {
+        PhaseEfficiency {
+            compute: self.prefill,
+            bandwidth: self.decode_bandwidth,
+        }
+    }
 }
 
 /// How compute and memory time share a step.
@@ -139,13 +157,13 @@ pub fn compute_to_bandwidth(
     weight_bytes_per_parameter * multiply_rate.0 / bandwidth.0
 }
 
-impl Model {
-    /// `N_read`(B): parameters a step reads.
+impl WeightReads {
+    /// `N_read`(B): of `all` parameters, those that a step of so many tokens reads.
     #[must_use]
-    pub fn parameters_read(&self, batch: f64) -> f64 {
-        match self.weight_reads {
-            WeightReads::All => self.total_parameters,
-            WeightReads::Experts {
+    pub fn parameters(&self, batch: f64, all: f64) -> f64 {
+        match self {
+            Self::All => all,
+            Self::Experts {
                 always_read_parameters,
                 expert_parameters,
                 experts_over_active,
@@ -157,35 +175,82 @@ impl Model {
     }
 }
 
+impl Model {
+    /// `N_read`(B): parameters a step reads.
+    #[must_use]
+    pub fn parameters_read(&self, batch: f64) -> f64 {
+        self.weight_reads.parameters(batch, self.total_parameters)
+    }
+}
+
+/// What a step asks of the whole serving unit.
+#[derive(Debug, Clone, Copy)]
+pub struct Load {
+    /// Multiply-adds with weights.
+    pub weight_macs: f64,
+    /// Multiply-adds in attention.
+    pub attention_macs: f64,
+    /// Weights read.
+    pub weight_bytes: Bytes,
+    /// KV cache and linear state, read and written.
+    pub kv_bytes: Bytes,
+}
+
+/// Shares of peak reached in one phase.
+#[derive(Debug, Clone, Copy)]
+pub struct PhaseEfficiency {
+    /// `η_c`, or `η_pre` in prefill.
+    pub compute: f64,
+    /// `η_m`
+    pub bandwidth: f64,
+}
+
+impl Load {
+    /// E1, E1', E2, E3: the time this takes on a unit.
+    #[must_use]
+    pub fn time(
+        &self,
+        unit: &ServingUnit,
+        efficiency: PhaseEfficiency,
+        overlap: Overlap,
+    ) -> StepTime {
+        let bandwidth = efficiency.bandwidth * unit.bandwidth.0;
+        let weight_compute_s = self.weight_macs / (efficiency.compute * unit.multiply_rate.0);
+        let attention_compute_s =
+            self.attention_macs / (efficiency.compute * unit.attention_multiply_rate.0);
+        let weight_memory_s = self.weight_bytes.0 / bandwidth;
+        let kv_memory_s = self.kv_bytes.0 / bandwidth;
+        let total_s = match overlap {
+            Overlap::Full => {
+                (weight_compute_s + attention_compute_s).max(weight_memory_s + kv_memory_s)
+            }
+            Overlap::AttentionApart => {
+                kv_memory_s.max(attention_compute_s) + weight_memory_s.max(weight_compute_s)
+            }
+        };
+        StepTime {
+            weight_compute: Seconds(weight_compute_s),
+            attention_compute: Seconds(attention_compute_s),
+            weight_memory: Seconds(weight_memory_s),
+            kv_memory: Seconds(kv_memory_s),
+            total: Seconds(total_s),
+        }
+    }
+}
+
 /// E1, E1', E2, E3: the time of one decode step.
 #[must_use]
 pub fn step_time(model: &Model, unit: &ServingUnit, point: &OperatingPoint) -> StepTime {
     let batch = point.batch;
-    let compute_rate = |rate: MacPerSecond| point.efficiencies.decode_compute * rate.0;
-    let bandwidth = point.efficiencies.decode_bandwidth * unit.bandwidth.0;
-    let weight_compute_s = batch * model.active_parameters / compute_rate(unit.multiply_rate);
-    let attention_compute_s = batch * model.attention_macs_per_token * point.context_tokens
-        / compute_rate(unit.attention_multiply_rate);
-    let weight_memory_s =
-        model.weight_bytes_per_parameter * model.parameters_read(batch) / bandwidth;
     let kv_bytes =
         model.kv_bytes_per_token.0 * point.context_tokens + 2.0 * model.state_per_sequence.0;
-    let kv_memory_s = batch * kv_bytes / bandwidth;
-    let total_s = match point.overlap {
-        Overlap::Full => {
-            (weight_compute_s + attention_compute_s).max(weight_memory_s + kv_memory_s)
-        }
-        Overlap::AttentionApart => {
-            kv_memory_s.max(attention_compute_s) + weight_memory_s.max(weight_compute_s)
-        }
+    let load = Load {
+        weight_macs: batch * model.active_parameters,
+        attention_macs: batch * model.attention_macs_per_token * point.context_tokens,
+        weight_bytes: Bytes(model.weight_bytes_per_parameter * model.parameters_read(batch)),
+        kv_bytes: Bytes(batch * kv_bytes),
     };
-    StepTime {
-        weight_compute: Seconds(weight_compute_s),
-        attention_compute: Seconds(attention_compute_s),
-        weight_memory: Seconds(weight_memory_s),
-        kv_memory: Seconds(kv_memory_s),
-        total: Seconds(total_s),
-    }
+    load.time(unit, point.efficiencies.decode(), point.overlap)
 }
 
 /// E4: `T_min` = w·`N_t`/W, the shortest step there is when every weight is read [T].

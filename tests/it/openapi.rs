@@ -70,8 +70,12 @@ async fn every_route_is_listed_and_every_listed_route_is_there() {
         ("/estimates/{id}", "get"),
         ("/price-sheets", "get"),
         ("/price-sheets/{id}", "get"),
+        ("/simulate", "post"),
+        ("/layout", "post"),
+        ("/training", "post"),
         ("/reference/accelerators", "get"),
         ("/reference/storage-tiers", "get"),
+        ("/reference/open-models", "get"),
         ("/reference/readings", "get"),
         ("/healthz", "get"),
         ("/readyz", "get"),
@@ -293,6 +297,46 @@ async fn every_answer_is_what_the_document_says() {
             &reply.json(),
             path,
         );
+    }
+    for (path, body) in [
+        ("/simulate", json!({})),
+        (
+            "/simulate",
+            json!({"model": {"name": "Qwen3-Next-80B-A3B"}, "machine": {"accelerator": "groq-lpu-1"},
+                "grid": {"batch": [1, 2], "context_tokens": {"from": 0, "to": 1000, "points": 3}},
+                "efficiencies": {"name": "peak", "communication": true}, "price_sheet": {}}),
+        ),
+        ("/layout", json!({})),
+        (
+            "/layout",
+            json!({"hardware": "mi455x", "layout": {"pipeline_stages_grid": [1, 3]}}),
+        ),
+        (
+            "/layout",
+            json!({"hardware": {"name": "hopper-8", "hbm_bytes": 1e11}, "model": {"experts": 1}}),
+        ),
+        ("/training", json!({})),
+        (
+            "/training",
+            json!({"cluster": {"accelerator": "mi325x"}, "quality": {"routing": "hash"}}),
+        ),
+    ] {
+        let operation = &document["paths"][path]["post"];
+        let requests = validator(
+            &document,
+            &operation["requestBody"]["content"]["application/json"]["schema"],
+        );
+        assert_valid(&requests, &body, path);
+        let example = &operation["requestBody"]["content"]["application/json"]["example"];
+        assert_valid(&requests, example, path);
+        let answers = validator_of(&document, path, "post", "200");
+        for body in [&body, example] {
+            assert_valid(
+                &answers,
+                &api.post(path, body.to_string()).await.json(),
+                path,
+            );
+        }
     }
     // An empty sheet: nothing is defined.
     let empty = crate::support::with(sheet(), "/rates", json!([{}]));

@@ -2,6 +2,7 @@
 
 mod commands;
 mod infer;
+mod layout;
 mod report;
 
 use crate::server::{Ended, run_with, unroof};

@@ -5,11 +5,13 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value as Json, json};
 use unroof::clue::reading::{Reading, Value};
+use unroof::reference::architecture::{Architecture, AttentionGroup, GroupedQuery};
+use unroof::reference::open_model;
 use unroof::reference::{StorageTier, storage_tiers};
 use unroof::roofline::{
-    AttentionLayers, Efficiencies, KeepingCost, LatentAttention, Model, OperatingPoint, Overlap,
-    ServingUnit, WeightReads, cost_per_generated_token, crossover_context, optimal_batch,
-    step_time, throughput, worst_case_latency,
+    Efficiencies, KeepingCost, KvCache, Model, OperatingPoint, Overlap, ServingUnit, WeightReads,
+    cost_per_generated_token, crossover_context, optimal_batch, step_time, throughput,
+    worst_case_latency,
 };
 use unroof::units::{Bytes, BytesPerSecond, BytesPerToken, MacPerSecond, Seconds};
 
@@ -19,6 +21,7 @@ const EXACT: f64 = 1e-12;
 const ROUND_TRIP: f64 = 1e-9;
 
 mod forward_and_back;
+mod layout_and_training;
 mod rules;
 mod sheets;
 
@@ -237,27 +240,37 @@ fn published_steps() -> Vec<Golden> {
 }
 
 fn cache_sizes() -> Vec<Golden> {
-    let grouped = |layers, bytes_per_element| {
-        let (key_dimension, value_dimension) = (128, 128);
-        let attention = AttentionLayers {
-            layers,
+    let one_layer = Architecture {
+        total_parameters: 1e9,
+        active_parameters: 1e9,
+        layers: 1,
+        hidden_dimension: 1_024,
+        input_embedding_parameters: 0.0,
+        always_read_parameters: None,
+        experts: None,
+        attention: vec![AttentionGroup::GroupedQuery(GroupedQuery {
+            layers: 1,
+            query_heads: 8,
             kv_heads: 8,
-            key_dimension,
-            value_dimension,
-        };
-        attention.kv_bytes_per_token(bytes_per_element).0
+            key_dimension: 128,
+            value_dimension: 128,
+            window: None,
+            sparse: None,
+        })],
     };
-    let latent = LatentAttention {
-        layers: 61,
-        kv_lora_rank: 512,
-        rope_dimension: 64,
+    let stored = |architecture: &Architecture, bytes_per_element| {
+        KvCache::new(architecture)
+            .stored_per_token(bytes_per_element)
+            .0
     };
+    let open = |name| &open_model(name).expect("an open-weight model").architecture;
+    let (llama, deepseek) = (open("Llama-3-70B"), open("DeepSeek-V3"));
     golden! {
-        "G3", "k of one layer": grouped(1, 1.0) => 2_048.0;
-        "H5", "k of Llama-3-70B, int8": grouped(80, 1.0) => 163_840.0;
-        "H5", "k of Llama-3-70B, bf16": grouped(80, 2.0) => 327_680.0;
-        "H24", "k of DeepSeek V3, bf16": latent.kv_bytes_per_token(2.0).0 => 70_272.0;
-        "H24", "k of DeepSeek V3, fp8": latent.kv_bytes_per_token(1.0).0 => 35_136.0;
+        "G3", "k of one layer": stored(&one_layer, 1.0) => 2_048.0;
+        "H5", "k of Llama-3-70B, int8": stored(llama, 1.0) => 163_840.0;
+        "H5", "k of Llama-3-70B, bf16": stored(llama, 2.0) => 327_680.0;
+        "H24", "k of DeepSeek V3, bf16": stored(deepseek, 2.0) => 70_272.0;
+        "H24", "k of DeepSeek V3, fp8": stored(deepseek, 1.0) => 35_136.0;
     }
 }
 

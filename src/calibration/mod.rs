@@ -1,0 +1,14 @@
+//! The forward model against published measurements: what it predicts for each, the few shared efficiencies that fit
+//! them, and how far off it is on a generation of accelerators that the fit has not seen.
+//!
+//! Pure: `unroof fit` writes what this module makes.
+
+mod fit;
+mod plot;
+mod predict;
+mod report;
+
+pub use fit::{FitError, fit};
+pub use plot::svg;
+pub use predict::predict;
+pub use report::{FittedFile, LeftOut, Report, Scored, kernel_at_peak, kernel_serving};

@@ -1,0 +1,60 @@
+//! `unroof fit`: the forward model's efficiencies, from published measurements.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+
+use super::Failure;
+use crate::calibration::{Report, svg};
+
+/// Arguments of `unroof fit`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  unroof fit | less
+  unroof fit --json | jq .fitted
+  cargo run --release -- fit --write")]
+pub(super) struct FitArguments {
+    /// Write data/efficiencies.json, docs/VALIDATION.md and docs/images/validation.svg
+    #[arg(long, conflicts_with = "json")]
+    write: bool,
+    /// Folder of the project's sources
+    #[arg(long, value_name = "FOLDER", default_value = ".", requires = "write")]
+    project: PathBuf,
+    /// Print the efficiencies alone, as they are written
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(arguments: &FitArguments) -> Result<(), Failure> {
+    let report = Report::new().map_err(anyhow::Error::from)?;
+    let mut efficiencies =
+        serde_json::to_string_pretty(&report.file()).context("the efficiencies have no text")?;
+    efficiencies.push('\n');
+    let mut out = anstream::stdout().lock();
+    if arguments.json {
+        out.write_all(efficiencies.as_bytes())?;
+    } else if arguments.write {
+        let picture = svg(&report).map_err(anyhow::Error::msg)?;
+        for (file, text) in [
+            ("data/efficiencies.json", efficiencies),
+            ("docs/VALIDATION.md", report.markdown()),
+            ("docs/images/validation.svg", picture),
+        ] {
+            write(&arguments.project.join(file), &text)?;
+            writeln!(out, "wrote {file}")?;
+        }
+    } else {
+        out.write_all(report.markdown().as_bytes())?;
+    }
+    Ok(())
+}
+
+fn write(file: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(file, text)
+        .with_context(|| format!("cannot write `{}`", file.display()))
+        .map_err(Failure::Usage)
+}

@@ -1,0 +1,376 @@
+//! `unroof simulate`: a model on a machine, on this machine alone.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::layout::{answered, or_dash, percent, print, size, write_grounds, write_values, yes_no};
+use super::report::{paragraph, table, write_table};
+use super::{Failure, label};
+use crate::forward::simulate::{
+    Bound, Decode, ImpliedSheet, Memory, Prefill, Roofline, SeriesItem, SimulationAnswer, Split,
+    simulate,
+};
+use crate::units::{Seconds, readable};
+
+/// Rows of a series that a person reads; a file has them all.
+const MOST_ROWS: usize = 40;
+
+/// Arguments of `unroof simulate`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  unroof simulate --model DeepSeek-V3 --accelerator h800 --chips 144 --batch-per-chip 88 --context 4989
+  unroof simulate --model Llama-3.1-70B --accelerator h100-sxm --batch 1 --context 4096 --efficiencies peak
+  unroof simulate request.json --json | jq .price_sheet.infer_request | unroof infer -")]
+pub(super) struct SimulateArguments {
+    /// File with a request as `POST /simulate` takes it; `-` reads standard input; all defaults if left out
+    file: Option<PathBuf>,
+    /// Name of an open-weight model
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// Id of an accelerator
+    #[arg(long, value_name = "ID")]
+    accelerator: Option<String>,
+    /// Chips that serve one copy of the model
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    chips: Option<String>,
+    /// experts or tensor
+    #[arg(long, value_name = "NAME")]
+    spread: Option<String>,
+    /// Bytes per parameter
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true)]
+    weight_bytes: Option<String>,
+    /// Bytes per element of the KV cache
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true)]
+    kv_bytes: Option<String>,
+    /// Sequences over all chips
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    batch: Option<String>,
+    /// Sequences per chip
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    batch_per_chip: Option<String>,
+    /// Tokens in the KV cache
+    #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
+    context: Option<String>,
+    /// Tokens of a prompt
+    #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
+    prompt: Option<String>,
+    /// fitted to measurements, or peak
+    #[arg(long, value_name = "NAME")]
+    efficiencies: Option<String>,
+    /// Print the answer as HTTP gives it
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
+    let flags = [
+        ("model", "name", &arguments.model),
+        ("machine", "accelerator", &arguments.accelerator),
+        ("machine", "chips", &arguments.chips),
+        ("machine", "spread", &arguments.spread),
+        (
+            "precision",
+            "weight_bytes_per_parameter",
+            &arguments.weight_bytes,
+        ),
+        ("precision", "kv_bytes_per_element", &arguments.kv_bytes),
+        ("operating_point", "batch", &arguments.batch),
+        (
+            "operating_point",
+            "batch_per_chip",
+            &arguments.batch_per_chip,
+        ),
+        ("operating_point", "context_tokens", &arguments.context),
+        ("operating_point", "prompt_tokens", &arguments.prompt),
+        ("efficiencies", "name", &arguments.efficiencies),
+    ];
+    let answer = answered(arguments.file.as_deref(), &flags, simulate)?;
+    print(&answer, arguments.json, write_simulation)
+}
+
+fn write_simulation(mut out: &mut dyn Write, answer: &SimulationAnswer) -> io::Result<()> {
+    for caveat in &answer.caveats {
+        paragraph(&mut out, &format!("note: {caveat}"), 0)?;
+        writeln!(out)?;
+    }
+    write_roofline(out, &answer.roofline)?;
+    write_memory(out, &answer.memory)?;
+    write_decode(out, &answer.decode)?;
+    write_prefill(out, &answer.prefill)?;
+    if answer.series.len() > 1 {
+        write_series(out, &answer.series)?;
+    }
+    if let Some(sheet) = &answer.price_sheet {
+        write_sheet(out, sheet)?;
+    }
+    write_grounds(out, &answer.not_defined, answer.equations, &answer.inputs)
+}
+
+fn time(time: Seconds) -> String {
+    if time.0 >= 1.0 {
+        format!("{} s", readable(time.0))
+    } else {
+        format!("{} ms", readable(time.0 * 1e3))
+    }
+}
+
+fn bound(bound: Bound) -> String {
+    match bound {
+        Bound::Memory => "memory".to_owned(),
+        Bound::Compute => "arithmetic".to_owned(),
+    }
+}
+
+fn cost(usd_per_mtok: Option<f64>) -> String {
+    or_dash(usd_per_mtok.map(|cost| format!("{} USD/Mtok", readable(cost))))
+}
+
+fn write_roofline(out: &mut dyn Write, roofline: &Roofline) -> io::Result<()> {
+    let attention = &roofline.attention;
+    let intensity = attention.flop_per_kv_byte.zip(attention.bound);
+    let attention = intensity.map(|(flop, waits)| {
+        let ridge = readable(attention.ridge_flop_per_byte);
+        format!(
+            "{} FLOP/B against {ridge}: {}",
+            readable(flop),
+            bound(waits)
+        )
+    });
+    let crossover = roofline
+        .crossover_context_tokens
+        .map(|tokens| format!("{} tokens", readable(tokens.round())));
+    write_values(
+        out,
+        "roofline, at peak",
+        &[
+            (
+                "compute over bandwidth, ρ",
+                readable(roofline.compute_to_bandwidth),
+            ),
+            (
+                "KV bytes stored per token",
+                roofline.kv_bytes_per_token_stored.to_string(),
+            ),
+            (
+                "KV bytes read per token",
+                roofline.kv_bytes_per_token_read.to_string(),
+            ),
+            (
+                "optimal batch, B*",
+                readable(roofline.optimal_batch.round()),
+            ),
+            ("B/B*", readable(roofline.batch_over_optimal_batch)),
+            ("crossover context, L0", or_dash(crossover)),
+            (
+                "memory time over compute time, r",
+                readable(roofline.memory_time_over_compute_time),
+            ),
+            ("attention", or_dash(attention)),
+            ("latency floor", time(roofline.latency_floor_seconds)),
+            (
+                "latency floor of one sequence",
+                time(roofline.latency_floor_of_one_sequence_seconds),
+            ),
+            ("HBM sweep, τ", time(roofline.sweep_time_seconds)),
+        ],
+    )
+}
+
+fn write_memory(out: &mut dyn Write, memory: &Memory) -> io::Result<()> {
+    let share = memory.used_bytes.0 / memory.capacity_bytes.0;
+    let fits = match &memory.does_not_fit {
+        None => "yes".to_owned(),
+        Some(lacking) => format!(
+            "no, {} missing: {}",
+            size(lacking.missing_bytes),
+            lacking.detail
+        ),
+    };
+    write_values(
+        out,
+        "memory of all chips",
+        &[
+            ("HBM", size(memory.capacity_bytes)),
+            ("weights", size(memory.weights_bytes)),
+            ("KV cache and state", size(memory.kv_bytes)),
+            (
+                "used",
+                format!("{}, {}", size(memory.used_bytes), percent(share)),
+            ),
+            ("largest batch", or_dash(memory.largest_batch.map(readable))),
+            ("fits", fits),
+        ],
+    )
+}
+
+fn split(split: &Split) -> Vec<(&'static str, String)> {
+    vec![
+        (
+            "multiplying with weights",
+            time(split.weight_compute_seconds),
+        ),
+        ("reading weights", time(split.weight_memory_seconds)),
+        (
+            "multiplying in attention",
+            time(split.attention_compute_seconds),
+        ),
+        ("reading the KV cache", time(split.kv_memory_seconds)),
+        ("exchanges between chips", time(split.communication_seconds)),
+        (
+            "other traffic per token",
+            time(split.token_overhead_seconds),
+        ),
+        (
+            "waiting between kernels",
+            time(split.stage_overhead_seconds),
+        ),
+        ("all, with overlaps", time(split.total_seconds)),
+    ]
+}
+
+fn write_decode(out: &mut dyn Write, decode: &Decode) -> io::Result<()> {
+    let mut values = split(&decode.time);
+    values.extend([
+        (
+            "speed per user",
+            format!("{} tok/s", readable(decode.tokens_per_second_per_user)),
+        ),
+        (
+            "throughput per accelerator",
+            format!(
+                "{} tok/s",
+                readable(decode.tokens_per_second_per_accelerator)
+            ),
+        ),
+        ("cost of generated tokens", cost(decode.cost_usd_per_mtok)),
+    ]);
+    let heading = format!(
+        "decode, {} sequences at {} tokens",
+        readable(decode.batch),
+        readable(decode.context_tokens)
+    );
+    write_values(out, &heading, &values)
+}
+
+fn write_prefill(out: &mut dyn Write, prefill: &Prefill) -> io::Result<()> {
+    let mut values = split(&prefill.time);
+    values.extend([
+        (
+            "one prompt alone",
+            time(prefill.time_to_first_token_seconds),
+        ),
+        (
+            "throughput per accelerator",
+            format!(
+                "{} tok/s",
+                readable(prefill.tokens_per_second_per_accelerator)
+            ),
+        ),
+        ("cost of prompt tokens", cost(prefill.cost_usd_per_mtok)),
+    ]);
+    let heading = format!(
+        "prefill, {} prompts of {} tokens",
+        readable(prefill.prompts_per_pass),
+        readable(prefill.prompt_tokens)
+    );
+    write_values(out, &heading, &values)
+}
+
+fn write_series(mut out: &mut dyn Write, series: &[SeriesItem]) -> io::Result<()> {
+    writeln!(out, "{}", label("over the grid"))?;
+    let row = |row: &SeriesItem| {
+        vec![
+            readable(row.batch),
+            readable(row.context_tokens.round()),
+            time(Seconds(row.step_seconds)),
+            readable(row.tokens_per_second_per_user),
+            readable(row.tokens_per_second_per_accelerator),
+            or_dash(row.cost_output_usd_per_mtok.map(readable)),
+            bound(row.bound),
+            yes_no(row.fits).to_owned(),
+        ]
+    };
+    let header = [
+        "batch",
+        "context",
+        "step",
+        "tok/s user",
+        "tok/s chip",
+        "USD/Mtok",
+        "waits for",
+        "fits",
+    ];
+    write_table(
+        &mut out,
+        &table(&header, series.iter().take(MOST_ROWS).map(row)),
+    )?;
+    if series.len() > MOST_ROWS {
+        let rest = series.len() - MOST_ROWS;
+        paragraph(
+            &mut out,
+            &format!("… and {rest} more; --json has them all"),
+            2,
+        )?;
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn write_sheet(mut out: &mut dyn Write, implied: &ImpliedSheet) -> io::Result<()> {
+    writeln!(out, "{}", label("the price sheet it implies, USD/Mtok"))?;
+    let amount = |price: Option<&crate::units::Decimal>| {
+        price.map_or(String::new(), |price| readable(price.to_f64()))
+    };
+    let rows = implied.infer_request.price_sheet.rates.iter().map(|rate| {
+        let writes = rate.cache_write.iter().map(|write| {
+            let ttl = write
+                .ttl_seconds
+                .map_or(String::new(), |ttl| format!(" for {ttl} s"));
+            format!("{}{ttl}", readable(write.price.to_f64()))
+        });
+        vec![
+            rate.service_tier.clone(),
+            match rate.context_tier.min_prompt_tokens {
+                0 => String::new(),
+                tokens => format!("> {}", readable(f64::from(tokens))),
+            },
+            amount(rate.input.as_ref()),
+            amount(rate.output.as_ref()),
+            amount(rate.cache_read.as_ref()),
+            writes.collect::<Vec<_>>().join("\n"),
+        ]
+    });
+    let header = [
+        "tier",
+        "prompt",
+        "input",
+        "output",
+        "cache read",
+        "cache write",
+    ];
+    write_table(&mut out, &table(&header, rows))?;
+    let beyond = &implied.beyond_rooflines;
+    paragraph(
+        &mut out,
+        &format!(
+            "note: {}; with them a prompt token costs {} times as much and a generated one {} times",
+            beyond.note,
+            readable(beyond.input_cost_factor),
+            readable(beyond.output_cost_factor)
+        ),
+        2,
+    )?;
+    writeln!(out)?;
+    writeln!(out, "{}", label("what reading it gives back"))?;
+    let rows = implied.reads_back.iter().map(|back| {
+        vec![
+            back.reading.to_owned(),
+            back.quantity.to_owned(),
+            readable(back.value),
+        ]
+    });
+    write_table(&mut out, &table(&["reading", "quantity", "value"], rows))
+}

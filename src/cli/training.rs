@@ -1,0 +1,191 @@
+//! `unroof training`: what the training of a model takes, on this machine alone.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::layout::{answered, or_dash, percent, print, size, write_grounds, write_values, yes_no};
+use super::report::{paragraph, table, write_table};
+use super::{Failure, label};
+use crate::forward::training::{
+    ActivationsItem, QualityItem, TokensFrom, TrainingAnswer, TrainingPhase, TrainingPhaseItem,
+    training,
+};
+use crate::units::readable;
+
+/// Arguments of `unroof training`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  unroof training
+  unroof training --active-parameters 37e9 --tokens-per-second 50e6 --model-share 1
+  unroof training request.json --json | jq .series")]
+pub(super) struct TrainingArguments {
+    /// File with a request as `POST /training` takes it; `-` reads standard input; all defaults if left out
+    file: Option<PathBuf>,
+    /// Parameters active per token
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    active_parameters: Option<String>,
+    /// Experts per layer over those active per token
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    experts_over_active: Option<String>,
+    /// Tokens per second of the family of models
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    tokens_per_second: Option<String>,
+    /// Days for which the model is served
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    lifetime_days: Option<String>,
+    /// Share of the tokens that the model generates
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    model_share: Option<String>,
+    /// Id of the accelerator that it is trained on
+    #[arg(long, value_name = "ID")]
+    accelerator: Option<String>,
+    /// How many of them; needs --accelerator, here or in the file
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    accelerators: Option<String>,
+    /// Print the answer as HTTP gives it
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(arguments: &TrainingArguments) -> Result<(), Failure> {
+    let flags = [
+        ("model", "active_parameters", &arguments.active_parameters),
+        (
+            "model",
+            "experts_over_active",
+            &arguments.experts_over_active,
+        ),
+        ("demand", "tokens_per_second", &arguments.tokens_per_second),
+        ("demand", "lifetime_days", &arguments.lifetime_days),
+        ("demand", "model_share", &arguments.model_share),
+        ("cluster", "accelerator", &arguments.accelerator),
+        ("cluster", "accelerators", &arguments.accelerators),
+    ];
+    let answer = answered(arguments.file.as_deref(), &flags, training)?;
+    print(&answer, arguments.json, write_training)
+}
+
+fn write_training(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Result<()> {
+    write_phases(out, answer)?;
+    let trained = &answer.overtraining;
+    write_values(
+        out,
+        "overtraining",
+        &[
+            ("Chinchilla tokens", readable(trained.chinchilla_tokens)),
+            ("pretraining tokens", readable(trained.pretraining_tokens)),
+            (
+                "overtraining",
+                format!("{}×", readable(trained.overtraining)),
+            ),
+        ],
+    )?;
+    writeln!(out, "{}", label("activations, per micro-batch"))?;
+    let row = |item: &ActivationsItem| {
+        vec![
+            item.scheme.replace('_', " "),
+            size(item.bytes),
+            readable(item.flops_per_parameter_and_token),
+            format!("{}×", readable(item.compute_over_all_kept)),
+            readable(item.pretraining_compute_flop),
+        ]
+    };
+    let header = ["scheme", "bytes", "FLOP", "compute", "pretraining FLOP"];
+    write_table(
+        &mut out,
+        &table(&header, answer.activations.iter().map(row)),
+    )?;
+    write_quality(out, answer)?;
+    write_grounds(out, &answer.not_defined, answer.equations, &answer.inputs)
+}
+
+fn write_phases(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Result<()> {
+    writeln!(out, "{}", label("tokens and compute"))?;
+    let row = |phase: &TrainingPhaseItem| {
+        let name = match phase.phase {
+            TrainingPhase::Pretraining => "pretraining",
+            TrainingPhase::ReinforcementLearning => "RL",
+            TrainingPhase::Inference => "inference",
+        };
+        let from = match phase.tokens_from {
+            TokensFrom::Stated => "stated",
+            TokensFrom::Equalised => "equalised",
+            TokensFrom::Demand => "demand",
+        };
+        let mut cells = vec![
+            name.to_owned(),
+            readable(phase.tokens),
+            from.to_owned(),
+            readable(phase.tokens_over_pretraining),
+            readable(phase.compute_flop),
+            percent(phase.share_of_compute),
+        ];
+        // Without accelerators there are no times and costs.
+        if answer.cluster.is_some() {
+            cells.push(or_dash(phase.days.map(readable)));
+            cells.push(or_dash(phase.usd.map(readable)));
+        }
+        cells
+    };
+    let mut header = vec!["phase", "tokens", "from", "ratio", "FLOP", "share"];
+    if answer.cluster.is_some() {
+        header.extend(["days", "USD"]);
+    }
+    write_table(&mut out, &table(&header, answer.phases.iter().map(row)))?;
+    let cost = &answer.reinforcement;
+    let total = &answer.total;
+    let said = format!(
+        "FLOP count at the utilisation of pretraining. Training takes {}, with inference {}. A token of reinforcement \
+         learning costs {} times one of pretraining.",
+        readable(total.training_compute_flop),
+        readable(total.compute_flop),
+        readable(cost.compute_per_token_over_pretraining),
+    );
+    paragraph(&mut out, &said, 0)?;
+    writeln!(out)
+}
+
+fn write_quality(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Result<()> {
+    writeln!(out, "{}", label("what sparsity is worth"))?;
+    let row = |item: &QualityItem| {
+        vec![
+            readable(item.experts_over_active),
+            readable(item.active_parameters),
+            readable(item.dense_equivalent_parameters),
+            format!("{}×", readable(item.dense_equivalent_over_active)),
+            yes_no(item.inside_published_range).to_owned(),
+        ]
+    };
+    let header = [
+        "experts/active",
+        "active parameters",
+        "dense equivalent",
+        "gain",
+        "published range",
+    ];
+    let rows = std::iter::once(&answer.quality.at).chain(&answer.series);
+    write_table(&mut out, &table(&header, rows.map(row)))?;
+    let quality = &answer.quality;
+    let mut said = vec![format!(
+        "The first row is the model of the request. Law of {} routing: {}.",
+        quality.law.name, quality.law.source
+    )];
+    if quality.size_beyond_published > 1.0 {
+        let times = readable(quality.size_beyond_published);
+        said.push(format!(
+            "The size lies {times} times beyond the published models."
+        ));
+    }
+    if quality.experts_beyond_published > 1.0 {
+        let times = readable(quality.experts_beyond_published);
+        said.push(format!("The sparsity lies {times} times beyond them."));
+    }
+    if quality.beyond_cutoff {
+        said.push("At this size, by the same source, experts add nothing.".to_owned());
+    }
+    paragraph(&mut out, &said.join(" "), 0)?;
+    writeln!(out)
+}

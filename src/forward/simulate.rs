@@ -1,0 +1,499 @@
+//! `/simulate`: what a model takes and costs on a machine, at a point and over a grid, and the price sheet it implies.
+
+mod answer;
+mod grid;
+mod hardware;
+mod load;
+mod offer;
+mod price_sheet;
+mod reached;
+mod request;
+
+use self::answer::EQUATIONS;
+use self::grid::Grid;
+use self::request::{Question, read_question};
+use super::inputs::NoValue;
+use crate::input::{RequestError, read};
+use crate::roofline::{
+    Overheads, PassTime, PromptTokens, Serving, ServingUnit, Spread, compute_to_bandwidth,
+    crossover_context, optimal_batch, optimal_batch_at_context, worst_case_latency,
+};
+use crate::units::Bytes;
+
+pub use self::answer::{
+    AttentionBound, Bound, Decode, DoesNotFit, Memory, Prefill, Roofline, SeriesItem,
+    SimulationAnswer, Split,
+};
+pub use self::price_sheet::{BeyondRooflines, CacheOffer, ImpliedSheet, ReadBack, ReadingRequest};
+
+const MILLION: f64 = 1e6;
+
+/// Answers a question about a model on a machine.
+///
+/// # Errors
+/// [`RequestError`] if the text is no JSON or no such question.
+pub fn simulate(text: &[u8]) -> Result<SimulationAnswer, RequestError> {
+    read(text, read_question).map(|question| answer(&question))
+}
+
+impl Question {
+    fn unit(&self) -> &ServingUnit {
+        &self.hardware.machine.unit
+    }
+
+    fn serving(&self) -> Serving<'_> {
+        Serving {
+            architecture: &self.model.architecture,
+            cache: self.cache.clone(),
+            weight_bytes_per_parameter: self.precision.weights,
+            kv_bytes_per_element: self.precision.cache,
+            machine: self.hardware.machine,
+            spread: self.hardware.spread,
+            efficiencies: self.reached.efficiencies,
+            overheads: self.reached.overheads,
+            overlap: self.reached.overlap,
+            speculation: self.load.speculation,
+        }
+    }
+
+    /// ρ
+    fn compute_to_bandwidth(&self) -> f64 {
+        compute_to_bandwidth(
+            self.precision.weights,
+            self.unit().multiply_rate,
+            self.unit().bandwidth,
+        )
+    }
+
+    /// B* of plain decoding.
+    fn optimal_batch(&self) -> f64 {
+        optimal_batch(
+            self.compute_to_bandwidth(),
+            self.model.architecture.sparsity(),
+        )
+    }
+
+    /// Bytes that a step reads and writes for one sequence: cache, and linear state twice.
+    fn kv_bytes_per_sequence(&self, context_tokens: f64) -> f64 {
+        self.cache.read_elements(context_tokens) * self.precision.cache
+            + 2.0 * self.cache.state_per_sequence().0
+    }
+
+    /// r(L), at peak: weights, cache and state over multiplies with weights.
+    fn memory_over_compute(&self, batch: f64, context_tokens: f64) -> f64 {
+        let weights = self.precision.weights * self.model.architecture.total_parameters;
+        let memory_s = (weights + batch * self.kv_bytes_per_sequence(context_tokens))
+            / self.unit().bandwidth.0;
+        let compute_s =
+            batch * self.load.speculation.computed() * self.model.architecture.active_parameters
+                / self.unit().multiply_rate.0;
+        memory_s / compute_s
+    }
+
+    /// USD per million tokens, for so many seconds of the unit per so many tokens.
+    fn usd_per_mtok(&self, seconds: f64, tokens: f64) -> Option<f64> {
+        self.hardware.rental_usd_per_hour?;
+        Some(self.unit().rental_usd_per_second * seconds / tokens * MILLION)
+    }
+
+    fn prompt(&self) -> PromptTokens {
+        PromptTokens {
+            fresh: self.load.prompt_tokens,
+            cached: self.load.cached_prompt_tokens,
+        }
+    }
+}
+
+fn answer(question: &Question) -> SimulationAnswer {
+    let mut not_defined = Vec::new();
+    let mut note = |value, reason: &str| {
+        not_defined.push(NoValue {
+            value,
+            reason: reason.to_owned(),
+        });
+    };
+    if question.hardware.rental_usd_per_hour.is_none() {
+        note("cost_usd_per_mtok", price_sheet::NO_RENTAL);
+    }
+    let roofline = roofline(question);
+    if roofline.crossover_context_tokens.is_none() {
+        note(
+            "roofline.crossover_context_tokens",
+            "what a step reads does not grow with the context",
+        );
+    } else if roofline.optimal_batch_at_context.is_none() {
+        note(
+            "roofline.optimal_batch_at_context",
+            "beyond the crossover reading the cache alone takes longer than the multiplies",
+        );
+    }
+    let implied = question
+        .offer
+        .as_ref()
+        .map(|offer| price_sheet::implied_sheet(question, offer));
+    if let Some(Err(reason)) = &implied {
+        note("price_sheet", reason);
+    }
+    SimulationAnswer {
+        memory: memory(question),
+        decode: decode(question),
+        prefill: prefill(question),
+        series: series(question),
+        price_sheet: implied.and_then(Result::ok),
+        architecture: question.model.architecture.clone(),
+        caveats: caveats(question),
+        roofline,
+        not_defined,
+        equations: EQUATIONS,
+        inputs: question.inputs.clone(),
+    }
+}
+
+fn caveats(question: &Question) -> Vec<String> {
+    let mut caveats = Vec::new();
+    let machine = &question.hardware.machine;
+    if question.reached.overheads == Overheads::NONE {
+        caveats.push(
+            "peak rooflines: on published measurements 2.5 to 6 times too fast (docs/VALIDATION.md)"
+                .to_owned(),
+        );
+    }
+    let is_counted = question.reached.overheads.network.is_some() && machine.chips > 1.0;
+    let lacks_link =
+        machine.scale_up.is_none() || (machine.domains() > 1.0 && machine.scale_out.is_none());
+    if is_counted && lacks_link {
+        caveats.push(
+            "the bandwidth of a link is not published, so exchanges over it are not counted: state \
+             `machine.scale_up_bytes_per_second` and `machine.scale_out_bytes_per_second`"
+                .to_owned(),
+        );
+    }
+    if memory(question).does_not_fit.is_some() {
+        caveats.push(
+            "weights and caches do not fit: times and costs are those of chips with more memory"
+                .to_owned(),
+        );
+    }
+    caveats
+}
+
+fn roofline(question: &Question) -> Roofline {
+    let (architecture, cache, unit) = (
+        &question.model.architecture,
+        &question.cache,
+        question.unit(),
+    );
+    let (kv_bytes, load) = (question.precision.cache, &question.load);
+    let ratio = question.compute_to_bandwidth();
+    let read = cache.read_per_token(kv_bytes);
+    let crossover = (read.0 > 0.0).then(|| {
+        crossover_context(
+            question.precision.weights,
+            architecture.active_parameters,
+            ratio,
+            read,
+        ) * load.speculation.computed()
+    });
+    let optimal = question.optimal_batch() / load.speculation.computed();
+    let of_token = |elements: f64| Bytes(elements * kv_bytes);
+    let one_token = Serving {
+        efficiencies: crate::roofline::Efficiencies::PEAK,
+        speculation: crate::roofline::Speculation::NONE,
+        spread: Spread::Tensor,
+        ..question.serving()
+    };
+    let step = question
+        .serving()
+        .decode(load.batch, load.context_tokens)
+        .step;
+    Roofline {
+        compute_to_bandwidth: ratio,
+        sparsity: architecture.sparsity(),
+        kv_bytes_per_token_stored: cache.stored_per_token(kv_bytes),
+        kv_bytes_per_token_read: read,
+        kv_bytes_stored_per_sequence: Bytes(
+            cache.stored_elements(load.context_tokens) * kv_bytes + cache.state_per_sequence().0,
+        ),
+        kv_bytes_read_per_generated_token: of_token(cache.read_elements(load.context_tokens)),
+        attention_macs_per_token_decode: cache.decode_macs_per_token(),
+        attention_macs_per_token_prefill: cache.prefill_macs_per_token(),
+        optimal_batch: optimal,
+        batch_over_optimal_batch: load.batch / question.optimal_batch(),
+        optimal_batch_at_context: crossover.and_then(|crossover| {
+            optimal_batch_at_context(optimal, load.context_tokens, crossover)
+        }),
+        crossover_context_tokens: crossover,
+        memory_time_over_compute_time: question
+            .memory_over_compute(load.batch, load.context_tokens),
+        decode_bound: Bound::of(step.memory().0, step.compute().0),
+        attention: attention(question),
+        latency_floor_seconds: Bytes(question.precision.weights * architecture.total_parameters)
+            / unit.bandwidth,
+        latency_floor_of_one_sequence_seconds: one_token.decode(1.0, 0.0).step.weight_memory,
+        sweep_time_seconds: unit.sweep_time(),
+        worst_case_latency_seconds: worst_case_latency(unit.sweep_time()),
+    }
+}
+
+fn attention(question: &Question) -> AttentionBound {
+    let unit = question.unit();
+    // Sparse attention is judged at the context that is simulated, dense attention is the same at every one.
+    let context = question.load.context_tokens.max(1.0);
+    let bytes = question.cache.read_elements(context) * question.precision.cache;
+    let flop = 2.0 * question.cache.decode_macs(context) * question.load.speculation.computed();
+    let ridge = 2.0 * unit.attention_multiply_rate.0 / unit.bandwidth.0;
+    let intensity = (bytes > 0.0).then_some(flop / bytes);
+    AttentionBound {
+        flop_per_kv_byte: intensity,
+        ridge_flop_per_byte: ridge,
+        bound: intensity.map(|intensity| Bound::of(ridge, intensity)),
+    }
+}
+
+fn memory(question: &Question) -> Memory {
+    let load = &question.load;
+    let held = question.serving().memory(load.context_tokens);
+    let kv = held.per_sequence * load.batch;
+    let used = Bytes(held.weights.0 + kv.0);
+    let missing = held.missing(load.batch);
+    Memory {
+        capacity_bytes: held.capacity,
+        weights_bytes: held.weights,
+        kv_bytes: kv,
+        used_bytes: used,
+        used_bytes_per_chip: used / question.hardware.machine.chips,
+        largest_batch: held.largest_batch(),
+        does_not_fit: missing.map(|missing| {
+            let fewest = fewest_chips(question, kv);
+            let alone = held.weights.0 > held.capacity.0;
+            let what = if alone {
+                "the weights alone"
+            } else {
+                "weights and caches"
+            };
+            let hint = fewest.map_or_else(
+                || "more chips do not help: each holds a copy of all but the experts".to_owned(),
+                |chips| format!("{chips} chips of this kind hold this batch"),
+            );
+            DoesNotFit {
+                missing_bytes: missing,
+                fewest_chips: fewest,
+                detail: format!("{what} take {used} of {}; {hint}", held.capacity),
+            }
+        }),
+    }
+}
+
+/// Fewest chips that hold the weights and this much cache.
+fn fewest_chips(question: &Question, kv: Bytes) -> Option<f64> {
+    let (architecture, machine) = (&question.model.architecture, &question.hardware.machine);
+    let weights = |parameters: f64| question.precision.weights * parameters;
+    let (on_each, once) = match question.hardware.spread {
+        Spread::Tensor => (0.0, architecture.total_parameters),
+        Spread::Experts => (
+            architecture.total_parameters - architecture.expert_parameters(),
+            architecture.expert_parameters(),
+        ),
+    };
+    let free_per_chip = machine.unit.capacity.0 / machine.chips - weights(on_each);
+    (free_per_chip > 0.0).then(|| ((weights(once) + kv.0) / free_per_chip).ceil())
+}
+
+fn split(pass: &PassTime) -> Split {
+    Split {
+        weight_compute_seconds: pass.step.weight_compute,
+        attention_compute_seconds: pass.step.attention_compute,
+        weight_memory_seconds: pass.step.weight_memory,
+        kv_memory_seconds: pass.step.kv_memory,
+        communication_seconds: pass.communication,
+        token_overhead_seconds: pass.token_overhead,
+        stage_overhead_seconds: pass.stage_overhead,
+        total_seconds: pass.total,
+    }
+}
+
+fn decode(question: &Question) -> Decode {
+    let load = &question.load;
+    let pass = question.serving().decode(load.batch, load.context_tokens);
+    let per_user = load.speculation.accepted / pass.total.0;
+    let all = load.batch * per_user;
+    Decode {
+        batch: load.batch,
+        context_tokens: load.context_tokens,
+        time: split(&pass),
+        tokens_per_second_per_user: per_user,
+        tokens_per_second_per_accelerator: all / question.hardware.machine.chips,
+        tokens_per_second: all,
+        cost_usd_per_mtok: question.usd_per_mtok(1.0, all),
+    }
+}
+
+fn prefill(question: &Question) -> Prefill {
+    let load = &question.load;
+    let serving = question.serving();
+    let pass = serving.prefill(load.prompts_per_pass, question.prompt());
+    let all = load.prompts_per_pass * load.prompt_tokens / pass.total.0;
+    Prefill {
+        prompt_tokens: load.prompt_tokens,
+        cached_prompt_tokens: load.cached_prompt_tokens,
+        prompts_per_pass: load.prompts_per_pass,
+        time: split(&pass),
+        tokens_per_second_per_accelerator: all / question.hardware.machine.chips,
+        tokens_per_second: all,
+        time_to_first_token_seconds: serving.prefill(1.0, question.prompt()).total,
+        cost_usd_per_mtok: question.usd_per_mtok(1.0, all),
+    }
+}
+
+fn series(question: &Question) -> Vec<SeriesItem> {
+    let load = &question.load;
+    let empty = Grid {
+        batches: None,
+        contexts: None,
+    };
+    let grid = question.grid.as_ref().unwrap_or(&empty);
+    let batches = grid.batches.clone().unwrap_or_else(|| vec![load.batch]);
+    let serving = question.serving();
+    let mut rows = Vec::new();
+    for batch in batches {
+        let mut contexts = grid
+            .contexts
+            .as_ref()
+            .map_or_else(|| vec![load.context_tokens], |axis| axis.points.clone());
+        if grid.contexts.as_ref().is_some_and(|axis| axis.is_made) {
+            add_kink(&serving, batch, &mut contexts);
+        }
+        rows.extend(
+            contexts
+                .into_iter()
+                .map(|context| row(question, &serving, batch, context)),
+        );
+    }
+    mark_front(&mut rows);
+    rows
+}
+
+/// Puts the context at which memory overtakes compute among the others, so that a line through the points has its kink.
+fn add_kink(serving: &Serving<'_>, batch: f64, contexts: &mut Vec<f64>) {
+    let waits_for_memory = |context: f64| {
+        let step = serving.decode(batch, context).step;
+        step.memory().0 >= step.compute().0
+    };
+    let (Some(mut low), Some(mut high)) = (contexts.first().copied(), contexts.last().copied())
+    else {
+        return;
+    };
+    if waits_for_memory(low) == waits_for_memory(high) {
+        return;
+    }
+    let at_low = waits_for_memory(low);
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if waits_for_memory(middle) == at_low {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    let place = contexts.partition_point(|context| *context < high);
+    contexts.insert(place, high);
+}
+
+fn row(question: &Question, serving: &Serving<'_>, batch: f64, context: f64) -> SeriesItem {
+    let pass = serving.decode(batch, context);
+    let step = &pass.step;
+    let accepted = question.load.speculation.accepted;
+    let cost = |seconds: f64| question.usd_per_mtok(seconds, batch * accepted);
+    let prompt = PromptTokens {
+        fresh: context.max(1.0),
+        cached: 0.0,
+    };
+    let prompts =
+        (question.load.prompts_per_pass * question.load.prompt_tokens / prompt.fresh).max(1.0);
+    let prefill_s = serving.prefill(prompts, prompt).total.0;
+    let weights = question.precision.weights * question.model.architecture.total_parameters;
+    SeriesItem {
+        batch,
+        context_tokens: context,
+        step_seconds: pass.total.0,
+        compute_seconds: step.compute().0,
+        memory_seconds: step.memory().0,
+        weight_compute_seconds: step.weight_compute.0,
+        attention_compute_seconds: step.attention_compute.0,
+        weight_memory_seconds: step.weight_memory.0,
+        kv_memory_seconds: step.kv_memory.0,
+        communication_seconds: pass.communication.0,
+        overhead_seconds: pass.token_overhead.0 + pass.stage_overhead.0,
+        latency_floor_seconds: weights / question.unit().bandwidth.0,
+        tokens_per_second_per_user: accepted / pass.total.0,
+        tokens_per_second_per_accelerator: batch * accepted
+            / pass.total.0
+            / question.hardware.machine.chips,
+        cost_output_usd_per_mtok: cost(pass.total.0),
+        cost_compute_limit_usd_per_mtok: cost(step.compute().0),
+        cost_kv_limit_usd_per_mtok: cost(step.kv_memory.0),
+        cost_input_usd_per_mtok: question.usd_per_mtok(prefill_s, prompts * prompt.fresh),
+        memory_time_over_compute_time: question.memory_over_compute(batch, context),
+        bound: Bound::of(step.memory().0, step.compute().0),
+        fits: serving.memory(context).missing(batch).is_none(),
+        on_speed_cost_front: false,
+    }
+}
+
+/// Marks, for each context, the points that fit and that none other beats in both speed and cost per token.
+fn mark_front(rows: &mut [SeriesItem]) {
+    let mut order: Vec<usize> = (0..rows.len()).filter(|index| rows[*index].fits).collect();
+    let cost = |row: &SeriesItem| row.step_seconds / row.batch;
+    order.sort_by(|left, right| {
+        let (left, right) = (&rows[*left], &rows[*right]);
+        left.context_tokens
+            .total_cmp(&right.context_tokens)
+            .then(left.step_seconds.total_cmp(&right.step_seconds))
+            .then(cost(left).total_cmp(&cost(right)))
+    });
+    let mut cheapest: Option<(f64, f64)> = None;
+    for index in order {
+        let row = &mut rows[index];
+        let is_beaten = cheapest.is_some_and(|(context, least)| {
+            context.total_cmp(&row.context_tokens).is_eq() && least <= cost(row)
+        });
+        if !is_beaten {
+            row.on_speed_cost_front = true;
+            cheapest = Some((row.context_tokens, cost(row)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn simulated(request: &serde_json::Value) -> SimulationAnswer {
+        simulate(request.to_string().as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn nothing_stated_is_a_question_too() {
+        let answer = simulated(&serde_json::json!({}));
+        assert!(answer.decode.time.total_seconds.0 > 0.0);
+        assert_eq!(answer.series.len(), 1);
+        assert!(answer.price_sheet.is_none());
+    }
+
+    #[test]
+    fn the_front_rises_in_speed_and_cost() {
+        let answer = simulated(&serde_json::json!({
+            "grid": {"batch": {"from": 1, "to": 1000, "points": 20}}
+        }));
+        let front: Vec<_> = answer
+            .series
+            .iter()
+            .filter(|row| row.on_speed_cost_front)
+            .collect();
+        assert!(front.len() > 1);
+        assert!(front.is_sorted_by(|left, right| {
+            left.tokens_per_second_per_user >= right.tokens_per_second_per_user
+                && left.cost_output_usd_per_mtok >= right.cost_output_usd_per_mtok
+        }));
+    }
+}

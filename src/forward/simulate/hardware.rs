@@ -1,0 +1,182 @@
+//! The chips that a question is about.
+
+use std::cell::RefCell;
+
+use super::request::{Model, Precision};
+use crate::forward::inputs::{InputOrigin as Origin, Inputs, Number};
+use crate::input::cursor::{Cursor, one_of_hint};
+use crate::reference::{Accelerator, accelerator, accelerators};
+use crate::roofline::{Formats, Machine, ServingUnit, Spread};
+use crate::units::{Bytes, BytesPerSecond, FlopPerSecond};
+
+const DEFAULT_ACCELERATOR: &str = "gb200-nvl72";
+const MOST_CHIPS: f64 = 1e6;
+
+/// The chips.
+#[derive(Debug, Clone)]
+pub(super) struct Hardware {
+    /// The reference row, if it is one as it stands.
+    pub(super) accelerator: Option<&'static str>,
+    pub(super) machine: Machine,
+    pub(super) spread: Spread,
+    /// What a chip of the unit rents for, if it is known.
+    pub(super) rental_usd_per_hour: Option<f64>,
+}
+
+fn read_accelerator(field: &Cursor<'_>) -> Option<&'static Accelerator> {
+    let id = field.name()?;
+    let found = accelerator(&id);
+    if found.is_none() {
+        let known: Vec<&str> = accelerators().iter().map(|row| row.id.as_str()).collect();
+        field.fault(
+            format!("`{id}` is not a known accelerator"),
+            one_of_hint(&id, &known),
+        );
+    }
+    found
+}
+
+/// A figure of a chip: its field, its unit, and the reference row's value.
+struct Figure {
+    name: &'static str,
+    unit: &'static str,
+    of_row: Option<f64>,
+}
+
+pub(super) fn read_hardware(
+    inputs: &Inputs<'_>,
+    model: Option<&Model>,
+    precision: Option<Precision>,
+) -> Option<Hardware> {
+    let row = match inputs
+        .fields
+        .as_ref()
+        .and_then(|fields| fields.get("accelerator"))
+    {
+        Some(field) => read_accelerator(&field).map(|row| (row, Origin::Stated)),
+        None => accelerator(DEFAULT_ACCELERATOR).map(|row| (row, Origin::Default)),
+    };
+    if let Some((row, from)) = row {
+        inputs.name("accelerator", &row.id, from);
+    }
+    let row = row.map(|(row, _)| row);
+    let has_changes = RefCell::new(false);
+    let figure = |figure: Figure| {
+        let stated = inputs
+            .fields
+            .as_ref()
+            .is_some_and(|fields| fields.get(figure.name).is_some());
+        *has_changes.borrow_mut() |= stated;
+        let number = Number {
+            name: figure.name,
+            unit: figure.unit,
+            range: 1e-6..=1e24,
+        };
+        let of_row = figure.of_row.map(|value| (value, Origin::Reference));
+        inputs.number_or_none(&number, of_row)
+    };
+    let peak = |bytes: fn(Precision) -> f64| Some(row?.peak_for_weights(bytes(precision?)).1.0);
+    let flops = figure(Figure {
+        name: "flops_per_second",
+        unit: "FLOP/s",
+        of_row: peak(|precision| precision.weights),
+    });
+    let attention_flops = figure(Figure {
+        name: "attention_flops_per_second",
+        unit: "FLOP/s",
+        of_row: peak(|precision| precision.attention),
+    });
+    let bandwidth = figure(Figure {
+        name: "bandwidth_bytes_per_second",
+        unit: "B/s",
+        of_row: row.map(|row| row.hbm_bytes_per_second.0),
+    });
+    let capacity = figure(Figure {
+        name: "capacity_bytes",
+        unit: "B",
+        of_row: row.map(|row| row.hbm_bytes.0),
+    });
+    let link = |read: fn(&Accelerator) -> Option<BytesPerSecond>| Some(read(row?)?.0);
+    let scale_up = figure(Figure {
+        name: "scale_up_bytes_per_second",
+        unit: "B/s",
+        of_row: link(|row| row.scale_up_bytes_per_second),
+    });
+    let scale_out = figure(Figure {
+        name: "scale_out_bytes_per_second",
+        unit: "B/s",
+        of_row: link(|row| row.scale_out_bytes_per_second),
+    });
+    let domain = figure(Figure {
+        name: "domain_size",
+        unit: "chips",
+        of_row: row.map(|row| f64::from(row.scale_up_domain)),
+    });
+    let has_other_figures = has_changes.take();
+    let rental = figure(Figure {
+        name: "rental_usd_per_hour",
+        unit: "USD/h",
+        of_row: row.and_then(|row| Some(row.rental_usd_per_hour.typical?.0)),
+    });
+    let chips = inputs.number_or_none(
+        &Number {
+            name: "chips",
+            unit: "chips",
+            range: 1.0..=MOST_CHIPS,
+        },
+        row.map(|row| (f64::from(row.serving_unit_chips), Origin::Reference)),
+    );
+    let spread = read_spread(inputs, model);
+    inputs.refuse_unknown();
+    let (row, chips, precision) = (row?, chips?, precision?);
+    let formats = Formats {
+        weight_bytes: precision.weights,
+        attention_bytes: precision.attention,
+    };
+    let of_row = Machine::of(row, formats, chips);
+    let machine = Machine {
+        unit: ServingUnit {
+            multiply_rate: FlopPerSecond(flops? * chips).multiply_adds(),
+            attention_multiply_rate: FlopPerSecond(attention_flops? * chips).multiply_adds(),
+            bandwidth: BytesPerSecond(bandwidth? * chips),
+            capacity: Bytes(capacity? * chips),
+            rental_usd_per_second: rental.unwrap_or(0.0) * chips / 3_600.0,
+        },
+        domain_chips: domain?,
+        scale_up: scale_up.map(BytesPerSecond),
+        scale_out: scale_out.map(BytesPerSecond),
+        ..of_row
+    };
+    Some(Hardware {
+        accelerator: (!has_other_figures).then_some(row.id.as_str()),
+        machine,
+        spread: spread?,
+        rental_usd_per_hour: rental,
+    })
+}
+
+fn read_spread(inputs: &Inputs<'_>, model: Option<&Model>) -> Option<Spread> {
+    let has_experts = model.is_some_and(|model| model.architecture.experts.is_some());
+    let choices = [("experts", Spread::Experts), ("tensor", Spread::Tensor)];
+    let (spread, from) = match inputs
+        .fields
+        .as_ref()
+        .and_then(|fields| fields.get("spread"))
+    {
+        Some(field) => {
+            let spread = field.one_of(&choices)?;
+            if spread == Spread::Experts && model.is_some() && !has_experts {
+                field.fault(
+                    "a dense model has no experts to deal out",
+                    "write \"tensor\", or leave it out",
+                );
+            }
+            (spread, Origin::Stated)
+        }
+        None if has_experts => (Spread::Experts, Origin::Default),
+        None => (Spread::Tensor, Origin::Default),
+    };
+    let name = choices.iter().find(|(_, choice)| *choice == spread);
+    inputs.name("spread", name.map_or("", |(name, _)| name), from);
+    Some(spread)
+}

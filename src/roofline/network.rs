@@ -1,0 +1,101 @@
+use super::Machine;
+use super::serving::HIDDEN_BYTES_PER_ELEMENT;
+use crate::reference::architecture::Architecture;
+use crate::units::{Bytes, BytesPerSecond, Seconds};
+
+/// Bytes of a hidden state's element on its way to the experts, which is sent in fp8.
+pub const DISPATCH_BYTES_PER_ELEMENT: f64 = 1.0;
+/// Bytes of an element on its way back.
+pub const COMBINE_BYTES_PER_ELEMENT: f64 = 2.0;
+
+/// What one chip sends in a step.
+#[derive(Debug, Clone, Copy)]
+pub struct Traffic {
+    /// Over scale-up links, within the domain.
+    pub inside: Bytes,
+    /// Over scale-out links, to other domains.
+    pub outside: Bytes,
+}
+
+/// Copies of a token that leave its chip, by link.
+#[derive(Debug, Clone, Copy)]
+pub struct Copies {
+    inside: f64,
+    outside: f64,
+}
+
+/// One copy per expert, as decoding sends them for the sake of latency: of n active experts a share (Q − 1)/Q is in
+/// other domains (E11), (G − 1)/G on other chips.
+#[must_use]
+pub fn every_copy(active_experts: f64, machine: &Machine) -> Copies {
+    let other = |parts: f64| (parts - 1.0) / parts;
+    let outside = active_experts * other(machine.domains());
+    Copies {
+        inside: active_experts * other(machine.chips) - outside,
+        outside,
+    }
+}
+
+/// One copy per domain with an active expert and one per chip there, as prefill sends them for the sake of bandwidth: n
+/// experts drawn from Q domains meet Q·(1 − (1 − 1/Q)^n) different ones.
+#[must_use]
+pub fn merged(active_experts: f64, machine: &Machine) -> Copies {
+    let others_met = |parts: f64| {
+        let met = parts * (1.0 - (1.0 - 1.0 / parts).powf(active_experts));
+        met * (parts - 1.0) / parts
+    };
+    Copies {
+        inside: others_met(machine.chips),
+        outside: others_met(machine.domains()),
+    }
+}
+
+impl Traffic {
+    /// All-to-all of experts: tokens per chip · copies · `d_model` · (dispatch + combine bytes) · layers with experts [D].
+    #[must_use]
+    pub fn all_to_all(
+        architecture: &Architecture,
+        machine: &Machine,
+        tokens: f64,
+        copies: fn(f64, &Machine) -> Copies,
+    ) -> Self {
+        let active = architecture
+            .experts
+            .map_or(0.0, |experts| f64::from(experts.active));
+        let copies = copies(active, machine);
+        let bytes_per_copy = f64::from(architecture.hidden_dimension)
+            * (DISPATCH_BYTES_PER_ELEMENT + COMBINE_BYTES_PER_ELEMENT)
+            * f64::from(architecture.expert_layers());
+        let bytes = tokens / machine.chips * bytes_per_copy;
+        Self {
+            inside: Bytes(bytes * copies.inside),
+            outside: Bytes(bytes * copies.outside),
+        }
+    }
+
+    /// Two ring all-reduces per layer: 2·(n − 1)/n of the hidden states among the n chips of a domain, then the same
+    /// among domains with each chip's part \[SB\].
+    #[must_use]
+    pub fn all_reduce(architecture: &Architecture, machine: &Machine, tokens: f64) -> Self {
+        let bytes = 2.0
+            * f64::from(architecture.layers)
+            * tokens
+            * f64::from(architecture.hidden_dimension)
+            * HIDDEN_BYTES_PER_ELEMENT;
+        let around = |parts: f64| 2.0 * (parts - 1.0) / parts;
+        let near = machine.chips.min(machine.domain_chips);
+        Self {
+            inside: Bytes(bytes * around(near)),
+            outside: Bytes(bytes * around(machine.domains()) / near),
+        }
+    }
+
+    /// Time of both kinds of links, one after the other. A link whose bandwidth is not known costs nothing.
+    #[must_use]
+    pub fn time(&self, machine: &Machine) -> Seconds {
+        let over = |bytes: Bytes, link: Option<BytesPerSecond>| {
+            link.map_or(0.0, |bandwidth| (bytes / bandwidth).0)
+        };
+        Seconds(over(self.inside, machine.scale_up) + over(self.outside, machine.scale_out))
+    }
+}

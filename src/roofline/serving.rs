@@ -1,0 +1,348 @@
+use super::network::{self, Traffic};
+use super::{
+    Efficiencies, KvCache, Load, Overlap, PromptTokens, ServingUnit, StepTime, WeightReads,
+};
+use crate::reference::architecture::Architecture;
+use crate::reference::{Accelerator, Attainment};
+use crate::units::{Bytes, BytesPerSecond, Seconds, UsdPerHour};
+
+/// Bytes per element of hidden states between layers: they are kept in bf16 whatever the weights are.
+pub(super) const HIDDEN_BYTES_PER_ELEMENT: f64 = 2.0;
+/// Kernels that wait for each other in a dense layer: attention, MLP.
+const STAGES_PER_DENSE_LAYER: f64 = 2.0;
+/// The same in a layer with experts: attention, router, dispatch, experts, combine.
+const STAGES_PER_EXPERT_LAYER: f64 = 5.0;
+
+/// The chips that serve one copy of a model, with the links between them.
+#[derive(Debug, Clone, Copy)]
+pub struct Machine {
+    /// All chips together.
+    pub unit: ServingUnit,
+    /// G
+    pub chips: f64,
+    /// Chips on one scale-up interconnect.
+    pub domain_chips: f64,
+    /// Scale-up bandwidth per chip, one direction.
+    pub scale_up: Option<BytesPerSecond>,
+    /// Scale-out bandwidth per chip, one direction.
+    pub scale_out: Option<BytesPerSecond>,
+}
+
+/// Widths that decide in which format a chip multiplies.
+#[derive(Debug, Clone, Copy)]
+pub struct Formats {
+    /// w
+    pub weight_bytes: f64,
+    /// Bytes per element in attention.
+    pub attention_bytes: f64,
+}
+
+impl Machine {
+    /// So many chips of a kind, at their typical rental.
+    #[must_use]
+    pub fn of(accelerator: &Accelerator, formats: Formats, chips: f64) -> Self {
+        let peak = |bytes| accelerator.peak_for_weights(bytes).1.multiply_adds() * chips;
+        let rental = accelerator.rental_usd_per_hour.typical;
+        Self {
+            unit: ServingUnit {
+                multiply_rate: peak(formats.weight_bytes),
+                attention_multiply_rate: peak(formats.attention_bytes),
+                bandwidth: accelerator.hbm_bytes_per_second * chips,
+                capacity: accelerator.hbm_bytes * chips,
+                rental_usd_per_second: rental.map_or(0.0, UsdPerHour::usd_per_second) * chips,
+            },
+            chips,
+            domain_chips: f64::from(accelerator.scale_up_domain),
+            scale_up: accelerator.scale_up_bytes_per_second,
+            scale_out: accelerator.scale_out_bytes_per_second,
+        }
+    }
+
+    /// Q: scale-up domains that the chips fill.
+    #[must_use]
+    pub fn domains(&self) -> f64 {
+        (self.chips / self.domain_chips).ceil().max(1.0)
+    }
+}
+
+/// How a model is spread over chips. The KV cache is spread evenly in both, by head or by sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spread {
+    /// Every matrix is cut into as many parts as there are chips; two all-reduces per layer.
+    Tensor,
+    /// Experts are dealt to the chips, all other weights are on each of them; an all-to-all out and one back per layer
+    /// with experts.
+    Experts,
+}
+
+/// What the rooflines leave out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Overheads {
+    /// Share of the links' bandwidth reached; nothing where communication is not counted.
+    pub network: Option<f64>,
+    /// Hidden vectors per token and layer that pass through memory beside weights and cache: norms, quantising,
+    /// routing, permuting.
+    pub vectors_per_token_and_layer: f64,
+    /// Time per kernel that waits for the one before it.
+    pub per_stage: Seconds,
+}
+
+impl Overheads {
+    /// The bare rooflines.
+    pub const NONE: Self = Self {
+        network: None,
+        vectors_per_token_and_layer: 0.0,
+        per_stage: Seconds(0.0),
+    };
+}
+
+impl From<Attainment> for Overheads {
+    fn from(attainment: Attainment) -> Self {
+        Self {
+            network: Some(attainment.network),
+            vectors_per_token_and_layer: attainment.vectors_per_token_and_layer,
+            per_stage: attainment.seconds_per_stage,
+        }
+    }
+}
+
+impl From<Attainment> for Efficiencies {
+    fn from(attainment: Attainment) -> Self {
+        Self {
+            prefill: attainment.compute,
+            decode_bandwidth: attainment.bandwidth,
+            decode_compute: attainment.compute,
+        }
+    }
+}
+
+/// Drafting several tokens and checking them in one step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Speculation {
+    /// V: tokens accepted per step, the one that is always right included.
+    pub accepted: f64,
+    /// γ: tokens drafted per step; the draft model's own time is left out.
+    pub drafted: f64,
+}
+
+impl Speculation {
+    /// One token per step.
+    pub const NONE: Self = Self {
+        accepted: 1.0,
+        drafted: 0.0,
+    };
+
+    /// Tokens per sequence that a step computes, γ + 1.
+    #[must_use]
+    pub fn computed(&self) -> f64 {
+        self.drafted + 1.0
+    }
+}
+
+/// A model laid out on a machine and run in a certain way.
+#[derive(Debug, Clone)]
+pub struct Serving<'a> {
+    /// The model.
+    pub architecture: &'a Architecture,
+    /// Its cache.
+    pub cache: KvCache,
+    /// w
+    pub weight_bytes_per_parameter: f64,
+    /// `b_kv`
+    pub kv_bytes_per_element: f64,
+    /// The chips.
+    pub machine: Machine,
+    /// How the model is spread over them.
+    pub spread: Spread,
+    /// Shares of peak.
+    pub efficiencies: Efficiencies,
+    /// What the rooflines leave out.
+    pub overheads: Overheads,
+    /// Overlap of compute and memory.
+    pub overlap: Overlap,
+    /// Speculative decoding.
+    pub speculation: Speculation,
+}
+
+/// The time of a pass, split into what it is spent on.
+#[derive(Debug, Clone, Copy)]
+pub struct PassTime {
+    /// The rooflines.
+    pub step: StepTime,
+    /// Exchanges between chips.
+    pub communication: Seconds,
+    /// Memory traffic in proportion to tokens that is neither weights nor cache.
+    pub token_overhead: Seconds,
+    /// Waiting between kernels.
+    pub stage_overhead: Seconds,
+    /// The whole pass.
+    pub total: Seconds,
+}
+
+/// One of the two phases of serving.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Decode,
+    Prefill,
+}
+
+/// Memory of a serving unit, and what fills it.
+#[derive(Debug, Clone, Copy)]
+pub struct MemoryUse {
+    /// C
+    pub capacity: Bytes,
+    /// Weights; on every chip those that are not experts, where experts are dealt out.
+    pub weights: Bytes,
+    /// Cache and linear state of one sequence.
+    pub per_sequence: Bytes,
+}
+
+impl MemoryUse {
+    /// The largest batch whose caches fit beside the weights; none if the weights alone do not.
+    #[must_use]
+    pub fn largest_batch(&self) -> Option<f64> {
+        let free = self.capacity.0 - self.weights.0;
+        (free >= 0.0).then(|| (free / self.per_sequence.0).floor())
+    }
+
+    /// Bytes that a batch lacks; none if it fits.
+    #[must_use]
+    pub fn missing(&self, batch: f64) -> Option<Bytes> {
+        let missing = self.weights.0 + batch * self.per_sequence.0 - self.capacity.0;
+        (missing > 0.0).then_some(Bytes(missing))
+    }
+}
+
+impl Serving<'_> {
+    /// A decode step: E1 or E1' with what a batch reads at a context, then the exchanges, which nothing hides.
+    ///
+    /// With speculative decoding a step computes γ + 1 tokens per sequence and reads memory once (U10).
+    #[must_use]
+    pub fn decode(&self, batch: f64, context_tokens: f64) -> PassTime {
+        let computed = self.speculation.computed();
+        let tokens = batch * computed;
+        let cache_elements = self.cache.read_elements(context_tokens);
+        let cache =
+            cache_elements * self.kv_bytes_per_element + 2.0 * self.cache.state_per_sequence().0;
+        let load = Load {
+            weight_macs: tokens * self.architecture.active_parameters,
+            attention_macs: tokens * self.cache.decode_macs(context_tokens),
+            weight_bytes: self.weights_read(tokens),
+            kv_bytes: Bytes(batch * cache),
+        };
+        self.pass(Phase::Decode, &load, tokens)
+    }
+
+    /// A pass of so many prompts: the same with what prompts compute, and the exchanges behind it: two halves of a
+    /// pass take turns at links and arithmetic.
+    #[must_use]
+    pub fn prefill(&self, prompts: f64, prompt: PromptTokens) -> PassTime {
+        let tokens = prompts * prompt.fresh;
+        let cached = self.cache.stored_elements(prompt.cached);
+        let written = self.cache.stored_elements(prompt.cached + prompt.fresh) - cached;
+        let cache = (cached + written) * self.kv_bytes_per_element
+            + 2.0 * self.cache.state_per_sequence().0;
+        let load = Load {
+            weight_macs: tokens * self.architecture.active_parameters,
+            attention_macs: prompts * self.cache.prefill_macs(prompt),
+            weight_bytes: self.weights_read(tokens),
+            kv_bytes: Bytes(prompts * cache),
+        };
+        self.pass(Phase::Prefill, &load, tokens)
+    }
+
+    fn pass(&self, phase: Phase, load: &Load, tokens: f64) -> PassTime {
+        let efficiency = match phase {
+            Phase::Decode => self.efficiencies.decode(),
+            Phase::Prefill => self.efficiencies.prefill(),
+        };
+        let step = load.time(&self.machine.unit, efficiency, self.overlap);
+        let token_bytes = tokens
+            * f64::from(self.architecture.layers)
+            * f64::from(self.architecture.hidden_dimension)
+            * HIDDEN_BYTES_PER_ELEMENT
+            * self.overheads.vectors_per_token_and_layer;
+        let token_overhead =
+            Bytes(token_bytes) / self.machine.unit.bandwidth / efficiency.bandwidth;
+        let stage_overhead = self.overheads.per_stage * self.stages();
+        let communication = self.communication(phase, tokens);
+        let on_chip = step.total.0 + token_overhead.0 + stage_overhead.0;
+        let total = match phase {
+            Phase::Decode => on_chip + communication.0,
+            Phase::Prefill => on_chip.max(communication.0),
+        };
+        PassTime {
+            step,
+            communication,
+            token_overhead,
+            stage_overhead,
+            total: Seconds(total),
+        }
+    }
+
+    fn communication(&self, phase: Phase, tokens: f64) -> Seconds {
+        let Some(share) = self.overheads.network else {
+            return Seconds(0.0);
+        };
+        let traffic = match (self.spread, phase) {
+            (Spread::Tensor, _) => Traffic::all_reduce(self.architecture, &self.machine, tokens),
+            (Spread::Experts, Phase::Decode) => Traffic::all_to_all(
+                self.architecture,
+                &self.machine,
+                tokens,
+                network::every_copy,
+            ),
+            (Spread::Experts, Phase::Prefill) => {
+                Traffic::all_to_all(self.architecture, &self.machine, tokens, network::merged)
+            }
+        };
+        traffic.time(&self.machine) / share
+    }
+
+    fn stages(&self) -> f64 {
+        let with_experts = f64::from(self.architecture.expert_layers());
+        let dense = (f64::from(self.architecture.layers) - with_experts).max(0.0);
+        STAGES_PER_DENSE_LAYER * dense + STAGES_PER_EXPERT_LAYER * with_experts
+    }
+
+    /// Copies of the weights that are no experts.
+    fn copies(&self) -> f64 {
+        match self.spread {
+            Spread::Tensor => 1.0,
+            Spread::Experts => self.machine.chips,
+        }
+    }
+
+    /// w·`N_read`, over all chips.
+    fn weights_read(&self, tokens: f64) -> Bytes {
+        let always = self.architecture.always_read() * self.copies();
+        let reads = match self.architecture.experts {
+            None => WeightReads::Experts {
+                always_read_parameters: always,
+                expert_parameters: 0.0,
+                experts_over_active: 1.0,
+            },
+            Some(experts) => WeightReads::Experts {
+                always_read_parameters: always,
+                expert_parameters: self.architecture.expert_parameters(),
+                experts_over_active: experts.routed_over_active(),
+            },
+        };
+        Bytes(self.weight_bytes_per_parameter * reads.parameters(tokens, always))
+    }
+
+    /// Memory, with the caches of sequences of so many tokens.
+    #[must_use]
+    pub fn memory(&self, context_tokens: f64) -> MemoryUse {
+        let architecture = self.architecture;
+        let experts = architecture.expert_parameters();
+        let others = architecture.total_parameters - experts;
+        let parameters = experts + others * self.copies();
+        let cache = self.cache.stored_elements(context_tokens) * self.kv_bytes_per_element;
+        MemoryUse {
+            capacity: self.machine.unit.capacity,
+            weights: Bytes(self.weight_bytes_per_parameter * parameters),
+            per_sequence: Bytes(cache + self.cache.state_per_sequence().0),
+        }
+    }
+}

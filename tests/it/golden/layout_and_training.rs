@@ -1,0 +1,112 @@
+//! Golden numbers of `/layout` and `/training`, asked as a client asks.
+
+use serde_json::{Value as Json, json};
+use unroof::forward::layout::layout;
+use unroof::forward::training::training;
+
+use super::EXACT;
+
+/// The rows of the table in `docs/MODEL.md` that are checked here.
+const IDS: [&str; 7] = ["G10", "G11", "G12", "G14", "G15", "G16", "G17"];
+
+/// What a calculator answers, as it is printed.
+fn laid_out(request: &Json) -> Json {
+    let answer = layout(request.to_string().as_bytes()).unwrap();
+    serde_json::to_value(answer).unwrap()
+}
+
+fn trained(request: &Json) -> Json {
+    let answer = training(request.to_string().as_bytes()).unwrap();
+    serde_json::to_value(answer).unwrap()
+}
+
+fn number(answer: &Json, pointer: &str) -> f64 {
+    let value = answer.pointer(pointer).and_then(Json::as_f64);
+    value.unwrap_or_else(|| panic!("no number at {pointer}: {answer}"))
+}
+
+fn assert_golden(id: &str, computed: f64, expected: f64) {
+    assert!(IDS.contains(&id));
+    let agrees = (computed - expected).abs() <= EXACT * expected.abs();
+    assert!(agrees, "{id}: computed {computed}, expected {expected}");
+}
+
+#[test]
+fn experts_on_gpus_and_stages_on_racks_come_out() {
+    let placed =
+        laid_out(&json!({"model": {"experts": 256}, "layout": {"expert_parallel_gpus": 64}}));
+    assert_golden("G10", number(&placed, "/experts/experts_per_gpu"), 4.0);
+    let links = json!({"scale_up_bytes_per_second": 8e11, "scale_out_bytes_per_second": 1e11});
+    let staged = laid_out(&json!({
+        "hardware": links,
+        "model": {"active_experts": 8, "layers": 8},
+        "layout": {"pipeline_stages": 8},
+    }));
+    let ratio = number(&staged, "/pipeline/expert_time_over_hand_over_time");
+    assert_golden("G11", ratio, 2.0);
+    assert_eq!(staged["pipeline"]["free_across_racks"], json!(true));
+}
+
+#[test]
+fn twice_the_stages_halve_the_weights_and_leave_the_cache() {
+    let memory =
+        |stages: u32| laid_out(&json!({"layout": {"pipeline_stages": stages}}))["memory"].clone();
+    for stages in [1, 2, 4, 8] {
+        let (once, twice) = (memory(stages), memory(2 * stages));
+        let ratio = |name: &str| number(&twice, name) / number(&once, name);
+        assert_golden("G12", ratio("/weights_bytes_per_gpu"), 0.5);
+        assert_golden("G12", ratio("/kv_bytes_per_gpu"), 1.0);
+    }
+}
+
+#[test]
+fn traffic_and_lifetime_give_the_tokens_of_the_talk() {
+    let tokens = |tokens_per_second: f64| {
+        let demand =
+            json!({"tokens_per_second": tokens_per_second, "lifetime_days": 60, "model_share": 1});
+        number(&trained(&json!({"demand": demand})), "/phases/2/tokens")
+    };
+    assert_golden("G14", tokens(500e6), 2.592e15);
+    assert_golden("G15", tokens(50e6), 2.592e14);
+    let trained =
+        trained(&json!({"model": {"active_parameters": 1e11}, "tokens": {"pretraining": 2e14}}));
+    assert_golden("G16", number(&trained, "/overtraining/overtraining"), 100.0);
+}
+
+#[test]
+fn equal_costs_give_one_to_two_thirds_to_one() {
+    let costs =
+        json!({"reinforcement_flops_per_parameter": 3, "relative_decode_utilisation": 1.0 / 3.0});
+    for request in [json!({}), json!({"costs": costs})] {
+        let answer = trained(&request);
+        let ratio =
+            |phase: usize| number(&answer, &format!("/phases/{phase}/tokens_over_pretraining"));
+        for (phase, expected) in [1.0, 2.0 / 3.0, 1.0].into_iter().enumerate() {
+            assert_golden("G17", ratio(phase), expected);
+            let share = number(&answer, &format!("/phases/{phase}/share_of_compute"));
+            assert_golden("G17", share, 1.0 / 3.0);
+        }
+    }
+}
+
+#[test]
+fn the_all_to_all_of_deepseek_v3_is_the_published_one() {
+    let request = json!({"hardware": "h800", "layout": {"expert_parallel_gpus": 144, "sequences_per_gpu": 88}});
+    let answer = laid_out(&request);
+    let bytes = number(&answer, "/all_to_all/bytes_per_gpu_and_step");
+    assert!((bytes - 878_051_328.0).abs() < 1e-3, "{bytes}");
+    let seconds = number(&answer, "/all_to_all/seconds_at_scale_out");
+    assert!((seconds - 0.0176).abs() < 5e-5, "{seconds}");
+    // Eighteen racks of eight: all but an eighteenth leaves.
+    let share = number(&answer, "/experts/share_leaving_domain");
+    assert!((share - 17.0 / 18.0).abs() < EXACT, "{share}");
+}
+
+#[test]
+fn the_document_of_the_model_has_every_golden_number_of_layout_and_training() {
+    let document = include_str!("../../../docs/MODEL.md");
+    for id in IDS {
+        let row = format!("| {id} |");
+        assert!(document.contains(&row), "docs/MODEL.md has no row for {id}");
+    }
+}
