@@ -160,6 +160,12 @@ impl Decimal {
         nearest(&(&self.0 / &divisor.0))
     }
 
+    /// The sum of two prices, exactly.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self(&self.0 + &other.0)
+    }
+
     /// The difference of two prices, rounded once.
     #[must_use]
     pub fn minus(&self, other: &Self) -> f64 {

@@ -90,7 +90,7 @@ pub(super) struct SimulatedMachine {
     chips: Option<f64>,
     /// `experts` deals the experts to the chips and keeps all other weights on each, `tensor` cuts every matrix; `experts`
     /// for a mixture if left out.
-    #[schema(nullable = false, inline)]
+    #[schema(nullable = false)]
     spread: Option<SpreadName>,
     /// Rental of one chip.
     #[schema(nullable = false, minimum = 1e-6, maximum = 1e24)]
@@ -155,8 +155,8 @@ pub(super) enum EfficienciesName {
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StatedEfficiencies {
-    /// The point to start from.
-    #[schema(nullable = false, default = "fitted", inline)]
+    /// The point to start from; `fitted` if left out.
+    #[schema(nullable = false)]
     name: Option<EfficienciesName>,
     /// `η_pre`
     #[schema(nullable = false, minimum = 1e-6, maximum = 1)]
@@ -180,7 +180,7 @@ pub(super) struct StatedEfficiencies {
     #[schema(nullable = false, minimum = 0, maximum = 1)]
     seconds_per_stage: Option<f64>,
     /// What runs at the same time.
-    #[schema(nullable = false, inline)]
+    #[schema(nullable = false)]
     overlap: Option<OverlapName>,
 }
 
@@ -274,6 +274,10 @@ pub(super) struct SimulatedOffer {
     /// `μ_out`
     #[schema(nullable = false, minimum = -9, maximum = 0.999, default = 0.5)]
     output_margin: Option<f64>,
+    /// Whether the input price carries attention's arithmetic besides the weights'. Without it the readings that divide
+    /// by the input price give r and `k_st` as they are, and long prompts are sold below cost.
+    #[schema(nullable = false, default = true)]
+    input_covers_attention: Option<bool>,
     /// Prompt lengths above which prices step up, ascending.
     #[schema(nullable = false, max_items = 16, example = json!([200_000]))]
     thresholds_tokens: Option<Vec<u32>>,

@@ -81,7 +81,6 @@ pub enum AttentionGroup {
 
 /// Multi-head, grouped-query or multi-query attention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
 pub struct GroupedQuery {
     /// Layers with a cache of their own.
     #[schema(minimum = 1, maximum = 16_777_216)]
@@ -110,7 +109,6 @@ pub struct GroupedQuery {
 
 /// Multi-head latent attention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Latent {
     /// Layers with a cache of their own.
     #[schema(minimum = 1, maximum = 16_777_216)]
@@ -138,7 +136,6 @@ pub struct Latent {
 
 /// Compressed attention: one vector, key and value at once, per several tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Compressed {
     /// Layers with a cache of their own.
     #[schema(minimum = 1, maximum = 16_777_216)]
@@ -164,7 +161,6 @@ pub struct Compressed {
 
 /// Linear attention, or a state-space layer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Linear {
     /// Such layers.
     #[schema(minimum = 1, maximum = 16_777_216)]

@@ -36,7 +36,6 @@ pub struct OpenModel {
     /// Models by the same author on the same lines.
     pub family: String,
     /// What serving it takes.
-    #[serde(flatten)]
     pub architecture: Architecture,
     /// Longest context in tokens.
     pub max_context: u32,

@@ -30,12 +30,10 @@ pub(super) struct Axis {
 impl Grid {
     pub(super) fn read(object: &Cursor<'_>) -> Option<Self> {
         let fields = object.fields()?;
-        let batches = fields.get("batch").map(|field| Axis::read(&field, BATCHES));
-        let contexts = fields
-            .get("context_tokens")
-            .map(|field| Axis::read(&field, CONTEXTS));
+        let batches = fields.optional("batch", |field| Axis::read(field, BATCHES));
+        let contexts = fields.optional("context_tokens", |field| Axis::read(field, CONTEXTS));
         fields.refuse_unknown();
-        let (batches, contexts) = (left_out_or(batches)?, left_out_or(contexts)?);
+        let (batches, contexts) = (batches.ok()?, contexts.ok()?);
         let length = |axis: &Option<Axis>| axis.as_ref().map_or(1, |axis| axis.points.len());
         let points = length(&batches) * length(&contexts);
         if batches.is_none() && contexts.is_none() {
@@ -54,17 +52,6 @@ impl Grid {
             batches: batches.map(|axis| axis.points),
             contexts,
         })
-    }
-}
-
-#[expect(
-    clippy::option_option,
-    reason = "left out, wrong, and right are three cases"
-)]
-fn left_out_or(axis: Option<Option<Axis>>) -> Option<Option<Axis>> {
-    match axis {
-        None => Some(None),
-        Some(axis) => axis.map(Some),
     }
 }
 

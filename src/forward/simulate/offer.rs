@@ -25,6 +25,8 @@ pub(super) struct Offer {
     pub(super) input_margin: f64,
     /// `μ_out`
     pub(super) output_margin: f64,
+    /// Whether the input price carries attention's arithmetic besides the weights'.
+    pub(super) input_covers_attention: bool,
     /// Prompt lengths above which prices step up, ascending.
     pub(super) thresholds: Vec<u32>,
     /// Longest prompt.
@@ -54,8 +56,6 @@ pub(super) fn read_offer(
     hardware: Option<&Hardware>,
     used: &RefCell<Vec<InputUsed>>,
 ) -> Option<Offer> {
-    let fields = object.fields()?;
-    drop(fields);
     let inputs = Inputs::of("price_sheet.", Some(object), used);
     let margin = |name| {
         let range = -9.0..=0.999;
@@ -95,7 +95,9 @@ pub(super) fn read_offer(
         },
         DEFAULT_FAST_BATCH_RATIO,
     );
-    let cache_tier = read_tier(&inputs);
+    let fields = inputs.fields.as_ref()?;
+    let covers_attention = fields.optional("input_covers_attention", Cursor::truth);
+    let cache_tier = fields.optional("cache_storage_tier", read_tier);
     let scale_out = hardware.and_then(|hardware| hardware.machine.scale_out);
     let load_path = Number {
         name: "load_path_bytes_per_second",
@@ -121,11 +123,12 @@ pub(super) fn read_offer(
     Some(Offer {
         input_margin: input_margin?,
         output_margin: output_margin?,
+        input_covers_attention: covers_attention.ok()?.unwrap_or(true),
         thresholds,
         longest: whole(longest),
         fast_batch_ratio: fast_batch_ratio?,
         ttls_seconds: ttls?,
-        cache_tier: cache_tier?,
+        cache_tier: cache_tier.ok()?,
         load_path_bytes_per_second: load_path,
     })
 }
@@ -163,18 +166,7 @@ fn read_ascending(
     Some(values)
 }
 
-#[expect(
-    clippy::option_option,
-    reason = "left out, wrong, and right are three cases"
-)]
-fn read_tier(inputs: &Inputs<'_>) -> Option<Option<&'static StorageTier>> {
-    let field = inputs
-        .fields
-        .as_ref()
-        .and_then(|fields| fields.get("cache_storage_tier"));
-    let Some(field) = field else {
-        return Some(None);
-    };
+fn read_tier(field: &Cursor<'_>) -> Option<&'static StorageTier> {
     let id = field.name()?;
     let found = offered_tiers().find(|tier| tier.id == id);
     if found.is_none() {
@@ -184,5 +176,5 @@ fn read_tier(inputs: &Inputs<'_>) -> Option<Option<&'static StorageTier>> {
             one_of_hint(&id, &known),
         );
     }
-    found.map(Some)
+    found
 }

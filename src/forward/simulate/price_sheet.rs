@@ -105,6 +105,7 @@ const BEYOND: &str = "prices follow E1 with every weight read, and E16, as the r
 /// Costs as the readings take them.
 struct Costs<'a> {
     question: &'a Question,
+    covers_attention: bool,
     /// R
     rent_usd_per_second: f64,
 }
@@ -140,8 +141,11 @@ impl Costs<'_> {
         self.memory_s(batch, context) >= self.compute_s(batch, context)
     }
 
-    /// Multiply-adds of a prompt token in the mean over a prompt, `N_a` + a·S/2.
+    /// Multiply-adds of a prompt token that its price covers: in the mean over a prompt, `N_a` + a·S/2.
     fn prompt_macs(&self, prompt: f64) -> f64 {
+        if !self.covers_attention {
+            return self.question.model.architecture.active_parameters;
+        }
         let attention = self.question.cache.prefill_macs(PromptTokens {
             fresh: prompt,
             cached: 0.0,
@@ -164,6 +168,7 @@ pub(super) fn implied_sheet(question: &Question, offer: &Offer) -> Result<Implie
     };
     let costs = Costs {
         question,
+        covers_attention: offer.input_covers_attention,
         rent_usd_per_second: question.unit().rental_usd_per_second,
     };
     let caches = Caches {
@@ -270,9 +275,11 @@ impl<'a> Tiers<'a> {
             if let Some(tier) = caches.chosen() {
                 cell.cache_read = caches.read_usd_per_mtok().and_then(decimal);
                 for ttl in &self.offer.ttls_seconds {
+                    // Added as decimals: what holding costs may be lost in a float beside the input price.
+                    let keeping = decimal(caches.keeping_usd_per_mtok(tier, *ttl))?;
                     cell.cache_write.push(CacheWrite {
                         ttl_seconds: Some(*ttl),
-                        price: decimal(caches.write_usd_per_mtok(tier, *ttl, input))?,
+                        price: decimal(input)?.plus(&keeping),
                     });
                 }
             }
@@ -329,10 +336,11 @@ impl Caches<'_> {
         self.offer.cache_tier.or_else(|| self.cheapest(longest))
     }
 
-    /// Holding is passed on at cost: the readings take it so. Computing the token is sold as input is.
-    fn write_usd_per_mtok(&self, tier: &StorageTier, ttl: u32, input_usd_per_mtok: f64) -> f64 {
+    /// Holding a token for so long and reading it once. It is passed on at cost, since the readings take it so; computing
+    /// the token is sold as input is.
+    fn keeping_usd_per_mtok(&self, tier: &StorageTier, ttl: u32) -> f64 {
         let keeping = self.keeping(tier).for_duration(Seconds(f64::from(ttl)));
-        input_usd_per_mtok + self.stored() * keeping * MILLION
+        self.stored() * keeping * MILLION
     }
 
     /// The time that a token's bytes take on the load path, at the chip's rent.
@@ -352,7 +360,7 @@ impl Caches<'_> {
         let offer = |ttl: &u32, tier: &'static StorageTier| CacheOffer {
             storage_tier: &tier.id,
             ttl_seconds: *ttl,
-            write_usd_per_mtok: self.write_usd_per_mtok(tier, *ttl, base_input),
+            write_usd_per_mtok: base_input + self.keeping_usd_per_mtok(tier, *ttl),
             read_usd_per_mtok: self.read_usd_per_mtok(),
             storage_usd_per_mtok_hour: self.stored()
                 * self.keeping(tier).hold_usd_per_byte_hour
@@ -526,7 +534,9 @@ fn ratio(tiers: &Tiers<'_>, low: u32, high: u32) -> Option<ReadBack> {
         / batch
         / question.load.speculation.accepted;
     let value = memory_s / compute_s;
-    (costs.is_memory_bound(batch, context) && value > 1.0).then_some(ReadBack {
+    // A price ratio of 1 or less is no sign of waiting for memory, whatever the margins.
+    let is_read = value > 1.0 && tiers.output(batch, high) > tiers.input(high);
+    (costs.is_memory_bound(batch, context) && is_read).then_some(ReadBack {
         reading: "output_ratio_memory_boundness",
         detail: None,
         min_prompt_tokens: low,
@@ -563,9 +573,9 @@ fn cover(tiers: &Tiers<'_>, threshold: u32, (below, above): (u32, u32)) -> Vec<R
     };
     vec![
         entry(None, "x = L0·B*/B", cover),
-        entry(Some("kv_bytes_per_token"), "k_bw", read_kv),
+        entry(Some("kv_bytes_per_token_read"), "k_bw", read_kv),
         entry(
-            Some("kv_bytes_per_token"),
+            Some("kv_bytes_per_token_read"),
             "L0 = w·N_a/(ρ·k_bw)",
             crossover_context(
                 question.precision.weights,

@@ -21,6 +21,7 @@ const EXACT: f64 = 1e-12;
 const ROUND_TRIP: f64 = 1e-9;
 
 mod forward_and_back;
+mod forward_model;
 mod layout_and_training;
 mod rules;
 mod sheets;
