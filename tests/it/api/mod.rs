@@ -11,5 +11,6 @@ mod lists;
 mod odd_input;
 mod pages;
 mod polling;
+mod simulate;
 mod training;
 mod values;

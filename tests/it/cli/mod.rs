@@ -4,6 +4,7 @@ mod commands;
 mod infer;
 mod layout;
 mod report;
+mod simulate;
 
 use crate::server::{Ended, run_with, unroof};
 

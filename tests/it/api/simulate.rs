@@ -1,0 +1,525 @@
+//! `POST /simulate`: models, machines, operating points, grids, offers, and what is refused.
+
+use axum::http::{Request, StatusCode};
+use serde_json::{Value, json};
+
+use crate::support::{Api, Reply, TestDatabase, faults};
+
+async fn api() -> Api {
+    TestDatabase::sqlite().api().await
+}
+
+async fn ask(api: &Api, body: &Value) -> Reply {
+    api.post("/simulate", body.to_string()).await
+}
+
+async fn answer(body: &Value) -> Value {
+    let reply = ask(&api().await, body).await;
+    assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
+    reply.json()
+}
+
+async fn refusal(body: &Value) -> String {
+    faults(&ask(&api().await, body).await.problem(422))
+}
+
+fn number(answer: &Value, pointer: &str) -> f64 {
+    let value = answer.pointer(pointer).and_then(Value::as_f64);
+    value.unwrap_or_else(|| panic!("no number at {pointer}: {answer}"))
+}
+
+fn close(computed: f64, expected: f64) -> bool {
+    (computed - expected).abs() <= 1e-12 * expected.abs()
+}
+
+/// Llama 70B as its configuration describes it.
+fn llama() -> Value {
+    json!({
+        "total_parameters": 70_600_000_000_u64, "layers": 80, "hidden_dimension": 8_192,
+        "input_embedding_parameters": 1_050_673_152,
+        "attention": [{"kind": "grouped_query", "layers": 80, "query_heads": 64, "kv_heads": 8,
+            "key_dimension": 128, "value_dimension": 128}],
+    })
+}
+
+#[tokio::test]
+async fn nothing_stated_is_answered_with_defaults_that_are_named() {
+    let answer = answer(&json!({})).await;
+    assert!(number(&answer, "/decode/time/total_seconds") > 0.0);
+    assert!(number(&answer, "/prefill/tokens_per_second_per_accelerator") > 0.0);
+    assert_eq!(
+        answer["not_defined"][0]["value"],
+        "roofline.optimal_batch_at_context"
+    );
+    let inputs = answer["inputs"].as_array().unwrap();
+    let from = |name: &str| {
+        let input = inputs.iter().find(|input| input["name"] == name);
+        input.unwrap_or_else(|| panic!("no {name}"))["from"].clone()
+    };
+    assert_eq!(from("model.name"), "default");
+    assert_eq!(from("machine.chips"), "reference");
+    assert_eq!(from("operating_point.batch"), "derived");
+    assert_eq!(from("efficiencies.decode_bandwidth"), "default");
+}
+
+#[tokio::test]
+async fn a_model_by_name_and_its_architecture_are_one_model() {
+    let with = |model: Value| {
+        json!({"model": model, "machine": {"accelerator": "h100-sxm"},
+            "precision": {"weight_bytes_per_parameter": 2}, "operating_point": {"batch": 8}})
+    };
+    let named = answer(&with(json!("llama-3.1-70b"))).await;
+    for same in [json!({"name": "Llama-3.1-70B"}), llama()] {
+        let same = answer(&with(same)).await;
+        for part in ["roofline", "memory", "decode", "prefill", "series"] {
+            assert_eq!(same[part], named[part], "{part}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_misspelled_model_is_refused_with_the_nearest_names() {
+    let said = refusal(&json!({"model": "deepsek-v3"})).await;
+    assert!(
+        said.contains("`deepsek-v3` is not among the open-weight models"),
+        "{said}"
+    );
+    assert!(
+        said.contains("`DeepSeek-V3`") && said.contains("/reference/open-models"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn every_open_model_is_listed_and_simulated() {
+    let api = api().await;
+    let models = api.get("/reference/open-models").await.json();
+    let models = models["data"].as_array().unwrap();
+    assert_eq!(models.len(), 80);
+    for model in models {
+        let reply = ask(&api, &json!({"model": model["name"], "price_sheet": {}})).await;
+        assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
+        let answer = reply.json();
+        // A widening of the cache's elements is all that lies between the list and the answer.
+        let width = answer["inputs"].as_array().unwrap().iter();
+        let mut width = width.filter(|input| input["name"] == "precision.kv_bytes_per_element");
+        let width = width.next().unwrap()["value"].as_f64().unwrap();
+        let stored = number(&answer, "/roofline/kv_bytes_per_token_stored");
+        assert!(close(
+            stored,
+            number(model, "/kv_bytes_per_token_stored") * width
+        ));
+    }
+}
+
+#[tokio::test]
+async fn a_model_too_large_for_its_chips_says_what_is_missing_and_how_many_hold_it() {
+    let request = |chips: f64| {
+        json!({"model": "DeepSeek-V3", "machine": {"accelerator": "h800", "chips": chips, "spread": "tensor"},
+            "operating_point": {"batch": 1, "context_tokens": 0}})
+    };
+    let memory = answer(&request(8.0)).await["memory"].clone();
+    assert_eq!(memory["largest_batch"], Value::Null);
+    let missing = number(&memory, "/does_not_fit/missing_bytes");
+    assert!(close(missing, 671e9 - 640e9), "{memory}");
+    let fewest = number(&memory, "/does_not_fit/fewest_chips");
+    assert!(close(fewest, 9.0), "{memory}");
+    let memory = answer(&request(fewest)).await["memory"].clone();
+    assert_eq!(memory["does_not_fit"], Value::Null);
+}
+
+#[tokio::test]
+async fn the_largest_batch_fits_and_one_more_does_not() {
+    let request = |batch: f64| {
+        json!({"model": "Llama-3.1-70B", "machine": {"accelerator": "h100-sxm"},
+            "operating_point": {"batch": batch, "context_tokens": 8_192}})
+    };
+    let largest = number(&answer(&request(1.0)).await, "/memory/largest_batch");
+    assert_eq!(
+        answer(&request(largest)).await["memory"]["does_not_fit"],
+        Value::Null
+    );
+    let beyond = answer(&request(largest + 1.0)).await;
+    assert!(number(&beyond, "/memory/does_not_fit/missing_bytes") > 0.0);
+    assert!(
+        beyond["caveats"][0]
+            .as_str()
+            .unwrap()
+            .contains("do not fit")
+    );
+}
+
+#[tokio::test]
+async fn peak_is_one_word_away_and_faster() {
+    let request = |efficiencies: Value| json!({"efficiencies": efficiencies, "operating_point": {"batch": 64}});
+    let fitted = answer(&request(json!("fitted"))).await;
+    let peak = answer(&request(json!("peak"))).await;
+    assert_eq!(
+        number(&peak, "/decode/time/communication_seconds").to_bits(),
+        0.0_f64.to_bits()
+    );
+    let ratio =
+        number(&fitted, "/decode/time/total_seconds") / number(&peak, "/decode/time/total_seconds");
+    assert!(ratio > 1.5, "{ratio}");
+    assert!(
+        peak["caveats"][0]
+            .as_str()
+            .unwrap()
+            .contains("peak rooflines")
+    );
+    // Both forms of overlap, at peak: E1 ≤ E1' ≤ 2·E1.
+    let apart = answer(&request(
+        json!({"name": "peak", "overlap": "attention_apart"}),
+    ))
+    .await;
+    let (apart, full) = (
+        number(&apart, "/decode/time/total_seconds"),
+        number(&peak, "/decode/time/total_seconds"),
+    );
+    assert!(full <= apart && apart <= 2.0 * full);
+}
+
+#[tokio::test]
+async fn speculative_decoding_reads_once_and_computes_every_draft() {
+    let request = |drafted: u32, accepted: f64| {
+        json!({"efficiencies": "peak", "operating_point": {"batch": 16,
+            "drafted_tokens": drafted, "accepted_tokens_per_step": accepted}})
+    };
+    let (plain, drafting) = (
+        answer(&request(0, 1.0)).await,
+        answer(&request(3, 2.5)).await,
+    );
+    let ratio = |pointer: &str| number(&drafting, pointer) / number(&plain, pointer);
+    assert!(close(ratio("/decode/time/kv_memory_seconds"), 1.0));
+    assert!(close(ratio("/decode/time/weight_compute_seconds"), 4.0));
+    assert!(close(ratio("/roofline/optimal_batch"), 0.25));
+    assert!(close(
+        ratio("/roofline/memory_time_over_compute_time"),
+        0.25
+    ));
+    let said = refusal(&request(3, 4.5)).await;
+    assert!(
+        said.contains("/operating_point/accepted_tokens_per_step"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn the_series_are_the_boards_of_the_lecture() {
+    let latency = answer(&json!({
+        "model": llama(), "machine": {"accelerator": "h100-sxm"}, "efficiencies": "peak",
+        "operating_point": {"context_tokens": 0},
+        "grid": {"batch": {"from": 1, "to": 4_096, "points": 13}},
+    }))
+    .await;
+    let rows = latency["series"].as_array().unwrap();
+    assert_eq!(rows.len(), 13);
+    for row in rows {
+        let of = |name: &str| row[name].as_f64().unwrap();
+        assert!(close(
+            of("step_seconds"),
+            of("compute_seconds").max(of("memory_seconds"))
+        ));
+        assert!(
+            of("cost_output_usd_per_mtok") >= of("cost_compute_limit_usd_per_mtok") * (1.0 - 1e-12)
+        );
+    }
+    assert_eq!(rows[0]["bound"], "memory");
+    assert_eq!(rows[12]["bound"], "compute");
+    let cost = |row: &Value| row["cost_output_usd_per_mtok"].as_f64().unwrap();
+    assert!(rows.is_sorted_by(|left, right| cost(left) >= cost(right) * (1.0 - 1e-12)));
+    // The operating point's own row is the answer itself.
+    let point = answer(&json!({"grid": {"batch": [7]}, "operating_point": {"batch": 7}})).await;
+    assert_eq!(
+        point["series"][0]["step_seconds"],
+        point["decode"]["time"]["total_seconds"]
+    );
+}
+
+#[tokio::test]
+async fn cost_over_context_has_its_kink_among_its_points() {
+    let answer = answer(&json!({
+        "model": llama(), "machine": {"accelerator": "h100-sxm"}, "efficiencies": "peak",
+        "precision": {"weight_bytes_per_parameter": 2, "attention_bytes_per_element": 2},
+        "operating_point": {"batch": 100_000},
+        "grid": {"context_tokens": {"from": 1, "to": 100_000, "points": 20}},
+    }))
+    .await;
+    let rows = answer["series"].as_array().unwrap();
+    assert_eq!(rows.len(), 21);
+    let kink = rows.iter().find(|row| row["bound"] == "memory").unwrap();
+    let (memory, compute) = (
+        number(kink, "/memory_seconds"),
+        number(kink, "/compute_seconds"),
+    );
+    assert!((memory - compute).abs() <= 1e-9 * memory, "{kink}");
+}
+
+#[tokio::test]
+async fn the_series_comes_as_csv_with_the_columns_of_its_rows() {
+    let body = json!({"grid": {"batch": [1, 2], "context_tokens": [10, 20, 30]}});
+    let api = api().await;
+    let request = Request::post("/simulate")
+        .header("content-type", "application/json")
+        .header("accept", "text/csv");
+    let reply = api
+        .send(request.body(body.to_string().into()).unwrap())
+        .await;
+    assert_eq!(
+        reply.header("content-type"),
+        Some("text/csv; charset=utf-8")
+    );
+    let mut reader = csv::Reader::from_reader(reply.text().as_bytes());
+    let columns: Vec<String> = reader
+        .headers()
+        .unwrap()
+        .iter()
+        .map(str::to_owned)
+        .collect();
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    let json = ask(&api, &body).await.json();
+    let series = json["series"].as_array().unwrap();
+    assert_eq!((rows.len(), series.len()), (6, 6));
+    for (row, expected) in rows.iter().zip(series) {
+        for (name, field) in columns.iter().zip(row) {
+            let expected = match &expected[name] {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            assert_eq!(field, expected, "{name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_front_of_speed_against_cost_leaves_out_what_is_beaten() {
+    let answer =
+        answer(&json!({"grid": {"batch": {"from": 1, "to": 1_000_000, "points": 60}}})).await;
+    let rows = answer["series"].as_array().unwrap();
+    let on_front = |row: &&Value| row["on_speed_cost_front"] == true;
+    let front: Vec<&Value> = rows.iter().filter(on_front).collect();
+    assert!(front.len() > 2 && front.len() < rows.len());
+    for point in &front {
+        assert_eq!(point["fits"], true);
+        let beats = |other: &&Value| {
+            number(other, "/tokens_per_second_per_user")
+                > number(point, "/tokens_per_second_per_user")
+                && number(other, "/cost_output_usd_per_mtok")
+                    < number(point, "/cost_output_usd_per_mtok")
+        };
+        assert!(!front.iter().any(|other| beats(other)));
+    }
+}
+
+#[tokio::test]
+async fn the_implied_sheet_is_a_request_for_infer_and_covers_every_length() {
+    let api = api().await;
+    let body = json!({
+        "model": "Llama-3.1-70B", "machine": {"accelerator": "h100-sxm", "chips": 8},
+        "operating_point": {"batch": 64}, "efficiencies": "peak",
+        "price_sheet": {"input_margin": 0, "output_margin": 0, "thresholds_tokens": [8_000, 32_000],
+            "longest_context_tokens": 128_000},
+    });
+    let simulated = ask(&api, &body).await.json();
+    let request = &simulated["price_sheet"]["infer_request"];
+    let reply = api.infer(request).await;
+    assert_eq!(reply.status, StatusCode::CREATED, "{}", reply.text());
+    let rates = request["price_sheet"]["rates"].as_array().unwrap();
+    let standard: Vec<&Value> = rates
+        .iter()
+        .filter(|rate| rate["service_tier"] == "standard")
+        .collect();
+    assert_eq!(standard.len(), 3);
+    // At no margin each tier's price is the cost of the longest prompt in it, and no shorter one costs more.
+    let price = |rate: &Value, name: &str| -> f64 { rate[name].as_str().unwrap().parse().unwrap() };
+    for (rate, lengths) in standard.iter().zip([
+        [1, 4_000, 8_000],
+        [8_001, 20_000, 32_000],
+        [32_001, 64_000, 128_000],
+    ]) {
+        let grid = json!({"batch": [64], "context_tokens": lengths});
+        let mut body = body.clone();
+        body["grid"] = grid;
+        body["efficiencies"] = json!("peak");
+        let series = ask(&api, &body).await.json()["series"].clone();
+        for row in series.as_array().unwrap() {
+            assert!(
+                number(row, "/cost_output_usd_per_mtok") <= price(rate, "output") * (1.0 + 1e-9)
+            );
+            // The input embedding is no part of prefill's arithmetic either way.
+            assert!(number(row, "/cost_input_usd_per_mtok") <= price(rate, "input") * (1.0 + 1e-9));
+        }
+    }
+}
+
+#[tokio::test]
+async fn cache_offers_of_every_tier_are_listed_and_one_is_the_cheapest() {
+    let simulated = answer(&json!({"price_sheet": {"cache_ttls_seconds": [300, 86_400]}})).await;
+    let offers = simulated["price_sheet"]["cache_offers"].as_array().unwrap();
+    for ttl in [300, 86_400] {
+        let of_ttl: Vec<&Value> = offers
+            .iter()
+            .filter(|offer| offer["ttl_seconds"] == ttl)
+            .collect();
+        assert_eq!(of_ttl.len(), 8, "{offers:?}");
+        let cheapest: Vec<&&Value> = of_ttl
+            .iter()
+            .filter(|offer| offer["is_cheapest"] == true)
+            .collect();
+        assert_eq!(cheapest.len(), 1);
+        let least = number(cheapest[0], "/write_usd_per_mtok");
+        assert!(
+            of_ttl
+                .iter()
+                .all(|offer| number(offer, "/write_usd_per_mtok") >= least)
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_rented_has_times_but_no_prices() {
+    let simulated = answer(&json!({"machine": {"accelerator": "mi325x"}, "price_sheet": {}})).await;
+    assert_eq!(simulated["decode"]["cost_usd_per_mtok"], Value::Null);
+    assert!(simulated.get("price_sheet").is_none());
+    let reasons = simulated["not_defined"].to_string();
+    assert!(reasons.contains("machine.rental_usd_per_hour"), "{reasons}");
+    let rented =
+        json!({"machine": {"accelerator": "mi325x", "rental_usd_per_hour": 2}, "price_sheet": {}});
+    assert!(answer(&rented).await["price_sheet"].is_object());
+}
+
+#[tokio::test]
+async fn every_fault_is_named_with_what_would_be_right() {
+    let cases = [
+        (
+            json!([]),
+            "expected an object with named fields, found a list",
+        ),
+        (json!({"modle": "x"}), "did you mean `model`"),
+        (json!({"model": 7}), "/model"),
+        (
+            json!({"model": {}}),
+            "/model: the field `total_parameters` is missing",
+        ),
+        (
+            json!({"machine": {"accelerator": "h1000"}}),
+            "did you mean `h100-sxm`",
+        ),
+        (
+            json!({"machine": {"chips": 0}}),
+            "/machine/chips: 0 is not a number from 1",
+        ),
+        (
+            json!({"machine": {"chips": "8"}}),
+            "/machine/chips: expected a number, found a text",
+        ),
+        (
+            json!({"machine": {"spread": "pipeline"}}),
+            "/machine/spread: `pipeline` is not known here",
+        ),
+        (
+            json!({"model": "Llama-3-8B", "machine": {"spread": "experts"}}),
+            "has no experts",
+        ),
+        (
+            json!({"operating_point": {"batch": -1}}),
+            "/operating_point/batch: -1 is not",
+        ),
+        (
+            json!({"operating_point": {"batch": 1, "batch_per_chip": 1}}),
+            "more than one way",
+        ),
+        (
+            json!({"efficiencies": "best"}),
+            "/efficiencies: `best` is not known here",
+        ),
+        (
+            json!({"efficiencies": {"prefill": 1.5}}),
+            "/efficiencies/prefill",
+        ),
+        (json!({"grid": {}}), "a grid without an axis"),
+        (
+            json!({"grid": {"batch": []}}),
+            "/grid/batch: a list of 0 points",
+        ),
+        (
+            json!({"grid": {"batch": {"from": 9, "to": 3}}}),
+            "ends before it begins",
+        ),
+        (
+            json!({"grid": {"batch": {"from": 1, "to": 3, "points": 5_000}, "context_tokens": {"from": 1, "to": 9, "points": 5_000}}}),
+            "25000000 points",
+        ),
+        (
+            json!({"price_sheet": {"thresholds_tokens": [9, 3]}}),
+            "do not rise",
+        ),
+        (
+            json!({"price_sheet": {"thresholds_tokens": [200_000], "longest_context_tokens": 100_000}}),
+            "not below the longest context",
+        ),
+        (
+            json!({"price_sheet": {"cache_storage_tier": "tape"}}),
+            "is not a storage tier",
+        ),
+        (
+            json!({"price_sheet": {"input_margin": 1}}),
+            "/price_sheet/input_margin",
+        ),
+    ];
+    for (body, expected) in cases {
+        let said = refusal(&body).await;
+        assert!(said.contains(expected), "{body}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn every_fault_of_an_architecture_is_named_at_once() {
+    let mut model = llama();
+    model["attention"] = json!([
+        {"kind": "grouped_query", "layers": 0, "query_heads": 7, "kv_heads": 2, "key_dimension": 128, "vlaue_dimension": 1},
+        {"kind": "recurrent"},
+        {"kind": "linear", "layers": 1, "state_elements": -1},
+    ]);
+    model["active_parameters"] = json!(1e12);
+    model["experts"] = json!({"routed": 8, "active": 8});
+    let said = refusal(&json!({"model": model})).await;
+    for expected in [
+        "/model/active_parameters: more parameters are active than there are",
+        "/model/experts/active",
+        "/model/attention/0/layers",
+        "7 query heads cannot share 2 KV heads",
+        "/model/attention/0: the field `value_dimension` is missing",
+        "/model/attention/0/vlaue_dimension: `vlaue_dimension` is not a known field",
+        "/model/attention/1/kind: `recurrent` is not known here",
+        "/model/attention/2/state_elements",
+    ] {
+        assert!(said.contains(expected), "no {expected} in {said}");
+    }
+}
+
+#[tokio::test]
+async fn the_ends_of_every_range_are_answered_with_finite_numbers() {
+    let tiny = json!({"total_parameters": 1e3, "layers": 1, "hidden_dimension": 1,
+        "attention": [{"kind": "linear", "layers": 1, "state_elements": 1}]});
+    let huge = json!({"total_parameters": 1e16, "active_parameters": 1e16, "layers": 16_777_216, "hidden_dimension": 16_777_216,
+        "attention": [{"kind": "grouped_query", "layers": 16_777_216, "query_heads": 16_777_216, "kv_heads": 16_777_216,
+            "key_dimension": 16_777_216, "value_dimension": 16_777_216}]});
+    for model in [tiny, huge] {
+        for (batch, context, chips) in [(1e-6, 0.0, 1.0), (1e12, 1e9, 1e6)] {
+            let answer = answer(&json!({"model": model, "machine": {"chips": chips},
+                "operating_point": {"batch": batch, "context_tokens": context, "prompt_tokens": 1e9},
+                "price_sheet": {}})).await;
+            let text = answer.to_string();
+            // A number that is not finite would be null where a number must be.
+            for pointer in [
+                "/decode/time/total_seconds",
+                "/prefill/time/total_seconds",
+                "/series/0/memory_time_over_compute_time",
+                "/memory/used_bytes",
+            ] {
+                assert!(number(&answer, pointer).is_finite(), "{pointer}: {text}");
+            }
+        }
+    }
+}
