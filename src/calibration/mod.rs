@@ -4,11 +4,12 @@
 //! Pure: `unroof fit` writes what this module makes.
 
 mod fit;
+mod markdown;
 mod plot;
 mod predict;
 mod report;
 
 pub use fit::{FitError, fit};
 pub use plot::svg;
-pub use predict::predict;
-pub use report::{FittedFile, LeftOut, Report, Scored, kernel_at_peak, kernel_serving};
+pub use predict::{at_peak, kernel_serving, predict};
+pub use report::{FittedFile, LeftOut, Report, Scored};

@@ -1,9 +1,8 @@
-use std::fmt::Display;
-
 use plotters::prelude::*;
 
 use super::report::Report;
 use crate::reference::measurement::MeasuredPhase;
+use crate::units::readable;
 
 const SIZE: (u32, u32) = (760, 560);
 const GROUND: RGBColor = RGBColor(255, 255, 255);
@@ -30,6 +29,7 @@ fn draw(report: &Report, text: &mut String) -> Result<(), Box<dyn std::error::Er
     let style = ("sans-serif", 15).into_font().color(&INK);
     let mut chart = ChartBuilder::on(&area)
         .margin(16)
+        .margin_right(44)
         .x_label_area_size(46)
         .y_label_area_size(72)
         .build_cartesian_2d(RANGE.log_scale(), RANGE.log_scale())?;
@@ -52,6 +52,13 @@ fn draw(report: &Report, text: &mut String) -> Result<(), Box<dyn std::error::Er
         ];
         chart.draw_series(LineSeries::new(ends, colour))?;
     }
+    let at_peak = report
+        .scored()
+        .filter_map(|row| Some((row.measured.value, row.peak?)));
+    chart
+        .draw_series(at_peak.map(|point| Circle::new(point, 5, FAINT)))?
+        .label("either, at peak")
+        .legend(|(x, y)| Circle::new((x + 8, y), 5, FAINT));
     for (phase, name, colour) in [
         (MeasuredPhase::Prefill, "prefill", PREFILL),
         (MeasuredPhase::Decode, "decode", DECODE),
@@ -77,6 +84,5 @@ fn draw(report: &Report, text: &mut String) -> Result<(), Box<dyn std::error::Er
 }
 
 fn power(value: &f64) -> String {
-    let shown: &dyn Display = value;
-    crate::units::readable(shown.to_string().parse().unwrap_or(*value))
+    readable(*value)
 }

@@ -1,5 +1,5 @@
 use crate::reference::measurement::{Measure, MeasuredPhase, MeasuredSpread, Measurement};
-use crate::reference::{Attainment, accelerator, open_model};
+use crate::reference::{Attainment, KernelTime, accelerator, fitted_attainment, open_model};
 use crate::roofline::{
     Efficiencies, Formats, KvCache, Machine, Overheads, Overlap, PromptTokens, Serving,
     Speculation, Spread,
@@ -18,41 +18,85 @@ pub fn predict(measured: &Measurement, attainment: Attainment) -> Option<f64> {
     serving_value(measured, &serving)
 }
 
-/// The same from the rooflines alone: all of the peaks, no exchanges, compute and memory at once (E1).
+/// The same from the rooflines alone.
 #[must_use]
 pub(super) fn predict_at_peak(measured: &Measurement) -> Option<f64> {
-    let serving = Serving {
-        efficiencies: Efficiencies::PEAK,
-        overheads: Overheads::NONE,
-        overlap: Overlap::Full,
-        ..serving(measured, crate::reference::fitted_attainment())?
-    };
-    serving_value(measured, &serving)
+    serving_value(measured, &at_peak(&serving(measured, fitted_attainment())?))
+}
+
+/// A model on a machine, as measurements and tables of kernels name them.
+struct Setting<'a> {
+    model: &'a str,
+    accelerator: &'a str,
+    chips: f64,
+    spread: Spread,
+    formats: Formats,
+    kv_bytes_per_element: f64,
+}
+
+impl Setting<'_> {
+    fn serving(&self, attainment: Attainment) -> Option<Serving<'static>> {
+        let architecture = &open_model(self.model)?.architecture;
+        Some(Serving {
+            architecture,
+            cache: KvCache::new(architecture),
+            weight_bytes_per_parameter: self.formats.weight_bytes,
+            kv_bytes_per_element: self.kv_bytes_per_element,
+            machine: Machine::of(accelerator(self.accelerator)?, self.formats, self.chips),
+            spread: self.spread,
+            efficiencies: attainment.into(),
+            overheads: attainment.into(),
+            overlap: Overlap::AttentionApart,
+            speculation: Speculation::NONE,
+        })
+    }
 }
 
 /// The model on the machine that was measured.
-pub(super) fn serving(measured: &Measurement, attainment: Attainment) -> Option<Serving<'static>> {
-    let architecture = &open_model(&measured.model)?.architecture;
-    let formats = Formats {
-        weight_bytes: measured.weight_bytes_per_parameter,
-        attention_bytes: measured.attention_bytes_per_element,
-    };
-    let machine = Machine::of(accelerator(&measured.accelerator)?, formats, measured.chips);
-    Some(Serving {
-        architecture,
-        cache: KvCache::new(architecture),
-        weight_bytes_per_parameter: measured.weight_bytes_per_parameter,
-        kv_bytes_per_element: measured.kv_bytes_per_element,
-        machine,
+fn serving(measured: &Measurement, attainment: Attainment) -> Option<Serving<'static>> {
+    let setting = Setting {
+        model: &measured.model,
+        accelerator: &measured.accelerator,
+        chips: measured.chips,
         spread: match measured.spread {
             MeasuredSpread::Tensor => Spread::Tensor,
             MeasuredSpread::Experts => Spread::Experts,
         },
-        efficiencies: attainment.into(),
-        overheads: attainment.into(),
-        overlap: Overlap::AttentionApart,
-        speculation: Speculation::NONE,
-    })
+        formats: Formats {
+            weight_bytes: measured.weight_bytes_per_parameter,
+            attention_bytes: measured.attention_bytes_per_element,
+        },
+        kv_bytes_per_element: measured.kv_bytes_per_element,
+    };
+    setting.serving(attainment)
+}
+
+/// The model on the machine of a table of kernels.
+#[must_use]
+pub fn kernel_serving(time: &KernelTime, attainment: Attainment) -> Option<Serving<'static>> {
+    let setting = Setting {
+        model: &time.model,
+        accelerator: &time.accelerator,
+        chips: time.chips,
+        spread: Spread::Tensor,
+        formats: Formats {
+            weight_bytes: time.weight_bytes_per_parameter,
+            attention_bytes: time.kv_bytes_per_element,
+        },
+        kv_bytes_per_element: time.kv_bytes_per_element,
+    };
+    setting.serving(attainment)
+}
+
+/// The same at peak, without exchanges, compute and memory at once (E1).
+#[must_use]
+pub fn at_peak<'a>(serving: &Serving<'a>) -> Serving<'a> {
+    Serving {
+        efficiencies: Efficiencies::PEAK,
+        overheads: Overheads::NONE,
+        overlap: Overlap::Full,
+        ..serving.clone()
+    }
 }
 
 fn serving_value(measured: &Measurement, serving: &Serving<'_>) -> Option<f64> {
@@ -140,4 +184,32 @@ fn batch_at(round_s: &impl Fn(f64) -> f64, most_s: f64, largest: f64) -> f64 {
         }
     }
     low
+}
+
+/// Measured step time, and what five ways of adding up predict.
+pub(super) fn overlap_times(measured: &Measurement, fitted: Attainment) -> Option<(f64, [f64; 5])> {
+    let batch = measured.batch_per_chip?;
+    let context = measured.context_tokens?;
+    let fitted = serving(measured, fitted)?;
+    let peak = Serving {
+        overheads: Overheads {
+            network: Some(1.0),
+            ..Overheads::NONE
+        },
+        overlap: Overlap::AttentionApart,
+        ..at_peak(&fitted)
+    };
+    let whole_batch = batch * measured.chips;
+    let pass = peak.decode(whole_batch, context);
+    let step = pass.step;
+    let full = step.compute().0.max(step.memory().0);
+    let sum = step.compute().0 + step.memory().0 + pass.communication.0;
+    let times = [
+        full,
+        step.total.0,
+        pass.total.0,
+        sum,
+        fitted.decode(whole_batch, context).total.0,
+    ];
+    Some((batch / measured.value, times))
 }

@@ -352,14 +352,14 @@ fn write_sheet(mut out: &mut dyn Write, implied: &ImpliedSheet) -> io::Result<()
         "cache write",
     ];
     write_table(&mut out, &table(&header, rows))?;
-    let beyond = &implied.beyond_rooflines;
+    let all_in = &implied.all_in_efficiencies;
     paragraph(
         &mut out,
         &format!(
-            "note: {}; with them a prompt token costs {} times as much and a generated one {} times",
-            beyond.note,
-            readable(beyond.input_cost_factor),
-            readable(beyond.output_cost_factor)
+            "note: a prompt token costs {} times what E16 says and a generated one {} times what E1 says; {}",
+            readable(all_in.input_cost_factor),
+            readable(all_in.output_cost_factor),
+            all_in.note
         ),
         2,
     )?;

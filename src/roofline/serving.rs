@@ -240,8 +240,10 @@ impl Serving<'_> {
         let tokens = prompts * prompt.fresh;
         let cached = self.cache.stored_elements(prompt.cached);
         let written = self.cache.stored_elements(prompt.cached + prompt.fresh) - cached;
-        let cache = (cached + written) * self.kv_bytes_per_element
-            + 2.0 * self.cache.state_per_sequence().0;
+        let state = self.cache.state_per_sequence().0;
+        // State is written once per prompt, and read where a cached prefix has left one.
+        let states = if prompt.cached > 0.0 { 2.0 } else { 1.0 };
+        let cache = (cached + written) * self.kv_bytes_per_element + states * state;
         let load = Load {
             weight_macs: tokens * self.architecture.active_parameters,
             attention_macs: prompts * self.cache.prefill_macs(prompt),

@@ -1,8 +1,10 @@
 //! The price sheet that a machine implies at a margin, and what reading it gives back.
 //!
 //! Prices follow the rooflines that the readings take: E1 with every weight read, E16, and the cost of keeping a byte.
-//! Exchanges between chips and waiting between kernels are no part of those equations; what they cost is stated beside
-//! the sheet instead of hidden in it.
+//! What those equations leave out, such as exchanges between chips, lowers the efficiencies instead, until no length of
+//! a tier is sold below its simulated cost; whoever reads the sheet with these efficiencies gets the machine back.
+
+mod reads_back;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -11,12 +13,12 @@ use utoipa::ToSchema;
 use super::Question;
 use super::offer::{Offer, offered_tiers};
 use crate::reference::StorageTier;
-use crate::roofline::{KeepingCost, PromptTokens, crossover_context};
+use crate::roofline::{Efficiencies, KeepingCost, PromptTokens};
 use crate::sheet::{
     CacheWrite, CacheWriteBilling, ContextTier, Limits, PriceSheet, RateCell, SchemaName,
     ServiceTier, Source, SourceFormat, SpeedMetric, SpeedMultiplier, Unit,
 };
-use crate::units::{BytesPerToken, Decimal, Seconds};
+use crate::units::{Decimal, Seconds};
 
 const FAST: &str = "fast";
 const MILLION: f64 = 1e6;
@@ -32,8 +34,8 @@ pub struct ImpliedSheet {
     pub cache_offers: Vec<CacheOffer>,
     /// Storage tier of the sheet's cache offers.
     pub cache_storage_tier: Option<&'static str>,
-    /// What a token costs here beyond the rooflines that the prices follow, at the operating point.
-    pub beyond_rooflines: BeyondRooflines,
+    /// The efficiencies that the prices rest on and that `assumptions` states.
+    pub all_in_efficiencies: AllInEfficiencies,
 }
 
 /// A body for `POST /infer`.
@@ -82,14 +84,20 @@ pub struct CacheOffer {
     pub is_cheapest: bool,
 }
 
-/// What the prices leave out.
+/// Shares of peak with everything in: what a reader who knows no more than the rooflines must take them for.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct BeyondRooflines {
-    /// Simulated cost of a prompt token over the rooflines' alone.
+pub struct AllInEfficiencies {
+    /// `η_pre`, over `input_cost_factor`.
+    pub prefill: f64,
+    /// `η_m`, over `output_cost_factor`.
+    pub decode_bandwidth: f64,
+    /// `η_c`, over `output_cost_factor`.
+    pub decode_compute: f64,
+    /// What a prompt token costs here over what E16 says, at the end of the tier where that is most; 1 or more.
     pub input_cost_factor: f64,
-    /// Simulated cost of a generated token over the rooflines' alone.
+    /// What a generated token costs here over what E1 with every weight read says, where that is most; 1 or more.
     pub output_cost_factor: f64,
-    /// Why.
+    /// What is in the factors.
     pub note: &'static str,
 }
 
@@ -98,13 +106,16 @@ pub(super) const NO_RENTAL: &str =
     "the accelerator has no published rental: state `machine.rental_usd_per_hour`";
 const NO_DECIMAL: &str =
     "a price is too large to be written on a sheet: a million million and more";
-const BEYOND: &str = "prices follow E1 with every weight read, and E16, as the readings do; exchanges, memory traffic \
-                      per token, waiting between kernels, experts no token of a step goes to and attention's overlap \
-                      are not in them";
+/// Prompts from this length on are covered: the state of linear layers, written once per prompt, makes every token of a
+/// prompt of a few tokens dear, and a price for those would be one for nobody else.
+const SHORTEST_PROMPT: f64 = 128.0;
+const ALL_IN: &str = "the factors hold what E1 and E16 leave out (exchanges, other traffic, waiting between kernels, the \
+                      form of overlap), so that no length in a tier is sold below its simulated cost";
 
-/// Costs as the readings take them.
+/// Costs as the readings take them: E1 with every weight read, and E16.
 struct Costs<'a> {
     question: &'a Question,
+    efficiencies: Efficiencies,
     covers_attention: bool,
     /// R
     rent_usd_per_second: f64,
@@ -116,7 +127,7 @@ impl Costs<'_> {
         let question = self.question;
         let fixed = question.precision.weights * question.model.architecture.total_parameters;
         (fixed + batch * question.kv_bytes_per_sequence(context))
-            / (question.reached.efficiencies.decode_bandwidth * question.unit().bandwidth.0)
+            / (self.efficiencies.decode_bandwidth * question.unit().bandwidth.0)
     }
 
     fn compute_s(&self, batch: f64, context: f64) -> f64 {
@@ -126,7 +137,7 @@ impl Costs<'_> {
         let attention =
             question.cache.decode_macs(context) / question.unit().attention_multiply_rate.0;
         batch * question.load.speculation.computed() * (weights + attention)
-            / question.reached.efficiencies.decode_compute
+            / self.efficiencies.decode_compute
     }
 
     /// E5 with E1, per accepted token.
@@ -155,8 +166,7 @@ impl Costs<'_> {
 
     /// E16.
     fn input_usd(&self, prompt: f64) -> f64 {
-        let rate =
-            self.question.reached.efficiencies.prefill * self.question.unit().multiply_rate.0;
+        let rate = self.efficiencies.prefill * self.question.unit().multiply_rate.0;
         self.rent_usd_per_second * self.prompt_macs(prompt) / rate
     }
 }
@@ -166,8 +176,14 @@ pub(super) fn implied_sheet(question: &Question, offer: &Offer) -> Result<Implie
     let Some(rental) = question.hardware.rental_usd_per_hour else {
         return Err(NO_RENTAL.to_owned());
     };
+    let efficiencies = all_in(question, offer);
     let costs = Costs {
         question,
+        efficiencies: Efficiencies {
+            prefill: efficiencies.prefill,
+            decode_bandwidth: efficiencies.decode_bandwidth,
+            decode_compute: efficiencies.decode_compute,
+        },
         covers_attention: offer.input_covers_attention,
         rent_usd_per_second: question.unit().rental_usd_per_second,
     };
@@ -182,32 +198,65 @@ pub(super) fn implied_sheet(question: &Question, offer: &Offer) -> Result<Implie
     Ok(ImpliedSheet {
         infer_request: ReadingRequest {
             price_sheet,
-            assumptions: assumptions(question, offer, &tiers),
+            assumptions: assumptions(&tiers),
         },
-        reads_back: reads_back(&tiers, &caches),
+        reads_back: reads_back::reads_back(&tiers, &caches),
         cache_offers: caches.offers(&tiers),
         cache_storage_tier: caches.chosen().map(|tier| tier.id.as_str()),
-        beyond_rooflines: beyond(question, &costs),
+        all_in_efficiencies: efficiencies,
     })
 }
 
-fn beyond(question: &Question, costs: &Costs<'_>) -> BeyondRooflines {
-    let load = &question.load;
-    let serving = question.serving();
-    let decode_s = serving.decode(load.batch, load.context_tokens).total.0;
-    let output = costs.rent_usd_per_second * decode_s / load.batch / load.speculation.accepted;
-    let prompt = PromptTokens {
-        fresh: load.prompt_tokens,
-        cached: 0.0,
+/// The simulated cost over that of the rooflines, where it is most: at the ends of the tiers, and in the fast mode.
+fn all_in(question: &Question, offer: &Offer) -> AllInEfficiencies {
+    let (load, reached) = (&question.load, question.reached.efficiencies);
+    let rooflines = Costs {
+        question,
+        efficiencies: reached,
+        covers_attention: true,
+        rent_usd_per_second: question.unit().rental_usd_per_second,
     };
-    let prefill_s = serving.prefill(load.prompts_per_pass, prompt).total.0;
-    let tokens = load.prompts_per_pass * load.prompt_tokens;
-    let input = costs.rent_usd_per_second * prefill_s / tokens;
-    BeyondRooflines {
-        input_cost_factor: input / costs.input_usd(load.prompt_tokens),
-        output_cost_factor: output / costs.output_usd(load.batch, load.context_tokens),
-        note: BEYOND,
+    let serving = question.serving();
+    let rent = rooflines.rent_usd_per_second;
+    let output = |batch: f64, context: f64| {
+        let step_s = serving.decode(batch, context).total.0;
+        rent * step_s / batch / load.speculation.accepted / rooflines.output_usd(batch, context)
+    };
+    let input = |tokens: f64| {
+        let prompt = PromptTokens {
+            fresh: tokens,
+            cached: 0.0,
+        };
+        let prompts = question.prompts_of(tokens);
+        let pass_s = serving.prefill(prompts, prompt).total.0;
+        rent * pass_s / (prompts * tokens) / rooflines.input_usd(tokens)
+    };
+    let ends: Vec<f64> = tier_bounds(offer)
+        .iter()
+        .map(|(_, longest)| f64::from(*longest))
+        .collect();
+    let standard = ends.iter().map(|context| output(load.batch, *context));
+    let fast = ends
+        .first()
+        .map(|context| output(load.batch / offer.fast_batch_ratio, *context));
+    let output_cost_factor = standard.chain(fast).fold(1.0, f64::max);
+    let shortest = std::iter::once(SHORTEST_PROMPT.min(ends[0]));
+    let input_cost_factor = shortest.chain(ends).map(input).fold(1.0, f64::max);
+    AllInEfficiencies {
+        prefill: reached.prefill / input_cost_factor,
+        decode_bandwidth: reached.decode_bandwidth / output_cost_factor,
+        decode_compute: reached.decode_compute / output_cost_factor,
+        input_cost_factor,
+        output_cost_factor,
+        note: ALL_IN,
     }
+}
+
+/// Threshold below, and longest prompt, of each tier.
+fn tier_bounds(offer: &Offer) -> Vec<(u32, u32)> {
+    let lows = std::iter::once(0).chain(offer.thresholds.iter().copied());
+    let highs = offer.thresholds.iter().copied().chain([offer.longest]);
+    lows.zip(highs).collect()
 }
 
 /// Context tiers: up to each bound, prices cover the longest prompt there.
@@ -220,12 +269,10 @@ struct Tiers<'a> {
 
 impl<'a> Tiers<'a> {
     fn new(costs: &'a Costs<'a>, offer: &'a Offer) -> Self {
-        let lows = std::iter::once(0).chain(offer.thresholds.iter().copied());
-        let highs = offer.thresholds.iter().copied().chain([offer.longest]);
         Self {
             costs,
             offer,
-            bounds: lows.zip(highs).collect(),
+            bounds: tier_bounds(offer),
         }
     }
 
@@ -439,7 +486,8 @@ fn sheet(
 }
 
 /// What a reader of the sheet who knows the machine would state.
-fn assumptions(question: &Question, offer: &Offer, tiers: &Tiers<'_>) -> Value {
+fn assumptions(tiers: &Tiers<'_>) -> Value {
+    let (question, offer) = (tiers.costs.question, tiers.offer);
     let machine = &question.hardware.machine;
     let per_chip = |amount: f64| amount / machine.chips;
     let accelerator = match question.hardware.accelerator {
@@ -451,7 +499,7 @@ fn assumptions(question: &Question, offer: &Offer, tiers: &Tiers<'_>) -> Value {
             "domain_size": machine.domain_chips,
         }),
     };
-    let efficiencies = &question.reached.efficiencies;
+    let efficiencies = &tiers.costs.efficiencies;
     let mut stated = json!({
         "accelerator": accelerator,
         "chips": machine.chips,
@@ -473,159 +521,6 @@ fn assumptions(question: &Question, offer: &Offer, tiers: &Tiers<'_>) -> Value {
         stated["load_path_bytes_per_second"] = json!(path);
     }
     stated
-}
-
-/// What the readings of the sheet give, wherever the equations that they invert are those that set the prices.
-fn reads_back(tiers: &Tiers<'_>, caches: &Caches<'_>) -> Vec<ReadBack> {
-    let mut list = Vec::new();
-    if let Some((low, high)) = tiers.bounds.first() {
-        list.extend(ratio(tiers, *low, *high));
-    }
-    for pair in tiers.bounds.windows(2) {
-        let ((_, below), (threshold, above)) = (pair[0], pair[1]);
-        list.extend(cover(tiers, threshold, (below, above)));
-        list.extend(attention(tiers, threshold, (below, above)));
-    }
-    if let Some((low, high)) = tiers.bounds.first()
-        && tiers.has_fast_mode()
-    {
-        list.extend(fast_mode(tiers, *low, f64::from(*high)));
-    }
-    let (low, _) = tiers.bounds[0];
-    if let Some(tier) = caches.chosen()
-        && caches.stored() > 0.0
-    {
-        list.extend(caches.read_usd_per_mtok().map(|_| load_path(tiers, caches)));
-        if tiers.offer.ttls_seconds.len() > 1 {
-            list.push(hold_price(caches, tier, low));
-        }
-    }
-    list
-}
-
-fn hold_price(caches: &Caches<'_>, tier: &StorageTier, low: u32) -> ReadBack {
-    ReadBack {
-        reading: "cache_write_hold_price",
-        detail: Some(tier.id.clone()),
-        min_prompt_tokens: low,
-        quantity: "k_st",
-        value: caches.stored(),
-    }
-}
-
-/// `k_st` as a hit price shows it against an input price that carries attention's arithmetic too.
-fn load_path(tiers: &Tiers<'_>, caches: &Caches<'_>) -> ReadBack {
-    let (low, high) = tiers.bounds[0];
-    let active = tiers.costs.question.model.architecture.active_parameters;
-    ReadBack {
-        reading: "cache_read_load_path",
-        detail: None,
-        min_prompt_tokens: low,
-        quantity: "k_st·N_a/(N_a + a_pre·S/2)",
-        value: caches.stored() * active / tiers.costs.prompt_macs(f64::from(high)),
-    }
-}
-/// r: what a generated token waits for memory over what a prompt token of that tier computes.
-fn ratio(tiers: &Tiers<'_>, low: u32, high: u32) -> Option<ReadBack> {
-    let (costs, batch, context) = (tiers.costs, tiers.batch(), f64::from(high));
-    let question = costs.question;
-    let compute_s = costs.prompt_macs(context) / question.unit().multiply_rate.0;
-    let memory_s = costs.memory_s(batch, context) * question.reached.efficiencies.decode_bandwidth
-        / batch
-        / question.load.speculation.accepted;
-    let value = memory_s / compute_s;
-    // A price ratio of 1 or less is no sign of waiting for memory, whatever the margins.
-    let is_read = value > 1.0 && tiers.output(batch, high) > tiers.input(high);
-    (costs.is_memory_bound(batch, context) && is_read).then_some(ReadBack {
-        reading: "output_ratio_memory_boundness",
-        detail: None,
-        min_prompt_tokens: low,
-        quantity: "r = memory time of a generated token over compute time of a prompt token",
-        value,
-    })
-}
-
-/// x, and the KV bytes and the crossover that follow: the secant of the cost of a token between two contexts.
-fn cover(tiers: &Tiers<'_>, threshold: u32, (below, above): (u32, u32)) -> Vec<ReadBack> {
-    let (costs, batch) = (tiers.costs, tiers.batch());
-    let (near, far) = (f64::from(below), f64::from(above));
-    let question = costs.question;
-    let bound = costs.is_memory_bound(batch, near) && costs.is_memory_bound(batch, far);
-    let of_cache = |context| question.kv_bytes_per_sequence(context);
-    let kv_bytes = (of_cache(far) - of_cache(near)) / (far - near);
-    if !bound || kv_bytes <= 0.0 {
-        return Vec::new();
-    }
-    let fixed = question.precision.weights * question.model.architecture.total_parameters / batch
-        + (of_cache(near) - kv_bytes * near);
-    let optimal = question.optimal_batch();
-    let cover = fixed / kv_bytes;
-    // What is fixed beside the weights (state, windows) counts as weights for whoever reads the sheet.
-    let read_kv =
-        question.precision.weights * question.model.architecture.active_parameters * optimal
-            / (batch * question.compute_to_bandwidth() * cover);
-    let entry = |detail: Option<&str>, quantity, value| ReadBack {
-        reading: "output_multiplier_cover",
-        detail: detail.map(str::to_owned),
-        min_prompt_tokens: threshold,
-        quantity,
-        value,
-    };
-    vec![
-        entry(None, "x = L0·B*/B", cover),
-        entry(Some("kv_bytes_per_token_read"), "k_bw", read_kv),
-        entry(
-            Some("kv_bytes_per_token_read"),
-            "L0 = w·N_a/(ρ·k_bw)",
-            crossover_context(
-                question.precision.weights,
-                question.model.architecture.active_parameters,
-                question.compute_to_bandwidth(),
-                BytesPerToken(read_kv),
-            ),
-        ),
-    ]
-}
-
-/// `a_pre`/`N_a`: the secant of a prompt's arithmetic between two lengths.
-fn attention(tiers: &Tiers<'_>, threshold: u32, (below, above): (u32, u32)) -> Option<ReadBack> {
-    let (near, far) = (f64::from(below), f64::from(above));
-    let (near_macs, far_macs) = (tiers.costs.prompt_macs(near), tiers.costs.prompt_macs(far));
-    let value = 2.0 * (far_macs - near_macs) / (far * near_macs - near * far_macs);
-    (value.is_finite() && value > 0.0).then_some(ReadBack {
-        reading: "input_multiplier_attention",
-        detail: None,
-        min_prompt_tokens: threshold,
-        quantity: "a_pre/N_a",
-        value,
-    })
-}
-
-/// y: what grows with the batch over what does not.
-fn fast_mode(tiers: &Tiers<'_>, low: u32, context: f64) -> Vec<ReadBack> {
-    let (costs, batch) = (tiers.costs, tiers.batch());
-    let question = costs.question;
-    if !costs.is_memory_bound(batch, context) {
-        return Vec::new();
-    }
-    let fixed = question.precision.weights * question.model.architecture.total_parameters;
-    let growing = batch * question.kv_bytes_per_sequence(context);
-    let entry = |reading, quantity, value| ReadBack {
-        reading,
-        detail: None,
-        min_prompt_tokens: low,
-        quantity,
-        value,
-    };
-    vec![
-        entry(
-            "fast_mode_batch_ratio",
-            "B_std/B_fast",
-            tiers.offer.fast_batch_ratio,
-        ),
-        entry("fast_mode_kv_over_weights", "y", growing / fixed),
-        entry("fast_mode_max_speedup", "1 + y", 1.0 + growing / fixed),
-    ]
 }
 
 /// A price as a sheet writes it: at most 12 digits before the point and 18 after it.

@@ -307,47 +307,56 @@ async fn the_front_of_speed_against_cost_leaves_out_what_is_beaten() {
                 && number(other, "/cost_output_usd_per_mtok")
                     < number(point, "/cost_output_usd_per_mtok")
         };
-        assert!(!front.iter().any(|other| beats(other)));
+        assert!(!front.iter().any(beats));
     }
 }
 
 #[tokio::test]
-async fn the_implied_sheet_is_a_request_for_infer_and_covers_every_length() {
+async fn the_implied_sheet_is_a_request_for_infer_and_covers_every_length_at_no_margin() {
     let api = api().await;
-    let body = json!({
-        "model": "Llama-3.1-70B", "machine": {"accelerator": "h100-sxm", "chips": 8},
-        "operating_point": {"batch": 64}, "efficiencies": "peak",
-        "price_sheet": {"input_margin": 0, "output_margin": 0, "thresholds_tokens": [8_000, 32_000],
-            "longest_context_tokens": 128_000},
-    });
-    let simulated = ask(&api, &body).await.json();
-    let request = &simulated["price_sheet"]["infer_request"];
-    let reply = api.infer(request).await;
-    assert_eq!(reply.status, StatusCode::CREATED, "{}", reply.text());
-    let rates = request["price_sheet"]["rates"].as_array().unwrap();
-    let standard: Vec<&Value> = rates
-        .iter()
-        .filter(|rate| rate["service_tier"] == "standard")
-        .collect();
-    assert_eq!(standard.len(), 3);
-    // At no margin each tier's price is the cost of the longest prompt in it, and no shorter one costs more.
-    let price = |rate: &Value, name: &str| -> f64 { rate[name].as_str().unwrap().parse().unwrap() };
-    for (rate, lengths) in standard.iter().zip([
-        [1, 4_000, 8_000],
-        [8_001, 20_000, 32_000],
-        [32_001, 64_000, 128_000],
-    ]) {
-        let grid = json!({"batch": [64], "context_tokens": lengths});
-        let mut body = body.clone();
-        body["grid"] = grid;
-        body["efficiencies"] = json!("peak");
-        let series = ask(&api, &body).await.json()["series"].clone();
-        for row in series.as_array().unwrap() {
-            assert!(
-                number(row, "/cost_output_usd_per_mtok") <= price(rate, "output") * (1.0 + 1e-9)
-            );
-            // The input embedding is no part of prefill's arithmetic either way.
-            assert!(number(row, "/cost_input_usd_per_mtok") <= price(rate, "input") * (1.0 + 1e-9));
+    for (model, efficiencies, margin) in [
+        ("Llama-3.1-70B", "peak", 0.0),
+        ("Llama-3.1-70B", "fitted", 0.0),
+        ("DeepSeek-V3", "fitted", 0.25),
+        ("Gemma-3-27B", "fitted", 0.0),
+        ("Qwen3-Next-80B-A3B", "fitted", -0.5),
+    ] {
+        let mut body = json!({
+            "model": model, "machine": {"accelerator": "h200-sxm", "chips": 8}, "operating_point": {"batch": 64},
+            "efficiencies": efficiencies,
+            "price_sheet": {"input_margin": margin, "output_margin": margin,
+                "thresholds_tokens": [8_000, 32_000], "longest_context_tokens": 128_000},
+        });
+        let simulated = ask(&api, &body).await.json();
+        let request = &simulated["price_sheet"]["infer_request"];
+        let reply = api.infer(request).await;
+        assert_eq!(reply.status, StatusCode::CREATED, "{}", reply.text());
+        let rates = request["price_sheet"]["rates"].as_array().unwrap();
+        let of_tier = |rate: &&Value| rate["service_tier"] == "standard";
+        let standard: Vec<&Value> = rates.iter().filter(of_tier).collect();
+        assert_eq!(standard.len(), 3);
+        let price =
+            |rate: &Value, name: &str| -> f64 { rate[name].as_str().unwrap().parse().unwrap() };
+        let lengths = [
+            [128, 4_000, 8_000],
+            [8_001, 20_000, 32_000],
+            [32_001, 64_000, 128_000],
+        ];
+        for (rate, lengths) in standard.iter().zip(lengths) {
+            body["grid"] = json!({"batch": [64], "context_tokens": lengths});
+            let series = ask(&api, &body).await.json()["series"].clone();
+            for row in series.as_array().unwrap() {
+                for (cost, name) in [
+                    ("/cost_output_usd_per_mtok", "output"),
+                    ("/cost_input_usd_per_mtok", "input"),
+                ] {
+                    let covered = price(rate, name) * (1.0 - margin) * (1.0 + 1e-9);
+                    assert!(
+                        number(row, cost) <= covered,
+                        "{model}: {name} above {covered}: {row}"
+                    );
+                }
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
-use unroof::calibration::{Report, Scored, kernel_at_peak, kernel_serving, svg};
+use unroof::calibration::{Report, Scored, at_peak, kernel_serving, svg};
 use unroof::estimate::{Answer, Format, infer, read_request};
 use unroof::forward::simulate::simulate;
 use unroof::reference::measurement::{Measure, MeasuredPhase, Purpose};
@@ -88,7 +88,7 @@ fn llama_70b_on_eight_h100_takes_5_24_ms() {
 fn at_peak_dense_decoding_is_what_another_roofline_says_less_the_exchanges() {
     for time in kernel_times() {
         let serving = kernel_serving(time, fitted_attainment()).unwrap();
-        let step = kernel_at_peak(&serving).decode(time.batch, time.context_tokens);
+        let step = at_peak(&serving).decode(time.batch, time.context_tokens);
         let ratio = step.total.0 * 1e3 / time.speed_of_light_ms;
         let what = format!(
             "{} at batch {} on {} chips",
