@@ -13,12 +13,15 @@ use utoipa::ToSchema;
 use super::Question;
 use super::offer::{Offer, offered_tiers};
 use crate::reference::StorageTier;
-use crate::roofline::{Efficiencies, KeepingCost, PromptTokens};
+use crate::roofline::{
+    Efficiencies, KeepingCost, Model, OperatingPoint, Overlap, PromptTokens, StepTime, WeightReads,
+    cost_per_generated_token, cost_per_prompt_token, step_time,
+};
 use crate::sheet::{
     CacheWrite, CacheWriteBilling, ContextTier, Limits, PriceSheet, RateCell, SchemaName,
     ServiceTier, Source, SourceFormat, SpeedMetric, SpeedMultiplier, Unit,
 };
-use crate::units::{Decimal, Seconds};
+use crate::units::{Bytes, BytesPerToken, Decimal, Seconds};
 
 const FAST: &str = "fast";
 const MILLION: f64 = 1e6;
@@ -117,57 +120,83 @@ struct Costs<'a> {
     question: &'a Question,
     efficiencies: Efficiencies,
     covers_attention: bool,
-    /// R
-    rent_usd_per_second: f64,
 }
 
 impl Costs<'_> {
-    /// Time of a decode step, by what must pass through memory: fixed, and in proportion to the batch.
-    fn memory_s(&self, batch: f64, context: f64) -> f64 {
+    /// The model as the readings see it at a context: every weight read, the cache in proportion to the context.
+    fn model_at(&self, context: f64) -> Model {
         let question = self.question;
-        let fixed = question.precision.weights * question.model.architecture.total_parameters;
-        (fixed + batch * question.kv_bytes_per_sequence(context))
-            / (self.efficiencies.decode_bandwidth * question.unit().bandwidth.0)
+        let architecture = &question.model.architecture;
+        let computed = question.load.speculation.computed();
+        Model {
+            active_parameters: architecture.active_parameters * computed,
+            total_parameters: architecture.total_parameters,
+            weight_bytes_per_parameter: question.precision.weights,
+            weight_reads: WeightReads::All,
+            kv_bytes_per_token: BytesPerToken(question.kv_bytes_per_sequence(context) / context),
+            attention_macs_per_token: question.cache.decode_macs(context) / context * computed,
+            state_per_sequence: Bytes(0.0),
+        }
     }
 
-    fn compute_s(&self, batch: f64, context: f64) -> f64 {
-        let question = self.question;
-        let weights =
-            question.model.architecture.active_parameters / question.unit().multiply_rate.0;
-        let attention =
-            question.cache.decode_macs(context) / question.unit().attention_multiply_rate.0;
-        batch * question.load.speculation.computed() * (weights + attention)
-            / self.efficiencies.decode_compute
+    fn point(&self, batch: f64, context: f64) -> OperatingPoint {
+        OperatingPoint {
+            batch,
+            context_tokens: context,
+            efficiencies: self.efficiencies,
+            overlap: Overlap::Full,
+        }
+    }
+
+    fn step(&self, batch: f64, context: f64) -> StepTime {
+        let point = self.point(batch, context);
+        step_time(&self.model_at(context), self.question.unit(), &point)
+    }
+
+    fn is_memory_bound(&self, batch: f64, context: f64) -> bool {
+        let step = self.step(batch, context);
+        step.memory().0 >= step.compute().0
     }
 
     /// E5 with E1, per accepted token.
     fn output_usd(&self, batch: f64, context: f64) -> f64 {
-        let step_s = self
-            .memory_s(batch, context)
-            .max(self.compute_s(batch, context));
-        self.rent_usd_per_second * step_s / batch / self.question.load.speculation.accepted
-    }
-
-    fn is_memory_bound(&self, batch: f64, context: f64) -> bool {
-        self.memory_s(batch, context) >= self.compute_s(batch, context)
+        let point = self.point(batch, context);
+        let unit = self.question.unit();
+        cost_per_generated_token(&self.model_at(context), unit, &point)
+            / self.question.load.speculation.accepted
     }
 
     /// Multiply-adds of a prompt token that its price covers: in the mean over a prompt, `N_a` + a·S/2.
     fn prompt_macs(&self, prompt: f64) -> f64 {
+        let weights = self.question.model.architecture.active_parameters;
+        weights + self.attention_macs(prompt) * prompt / 2.0
+    }
+
+    /// `a_pre` in the mean over a prompt, as far as its price covers it.
+    fn attention_macs(&self, prompt: f64) -> f64 {
         if !self.covers_attention {
-            return self.question.model.architecture.active_parameters;
+            return 0.0;
         }
-        let attention = self.question.cache.prefill_macs(PromptTokens {
+        let all = self.question.cache.prefill_macs(PromptTokens {
             fresh: prompt,
             cached: 0.0,
         });
-        self.question.model.architecture.active_parameters + attention / prompt
+        2.0 * all / prompt / prompt
     }
 
     /// E16.
     fn input_usd(&self, prompt: f64) -> f64 {
-        let rate = self.efficiencies.prefill * self.question.unit().multiply_rate.0;
-        self.rent_usd_per_second * self.prompt_macs(prompt) / rate
+        let tokens = PromptTokens {
+            fresh: prompt,
+            cached: 0.0,
+        };
+        let model = Model {
+            active_parameters: self.question.model.architecture.active_parameters,
+            ..self.model_at(prompt)
+        };
+        let attention = self.attention_macs(prompt);
+        let efficiency = self.efficiencies.prefill;
+        cost_per_prompt_token(&model, self.question.unit(), efficiency, attention, tokens)
     }
 }
 
@@ -185,7 +214,6 @@ pub(super) fn implied_sheet(question: &Question, offer: &Offer) -> Result<Implie
             decode_compute: efficiencies.decode_compute,
         },
         covers_attention: offer.input_covers_attention,
-        rent_usd_per_second: question.unit().rental_usd_per_second,
     };
     let caches = Caches {
         question,
@@ -214,10 +242,9 @@ fn all_in(question: &Question, offer: &Offer) -> AllInEfficiencies {
         question,
         efficiencies: reached,
         covers_attention: true,
-        rent_usd_per_second: question.unit().rental_usd_per_second,
     };
     let serving = question.serving();
-    let rent = rooflines.rent_usd_per_second;
+    let rent = question.unit().rental_usd_per_second;
     let output = |batch: f64, context: f64| {
         let step_s = serving.decode(batch, context).total.0;
         rent * step_s / batch / load.speculation.accepted / rooflines.output_usd(batch, context)
@@ -296,11 +323,7 @@ impl<'a> Tiers<'a> {
 
     /// `m_s`: speed of the fast mode at a context.
     fn speed(&self, context: f64) -> f64 {
-        let step_s = |batch| {
-            self.costs
-                .memory_s(batch, context)
-                .max(self.costs.compute_s(batch, context))
-        };
+        let step_s = |batch| self.costs.step(batch, context).total.0;
         step_s(self.batch()) / step_s(self.fast_batch())
     }
 

@@ -60,7 +60,7 @@ fn ratio(tiers: &Tiers<'_>, low: u32, high: u32) -> Option<ReadBack> {
     let (costs, batch, context) = (tiers.costs, tiers.batch(), f64::from(high));
     let question = costs.question;
     let compute_s = costs.prompt_macs(context) / question.unit().multiply_rate.0;
-    let memory_s = costs.memory_s(batch, context) * costs.efficiencies.decode_bandwidth
+    let memory_s = costs.step(batch, context).memory().0 * costs.efficiencies.decode_bandwidth
         / batch
         / question.load.speculation.accepted;
     let value = memory_s / compute_s;
