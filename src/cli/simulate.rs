@@ -120,7 +120,7 @@ fn time(time: Seconds) -> String {
 fn bound(bound: Bound) -> String {
     match bound {
         Bound::Memory => "memory".to_owned(),
-        Bound::Compute => "arithmetic".to_owned(),
+        Bound::Compute => "compute".to_owned(),
     }
 }
 
@@ -259,7 +259,7 @@ fn write_prefill(out: &mut dyn Write, prefill: &Prefill) -> io::Result<()> {
     let mut values = split(&prefill.time);
     values.extend([
         (
-            "one prompt alone",
+            "time to the first token",
             time(prefill.time_to_first_token_seconds),
         ),
         (
@@ -369,7 +369,8 @@ fn write_sheet(mut out: &mut dyn Write, implied: &ImpliedSheet) -> io::Result<()
         vec![
             back.reading.to_owned(),
             back.quantity.to_owned(),
-            readable(back.value),
+            back.value
+                .map_or_else(|| back.not_read.unwrap_or_default().to_owned(), readable),
         ]
     });
     write_table(&mut out, &table(&["reading", "quantity", "value"], rows))

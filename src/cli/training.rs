@@ -119,20 +119,23 @@ fn write_phases(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Result<
             name.to_owned(),
             readable(phase.tokens),
             from.to_owned(),
-            readable(phase.tokens_over_pretraining),
             readable(phase.compute_flop),
-            percent(phase.share_of_compute),
         ];
-        // Without accelerators there are no times and costs.
+        // Without accelerators there are no times and costs, and room for the ratios.
         if answer.cluster.is_some() {
             cells.push(or_dash(phase.days.map(readable)));
-            cells.push(or_dash(phase.usd.map(readable)));
+            cells.push(or_dash(phase.usd.map(|usd| readable(usd / 1e6))));
+        } else {
+            cells.push(readable(phase.tokens_over_pretraining));
+            cells.push(percent(phase.share_of_compute));
         }
         cells
     };
-    let mut header = vec!["phase", "tokens", "from", "ratio", "FLOP", "share"];
-    if answer.cluster.is_some() {
-        header.extend(["days", "USD"]);
+    let mut header = vec!["phase", "tokens", "from", "FLOP"];
+    if answer.cluster.is_none() {
+        header.extend(["ratio", "share"]);
+    } else {
+        header.extend(["days", "million USD"]);
     }
     write_table(&mut out, &table(&header, answer.phases.iter().map(row)))?;
     let cost = &answer.reinforcement;

@@ -18,7 +18,7 @@ use crate::roofline::{
     Overheads, PassTime, PromptTokens, Serving, ServingUnit, Spread, compute_to_bandwidth,
     crossover_context, optimal_batch, optimal_batch_at_context, worst_case_latency,
 };
-use crate::units::Bytes;
+use crate::units::{Bytes, readable};
 
 pub use self::answer::{
     AttentionBound, Bound, Decode, DoesNotFit, Memory, Prefill, Roofline, SeriesItem,
@@ -134,6 +134,10 @@ fn answer(question: &Question) -> SimulationAnswer {
             "beyond the crossover reading the cache alone takes longer than the multiplies",
         );
     }
+    let memory = memory(question);
+    if memory.largest_batch.is_none() {
+        note("memory.largest_batch", "the weights alone do not fit");
+    }
     let implied = question
         .offer
         .as_ref()
@@ -142,13 +146,13 @@ fn answer(question: &Question) -> SimulationAnswer {
         note("price_sheet", reason);
     }
     SimulationAnswer {
-        memory: memory(question),
         decode: decode(question),
         prefill: prefill(question),
         series: series::series(question),
         price_sheet: implied.and_then(Result::ok),
         architecture: question.model.architecture.clone(),
-        caveats: caveats(question),
+        caveats: caveats(question, &memory),
+        memory,
         roofline,
         not_defined,
         equations: EQUATIONS,
@@ -156,12 +160,12 @@ fn answer(question: &Question) -> SimulationAnswer {
     }
 }
 
-fn caveats(question: &Question) -> Vec<String> {
+fn caveats(question: &Question, memory: &Memory) -> Vec<String> {
     let mut caveats = Vec::new();
     let machine = &question.hardware.machine;
     if question.reached.overheads == Overheads::NONE {
         caveats.push(
-            "peak rooflines: on published measurements 2.5 to 6 times too fast (docs/VALIDATION.md)"
+            "peak rooflines: several times too fast on published measurements (docs/VALIDATION.md)"
                 .to_owned(),
         );
     }
@@ -175,7 +179,7 @@ fn caveats(question: &Question) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if memory(question).does_not_fit.is_some() {
+    if memory.does_not_fit.is_some() {
         caveats.push(
             "weights and caches do not fit: times and costs are those of chips with more memory"
                 .to_owned(),
@@ -272,20 +276,20 @@ fn memory(question: &Question) -> Memory {
         largest_batch: held.largest_batch(),
         does_not_fit: missing.map(|missing| {
             let fewest = fewest_chips(question, kv);
-            let alone = held.weights.0 > held.capacity.0;
-            let what = if alone {
-                "the weights alone"
-            } else {
-                "weights and caches"
-            };
             let hint = fewest.map_or_else(
                 || "more chips do not help: each holds a copy of all but the experts".to_owned(),
                 |chips| format!("{chips} chips of this kind hold this batch"),
             );
+            let gigabytes = |bytes: Bytes| format!("{} GB", readable(bytes.0 / 1e9));
             DoesNotFit {
                 missing_bytes: missing,
                 fewest_chips: fewest,
-                detail: format!("{what} take {used} of {}; {hint}", held.capacity),
+                detail: format!(
+                    "weights of {} and caches of {} in {}; {hint}",
+                    gigabytes(held.weights),
+                    gigabytes(kv),
+                    gigabytes(held.capacity)
+                ),
             }
         }),
     }
@@ -340,6 +344,10 @@ fn prefill(question: &Question) -> Prefill {
     let serving = question.serving();
     let pass = serving.prefill(load.prompts_per_pass, question.prompt());
     let all = load.prompts_per_pass * load.prompt_tokens / pass.total.0;
+    let alone = match question.hardware.spread {
+        Spread::Tensor => 1.0,
+        Spread::Experts => question.hardware.machine.chips,
+    };
     Prefill {
         prompt_tokens: load.prompt_tokens,
         cached_prompt_tokens: load.cached_prompt_tokens,
@@ -347,7 +355,7 @@ fn prefill(question: &Question) -> Prefill {
         time: split(&pass),
         tokens_per_second_per_accelerator: all / question.hardware.machine.chips,
         tokens_per_second: all,
-        time_to_first_token_seconds: serving.prefill(1.0, question.prompt()).total,
+        time_to_first_token_seconds: serving.prefill(alone, question.prompt()).total,
         cost_usd_per_mtok: question.usd_per_mtok(1.0, all),
     }
 }

@@ -86,8 +86,8 @@ pub(super) struct SimulatedMachine {
     #[schema(nullable = false, default = "gb200-nvl72", example = "h800")]
     accelerator: Option<String>,
     /// G; the accelerator's serving unit if left out.
-    #[schema(nullable = false, minimum = 1, maximum = 1e6, example = 144)]
-    chips: Option<f64>,
+    #[schema(nullable = false, minimum = 1, maximum = 1_000_000, example = 144)]
+    chips: Option<u32>,
     /// `experts` deals the experts to the chips and keeps all other weights on each, `tensor` cuts every matrix; `experts`
     /// for a mixture if left out.
     #[schema(nullable = false)]
@@ -108,8 +108,8 @@ pub(super) struct SimulatedMachine {
     #[schema(nullable = false, minimum = 1e-6, maximum = 1e24)]
     capacity_bytes: Option<f64>,
     /// Chips on one scale-up interconnect.
-    #[schema(nullable = false, minimum = 1e-6, maximum = 1e24)]
-    domain_size: Option<f64>,
+    #[schema(nullable = false, minimum = 1, maximum = 1_000_000)]
+    domain_size: Option<u32>,
     /// Scale-up bandwidth, one direction.
     #[schema(nullable = false, minimum = 1e-6, maximum = 1e24)]
     scale_up_bytes_per_second: Option<f64>,
@@ -279,7 +279,7 @@ pub(super) struct SimulatedOffer {
     #[schema(nullable = false, default = true)]
     input_covers_attention: Option<bool>,
     /// Prompt lengths above which prices step up, ascending.
-    #[schema(nullable = false, max_items = 16, example = json!([200_000]))]
+    #[schema(nullable = false, max_items = 16, example = json!([32_000]))]
     thresholds_tokens: Option<Vec<u32>>,
     /// Longest prompt; the model's longest context if left out, else 1,048,576.
     #[schema(nullable = false, minimum = 1, maximum = 1e9)]

@@ -172,15 +172,23 @@ impl KvCache {
         };
         Self {
             entries: architecture.attention.iter().flat_map(entries).collect(),
-            state: Bytes(architecture.attention.iter().map(state).sum()),
+            state: Bytes(
+                architecture
+                    .attention
+                    .iter()
+                    .map(state)
+                    .fold(0.0, |sum, of_group| sum + of_group),
+            ),
         }
     }
 
     fn sum(&self, of_entries: impl Fn(&Entries) -> f64) -> f64 {
-        self.entries
+        let amounts = self
+            .entries
             .iter()
-            .map(|entries| entries.layers * of_entries(entries))
-            .sum()
+            .map(|entries| entries.layers * of_entries(entries));
+        // The sum of nothing is -0 in floating point.
+        amounts.fold(0.0, |sum, amount| sum + amount)
     }
 
     /// E15: `k_st`, elements stored per context token once every window is full: Σ layers · elements per entry.

@@ -90,12 +90,13 @@ impl Traffic {
         }
     }
 
-    /// Time of both kinds of links, one after the other. A link whose bandwidth is not known costs nothing.
+    /// Time of the slower kind of links: both carry their part at once. A link whose bandwidth is not known costs nothing.
     #[must_use]
     pub fn time(&self, machine: &Machine) -> Seconds {
         let over = |bytes: Bytes, link: Option<BytesPerSecond>| {
             link.map_or(0.0, |bandwidth| (bytes / bandwidth).0)
         };
-        Seconds(over(self.inside, machine.scale_up) + over(self.outside, machine.scale_out))
+        let inside_s = over(self.inside, machine.scale_up);
+        Seconds(inside_s.max(over(self.outside, machine.scale_out)))
     }
 }

@@ -6,7 +6,9 @@ use crate::forward::inputs::{Count, InputOrigin, InputUsed, Inputs, MOST, Number
 use crate::input::cursor::{Cursor, one_of_hint};
 use crate::input::json::Json;
 use crate::reference::{Accelerator, accelerator, accelerators};
-use crate::roofline::{ExpertModel, TrafficWidth};
+use crate::roofline::{
+    COMBINE_BYTES_PER_ELEMENT, DISPATCH_BYTES_PER_ELEMENT, ExpertModel, TrafficWidth,
+};
 use crate::units::{Bytes, BytesPerSecond, BytesPerToken};
 
 /// Racks of the lecture, by the accelerator whose figures they take.
@@ -271,8 +273,18 @@ fn read_layout(
     let range = 1e-6..=1e9;
     let (name, unit) = ("sequences_per_gpu", "sequences");
     let sequences_per_gpu = inputs.number_or_none(&Number { name, unit, range }, per_gpu);
-    let dispatch = number("dispatch_bytes_per_element", "B", 0.0..=16.0, 1.0);
-    let combine = number("combine_bytes_per_element", "B", 0.0..=16.0, 2.0);
+    let dispatch = number(
+        "dispatch_bytes_per_element",
+        "B",
+        0.0..=16.0,
+        DISPATCH_BYTES_PER_ELEMENT,
+    );
+    let combine = number(
+        "combine_bytes_per_element",
+        "B",
+        0.0..=16.0,
+        COMBINE_BYTES_PER_ELEMENT,
+    );
     let grid = read_grid(inputs, layers);
     inputs.refuse_unknown();
     if let Some(stages) = stages

@@ -196,7 +196,7 @@ pub struct Prefill {
     pub tokens_per_second_per_accelerator: f64,
     /// Throughput of all chips.
     pub tokens_per_second: f64,
-    /// Pass of one prompt alone.
+    /// Pass of one prompt alone; where experts are dealt out, of one per chip, since a prompt's attention stays on its chip.
     pub time_to_first_token_seconds: Seconds,
     /// E16: USD per million prompt tokens; none without a rental.
     pub cost_usd_per_mtok: Option<f64>,
@@ -313,6 +313,8 @@ pub(super) const EQUATIONS: &[EquationUsed] = &[
         id: "E16",
         equation: "c_in(S | P_c) = R·(N_a + a_pre·(P_c + S/2))/(η_pre·M)",
         source: "D",
-        gives: &["prefill.cost_usd_per_mtok at peak"],
+        gives: &[
+            "prefill.cost_usd_per_mtok at peak, where attention runs in the format of the weights",
+        ],
     },
 ];

@@ -3,14 +3,14 @@
 use std::cell::RefCell;
 
 use super::request::{Model, Precision};
-use crate::forward::inputs::{InputOrigin as Origin, Inputs, Number};
+use crate::forward::inputs::{Count, InputOrigin as Origin, Inputs, Number};
 use crate::input::cursor::{Cursor, one_of_hint};
 use crate::reference::{Accelerator, accelerator, accelerators};
 use crate::roofline::{Formats, Machine, ServingUnit, Spread};
 use crate::units::{Bytes, BytesPerSecond, FlopPerSecond};
 
 const DEFAULT_ACCELERATOR: &str = "gb200-nvl72";
-const MOST_CHIPS: f64 = 1e6;
+const MOST_CHIPS: u32 = 1_000_000;
 
 /// The chips.
 #[derive(Debug, Clone)]
@@ -107,28 +107,29 @@ pub(super) fn read_hardware(
         unit: "B/s",
         of_row: link(|row| row.scale_out_bytes_per_second),
     });
-    let domain = figure(Figure {
-        name: "domain_size",
-        unit: "chips",
-        of_row: row.map(|row| f64::from(row.scale_up_domain)),
-    });
-    let has_other_figures = has_changes.take();
+    let count = |name, of_row: fn(&Accelerator) -> u32| {
+        let count = Count {
+            name,
+            unit: "chips",
+            most: MOST_CHIPS,
+        };
+        inputs.count(&count, (row.map_or(1, of_row), Origin::Reference))
+    };
+    let domain = count("domain_size", |row| row.scale_up_domain);
+    let states_domain = inputs
+        .fields
+        .as_ref()
+        .is_some_and(|fields| fields.get("domain_size").is_some());
+    let has_other_figures = has_changes.take() || states_domain;
     let rental = figure(Figure {
         name: "rental_usd_per_hour",
         unit: "USD/h",
         of_row: row.and_then(|row| Some(row.rental_usd_per_hour.typical?.0)),
     });
-    let chips = inputs.number_or_none(
-        &Number {
-            name: "chips",
-            unit: "chips",
-            range: 1.0..=MOST_CHIPS,
-        },
-        row.map(|row| (f64::from(row.serving_unit_chips), Origin::Reference)),
-    );
+    let chips = count("chips", |row| row.serving_unit_chips);
     let spread = read_spread(inputs, model);
     inputs.refuse_unknown();
-    let (row, chips, precision) = (row?, chips?, precision?);
+    let (row, chips, precision) = (row?, f64::from(chips?), precision?);
     let formats = Formats {
         weight_bytes: precision.weights,
         attention_bytes: precision.attention,
@@ -142,7 +143,7 @@ pub(super) fn read_hardware(
             capacity: Bytes(capacity? * chips),
             rental_usd_per_second: rental.unwrap_or(0.0) * chips / 3_600.0,
         },
-        domain_chips: domain?,
+        domain_chips: f64::from(domain?),
         scale_up: scale_up.map(BytesPerSecond),
         scale_out: scale_out.map(BytesPerSecond),
         ..of_row

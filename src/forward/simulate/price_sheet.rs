@@ -66,8 +66,12 @@ pub struct ReadBack {
     /// What is read, in a symbol.
     #[schema(example = "x = L0·B*/B")]
     pub quantity: &'static str,
-    /// What the machine has; the reading gives it back.
-    pub value: f64,
+    /// What the machine has; the reading gives it back. Null where it does not.
+    pub value: Option<f64>,
+    /// Why it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub not_read: Option<&'static str>,
 }
 
 /// A cache offer on one storage tier.

@@ -145,7 +145,7 @@ fn read_model(field: Option<&Cursor<'_>>, used: &Used) -> Option<Model> {
         name.fault(
             format!("`{text}` is not among the open-weight models"),
             format!(
-                "{}; or state an architecture. All names: /reference/open-models",
+                "{}, or state an architecture; all names: /reference/open-models",
                 nearest_or_any(&text, &known)
             ),
         );
@@ -159,7 +159,7 @@ fn nearest_or_any(text: &str, known: &[&str]) -> String {
         "name one of them".to_owned()
     } else {
         let quoted: Vec<String> = nearest.iter().map(|name| format!("`{name}`")).collect();
-        format!("did you mean {}?", quoted.join(" or "))
+        format!("did you mean {}", quoted.join(" or "))
     }
 }
 

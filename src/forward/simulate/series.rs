@@ -3,7 +3,7 @@
 use super::Question;
 use super::answer::{Bound, SeriesItem};
 use super::grid::Grid;
-use crate::roofline::{PromptTokens, Serving};
+use crate::roofline::{Overlap, PromptTokens, Serving};
 
 pub(super) fn series(question: &Question) -> Vec<SeriesItem> {
     let load = &question.load;
@@ -20,7 +20,9 @@ pub(super) fn series(question: &Question) -> Vec<SeriesItem> {
             .contexts
             .as_ref()
             .map_or_else(|| vec![load.context_tokens], |axis| axis.points.clone());
-        if grid.contexts.as_ref().is_some_and(|axis| axis.is_made) {
+        // Where attention overlaps nothing else, cost is a straight line.
+        let has_kink = serving.overlap == Overlap::Full;
+        if has_kink && grid.contexts.as_ref().is_some_and(|axis| axis.is_made) {
             add_kink(&serving, batch, &mut contexts);
         }
         rows.extend(

@@ -416,7 +416,7 @@ async fn every_fault_is_named_with_what_would_be_right() {
         ),
         (
             json!({"machine": {"chips": 0}}),
-            "/machine/chips: 0 is not a number from 1",
+            "/machine/chips: `0` is not a whole number from 1",
         ),
         (
             json!({"machine": {"chips": "8"}}),
