@@ -31,6 +31,7 @@ impl Report {
         self.write_scored(out)?;
         self.write_h800(out)?;
         self.write_production(out)?;
+        self.write_left_aside(out)?;
         self.write_batch_one(out)?;
         self.write_overlap(out)?;
         self.write_kernel_times(out)?;
@@ -117,6 +118,15 @@ impl Report {
                 .collect::<Vec<_>>()
                 .join(", ")
         })?;
+        writeln!(
+            out,
+            "What was assumed: weights, cache and attention in the formats of the columns `…_bytes_per_…` of the data file, \
+             passes of 16,384 prompt tokens per chip where no other number is published, and\n"
+        )?;
+        for row in self.scored().filter(|row| !row.measured.note.is_empty()) {
+            writeln!(out, "- row {}: {}", row.measured.id, row.measured.note)?;
+        }
+        writeln!(out)?;
         writeln!(out, "Further off than 60 %:\n")?;
         for row in self
             .scored()
@@ -203,6 +213,33 @@ impl Report {
         )
     }
 
+    /// Rows of prefill and decode that are not fitted, and why.
+    fn write_left_aside(&self, out: &mut String) -> std::fmt::Result {
+        writeln!(out, "Rows of prefill and decode that are reported alone:\n")?;
+        let is_aside = |row: &&Scored| {
+            row.measured.purpose == Purpose::Report
+                && matches!(
+                    row.measured.phase,
+                    MeasuredPhase::Prefill | MeasuredPhase::Decode
+                )
+        };
+        for row in self.rows.iter().filter(is_aside) {
+            writeln!(
+                out,
+                "- row {} ({}, {} on {} × {}): {} tok/s per chip measured, {} times that predicted; {}",
+                row.measured.id,
+                row.measured.model,
+                row.measured.engine,
+                row.measured.chips,
+                row.measured.accelerator,
+                readable(row.measured.value),
+                ratio(row.ratio(row.fitted)),
+                row.measured.note
+            )?;
+        }
+        writeln!(out)
+    }
+
     fn write_batch_one(&self, out: &mut String) -> std::fmt::Result {
         writeln!(
             out,
@@ -240,7 +277,8 @@ impl Report {
         writeln!(
             out,
             "## Why this overlap\n\n\
-             The Hopper decode rows at peak, by what is taken to run at the same time: measured over predicted step time.\n\n\
+             The Hopper decode rows at peak, by what is taken to run at the same time: measured over predicted step time. The \
+             all-to-all is that of copies which leave their domain.\n\n\
              | row | max(compute, memory), E1 | attention apart, E1' | E1' and the all-to-all | plain sum | fitted |\n\
              |---|---|---|---|---|---|"
         )?;
@@ -316,7 +354,7 @@ impl Report {
         let predicted = ratios.len();
         writeln!(
             out,
-            "{introduction}{predicted} of {} rows predicted; the median of predicted over measured is {}.\n\n\
+            "{introduction}{predicted} of {} rows predicted; predicted over measured is {} in the median.\n\n\
              | row | chips | engine | load | measured, tok/s/chip | predicted over measured |\n|---|---|---|---|---|---|",
             rows.len(),
             short(median(ratios)),
@@ -324,7 +362,7 @@ impl Report {
         for row in rows {
             let measured = row.measured;
             let machine = if measured.accelerator.is_empty() {
-                "another".to_owned()
+                "not among ours".to_owned()
             } else {
                 format!("{} × {}", measured.chips, measured.accelerator)
             };
@@ -473,12 +511,17 @@ Reported, not fitted: what is published leaves open how prompts and answers took
 many chips there were. Predicted as a round of the largest batch that fits, or of the batch with the published speed per
 user, and for each of its tokens its share of a prompt. Tokens of prompt → of answer.
 
+The rows at a published speed per user are the best of many layouts that others tried, some with speculative decoding
+and with prompts on chips of their own. Plain decoding on the chips assumed here, with prompts in between, reaches such
+a speed at a small batch only: far too little throughput is predicted there, down to that of a single sequence.
+
 ";
 
 const MLPERF: &str = "\
 ## MLPerf Inference 5.1
 
-Reported, not fitted: prompt lengths are not published with the results, so the prediction leaves prefill out and is an
-upper bound. The limits on latency of the server and interactive scenarios are left out too.
+Reported, not fitted, and no test of the model: prompt lengths are not published with the results, so the prediction
+leaves prefill out and is an upper bound, far above what is measured where prompts are long. The limits on latency of
+the server and interactive scenarios are left out too.
 
 ";

@@ -98,8 +98,11 @@ impl Question {
         Some(self.unit().rental_usd_per_second * seconds / tokens * MILLION)
     }
 
-    /// Prompts of this length that fill a pass as those of the operating point do; one at least.
+    /// Prompts of this length in a pass: as many as are stated, else as many as make as many tokens, and one at least.
     fn prompts_of(&self, tokens: f64) -> f64 {
+        if self.load.states_prompts_per_pass {
+            return self.load.prompts_per_pass;
+        }
         (self.load.prompts_per_pass * self.load.prompt_tokens / tokens).max(1.0)
     }
 
@@ -169,6 +172,23 @@ fn caveats(question: &Question, memory: &Memory) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if let Some(id) = question.hardware.borrowed_from {
+        caveats.push(format!(
+            "no accelerator is named: figures of the chip that are not stated are those of {id}"
+        ));
+    }
+    let context = question.load.context_tokens;
+    if let Some(longest) = question
+        .model
+        .longest_context
+        .filter(|longest| context > *longest)
+    {
+        caveats.push(format!(
+            "{} tokens are more than the longest context of the model, {}",
+            readable(context),
+            readable(longest)
+        ));
+    }
     let is_counted = question.reached.overheads.network.is_some() && machine.chips > 1.0;
     let lacks_link =
         machine.scale_up.is_none() || (machine.domains() > 1.0 && machine.scale_out.is_none());
@@ -222,9 +242,8 @@ fn roofline(question: &Question) -> Roofline {
         sparsity: architecture.sparsity(),
         kv_bytes_per_token_stored: cache.stored_per_token(kv_bytes),
         kv_bytes_per_token_read: read,
-        kv_bytes_stored_per_sequence: Bytes(
-            cache.stored_elements(load.context_tokens) * kv_bytes + cache.state_per_sequence().0,
-        ),
+        kv_bytes_stored_per_sequence: Bytes(cache.stored_elements(load.context_tokens) * kv_bytes),
+        state_bytes_per_sequence: cache.state_per_sequence(),
         kv_bytes_read_per_generated_token: of_token(cache.read_elements(load.context_tokens)),
         attention_macs_per_token_decode: cache.decode_macs_per_token(),
         attention_macs_per_token_prefill: cache.prefill_macs_per_token(),

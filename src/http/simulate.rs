@@ -88,8 +88,8 @@ pub(super) struct SimulatedMachine {
     /// G; the accelerator's serving unit if left out.
     #[schema(nullable = false, minimum = 1, maximum = 1_000_000, example = 144)]
     chips: Option<u32>,
-    /// `experts` deals the experts to the chips and keeps all other weights on each, `tensor` cuts every matrix; `experts`
-    /// for a mixture if left out.
+    /// `experts` (EP with data-parallel attention) deals the experts to the chips and keeps all other weights on each,
+    /// `tensor` (TP) cuts every matrix; `experts` for a mixture if left out.
     #[schema(nullable = false)]
     spread: Option<SpreadName>,
     /// Rental of one chip.
@@ -193,6 +193,12 @@ pub(super) enum OverlapName {
     Full,
     /// E1': those of attention, then those of the rest.
     AttentionApart,
+    /// `full`
+    #[serde(rename = "E1")]
+    E1,
+    /// `attention_apart`
+    #[serde(rename = "E1'")]
+    E1Prime,
 }
 
 /// What is run. The batch is stated in one way at most.
@@ -232,7 +238,7 @@ pub(super) struct SimulatedLoad {
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SimulatedGrid {
-    /// Batches.
+    /// Batches; whole numbers where they are made from two ends.
     #[schema(nullable = false)]
     batch: Option<GridAxis>,
     /// Contexts. Where they are made from two ends, the context at which memory overtakes arithmetic is added.
@@ -274,10 +280,6 @@ pub(super) struct SimulatedOffer {
     /// `μ_out`
     #[schema(nullable = false, minimum = -9, maximum = 0.999, default = 0.5)]
     output_margin: Option<f64>,
-    /// Whether the input price carries attention's arithmetic besides the weights'. Without it the readings that divide
-    /// by the input price give r and `k_st` as they are, and long prompts are sold below cost.
-    #[schema(nullable = false, default = true)]
-    input_covers_attention: Option<bool>,
     /// Prompt lengths above which prices step up, ascending.
     #[schema(nullable = false, max_items = 16, example = json!([32_000]))]
     thresholds_tokens: Option<Vec<u32>>,

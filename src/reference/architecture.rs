@@ -245,7 +245,13 @@ impl Architecture {
             .required("attention", "list the attention layers by kind")
             .and_then(|field| read_groups(&field));
         if let (Ok(Some(experts)), Some(total), Some(active)) = (experts, total, active) {
-            experts.check(fields, total, active);
+            let parts = Parts {
+                total,
+                active,
+                embedding: embedding.unwrap_or(0.0),
+                always_read: always_read.ok().flatten(),
+            };
+            experts.check(fields, parts);
         }
         Some(Self {
             total_parameters: total?,
@@ -325,9 +331,12 @@ impl Experts {
         })
     }
 
-    /// What total and active parameters imply for the experts must leave something for every other weight.
-    fn check(self, fields: &Fields<'_>, total: f64, active: f64) {
-        let share = f64::from(self.active) / f64::from(self.routed);
+    /// The experts and every other weight must make up the whole, those of a token what is active. Published figures are
+    /// rounded, so a part may be larger than the whole by a little.
+    fn check(self, fields: &Fields<'_>, parts: Parts) {
+        const ROUNDING: f64 = 1.05;
+        let Parts { total, active, .. } = parts;
+        let share = 1.0 / self.routed_over_active();
         if active <= total * share || active >= total {
             fields.cursor.fault(
                 format!(
@@ -337,7 +346,37 @@ impl Experts {
                 "state `active_parameters` between that share of `total_parameters` and all of them",
             );
         }
+        if let Some(experts) = self.parameters
+            && (experts * share > active * ROUNDING || experts >= total)
+        {
+            fields.cursor.fault(
+                format!("routed experts of {experts:e} parameters do not go with {active:e} active of {total:e}"),
+                "state `experts.parameters` below `total_parameters`, and so that a token's share of them is below \
+                 `active_parameters`; or leave it out",
+            );
+        }
+        if let Some(always_read) = parts.always_read {
+            let rest = self.parameters.unwrap_or(0.0);
+            if always_read > active * ROUNDING
+                || always_read + rest + parts.embedding > total * ROUNDING
+            {
+                fields.cursor.fault(
+                    format!("{always_read:e} parameters that every token reads do not go with {active:e} active of {total:e}"),
+                    "state `always_read_parameters` below `active_parameters`, and so that with the experts and the input \
+                     embedding they are no more than `total_parameters`; or leave it out",
+                );
+            }
+        }
     }
+}
+
+/// What an architecture says of its parameters.
+#[derive(Clone, Copy)]
+struct Parts {
+    total: f64,
+    active: f64,
+    embedding: f64,
+    always_read: Option<f64>,
 }
 
 fn dimension(fields: &Fields<'_>, name: &'static str) -> Option<u32> {

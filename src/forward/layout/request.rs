@@ -202,6 +202,15 @@ fn read_model(inputs: &Inputs<'_>) -> Option<Model> {
             &format!("write a whole number from 1 to {experts}, or state more `experts`"),
         );
     }
+    if let (Some(total), Some(active)) = (total, active_parameters)
+        && active > total
+    {
+        inputs.fault(
+            "active_parameters",
+            "more parameters are active than there are".to_owned(),
+            "state at most `total_parameters`",
+        );
+    }
     if let (Some(layers), Some(moe_layers)) = (layers, moe_layers)
         && moe_layers > layers
     {

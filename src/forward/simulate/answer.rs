@@ -48,8 +48,10 @@ pub struct Roofline {
     pub kv_bytes_per_token_stored: BytesPerToken,
     /// `k_bw`: bytes read per generated token and context token at long context.
     pub kv_bytes_per_token_read: BytesPerToken,
-    /// Bytes stored for one sequence at this context, windows and state included.
+    /// Bytes of cache stored for one sequence at this context, windows included.
     pub kv_bytes_stored_per_sequence: Bytes,
+    /// State of linear layers of one sequence.
+    pub state_bytes_per_sequence: Bytes,
     /// Bytes one generated token reads of them.
     pub kv_bytes_read_per_generated_token: Bytes,
     /// `a_dec`
@@ -171,7 +173,7 @@ pub struct Decode {
     pub context_tokens: f64,
     /// Where the time goes.
     pub time: Split,
-    /// Speed of one sequence.
+    /// Speed of one sequence, 1/TPOT.
     pub tokens_per_second_per_user: f64,
     /// Throughput of one chip.
     pub tokens_per_second_per_accelerator: f64,
@@ -227,7 +229,7 @@ pub struct SeriesItem {
     pub communication_seconds: f64,
     /// Overheads per token and per kernel.
     pub overhead_seconds: f64,
-    /// E4
+    /// E4, without the input embedding, which no step reads.
     pub latency_floor_seconds: f64,
     /// Speed of one sequence.
     pub tokens_per_second_per_user: f64,
@@ -245,6 +247,8 @@ pub struct SeriesItem {
     pub memory_time_over_compute_time: f64,
     /// What the rooflines say the step waits for.
     pub bound: Bound,
+    /// Whether memory overtakes compute here: the point was added to the grid.
+    pub is_kink: bool,
     /// Whether weights and caches fit.
     pub fits: bool,
     /// Whether no other point of this context that fits is both faster and cheaper.

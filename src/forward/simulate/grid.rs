@@ -30,7 +30,9 @@ pub(super) struct Axis {
 impl Grid {
     pub(super) fn read(object: &Cursor<'_>) -> Option<Self> {
         let fields = object.fields()?;
-        let batches = fields.optional("batch", |field| Axis::read(field, BATCHES));
+        let batches = fields.optional("batch", |field| {
+            Some(Axis::read(field, BATCHES)?.in_whole_steps())
+        });
         let contexts = fields.optional("context_tokens", |field| Axis::read(field, CONTEXTS));
         fields.refuse_unknown();
         let (batches, contexts) = (batches.ok()?, contexts.ok()?);
@@ -56,6 +58,18 @@ impl Grid {
 }
 
 impl Axis {
+    /// Points made between two ends as whole numbers, each once: half a sequence is none.
+    fn in_whole_steps(mut self) -> Self {
+        if self.is_made && self.points.first().is_some_and(|first| *first >= 1.0) {
+            self.points
+                .iter_mut()
+                .for_each(|point| *point = point.round());
+            self.points
+                .dedup_by(|left, right| left.total_cmp(right).is_eq());
+        }
+        self
+    }
+
     /// A list of values, or two ends with a number of points, evenly apart in the log; from 0 evenly apart.
     fn read(field: &Cursor<'_>, (least, most): (f64, f64)) -> Option<Self> {
         if !matches!(field.json, Json::Object(_)) {

@@ -19,6 +19,8 @@ pub(super) struct Hardware {
     pub(super) accelerator: Option<&'static str>,
     pub(super) machine: Machine,
     pub(super) spread: Spread,
+    /// The reference row that figures which are not stated are from, where none was named.
+    pub(super) borrowed_from: Option<&'static str>,
     /// What a chip of the unit rents for, if it is known.
     pub(super) rental_usd_per_hour: Option<f64>,
 }
@@ -59,6 +61,7 @@ pub(super) fn read_hardware(
     if let Some((row, from)) = row {
         inputs.name("accelerator", &row.id, from);
     }
+    let is_named = row.is_some_and(|(_, from)| from == Origin::Stated);
     let row = row.map(|(row, _)| row);
     let has_changes = RefCell::new(false);
     let figure = |figure: Figure| {
@@ -81,10 +84,14 @@ pub(super) fn read_hardware(
         unit: "FLOP/s",
         of_row: peak(|precision| precision.weights),
     });
+    // A chip of one's own multiplies in attention's format as its peers do, against that of the weights.
+    let ratio = peak(|precision| precision.attention).zip(peak(|precision| precision.weights));
     let attention_flops = figure(Figure {
         name: "attention_flops_per_second",
         unit: "FLOP/s",
-        of_row: peak(|precision| precision.attention),
+        of_row: flops
+            .zip(ratio)
+            .map(|(flops, (attention, weights))| flops * attention / weights),
     });
     let bandwidth = figure(Figure {
         name: "bandwidth_bytes_per_second",
@@ -151,6 +158,7 @@ pub(super) fn read_hardware(
     Some(Hardware {
         accelerator: (!has_other_figures).then_some(row.id.as_str()),
         machine,
+        borrowed_from: (has_other_figures && !is_named).then_some(row.id.as_str()),
         spread: spread?,
         rental_usd_per_hour: rental,
     })

@@ -24,6 +24,7 @@ pub(super) struct Load {
     pub(super) prompt_tokens: f64,
     pub(super) cached_prompt_tokens: f64,
     pub(super) prompts_per_pass: f64,
+    pub(super) states_prompts_per_pass: bool,
     pub(super) speculation: Speculation,
 }
 
@@ -84,6 +85,10 @@ pub(super) fn read_load(
         prompt_tokens: prompt?,
         cached_prompt_tokens: cached?,
         prompts_per_pass: prompts_per_pass?,
+        states_prompts_per_pass: inputs
+            .fields
+            .as_ref()
+            .is_some_and(|fields| fields.get("prompts_per_pass").is_some()),
         speculation: Speculation {
             accepted: accepted?,
             drafted: drafted?,

@@ -25,8 +25,6 @@ pub(super) struct Offer {
     pub(super) input_margin: f64,
     /// `μ_out`
     pub(super) output_margin: f64,
-    /// Whether the input price carries attention's arithmetic besides the weights'.
-    pub(super) input_covers_attention: bool,
     /// Prompt lengths above which prices step up, ascending.
     pub(super) thresholds: Vec<u32>,
     /// Longest prompt.
@@ -96,7 +94,6 @@ pub(super) fn read_offer(
         DEFAULT_FAST_BATCH_RATIO,
     );
     let fields = inputs.fields.as_ref()?;
-    let covers_attention = fields.optional("input_covers_attention", Cursor::truth);
     let cache_tier = fields.optional("cache_storage_tier", read_tier);
     let scale_out = hardware.and_then(|hardware| hardware.machine.scale_out);
     let load_path = Number {
@@ -123,7 +120,6 @@ pub(super) fn read_offer(
     Some(Offer {
         input_margin: input_margin?,
         output_margin: output_margin?,
-        input_covers_attention: covers_attention.ok()?.unwrap_or(true),
         thresholds,
         longest: whole(longest),
         fast_batch_ratio: fast_batch_ratio?,

@@ -19,7 +19,7 @@ use crate::roofline::{
 };
 use crate::sheet::{
     CacheWrite, CacheWriteBilling, ContextTier, Limits, PriceSheet, RateCell, SchemaName,
-    ServiceTier, Source, SourceFormat, SpeedMetric, SpeedMultiplier, Unit,
+    ServiceTier, Source, SourceFormat, SpeedBound, SpeedMetric, SpeedMultiplier, Unit,
 };
 use crate::units::{Bytes, BytesPerToken, Decimal, Seconds};
 
@@ -35,6 +35,9 @@ pub struct ImpliedSheet {
     pub reads_back: Vec<ReadBack>,
     /// Cache offers on every storage tier whose costs are known; the sheet has those of one tier.
     pub cache_offers: Vec<CacheOffer>,
+    /// Speed of the fast mode over the standard one as simulated, at the end of the first tier; the sheet's claim, which its
+    /// price follows, is that of the rooflines. Null without a fast mode.
+    pub fast_mode_simulated_speed_multiplier: Option<f64>,
     /// Storage tier of the sheet's cache offers.
     pub cache_storage_tier: Option<&'static str>,
     /// The efficiencies that the prices rest on and that `assumptions` states.
@@ -94,7 +97,7 @@ pub struct CacheOffer {
 /// Shares of peak with everything in: what a reader who knows no more than the rooflines must take them for.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AllInEfficiencies {
-    /// `η_pre`, over `input_cost_factor`.
+    /// `η_pre`, over `input_cost_factor` and `input_attention_factor`: the share of peak that multiplies with weights.
     pub prefill: f64,
     /// `η_m`, over `output_cost_factor`.
     pub decode_bandwidth: f64,
@@ -102,6 +105,9 @@ pub struct AllInEfficiencies {
     pub decode_compute: f64,
     /// What a prompt token costs here over what E16 says, at the end of the tier where that is most; 1 or more.
     pub input_cost_factor: f64,
+    /// What attention adds to the arithmetic of a prompt token in the first tier, 1 + `a_pre`·`L_1`/(2·`N_a`). Readings that
+    /// divide by the input price take it for the price of the weights alone.
+    pub input_attention_factor: f64,
     /// What a generated token costs here over what E1 with every weight read says, where that is most; 1 or more.
     pub output_cost_factor: f64,
     /// What is in the factors.
@@ -116,14 +122,14 @@ const NO_DECIMAL: &str =
 /// Prompts from this length on are covered: the state of linear layers, written once per prompt, makes every token of a
 /// prompt of a few tokens dear, and a price for those would be one for nobody else.
 const SHORTEST_PROMPT: f64 = 128.0;
-const ALL_IN: &str = "the factors hold what E1 and E16 leave out (exchanges, other traffic, waiting between kernels, the \
-                      form of overlap), so that no length in a tier is sold below its simulated cost";
+const ALL_IN: &str = "the factors hold what the readings leave out (exchanges, other traffic, waiting between kernels, the \
+                      form of overlap, attention in the input price), so that nothing from 128 tokens of prompt on is \
+                      sold below its simulated cost";
 
 /// Costs as the readings take them: E1 with every weight read, and E16.
 struct Costs<'a> {
     question: &'a Question,
     efficiencies: Efficiencies,
-    covers_attention: bool,
 }
 
 impl Costs<'_> {
@@ -170,17 +176,14 @@ impl Costs<'_> {
             / self.question.load.speculation.accepted
     }
 
-    /// Multiply-adds of a prompt token that its price covers: in the mean over a prompt, `N_a` + a·S/2.
+    /// Multiply-adds of a prompt token in the mean over a prompt, `N_a` + a·S/2.
     fn prompt_macs(&self, prompt: f64) -> f64 {
         let weights = self.question.model.architecture.active_parameters;
         weights + self.attention_macs(prompt) * prompt / 2.0
     }
 
-    /// `a_pre` in the mean over a prompt, as far as its price covers it.
+    /// `a_pre` in the mean over a prompt.
     fn attention_macs(&self, prompt: f64) -> f64 {
-        if !self.covers_attention {
-            return 0.0;
-        }
         let all = self.question.cache.prefill_macs(PromptTokens {
             fresh: prompt,
             cached: 0.0,
@@ -213,11 +216,10 @@ pub(super) fn implied_sheet(question: &Question, offer: &Offer) -> Result<Implie
     let costs = Costs {
         question,
         efficiencies: Efficiencies {
-            prefill: efficiencies.prefill,
+            prefill: efficiencies.prefill * efficiencies.input_attention_factor,
             decode_bandwidth: efficiencies.decode_bandwidth,
             decode_compute: efficiencies.decode_compute,
         },
-        covers_attention: offer.input_covers_attention,
     };
     let caches = Caches {
         question,
@@ -230,10 +232,11 @@ pub(super) fn implied_sheet(question: &Question, offer: &Offer) -> Result<Implie
     Ok(ImpliedSheet {
         infer_request: ReadingRequest {
             price_sheet,
-            assumptions: assumptions(&tiers),
+            assumptions: assumptions(&tiers, &efficiencies),
         },
         reads_back: reads_back::reads_back(&tiers, &caches),
         cache_offers: caches.offers(&tiers),
+        fast_mode_simulated_speed_multiplier: tiers.simulated_speed(),
         cache_storage_tier: caches.chosen().map(|tier| tier.id.as_str()),
         all_in_efficiencies: efficiencies,
     })
@@ -245,7 +248,6 @@ fn all_in(question: &Question, offer: &Offer) -> AllInEfficiencies {
     let rooflines = Costs {
         question,
         efficiencies: reached,
-        covers_attention: true,
     };
     let serving = question.serving();
     let rent = question.unit().rental_usd_per_second;
@@ -267,17 +269,19 @@ fn all_in(question: &Question, offer: &Offer) -> AllInEfficiencies {
         .map(|(_, longest)| f64::from(*longest))
         .collect();
     let standard = ends.iter().map(|context| output(load.batch, *context));
-    let fast = ends
-        .first()
-        .map(|context| output(load.batch / offer.fast_batch_ratio, *context));
+    let first = ends[0];
+    let fast = std::iter::once(output(load.batch / offer.fast_batch_ratio, first));
     let output_cost_factor = standard.chain(fast).fold(1.0, f64::max);
-    let shortest = std::iter::once(SHORTEST_PROMPT.min(ends[0]));
+    let shortest = std::iter::once(SHORTEST_PROMPT.min(first));
     let input_cost_factor = shortest.chain(ends).map(input).fold(1.0, f64::max);
+    let active = question.model.architecture.active_parameters;
+    let input_attention_factor = rooflines.prompt_macs(first) / active;
     AllInEfficiencies {
-        prefill: reached.prefill / input_cost_factor,
+        prefill: reached.prefill / input_cost_factor / input_attention_factor,
         decode_bandwidth: reached.decode_bandwidth / output_cost_factor,
         decode_compute: reached.decode_compute / output_cost_factor,
         input_cost_factor,
+        input_attention_factor,
         output_cost_factor,
         note: ALL_IN,
     }
@@ -329,6 +333,14 @@ impl<'a> Tiers<'a> {
     fn speed(&self, context: f64) -> f64 {
         let step_s = |batch| self.costs.step(batch, context).total.0;
         step_s(self.batch()) / step_s(self.fast_batch())
+    }
+
+    fn simulated_speed(&self) -> Option<f64> {
+        let (_, longest) = self.bounds[0];
+        let serving = self.costs.question.serving();
+        let step_s = |batch| serving.decode(batch, f64::from(longest)).total.0;
+        self.has_fast_mode()
+            .then(|| step_s(self.batch()) / step_s(self.fast_batch()))
     }
 
     fn has_fast_mode(&self) -> bool {
@@ -460,8 +472,9 @@ fn sheet(
         let (_, first) = tiers.bounds.first()?;
         let speed = SpeedMultiplier {
             value: Some(decimal(tiers.speed(f64::from(*first)))?),
+            // Of the rooflines, as the price is; what waits for neither memory nor compute makes it less.
+            bound: Some(SpeedBound::UpTo),
             metric: Some(SpeedMetric::OutputTokensPerSecond),
-            ..SpeedMultiplier::default()
         };
         let fast = ServiceTier {
             speed_multiplier: Some(speed),
@@ -513,7 +526,7 @@ fn sheet(
 }
 
 /// What a reader of the sheet who knows the machine would state.
-fn assumptions(tiers: &Tiers<'_>) -> Value {
+fn assumptions(tiers: &Tiers<'_>, efficiencies: &AllInEfficiencies) -> Value {
     let (question, offer) = (tiers.costs.question, tiers.offer);
     let machine = &question.hardware.machine;
     let per_chip = |amount: f64| amount / machine.chips;
@@ -526,7 +539,6 @@ fn assumptions(tiers: &Tiers<'_>) -> Value {
             "domain_size": machine.domain_chips,
         }),
     };
-    let efficiencies = &tiers.costs.efficiencies;
     let mut stated = json!({
         "accelerator": accelerator,
         "chips": machine.chips,

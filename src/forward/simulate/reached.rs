@@ -92,6 +92,8 @@ pub(super) fn read_reached(
     let overlaps = [
         ("full", Overlap::Full),
         ("attention_apart", Overlap::AttentionApart),
+        ("E1", Overlap::Full),
+        ("E1'", Overlap::AttentionApart),
     ];
     let (overlap, from) = match inputs
         .fields

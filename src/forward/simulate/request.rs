@@ -153,12 +153,36 @@ fn read_model(field: Option<&Cursor<'_>>, used: &Used) -> Option<Model> {
     found.map(|model| named(model, Origin::Stated))
 }
 
+/// Names that begin like the text or hold it, then those that are spelled much like it. An organisation before the name
+/// and the kind of tuning after it are no part of a name here.
 fn nearest_or_any(text: &str, known: &[&str]) -> String {
-    let nearest = nearest_names(text, known);
-    if nearest.is_empty() {
+    const TUNINGS: [&str; 6] = ["-instruct", "-chat", "-it", "-base", "-fp8", "-hf"];
+    let lower = text.to_lowercase();
+    let mut core = lower.rsplit('/').next().unwrap_or(&lower);
+    while let Some(shorter) = TUNINGS.iter().find_map(|tuning| core.strip_suffix(tuning)) {
+        core = shorter;
+    }
+    let place = |name: &str| name.to_lowercase().find(core);
+    let mut holding: Vec<&str> = known
+        .iter()
+        .copied()
+        .filter(|name| core.len() > 2 && place(name).is_some())
+        .collect();
+    holding.sort_by_key(|name| (place(name), name.len()));
+    let mut nearest: Vec<&str> = Vec::new();
+    for name in holding.into_iter().chain(nearest_names(core, known)) {
+        if !nearest.contains(&name) {
+            nearest.push(name);
+        }
+    }
+    let quoted: Vec<String> = nearest
+        .iter()
+        .take(3)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    if quoted.is_empty() {
         "name one of them".to_owned()
     } else {
-        let quoted: Vec<String> = nearest.iter().map(|name| format!("`{name}`")).collect();
         format!("did you mean {}", quoted.join(" or "))
     }
 }

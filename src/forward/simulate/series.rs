@@ -21,32 +21,34 @@ pub(super) fn series(question: &Question) -> Vec<SeriesItem> {
             .as_ref()
             .map_or_else(|| vec![load.context_tokens], |axis| axis.points.clone());
         // Where attention overlaps nothing else, cost is a straight line.
-        let has_kink = serving.overlap == Overlap::Full;
-        if has_kink && grid.contexts.as_ref().is_some_and(|axis| axis.is_made) {
-            add_kink(&serving, batch, &mut contexts);
+        let is_made = grid.contexts.as_ref().is_some_and(|axis| axis.is_made);
+        let kink = if is_made && serving.overlap == Overlap::Full {
+            kink(&serving, batch, &contexts)
+        } else {
+            None
+        };
+        if let Some(kink) = kink {
+            let place = contexts.partition_point(|context| *context < kink);
+            contexts.insert(place, kink);
         }
-        rows.extend(
-            contexts
-                .into_iter()
-                .map(|context| row(question, &serving, batch, context)),
-        );
+        rows.extend(contexts.into_iter().map(|context| SeriesItem {
+            is_kink: kink.is_some_and(|kink| kink.total_cmp(&context).is_eq()),
+            ..row(question, &serving, batch, context)
+        }));
     }
     mark_front(&mut rows);
     rows
 }
 
-/// Puts the context at which memory overtakes compute among the others, so that a line through the points has its kink.
-fn add_kink(serving: &Serving<'_>, batch: f64, contexts: &mut Vec<f64>) {
+/// The context between the first and the last at which memory overtakes compute, or compute memory, if there is one.
+fn kink(serving: &Serving<'_>, batch: f64, contexts: &[f64]) -> Option<f64> {
     let waits_for_memory = |context: f64| {
         let step = serving.decode(batch, context).step;
         step.memory().0 >= step.compute().0
     };
-    let (Some(mut low), Some(mut high)) = (contexts.first().copied(), contexts.last().copied())
-    else {
-        return;
-    };
+    let (mut low, mut high) = (*contexts.first()?, *contexts.last()?);
     if waits_for_memory(low) == waits_for_memory(high) {
-        return;
+        return None;
     }
     let at_low = waits_for_memory(low);
     for _ in 0..60 {
@@ -57,8 +59,7 @@ fn add_kink(serving: &Serving<'_>, batch: f64, contexts: &mut Vec<f64>) {
             high = middle;
         }
     }
-    let place = contexts.partition_point(|context| *context < high);
-    contexts.insert(place, high);
+    Some(high)
 }
 
 fn row(question: &Question, serving: &Serving<'_>, batch: f64, context: f64) -> SeriesItem {
@@ -72,7 +73,9 @@ fn row(question: &Question, serving: &Serving<'_>, batch: f64, context: f64) -> 
     };
     let prompts = question.prompts_of(prompt.fresh);
     let prefill_s = serving.prefill(prompts, prompt).total.0;
-    let weights = question.precision.weights * question.model.architecture.total_parameters;
+    let architecture = &question.model.architecture;
+    let floor_bytes = question.precision.weights
+        * (architecture.total_parameters - architecture.input_embedding_parameters);
     SeriesItem {
         batch,
         context_tokens: context,
@@ -85,7 +88,7 @@ fn row(question: &Question, serving: &Serving<'_>, batch: f64, context: f64) -> 
         kv_memory_seconds: step.kv_memory.0,
         communication_seconds: pass.communication.0,
         overhead_seconds: pass.token_overhead.0 + pass.stage_overhead.0,
-        latency_floor_seconds: weights / question.unit().bandwidth.0,
+        latency_floor_seconds: floor_bytes / question.unit().bandwidth.0,
         tokens_per_second_per_user: accepted / pass.total.0,
         tokens_per_second_per_accelerator: batch * accepted
             / pass.total.0
@@ -97,6 +100,7 @@ fn row(question: &Question, serving: &Serving<'_>, batch: f64, context: f64) -> 
         memory_time_over_compute_time: question.memory_over_compute(batch, context),
         bound: Bound::of(step.memory().0, step.compute().0),
         fits: serving.memory(context).missing(batch).is_none(),
+        is_kink: false,
         on_speed_cost_front: false,
     }
 }

@@ -91,6 +91,76 @@ async fn a_misspelled_model_is_refused_with_the_nearest_names() {
 }
 
 #[tokio::test]
+async fn names_as_they_are_published_lead_to_ours() {
+    for (written, ours) in [
+        ("meta-llama/Llama-3.1-70B-Instruct", "`Llama-3.1-70B`"),
+        ("deepseek-ai/DeepSeek-V3", "`DeepSeek-V3`"),
+        ("DeepSeek-V2", "`DeepSeek-V2/V2.5-236B`"),
+        ("mythomax", "MythoMax"),
+        ("Kimi-K2", "`Kimi-K2"),
+        ("Qwen/Qwen3-235B-A22B-Instruct-FP8", "`Qwen3-235B-A22B`"),
+    ] {
+        let said = refusal(&json!({"model": written})).await;
+        let first = said
+            .split("did you mean ")
+            .nth(1)
+            .unwrap_or_else(|| panic!("{said}"));
+        let first = first.split(" or ").next().unwrap();
+        assert!(first.contains(ours), "{written}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn a_chip_of_ones_own_multiplies_at_its_own_rate_everywhere() {
+    let answer = answer(&json!({
+        "machine": {"flops_per_second": 1e14, "bandwidth_bytes_per_second": 1e12, "capacity_bytes": 2e11, "chips": 16},
+        "precision": {"kv_bytes_per_element": 1}, "efficiencies": "peak",
+        "operating_point": {"batch": 256, "context_tokens": 30_000},
+    }))
+    .await;
+    let attention = 256.0 * 30_000.0 * 8_495_104.0 / (16.0 * 0.5e14);
+    assert!(close(
+        number(&answer, "/decode/time/attention_compute_seconds"),
+        attention
+    ));
+    let caveats = answer["caveats"].to_string();
+    assert!(caveats.contains("those of gb200-nvl72"), "{caveats}");
+}
+
+#[tokio::test]
+async fn parts_that_make_no_whole_are_refused() {
+    let model = |experts: Value, always_read: Value| {
+        let mut model = llama();
+        model["active_parameters"] = json!(2e10);
+        model["experts"] = experts;
+        if !always_read.is_null() {
+            model["always_read_parameters"] = always_read;
+        }
+        json!({"model": model})
+    };
+    for (body, part) in [
+        (
+            model(
+                json!({"routed": 8, "active": 2, "parameters": 8e10}),
+                Value::Null,
+            ),
+            "routed experts of",
+        ),
+        (
+            model(json!({"routed": 8, "active": 2}), json!(6e10)),
+            "that every token reads",
+        ),
+        (
+            model(json!({"routed": 2, "active": 1}), Value::Null),
+            "cannot make",
+        ),
+    ] {
+        let said = refusal(&body).await;
+        assert!(said.contains(part), "{said}");
+    }
+}
+
+#[tokio::test]
 async fn every_open_model_is_listed_and_simulated() {
     let api = api().await;
     let models = api.get("/reference/open-models").await.json();
@@ -214,6 +284,8 @@ async fn the_series_are_the_boards_of_the_lecture() {
     .await;
     let rows = latency["series"].as_array().unwrap();
     assert_eq!(rows.len(), 13);
+    let batch = |row: &Value| row["batch"].as_f64().unwrap();
+    assert!(rows.iter().all(|row| batch(row).fract() == 0.0));
     for row in rows {
         let of = |name: &str| row[name].as_f64().unwrap();
         assert!(close(
@@ -247,7 +319,7 @@ async fn cost_over_context_has_its_kink_among_its_points() {
     .await;
     let rows = answer["series"].as_array().unwrap();
     assert_eq!(rows.len(), 21);
-    let kink = rows.iter().find(|row| row["bound"] == "memory").unwrap();
+    let kink = rows.iter().find(|row| row["is_kink"] == true).unwrap();
     let (memory, compute) = (
         number(kink, "/memory_seconds"),
         number(kink, "/compute_seconds"),
@@ -457,7 +529,7 @@ async fn every_fault_is_named_with_what_would_be_right() {
         ),
         (
             json!({"grid": {"batch": {"from": 1, "to": 3, "points": 5_000}, "context_tokens": {"from": 1, "to": 9, "points": 5_000}}}),
-            "25000000 points",
+            "15000 points",
         ),
         (
             json!({"price_sheet": {"thresholds_tokens": [9, 3]}}),

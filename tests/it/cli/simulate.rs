@@ -87,7 +87,7 @@ fn the_report_stays_within_80_columns_and_says_what_matters() {
         "decode, ",
         "prefill, ",
         "over the grid",
-        "… and 60 more",
+        "more; --json has them all",
         "the price sheet it implies",
         "what reading it gives back",
         "equations",

@@ -350,9 +350,9 @@ fn offers(is_alone: bool) -> impl Strategy<Value = Json> {
         (accelerators, 1..100_u32, widths, 1.0..8.0_f64),
         (0.01..0.9_f64, shares),
         terms,
-        (tiers, any::<bool>()),
+        tiers,
     )
-        .prop_map(|(architecture, machine, run, terms, (tier, covers_attention))| {
+        .prop_map(|(architecture, machine, run, terms, tier)| {
             let (accelerator, chips, weight_bytes, rental) = machine;
             let (batch, (prefill, bandwidth, compute)) = run;
             let (input_margin, output_margin, threshold, longest, fast) = terms;
@@ -365,8 +365,7 @@ fn offers(is_alone: bool) -> impl Strategy<Value = Json> {
                 "efficiencies": {"prefill": prefill, "decode_bandwidth": bandwidth, "decode_compute": compute},
                 "price_sheet": {"input_margin": input_margin, "output_margin": output_margin,
                     "thresholds_tokens": [threshold], "longest_context_tokens": threshold * longest,
-                    "fast_mode_batch_ratio": fast, "cache_storage_tier": tier,
-                    "input_covers_attention": covers_attention},
+                    "fast_mode_batch_ratio": fast, "cache_storage_tier": tier},
             })
         })
 }
@@ -437,19 +436,14 @@ proptest! {
         let crossover = number(roofline, "/crossover_context_tokens");
         let threshold = number(&request, "/price_sheet/thresholds_tokens/0");
         let attention = number(roofline, "/attention_macs_per_token_prefill") / active;
-        let covered = if request["price_sheet"]["input_covers_attention"] == true {
-            1.0 + attention * threshold / 2.0
-        } else {
-            1.0
-        };
         let expected = [
-            ("r =", (1.0 / batch + threshold / crossover) / covered),
+            ("r =", 1.0 / batch + threshold / crossover),
             ("x", crossover / batch),
             ("k_bw", number(roofline, "/kv_bytes_per_token_read")),
             ("L0", crossover),
             ("a_pre/N_a", attention),
             ("y", batch * threshold / crossover),
-            ("k_st", number(roofline, "/kv_bytes_per_token_stored") / covered),
+            ("k_st", number(roofline, "/kv_bytes_per_token_stored")),
         ];
         for (quantity, expected) in expected {
             if let Some(found) = entry(quantity) {

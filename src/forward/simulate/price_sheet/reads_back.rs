@@ -12,6 +12,9 @@ const NO_ATTENTION: &str = "the input price carries no arithmetic that grows wit
 const CHEAP_OUTPUT: &str =
     "output costs no more than input, or waits for memory no longer than a prompt computes";
 
+/// Least rise of a price that is read.
+const LEAST_RISE: f64 = 1e-6;
+
 /// What a cell is read for.
 #[derive(Clone, Copy)]
 struct Subject {
@@ -55,7 +58,7 @@ pub(super) fn reads_back(tiers: &Tiers<'_>, caches: &Caches<'_>) -> Vec<ReadBack
     if let Some(tier) = caches.chosen()
         && caches.stored() > 0.0
     {
-        list.extend(caches.read_usd_per_mtok().map(|_| load_path(tiers, caches)));
+        list.extend(caches.read_usd_per_mtok().map(|_| load_path(caches)));
         if tiers.offer.ttls_seconds.len() > 1 {
             list.push(hold_price(caches, tier));
         }
@@ -70,13 +73,13 @@ fn ratio(tiers: &Tiers<'_>) -> ReadBack {
     let question = costs.question;
     let subject = Subject {
         reading: "output_ratio_memory_boundness",
-        quantity: "r = memory time of a generated token over compute time of a prompt token",
+        quantity: "r = B*/B + L/L0, memory time over compute time",
         min_prompt_tokens,
     };
     if !costs.is_memory_bound(batch, context) {
         return subject.of(Err(COMPUTE_BOUND));
     }
-    let compute_s = costs.prompt_macs(context) / question.unit().multiply_rate.0;
+    let compute_s = question.model.architecture.active_parameters / question.unit().multiply_rate.0;
     let memory_s = costs.step(batch, context).memory().0 * costs.efficiencies.decode_bandwidth
         / batch
         / question.load.speculation.accepted;
@@ -147,7 +150,8 @@ fn attention(tiers: &Tiers<'_>, threshold: u32, (below, above): (u32, u32)) -> R
     let (near, far) = (f64::from(below), f64::from(above));
     let (near_macs, far_macs) = (tiers.costs.prompt_macs(near), tiers.costs.prompt_macs(far));
     let value = 2.0 * (far_macs - near_macs) / (far * near_macs - near * far_macs);
-    let is_read = value.is_finite() && value > 0.0;
+    // A smaller rise is lost among the digits of the price.
+    let is_read = value.is_finite() && far_macs > near_macs * (1.0 + LEAST_RISE);
     subject.of(if is_read {
         Ok(value)
     } else {
@@ -182,22 +186,13 @@ fn fast_mode(tiers: &Tiers<'_>) -> Vec<ReadBack> {
     ]
 }
 
-/// `k_st` as a hit price shows it against an input price that may carry attention's arithmetic too.
-fn load_path(tiers: &Tiers<'_>, caches: &Caches<'_>) -> ReadBack {
-    let (min_prompt_tokens, longest) = tiers.bounds[0];
-    let active = tiers.costs.question.model.architecture.active_parameters;
+fn load_path(caches: &Caches<'_>) -> ReadBack {
     let subject = Subject {
         reading: "cache_read_load_path",
-        quantity: if tiers.costs.covers_attention {
-            "k_st·N_a/(N_a + a_pre·S/2)"
-        } else {
-            "k_st"
-        },
-        min_prompt_tokens,
+        quantity: "k_st",
+        min_prompt_tokens: 0,
     };
-    subject.of(Ok(
-        caches.stored() * active / tiers.costs.prompt_macs(f64::from(longest))
-    ))
+    subject.of(Ok(caches.stored()))
 }
 
 fn hold_price(caches: &Caches<'_>, tier: &StorageTier) -> ReadBack {
