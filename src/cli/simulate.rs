@@ -12,6 +12,7 @@ use crate::forward::simulate::{
     Bound, Decode, ImpliedSheet, Memory, Prefill, Roofline, SeriesItem, SimulationAnswer, Split,
     simulate,
 };
+use crate::reference::open_models;
 use crate::units::{Seconds, readable};
 
 /// Rows of a series that a person reads; a file has them all.
@@ -63,9 +64,19 @@ pub(super) struct SimulateArguments {
     /// Print the answer as HTTP gives it
     #[arg(long)]
     json: bool,
+    /// Print the names of the open-weight models instead
+    #[arg(long, exclusive = true)]
+    list_models: bool,
 }
 
 pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
+    if arguments.list_models {
+        let mut out = anstream::stdout().lock();
+        for model in open_models() {
+            writeln!(out, "{}", model.name)?;
+        }
+        return Ok(());
+    }
     let flags = [
         ("model", "name", &arguments.model),
         ("machine", "accelerator", &arguments.accelerator),

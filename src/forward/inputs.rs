@@ -118,7 +118,9 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    fn stated(&self, name: &'static str) -> Option<Cursor<'a>> {
+    /// The field of this name, if the request has it.
+    #[must_use]
+    pub fn stated(&self, name: &'static str) -> Option<Cursor<'a>> {
         self.fields.as_ref()?.get(name)
     }
 

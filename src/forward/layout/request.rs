@@ -117,7 +117,7 @@ fn read_hardware<'a>(
     let bare = field.filter(|field| matches!(field.json, Json::Text(_)));
     let object = field.filter(|_| bare.is_none());
     let inputs = Inputs::of("hardware.", object, used);
-    let named = inputs.fields.as_ref().and_then(|fields| fields.get("name"));
+    let named = inputs.stated("name");
     let name = match bare.or(named.as_ref()) {
         Some(field) => read_name(field).map(|name| (name, InputOrigin::Stated)),
         None => Some((DEFAULT_PRESET.to_owned(), InputOrigin::Default)),
@@ -322,10 +322,7 @@ fn read_layout(
 
 /// The numbers of stages of the series; powers of two where none are stated.
 fn read_grid(inputs: &Inputs<'_>, layers: u32) -> Option<Vec<u32>> {
-    let stated = inputs
-        .fields
-        .as_ref()
-        .and_then(|fields| fields.get("pipeline_stages_grid"));
+    let stated = inputs.stated("pipeline_stages_grid");
     let Some(field) = stated else {
         let powers = (0..7).map(|power| 1 << power);
         return Some(powers.filter(|stages| *stages <= layers).collect());

@@ -6,7 +6,7 @@ use super::request::{Model, Precision};
 use crate::forward::inputs::{Count, InputOrigin as Origin, Inputs, Number};
 use crate::input::cursor::{Cursor, one_of_hint};
 use crate::reference::{Accelerator, accelerator, accelerators};
-use crate::roofline::{Formats, Machine, ServingUnit, Spread};
+use crate::roofline::{Machine, ServingUnit, Spread};
 use crate::units::{Bytes, BytesPerSecond, FlopPerSecond};
 
 const DEFAULT_ACCELERATOR: &str = "gb200-nvl72";
@@ -50,11 +50,7 @@ pub(super) fn read_hardware(
     model: Option<&Model>,
     precision: Option<Precision>,
 ) -> Option<Hardware> {
-    let row = match inputs
-        .fields
-        .as_ref()
-        .and_then(|fields| fields.get("accelerator"))
-    {
+    let row = match inputs.stated("accelerator") {
         Some(field) => read_accelerator(&field).map(|row| (row, Origin::Stated)),
         None => accelerator(DEFAULT_ACCELERATOR).map(|row| (row, Origin::Default)),
     };
@@ -65,10 +61,7 @@ pub(super) fn read_hardware(
     let row = row.map(|(row, _)| row);
     let has_changes = RefCell::new(false);
     let figure = |figure: Figure| {
-        let stated = inputs
-            .fields
-            .as_ref()
-            .is_some_and(|fields| fields.get(figure.name).is_some());
+        let stated = inputs.stated(figure.name).is_some();
         *has_changes.borrow_mut() |= stated;
         let number = Number {
             name: figure.name,
@@ -123,10 +116,7 @@ pub(super) fn read_hardware(
         inputs.count(&count, (row.map_or(1, of_row), Origin::Reference))
     };
     let domain = count("domain_size", |row| row.scale_up_domain);
-    let states_domain = inputs
-        .fields
-        .as_ref()
-        .is_some_and(|fields| fields.get("domain_size").is_some());
+    let states_domain = inputs.stated("domain_size").is_some();
     let has_other_figures = has_changes.take() || states_domain;
     let rental = figure(Figure {
         name: "rental_usd_per_hour",
@@ -136,12 +126,7 @@ pub(super) fn read_hardware(
     let chips = count("chips", |row| row.serving_unit_chips);
     let spread = read_spread(inputs, model);
     inputs.refuse_unknown();
-    let (row, chips, precision) = (row?, f64::from(chips?), precision?);
-    let formats = Formats {
-        weight_bytes: precision.weights,
-        attention_bytes: precision.attention,
-    };
-    let of_row = Machine::of(row, formats, chips);
+    let (row, chips) = (row?, f64::from(chips?));
     let machine = Machine {
         unit: ServingUnit {
             multiply_rate: FlopPerSecond(flops? * chips).multiply_adds(),
@@ -153,7 +138,7 @@ pub(super) fn read_hardware(
         domain_chips: f64::from(domain?),
         scale_up: scale_up.map(BytesPerSecond),
         scale_out: scale_out.map(BytesPerSecond),
-        ..of_row
+        chips,
     };
     Some(Hardware {
         accelerator: (!has_other_figures).then_some(row.id.as_str()),
@@ -167,11 +152,7 @@ pub(super) fn read_hardware(
 fn read_spread(inputs: &Inputs<'_>, model: Option<&Model>) -> Option<Spread> {
     let has_experts = model.is_some_and(|model| model.architecture.experts.is_some());
     let choices = [("experts", Spread::Experts), ("tensor", Spread::Tensor)];
-    let (spread, from) = match inputs
-        .fields
-        .as_ref()
-        .and_then(|fields| fields.get("spread"))
-    {
+    let (spread, from) = match inputs.stated("spread") {
         Some(field) => {
             let spread = field.one_of(&choices)?;
             if spread == Spread::Experts && model.is_some() && !has_experts {

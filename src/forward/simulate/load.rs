@@ -85,10 +85,7 @@ pub(super) fn read_load(
         prompt_tokens: prompt?,
         cached_prompt_tokens: cached?,
         prompts_per_pass: prompts_per_pass?,
-        states_prompts_per_pass: inputs
-            .fields
-            .as_ref()
-            .is_some_and(|fields| fields.get("prompts_per_pass").is_some()),
+        states_prompts_per_pass: inputs.stated("prompts_per_pass").is_some(),
         speculation: Speculation {
             accepted: accepted?,
             drafted: drafted?,
@@ -137,7 +134,7 @@ fn read_batch(inputs: &Inputs<'_>, chips: f64, known: Option<BatchDefault>) -> O
         range: 1e-6..=MOST_BATCH,
     };
     let stated = |name, unit, scale: f64| {
-        inputs.fields.as_ref()?.get(name)?;
+        inputs.stated(name)?;
         let value = inputs.number_or_none(&number(name, unit), None);
         Some(value.map(|value| value * scale))
     };

@@ -144,7 +144,7 @@ fn read_ascending(
     most: usize,
     other: &[u32],
 ) -> Option<Vec<u32>> {
-    let Some(field) = inputs.fields.as_ref().and_then(|fields| fields.get(name)) else {
+    let Some(field) = inputs.stated(name) else {
         return Some(other.to_vec());
     };
     let count = field.items()?.len();

@@ -24,7 +24,7 @@ pub(super) fn read_reached(
 ) -> Option<Reached> {
     let bare = field.filter(|field| matches!(field.json, Json::Text(_)));
     let inputs = Inputs::of("efficiencies.", field.filter(|_| bare.is_none()), used);
-    let named = inputs.fields.as_ref().and_then(|fields| fields.get("name"));
+    let named = inputs.stated("name");
     let (is_peak, from) = match bare.or(named.as_ref()) {
         Some(field) => (
             field.one_of(&[("fitted", false), ("peak", true)])?,
@@ -58,11 +58,7 @@ pub(super) fn read_reached(
     let prefill = share("prefill", from_point.compute);
     let decode_bandwidth = share("decode_bandwidth", from_point.bandwidth);
     let decode_compute = share("decode_compute", from_point.compute);
-    let counts_network = match inputs
-        .fields
-        .as_ref()
-        .and_then(|fields| fields.get("communication"))
-    {
+    let counts_network = match inputs.stated("communication") {
         Some(field) => (field.truth(), Origin::Stated),
         None => (Some(!is_peak), Origin::Default),
     };
@@ -95,11 +91,7 @@ pub(super) fn read_reached(
         ("E1", Overlap::Full),
         ("E1'", Overlap::AttentionApart),
     ];
-    let (overlap, from) = match inputs
-        .fields
-        .as_ref()
-        .and_then(|fields| fields.get("overlap"))
-    {
+    let (overlap, from) = match inputs.stated("overlap") {
         Some(field) => (field.one_of(&overlaps), Origin::Stated),
         None if is_peak => (Some(Overlap::Full), Origin::Default),
         None => (Some(Overlap::AttentionApart), Origin::Default),

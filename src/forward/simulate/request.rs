@@ -145,7 +145,7 @@ fn read_model(field: Option<&Cursor<'_>>, used: &Used) -> Option<Model> {
         name.fault(
             format!("`{text}` is not among the open-weight models"),
             format!(
-                "{}, or state an architecture; all names: /reference/open-models",
+                "{}, or state an architecture; all names: /reference/open-models, unroof simulate --list-models",
                 nearest_or_any(&text, &known)
             ),
         );

@@ -49,6 +49,13 @@ fn flags_state_a_question() {
 }
 
 #[test]
+fn the_names_of_the_models_are_listed() {
+    let names = output_of(&["simulate", "--list-models"]);
+    assert_eq!(names.lines().count(), 80);
+    assert!(names.lines().any(|name| name == "DeepSeek-V3"));
+}
+
+#[test]
 fn the_implied_sheet_can_be_piped_into_infer() {
     let simulated = output_of(&[
         "simulate",
