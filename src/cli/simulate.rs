@@ -37,6 +37,9 @@ pub(super) struct SimulateArguments {
     /// Chips that serve one copy of the model
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     chips: Option<String>,
+    /// Chips of an instance that computes prompts; those that decode if left out
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    prefill_chips: Option<String>,
     /// experts or tensor
     #[arg(long, value_name = "NAME")]
     spread: Option<String>,
@@ -81,6 +84,7 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
         ("model", "name", &arguments.model),
         ("machine", "accelerator", &arguments.accelerator),
         ("machine", "chips", &arguments.chips),
+        ("machine", "prefill_chips", &arguments.prefill_chips),
         ("machine", "spread", &arguments.spread),
         (
             "precision",
@@ -283,9 +287,10 @@ fn write_prefill(out: &mut dyn Write, prefill: &Prefill) -> io::Result<()> {
         ("cost of prompt tokens", cost(prefill.cost_usd_per_mtok)),
     ]);
     let heading = format!(
-        "prefill, {} prompts of {} tokens",
+        "prefill, {} prompts of {} tokens on {} chips",
         readable(prefill.prompts_per_pass),
-        readable(prefill.prompt_tokens)
+        readable(prefill.prompt_tokens),
+        readable(prefill.chips)
     );
     write_values(out, &heading, &values)
 }

@@ -15,7 +15,7 @@ use self::request::{Question, read_question};
 use super::inputs::NoValue;
 use crate::input::{RequestError, read};
 use crate::roofline::{
-    Overheads, PassTime, PromptTokens, Serving, ServingUnit, Spread, compute_to_bandwidth,
+    Machine, Overheads, PassTime, PromptTokens, Serving, ServingUnit, Spread, compute_to_bandwidth,
     crossover_context, optimal_batch, optimal_batch_at_context, worst_case_latency,
 };
 use crate::units::{Bytes, readable};
@@ -92,10 +92,19 @@ impl Question {
         memory_s / compute_s
     }
 
-    /// USD per million tokens, for so many seconds of the unit per so many tokens.
-    fn usd_per_mtok(&self, seconds: f64, tokens: f64) -> Option<f64> {
+    /// The same on the chips that prompts are computed on.
+    fn prefill_serving(&self) -> Serving<'_> {
+        let hardware = &self.hardware;
+        Serving {
+            machine: hardware.machine.with_chips(hardware.prefill_chips),
+            ..self.serving()
+        }
+    }
+
+    /// USD per million tokens, for a throughput of all chips of a machine.
+    fn usd_per_mtok(&self, machine: &Machine, tokens_per_second: f64) -> Option<f64> {
         self.hardware.rental_usd_per_hour?;
-        Some(self.unit().rental_usd_per_second * seconds / tokens * MILLION)
+        Some(machine.unit.rental_usd_per_second / tokens_per_second * MILLION)
     }
 
     /// Prompts of this length in a pass: as many as are stated, else as many as make as many tokens, and one at least.
@@ -354,28 +363,29 @@ fn decode(question: &Question) -> Decode {
         tokens_per_second_per_user: per_user,
         tokens_per_second_per_accelerator: all / question.hardware.machine.chips,
         tokens_per_second: all,
-        cost_usd_per_mtok: question.usd_per_mtok(1.0, all),
+        cost_usd_per_mtok: question.usd_per_mtok(&question.hardware.machine, all),
     }
 }
 
 fn prefill(question: &Question) -> Prefill {
     let load = &question.load;
-    let serving = question.serving();
+    let serving = question.prefill_serving();
     let pass = serving.prefill(load.prompts_per_pass, question.prompt());
     let all = load.prompts_per_pass * load.prompt_tokens / pass.total.0;
     let alone = match question.hardware.spread {
         Spread::Tensor => 1.0,
-        Spread::Experts => question.hardware.machine.chips,
+        Spread::Experts => serving.machine.chips,
     };
     Prefill {
+        chips: serving.machine.chips,
         prompt_tokens: load.prompt_tokens,
         cached_prompt_tokens: load.cached_prompt_tokens,
         prompts_per_pass: load.prompts_per_pass,
         time: split(&pass),
-        tokens_per_second_per_accelerator: all / question.hardware.machine.chips,
+        tokens_per_second_per_accelerator: all / serving.machine.chips,
         tokens_per_second: all,
         time_to_first_token_seconds: serving.prefill(alone, question.prompt()).total,
-        cost_usd_per_mtok: question.usd_per_mtok(1.0, all),
+        cost_usd_per_mtok: question.usd_per_mtok(&serving.machine, all),
     }
 }
 

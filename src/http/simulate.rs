@@ -88,6 +88,9 @@ pub(super) struct SimulatedMachine {
     /// G; the accelerator's serving unit if left out.
     #[schema(nullable = false, minimum = 1, maximum = 1_000_000, example = 144)]
     chips: Option<u32>,
+    /// Chips of an instance that computes prompts, where it is another than the one that decodes; G if left out.
+    #[schema(nullable = false, minimum = 1, maximum = 1_000_000, example = 32)]
+    prefill_chips: Option<u32>,
     /// `experts` (EP with data-parallel attention) deals the experts to the chips and keeps all other weights on each,
     /// `tensor` (TP) cuts every matrix; `experts` for a mixture if left out.
     #[schema(nullable = false)]

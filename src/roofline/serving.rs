@@ -58,6 +58,24 @@ impl Machine {
         }
     }
 
+    /// As many chips of the same kind.
+    #[must_use]
+    pub fn with_chips(&self, chips: f64) -> Self {
+        let factor = chips / self.chips;
+        let unit = &self.unit;
+        Self {
+            unit: ServingUnit {
+                multiply_rate: unit.multiply_rate * factor,
+                attention_multiply_rate: unit.attention_multiply_rate * factor,
+                bandwidth: unit.bandwidth * factor,
+                capacity: unit.capacity * factor,
+                rental_usd_per_second: unit.rental_usd_per_second * factor,
+            },
+            chips,
+            ..*self
+        }
+    }
+
     /// Q: scale-up domains that the chips fill.
     #[must_use]
     pub fn domains(&self) -> f64 {

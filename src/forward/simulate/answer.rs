@@ -186,6 +186,8 @@ pub struct Decode {
 /// A pass of prompts.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Prefill {
+    /// Chips that the pass runs on.
+    pub chips: f64,
     /// S: tokens of a prompt that are computed.
     pub prompt_tokens: f64,
     /// `P_c`: tokens before them that are found in the cache.

@@ -17,7 +17,10 @@ const MOST_CHIPS: u32 = 1_000_000;
 pub(super) struct Hardware {
     /// The reference row, if it is one as it stands.
     pub(super) accelerator: Option<&'static str>,
+    /// Those that decode.
     pub(super) machine: Machine,
+    /// Those that a pass of prompts runs on.
+    pub(super) prefill_chips: f64,
     pub(super) spread: Spread,
     /// The reference row that figures which are not stated are from, where none was named.
     pub(super) borrowed_from: Option<&'static str>,
@@ -124,6 +127,14 @@ pub(super) fn read_hardware(
         of_row: row.and_then(|row| Some(row.rental_usd_per_hour.typical?.0)),
     });
     let chips = count("chips", |row| row.serving_unit_chips);
+    let prefill_chips = inputs.count(
+        &Count {
+            name: "prefill_chips",
+            unit: "chips",
+            most: MOST_CHIPS,
+        },
+        (chips.unwrap_or(1), Origin::Derived),
+    );
     let spread = read_spread(inputs, model);
     inputs.refuse_unknown();
     let (row, chips) = (row?, f64::from(chips?));
@@ -143,6 +154,7 @@ pub(super) fn read_hardware(
     Some(Hardware {
         accelerator: (!has_other_figures).then_some(row.id.as_str()),
         machine,
+        prefill_chips: f64::from(prefill_chips?),
         borrowed_from: (has_other_figures && !is_named).then_some(row.id.as_str()),
         spread: spread?,
         rental_usd_per_hour: rental,

@@ -44,9 +44,10 @@ pub(super) fn read_load(
     let prompt = tokens("prompt_tokens", 1.0, DEFAULT_PROMPT_TOKENS);
     let cached = tokens("cached_prompt_tokens", 0.0, 0.0);
     let chips = hardware.map_or(1.0, |hardware| hardware.machine.chips);
+    let prefill_chips = hardware.map_or(1.0, |hardware| hardware.prefill_chips);
     let spread = hardware.map_or(Spread::Tensor, |hardware| hardware.spread);
     let pass_tokens = match spread {
-        Spread::Experts => DEFAULT_PASS_TOKENS * chips,
+        Spread::Experts => DEFAULT_PASS_TOKENS * prefill_chips,
         Spread::Tensor => DEFAULT_PASS_TOKENS,
     };
     let prompts_per_pass = inputs.number_or_none(

@@ -249,7 +249,7 @@ fn all_in(question: &Question, offer: &Offer) -> AllInEfficiencies {
         question,
         efficiencies: reached,
     };
-    let serving = question.serving();
+    let (serving, prefill) = (question.serving(), question.prefill_serving());
     let rent = question.unit().rental_usd_per_second;
     let output = |batch: f64, context: f64| {
         let step_s = serving.decode(batch, context).total.0;
@@ -261,7 +261,8 @@ fn all_in(question: &Question, offer: &Offer) -> AllInEfficiencies {
             cached: 0.0,
         };
         let prompts = question.prompts_of(tokens);
-        let pass_s = serving.prefill(prompts, prompt).total.0;
+        let pass_s = prefill.prefill(prompts, prompt).total.0;
+        let rent = prefill.machine.unit.rental_usd_per_second;
         rent * pass_s / (prompts * tokens) / rooflines.input_usd(tokens)
     };
     let ends: Vec<f64> = tier_bounds(offer)

@@ -434,6 +434,30 @@ async fn the_implied_sheet_is_a_request_for_infer_and_covers_every_length_at_no_
 }
 
 #[tokio::test]
+async fn prompts_may_be_computed_on_other_chips() {
+    let request = |prefill_chips: u32| {
+        json!({"model": "DeepSeek-V3", "machine": {"accelerator": "h800", "chips": 144, "prefill_chips": prefill_chips},
+            "precision": {"kv_bytes_per_element": 2}, "operating_point": {"batch_per_chip": 88}, "price_sheet": {}})
+    };
+    let (same, apart) = (answer(&request(144)).await, answer(&request(32)).await);
+    assert_eq!(same["decode"], apart["decode"]);
+    let throughput = |answer: &Value| number(answer, "/prefill/tokens_per_second_per_accelerator");
+    assert!(throughput(&apart) > throughput(&same));
+    // 32 chips are what the published figure of 7,839 is from.
+    assert!(
+        (throughput(&apart) / 7_839.0 - 1.0).abs() < 0.35,
+        "{}",
+        throughput(&apart)
+    );
+    let factor =
+        |answer: &Value| number(answer, "/price_sheet/all_in_efficiencies/input_cost_factor");
+    assert!(factor(&apart) < factor(&same));
+    let rent = 2.0 / 3_600.0 * 1e6;
+    let cost = number(&apart, "/prefill/cost_usd_per_mtok");
+    assert!(close(cost, rent / throughput(&apart)));
+}
+
+#[tokio::test]
 async fn cache_offers_of_every_tier_are_listed_and_one_is_the_cheapest() {
     let simulated = answer(&json!({"price_sheet": {"cache_ttls_seconds": [300, 86_400]}})).await;
     let offers = simulated["price_sheet"]["cache_offers"].as_array().unwrap();
