@@ -12,5 +12,6 @@ mod odd_input;
 mod pages;
 mod polling;
 mod simulate;
+mod simulate_faults;
 mod training;
 mod values;
