@@ -76,7 +76,7 @@ impl Report {
              Median error on a generation left out: **{}** over {} rows; prefill {}, decode {}.\n\n\
              ![Predicted against measured tokens per second and chip](images/validation.svg)\n\n\
              | row | phase | chips | measured, tok/s/chip | left out | fitted | peak |\n|---|---|---|---|---|---|---|",
-            error_of(&|_| true),
+            percent(self.median_left_out_error()),
             self.scored().count(),
             error_of(&|row| row.measured.phase == MeasuredPhase::Prefill),
             error_of(&|row| row.measured.phase == MeasuredPhase::Decode),

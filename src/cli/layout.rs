@@ -1,20 +1,17 @@
 //! `unroof layout`: a model on racks of GPUs, on this machine alone.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context;
 use clap::Args;
-use serde::Serialize;
-use serde_json::{Map, Value};
 
-use super::infer::read_input;
-use super::report::{paragraph, table, write_table};
+use super::calculator::{
+    answered, or_dash, percent, print, size, write_grounds, write_values, yes_no,
+};
+use super::report::{table, write_table};
 use super::{Failure, label};
-use crate::forward::inputs::{EquationUsed, InputOrigin, InputUsed, InputValue, NoValue};
 use crate::forward::layout::{LayoutAnswer, StagesItem, layout};
-use crate::input::RequestError;
-use crate::units::{Bytes, Seconds, readable};
+use crate::units::{Seconds, readable};
 
 /// Arguments of `unroof layout`.
 #[derive(Debug, Args)]
@@ -78,164 +75,8 @@ pub(super) fn run(arguments: &LayoutArguments) -> Result<(), Failure> {
     print(&answer, arguments.json, write_layout)
 }
 
-/// The answer to the request in a file, or to an empty one, with what the flags state in its place.
-pub(super) fn answered<Answer>(
-    file: Option<&Path>,
-    flags: &[(&str, &str, &Option<String>)],
-    answer: impl Fn(&[u8]) -> Result<Answer, RequestError>,
-) -> Result<Answer, Failure> {
-    let text = file.map_or_else(|| Ok(b"{}".to_vec()), read_input)?;
-    let stated: Vec<_> = flags
-        .iter()
-        .filter_map(|(object, field, value)| Some((*object, *field, value.as_ref()?)))
-        .collect();
-    if stated.is_empty() {
-        return Ok(answer(&text)?);
-    }
-    // What is wrong with the file is said of the file as it stands.
-    if file.is_some() {
-        answer(&text)?;
-    }
-    let mut request: Map<String, Value> =
-        serde_json::from_slice(&text).context("the request is no object")?;
-    for (object, field, value) in stated {
-        let fields = request
-            .entry(object)
-            .or_insert_with(|| Value::Object(Map::new()));
-        // An object may be written as its name alone.
-        if let Value::String(name) = fields {
-            *fields = serde_json::json!({"name": name});
-        }
-        fields[field] = stated_value(value);
-    }
-    let text = Value::Object(request).to_string();
-    Ok(answer(text.as_bytes())?)
-}
-
-/// A number as it was written, anything else as a text.
-fn stated_value(written: &str) -> Value {
-    match serde_json::from_str(written) {
-        Ok(Value::Number(number)) => Value::Number(number),
-        _ => Value::String(written.to_owned()),
-    }
-}
-
-/// Prints an answer as HTTP gives it, or for a person.
-pub(super) fn print<Answer: Serialize>(
-    answer: &Answer,
-    as_json: bool,
-    write: impl Fn(&mut dyn Write, &Answer) -> io::Result<()>,
-) -> Result<(), Failure> {
-    let mut out = anstream::stdout().lock();
-    if as_json {
-        let text = serde_json::to_string(answer).context("the answer has no text")?;
-        writeln!(out, "{text}")?;
-    } else {
-        write(&mut out, answer)?;
-    }
-    Ok(())
-}
-
-/// A heading and two columns: what, and how much.
-pub(super) fn write_values(
-    mut out: &mut dyn Write,
-    heading: &str,
-    values: &[(&str, String)],
-) -> io::Result<()> {
-    writeln!(out, "{}", label(heading))?;
-    let widest = values.iter().map(|(name, _)| name.chars().count()).max();
-    for (name, value) in values {
-        let gap = " ".repeat(widest.unwrap_or(0) - name.chars().count());
-        paragraph(&mut out, &format!("{name}{gap}  {value}"), 2)?;
-    }
-    writeln!(out)
-}
-
-/// What every report of a calculator ends with.
-pub(super) fn write_grounds(
-    mut out: &mut dyn Write,
-    not_defined: &[NoValue],
-    equations: &[EquationUsed],
-    inputs: &[InputUsed],
-) -> io::Result<()> {
-    if !not_defined.is_empty() {
-        writeln!(out, "{}", label("not defined"))?;
-        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-        for entry in not_defined {
-            match reasons
-                .iter_mut()
-                .find(|(reason, _)| *reason == entry.reason)
-            {
-                Some((_, values)) => values.push(entry.value),
-                None => reasons.push((&entry.reason, vec![entry.value])),
-            }
-        }
-        for (reason, values) in reasons {
-            paragraph(&mut out, &values.join(", "), 2)?;
-            paragraph(&mut out, reason, 4)?;
-        }
-        writeln!(out)?;
-    }
-    writeln!(out, "{}", label("equations"))?;
-    for equation in equations {
-        let text = format!(
-            "{} {} [{}]",
-            equation.id, equation.equation, equation.source
-        );
-        paragraph(&mut out, text.trim_start(), 2)?;
-    }
-    writeln!(out)?;
-    writeln!(out, "{}", label("values used"))?;
-    let rows = inputs.iter().map(|input| {
-        let value = match &input.value {
-            InputValue::Number(number) => format!("{} {}", readable(*number), input.unit),
-            InputValue::Name(name) => name.clone(),
-        };
-        let from = match input.from {
-            InputOrigin::Stated => "stated",
-            InputOrigin::Reference => "reference",
-            InputOrigin::Derived => "derived",
-            InputOrigin::Default => "default",
-        };
-        vec![
-            input.name.clone(),
-            value.trim_end().to_owned(),
-            from.to_owned(),
-        ]
-    });
-    write_table(&mut out, &table(&["name", "value", "from"], rows))
-}
-
-/// A value with its unit, or a dash.
-pub(super) fn or_dash<T: ToString>(value: Option<T>) -> String {
-    value.map_or("–".to_owned(), |value| value.to_string())
-}
-
-/// Bytes in the unit that they are spoken of in.
-pub(super) fn size(bytes: Bytes) -> String {
-    let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
-    let unit = units.into_iter().find(|(unit, _)| bytes.0 >= *unit);
-    match unit {
-        Some((unit, name)) if bytes.0 < 1e16 => {
-            // Four digits are enough to compare by.
-            let (whole, decimals) = (bytes.0 / unit, [2, 1, 0]);
-            let digits = decimals[usize::from(whole >= 10.0) + usize::from(whole >= 100.0)];
-            format!("{whole:.digits$} {name}")
-        }
-        _ => bytes.to_string(),
-    }
-}
-
 fn milliseconds(time: Seconds) -> String {
     format!("{} ms", readable(time.0 * 1e3))
-}
-
-pub(super) fn yes_no(answer: bool) -> &'static str {
-    if answer { "yes" } else { "no" }
-}
-
-pub(super) fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
 }
 
 fn write_layout(mut out: &mut dyn Write, answer: &LayoutAnswer) -> io::Result<()> {

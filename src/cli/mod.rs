@@ -1,5 +1,6 @@
 //! The command line: one file per command.
 
+mod calculator;
 mod examples;
 mod fit;
 mod infer;

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::layout::{answered, or_dash, percent, print, size, write_grounds, write_values, yes_no};
+use super::calculator::{
+    answered, or_dash, percent, print, size, write_grounds, write_values, yes_no,
+};
 use super::report::{paragraph, table, write_table};
 use super::{Failure, label};
 use crate::forward::simulate::{

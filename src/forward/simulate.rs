@@ -16,7 +16,7 @@ use super::inputs::NoValue;
 use crate::input::{RequestError, read};
 use crate::roofline::{
     Machine, Overheads, PassTime, PromptTokens, Serving, ServingUnit, Spread, compute_to_bandwidth,
-    crossover_context, optimal_batch, optimal_batch_at_context, worst_case_latency,
+    crossover_context, latency_floor, optimal_batch, optimal_batch_at_context, worst_case_latency,
 };
 use crate::units::{Bytes, readable};
 
@@ -67,6 +67,11 @@ impl Question {
         )
     }
 
+    /// w·`N_t`
+    fn weights(&self) -> Bytes {
+        Bytes(self.precision.weights * self.model.architecture.total_parameters)
+    }
+
     /// B* of plain decoding.
     fn optimal_batch(&self) -> f64 {
         optimal_batch(
@@ -83,8 +88,7 @@ impl Question {
 
     /// r(L), at peak: weights, cache and state over multiplies with weights.
     fn memory_over_compute(&self, batch: f64, context_tokens: f64) -> f64 {
-        let weights = self.precision.weights * self.model.architecture.total_parameters;
-        let memory_s = (weights + batch * self.kv_bytes_per_sequence(context_tokens))
+        let memory_s = (self.weights().0 + batch * self.kv_bytes_per_sequence(context_tokens))
             / self.unit().bandwidth.0;
         let compute_s =
             batch * self.load.speculation.computed() * self.model.architecture.active_parameters
@@ -266,8 +270,7 @@ fn roofline(question: &Question) -> Roofline {
             .memory_over_compute(load.batch, load.context_tokens),
         decode_bound: Bound::of(step.memory().0, step.compute().0),
         attention: attention(question),
-        latency_floor_seconds: Bytes(question.precision.weights * architecture.total_parameters)
-            / unit.bandwidth,
+        latency_floor_seconds: latency_floor(question.weights(), unit),
         latency_floor_of_one_sequence_seconds: one_token.decode(1.0, 0.0).step.weight_memory,
         sweep_time_seconds: unit.sweep_time(),
         worst_case_latency_seconds: worst_case_latency(unit.sweep_time()),

@@ -1,19 +1,17 @@
 //! `POST /layout`: a model on racks of GPUs.
 
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderName, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::HeaderMap;
+use axum::response::Response;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::app::App;
+use super::calculator::{CalculatorRefusals, calculated};
 use super::extract::{JsonBody, Query};
-use super::page::csv_of_rows;
-use super::polling::prefers_csv;
-use super::problem::{INTERNAL, Problem};
+use super::problem::Problem;
 use super::reference::NoQuery;
 use crate::forward::layout::{LayoutAnswer, layout};
-use crate::input::RequestError;
 
 /// A question about a layout. Whatever is left out has a default, which the answer names; `{}` is the lecture's rack.
 #[derive(Serialize, ToSchema)]
@@ -150,10 +148,7 @@ pub(super) struct LayoutPlan {
     })),
     responses(
         (status = 200, description = "Answered", content((LayoutAnswer = "application/json"), (String = "text/csv"))),
-        (status = 400, description = "The body is not JSON, or the query is wrong", body = Problem, content_type = "application/problem+json"),
-        (status = 413, description = "Larger than 1 MiB", body = Problem, content_type = "application/problem+json"),
-        (status = 415, description = "Not JSON in UTF-8", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "The body is JSON but no such request; `errors` lists every fault", body = Problem, content_type = "application/problem+json"),
+        CalculatorRefusals,
     )
 )]
 pub(super) async fn lay_out_model(
@@ -169,32 +164,4 @@ pub(super) async fn lay_out_model(
         |answer| &answer.series,
     )
     .await
-}
-
-/// What a calculator answers: all of it as JSON, or its series as CSV.
-pub(super) async fn calculated<Answer: Serialize, Row: Serialize>(
-    app: &App,
-    headers: &HeaderMap,
-    answer: impl FnOnce() -> Result<Answer, RequestError> + Send + 'static,
-    series: impl FnOnce(&Answer) -> &[Row] + Send + 'static,
-) -> Result<Response, Problem> {
-    let is_csv = prefers_csv(headers);
-    let no_text = || Problem::new(INTERNAL, "the answer has no text");
-    let text = app
-        .compute(move || {
-            let answer = answer()?;
-            if is_csv {
-                return csv_of_rows(series(&answer)).map_err(|_| no_text());
-            }
-            serde_json::to_string(&answer).map_err(|_| no_text())
-        })
-        .await?;
-    let media_type = if is_csv {
-        "text/csv; charset=utf-8"
-    } else {
-        "application/json"
-    };
-    let headers: [(HeaderName, &str); 2] =
-        [(header::CONTENT_TYPE, media_type), (header::VARY, "accept")];
-    Ok((headers, text).into_response())
 }

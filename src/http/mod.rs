@@ -1,6 +1,7 @@
 //! The HTTP API: the only place that knows status codes. One file per resource.
 
 mod app;
+mod calculator;
 mod envelope;
 mod estimates;
 mod extract;

@@ -89,6 +89,8 @@ pub(super) struct OpenModelItem {
     kv_bytes_per_token_stored: BytesPerToken,
     /// `k_bw` at one byte per element, at long context.
     kv_bytes_per_token_read: BytesPerToken,
+    /// What sparse attention reads at one byte per element however long the context: the entries it picks.
+    kv_bytes_read_of_picked_entries: Bytes,
     /// `a_dec`
     attention_macs_per_token_decode: f64,
     /// `a_pre`
@@ -104,6 +106,7 @@ impl From<&'static OpenModel> for OpenModelItem {
             sparsity: model.architecture.sparsity(),
             kv_bytes_per_token_stored: cache.stored_per_token(1.0),
             kv_bytes_per_token_read: cache.read_per_token(1.0),
+            kv_bytes_read_of_picked_entries: Bytes(cache.picked_elements()),
             attention_macs_per_token_decode: cache.decode_macs_per_token(),
             attention_macs_per_token_prefill: cache.prefill_macs_per_token(),
             state_bytes_per_sequence: cache.state_per_sequence(),

@@ -7,8 +7,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::app::App;
+use super::calculator::{CalculatorRefusals, calculated};
 use super::extract::{JsonBody, Query};
-use super::layout::calculated;
 use super::problem::Problem;
 use super::reference::NoQuery;
 use crate::forward::training::{TrainingAnswer, training};
@@ -165,10 +165,7 @@ pub(super) struct TrainingCluster {
     })),
     responses(
         (status = 200, description = "Answered", content((TrainingAnswer = "application/json"), (String = "text/csv"))),
-        (status = 400, description = "The body is not JSON, or the query is wrong", body = Problem, content_type = "application/problem+json"),
-        (status = 413, description = "Larger than 1 MiB", body = Problem, content_type = "application/problem+json"),
-        (status = 415, description = "Not JSON in UTF-8", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "The body is JSON but no such request; `errors` lists every fault", body = Problem, content_type = "application/problem+json"),
+        CalculatorRefusals,
     )
 )]
 pub(super) async fn plan_training(

@@ -253,10 +253,10 @@ pub fn step_time(model: &Model, unit: &ServingUnit, point: &OperatingPoint) -> S
     load.time(unit, point.efficiencies.decode(), point.overlap)
 }
 
-/// E4: `T_min` = w·`N_t`/W, the shortest step there is when every weight is read [T].
+/// E4: `T_min` = w·`N_t`/W, the shortest step there is when every one of these weights is read [T].
 #[must_use]
-pub fn latency_floor(model: &Model, unit: &ServingUnit) -> Seconds {
-    Bytes(model.weight_bytes_per_parameter * model.total_parameters) / unit.bandwidth
+pub fn latency_floor(weights: Bytes, unit: &ServingUnit) -> Seconds {
+    weights / unit.bandwidth
 }
 
 /// E6: B* = ρ·`N_t`/`N_a`, the batch at which reading weights takes as long as multiplying with them [T].

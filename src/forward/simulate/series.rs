@@ -3,7 +3,8 @@
 use super::Question;
 use super::answer::{Bound, SeriesItem};
 use super::grid::Grid;
-use crate::roofline::{Overlap, PromptTokens, Serving};
+use crate::roofline::{Overlap, PromptTokens, Serving, latency_floor};
+use crate::units::Bytes;
 
 pub(super) fn series(question: &Question) -> Vec<SeriesItem> {
     let load = &question.load;
@@ -75,9 +76,9 @@ fn row(question: &Question, serving: &Serving<'_>, batch: f64, context: f64) -> 
     let prefill = question.prefill_serving();
     let prompt_tokens_per_second =
         prompts * prompt.fresh / prefill.prefill(prompts, prompt).total.0;
-    let architecture = &question.model.architecture;
-    let floor_bytes = question.precision.weights
-        * (architecture.total_parameters - architecture.input_embedding_parameters);
+    let unread =
+        question.precision.weights * question.model.architecture.input_embedding_parameters;
+    let floor = latency_floor(Bytes(question.weights().0 - unread), question.unit());
     SeriesItem {
         batch,
         context_tokens: context,
@@ -90,7 +91,7 @@ fn row(question: &Question, serving: &Serving<'_>, batch: f64, context: f64) -> 
         kv_memory_seconds: step.kv_memory.0,
         communication_seconds: pass.communication.0,
         overhead_seconds: pass.token_overhead.0 + pass.stage_overhead.0,
-        latency_floor_seconds: floor_bytes / question.unit().bandwidth.0,
+        latency_floor_seconds: floor.0,
         tokens_per_second_per_user: accepted / pass.total.0,
         tokens_per_second_per_accelerator: batch * accepted
             / pass.total.0

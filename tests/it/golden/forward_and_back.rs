@@ -62,6 +62,10 @@ fn architectures() -> impl Strategy<Value = Architecture> {
 }
 
 impl Architecture {
+    fn weights(&self) -> Bytes {
+        Bytes(self.model.weight_bytes_per_parameter * self.model.total_parameters)
+    }
+
     fn compute_to_bandwidth(&self) -> f64 {
         let bytes = self.model.weight_bytes_per_parameter;
         compute_to_bandwidth(bytes, self.unit.multiply_rate, self.unit.bandwidth)
@@ -341,7 +345,7 @@ proptest! {
         let (standard, fast) = (architecture.point(batch, context), architecture.point(batch / batch_ratio, context));
         // One step for 1 to 100 USD whatever the model.
         architecture.unit.rental_usd_per_second =
-            batch * 1e-6 / latency_floor(&architecture.model, &architecture.unit).0;
+            batch * 1e-6 / latency_floor(architecture.weights(), &architecture.unit).0;
         let time = |point| step_time(&architecture.model, &architecture.unit, point);
         let price = |point| per_mtok(cost_per_generated_token(&architecture.model, &architecture.unit, point));
         let sheet = sheet(json!({"rates": [
@@ -353,7 +357,7 @@ proptest! {
         let answer = answer(&sheet, &json!({"speed_multiplier": {"fast": speed}}));
         close(value(&answer, "fast_mode_batch_ratio"), batch_ratio)?;
         close(value(&answer, "fast_mode_kv_over_weights"), slow_step.kv_memory.0 / slow_step.weight_memory.0)?;
-        let fastest = slow_step.total.0 / latency_floor(&architecture.model, &architecture.unit).0;
+        let fastest = slow_step.total.0 / latency_floor(architecture.weights(), &architecture.unit).0;
         close(value(&answer, "fast_mode_max_speedup"), fastest)?;
     }
 

@@ -112,7 +112,7 @@ fn cover(tiers: &Tiers<'_>, threshold: u32, (below, above): (u32, u32)) -> Vec<R
     if kv_bytes <= 0.0 {
         return vec![cover.of(Err(NOTHING_GROWS))];
     }
-    let weights = question.precision.weights * question.model.architecture.total_parameters / batch;
+    let weights = question.weights().0 / batch;
     let beside = of_cache(near) - kv_bytes * near;
     let tokens = (weights + beside) / kv_bytes;
     // Whoever reads the sheet takes all that is fixed for weights.
@@ -169,7 +169,7 @@ fn fast_mode(tiers: &Tiers<'_>) -> Vec<ReadBack> {
         quantity,
         min_prompt_tokens,
     };
-    let fixed = question.precision.weights * question.model.architecture.total_parameters;
+    let fixed = question.weights().0;
     let growing = batch * question.kv_bytes_per_sequence(context);
     let y = if !costs.is_memory_bound(batch, context) {
         Err(COMPUTE_BOUND)

@@ -1,0 +1,58 @@
+//! What the calculators share: an answer as JSON or its series as CSV, and how they refuse.
+
+use axum::http::{HeaderMap, HeaderName, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::IntoResponses;
+
+use super::app::App;
+use super::page::csv_of_rows;
+use super::polling::prefers_csv;
+use super::problem::{INTERNAL, Problem};
+use crate::input::RequestError;
+
+/// How a calculator refuses.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "describes the answers, which are problems")]
+pub(super) enum CalculatorRefusals {
+    /// The body is not JSON, or the query is wrong
+    #[response(status = 400, content_type = "application/problem+json")]
+    Unreadable(Problem),
+    /// Larger than 1 MiB
+    #[response(status = 413, content_type = "application/problem+json")]
+    TooLarge(Problem),
+    /// Not JSON in UTF-8
+    #[response(status = 415, content_type = "application/problem+json")]
+    NotJson(Problem),
+    /// The body is JSON but no such request; `errors` lists every fault
+    #[response(status = 422, content_type = "application/problem+json")]
+    Invalid(Problem),
+}
+
+/// What a calculator answers: all of it as JSON, or its series as CSV.
+pub(super) async fn calculated<Answer: Serialize, Row: Serialize>(
+    app: &App,
+    headers: &HeaderMap,
+    answer: impl FnOnce() -> Result<Answer, RequestError> + Send + 'static,
+    series: impl FnOnce(&Answer) -> &[Row] + Send + 'static,
+) -> Result<Response, Problem> {
+    let is_csv = prefers_csv(headers);
+    let no_text = || Problem::new(INTERNAL, "the answer has no text");
+    let text = app
+        .compute(move || {
+            let answer = answer()?;
+            if is_csv {
+                return csv_of_rows(series(&answer)).map_err(|_| no_text());
+            }
+            serde_json::to_string(&answer).map_err(|_| no_text())
+        })
+        .await?;
+    let media_type = if is_csv {
+        "text/csv; charset=utf-8"
+    } else {
+        "application/json"
+    };
+    let headers: [(HeaderName, &str); 2] =
+        [(header::CONTENT_TYPE, media_type), (header::VARY, "accept")];
+    Ok((headers, text).into_response())
+}
