@@ -242,6 +242,12 @@ fn nearest(number: &BigDecimal) -> f64 {
     number.to_scientific_notation().parse().unwrap_or(f64::NAN)
 }
 
+/// The number to nine significant digits: what an estimate by draws can be held to on every machine.
+#[must_use]
+pub fn significant(number: f64) -> f64 {
+    format!("{number:.8e}").parse().unwrap_or(number)
+}
+
 /// A number as a person reads it: five significant digits, thousands apart, powers of ten beyond a million million.
 #[must_use]
 pub fn readable(number: f64) -> String {

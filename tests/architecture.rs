@@ -16,7 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("forward", &["sheet", "roofline"]),
     ("storage", &["estimate"]),
     ("http", &["storage", "forward"]),
-    ("calibration", &["roofline"]),
+    ("calibration", &["roofline", "estimate"]),
     ("cli", &["http", "calibration"]),
 ];
 

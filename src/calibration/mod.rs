@@ -7,7 +7,9 @@ mod fit;
 mod markdown;
 mod plot;
 mod predict;
+pub mod prices;
 mod report;
+pub mod validation;
 
 pub use fit::{FitError, fit};
 pub use plot::svg;

@@ -61,7 +61,7 @@ pub(super) fn run(arguments: &InferArguments) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     if !arguments.json {
         for (request, answer) in file.requests.iter().zip(&answers) {
-            report::write(&mut out, &request.sheet, answer)?;
+            report::write(&mut out, &request.sheets, answer)?;
         }
         return Ok(());
     }

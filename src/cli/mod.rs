@@ -2,6 +2,7 @@
 
 mod calculator;
 mod examples;
+mod calibrate;
 mod fit;
 mod infer;
 mod layout;
@@ -10,6 +11,7 @@ mod report;
 mod serve;
 mod simulate;
 mod training;
+mod validate;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -48,6 +50,10 @@ enum Command {
     Training(training::TrainingArguments),
     /// Fit the forward model's efficiencies to published measurements
     Fit(fit::FitArguments),
+    /// Learn the population of models and the law of prices from open-weight models
+    Calibrate(calibrate::CalibrateArguments),
+    /// Score the joint estimate on open-weight models, each by a calibration that has not seen its family
+    Validate(validate::ValidateArguments),
     /// Serve the HTTP API
     Serve(serve::ServeArguments),
     /// Bring the tables of a database up to date
@@ -131,6 +137,8 @@ pub fn run() -> ExitCode {
         Command::Layout(arguments) => layout::run(&arguments),
         Command::Training(arguments) => training::run(&arguments),
         Command::Fit(arguments) => fit::run(&arguments),
+        Command::Calibrate(arguments) => calibrate::run(&arguments),
+        Command::Validate(arguments) => validate::run(&arguments),
         Command::Serve(arguments) => serve::run(arguments),
         Command::Migrate(arguments) => migrate::run(arguments),
         Command::Openapi => print_json(&crate::http::openapi()),

@@ -1,6 +1,8 @@
 //! An answer for a person: the price sheet in one table, the readings with their equations in numbers, the conflicts,
 //! within 80 columns.
 
+mod joint;
+
 use std::io::{self, Write};
 
 use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
@@ -17,8 +19,9 @@ const WIDTH: u16 = 80;
 /// A blank that lines do not end at.
 const NO_BREAK: &str = "\u{a0}";
 
-pub(super) fn write(out: &mut impl Write, sheet: &PriceSheet, answer: &Answer) -> io::Result<()> {
-    write_sheet(out, sheet)?;
+pub(super) fn write(out: &mut impl Write, sheets: &[PriceSheet], answer: &Answer) -> io::Result<()> {
+    sheets.iter().try_for_each(|sheet| write_sheet(out, sheet))?;
+    joint::write(out, answer)?;
     write_readings(out, answer)?;
     write_conflicts(out, answer)?;
     write_not_defined(out, answer)?;

@@ -38,6 +38,16 @@ impl Interval {
         Self { low, middle, high }
     }
 
+    /// Standard deviation of the logarithm, 0 where it is one number.
+    #[must_use]
+    pub fn log_sd(self) -> f64 {
+        if self.is_range() {
+            (self.high / self.low).ln() / (2.0 * super::machine::NINETY_PERCENT)
+        } else {
+            0.0
+        }
+    }
+
     /// The value at one of its three places.
     #[must_use]
     pub fn at(self, place: Place) -> f64 {
@@ -230,6 +240,12 @@ impl Assumptions {
     #[must_use]
     pub fn states(&self, quantity: Q) -> bool {
         self.stated.contains_key(&quantity)
+    }
+
+    /// What the caller states of this quantity itself.
+    #[must_use]
+    pub fn stated(&self, quantity: Q) -> Option<Interval> {
+        self.stated.get(&quantity).copied()
     }
 
     /// The accelerator, where it is one of the reference table.

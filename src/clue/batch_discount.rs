@@ -3,11 +3,12 @@
 use super::builder::ReadingBuilder;
 use super::evidence::{Evidence, ModePrices};
 use super::reading::{Kind, NotDefined, Reading, Specification};
-use super::{Clue, none_defined};
+use super::{Clue, none_defined, not_observed};
 
 pub(super) const CLUE: Clue = Clue {
     specifications: &[&UTILISATION],
     read,
+    observe: not_observed,
 };
 
 static UTILISATION: Specification = Specification {

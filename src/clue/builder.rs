@@ -6,6 +6,7 @@ use super::assumptions::{Assumptions, Corner, Origin, Place};
 use super::evidence::{Cell, Evidence};
 use super::quantity::Quantity;
 use super::reading::{Detail, Input, Kind, NotDefined, Reading, Specification, Value};
+use crate::reference::track_record_of_reading;
 use crate::units::readable;
 
 /// Values of the quantities that a closed form asked for.
@@ -54,6 +55,7 @@ impl<'a> ReadingBuilder<'a> {
             details: Vec::new(),
             assumes: specification.assumes,
             caveats: Vec::new(),
+            track_record: track_record_of_reading(specification.id),
         };
         Self {
             assumptions: evidence.assumptions,

@@ -4,13 +4,14 @@ use super::builder::ReadingBuilder;
 use super::evidence::{Cell, Evidence};
 use super::quantity::Quantity as Q;
 use super::reading::{Input, Kind, NotDefined, Reading, Specification, Value};
-use super::{Clue, none_defined};
+use super::{Clue, none_defined, not_observed};
 use crate::clue::assumptions::Origin;
 use crate::units::Decimal;
 
 pub(super) const CLUE: Clue = Clue {
     specifications: &[&LOAD_PATH],
     read,
+    observe: not_observed,
 };
 
 static LOAD_PATH: Specification = Specification {

@@ -5,13 +5,22 @@ use super::evidence::{Cell, Evidence};
 use super::holding::{HbmHolding, with_bounds_per_tier};
 use super::quantity::Quantity as Q;
 use super::reading::{Kind, NotDefined, Reading, Specification};
+use super::tier_choice::{HeldFor, observe_hold_price};
 use super::{Clue, none_defined};
 use crate::units::Decimal;
 
 pub(super) const CLUE: Clue = Clue {
     specifications: &[&KV_BYTES],
     read,
+    observe: |sheets, _| observe_hold_price(sheets, KV_BYTES.clue, fee),
 };
+
+/// The fee of the base cell.
+fn fee(evidence: &Evidence<'_>) -> Option<HeldFor> {
+    let fee = evidence.base_cell()?.rate.cache_storage_per_hour.as_ref();
+    let price_per_hour = Cell::price(fee, "storage").ok()?.to_f64();
+    Some(HeldFor { price_per_hour, ttl_s: None })
+}
 
 static KV_BYTES: Specification = Specification {
     id: "cache_storage_kv_bytes",

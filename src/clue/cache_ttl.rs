@@ -7,7 +7,7 @@ use super::evidence::Evidence;
 use super::holding::{HbmHolding, tiers};
 use super::quantity::Quantity as Q;
 use super::reading::{Kind, NotDefined, Reading, Specification};
-use super::{Clue, none_defined};
+use super::{Clue, none_defined, not_observed};
 use crate::reference::{StorageTier, TALK_DRAIN_TIMES};
 use crate::roofline::KeepingCost;
 use crate::units::Seconds;
@@ -15,6 +15,7 @@ use crate::units::Seconds;
 pub(super) const CLUE: Clue = Clue {
     specifications: &[&DRAIN_TIME, &FIVE_MINUTE_RULE],
     read,
+    observe: not_observed,
 };
 
 const NAME: &str = "cache time to live";

@@ -5,13 +5,30 @@ use super::evidence::{Cell, Evidence};
 use super::holding::{HbmHolding, with_bounds_per_tier};
 use super::quantity::Quantity as Q;
 use super::reading::{Kind, NotDefined, Reading, Specification};
+use super::tier_choice::{HeldFor, observe_hold_price};
 use super::{Clue, none_defined};
 use crate::units::Decimal;
 
 pub(super) const CLUE: Clue = Clue {
     specifications: &[&HOLD_PRICE],
     read,
+    observe: |sheets, _| observe_hold_price(sheets, HOLD_PRICE.clue, held_for),
 };
+
+/// The price of holding a token that the first pair of write prices says, for the longer of their times to live.
+pub(super) fn held_for(evidence: &Evidence<'_>) -> Option<HeldFor> {
+    let rate = evidence.base_cell()?.rate;
+    let timed: Vec<(f64, f64)> = rate
+        .cache_write
+        .iter()
+        .filter_map(|write| Some((f64::from(write.ttl_seconds?), write.price.to_f64())))
+        .collect();
+    let [(short_s, short), (long_s, long), ..] = timed[..] else {
+        return None;
+    };
+    let price_per_hour = (long - short) * 3600.0 / (long_s - short_s);
+    (price_per_hour > 0.0).then_some(HeldFor { price_per_hour, ttl_s: Some(long_s) })
+}
 
 static HOLD_PRICE: Specification = Specification {
     id: "cache_write_hold_price",

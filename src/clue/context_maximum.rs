@@ -2,13 +2,17 @@
 
 use super::builder::ReadingBuilder;
 use super::evidence::Evidence;
+use super::likelihood::{Likelihood, Observed, log_normal, normal_below, normal_tail};
 use super::quantity::Quantity as Q;
 use super::reading::{Kind, NotDefined, Reading, Specification};
+use super::unknowns::Unknowns;
 use super::{Clue, none_defined};
+use crate::reference::calibration::{Calibration, ContextLaw};
 
 pub(super) const CLUE: Clue = Clue {
     specifications: &[&KV_BYTES],
     read,
+    observe,
 };
 
 static KV_BYTES: Specification = Specification {
@@ -63,4 +67,73 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
             .caveat("a sheet's limit is the architecture's maximum or less")
             .build(),
     ]
+}
+
+/// Share of sheets that state the architecture's maximum; the others state less.
+const STATES_THE_MAXIMUM: f64 = 0.8;
+/// log of the longest over the shortest context on offer: limits below the maximum are spread evenly over it.
+const LOG_RANGE: f64 = 5.5;
+
+/// The longest context any of the sheets states: the architecture's maximum, or less.
+#[derive(Debug, Clone)]
+pub struct ContextMaximum {
+    log_limit: f64,
+    dense: ContextLaw,
+    mixture_of_experts: ContextLaw,
+}
+
+impl ContextMaximum {
+    /// As stated, in tokens.
+    #[must_use]
+    pub fn new(limit_tokens: f64, calibration: &Calibration) -> Self {
+        let population = &calibration.population;
+        Self {
+            log_limit: limit_tokens.ln(),
+            dense: population.dense.context_law(population.context_sd),
+            mixture_of_experts: population.mixture_of_experts.context_law(population.context_sd),
+        }
+    }
+
+    /// The stated limit over the maximum that is expected, and the spread of maxima.
+    fn residual(&self, unknowns: &Unknowns<'_>) -> (f64, f64) {
+        let law = if unknowns.is_dense { &self.dense } else { &self.mixture_of_experts };
+        let expected = law.expected([
+            unknowns.log_active_parameters,
+            unknowns.log_total_parameters,
+            unknowns.log_kv_bytes_read,
+            unknowns.log_kv_bytes_stored,
+        ]);
+        (self.log_limit - expected, law.sd)
+    }
+}
+
+fn observe(sheets: &[Evidence<'_>], calibration: &Calibration) -> Observed {
+    let limits = sheets.iter().filter_map(|evidence| {
+        let limits = &evidence.sheet.limits;
+        limits.context.or(limits.max_input)
+    });
+    let longest = limits.max().map(|limit| ContextMaximum::new(f64::from(limit), calibration));
+    longest.into_iter().map(|observed| Box::new(observed) as Box<dyn Likelihood>).collect()
+}
+
+impl Likelihood for ContextMaximum {
+    fn parts(&self) -> &[&'static str] {
+        &["maximum context"]
+    }
+
+    fn log_likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
+        let (residual, sd) = self.residual(unknowns);
+        let is_maximum = STATES_THE_MAXIMUM * log_normal(residual, sd).exp();
+        let is_less = (1.0 - STATES_THE_MAXIMUM) * normal_below(-residual / sd) / LOG_RANGE;
+        (is_maximum + is_less).ln()
+    }
+
+    fn log_likelihood_of(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {
+        self.log_likelihood(unknowns)
+    }
+
+    fn tail_probability(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {
+        let (residual, sd) = self.residual(unknowns);
+        normal_tail(residual, sd)
+    }
 }

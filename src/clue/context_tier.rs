@@ -1,10 +1,15 @@
 //! A price that rises with the length of the prompt: where it rises, and by how much on input and on output.
 
+use statrs::distribution::{Continuous, ContinuousCDF, StudentsT};
+
 use super::builder::ReadingBuilder;
 use super::evidence::{ContextStep, Evidence, Price};
+use super::likelihood::{Likelihood, Observed, log_normal};
 use super::quantity::Quantity as Q;
 use super::reading::{Kind, NotDefined, Reading, Specification};
+use super::unknowns::Unknowns;
 use super::{Clue, none_defined};
+use crate::reference::calibration::{Calibration, ContextTierLaw};
 
 pub(super) const CLUE: Clue = Clue {
     specifications: &[
@@ -16,6 +21,7 @@ pub(super) const CLUE: Clue = Clue {
         &GQA_GROUP,
     ],
     read,
+    observe,
 };
 
 const NAME: &str = "context tier";
@@ -399,4 +405,69 @@ fn gqa_group(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
             |values| Ok(ratio(values)? * values[Q::KvBytesPerElement]),
         )
         .build()
+}
+
+/// The prompt length at which the output price rises, as a measure of where reading the cache begins to cost: a mixture
+/// of thresholds that lie a constant factor beyond `N_a`/`k_bw` and of thresholds that are copied from others.
+#[derive(Debug, Clone)]
+pub struct ContextThreshold {
+    log_threshold: f64,
+    law: ContextTierLaw,
+    of_cost: StudentsT,
+    /// Density of a copied threshold here.
+    of_convention: f64,
+}
+
+impl ContextThreshold {
+    /// As stated, in tokens.
+    #[must_use]
+    pub fn new(threshold_tokens: f64, law: &ContextTierLaw) -> Self {
+        let log_threshold = threshold_tokens.ln();
+        Self {
+            log_threshold,
+            of_cost: StudentsT::new(0.0, law.scale, law.degrees_of_freedom).expect("scale and degrees of freedom are positive"),
+            of_convention: log_normal(log_threshold - law.convention_mean, law.convention_sd).exp(),
+            law: law.clone(),
+        }
+    }
+
+    /// log(`k_bw`·`L_1`/`N_a`) less what other decisions let expect.
+    fn residual(&self, unknowns: &Unknowns<'_>) -> f64 {
+        self.log_threshold + unknowns.log_kv_bytes_read - unknowns.log_active_parameters - self.law.mean
+    }
+}
+
+fn observe(sheets: &[Evidence<'_>], calibration: &Calibration) -> Observed {
+    let first = |evidence: &Evidence<'_>| {
+        let steps = evidence.context_steps().ok()?;
+        let rising = steps.iter().find(|step| step.output_multiplier().is_ok())?;
+        Some(rising.threshold_tokens)
+    };
+    // Hosts of one model that have a threshold have its author's.
+    let threshold = sheets.iter().find_map(first);
+    let observed = threshold.map(|tokens| ContextThreshold::new(tokens, &calibration.context_tier));
+    observed.into_iter().map(|observed| Box::new(observed) as Box<dyn Likelihood>).collect()
+}
+
+impl Likelihood for ContextThreshold {
+    fn parts(&self) -> &[&'static str] {
+        &[NAME]
+    }
+
+    fn log_likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
+        let of_cost = self.of_cost.pdf(self.residual(unknowns));
+        let copied = self.law.convention_share;
+        ((1.0 - copied) * of_cost + copied * self.of_convention).ln()
+    }
+
+    fn log_likelihood_of(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {
+        self.log_likelihood(unknowns)
+    }
+
+    /// A copied threshold surprises nobody.
+    fn tail_probability(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {
+        let tail = 2.0 * self.of_cost.cdf(-self.residual(unknowns).abs());
+        let copied = self.law.convention_share;
+        copied + (1.0 - copied) * tail
+    }
 }

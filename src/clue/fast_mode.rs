@@ -3,14 +3,18 @@
 use super::assumptions::Assumptions;
 use super::builder::{ReadingBuilder, Values};
 use super::evidence::{Evidence, ModePrices};
+use super::likelihood::{Likelihood, Observed, log_normal, normal_tail};
 use super::quantity::Quantity as Q;
 use super::reading::{Kind, NotDefined, Reading, Reason, Specification};
+use super::unknowns::Unknowns;
 use super::{Clue, none_defined};
+use crate::reference::calibration::Calibration;
 use crate::sheet::{SpeedBound, SpeedMetric, SpeedMultiplier};
 
 pub(super) const CLUE: Clue = Clue {
     specifications: &[&BATCH_RATIO, &KV_OVER_WEIGHTS, &MAX_SPEEDUP],
     read,
+    observe,
 };
 
 const NAME: &str = "fast mode";
@@ -238,4 +242,64 @@ fn mode_reading(
             Ok((form.solve)(Multipliers { price, speed }))
         })
         .build()
+}
+
+/// log of the greatest speed-up by the mode's price and speed against that of the machine: prices are round and speeds
+/// are promises, so a factor of 1.6 either way. No published truth says how far off they are.
+const LOG_NOISE: f64 = 0.5;
+
+/// A mode's greatest speed-up 1 + y.
+#[derive(Debug, Clone, Copy)]
+pub struct GreatestSpeedup {
+    log_speedup: f64,
+    log_noise: f64,
+}
+
+impl GreatestSpeedup {
+    /// 1 + y by the reading [`MAX_SPEEDUP`], with the noise of its logarithm.
+    #[must_use]
+    pub fn new(speedup: f64, log_noise: f64) -> Self {
+        Self { log_speedup: speedup.ln(), log_noise }
+    }
+
+    /// A step of max(`t_comp`, `t_mem`) shrinks to the time of reading the weights: 1 + y = β·max(`η_m`/`η_c`, r).
+    fn residual(&self, unknowns: &Unknowns<'_>) -> f64 {
+        let step = unknowns.log_actual_memory_over_compute().max(0.0) - unknowns.machine.log_balance;
+        self.log_speedup - unknowns.log_batch_over_optimal - step
+    }
+}
+
+fn observe(sheets: &[Evidence<'_>], _calibration: &Calibration) -> Observed {
+    let readings = sheets.iter().flat_map(read);
+    let mut speedups: Vec<f64> = readings
+        .filter(|reading| reading.id == MAX_SPEEDUP.id)
+        .filter_map(|reading| reading.number())
+        .collect();
+    // The same mode on longer prompts, or on another host, is no second promise.
+    speedups.sort_by(f64::total_cmp);
+    speedups.dedup();
+    let observed = speedups.into_iter().map(|speedup| GreatestSpeedup::new(speedup, LOG_NOISE));
+    observed.map(|observed| Box::new(observed) as Box<dyn Likelihood>).collect()
+}
+
+impl Likelihood for GreatestSpeedup {
+    fn parts(&self) -> &[&'static str] {
+        &[NAME]
+    }
+
+    fn has_regimes(&self) -> bool {
+        true
+    }
+
+    fn log_likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
+        log_normal(self.residual(unknowns), self.log_noise)
+    }
+
+    fn log_likelihood_of(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {
+        self.log_likelihood(unknowns)
+    }
+
+    fn tail_probability(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {
+        normal_tail(self.residual(unknowns), self.log_noise)
+    }
 }

@@ -7,8 +7,12 @@
 pub mod assumptions;
 mod builder;
 mod evidence;
+pub mod likelihood;
+pub mod machine;
 pub mod quantity;
 pub mod reading;
+pub mod tier_choice;
+pub mod unknowns;
 
 mod batch_discount;
 mod cache_read;
@@ -22,13 +26,16 @@ mod holding;
 mod output_ratio;
 mod output_speed;
 mod price_level;
+mod price_lines;
 mod recompute_or_hold;
 
 use assumptions::Assumptions;
 use builder::ReadingBuilder;
 use evidence::Evidence;
+use likelihood::Observed;
 use reading::{NotDefined, Reading, Specification};
 
+use crate::reference::calibration::Calibration;
 use crate::sheet::PriceSheet;
 
 /// A price-sheet feature: the readings it gives and how they are drawn from a sheet.
@@ -36,10 +43,12 @@ pub struct Clue {
     /// The readings, in the order in which they are listed.
     pub specifications: &'static [&'static Specification],
     read: fn(&Evidence<'_>) -> Vec<Reading>,
+    observe: fn(&[Evidence<'_>], &Calibration) -> Observed,
 }
 
 /// Every clue, in the order in which answers list their readings.
-pub const CLUES: [&Clue; 12] = [
+pub const CLUES: [&Clue; 13] = [
+    &price_lines::CLUE,
     &context_tier::CLUE,
     &output_ratio::CLUE,
     &cache_read::CLUE,
@@ -72,6 +81,22 @@ pub fn readings(content: &PriceSheet, assumptions: &Assumptions) -> Vec<Reading>
         .iter()
         .flat_map(|clue| (clue.read)(&evidence))
         .collect()
+}
+
+/// What sheets of one model say about the unknowns, one likelihood term per clue that they show: first what hardly any
+/// sheet lacks.
+#[must_use]
+pub fn observed(contents: &[PriceSheet], assumptions: &Assumptions, calibration: &Calibration) -> Observed {
+    let sheets: Vec<Evidence<'_>> = contents
+        .iter()
+        .map(|sheet| Evidence { sheet, assumptions })
+        .collect();
+    CLUES.iter().flat_map(|clue| (clue.observe)(&sheets, calibration)).collect()
+}
+
+/// The clue gives readings, and no term of the joint estimate.
+fn not_observed(_sheets: &[Evidence<'_>], _calibration: &Calibration) -> Observed {
+    Observed::new()
 }
 
 /// One entry per reading of a clue that the sheet says nothing about.

@@ -4,11 +4,12 @@ use super::builder::{ReadingBuilder, Values};
 use super::evidence::{Cell, Evidence};
 use super::quantity::Quantity as Q;
 use super::reading::{Kind, NotDefined, Reading, Specification};
-use super::{Clue, none_defined};
+use super::{Clue, none_defined, not_observed};
 
 pub(super) const CLUE: Clue = Clue {
     specifications: &[&MEMORY_BOUNDNESS, &KV_BYTES],
     read,
+    observe: not_observed,
 };
 
 const NAME: &str = "output/input ratio";

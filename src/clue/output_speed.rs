@@ -4,11 +4,12 @@ use super::builder::ReadingBuilder;
 use super::evidence::Evidence;
 use super::quantity::Quantity as Q;
 use super::reading::{Kind, NotDefined, Reading, Specification};
-use super::{Clue, none_defined};
+use super::{Clue, none_defined, not_observed};
 
 pub(super) const CLUE: Clue = Clue {
     specifications: &[&WEIGHT_BYTES],
     read,
+    observe: not_observed,
 };
 
 static WEIGHT_BYTES: Specification = Specification {

@@ -4,6 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::assumptions::Origin;
+use crate::reference::TrackRecord;
 use crate::units::readable;
 
 /// What is fixed about a reading: the row of `docs/MODEL.md` that it implements.
@@ -211,9 +212,24 @@ pub struct Reading {
     pub assumes: &'static [&'static str],
     /// What a reader should know before using it.
     pub caveats: Vec<String>,
+    /// How good this reading has been by itself on open-weight models; null where no truth is public.
+    pub track_record: Option<TrackRecord>,
 }
 
 impl Reading {
+    /// Adds a text input that tells this entry apart from others of its id.
+    pub fn tell_apart(&mut self, name: &'static str, value: &str) {
+        self.inputs.push(Input {
+            name,
+            symbol: "",
+            value: Value::Name(value.to_owned()),
+            low: None,
+            high: None,
+            unit: String::new(),
+            from: Origin::Sheet,
+        });
+    }
+
     /// The number, where the value is one.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
@@ -236,6 +252,7 @@ impl Reading {
     #[must_use]
     pub fn told_apart(&self) -> String {
         let mut parts: Vec<String> = Vec::new();
+        parts.extend(self.label("provider").map(str::to_owned));
         parts.extend(self.label("service_tier").map(str::to_owned));
         parts.extend(self.label("schedule").map(str::to_owned));
         parts.extend(

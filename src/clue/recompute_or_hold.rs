@@ -1,6 +1,6 @@
 //! No clue of the sheet, but the yardstick for its cache offers: for how long holding a token beats computing it again.
 
-use super::Clue;
+use super::{Clue, not_observed};
 use super::builder::{ReadingBuilder, Values};
 use super::evidence::Evidence;
 use super::holding::tiers;
@@ -11,6 +11,7 @@ use crate::reference::StorageTier;
 pub(super) const CLUE: Clue = Clue {
     specifications: &[&RECOMPUTE_OR_HOLD],
     read,
+    observe: not_observed,
 };
 
 static RECOMPUTE_OR_HOLD: Specification = Specification {

@@ -3,6 +3,12 @@
 //! Pure: the same sheet, assumptions and engine version give the same bytes, and the same id, on every machine.
 
 mod conflict;
+pub mod joint;
+mod misfit;
+mod nearest;
+mod storage_tiers;
+pub mod quantities;
+pub mod posterior;
 mod request;
 mod row;
 
@@ -13,11 +19,13 @@ use uuid::Uuid;
 
 pub use conflict::Conflict;
 pub use request::{Format, Request, RequestFile, read_file, read_request};
-pub use row::{ListRow, scalar_readings};
+pub use joint::Joint;
+pub use row::{ListRow, row_columns};
 
 use crate::clue::assumptions::{Assumptions, Origin};
 use crate::clue::reading::{Input, Reading};
-use crate::clue::{self};
+use crate::clue;
+use crate::reference::calibration::Calibration;
 use crate::sheet::{Limits, PriceSheet, RateCell, ServiceTier, SheetId};
 
 /// Version of the engine; another version may read the same sheet differently, so it is part of an answer's identity.
@@ -26,16 +34,22 @@ pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// What a price sheet reveals.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Answer {
-    /// Made of the pricing content, the assumptions and the engine version: equal questions have equal ids.
+    /// Made of the pricing content, the assumptions, the engine version and the calibration: equal questions have equal
+    /// ids.
     pub id: Uuid,
     /// Version of the engine.
     #[schema(example = "0.1.0")]
     pub engine_version: &'static str,
+    /// The calibration behind the joint estimate.
+    pub calibration_id: String,
     /// The sheets that were read.
     pub price_sheets: Vec<SheetSummary>,
     /// What the caller stated, in one spelling.
     #[schema(value_type = Object)]
     pub assumptions: Map<String, Value>,
+    /// What the sheets say together, with intervals.
+    #[serde(flatten)]
+    pub joint: Joint,
     /// Every value that a reading used beyond the prices, with where it comes from.
     pub values: Vec<Input>,
     /// Readings that have a value.
@@ -79,31 +93,62 @@ pub struct SheetSummary {
 /// Answers a request.
 #[must_use]
 pub fn infer(request: &Request) -> Answer {
-    let content = request.sheet.pricing_content();
+    infer_with(request, Calibration::shipped())
+}
+
+/// Answers a request by a calibration of one's own.
+#[must_use]
+pub fn infer_with(request: &Request, calibration: &Calibration) -> Answer {
+    let contents: Vec<PriceSheet> = request.sheets.iter().map(PriceSheet::pricing_content).collect();
     let assumptions = &request.assumptions;
-    let readings = clue::readings(&content, assumptions);
-    let conflicts = conflict::conflicts(&readings, assumptions);
+    let readings = readings_of(&contents, assumptions);
+    let joint = joint::estimate(&contents, &readings, assumptions, calibration);
+    let ids: Vec<SheetId> = contents.iter().map(PriceSheet::id).collect();
     Answer {
-        id: identity(&[request.sheet.id()], assumptions),
+        id: identity(&ids, assumptions, &joint.diagnostics.calibration_id),
         engine_version: ENGINE_VERSION,
-        price_sheets: vec![summary(content)],
+        calibration_id: joint.diagnostics.calibration_id.clone(),
         assumptions: assumptions.to_json(),
+        joint,
         values: values_used(&readings),
         readings_defined: readings
             .iter()
             .filter(|reading| reading.value.is_some())
             .count(),
-        conflicts,
+        conflicts: contents_conflicts(&contents, &readings, assumptions),
+        price_sheets: contents.into_iter().map(summary).collect(),
         readings,
     }
 }
 
+/// The readings of every sheet; where there are several, each says whose it is.
+fn readings_of(contents: &[PriceSheet], assumptions: &Assumptions) -> Vec<Reading> {
+    let of_sheet = |sheet: &PriceSheet| {
+        let mut readings = clue::readings(sheet, assumptions);
+        if contents.len() > 1 {
+            readings.iter_mut().for_each(|reading| reading.tell_apart("provider", &sheet.provider));
+        }
+        readings
+    };
+    contents.iter().flat_map(of_sheet).collect()
+}
+
+/// Conflicts within each sheet: hosts of one model may disagree.
+fn contents_conflicts(contents: &[PriceSheet], readings: &[Reading], assumptions: &Assumptions) -> Vec<Conflict> {
+    if contents.len() == 1 {
+        return conflict::conflicts(readings, assumptions);
+    }
+    let of_sheet = |sheet| conflict::conflicts(&clue::readings(sheet, assumptions), assumptions);
+    contents.iter().flat_map(of_sheet).collect()
+}
+
 /// The id of the answer to a set of sheets under what is stated.
-fn identity(sheets: &[SheetId], assumptions: &Assumptions) -> Uuid {
+fn identity(sheets: &[SheetId], assumptions: &Assumptions, calibration_id: &str) -> Uuid {
     let mut sheets: Vec<String> = sheets.iter().map(ToString::to_string).collect();
     sheets.sort_unstable();
     let question = json!({
         "engine_version": ENGINE_VERSION,
+        "calibration_id": calibration_id,
         "price_sheets": sheets,
         "assumptions": assumptions.to_json(),
     });

@@ -6,11 +6,11 @@ use crate::input::json::{self, Json, JsonError};
 use crate::input::{self, RequestError};
 use crate::sheet::{Catalog, PriceSheet, RateCell, canonical};
 
-/// A sheet, and what the caller states.
+/// The sheets of one model, mostly one, and what the caller states.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// The sheet.
-    pub sheet: PriceSheet,
+    /// The sheets, each content once, in the order of their ids.
+    pub sheets: Vec<PriceSheet>,
     /// What the caller states.
     pub assumptions: Assumptions,
 }
@@ -31,6 +31,10 @@ pub enum Format {
 
 /// The field of a request that holds an entry of a catalog.
 const ENTRY: &str = "entry";
+/// The field that holds several hosts' sheets of one model.
+const POOL: &str = "price_sheets";
+/// Most sheets that are pooled.
+const MOST_SHEETS: usize = 64;
 
 /// Reads the body of a request: an object with the sheet and the assumptions, or a bare sheet.
 ///
@@ -58,6 +62,15 @@ fn read_tree(body: &Cursor<'_>, format: &Format) -> Option<Request> {
         );
         return None;
     };
+    let pools = matches!(format, Format::Canonical) && entries.contains_key(POOL);
+    let wrapper = if pools { POOL } else { wrapper };
+    if pools && entries.contains_key("price_sheet") {
+        body.fault(
+            "two forms at once: `price_sheet` and `price_sheets`",
+            "send one sheet as `price_sheet`, or several hosts' sheets of one model as `price_sheets`",
+        );
+        return None;
+    }
     if !entries.contains_key(wrapper) {
         if entries.contains_key("assumptions") {
             body.fault(
@@ -67,7 +80,7 @@ fn read_tree(body: &Cursor<'_>, format: &Format) -> Option<Request> {
             return None;
         }
         return Some(Request {
-            sheet: read_sheet(body, format)?,
+            sheets: vec![read_sheet(body, format)?],
             assumptions: Assumptions::default(),
         });
     }
@@ -79,21 +92,60 @@ fn read_tree(body: &Cursor<'_>, format: &Format) -> Option<Request> {
         return None;
     }
     let fields = body.fields()?;
-    let sheet = fields
-        .get(wrapper)
-        .and_then(|field| read_sheet(&field, format));
+    let sheets = fields.get(wrapper).and_then(|field| {
+        if pools {
+            read_pool(&field)
+        } else {
+            read_sheet(&field, format).map(|sheet| vec![sheet])
+        }
+    });
     let stated = fields.get("assumptions");
     let assumptions = stated
         .as_ref()
         .map_or_else(|| Some(Assumptions::default()), Assumptions::read);
     fields.refuse_unknown();
-    if let (Some(sheet), Some(assumptions), Some(stated)) = (&sheet, &assumptions, &stated) {
-        check_speed_tiers(stated, &[sheet], assumptions);
+    if let (Some(sheets), Some(assumptions), Some(stated)) = (&sheets, &assumptions, &stated) {
+        check_speed_tiers(stated, &sheets.iter().collect::<Vec<_>>(), assumptions);
     }
     Some(Request {
-        sheet: sheet?,
+        sheets: sheets?,
         assumptions: assumptions?,
     })
+}
+
+/// Several hosts' sheets of one model.
+fn read_pool(list: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
+    const ONE_MODEL: &str = "pool sheets of one model only; ask for others by requests of their own";
+    let mut sheets = list.list_of(canonical::read_sheet)?;
+    if !(1..=MOST_SHEETS).contains(&sheets.len()) {
+        list.fault(
+            format!("{} sheets", sheets.len()),
+            format!("send 1 to {MOST_SHEETS} sheets"),
+        );
+        return None;
+    }
+    let Some(model) = sheets[0].canonical_model.clone() else {
+        list.fault(
+            "the first sheet names no `canonical_model`",
+            "write author/model into `canonical_model` of every sheet: it joins the hosts of one model",
+        );
+        return None;
+    };
+    let other = sheets.iter().position(|sheet| sheet.canonical_model.as_ref() != Some(&model));
+    if let Some(place) = other {
+        let found = sheets[place].canonical_model.as_deref();
+        list.fault(
+            format!(
+                "sheet {place} is of {}, the first one of `{model}`",
+                found.map_or("no `canonical_model`".to_owned(), |found| format!("`{found}`")),
+            ),
+            ONE_MODEL,
+        );
+        return None;
+    }
+    sheets.sort_by_key(PriceSheet::id);
+    sheets.dedup_by_key(|sheet| sheet.id());
+    Some(sheets)
 }
 
 fn read_sheet(sheet: &Cursor<'_>, format: &Format) -> Option<PriceSheet> {
@@ -199,7 +251,7 @@ pub fn read_file(
     if let (Some(tree), Some(requests)) = (&assumptions_tree, &mut requests) {
         let stated = Cursor::root_at("/assumptions", tree, &faults);
         let assumptions = Assumptions::read(&stated).unwrap_or_default();
-        let sheets: Vec<&PriceSheet> = requests.iter().map(|request| &request.sheet).collect();
+        let sheets: Vec<&PriceSheet> = requests.iter().flat_map(|request| &request.sheets).collect();
         check_speed_tiers(&stated, &sheets, &assumptions);
         for request in requests {
             if !request.assumptions.is_empty() {

@@ -1,26 +1,55 @@
 //! The flat row that lists show of an answer.
 
+use std::sync::LazyLock;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::Answer;
+use super::joint::QuantityEstimate;
+use super::quantities::{JOINT_QUANTITIES, JointQuantity};
 use crate::clue;
 use crate::clue::reading::Reading;
 use crate::sheet::RateCell;
 
-/// An answer as one row of a list: one nullable number per scalar reading.
+/// An answer as one row of a list: four columns per quantity of the joint estimate, and one nullable number per scalar
+/// reading.
 #[derive(Debug, Clone, Serialize)]
 pub struct ListRow {
-    /// Number by reading id; null where it is not defined.
+    /// Value by column; null where it is not defined.
     #[serde(flatten)]
-    pub readings: Map<String, Value>,
+    pub columns: Map<String, Value>,
 }
+
+/// A column of one quantity.
+type QuantityColumn = (&'static str, fn(&QuantityEstimate) -> Value);
+
+/// The columns of each quantity, by the ends of their names.
+const QUANTITY_COLUMNS: [QuantityColumn; 4] = [
+    ("median", |estimate| estimate.median.into()),
+    ("low_90", |estimate| estimate.interval_90.low.into()),
+    ("high_90", |estimate| estimate.interval_90.high.into()),
+    ("identified", |estimate| estimate.identified.into()),
+];
+
+static COLUMNS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let of_quantity = |quantity: &'static JointQuantity| {
+        QUANTITY_COLUMNS.map(|(end, _)| format!("{}_{end}", quantity.name))
+    };
+    let quantities = JOINT_QUANTITIES.into_iter().flat_map(of_quantity);
+    quantities.chain(scalar_readings().map(str::to_owned)).collect()
+});
 
 /// Clues that compare service tiers with the standard one, or are promised for one of them.
 const CLUES_ABOUT_MODES: [&str; 3] = ["fast mode", "batch discount", "output speed"];
 
-/// Ids of the readings that rows carry, in their order.
-pub fn scalar_readings() -> impl Iterator<Item = &'static str> {
+/// The columns that rows carry, in their order: quantities, then scalar readings.
+pub fn row_columns() -> impl Iterator<Item = &'static str> {
+    COLUMNS.iter().map(String::as_str)
+}
+
+/// Ids of the readings that rows carry.
+fn scalar_readings() -> impl Iterator<Item = &'static str> {
     clue::specifications()
         .filter(|specification| specification.scalar)
         .map(|specification| specification.id)
@@ -46,10 +75,12 @@ impl ListRow {
                 entries.find(is_base)?.number()
             }
         };
-        let readings = scalar_readings()
-            .map(|id| (id.to_owned(), number(id).map_or(Value::Null, Value::from)));
+        let of_quantity = |(_, estimate): (_, &QuantityEstimate)| QUANTITY_COLUMNS.map(|(_, value)| value(estimate));
+        let quantities = answer.joint.quantities.in_order().into_iter().flat_map(of_quantity);
+        let readings = scalar_readings().map(|id| number(id).map_or(Value::Null, Value::from));
+        let values = quantities.chain(readings);
         Self {
-            readings: readings.collect(),
+            columns: row_columns().map(str::to_owned).zip(values).collect(),
         }
     }
 }

@@ -160,7 +160,7 @@ impl App {
         let new = NewEstimate {
             answer: &answered.answer,
             document: &answered.document,
-            sheet: &answered.request.sheet,
+            sheets: &answered.request.sheets,
             observed_at: self.clock.now(),
         };
         let saved = self.store.save(new).await?;

@@ -13,11 +13,11 @@ use super::extract::{Path, Query};
 use super::page::{Limit, ListItem, ListQuery, Page};
 use super::problem::Problem;
 use super::reference::NoQuery;
-use crate::estimate::{Answer, scalar_readings};
+use crate::estimate::{Answer, row_columns};
 use crate::storage::{DbTime, EstimateRow, LatestKey};
 
-/// An estimate as a flat row, with one nullable number per scalar reading: standard tier, first threshold, shortest
-/// time to live.
+/// An estimate as a flat row: median, 90 % interval and whether it is identified per quantity, and one nullable number
+/// per scalar reading (standard tier, first threshold, shortest time to live).
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct EstimateItem {
     /// Id of the estimate.
@@ -47,18 +47,18 @@ pub(super) struct EstimateItem {
     readings_defined: i64,
     /// Pairs of readings that contradict each other.
     conflicts: i64,
-    /// One number per scalar reading.
+    /// Four values per quantity and one number per scalar reading.
     #[serde(flatten, serialize_with = "in_order")]
     #[schema(ignore)]
-    readings: Vec<(&'static str, Value)>,
+    values: Vec<(&'static str, Value)>,
 }
 
 /// The columns of JSON stand in the same order as those of CSV.
 fn in_order<S: Serializer>(
-    readings: &[(&'static str, Value)],
+    values: &[(&'static str, Value)],
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(readings.iter().map(|(id, number)| (id, number)))
+    serializer.collect_map(values.iter().map(|(column, value)| (column, value)))
 }
 
 const FIRST_COLUMNS: [&str; 12] = [
@@ -78,7 +78,7 @@ const FIRST_COLUMNS: [&str; 12] = [
 
 impl ListItem for EstimateItem {
     fn columns() -> Vec<&'static str> {
-        FIRST_COLUMNS.into_iter().chain(scalar_readings()).collect()
+        FIRST_COLUMNS.into_iter().chain(row_columns()).collect()
     }
 }
 
@@ -86,8 +86,8 @@ impl From<EstimateRow> for EstimateItem {
     fn from(row: EstimateRow) -> Self {
         let stored: Map<String, Value> =
             serde_json::from_str(&row.reading_numbers).unwrap_or_default();
-        // A row that an older engine stored may lack a reading.
-        let number = |id: &str| stored.get(id).cloned().unwrap_or(Value::Null);
+        // A row that an older engine stored may lack a column.
+        let value = |column: &str| stored.get(column).cloned().unwrap_or(Value::Null);
         Self {
             id: row.id,
             provider: row.provider,
@@ -101,14 +101,15 @@ impl From<EstimateRow> for EstimateItem {
             engine_version: row.engine_version,
             readings_defined: row.readings_defined,
             conflicts: row.conflicts,
-            readings: scalar_readings().map(|id| (id, number(id))).collect(),
+            values: row_columns().map(|column| (column, value(column))).collect(),
         }
     }
 }
 
 /// Estimates as flat rows, the last stored first
 ///
-/// One number per scalar reading, null where it is not defined. `Accept: text/csv` gives CSV. The ETag changes when the
+/// Median, 90 % interval and whether it is identified per quantity; one number per scalar reading, null where it is not
+/// defined. `Accept: text/csv` gives CSV. The ETag changes when the
 /// body does; while nothing is stored, polling costs no query.
 #[utoipa::path(
     get,

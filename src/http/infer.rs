@@ -94,6 +94,18 @@ pub(super) struct InferRequest {
     assumptions: Option<super::openapi::AssumptionsSchema>,
 }
 
+/// A question about several hosts' sheets of one model: the model is one, markup and noise are each host's own.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PoolRequest {
+    /// The sheets in canonical form, all of one `canonical_model`; copies of one pricing decision count once.
+    #[schema(min_items = 1, max_items = 64)]
+    price_sheets: Vec<PriceSheet>,
+    /// What is stated.
+    #[schema(nullable = false)]
+    assumptions: Option<super::openapi::AssumptionsSchema>,
+}
+
 /// A question about an entry of a catalog.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -119,6 +131,8 @@ pub(super) struct LitellmEntry {
 pub(super) enum InferBody {
     /// A sheet and what is stated.
     Question(InferRequest),
+    /// Several hosts' sheets of one model, and what is stated.
+    Pool(PoolRequest),
     /// A bare sheet.
     Sheet(PriceSheet),
     /// With `format`: an entry and what is stated.
@@ -129,9 +143,11 @@ pub(super) enum InferBody {
 
 /// Infer what a price sheet reveals
 ///
-/// Answers with every textbook reading that the sheet allows, each with its equation, its inputs and what it assumes, or
-/// with the reason why it is not defined; and with the conflicts between them. The answer is stored under an id made of
-/// the pricing content, the assumptions and the engine version: the same question has the same id everywhere, so sending
+/// Answers with the joint estimate: every quantity with its median, its 50 % and 90 % intervals, the prior beside it and
+/// the clues that moved it; and with every textbook reading that the sheet allows, each with its equation, its inputs and
+/// what it assumes, or with the reason why it is not defined; and with the conflicts between them. Several hosts' sheets
+/// of one model are sent as `price_sheets` and answered together. The answer is stored under an id made of the pricing
+/// content, the assumptions, the engine version and the calibration: the same question has the same id everywhere, so sending
 /// it again is safe and answers 200 instead of 201.
 #[utoipa::path(
     post,

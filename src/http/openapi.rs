@@ -13,7 +13,7 @@ use super::polling::CachedBody;
 use super::problem::Problem;
 use super::reference::NoQuery;
 use crate::clue::quantity::{Bounds, Quantity};
-use crate::estimate::scalar_readings;
+use crate::estimate::row_columns;
 
 /// What the document says beyond the routes.
 #[derive(OpenApi)]
@@ -53,12 +53,13 @@ fn complete(mut document: Document) -> Document {
         return document;
     };
     if let Some(RefOr::T(Schema::Object(row))) = components.schemas.get_mut("EstimateItem") {
-        for id in scalar_readings() {
-            let number = ObjectBuilder::new()
-                .schema_type(SchemaType::from_iter([Type::Number, Type::Null]))
+        for column in row_columns() {
+            let value = if column.ends_with("_identified") { Type::Boolean } else { Type::Number };
+            let value = ObjectBuilder::new()
+                .schema_type(SchemaType::from_iter([value, Type::Null]))
                 .build();
-            row.properties.insert(id.to_owned(), number.into());
-            row.required.push(id.to_owned());
+            row.properties.insert(column.to_owned(), value.into());
+            row.required.push(column.to_owned());
         }
     }
     for (name, schema) in &mut components.schemas {

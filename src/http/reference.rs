@@ -12,7 +12,8 @@ use super::polling::CachedBody;
 use super::problem::Problem;
 use crate::clue;
 use crate::clue::reading::Specification;
-use crate::reference::{self, Accelerator, NumberFormat, OpenModel, StorageTier};
+use crate::estimate::quantities::{JOINT_QUANTITIES, JointQuantity};
+use crate::reference::{self, Accelerator, NumberFormat, OpenModel, StorageTier, TrackRecord};
 use crate::roofline::{KvCache, compute_to_bandwidth};
 use crate::units::{Bytes, BytesPerToken};
 
@@ -167,11 +168,63 @@ pub(super) async fn list_open_models(
     BODY.respond(&headers)
 }
 
+/// A kind of reading with its track record.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ReadingItem {
+    #[serde(flatten)]
+    specification: &'static Specification,
+    /// How good it has been by itself on open-weight models; null where no truth is public.
+    track_record: Option<TrackRecord>,
+}
+
+impl From<&'static Specification> for ReadingItem {
+    fn from(specification: &'static Specification) -> Self {
+        Self {
+            specification,
+            track_record: reference::track_record_of_reading(specification.id),
+        }
+    }
+}
+
+/// A quantity of the joint estimate, with its track record.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct QuantityItem {
+    /// Its name.
+    name: &'static str,
+    /// Its unit; empty for a plain ratio.
+    unit: &'static str,
+    /// How it follows from what is unknown.
+    equation: &'static str,
+    /// How good the joint estimate of it has been on open-weight models; null where no truth is public.
+    track_record: Option<TrackRecord>,
+}
+
+impl From<&'static JointQuantity> for QuantityItem {
+    fn from(quantity: &'static JointQuantity) -> Self {
+        Self {
+            name: quantity.name,
+            unit: quantity.unit,
+            equation: quantity.equation,
+            track_record: reference::track_record_of_quantity(quantity.name),
+        }
+    }
+}
+
+/// Every kind of reading, and the quantities that they are put together for.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ReadingTable {
+    /// The readings.
+    data: Vec<ReadingItem>,
+    /// The quantities of the joint estimate.
+    quantities: Vec<QuantityItem>,
+}
+
 /// Readings
 ///
-/// Every kind of reading: its equation, what it needs, when it is not defined and what it assumes.
+/// Every kind of reading: its equation, what it needs, when it is not defined, what it assumes, and how good it has been
+/// on open-weight models whose truth is public; and the same of every quantity of the joint estimate.
 #[utoipa::path(get, path = "/reference/readings", tag = "reference", responses(
-    (status = 200, description = "All readings", body = Table<Specification>, headers(("etag" = String))),
+    (status = 200, description = "All readings", body = ReadingTable, headers(("etag" = String))),
     (status = 304, description = "The client has this body"),
     (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
 ))]
@@ -179,6 +232,13 @@ pub(super) async fn list_readings(
     Query(NoQuery {}): Query<NoQuery>,
     headers: HeaderMap,
 ) -> Response<Body> {
-    static BODY: LazyLock<CachedBody> = LazyLock::new(|| Table::body(clue::specifications()));
+    static BODY: LazyLock<CachedBody> = LazyLock::new(|| {
+        let table = ReadingTable {
+            data: clue::specifications().map(ReadingItem::from).collect(),
+            quantities: JOINT_QUANTITIES.into_iter().map(QuantityItem::from).collect(),
+        };
+        let text = serde_json::to_string(&table).expect("a table of texts and numbers serialises");
+        CachedBody::new(text, "application/json", None)
+    });
     BODY.respond(&headers)
 }

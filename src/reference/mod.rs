@@ -3,12 +3,15 @@
 mod accelerator;
 pub mod architecture;
 mod attainment;
+/// What `unroof calibrate` learned from open-weight models.
+pub mod calibration;
 mod kernel_time;
 /// Published measurements of serving.
 pub mod measurement;
 mod moe_quality;
 mod open_model;
 mod storage_tier;
+mod track_record;
 
 pub use accelerator::{Accelerator, NumberFormat, RentalUsdPerHour, accelerator, accelerators};
 pub use attainment::{Attainment, fitted_attainment};
@@ -17,6 +20,7 @@ pub use moe_quality::{
     PublishedEquivalent, RoutedLaw, published_equivalents, routed_law, routed_laws,
 };
 pub use open_model::{OpenModel, open_model, open_models};
+pub use track_record::{NamedRecord, TrackRecord, TrackRecords, track_record_of_quantity, track_record_of_reading};
 pub use storage_tier::{StorageTier, TALK_DRAIN_TIMES, TalkTier, storage_tiers};
 
 use serde::de::DeserializeOwned;

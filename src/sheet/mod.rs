@@ -6,6 +6,7 @@
 
 pub mod canonical;
 mod content;
+pub mod decision;
 pub mod litellm;
 mod schema;
 
@@ -142,6 +143,38 @@ pub struct PriceSheet {
 impl PriceSheet {
     /// Region of an offer that names none.
     pub const DEFAULT_REGION: &'static str = "global";
+
+    /// A sheet in US dollars with these prices and nothing else.
+    #[must_use]
+    pub fn new(provider: &str, model: &str, rates: Vec<RateCell>) -> Self {
+        Self {
+            schema: SchemaName::V1,
+            provider: provider.to_owned(),
+            upstream_provider: None,
+            model: model.to_owned(),
+            canonical_model: None,
+            aliases: Vec::new(),
+            region: Self::DEFAULT_REGION.to_owned(),
+            quantization: None,
+            currency: "USD".to_owned(),
+            unit: Unit::PerMillionTokens,
+            valid_from: None,
+            valid_to: None,
+            limits: Limits::default(),
+            context_tier_semantics: ContextTierSemantics::default(),
+            context_tier_measure: ContextTierMeasure::default(),
+            cache_write_billing: CacheWriteBilling::default(),
+            schedules: BTreeMap::new(),
+            service_tiers: BTreeMap::new(),
+            rates,
+            modifiers: Vec::new(),
+            other_meters: Vec::new(),
+            sources: Vec::new(),
+            notes: Vec::new(),
+            unmapped: JsonObject::new(),
+        }
+    }
+
     /// The base prices: standard, unscheduled, for the shortest prompts.
     #[must_use]
     pub fn base_rate(&self) -> Option<&RateCell> {

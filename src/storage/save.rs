@@ -1,4 +1,4 @@
-//! Stores an estimate with its sheet, whole or not at all.
+//! Stores an estimate with its sheets, whole or not at all.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -17,8 +17,8 @@ pub struct NewEstimate<'a> {
     pub answer: &'a Answer,
     /// The answer as it is sent.
     pub document: &'a str,
-    /// The sheet it was drawn from, with sources and remarks.
-    pub sheet: &'a PriceSheet,
+    /// The sheets it was drawn from, with sources and remarks.
+    pub sheets: &'a [PriceSheet],
     /// When it was asked for.
     pub observed_at: Timestamp,
 }
@@ -63,52 +63,56 @@ const INSERT_ESTIMATE: &str = "
 const INSERT_ESTIMATE_SHEET: &str =
     "INSERT INTO estimate_sheets (estimate_id, sheet_id) VALUES ($1, $2)";
 
-const STORED_SHEET_OF_ESTIMATE: &str = "
-    SELECT price_sheets.document
+const STORED_SHEETS_OF_ESTIMATE: &str = "
+    SELECT price_sheets.id, price_sheets.document
     FROM estimate_sheets JOIN price_sheets ON price_sheets.id = estimate_sheets.sheet_id
-    WHERE estimate_sheets.estimate_id = $1 AND estimate_sheets.sheet_id = $2";
+    WHERE estimate_sheets.estimate_id = $1";
 
 impl Store {
-    /// Stores an estimate and its sheet in one transaction. What is stored already stays as it is, but a source that a
+    /// Stores an estimate and its sheets in one transaction. What is stored already stays as it is, but a source that a
     /// known sheet does not have yet is added to it.
     ///
     /// # Errors
     /// The database refuses; then nothing is stored.
     pub async fn save(&self, new: NewEstimate<'_>) -> Result<Saved, StoreError> {
-        let sheet_id = new.sheet.id().0;
-        if self.knows(&new, sheet_id).await? {
+        if self.knows(&new).await? {
             return Ok(Saved::KNOWN);
         }
-        let sheet = new.sheet;
-        let base = sheet.base_rate();
-        let price = |of: fn(&RateCell) -> Option<&Decimal>| base.and_then(of).map(Decimal::to_f64);
-        let sheet_document =
-            serde_json::to_string(sheet).expect("a sheet of texts and numbers serialises");
+        let offer = Offer::of(new.sheets);
         let numbers =
             serde_json::to_string(&ListRow::new(new.answer)).expect("a row of numbers serialises");
         let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
         let observed_at = DbTime::from(new.observed_at);
         in_transaction!(self, transaction => {
             let version: i64 = sqlx::query_scalar(BUMP_VERSION).fetch_one(&mut *transaction).await?;
-            let inserted_sheet = sqlx::query(INSERT_SHEET)
-                .bind(sheet_id)
-                .bind(version)
-                .bind(&sheet.provider)
-                .bind(&sheet.model)
-                .bind(&sheet.canonical_model)
-                .bind(&sheet.region)
-                .bind(&sheet.currency)
-                .bind(sheet.valid_from.map(DbTime::from))
-                .bind(sheet.valid_to.map(DbTime::from))
-                .bind(observed_at)
-                .bind(price(|rate| rate.input.as_ref()))
-                .bind(price(|rate| rate.output.as_ref()))
-                .bind(price(|rate| rate.cache_read.as_ref()))
-                .bind(&sheet_document)
-                .execute(&mut *transaction)
-                .await?;
-            let mut wrote = inserted_sheet.rows_affected() == 1;
-            if !wrote {
+            let mut wrote = false;
+            for sheet in new.sheets {
+                let sheet_id = sheet.id().0;
+                let base = sheet.base_rate();
+                let price = |of: fn(&RateCell) -> Option<&Decimal>| base.and_then(of).map(Decimal::to_f64);
+                let sheet_document =
+                    serde_json::to_string(sheet).expect("a sheet of texts and numbers serialises");
+                let inserted_sheet = sqlx::query(INSERT_SHEET)
+                    .bind(sheet_id)
+                    .bind(version)
+                    .bind(&sheet.provider)
+                    .bind(&sheet.model)
+                    .bind(&sheet.canonical_model)
+                    .bind(&sheet.region)
+                    .bind(&sheet.currency)
+                    .bind(sheet.valid_from.map(DbTime::from))
+                    .bind(sheet.valid_to.map(DbTime::from))
+                    .bind(observed_at)
+                    .bind(price(|rate| rate.input.as_ref()))
+                    .bind(price(|rate| rate.output.as_ref()))
+                    .bind(price(|rate| rate.cache_read.as_ref()))
+                    .bind(&sheet_document)
+                    .execute(&mut *transaction)
+                    .await?;
+                if inserted_sheet.rows_affected() == 1 {
+                    wrote = true;
+                    continue;
+                }
                 let stored: String =
                     sqlx::query_scalar(SHEET_DOCUMENT).bind(sheet_id).fetch_one(&mut *transaction).await?;
                 if let Some(document) = with_new_sources(&stored, sheet, sheet_id)? {
@@ -120,13 +124,13 @@ impl Store {
                 .bind(new.answer.id)
                 .bind(version)
                 .bind(new.answer.engine_version)
-                .bind(&sheet.provider)
-                .bind(&sheet.model)
-                .bind(&sheet.canonical_model)
-                .bind(&sheet.region)
-                .bind(&sheet.currency)
-                .bind(sheet.valid_from.map(DbTime::from))
-                .bind(sheet.valid_to.map(DbTime::from))
+                .bind(offer.provider)
+                .bind(offer.model)
+                .bind(offer.canonical_model)
+                .bind(offer.region)
+                .bind(offer.currency)
+                .bind(offer.valid_from)
+                .bind(offer.valid_to)
                 .bind(observed_at)
                 .bind(!new.answer.assumptions.is_empty())
                 .bind(count(new.answer.readings_defined))
@@ -137,11 +141,13 @@ impl Store {
                 .await?;
             let is_new = inserted_estimate.rows_affected() == 1;
             if is_new {
-                sqlx::query(INSERT_ESTIMATE_SHEET)
-                    .bind(new.answer.id)
-                    .bind(sheet_id)
-                    .execute(&mut *transaction)
-                    .await?;
+                for sheet in new.sheets {
+                    sqlx::query(INSERT_ESTIMATE_SHEET)
+                        .bind(new.answer.id)
+                        .bind(sheet.id().0)
+                        .execute(&mut *transaction)
+                        .await?;
+                }
             }
             if !is_new && !wrote {
                 transaction.rollback().await?;
@@ -152,17 +158,64 @@ impl Store {
         })
     }
 
-    /// Whether the estimate, its sheet and all the sheet's sources are stored already.
-    async fn knows(&self, new: &NewEstimate<'_>, sheet_id: Uuid) -> Result<bool, StoreError> {
-        let stored: Option<String> = on_pool!(self, pool => {
-            sqlx::query_scalar(STORED_SHEET_OF_ESTIMATE).bind(new.answer.id).bind(sheet_id).fetch_optional(pool).await
+    /// Whether the estimate, its sheets and all the sheets' sources are stored already.
+    async fn knows(&self, new: &NewEstimate<'_>) -> Result<bool, StoreError> {
+        let stored: Vec<(Uuid, String)> = on_pool!(self, pool => {
+            sqlx::query_as(STORED_SHEETS_OF_ESTIMATE).bind(new.answer.id).fetch_all(pool).await
         })?;
-        match stored {
-            Some(document) => Ok(with_new_sources(&document, new.sheet, sheet_id)?.is_none()),
-            None => Ok(false),
+        for sheet in new.sheets {
+            let id = sheet.id().0;
+            let Some((_, document)) = stored.iter().find(|(stored, _)| *stored == id) else {
+                return Ok(false);
+            };
+            if with_new_sources(document, sheet, id)?.is_some() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// What an estimate is listed under.
+struct Offer<'a> {
+    provider: &'a str,
+    model: &'a str,
+    canonical_model: Option<&'a str>,
+    region: &'a str,
+    currency: &'a str,
+    valid_from: Option<DbTime>,
+    valid_to: Option<DbTime>,
+}
+
+impl<'a> Offer<'a> {
+    /// Of one sheet, its own; several are listed as `pooled` under the name that joins them.
+    fn of(sheets: &'a [PriceSheet]) -> Self {
+        let sheet = &sheets[0];
+        let own = Self {
+            provider: &sheet.provider,
+            model: &sheet.model,
+            canonical_model: sheet.canonical_model.as_deref(),
+            region: &sheet.region,
+            currency: &sheet.currency,
+            valid_from: sheet.valid_from.map(DbTime::from),
+            valid_to: sheet.valid_to.map(DbTime::from),
+        };
+        if sheets.len() == 1 {
+            return own;
+        }
+        Self {
+            provider: POOLED,
+            model: own.canonical_model.unwrap_or(own.model),
+            region: PriceSheet::DEFAULT_REGION,
+            valid_from: None,
+            valid_to: None,
+            ..own
         }
     }
 }
+
+/// The provider that estimates from several hosts' sheets are listed under.
+const POOLED: &str = "pooled";
 
 /// The stored document with the sources of a sheet of the same content; none if it has them all. The time at which a
 /// place was read does not make it another source.

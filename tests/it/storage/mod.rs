@@ -31,14 +31,14 @@ impl Question {
     }
 
     fn sheet_id(&self) -> Uuid {
-        self.request.sheet.id().0
+        self.request.sheets[0].id().0
     }
 
     async fn save_at(&self, store: &Store, observed_at: &str) -> Saved {
         let new = NewEstimate {
             answer: &self.answer,
             document: &self.document,
-            sheet: &self.request.sheet,
+            sheets: &self.request.sheets,
             observed_at: observed_at.parse().unwrap(),
         };
         store.save(new).await.unwrap()

@@ -25,7 +25,7 @@ async fn a_saved_estimate_is_read_back_byte_for_byte() {
             let stored = store.price_sheet(question.sheet_id()).await.unwrap();
             assert_eq!(
                 stored,
-                Some(serde_json::to_string(&question.request.sheet).unwrap())
+                Some(serde_json::to_string(&question.request.sheets[0]).unwrap())
             );
         }
         assert_eq!(store.estimate(Uuid::nil()).await.unwrap(), None);
@@ -111,7 +111,7 @@ async fn a_new_source_of_known_content_is_added_to_the_stored_sheet_and_nothing_
         let saved = second.save_at(&store, "2027-01-01T00:00:00Z").await;
         assert!(!saved.is_new && saved.version.is_some(), "{saved:?}");
         let after = store.price_sheet(first.sheet_id()).await.unwrap().unwrap();
-        let added = format!(",{}]", serde_json::to_string(&second.request.sheet.sources[1]).unwrap());
+        let added = format!(",{}]", serde_json::to_string(&second.request.sheets[0].sources[1]).unwrap());
         let expected = before.replacen("\"format\":\"official\"}]", &format!("\"format\":\"official\"}}{added}"), 1);
         assert_ne!(before, expected);
         assert_eq!(after, expected);

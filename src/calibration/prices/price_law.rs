@@ -1,0 +1,319 @@
+//! How prices follow from parameters: a linear mixed model with crossed effects, fitted by expectation maximisation.
+//!
+//! log price = intercept + b·log `N_a` + c·log `N_t` + d·log `N_a` (dense models only) + host + deviation of the model +
+//! noise, two lines at once. Hosts and models are effects of their own, so that a host that lists many models and a model
+//! with many hosts each count for what they tell. The deviations are Student-t by weights that are re-estimated in every
+//! round; rows that copy the ratio of another host tell their level alone.
+
+use nalgebra::{DMatrix, DVector, Matrix2, Vector2};
+
+use super::count;
+
+/// Degrees of freedom of a model's deviation.
+pub(super) const DEGREES_OF_FREEDOM: f64 = 2.5;
+/// Rounds; from about the thirtieth on, no parameter changes in its third digit.
+const ROUNDS: usize = 40;
+/// Spread of the slope that dense models have beyond the common one.
+const DENSE_SLOPE_SD: f64 = 0.05;
+/// Where the logarithms of parameters are centred: 16 and 72 billion.
+const CENTRE: [f64; 2] = [23.5, 25.0];
+/// Intercept, active, total, active of dense models.
+const FIXED: usize = 4;
+const DENSE_SLOPE: usize = 3;
+
+/// What a row shows of its two lines.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Shown {
+    /// Both.
+    Both(Vector2<f64>),
+    /// One combination of them, and its value.
+    One(Vector2<f64>, f64),
+}
+
+/// A price as the fit sees it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row {
+    pub(super) model: usize,
+    pub(super) host: usize,
+    pub(super) shown: Shown,
+}
+
+/// Logarithms of active and total parameters of one model.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Size {
+    pub(super) log_active: f64,
+    pub(super) log_total: f64,
+}
+
+impl Size {
+    fn features(&self) -> [f64; FIXED] {
+        let active = self.log_active - CENTRE[0];
+        let is_dense = self.log_total <= self.log_active;
+        [1.0, active, self.log_total - CENTRE[1], if is_dense { active } else { 0.0 }]
+    }
+}
+
+/// The fitted law.
+#[derive(Debug, Clone)]
+pub(super) struct Law {
+    /// Intercept with uncentred logarithms, active, total and the dense models' further slope, per line.
+    pub(super) fixed: [Vector2<f64>; FIXED],
+    pub(super) host: Matrix2<f64>,
+    pub(super) deviation: Matrix2<f64>,
+    pub(super) noise: Matrix2<f64>,
+    /// Mean and covariance of each host's effect.
+    pub(super) hosts: Vec<(Vector2<f64>, Matrix2<f64>)>,
+}
+
+/// A row's weight and weighted price under a noise covariance.
+struct Weighted {
+    precision: Matrix2<f64>,
+    price: Vector2<f64>,
+}
+
+impl Shown {
+    fn weighted(&self, noise: &Matrix2<f64>) -> Weighted {
+        match self {
+            Self::Both(price) => {
+                let precision = inverse(noise);
+                Weighted { precision, price: precision * price }
+            }
+            Self::One(line, price) => {
+                let precision = line * line.transpose() / line.dot(&(noise * line));
+                Weighted { precision, price: line * (*price / line.dot(&(noise * line))) }
+            }
+        }
+    }
+
+    /// Expected square of the row's noise, given what is fitted and how uncertain that is.
+    fn expected_noise(&self, fitted: &Vector2<f64>, spread: &Matrix2<f64>, noise: &Matrix2<f64>) -> Matrix2<f64> {
+        match self {
+            Self::Both(price) => {
+                let residual = price - fitted;
+                residual * residual.transpose() + spread
+            }
+            Self::One(line, price) => {
+                let residual = price - line.dot(fitted);
+                let square = residual * residual + line.dot(&(spread * line));
+                let variance = line.dot(&(noise * line));
+                let gain = noise * line / variance;
+                gain * gain.transpose() * square + noise - gain * gain.transpose() * variance
+            }
+        }
+    }
+}
+
+/// All that one model's rows say about the effects they share.
+struct ModelBlock {
+    /// Effects with the weight of the model's rows on them.
+    effects: Vec<(usize, Matrix2<f64>)>,
+    /// Covariance of the model's deviation, given the effects.
+    covariance: Matrix2<f64>,
+    price: Vector2<f64>,
+}
+
+/// Fits the law.
+pub(super) fn fit(sizes: &[Size], host_count: usize, rows: &[Row]) -> Law {
+    let features: Vec<[f64; FIXED]> = sizes.iter().map(Size::features).collect();
+    let effects = FIXED + host_count;
+    let mut host = Matrix2::from_diagonal_element(0.1);
+    let mut deviation = Matrix2::from_diagonal_element(0.15);
+    let mut noise = Matrix2::from_diagonal_element(0.06);
+    let mut weights = vec![1.0; sizes.len()];
+    for round in 0.. {
+        let blocks = model_blocks(&features, rows, &weights, &deviation, &noise);
+        let (mean, covariance) = effects_given(&features, rows, &blocks, effects, &host, &noise);
+        let host_effects: Vec<(Vector2<f64>, Matrix2<f64>)> =
+            (FIXED..effects).map(|effect| (at(&mean, effect), block(&covariance, effect, effect))).collect();
+        if round == ROUNDS {
+            return Law { fixed: uncentred(&mean), host, deviation, noise, hosts: host_effects };
+        }
+        let deviations: Vec<Deviation> =
+            blocks.iter().map(|block| Deviation::new(block, &mean, &covariance)).collect();
+        let mut next_noise = Matrix2::zeros();
+        for row in rows {
+            let (fitted, spread) = fitted(row, &features, &blocks, &deviations, &mean, &covariance);
+            next_noise += row.shown.expected_noise(&fitted, &spread, &noise);
+        }
+        let scale = inverse(&deviation);
+        let mut next_deviation = Matrix2::zeros();
+        for (weight, of_model) in weights.iter_mut().zip(&deviations) {
+            let square = of_model.square();
+            *weight = (DEGREES_OF_FREEDOM + 2.0) / (DEGREES_OF_FREEDOM + (scale * square).trace());
+            next_deviation += square * *weight;
+        }
+        let host_square = |(mean, covariance): &(Vector2<f64>, Matrix2<f64>)| mean * mean.transpose() + covariance;
+        host = host_effects.iter().map(host_square).sum::<Matrix2<f64>>() / count(host_count);
+        deviation = next_deviation / count(sizes.len());
+        noise = next_noise / count(rows.len());
+    }
+    unreachable!("the rounds end")
+}
+
+fn model_blocks(
+    features: &[[f64; FIXED]],
+    rows: &[Row],
+    weights: &[f64],
+    deviation: &Matrix2<f64>,
+    noise: &Matrix2<f64>,
+) -> Vec<ModelBlock> {
+    let mut blocks: Vec<ModelBlock> = weights
+        .iter()
+        .map(|weight| ModelBlock {
+            effects: (0..FIXED).map(|effect| (effect, Matrix2::zeros())).collect(),
+            covariance: inverse(deviation) * *weight,
+            price: Vector2::zeros(),
+        })
+        .collect();
+    for row in rows {
+        let weighted = row.shown.weighted(noise);
+        let block = &mut blocks[row.model];
+        block.covariance += weighted.precision;
+        block.price += weighted.price;
+        for (effect, feature) in features[row.model].iter().enumerate() {
+            block.effects[effect].1 += weighted.precision * *feature;
+        }
+        let host = FIXED + row.host;
+        match block.effects.iter_mut().find(|(effect, _)| *effect == host) {
+            Some((_, weight)) => *weight += weighted.precision,
+            None => block.effects.push((host, weighted.precision)),
+        }
+    }
+    for block in &mut blocks {
+        block.covariance = inverse(&block.covariance);
+    }
+    blocks
+}
+
+/// Mean and covariance of the fixed effects and the hosts, the models integrated out.
+fn effects_given(
+    features: &[[f64; FIXED]],
+    rows: &[Row],
+    blocks: &[ModelBlock],
+    effects: usize,
+    host: &Matrix2<f64>,
+    noise: &Matrix2<f64>,
+) -> (DVector<f64>, DMatrix<f64>) {
+    let mut precision = DMatrix::<f64>::zeros(2 * effects, 2 * effects);
+    let mut weighted = DVector::<f64>::zeros(2 * effects);
+    for effect in FIXED..effects {
+        add(&mut precision, effect, effect, &inverse(host));
+    }
+    add(&mut precision, DENSE_SLOPE, DENSE_SLOPE, &Matrix2::from_diagonal_element(DENSE_SLOPE_SD.powi(-2)));
+    for row in rows {
+        let own = row.shown.weighted(noise);
+        let design = design(row, features);
+        for (left, left_feature) in design {
+            for (right, right_feature) in design {
+                add(&mut precision, left, right, &(own.precision * (left_feature * right_feature)));
+            }
+            add_vector(&mut weighted, left, &(own.price * left_feature));
+        }
+    }
+    for block in blocks {
+        for (left, left_weight) in &block.effects {
+            let shared = left_weight * block.covariance;
+            for (right, right_weight) in &block.effects {
+                add(&mut precision, *left, *right, &-(shared * right_weight));
+            }
+            add_vector(&mut weighted, *left, &-(shared * block.price));
+        }
+    }
+    let factor = precision.cholesky().expect("every effect has a prior or rows");
+    (factor.solve(&weighted), factor.inverse())
+}
+
+/// Effects of a row with their features: the fixed ones, and its host.
+fn design(row: &Row, features: &[[f64; FIXED]]) -> [(usize, f64); FIXED + 1] {
+    let of_model = &features[row.model];
+    std::array::from_fn(|place| match of_model.get(place) {
+        Some(feature) => (place, *feature),
+        None => (FIXED + row.host, 1.0),
+    })
+}
+
+/// A model's deviation from the law.
+struct Deviation {
+    mean: Vector2<f64>,
+    covariance: Matrix2<f64>,
+}
+
+impl Deviation {
+    fn new(block: &ModelBlock, effects: &DVector<f64>, covariance: &DMatrix<f64>) -> Self {
+        let mut unexplained = block.price;
+        let mut shared = Matrix2::zeros();
+        for (left, left_weight) in &block.effects {
+            unexplained -= left_weight * at(effects, *left);
+            for (right, right_weight) in &block.effects {
+                shared += left_weight * self::block(covariance, *left, *right) * right_weight;
+            }
+        }
+        Self {
+            mean: block.covariance * unexplained,
+            covariance: block.covariance + block.covariance * shared * block.covariance,
+        }
+    }
+
+    /// Expected square.
+    fn square(&self) -> Matrix2<f64> {
+        self.mean * self.mean.transpose() + self.covariance
+    }
+}
+
+/// What the law, the host and the model's deviation give for a row, and how uncertain that is.
+fn fitted(
+    row: &Row,
+    features: &[[f64; FIXED]],
+    blocks: &[ModelBlock],
+    deviations: &[Deviation],
+    effects: &DVector<f64>,
+    covariance: &DMatrix<f64>,
+) -> (Vector2<f64>, Matrix2<f64>) {
+    let own = &blocks[row.model];
+    let design = design(row, features);
+    let mut mean = deviations[row.model].mean;
+    let mut spread = deviations[row.model].covariance;
+    for (left, left_feature) in design {
+        mean += at(effects, left) * left_feature;
+        for (right, right_feature) in design {
+            spread += block(covariance, left, right) * (left_feature * right_feature);
+        }
+        for (right, weight) in &own.effects {
+            // The deviation makes up for what the effects leave, so the two vary against each other.
+            let against = block(covariance, left, *right) * weight * own.covariance * left_feature;
+            spread -= against + against.transpose();
+        }
+    }
+    (mean, spread)
+}
+
+/// The fixed effects for logarithms that are not centred.
+fn uncentred(effects: &DVector<f64>) -> [Vector2<f64>; FIXED] {
+    let [intercept, active, total, dense] = std::array::from_fn(|effect| at(effects, effect));
+    [intercept - active * CENTRE[0] - total * CENTRE[1], active, total, dense]
+}
+
+/// Where dense models' further slope begins.
+pub(super) const DENSE_CENTRE: f64 = CENTRE[0];
+
+fn at(vector: &DVector<f64>, effect: usize) -> Vector2<f64> {
+    Vector2::new(vector[2 * effect], vector[2 * effect + 1])
+}
+
+fn block(matrix: &DMatrix<f64>, left: usize, right: usize) -> Matrix2<f64> {
+    matrix.fixed_view::<2, 2>(2 * left, 2 * right).into_owned()
+}
+
+fn add(matrix: &mut DMatrix<f64>, left: usize, right: usize, block: &Matrix2<f64>) {
+    let mut view = matrix.fixed_view_mut::<2, 2>(2 * left, 2 * right);
+    view += block;
+}
+
+fn add_vector(vector: &mut DVector<f64>, effect: usize, part: &Vector2<f64>) {
+    let mut view = vector.fixed_rows_mut::<2>(2 * effect);
+    view += part;
+}
+
+fn inverse(matrix: &Matrix2<f64>) -> Matrix2<f64> {
+    matrix.try_inverse().expect("a covariance has an inverse")
+}

@@ -1,0 +1,174 @@
+//! The joint estimate for a person: one line per quantity with its interval as a bar over what was believed before.
+
+use std::io::{self, Write};
+
+use super::{paragraph, table, write_table};
+use crate::cli::label;
+use crate::clue::reading::duration;
+use crate::estimate::joint::{QuantityEstimate, Regime};
+use crate::estimate::quantities::JointQuantity;
+use crate::estimate::{Answer, Joint};
+use crate::units::readable;
+
+/// Places of a bar.
+const BAR: usize = 23;
+
+pub(super) fn write(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
+    let joint = &answer.joint;
+    writeln!(out, "{}", label("joint estimate"))?;
+    let row = |(quantity, estimate): (&JointQuantity, &QuantityEstimate)| {
+        vec![
+            quantity.label.to_owned(),
+            compact(estimate.median),
+            format!("{} to {}", compact(estimate.interval_90.low), compact(estimate.interval_90.high)),
+            bar(estimate),
+            format!("{:.1}{}", estimate.information_gained_bits, if estimate.identified { " *" } else { "" }),
+        ]
+    };
+    let header = ["", "median", "90 %", "prior ·  90 % ─  50 % ━", "bits"];
+    write_table(out, &table(&header, joint.quantities.in_order().into_iter().map(row)))?;
+    paragraph(
+        out,
+        "* identified: the sheet tells half a bit or more. Everything else is mostly what open-weight models let expect.",
+        2,
+    )?;
+    write_moves(out, joint)?;
+    write_regime(out, joint)?;
+    write_homes(out, joint)?;
+    write_neighbours(out, joint)?;
+    write_misfit(out, joint)?;
+    let diagnostics = &joint.diagnostics;
+    let trust = format!(
+        "{} draws worth {} independent ones, Pareto k̂ {:.2}, calibration {}",
+        diagnostics.samples,
+        readable(diagnostics.effective_sample_size.round()),
+        diagnostics.pareto_k,
+        diagnostics.calibration_id,
+    );
+    paragraph(out, &trust, 2)?;
+    diagnostics.warnings.iter().try_for_each(|warning| paragraph(out, &format!("warning: {warning}"), 2))?;
+    writeln!(out)
+}
+
+/// A number in three digits.
+fn compact(number: f64) -> String {
+    const SUFFIXES: [(f64, &str); 4] = [(1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")];
+    let (unit, suffix) = SUFFIXES.into_iter().find(|(unit, _)| number >= 0.9995 * unit).unwrap_or((1.0, ""));
+    let scaled = number / unit;
+    if scaled >= 99.95 {
+        format!("{scaled:.0}{suffix}")
+    } else if scaled >= 9.995 {
+        format!("{scaled:.1}{suffix}")
+    } else if scaled >= 0.1 {
+        format!("{scaled:.2}{suffix}")
+    } else {
+        format!("{scaled:.2e}")
+    }
+}
+
+/// The intervals on a logarithmic scale that holds the prior's 90 % interval and the estimate's.
+fn bar(estimate: &QuantityEstimate) -> String {
+    let (prior, own, half) = (estimate.prior.interval_90, estimate.interval_90, estimate.interval_50);
+    let low = prior.low.min(own.low).ln();
+    let high = prior.high.max(own.high).ln();
+    if high <= low {
+        return "stated".to_owned();
+    }
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a place within the bar"
+    )]
+    let place = |value: f64| ((value.ln() - low) / (high - low) * (BAR - 1) as f64).round() as usize;
+    let mut marks = [' '; BAR];
+    for (from, to, mark) in [(prior.low, prior.high, '·'), (own.low, own.high, '─'), (half.low, half.high, '━')] {
+        marks[place(from)..=place(to)].fill(mark);
+    }
+    marks[place(estimate.median)] = '●';
+    marks.iter().collect::<String>().trim_end().to_owned()
+}
+
+fn write_moves(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
+    for (quantity, estimate) in joint.quantities.in_order().into_iter().filter(|(_, estimate)| estimate.identified) {
+        let moves = estimate.moved_by.iter().map(|step| format!("{} × {:.2}", step.clue, step.factor));
+        let moves: Vec<String> = moves.collect();
+        let record = estimate.track_record.map_or(String::new(), |record| {
+            format!(
+                "; on {} open-weight models off by a factor of {:.1} in the median, {:.1} for one in ten",
+                record.models, record.median_fold_error, record.fold_error_90
+            )
+        });
+        paragraph(out, &format!("{}: from {} by {}{record}", quantity.label, compact(estimate.prior.median), moves.join(", ")), 2)?;
+    }
+    let unknown = joint.quantities.in_order().into_iter().filter(|(_, estimate)| !estimate.identified);
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (quantity, estimate) in unknown {
+        let reason = estimate.not_identified_because.as_deref().unwrap_or_default();
+        // The bits stand in the table.
+        let reason = if reason.starts_with("the sheet tells") {
+            reason.split_once("; ").map_or("the sheet tells too little", |(_, missing)| missing)
+        } else {
+            reason
+        };
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, labels)) => labels.push(quantity.label),
+            None => reasons.push((reason, vec![quantity.label])),
+        }
+    }
+    reasons.iter().try_for_each(|(reason, labels)| {
+        paragraph(out, &format!("not identified: {} ({reason})", labels.join(", ")), 2)
+    })
+}
+
+fn write_regime(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
+    let ratio = &joint.quantities.memory_time_over_compute_time;
+    let waits = match ratio.regime {
+        Regime::MemoryBound => "memory",
+        Regime::ComputeBound => "arithmetic",
+    };
+    paragraph(out, &format!("decoding waits for {waits} with a probability of {:.0} %", 100.0 * ratio.regime_probability), 2)
+}
+
+fn write_homes(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
+    for offer in &joint.storage_tiers {
+        let mut homes: Vec<(&str, f64)> = offer.probabilities.iter().map(|(tier, share)| (*tier, *share)).collect();
+        homes.sort_by(|left, right| right.1.total_cmp(&left.1));
+        let homes = homes.iter().take(3).map(|(tier, share)| format!("{tier} {:.0} %", 100.0 * share));
+        let ttl = offer.ttl_seconds.map_or("cache of no stated time".to_owned(), |ttl| format!("cache for {}", duration(ttl)));
+        let homes: Vec<String> = homes.collect();
+        paragraph(out, &format!("{ttl}: {} (from {})", homes.join(", "), offer.rests_on.join(", ")), 2)?;
+    }
+    Ok(())
+}
+
+fn write_neighbours(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
+    let models: Vec<&str> = joint.nearest_open_models.iter().map(|model| model.name.as_str()).collect();
+    paragraph(out, &format!("nearest open-weight models: {}", models.join(", ")), 2)?;
+    let layouts = joint.attention_layouts.iter().map(|layout| match layout.kv_heads {
+        Some(heads) => format!("{} layers × {heads} KV heads of {}", layout.layers, layout.head_dimension),
+        None => format!("{} layers × one latent of {}", layout.layers, layout.head_dimension),
+    });
+    let layouts: Vec<String> = layouts.take(3).collect();
+    if layouts.is_empty() {
+        return Ok(());
+    }
+    paragraph(out, &format!("attention that stores so much: {}", layouts.join(", ")), 2)
+}
+
+fn write_misfit(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
+    let misfit = &joint.misfit;
+    for check in misfit.checks.iter().filter(|check| check.probability < misfit.threshold) {
+        let text = format!(
+            "{}: the {} is where it would be in {} of a million cases, after the clues before it",
+            label("misfit"),
+            check.clue,
+            readable((1e6 * check.probability).round())
+        );
+        paragraph(out, &text, 2)?;
+    }
+    misfit
+        .contradictions
+        .iter()
+        .try_for_each(|contradiction| paragraph(out, &format!("{}: {contradiction}", label("misfit")), 2))
+}

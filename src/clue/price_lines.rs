@@ -1,0 +1,274 @@
+//! The two prices every sheet has, for a fresh prompt token and for a generated one: what they say together about how
+//! large the model is.
+
+use super::Clue;
+use super::evidence::Evidence;
+use super::likelihood::{LOG_NORMAL_PEAK, Likelihood, Observed, normal_tail, variance_scales};
+use super::unknowns::Unknowns;
+use crate::clue::quantity::Quantity as Q;
+use crate::reference::calibration::{Calibration, OverLines, PriceLaw};
+use crate::sheet::PriceSheet;
+use crate::sheet::decision::decisions;
+
+pub(super) const CLUE: Clue = Clue {
+    specifications: &[],
+    read: |_| Vec::new(),
+    observe,
+};
+
+const INPUT: usize = 0;
+const OUTPUT: usize = 1;
+const PARTS: [&str; 2] = ["input price", "output price"];
+/// Points of the scale of the model's deviation, each as probable.
+const SCALES: usize = 8;
+
+/// What hosts charge for one model, their markups taken off: log price − markup ~ law(`N_a`, `N_t`) + deviation + noise.
+#[derive(Debug, Clone)]
+pub struct PriceLines {
+    law: PriceLaw,
+    /// Both lines, or the one of them that is stated.
+    line: Option<usize>,
+    /// log USD per Mtok, averaged over hosts.
+    price: [f64; 2],
+    /// Per scale of the deviation, each as probable.
+    spreads: [Spread; SCALES],
+}
+
+/// Covariance of both lines for one scale of the deviation, ready to be used.
+#[derive(Debug, Clone, Copy, Default)]
+struct Spread {
+    sd: [f64; 2],
+    /// Of the output line per unit of the input line.
+    slope: f64,
+    /// Of the output line once the input line is known.
+    conditional_sd: f64,
+    /// log of the product of `sd[INPUT]` and `conditional_sd`, negative.
+    log_scale: f64,
+}
+
+impl Spread {
+    fn new(covariance: OverLines) -> Self {
+        let slope = covariance[INPUT][OUTPUT] / covariance[INPUT][INPUT];
+        let conditional = covariance[OUTPUT][OUTPUT] - slope * covariance[INPUT][OUTPUT];
+        let sd = [covariance[INPUT][INPUT].sqrt(), covariance[OUTPUT][OUTPUT].sqrt()];
+        let conditional_sd = conditional.sqrt();
+        Self {
+            sd,
+            slope,
+            conditional_sd,
+            log_scale: -(sd[INPUT] * conditional_sd).ln(),
+        }
+    }
+
+    fn conditional(&self, residual: [f64; 2]) -> f64 {
+        residual[OUTPUT] - self.slope * residual[INPUT]
+    }
+
+    fn log_joint(&self, residual: [f64; 2]) -> f64 {
+        let input = residual[INPUT] / self.sd[INPUT];
+        let output = self.conditional(residual) / self.conditional_sd;
+        2.0 * LOG_NORMAL_PEAK + self.log_scale - 0.5 * (input * input + output * output)
+    }
+
+    fn log_marginal(&self, line: usize, residual: f64) -> f64 {
+        super::likelihood::log_normal(residual, self.sd[line])
+    }
+}
+
+/// One host's prices with their markup taken off, and how uncertain they are as a measure of the model.
+#[derive(Debug, Clone, Copy)]
+struct Offer {
+    price: [Option<f64>; 2],
+    covariance: OverLines,
+}
+
+fn observe(sheets: &[Evidence<'_>], calibration: &Calibration) -> Observed {
+    let contents: Vec<&PriceSheet> = sheets.iter().map(|evidence| evidence.sheet).collect();
+    let groups = decisions(&contents).groups;
+    let offers = groups.iter().filter_map(|group| {
+        let offers: Vec<Offer> = group.iter().filter_map(|index| offer(&sheets[*index], calibration)).collect();
+        one_ratio(&offers)
+    });
+    let offers: Vec<Offer> = offers.collect();
+    let lines = PriceLines::pooled(&offers, &calibration.price_law);
+    lines.into_iter().map(|lines| Box::new(lines) as Box<dyn Likelihood>).collect()
+}
+
+/// The base prices of a sheet in USD, less what its host is known to charge.
+fn offer(evidence: &Evidence<'_>, calibration: &Calibration) -> Option<Offer> {
+    let rate = evidence.assumptions.stated(Q::UsdPerCurrencyUnit).map(|rate| rate.middle);
+    let usd = if evidence.in_usd() { 1.0 } else { rate? };
+    let cell = evidence.base_cell()?;
+    let known = calibration.hosts.get(&evidence.sheet.provider);
+    let markup = known.map_or([0.0; 2], |host| host.mean);
+    let markup_spread = known.map_or(calibration.price_law.host, |host| host.covariance);
+    let log_price = |price: super::evidence::Price<'_>, line: usize| {
+        Some((price.ok()?.to_f64() * usd).ln() - markup[line])
+    };
+    let price = [log_price(cell.input(), INPUT), log_price(cell.output(), OUTPUT)];
+    price.iter().any(Option::is_some).then(|| Offer {
+        price,
+        covariance: sum(markup_spread, calibration.price_law.noise),
+    })
+}
+
+/// Offers with the same ratio of prices: each tells about the level, and all of them once about the ratio.
+fn one_ratio(offers: &[Offer]) -> Option<Offer> {
+    let first = *offers.first()?;
+    let complete = |offer: &Offer| Some([offer.price[INPUT]?, offer.price[OUTPUT]?]);
+    let lines: Vec<[f64; 2]> = offers.iter().filter_map(complete).collect();
+    if lines.len() < 2 {
+        return Some(first);
+    }
+    // In coordinates of level and difference, the level is averaged and the difference is that of the first offer.
+    let mut precision = 0.0;
+    let mut weighted = 0.0;
+    for (line, offer) in lines.iter().zip(offers) {
+        let of_level = 1.0 / level_variance(offer.covariance);
+        precision += of_level;
+        weighted += of_level * f64::midpoint(line[INPUT], line[OUTPUT]);
+    }
+    let level = weighted / precision;
+    let half = 0.5 * (lines[0][OUTPUT] - lines[0][INPUT]);
+    let shrink = (1.0 / precision / level_variance(first.covariance)).sqrt();
+    let [[input, both], [_, output]] = first.covariance;
+    let level_level = shrink * shrink * level_variance(first.covariance);
+    let level_half = shrink * 0.25 * (output - input);
+    let half_half = 0.25 * (input + output - 2.0 * both);
+    Some(Offer {
+        price: [Some(level - half), Some(level + half)],
+        covariance: [
+            [level_level - 2.0 * level_half + half_half, level_level - half_half],
+            [level_level - half_half, level_level + 2.0 * level_half + half_half],
+        ],
+    })
+}
+
+/// Variance of the mean of both lines.
+fn level_variance(covariance: OverLines) -> f64 {
+    0.25 * (covariance[INPUT][INPUT] + 2.0 * covariance[INPUT][OUTPUT] + covariance[OUTPUT][OUTPUT])
+}
+
+fn sum(left: OverLines, right: OverLines) -> OverLines {
+    std::array::from_fn(|row| std::array::from_fn(|column| left[row][column] + right[row][column]))
+}
+
+impl PriceLines {
+    /// The average over offers, each weighted by how well it measures the model.
+    fn pooled(offers: &[Offer], law: &PriceLaw) -> Option<Self> {
+        let mut precision = [[0.0; 2]; 2];
+        let mut weighted = [0.0; 2];
+        for offer in offers {
+            let (own, price) = match offer.price {
+                [Some(input), Some(output)] => (inverse(offer.covariance), [input, output]),
+                [Some(input), None] => ([[1.0 / offer.covariance[INPUT][INPUT], 0.0], [0.0; 2]], [input, 0.0]),
+                [None, Some(output)] => ([[0.0; 2], [0.0, 1.0 / offer.covariance[OUTPUT][OUTPUT]]], [0.0, output]),
+                [None, None] => continue,
+            };
+            for row in 0..2 {
+                weighted[row] += own[row][INPUT] * price[INPUT] + own[row][OUTPUT] * price[OUTPUT];
+            }
+            precision = sum(precision, own);
+        }
+        let [input, output] = [precision[INPUT][INPUT], precision[OUTPUT][OUTPUT]];
+        match (input > 0.0, output > 0.0) {
+            (false, false) => None,
+            (true, true) => {
+                let covariance = inverse(precision);
+                let price = std::array::from_fn(|row| {
+                    covariance[row][INPUT] * weighted[INPUT] + covariance[row][OUTPUT] * weighted[OUTPUT]
+                });
+                Some(Self::new(None, price, covariance, law))
+            }
+            (true, false) => Some(Self::new(Some(INPUT), [weighted[INPUT] / input, 0.0], [[1.0 / input, 0.0], [0.0, 1.0]], law)),
+            (false, true) => Some(Self::new(Some(OUTPUT), [0.0, weighted[OUTPUT] / output], [[1.0, 0.0], [0.0, 1.0 / output]], law)),
+        }
+    }
+
+    fn new(line: Option<usize>, price: [f64; 2], covariance: OverLines, law: &PriceLaw) -> Self {
+        let spreads = variance_scales::<SCALES>(law.degrees_of_freedom).map(|scale| {
+            Spread::new(sum(covariance, law.deviation.map(|row| row.map(|entry| entry * scale))))
+        });
+        Self { law: law.clone(), line, price, spreads }
+    }
+
+    /// Price less what the law expects.
+    fn residual(&self, unknowns: &Unknowns<'_>) -> [f64; 2] {
+        let law = &self.law;
+        let dense = if unknowns.is_dense { unknowns.log_active_parameters - law.dense_centre } else { 0.0 };
+        std::array::from_fn(|line| {
+            self.price[line]
+                - law.intercept[line]
+                - law.active[line] * unknowns.log_active_parameters
+                - law.total[line] * unknowns.log_total_parameters
+                - law.dense[line] * dense
+        })
+    }
+
+    fn mixed(&self, log_density: impl Fn(&Spread) -> f64) -> f64 {
+        log_mean_exp(self.spreads.each_ref().map(log_density))
+    }
+}
+
+fn inverse([[a, b], [_, d]]: OverLines) -> OverLines {
+    let determinant = a * d - b * b;
+    [[d / determinant, -b / determinant], [-b / determinant, a / determinant]]
+}
+
+fn log_mean_exp(logs: [f64; SCALES]) -> f64 {
+    let greatest = logs.into_iter().fold(f64::NEG_INFINITY, f64::max);
+    let sum: f64 = logs.into_iter().map(|log| (log - greatest).exp()).sum();
+    #[expect(clippy::cast_precision_loss, reason = "a handful of points")]
+    let count = SCALES as f64;
+    greatest + (sum / count).ln()
+}
+
+impl Likelihood for PriceLines {
+    fn parts(&self) -> &[&'static str] {
+        match self.line {
+            None => &PARTS,
+            Some(INPUT) => &PARTS[..1],
+            Some(_) => &PARTS[1..],
+        }
+    }
+
+    fn log_likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
+        let residual = self.residual(unknowns);
+        match self.line {
+            None => self.mixed(|spread| spread.log_joint(residual)),
+            Some(line) => self.mixed(|spread| spread.log_marginal(line, residual[line])),
+        }
+    }
+
+    fn log_likelihood_of(&self, part: usize, unknowns: &Unknowns<'_>) -> f64 {
+        let input = || {
+            let residual = self.residual(unknowns)[INPUT];
+            self.mixed(|spread| spread.log_marginal(INPUT, residual))
+        };
+        match (self.line, part) {
+            (None, INPUT) => input(),
+            (None, _) => self.log_likelihood(unknowns) - input(),
+            (Some(_), _) => self.log_likelihood(unknowns),
+        }
+    }
+
+    fn tail_probability(&self, part: usize, unknowns: &Unknowns<'_>) -> f64 {
+        let residual = self.residual(unknowns);
+        let line = self.line.unwrap_or(part);
+        let given_input = self.line.is_none() && part == OUTPUT;
+        let mut weights = 0.0;
+        let mut tail = 0.0;
+        for spread in &self.spreads {
+            let (weight, of_spread) = if given_input {
+                let weight = spread.log_marginal(INPUT, residual[INPUT]).exp();
+                (weight, normal_tail(spread.conditional(residual), spread.conditional_sd))
+            } else {
+                (1.0, normal_tail(residual[line], spread.sd[line]))
+            };
+            weights += weight;
+            tail += weight * of_spread;
+        }
+        // An input price beyond all reason leaves no weight; then the widest spread speaks.
+        if weights > 0.0 { tail / weights } else { normal_tail(residual[line], self.spreads[0].sd[line]) }
+    }
+}

@@ -1,0 +1,61 @@
+//! What the joint estimate does not know: the model, how it is run, and the machine it runs on.
+
+use super::machine::Machine;
+
+/// One hypothesis about everything that a price sheet does not say; natural logarithms.
+#[derive(Debug, Clone, Copy)]
+pub struct Unknowns<'a> {
+    /// log `N_a`
+    pub log_active_parameters: f64,
+    /// log `N_t`
+    pub log_total_parameters: f64,
+    /// log `k_bw` at one byte per element
+    pub log_kv_bytes_read: f64,
+    /// log `k_st` at one byte per element
+    pub log_kv_bytes_stored: f64,
+    /// log β, the batch over the optimal batch
+    pub log_batch_over_optimal: f64,
+    /// log `L_mean`
+    pub log_mean_decode_context: f64,
+    /// log U, with whatever else the rooflines leave out
+    pub log_utilisation: f64,
+    /// log R, USD per hour and chip
+    pub log_rental: f64,
+    /// Whether the model is dense, and therefore `N_t` = `N_a`.
+    pub is_dense: bool,
+    /// The machine.
+    pub machine: &'a Machine,
+}
+
+impl Unknowns<'_> {
+    /// log of L0 = w·`N_a`/(ρ·`k_bw`), tokens: the context at which reading the cache takes as long as the multiplies at
+    /// peak (E7 without attention's arithmetic) [T].
+    #[must_use]
+    pub fn log_ideal_crossover(&self) -> f64 {
+        let machine = self.machine;
+        machine.log_weight_bytes + self.log_active_parameters
+            - machine.log_compute_to_bandwidth
+            - self.log_kv_bytes_read
+            - machine.log_kv_element_bytes
+    }
+
+    /// log of L0 with ρ·`η_c`/`η_m` for ρ.
+    #[must_use]
+    pub fn log_crossover(&self) -> f64 {
+        self.log_ideal_crossover() - self.machine.log_balance
+    }
+
+    /// log r, r = 1/β + `L_mean`/L0 at peak [T].
+    #[must_use]
+    pub fn log_memory_over_compute(&self) -> f64 {
+        let weights = (-self.log_batch_over_optimal).exp();
+        let cache = (self.log_mean_decode_context - self.log_ideal_crossover()).exp();
+        (weights + cache).ln()
+    }
+
+    /// log of r·`η_c`/`η_m`: how much longer decoding spends on memory than on multiplies with what is reached of both.
+    #[must_use]
+    pub fn log_actual_memory_over_compute(&self) -> f64 {
+        self.log_memory_over_compute() + self.machine.log_balance
+    }
+}

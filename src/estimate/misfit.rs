@@ -1,0 +1,78 @@
+//! Whether the sheets fit the model at all: how surprising each clue was when it was taken up, and prices in an order
+//! that no cost explains.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::joint::Step;
+use crate::sheet::{PriceSheet, RateCell};
+use crate::units::{Decimal, significant};
+
+/// Whether the sheets fit the model.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct Misfit {
+    /// Whether anything below says that they do not.
+    pub flagged: bool,
+    /// A clue whose probability is below this is a misfit.
+    pub threshold: f64,
+    /// Every clue, in the order in which it was taken up: a posterior predictive check, each against what all clues
+    /// before it let expect.
+    pub checks: Vec<Check>,
+    /// Prices in an order that no cost explains.
+    pub contradictions: Vec<String>,
+}
+
+/// How surprising a clue was.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct Check {
+    /// The clue.
+    pub clue: &'static str,
+    /// Probability of seeing it at least as far out.
+    pub probability: f64,
+}
+
+/// One sheet in a thousand would be flagged by one of its clues although it fits.
+const THRESHOLD: f64 = 0.001;
+
+pub(super) fn check(contents: &[PriceSheet], steps: &[Step]) -> Misfit {
+    let checks: Vec<Check> = steps
+        .iter()
+        .map(|step| Check { clue: step.clue, probability: significant(step.tail_probability.clamp(0.0, 1.0)) })
+        .collect();
+    let contradictions: Vec<String> = contents.iter().flat_map(contradictions).collect();
+    Misfit {
+        flagged: !contradictions.is_empty() || checks.iter().any(|check| check.probability < THRESHOLD),
+        threshold: THRESHOLD,
+        checks,
+        contradictions,
+    }
+}
+
+/// Pairs of prices that are the wrong way round.
+fn contradictions(sheet: &PriceSheet) -> Vec<String> {
+    let mut found = Vec::new();
+    for cell in &sheet.rates {
+        let place = place(cell);
+        let mut is_dearer = |less: (&str, Option<&Decimal>), more: (&str, Option<&Decimal>)| {
+            if let (Some(less_price), Some(more_price)) = (less.1, more.1)
+                && !more_price.is_zero()
+                && less_price.to_f64() > more_price.to_f64()
+            {
+                found.push(format!("{}: {} costs more than {}", place, less.0, more.0));
+            }
+        };
+        let input = ("a fresh prompt token", cell.input.as_ref());
+        is_dearer(("a prompt token found in the cache", cell.cache_read.as_ref()), input);
+        is_dearer(("a prompt token found in the explicit cache", cell.cache_read_explicit.as_ref()), input);
+        is_dearer(input, ("a generated token", cell.output.as_ref()));
+    }
+    found.dedup();
+    found
+}
+
+fn place(cell: &RateCell) -> String {
+    match cell.context_tier.min_prompt_tokens {
+        0 => cell.service_tier.clone(),
+        tokens => format!("{} above {tokens} tokens", cell.service_tier),
+    }
+}

@@ -1,0 +1,52 @@
+//! The points that all draws are made of: the same for every sheet, so that two answers differ by their sheets alone.
+
+use std::sync::LazyLock;
+
+use statrs::distribution::{ContinuousCDF, Normal};
+
+use super::UNKNOWNS;
+
+/// Most draws there are points for.
+pub(super) const MOST_POINTS: usize = 1 << 15;
+/// Seed of the scrambled sequence.
+pub(crate) const SEED: u32 = 20_260_429;
+
+/// Standard normal coordinates of a draw, and a uniform one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Point {
+    /// Of the unknowns.
+    pub(super) normal: [f64; UNKNOWNS],
+    /// Of the use that is made of the machine.
+    pub(super) utilisation: f64,
+    /// Of the rent.
+    pub(super) rental: f64,
+    /// Chooses the machine.
+    pub(super) uniform: f64,
+}
+
+static POINTS: LazyLock<Vec<Point>> = LazyLock::new(|| {
+    let normal = Normal::standard();
+    (0..MOST_POINTS).map(|index| point(index, &normal)).collect()
+});
+
+fn point(index: usize, normal: &Normal) -> Point {
+    let index = u32::try_from(index).unwrap_or(u32::MAX);
+    // A scrambled Sobol sequence holds 0 and may round to 1; half a step keeps both out.
+    let uniform = |dimension: u32| {
+        let drawn = f64::from(sobol_burley::sample(index, dimension, SEED));
+        (drawn + 0.5 / f64::from(1_u32 << 24)).min(1.0 - f64::EPSILON)
+    };
+    let mut dimensions = 0..;
+    let mut next = || uniform(dimensions.next().unwrap_or(0));
+    Point {
+        normal: std::array::from_fn(|_| normal.inverse_cdf(next())),
+        utilisation: normal.inverse_cdf(next()),
+        rental: normal.inverse_cdf(next()),
+        uniform: next(),
+    }
+}
+
+/// The points.
+pub(super) fn points() -> &'static [Point] {
+    &POINTS
+}

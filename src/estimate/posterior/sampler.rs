@@ -1,0 +1,404 @@
+//! Importance sampling: proposals fitted to the posterior in a few rounds, then many draws from them.
+
+use nalgebra::{DMatrix, DVector};
+
+use super::gaussian::Gaussian;
+use super::pareto::tail_shape;
+use super::points::{MOST_POINTS, Point, points};
+use super::prior::{ClassPrior, Prior};
+use super::UNKNOWNS;
+use crate::clue::likelihood::Likelihood;
+use crate::clue::unknowns::Unknowns;
+
+/// Draws of a full answer.
+pub const DRAWS: usize = 20_000;
+/// Draws of the prior beside it.
+pub const PRIOR_DRAWS: usize = 8_192;
+/// Draws per round and kind of model while proposals are fitted.
+const PILOT_DRAWS: usize = 768;
+/// Rounds, at most; the first draws from the prior.
+const MOST_ROUNDS: usize = 5;
+/// A proposal is good enough where this share of its draws counts.
+const GOOD_ENOUGH: f64 = 0.5;
+/// Share of draws from the prior, so that no weight is beyond bounds and clues can be left out afterwards.
+const DEFENSIVE_SHARE: f64 = 0.06;
+/// Spread of proposals beyond the fit, and the share of draws for each: the tails of the posterior are heavier than
+/// normal ones.
+const SPREADS: [(f64, f64); 2] = [(1.05, 0.84), (1.7, 0.16)];
+/// A kind of model keeps at least this share of the draws.
+const LEAST_CLASS_SHARE: f64 = 0.03;
+/// Least share of the weight that a regime has a proposal for.
+const LEAST_REGIME_SHARE: f64 = 0.02;
+
+/// One draw.
+#[derive(Debug, Clone, Copy)]
+struct Draw {
+    class: u8,
+    machine: u16,
+    point: [f64; UNKNOWNS],
+    log_utilisation: f64,
+    log_rental: f64,
+}
+
+impl Draw {
+    fn new(prior: &Prior, class: usize, coordinates: [f64; UNKNOWNS], point: &Point) -> Self {
+        let machine = prior.machine_at(point.uniform);
+        let of_machine = prior.machine(machine);
+        Self {
+            class: u8::try_from(class).unwrap_or(u8::MAX),
+            machine: u16::try_from(machine).unwrap_or(u16::MAX),
+            point: coordinates,
+            log_utilisation: prior.log_utilisation(point.utilisation),
+            log_rental: of_machine.log_rental + of_machine.rental_sd * point.rental,
+        }
+    }
+
+    fn unknowns<'a>(&self, prior: &'a Prior, class: &ClassPrior) -> Unknowns<'a> {
+        Unknowns {
+            log_utilisation: self.log_utilisation,
+            log_rental: self.log_rental,
+            ..class.unknowns(&self.point, prior.machine(self.machine.into()))
+        }
+    }
+}
+
+/// Draws with their weights.
+#[derive(Debug)]
+pub struct Draws<'a> {
+    prior: &'a Prior,
+    draws: Vec<Draw>,
+    weights: Vec<f64>,
+}
+
+impl<'a> Draws<'a> {
+    /// What each draw says of the unknowns.
+    pub fn iter(&self) -> impl Iterator<Item = Unknowns<'a>> + Clone {
+        self.draws.iter().map(|draw| draw.unknowns(self.prior, &self.prior.classes[usize::from(draw.class)]))
+    }
+
+    /// Weights, in the order of the draws; they add up to 1.
+    #[must_use]
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// How many.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.draws.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.draws.is_empty()
+    }
+}
+
+/// The posterior as draws, and how far they can be trusted.
+#[derive(Debug)]
+pub struct Posterior<'a> {
+    /// The draws.
+    pub draws: Draws<'a>,
+    /// log of the weight each draw has under the prior alone, up to a constant.
+    pub log_prior_weights: Vec<f64>,
+    /// Draws that independent ones would have to be to tell as much.
+    pub effective_sample_size: f64,
+    /// k̂ of the weights.
+    pub pareto_k: f64,
+}
+
+impl<'a> Posterior<'a> {
+    /// Where nothing was observed, the posterior is the prior.
+    #[must_use]
+    pub fn of_prior(draws: Draws<'a>) -> Self {
+        Self {
+            log_prior_weights: draws.weights.iter().map(|weight| weight.ln()).collect(),
+            effective_sample_size: effective_size(&draws.weights),
+            pareto_k: 0.0,
+            draws,
+        }
+    }
+}
+
+/// Draws from the prior, each of the same weight.
+#[must_use]
+pub fn sample_prior(prior: &Prior, count: usize) -> Draws<'_> {
+    let mut draws = Vec::with_capacity(count);
+    let mut weights = Vec::with_capacity(count);
+    let mut points = points().iter();
+    for (class, of_class) in prior.classes.iter().enumerate() {
+        for (log_share, gaussian) in &of_class.mixture {
+            let share = (of_class.log_share + log_share).exp();
+            let own = share_of(count, share).max(1);
+            let weight = share / count_f64(own);
+            for point in points.by_ref().take(own) {
+                let draw = Draw::new(prior, class, gaussian.draw(&point.normal, 1.0), point);
+                let unknowns = draw.unknowns(prior, of_class);
+                weights.push(if is_possible(&unknowns) { weight } else { 0.0 });
+                draws.push(draw);
+            }
+        }
+    }
+    normalize(&mut weights);
+    Draws { prior, draws, weights }
+}
+
+/// Draws from the posterior.
+#[must_use]
+pub fn sample<'a>(prior: &'a Prior, terms: &[Box<dyn Likelihood>], count: usize) -> Posterior<'a> {
+    let splits = terms.iter().any(|term| term.has_regimes());
+    let fitted: Vec<Fitted> = prior.classes.iter().map(|class| fit(prior, class, terms, splits)).collect();
+    let shares = class_shares(&fitted);
+    let mut draws = Vec::with_capacity(count + fitted.len());
+    let mut logs = Vec::with_capacity(count + fitted.len());
+    let mut log_prior_weights = Vec::with_capacity(count + fitted.len());
+    let mut points = points().iter().cycle();
+    for (class, (of_class, share)) in fitted.iter().zip(&shares).enumerate() {
+        let own = share_of(count, *share);
+        let log_count = count_f64(own).ln();
+        of_class.proposal.draw(own, &mut points, |coordinates, point, log_proposal| {
+            let draw = Draw::new(prior, class, coordinates, point);
+            let (log_prior, log_likelihood) = log_target(prior, &prior.classes[class], terms, &draw);
+            log_prior_weights.push(log_prior - log_proposal - log_count);
+            logs.push(log_prior + log_likelihood - log_proposal - log_count);
+            draws.push(draw);
+        });
+    }
+    let weights = exponentials(&logs);
+    let effective_sample_size = effective_size(&weights);
+    let pareto_k = tail_shape(&weights);
+    Posterior {
+        draws: Draws { prior, draws, weights },
+        log_prior_weights,
+        effective_sample_size,
+        pareto_k,
+    }
+}
+
+/// No model has more active than total parameters.
+fn is_possible(unknowns: &Unknowns<'_>) -> bool {
+    unknowns.log_active_parameters <= unknowns.log_total_parameters
+}
+
+/// log prior and log likelihood of a draw.
+fn log_target(prior: &Prior, class: &ClassPrior, terms: &[Box<dyn Likelihood>], draw: &Draw) -> (f64, f64) {
+    let unknowns = draw.unknowns(prior, class);
+    if !is_possible(&unknowns) {
+        return (f64::NEG_INFINITY, 0.0);
+    }
+    let log_prior = class.log_share + class.log_density(&draw.point);
+    let log_likelihood: f64 = terms.iter().map(|term| term.log_likelihood(&unknowns)).sum();
+    (log_prior, log_likelihood)
+}
+
+/// A mixture that draws are proposed from.
+struct Proposal {
+    components: Vec<Component>,
+}
+
+struct Component {
+    gaussian: Gaussian,
+    spread: f64,
+    share: f64,
+    /// log of share and density at the mean
+    log_peak: f64,
+    /// Whether its distances are those of the component before it, which has another spread.
+    is_same: bool,
+}
+
+impl Proposal {
+    /// Of fitted normal distributions with their shares, and the prior.
+    fn new(fits: &[(Gaussian, f64)], class: &ClassPrior) -> Self {
+        let mut components = Vec::new();
+        for (gaussian, share) in fits {
+            for (index, (spread, spread_share)) in SPREADS.into_iter().enumerate() {
+                let share = (1.0 - DEFENSIVE_SHARE) * share * spread_share;
+                components.push(Component::new(*gaussian, spread, share, index > 0));
+            }
+        }
+        let share = if fits.is_empty() { 1.0 } else { DEFENSIVE_SHARE };
+        for (log_share, gaussian) in &class.mixture {
+            components.push(Component::new(*gaussian, 1.0, share * log_share.exp(), false));
+        }
+        Self { components }
+    }
+
+    /// Hands on coordinates, the point they were made of and the log density of proposing them.
+    fn draw<'p>(
+        &self,
+        count: usize,
+        points: &mut impl Iterator<Item = &'p Point>,
+        mut take: impl FnMut([f64; UNKNOWNS], &Point, f64),
+    ) {
+        let mut left = count;
+        for (index, component) in self.components.iter().enumerate() {
+            let is_last = index + 1 == self.components.len();
+            let own = if is_last { left } else { share_of(count, component.share).min(left) };
+            left -= own;
+            for point in points.take(own) {
+                let coordinates = component.gaussian.draw(&point.normal, component.spread);
+                take(coordinates, point, self.log_density(&coordinates));
+            }
+        }
+    }
+
+    fn log_density(&self, coordinates: &[f64; UNKNOWNS]) -> f64 {
+        let mut density = 0.0;
+        let mut distance = 0.0;
+        for component in &self.components {
+            if !component.is_same {
+                distance = component.gaussian.distance(coordinates);
+            }
+            density += (component.log_peak - 0.5 * distance / (component.spread * component.spread)).exp();
+        }
+        density.ln()
+    }
+}
+
+impl Component {
+    fn new(gaussian: Gaussian, spread: f64, share: f64, is_same: bool) -> Self {
+        let free = count_f64(gaussian.free());
+        Self {
+            gaussian,
+            spread,
+            share,
+            log_peak: share.ln() + gaussian.log_peak() - free * spread.ln(),
+            is_same,
+        }
+    }
+}
+
+/// A proposal for one kind of model, and the log of the evidence for it.
+struct Fitted {
+    proposal: Proposal,
+    log_evidence: f64,
+}
+
+/// Fits proposals in rounds: each draws from the last one and takes over the weighted moments.
+fn fit(prior: &Prior, class: &ClassPrior, terms: &[Box<dyn Likelihood>], splits: bool) -> Fitted {
+    let mut proposal = Proposal::new(&[], class);
+    let mut log_evidence = f64::NEG_INFINITY;
+    let mut points = points().iter().cycle();
+    for round in 0..MOST_ROUNDS {
+        let mut draws = Vec::with_capacity(PILOT_DRAWS);
+        let mut logs = Vec::with_capacity(PILOT_DRAWS);
+        proposal.draw(PILOT_DRAWS, &mut points, |coordinates, point, log_proposal| {
+            let draw = Draw::new(prior, 0, coordinates, point);
+            let (log_prior, log_likelihood) = log_target(prior, class, terms, &draw);
+            logs.push(log_prior + log_likelihood - log_proposal);
+            draws.push(draw);
+        });
+        let greatest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if greatest == f64::NEG_INFINITY {
+            break;
+        }
+        let weights = exponentials(&logs);
+        let mean: f64 = logs.iter().map(|log| (log - greatest).exp()).sum::<f64>() / count_f64(logs.len());
+        log_evidence = greatest + mean.ln();
+        let is_memory_bound = |draw: &Draw| {
+            splits && draw.unknowns(prior, class).log_actual_memory_over_compute() > 0.0
+        };
+        let is_good = effective_size(&weights) > GOOD_ENOUGH * count_f64(weights.len());
+        let mut fits = Vec::new();
+        for regime in [false, true] {
+            let own: Vec<(&Draw, f64)> = draws
+                .iter()
+                .zip(&weights)
+                .filter(|(draw, _)| is_memory_bound(draw) == regime)
+                .map(|(draw, weight)| (draw, *weight))
+                .collect();
+            let share: f64 = own.iter().map(|(_, weight)| weight).sum();
+            if share > LEAST_REGIME_SHARE {
+                fits.push((moments(&own, share, class), share));
+            }
+        }
+        let all: f64 = fits.iter().map(|(_, share)| share).sum();
+        for (_, share) in &mut fits {
+            *share /= all;
+        }
+        proposal = Proposal::new(&fits, class);
+        if is_good && round > 0 {
+            break;
+        }
+    }
+    Fitted { proposal, log_evidence }
+}
+
+/// The normal distribution with the weighted mean and covariance of draws, which keeps a part of the prior's where few
+/// draws count.
+fn moments(draws: &[(&Draw, f64)], total: f64, class: &ClassPrior) -> Gaussian {
+    let free = class.free();
+    let mut mean = DVector::<f64>::zeros(free);
+    for (draw, weight) in draws {
+        for index in 0..free {
+            mean[index] += weight / total * draw.point[index];
+        }
+    }
+    let mut covariance = DMatrix::<f64>::zeros(free, free);
+    for (draw, weight) in draws {
+        for row in 0..free {
+            for column in 0..=row {
+                let product = (draw.point[row] - mean[row]) * (draw.point[column] - mean[column]);
+                covariance[(row, column)] += weight / total * product;
+            }
+        }
+    }
+    let squares: f64 = draws.iter().map(|(_, weight)| weight * weight).sum();
+    let effective = total * total / squares;
+    let own = effective / (effective + 2.0 * count_f64(free));
+    let prior = class.mixture[class.mixture.len() - 1].1.covariance();
+    for row in 0..free {
+        for column in 0..=row {
+            let kept = (1.0 - own) * 0.25 * prior[row][column];
+            covariance[(row, column)] = own * covariance[(row, column)] + kept;
+            covariance[(column, row)] = covariance[(row, column)];
+        }
+    }
+    Gaussian::new(&mean, &covariance)
+}
+
+/// Shares of draws in proportion to the evidence for each kind of model.
+fn class_shares(fitted: &[Fitted]) -> Vec<f64> {
+    let evidence: Vec<f64> = fitted.iter().map(|class| class.log_evidence).collect();
+    let mut shares = exponentials(&evidence);
+    for share in &mut shares {
+        *share = share.max(LEAST_CLASS_SHARE);
+    }
+    normalize(&mut shares);
+    shares
+}
+
+/// Exponentials that add up to 1.
+fn exponentials(logs: &[f64]) -> Vec<f64> {
+    let greatest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mut weights: Vec<f64> = logs.iter().map(|log| (log - greatest).exp()).collect();
+    normalize(&mut weights);
+    weights
+}
+
+fn normalize(weights: &mut [f64]) {
+    let total: f64 = weights.iter().sum();
+    for weight in weights {
+        *weight /= total;
+    }
+}
+
+/// Kish's effective size: (Σw)²/Σw².
+pub(crate) fn effective_size(weights: &[f64]) -> f64 {
+    let total: f64 = weights.iter().sum();
+    let squares: f64 = weights.iter().map(|weight| weight * weight).sum();
+    total * total / squares
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+fn count_f64(count: usize) -> f64 {
+    count as f64
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a count")]
+fn share_of(count: usize, share: f64) -> usize {
+    (count_f64(count) * share).round() as usize
+}
+
+const _: () = assert!(DRAWS <= MOST_POINTS);

@@ -1,0 +1,163 @@
+//! Which sheets of one model are one pricing decision: copies under another name, and resellers' markups.
+
+use std::collections::BTreeMap;
+
+use super::{PriceSheet, RateCell};
+use crate::units::Decimal;
+
+/// How alike the prices of two sheets of one model are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Likeness {
+    /// One decision, listed twice: every price both state is equal up to a factor that copies carry.
+    OneDecision,
+    /// A reseller's markup: another factor, the same ratios.
+    OneRatio,
+}
+
+/// Which sheets count, and which of those share their ratios.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decisions {
+    /// The first sheet of every decision, each with the others that share its ratios but not its level.
+    pub groups: Vec<Vec<usize>>,
+}
+
+/// The factors that copies of one decision differ by: none, and the ten percent that regional endpoints add.
+const COPY_FACTORS: [f64; 2] = [1.0, 1.1];
+/// Thresholds this close are one threshold: 32,000 and 32,001, 512,000 and 524,288.
+const SAME_THRESHOLD: f64 = 0.03;
+
+/// Sorts sheets of one model into decisions.
+#[must_use]
+pub fn decisions(sheets: &[&PriceSheet]) -> Decisions {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (index, sheet) in sheets.iter().enumerate() {
+        let alike = |known: &usize| likeness(sheets[*known], sheet);
+        let counted = groups.iter().flatten();
+        if counted.map(alike).any(|found| found == Some(Likeness::OneDecision)) {
+            continue;
+        }
+        match groups.iter_mut().find(|group| alike(&group[0]) == Some(Likeness::OneRatio)) {
+            Some(group) => group.push(index),
+            None => groups.push(vec![index]),
+        }
+    }
+    Decisions { groups }
+}
+
+/// How alike the prices of two sheets of one model are; none where they are decisions of their own.
+#[must_use]
+pub fn likeness(left: &PriceSheet, right: &PriceSheet) -> Option<Likeness> {
+    let (left_prices, right_prices) = (Published::of(left), Published::of(right));
+    let pairs = left_prices.beside(&right_prices)?;
+    let modifiers = [left, right].into_iter().flat_map(|sheet| &sheet.modifiers);
+    let stated = modifiers.map(|modifier| modifier.multiplier.to_f64());
+    let is_copy = COPY_FACTORS.into_iter().chain(stated).any(|factor| {
+        let up = pairs.iter().all(|(left, right)| is_rounded(left * factor, *right, right_prices.step));
+        up || pairs.iter().all(|(left, right)| is_rounded(right * factor, *left, left_prices.step))
+    });
+    if is_copy {
+        return Some(Likeness::OneDecision);
+    }
+    // A single price has no ratio.
+    let (left, right) = pairs.iter().copied().max_by(|one, other| one.0.total_cmp(&other.0))?;
+    let factor = right / left;
+    let step = right_prices.step + factor * left_prices.step;
+    let same_ratios = pairs.len() > 1 && pairs.iter().all(|(left, right)| is_rounded(left * factor, *right, step));
+    same_ratios.then_some(Likeness::OneRatio)
+}
+
+/// Whether a published price is this one within half its last digit.
+fn is_rounded(exact: f64, published: f64, step: f64) -> bool {
+    (exact - published).abs() <= 0.5 * step * (1.0 + 1e-9)
+}
+
+/// The prices of a sheet by what they are for, and the last digit they are published to.
+struct Published {
+    prices: BTreeMap<String, Vec<(u32, f64)>>,
+    step: f64,
+}
+
+impl Published {
+    fn of(sheet: &PriceSheet) -> Self {
+        let mut published = Self { prices: BTreeMap::new(), step: 1.0 };
+        for cell in &sheet.rates {
+            for (name, price) in prices_of(cell) {
+                let key = format!("{} {:?} {name}", cell.service_tier, cell.schedule);
+                let threshold = cell.context_tier.min_prompt_tokens;
+                published.step = published.step.min(last_digit(price));
+                published.prices.entry(key).or_default().push((threshold, price.to_f64()));
+            }
+        }
+        published
+    }
+
+    /// The prices that both state, other than zeros; none where there are none, or where only one of a pair is zero.
+    fn beside(&self, other: &Self) -> Option<Vec<(f64, f64)>> {
+        let mut pairs = Vec::new();
+        for (key, prices) in &self.prices {
+            for (threshold, price) in prices {
+                let same = |found: &&(u32, f64)| is_same_threshold(*threshold, found.0);
+                let Some((_, found)) = other.prices.get(key).and_then(|prices| prices.iter().find(same)) else {
+                    continue;
+                };
+                if (*price == 0.0) != (*found == 0.0) {
+                    return None;
+                }
+                if *price > 0.0 {
+                    pairs.push((*price, *found));
+                }
+            }
+        }
+        (!pairs.is_empty()).then_some(pairs)
+    }
+}
+
+fn prices_of(cell: &RateCell) -> Vec<(String, &Decimal)> {
+    let single = [
+        ("input", &cell.input),
+        ("output", &cell.output),
+        ("reasoning", &cell.reasoning),
+        ("cache read", &cell.cache_read),
+        ("explicit cache read", &cell.cache_read_explicit),
+        ("cache storage", &cell.cache_storage_per_hour),
+    ];
+    let single = single.into_iter().filter_map(|(name, price)| Some((name.to_owned(), price.as_ref()?)));
+    let writes = cell.cache_write.iter();
+    single.chain(writes.map(|write| (format!("cache write {:?}", write.ttl_seconds), &write.price))).collect()
+}
+
+/// 0.01 for a price with two decimals.
+fn last_digit(price: &Decimal) -> f64 {
+    let written = price.normalized().to_string();
+    let decimals = written.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    10_f64.powi(-i32::try_from(decimals).unwrap_or(i32::MAX))
+}
+
+/// Whether two thresholds are one, written down in two ways.
+fn is_same_threshold(left: u32, right: u32) -> bool {
+    f64::from(left.abs_diff(right)) <= SAME_THRESHOLD * f64::from(left.max(right))
+}
+
+/// A context tier as its author decided on it, whoever lists it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ContextTierDecision {
+    /// The author's family of models.
+    pub family: String,
+    /// First threshold.
+    pub threshold_tokens: u32,
+    /// Input and output price above it over those below.
+    pub multipliers: [f64; 2],
+}
+
+impl ContextTierDecision {
+    /// Multipliers of published prices agree to about this much.
+    const SAME_MULTIPLIER: f64 = 0.01;
+
+    /// Whether both are one decision.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.family == other.family
+            && is_same_threshold(self.threshold_tokens, other.threshold_tokens)
+            && self.multipliers.iter().zip(other.multipliers).all(|(left, right)| (left / right).ln().abs() < Self::SAME_MULTIPLIER)
+    }
+}
