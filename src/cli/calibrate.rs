@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::Failure;
-use crate::calibration::prices::{PricedModel, built_in, calibrate, read};
+use crate::calibration::prices::{PricedModel, Settings, built_in, calibrate, read};
 
 /// Where models and prices come from.
 #[derive(Debug, Args)]
@@ -64,7 +64,7 @@ pub(super) struct CalibrateArguments {
 
 pub(super) fn run(arguments: &CalibrateArguments) -> Result<(), Failure> {
     let models = arguments.data.read()?;
-    let calibration = calibrate(&models.iter().collect::<Vec<_>>());
+    let calibration = calibrate(&models.iter().collect::<Vec<_>>(), &Settings::default());
     let mut document = serde_json::to_string_pretty(&calibration).context("the calibration has no text")?;
     document.push('\n');
     let mut out = anstream::stdout().lock();

@@ -1,13 +1,13 @@
 //! `unroof fit`: the forward model's efficiencies, from published measurements.
 
-use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
 
 use super::Failure;
+use super::generated::{write, write_section};
 use crate::calibration::{Report, svg};
 
 /// Arguments of `unroof fit`.
@@ -39,22 +39,13 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Failure> {
         out.write_all(efficiencies.as_bytes())?;
     } else if arguments.write {
         let picture = svg(&report).map_err(anyhow::Error::msg)?;
-        for (file, text) in [
-            ("data/efficiencies.json", efficiencies),
-            ("docs/VALIDATION.md", report.markdown()),
-            ("docs/images/validation.svg", picture),
-        ] {
-            write(&arguments.project.join(file), &text)?;
-            writeln!(out, "wrote {file}")?;
-        }
+        let project = &arguments.project;
+        write(&project.join("data/efficiencies.json"), &efficiencies)?;
+        write_section(&project.join("docs/VALIDATION.md"), &report.markdown())?;
+        write(&project.join("docs/images/validation.svg"), &picture)?;
+        writeln!(out, "wrote data/efficiencies.json, docs/VALIDATION.md and docs/images/validation.svg")?;
     } else {
         out.write_all(report.markdown().as_bytes())?;
     }
     Ok(())
-}
-
-fn write(file: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(file, text)
-        .with_context(|| format!("cannot write `{}`", file.display()))
-        .map_err(Failure::Usage)
 }

@@ -4,6 +4,7 @@ mod calculator;
 mod examples;
 mod calibrate;
 mod fit;
+mod generated;
 mod infer;
 mod layout;
 mod migrate;

@@ -216,6 +216,7 @@ fn cache_writes(rate: &RateCell) -> String {
 /// Readings with a value, by clue; what entries share is said once.
 fn write_readings(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
     let defined: Vec<&Reading> = answer
+        .textbook
         .readings
         .iter()
         .filter(|reading| reading.value.is_some())
@@ -318,11 +319,11 @@ fn detail(detail: &Detail) -> String {
 }
 
 fn write_conflicts(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
-    if answer.conflicts.is_empty() {
+    if answer.textbook.conflicts.is_empty() {
         return Ok(());
     }
     writeln!(out, "{}", label("conflicts"))?;
-    for conflict in &answer.conflicts {
+    for conflict in &answer.textbook.conflicts {
         paragraph(
             out,
             &format!("{} against {}", conflict.between[0], conflict.between[1]),
@@ -336,7 +337,7 @@ fn write_conflicts(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
 /// Readings without a value, those with one reason together.
 fn write_not_defined(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for reading in &answer.readings {
+    for reading in &answer.textbook.readings {
         let Some(reason) = &reading.not_defined else {
             continue;
         };
@@ -361,7 +362,7 @@ fn write_not_defined(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
 }
 
 fn write_values(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
-    if answer.values.is_empty() {
+    if answer.textbook.values.is_empty() {
         return Ok(());
     }
     writeln!(out, "{}", label("values used"))?;
@@ -384,7 +385,7 @@ fn write_values(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
         out,
         &table(
             &["", "name", "value", "from"],
-            answer.values.iter().map(row),
+            answer.textbook.values.iter().map(row),
         ),
     )
 }

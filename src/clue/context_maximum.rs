@@ -76,7 +76,7 @@ const LOG_RANGE: f64 = 5.5;
 
 /// The longest context any of the sheets states: the architecture's maximum, or less.
 #[derive(Debug, Clone)]
-pub struct ContextMaximum {
+pub(super) struct ContextMaximum {
     log_limit: f64,
     dense: ContextLaw,
     mixture_of_experts: ContextLaw,
@@ -85,7 +85,7 @@ pub struct ContextMaximum {
 impl ContextMaximum {
     /// As stated, in tokens.
     #[must_use]
-    pub fn new(limit_tokens: f64, calibration: &Calibration) -> Self {
+    pub(super) fn new(limit_tokens: f64, calibration: &Calibration) -> Self {
         let population = &calibration.population;
         Self {
             log_limit: limit_tokens.ln(),

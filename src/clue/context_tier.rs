@@ -410,7 +410,7 @@ fn gqa_group(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
 /// The prompt length at which the output price rises, as a measure of where reading the cache begins to cost: a mixture
 /// of thresholds that lie a constant factor beyond `N_a`/`k_bw` and of thresholds that are copied from others.
 #[derive(Debug, Clone)]
-pub struct ContextThreshold {
+pub(super) struct ContextThreshold {
     log_threshold: f64,
     law: ContextTierLaw,
     of_cost: StudentsT,
@@ -421,7 +421,7 @@ pub struct ContextThreshold {
 impl ContextThreshold {
     /// As stated, in tokens.
     #[must_use]
-    pub fn new(threshold_tokens: f64, law: &ContextTierLaw) -> Self {
+    pub(super) fn new(threshold_tokens: f64, law: &ContextTierLaw) -> Self {
         let log_threshold = threshold_tokens.ln();
         Self {
             log_threshold,

@@ -250,7 +250,7 @@ const LOG_NOISE: f64 = 0.5;
 
 /// A mode's greatest speed-up 1 + y.
 #[derive(Debug, Clone, Copy)]
-pub struct GreatestSpeedup {
+pub(super) struct GreatestSpeedup {
     log_speedup: f64,
     log_noise: f64,
 }
@@ -258,7 +258,7 @@ pub struct GreatestSpeedup {
 impl GreatestSpeedup {
     /// 1 + y by the reading [`MAX_SPEEDUP`], with the noise of its logarithm.
     #[must_use]
-    pub fn new(speedup: f64, log_noise: f64) -> Self {
+    pub(super) fn new(speedup: f64, log_noise: f64) -> Self {
         Self { log_speedup: speedup.ln(), log_noise }
     }
 

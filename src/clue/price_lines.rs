@@ -24,7 +24,7 @@ const SCALES: usize = 8;
 
 /// What hosts charge for one model, their markups taken off: log price − markup ~ law(`N_a`, `N_t`) + deviation + noise.
 #[derive(Debug, Clone)]
-pub struct PriceLines {
+pub(super) struct PriceLines {
     law: PriceLaw,
     /// Both lines, or the one of them that is stated.
     line: Option<usize>,

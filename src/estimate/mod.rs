@@ -50,6 +50,14 @@ pub struct Answer {
     /// What the sheets say together, with intervals.
     #[serde(flatten)]
     pub joint: Joint,
+    /// What a textbook reads.
+    #[serde(flatten)]
+    pub textbook: Textbook,
+}
+
+/// What a textbook reads from the sheets, clue by clue.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Textbook {
     /// Every value that a reading used beyond the prices, with where it comes from.
     pub values: Vec<Input>,
     /// Readings that have a value.
@@ -99,52 +107,56 @@ pub fn infer(request: &Request) -> Answer {
 /// Answers a request by a calibration of one's own.
 #[must_use]
 pub fn infer_with(request: &Request, calibration: &Calibration) -> Answer {
-    let contents: Vec<PriceSheet> = request.sheets.iter().map(PriceSheet::pricing_content).collect();
     let assumptions = &request.assumptions;
-    let readings = readings_of(&contents, assumptions);
-    let joint = joint::estimate(&contents, &readings, assumptions, calibration);
-    let ids: Vec<SheetId> = contents.iter().map(PriceSheet::id).collect();
+    let contents = pricing_contents(request);
+    let textbook = read(&contents, assumptions);
+    let joint = joint::estimate(&contents, &textbook.readings, assumptions, calibration);
+    let calibration_id = joint.diagnostics.calibration_id.clone();
     Answer {
-        id: identity(&ids, assumptions, &joint.diagnostics.calibration_id),
+        id: identity(&contents, assumptions, &calibration_id),
         engine_version: ENGINE_VERSION,
-        calibration_id: joint.diagnostics.calibration_id.clone(),
+        calibration_id,
+        price_sheets: contents.into_iter().map(summary).collect(),
         assumptions: assumptions.to_json(),
         joint,
+        textbook,
+    }
+}
+
+/// What a textbook reads from the sheets of a request, without the joint estimate.
+#[must_use]
+pub fn textbook(request: &Request) -> Textbook {
+    read(&pricing_contents(request), &request.assumptions)
+}
+
+fn pricing_contents(request: &Request) -> Vec<PriceSheet> {
+    request.sheets.iter().map(PriceSheet::pricing_content).collect()
+}
+
+/// The readings of every sheet, and what contradicts each other within one; where there are several sheets, each reading
+/// says whose it is.
+fn read(contents: &[PriceSheet], assumptions: &Assumptions) -> Textbook {
+    let mut readings = Vec::new();
+    let mut conflicts = Vec::new();
+    for sheet in contents {
+        let mut own = clue::readings(sheet, assumptions);
+        conflicts.extend(conflict::conflicts(&own, assumptions));
+        if contents.len() > 1 {
+            own.iter_mut().for_each(|reading| reading.tell_apart("provider", &sheet.provider));
+        }
+        readings.extend(own);
+    }
+    Textbook {
         values: values_used(&readings),
-        readings_defined: readings
-            .iter()
-            .filter(|reading| reading.value.is_some())
-            .count(),
-        conflicts: contents_conflicts(&contents, &readings, assumptions),
-        price_sheets: contents.into_iter().map(summary).collect(),
+        readings_defined: readings.iter().filter(|reading| reading.value.is_some()).count(),
+        conflicts,
         readings,
     }
 }
 
-/// The readings of every sheet; where there are several, each says whose it is.
-fn readings_of(contents: &[PriceSheet], assumptions: &Assumptions) -> Vec<Reading> {
-    let of_sheet = |sheet: &PriceSheet| {
-        let mut readings = clue::readings(sheet, assumptions);
-        if contents.len() > 1 {
-            readings.iter_mut().for_each(|reading| reading.tell_apart("provider", &sheet.provider));
-        }
-        readings
-    };
-    contents.iter().flat_map(of_sheet).collect()
-}
-
-/// Conflicts within each sheet: hosts of one model may disagree.
-fn contents_conflicts(contents: &[PriceSheet], readings: &[Reading], assumptions: &Assumptions) -> Vec<Conflict> {
-    if contents.len() == 1 {
-        return conflict::conflicts(readings, assumptions);
-    }
-    let of_sheet = |sheet| conflict::conflicts(&clue::readings(sheet, assumptions), assumptions);
-    contents.iter().flat_map(of_sheet).collect()
-}
-
 /// The id of the answer to a set of sheets under what is stated.
-fn identity(sheets: &[SheetId], assumptions: &Assumptions, calibration_id: &str) -> Uuid {
-    let mut sheets: Vec<String> = sheets.iter().map(ToString::to_string).collect();
+fn identity(contents: &[PriceSheet], assumptions: &Assumptions, calibration_id: &str) -> Uuid {
+    let mut sheets: Vec<String> = contents.iter().map(|sheet| sheet.id().to_string()).collect();
     sheets.sort_unstable();
     let question = json!({
         "engine_version": ENGINE_VERSION,

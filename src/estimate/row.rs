@@ -67,7 +67,7 @@ impl ListRow {
                     .is_none_or(|tier| tier == RateCell::STANDARD)
         };
         let number = |id: &str| {
-            let mut entries = answer.readings.iter().filter(|reading| reading.id == id);
+            let mut entries = answer.textbook.readings.iter().filter(|reading| reading.id == id);
             let is_about_modes = CLUES_ABOUT_MODES.contains(&entries.clone().next()?.clue);
             if is_about_modes {
                 entries.find_map(Reading::number)

@@ -62,6 +62,11 @@ fn moments(values: &[f64]) -> Option<(f64, f64)> {
     Some((mean, (squares / (count(values.len()) - 1.0)).sqrt()))
 }
 
+/// The models of every decision.
+pub(crate) fn models_by_decision(models: &[&PricedModel]) -> Vec<Vec<String>> {
+    decisions(models).into_iter().map(|seen| seen.of_models.into_keys().collect()).collect()
+}
+
 /// Every decision once, whoever lists it.
 fn decisions(models: &[&PricedModel]) -> Vec<Seen> {
     let mut seen: Vec<Seen> = Vec::new();

@@ -7,8 +7,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::data::{PricedModel, Truth};
-use super::price_law::{self, DEGREES_OF_FREEDOM, DENSE_CENTRE, Row, Shown, Size};
-use super::{context_tiers, population};
+use super::price_law::{self, DENSE_CENTRE, Row, Shown, Size};
+use super::{Settings, context_tiers, population};
 use crate::reference::calibration::{Calibration, HostMarkup, OverLines, PriceLaw, Provenance};
 use crate::sheet::PriceSheet;
 use crate::sheet::decision::decisions;
@@ -18,19 +18,19 @@ const COMMAND: &str = "unroof calibrate";
 
 /// Learns from models and the sheets of their hosts.
 #[must_use]
-pub fn calibrate(models: &[&PricedModel]) -> Calibration {
+pub fn calibrate(models: &[&PricedModel], settings: &Settings) -> Calibration {
     let priced: Vec<&PricedModel> = models.iter().copied().filter(|model| !model.sheets.is_empty()).collect();
     let truths: Vec<Truth> = priced.iter().map(|model| model.truth).collect();
     let hosts: BTreeSet<&str> =
         priced.iter().flat_map(|model| &model.sheets).map(|sheet| sheet.provider.as_str()).collect();
     let hosts: Vec<&str> = hosts.into_iter().collect();
     let rows: Vec<Row> =
-        priced.iter().enumerate().flat_map(|(place, model)| rows_of(place, model, &hosts)).collect();
+        priced.iter().enumerate().flat_map(|(place, model)| rows_of(place, model, &hosts, settings)).collect();
     let sizes: Vec<Size> = truths
         .iter()
         .map(|truth| Size { log_active: truth.log_active, log_total: truth.log_total })
         .collect();
-    let law = price_law::fit(&sizes, hosts.len(), &rows);
+    let law = price_law::fit(&sizes, hosts.len(), &rows, settings);
     let [intercept, active, total, dense] = law.fixed.map(Into::into);
     let markup = |(mean, covariance): &(Vector2<f64>, Matrix2<f64>)| HostMarkup {
         mean: (*mean).into(),
@@ -39,7 +39,7 @@ pub fn calibrate(models: &[&PricedModel]) -> Calibration {
     let markups = hosts.iter().map(|host| (*host).to_owned()).zip(law.hosts.iter().map(markup));
     rounded(&Calibration {
         provenance: provenance(models, &priced, rows.len()),
-        population: population::population(&truths),
+        population: population::population(&truths, settings.size_degrees_of_freedom),
         price_law: PriceLaw {
             intercept,
             active,
@@ -48,7 +48,7 @@ pub fn calibrate(models: &[&PricedModel]) -> Calibration {
             dense_centre: DENSE_CENTRE,
             host: over_lines(&law.host),
             deviation: over_lines(&law.deviation),
-            degrees_of_freedom: DEGREES_OF_FREEDOM,
+            degrees_of_freedom: settings.deviation_degrees_of_freedom,
             noise: over_lines(&law.noise),
         },
         context_tier: context_tiers::law(&priced),
@@ -78,10 +78,15 @@ fn over_lines(matrix: &Matrix2<f64>) -> OverLines {
 }
 
 /// The rows of one model: every decision once, and of a reseller that copies its ratio the level alone.
-fn rows_of(model: usize, priced: &PricedModel, hosts: &[&str]) -> Vec<Row> {
+fn rows_of(model: usize, priced: &PricedModel, hosts: &[&str], settings: &Settings) -> Vec<Row> {
     let sheets: Vec<&PriceSheet> = priced.sheets.iter().collect();
     let mut rows = Vec::new();
-    for group in decisions(&sheets).groups {
+    let groups = if settings.copies_count_once {
+        decisions(&sheets).groups
+    } else {
+        (0..sheets.len()).map(|index| vec![index]).collect()
+    };
+    for group in groups {
         for (place, index) in group.iter().enumerate() {
             let sheet = sheets[*index];
             let Ok(host) = hosts.binary_search(&sheet.provider.as_str()) else {

@@ -15,13 +15,11 @@ const SIZE_SHRINKAGE: f64 = 100.0;
 const CACHE_SHRINKAGE: f64 = 10.0;
 /// log of the stated maximum context over the one a model of these figures would have, beyond what models differ by.
 const CONTEXT_SD: f64 = 0.3;
-/// Degrees of freedom of sizes.
-const SIZE_DEGREES_OF_FREEDOM: f64 = 3.0;
 /// Coordinates of sizes: log `N_a` and log `N_t`.
 const SIZES: usize = 2;
 
 /// The population of models with these figures.
-pub(super) fn population(truths: &[Truth]) -> Population {
+pub(super) fn population(truths: &[Truth], size_degrees_of_freedom: f64) -> Population {
     let all: Vec<Vector5<f64>> = truths.iter().map(coordinates).collect();
     let common_mean = mean(&all);
     let class = |is_dense: bool| -> Vec<Vector5<f64>> {
@@ -52,7 +50,7 @@ pub(super) fn population(truths: &[Truth]) -> Population {
     Population {
         dense: model_class(&dense, true),
         mixture_of_experts: model_class(&mixtures, false),
-        size_degrees_of_freedom: SIZE_DEGREES_OF_FREEDOM,
+        size_degrees_of_freedom,
         context_sd: CONTEXT_SD,
     }
 }

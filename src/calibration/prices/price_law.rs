@@ -7,14 +7,10 @@
 
 use nalgebra::{DMatrix, DVector, Matrix2, Vector2};
 
-use super::count;
+use super::{Settings, count};
 
-/// Degrees of freedom of a model's deviation.
-pub(super) const DEGREES_OF_FREEDOM: f64 = 2.5;
-/// Rounds; from about the thirtieth on, no parameter changes in its third digit.
-const ROUNDS: usize = 40;
-/// Spread of the slope that dense models have beyond the common one.
-const DENSE_SLOPE_SD: f64 = 0.05;
+/// Rounds; from about the twenty-fifth on, no parameter changes in its third digit.
+const ROUNDS: usize = 30;
 /// Where the logarithms of parameters are centred: 16 and 72 billion.
 const CENTRE: [f64; 2] = [23.5, 25.0];
 /// Intercept, active, total, active of dense models.
@@ -113,16 +109,18 @@ struct ModelBlock {
 }
 
 /// Fits the law.
-pub(super) fn fit(sizes: &[Size], host_count: usize, rows: &[Row]) -> Law {
+pub(super) fn fit(sizes: &[Size], host_count: usize, rows: &[Row], settings: &Settings) -> Law {
     let features: Vec<[f64; FIXED]> = sizes.iter().map(Size::features).collect();
     let effects = FIXED + host_count;
+    let freedom = settings.deviation_degrees_of_freedom;
     let mut host = Matrix2::from_diagonal_element(0.1);
     let mut deviation = Matrix2::from_diagonal_element(0.15);
     let mut noise = Matrix2::from_diagonal_element(0.06);
     let mut weights = vec![1.0; sizes.len()];
     for round in 0.. {
         let blocks = model_blocks(&features, rows, &weights, &deviation, &noise);
-        let (mean, covariance) = effects_given(&features, rows, &blocks, effects, &host, &noise);
+        let mut precision = prior_precision(host_count, &host, settings);
+        let (mean, covariance) = effects_given(&mut precision, &features, rows, &blocks, &noise);
         let host_effects: Vec<(Vector2<f64>, Matrix2<f64>)> =
             (FIXED..effects).map(|effect| (at(&mean, effect), block(&covariance, effect, effect))).collect();
         if round == ROUNDS {
@@ -139,7 +137,7 @@ pub(super) fn fit(sizes: &[Size], host_count: usize, rows: &[Row]) -> Law {
         let mut next_deviation = Matrix2::zeros();
         for (weight, of_model) in weights.iter_mut().zip(&deviations) {
             let square = of_model.square();
-            *weight = (DEGREES_OF_FREEDOM + 2.0) / (DEGREES_OF_FREEDOM + (scale * square).trace());
+            *weight = (freedom + 2.0) / (freedom + (scale * square).trace());
             next_deviation += square * *weight;
         }
         let host_square = |(mean, covariance): &(Vector2<f64>, Matrix2<f64>)| mean * mean.transpose() + covariance;
@@ -185,27 +183,33 @@ fn model_blocks(
     blocks
 }
 
-/// Mean and covariance of the fixed effects and the hosts, the models integrated out.
-fn effects_given(
-    features: &[[f64; FIXED]],
-    rows: &[Row],
-    blocks: &[ModelBlock],
-    effects: usize,
-    host: &Matrix2<f64>,
-    noise: &Matrix2<f64>,
-) -> (DVector<f64>, DMatrix<f64>) {
+/// What is known of effects beforehand: hosts vary as they do, and dense models' exponent by little.
+fn prior_precision(host_count: usize, host: &Matrix2<f64>, settings: &Settings) -> DMatrix<f64> {
+    let effects = FIXED + host_count;
     let mut precision = DMatrix::<f64>::zeros(2 * effects, 2 * effects);
-    let mut weighted = DVector::<f64>::zeros(2 * effects);
     for effect in FIXED..effects {
         add(&mut precision, effect, effect, &inverse(host));
     }
-    add(&mut precision, DENSE_SLOPE, DENSE_SLOPE, &Matrix2::from_diagonal_element(DENSE_SLOPE_SD.powi(-2)));
+    let dense = Matrix2::from_diagonal_element(settings.dense_slope_sd.powi(-2));
+    add(&mut precision, DENSE_SLOPE, DENSE_SLOPE, &dense);
+    precision
+}
+
+/// Mean and covariance of the fixed effects and the hosts, the models integrated out.
+fn effects_given(
+    precision: &mut DMatrix<f64>,
+    features: &[[f64; FIXED]],
+    rows: &[Row],
+    blocks: &[ModelBlock],
+    noise: &Matrix2<f64>,
+) -> (DVector<f64>, DMatrix<f64>) {
+    let mut weighted = DVector::<f64>::zeros(precision.nrows());
     for row in rows {
         let own = row.shown.weighted(noise);
         let design = design(row, features);
         for (left, left_feature) in design {
             for (right, right_feature) in design {
-                add(&mut precision, left, right, &(own.precision * (left_feature * right_feature)));
+                add(precision, left, right, &(own.precision * (left_feature * right_feature)));
             }
             add_vector(&mut weighted, left, &(own.price * left_feature));
         }
@@ -214,12 +218,12 @@ fn effects_given(
         for (left, left_weight) in &block.effects {
             let shared = left_weight * block.covariance;
             for (right, right_weight) in &block.effects {
-                add(&mut precision, *left, *right, &-(shared * right_weight));
+                add(precision, *left, *right, &-(shared * right_weight));
             }
             add_vector(&mut weighted, *left, &-(shared * block.price));
         }
     }
-    let factor = precision.cholesky().expect("every effect has a prior or rows");
+    let factor = precision.clone().cholesky().expect("every effect has a prior or rows");
     (factor.solve(&weighted), factor.inverse())
 }
 

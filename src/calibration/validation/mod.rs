@@ -1,5 +1,8 @@
 //! The joint estimate against models whose truth is public, each scored by a calibration that has not seen its family.
 
+mod experiments;
+mod markdown;
+mod plot;
 mod ridge;
 mod score;
 
@@ -7,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::prices::{PricedModel, Truth, calibrate};
+use super::prices::{PricedModel, Settings, Truth, calibrate};
 use crate::clue::assumptions::Assumptions;
 use crate::clue::machine::machines;
 use crate::clue::quantity::Quantity as Q;
@@ -21,6 +24,8 @@ use crate::reference::calibration::Calibration;
 use crate::reference::{NamedRecord, TrackRecord, TrackRecords};
 use crate::sheet::PriceSheet;
 use crate::units::significant;
+pub use experiments::{Experiments, experiments};
+pub use plot::svg;
 pub use score::Score;
 
 /// Draws per model: a tenth of the spread of an estimate from 1,000 of them is far below its own error.
@@ -35,15 +40,22 @@ static SCORED: [(&JointQuantity, Option<&str>); 5] = [
     (&MEMORY_OVER_COMPUTE, Some("output_ratio_memory_boundness")),
 ];
 
-/// Which price lines take part.
+/// What of the sheets takes part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lines {
-    /// Both.
-    Both,
-    /// The input price alone.
-    Input,
-    /// The output price alone.
-    Output,
+pub struct Shown {
+    /// Input prices.
+    pub input: bool,
+    /// Output prices.
+    pub output: bool,
+    /// Maximum contexts.
+    pub context: bool,
+    /// Context tiers.
+    pub tiers: bool,
+}
+
+impl Shown {
+    /// All of it.
+    pub const ALL: Self = Self { input: true, output: true, context: true, tiers: true };
 }
 
 /// Where the ratio of times is compared: H100, 8 of them, one byte per weight and element of the cache, 2.5 times the
@@ -134,23 +146,37 @@ struct Estimated {
     readings: Vec<(&'static str, &'static str, f64)>,
 }
 
-/// Scores a calibration on models, or without one, each family by a calibration on all the others.
+/// What models are estimated by.
+#[derive(Clone, Copy)]
+pub enum By<'a> {
+    /// One calibration.
+    Calibration(&'a Calibration),
+    /// A calibration that has not seen the model's family, by settings chosen from the others.
+    LeavingOut(&'a dyn Fn(&[&PricedModel]) -> Settings),
+}
+
+/// Scores estimates of models whose truth is public.
 #[must_use]
-pub fn validate(models: &[PricedModel], calibration: Option<&Calibration>, lines: Lines) -> Validation {
-    let priced: Vec<&PricedModel> = models.iter().filter(|model| !model.sheets.is_empty()).collect();
+pub fn validate(models: &[&PricedModel], by: By<'_>, shown: Shown) -> Validation {
+    let priced: Vec<&PricedModel> = models.iter().copied().filter(|model| !model.sheets.is_empty()).collect();
     let families: BTreeSet<&str> = priced.iter().map(|model| model.family.as_str()).collect();
     let mut by_model = Vec::new();
     let mut readings: Vec<(&'static str, &'static str, f64, f64)> = Vec::new();
     for family in families {
         let (own, others): (Vec<&PricedModel>, Vec<&PricedModel>) =
-            models.iter().partition(|model| model.family == family);
-        let left_out = calibration.is_none().then(|| calibrate(&others));
-        let Some(calibration) = calibration.or(left_out.as_ref()) else {
-            continue;
+            models.iter().copied().partition(|model| model.family == family);
+        let left_out = match by {
+            By::Calibration(_) => None,
+            By::LeavingOut(settings) => Some(calibrate(&others, &settings(&others))),
+        };
+        let calibration = match (by, &left_out) {
+            (By::Calibration(given), _) => given,
+            (_, Some(left_out)) => left_out,
+            (By::LeavingOut(_), None) => continue,
         };
         let ridges: Vec<Option<ridge::Ridge>> = SCORED.iter().map(|(quantity, _)| ridge_on(&others, quantity)).collect();
         for model in own.into_iter().filter(|model| !model.sheets.is_empty()) {
-            let estimated = estimate(model, calibration, lines);
+            let estimated = estimate(model, calibration, shown);
             let mut quantities = BTreeMap::new();
             for (((quantity, textbook), ridge), (estimate, prior)) in
                 SCORED.iter().zip(&ridges).zip(&estimated.distributions)
@@ -181,7 +207,10 @@ pub fn validate(models: &[PricedModel], calibration: Option<&Calibration>, lines
         (name, Score::new(&scores))
     };
     Validation {
-        calibration_id: calibration.map(Calibration::id),
+        calibration_id: match by {
+            By::Calibration(given) => Some(given.id()),
+            By::LeavingOut(_) => None,
+        },
         quantities: SCORED.iter().map(|(quantity, _)| score_of(quantity)).collect(),
         readings: reading_scores(&readings),
         by_model,
@@ -217,10 +246,10 @@ fn operating_point() -> Assumptions {
 }
 
 /// The estimate of every scored quantity beside its prior, and the readings, each the median over hosts.
-fn estimate(model: &PricedModel, calibration: &Calibration, lines: Lines) -> Estimated {
+fn estimate(model: &PricedModel, calibration: &Calibration, shown: Shown) -> Estimated {
     let assumptions = operating_point();
     let prior = Prior::new(calibration, &assumptions);
-    let contents: Vec<PriceSheet> = model.sheets.iter().map(|sheet| with_lines(sheet, lines)).collect();
+    let contents: Vec<PriceSheet> = model.sheets.iter().map(|sheet| with_shown(sheet, shown)).collect();
     let terms = observed(&contents, &assumptions, calibration);
     let posterior = sample(&prior, &terms, DRAWS);
     let believed = sample_prior(&prior, PRIOR_DRAWS);
@@ -232,16 +261,15 @@ fn estimate(model: &PricedModel, calibration: &Calibration, lines: Lines) -> Est
     Estimated { distributions, readings: typical_readings(&contents, &assumptions) }
 }
 
-/// The sheet with the prices that take part.
-fn with_lines(sheet: &PriceSheet, lines: Lines) -> PriceSheet {
+/// The sheet with what takes part.
+fn with_shown(sheet: &PriceSheet, shown: Shown) -> PriceSheet {
     let mut content = sheet.pricing_content();
     for cell in &mut content.rates {
-        match lines {
-            Lines::Both => {}
-            Lines::Input => cell.output = None,
-            Lines::Output => cell.input = None,
-        }
+        cell.input = cell.input.take().filter(|_| shown.input);
+        cell.output = cell.output.take().filter(|_| shown.output);
     }
+    content.rates.retain(|cell| shown.tiers || cell.context_tier.min_prompt_tokens == 0);
+    content.limits.context = content.limits.context.filter(|_| shown.context);
     content
 }
 

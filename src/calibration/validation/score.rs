@@ -69,7 +69,9 @@ pub struct Outcome {
     pub low_90: f64,
     /// Ends of the 90 % interval.
     pub high_90: f64,
-    /// log density of the truth under the estimate, less that under the prior.
+    /// log density of the truth under the estimate.
+    pub log_score: f64,
+    /// That less the one under the prior.
     pub log_score_gain: f64,
     /// Reading a textbook would take, where it is defined.
     pub textbook: Option<f64>,
@@ -84,6 +86,7 @@ impl Outcome {
             median: estimate.quantile(0.5).exp(),
             low_90: estimate.quantile(0.05).exp(),
             high_90: estimate.quantile(0.95).exp(),
+            log_score: scores.log_score,
             log_score_gain: scores.gain,
             textbook: textbook.map(f64::exp),
             scores,
@@ -98,6 +101,7 @@ pub(super) struct Scores {
     pub(super) prior_error: f64,
     pub(super) textbook_error: Option<f64>,
     pub(super) ridge_error: Option<f64>,
+    pub(super) log_score: f64,
     pub(super) gain: f64,
     pub(super) crps: f64,
     pub(super) prior_crps: f64,
@@ -113,6 +117,7 @@ impl Scores {
             prior_error: prior.quantile(0.5) - truth,
             textbook_error: None,
             ridge_error: None,
+            log_score: estimate.log_density(truth),
             gain: estimate.log_density(truth) - prior.log_density(truth),
             crps: estimate.crps(truth),
             prior_crps: prior.crps(truth),
@@ -144,7 +149,9 @@ pub struct Score {
     pub textbook_rmse_log: Option<f64>,
     /// Error of ridge regression on median prices.
     pub ridge_rmse_log: Option<f64>,
-    /// log density of the truth beyond that of the prior.
+    /// log density of the truth.
+    pub log_score: f64,
+    /// That beyond the one under the prior.
     pub log_score_gain: f64,
     /// Continuous ranked probability score.
     pub crps: f64,
@@ -190,6 +197,7 @@ impl Score {
             prior_rmse_log: root_mean_square(all.iter().map(|scores| scores.prior_error)),
             textbook_rmse_log: optional(|scores| scores.textbook_error),
             ridge_rmse_log: optional(|scores| scores.ridge_error),
+            log_score: mean(all.iter().map(|scores| scores.log_score)),
             log_score_gain: gain(&all),
             crps: mean(all.iter().map(|scores| scores.crps)),
             prior_crps: mean(all.iter().map(|scores| scores.prior_crps)),

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use unroof::calibration::{Report, Scored, at_peak, kernel_serving, svg};
-use unroof::estimate::{Answer, Format, infer, read_request};
+use unroof::estimate::{Format, Textbook, read_request, textbook};
 use unroof::forward::simulate::simulate;
 use unroof::reference::measurement::{Measure, MeasuredPhase, Purpose};
 use unroof::reference::{fitted_attainment, kernel_times, open_models};
@@ -371,7 +371,7 @@ fn offers(is_alone: bool) -> impl Strategy<Value = Json> {
 }
 
 /// What a reading, or a detail of it, gives in the cell that an entry names.
-fn read_back(answer: &Answer, entry: &Json) -> Option<f64> {
+fn read_back(answer: &Textbook, entry: &Json) -> Option<f64> {
     let id = entry["reading"].as_str()?;
     let tier = if id.starts_with("fast_mode") {
         "fast"
@@ -401,7 +401,7 @@ proptest! {
         prop_assume!(!sheet.is_null());
         let question = read_request(sheet["infer_request"].to_string().as_bytes(), &Format::Canonical);
         let question = question.unwrap_or_else(|error| panic!("{sheet}: {error:?}"));
-        let answer = infer(&question);
+        let answer = textbook(&question);
         let entries = sheet["reads_back"].as_array().expect("a list");
         prop_assert!(!entries.is_empty());
         for entry in entries {

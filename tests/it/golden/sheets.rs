@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 use unroof::clue::reading::{NotDefined, Reading, Value};
-use unroof::estimate::{Answer, Format, infer, read_request};
+use unroof::estimate::{Format, Textbook, read_request, textbook};
 
 /// A sheet in US dollars with these fields.
 pub(super) fn sheet(fields: Json) -> Json {
@@ -84,14 +84,14 @@ pub(super) fn rich() -> Json {
     }))
 }
 
-pub(super) fn answer(sheet: &Json, assumptions: &Json) -> Answer {
+pub(super) fn answer(sheet: &Json, assumptions: &Json) -> Textbook {
     let body = json!({"price_sheet": sheet, "assumptions": assumptions}).to_string();
     let request = read_request(body.as_bytes(), &Format::Canonical);
-    infer(&request.unwrap_or_else(|error| panic!("{error:?}\n{body}")))
+    textbook(&request.unwrap_or_else(|error| panic!("{error:?}\n{body}")))
 }
 
 /// The first reading of this id.
-pub(super) fn reading<'a>(answer: &'a Answer, id: &str) -> &'a Reading {
+pub(super) fn reading<'a>(answer: &'a Textbook, id: &str) -> &'a Reading {
     answer
         .readings
         .iter()
@@ -104,7 +104,7 @@ pub(super) fn numeric(reading: &Reading) -> f64 {
     reading.number().unwrap_or(f64::NAN)
 }
 
-pub(super) fn value(answer: &Answer, id: &str) -> f64 {
+pub(super) fn value(answer: &Textbook, id: &str) -> f64 {
     numeric(reading(answer, id))
 }
 
@@ -136,7 +136,7 @@ pub(super) fn detail_name<'a>(reading: &'a Reading, name: &str) -> &'a str {
     }
 }
 
-pub(super) fn not_defined<'a>(answer: &'a Answer, id: &str) -> &'a NotDefined {
+pub(super) fn not_defined<'a>(answer: &'a Textbook, id: &str) -> &'a NotDefined {
     let reading = reading(answer, id);
     reading
         .not_defined
@@ -144,6 +144,6 @@ pub(super) fn not_defined<'a>(answer: &'a Answer, id: &str) -> &'a NotDefined {
         .unwrap_or_else(|| panic!("`{id}` is {:?}", reading.value))
 }
 
-pub(super) fn readings_json(answer: &Answer) -> Json {
+pub(super) fn readings_json(answer: &Textbook) -> Json {
     serde_json::to_value(&answer.readings).expect("readings serialise")
 }

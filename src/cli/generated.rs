@@ -1,0 +1,56 @@
+//! Files of the project that commands write.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+
+use super::Failure;
+
+/// Writes a whole file.
+pub(super) fn write(file: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(file, text)
+        .with_context(|| format!("cannot write `{}`", file.display()))
+        .map_err(Failure::Usage)
+}
+
+/// Writes one section of a page, from its title to the next one, in the place of the section of that title or at the end.
+pub(super) fn write_section(file: &Path, section: &str) -> Result<(), Failure> {
+    let page = fs::read_to_string(file)
+        .with_context(|| format!("cannot read `{}`", file.display()))
+        .map_err(Failure::Usage)?;
+    write(file, &with_section(&page, section))
+}
+
+fn with_section(page: &str, section: &str) -> String {
+    let section = section.trim_end();
+    let title = section.lines().next().unwrap_or_default();
+    let mut sections: Vec<String> = Vec::new();
+    for line in page.lines() {
+        match sections.last_mut() {
+            Some(last) if !line.starts_with("# ") => {
+                last.push('\n');
+                last.push_str(line);
+            }
+            _ => sections.push(line.to_owned()),
+        }
+    }
+    match sections.iter_mut().find(|own| own.lines().next() == Some(title)) {
+        Some(own) => section.clone_into(own),
+        None => sections.push(section.to_owned()),
+    }
+    let sections: Vec<&str> = sections.iter().map(|own| own.trim_end()).collect();
+    sections.join("\n\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_section_takes_the_place_of_the_one_with_its_title() {
+        let page = "# One\n\na\n\n# Two\n\nb\n";
+        assert_eq!(with_section(page, "# Two\n\nc\n"), "# One\n\na\n\n# Two\n\nc\n");
+        assert_eq!(with_section(page, "# Three\n\nc\n"), "# One\n\na\n\n# Two\n\nb\n\n# Three\n\nc\n");
+    }
+}
