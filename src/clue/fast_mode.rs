@@ -3,7 +3,7 @@
 use super::assumptions::Assumptions;
 use super::builder::{ReadingBuilder, Values};
 use super::evidence::{Evidence, ModePrices};
-use super::likelihood::{Likelihood, Observed, log_normal, normal_tail};
+use super::likelihood::{Likelihood, Observed, log_normal, normal_below, normal_tail};
 use super::quantity::Quantity as Q;
 use super::reading::{Kind, NotDefined, Reading, Reason, Specification};
 use super::unknowns::Unknowns;
@@ -263,9 +263,9 @@ impl GreatestSpeedup {
     }
 
     /// A step of max(`t_comp`, `t_mem`) shrinks to the time of reading the weights: 1 + y = β·max(`η_m`/`η_c`, r).
-    fn residual(&self, unknowns: &Unknowns<'_>) -> f64 {
+    fn expected(unknowns: &Unknowns<'_>) -> f64 {
         let step = unknowns.log_actual_memory_over_compute().max(0.0) - unknowns.machine.log_balance;
-        self.log_speedup - unknowns.log_batch_over_optimal - step
+        unknowns.log_batch_over_optimal + step
     }
 }
 
@@ -292,7 +292,9 @@ impl Likelihood for GreatestSpeedup {
     }
 
     fn log_likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
-        log_normal(self.residual(unknowns), self.log_noise)
+        let expected = Self::expected(unknowns);
+        // A mode that is no faster is no fast mode: only what is above 1 is ever seen.
+        log_normal(self.log_speedup - expected, self.log_noise) - normal_below(expected / self.log_noise).ln()
     }
 
     fn log_likelihood_of(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {
@@ -300,6 +302,6 @@ impl Likelihood for GreatestSpeedup {
     }
 
     fn tail_probability(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {
-        normal_tail(self.residual(unknowns), self.log_noise)
+        normal_tail(self.log_speedup - Self::expected(unknowns), self.log_noise)
     }
 }

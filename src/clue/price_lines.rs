@@ -3,7 +3,7 @@
 
 use super::Clue;
 use super::evidence::Evidence;
-use super::likelihood::{LOG_NORMAL_PEAK, Likelihood, Observed, normal_tail, variance_scales};
+use super::likelihood::{LOG_NORMAL_PEAK, Likelihood, Observed, log_normal, normal_tail, variance_scales};
 use super::unknowns::Unknowns;
 use crate::clue::quantity::Quantity as Q;
 use crate::reference::calibration::{Calibration, OverLines, PriceLaw};
@@ -21,6 +21,13 @@ const OUTPUT: usize = 1;
 const PARTS: [&str; 2] = ["input price", "output price"];
 /// Points of the scale of the model's deviation, each as probable.
 const SCALES: usize = 8;
+/// Share of listed prices that say nothing about the model: misprints, samples, free tiers at a token price. Prices that no
+/// model explains are taken for such, and leave what is believed as it was.
+const MISPRINTS: f64 = 0.01;
+/// Spread of those around the price of a model of middling size.
+const MISPRINT_SD: f64 = 6.0;
+/// log of such a model's active and total parameters: 16 and 72 billion.
+const MIDDLING: [f64; 2] = [23.5, 25.0];
 
 /// What hosts charge for one model, their markups taken off: log price − markup ~ law(`N_a`, `N_t`) + deviation + noise.
 #[derive(Debug, Clone)]
@@ -32,6 +39,8 @@ pub(super) struct PriceLines {
     price: [f64; 2],
     /// Per scale of the deviation, each as probable.
     spreads: [Spread; SCALES],
+    /// log density of each line as a misprint.
+    misprint: [f64; 2],
 }
 
 /// Covariance of both lines for one scale of the deviation, ready to be used.
@@ -71,7 +80,7 @@ impl Spread {
     }
 
     fn log_marginal(&self, line: usize, residual: f64) -> f64 {
-        super::likelihood::log_normal(residual, self.sd[line])
+        log_normal(residual, self.sd[line])
     }
 }
 
@@ -189,7 +198,11 @@ impl PriceLines {
         let spreads = variance_scales::<SCALES>(law.degrees_of_freedom).map(|scale| {
             Spread::new(sum(covariance, law.deviation.map(|row| row.map(|entry| entry * scale))))
         });
-        Self { law: law.clone(), line, price, spreads }
+        let misprint = std::array::from_fn(|line| {
+            let middling = law.intercept[line] + law.active[line] * MIDDLING[0] + law.total[line] * MIDDLING[1];
+            log_normal(price[line] - middling, MISPRINT_SD)
+        });
+        Self { law: law.clone(), line, price, spreads, misprint }
     }
 
     /// Price less what the law expects.
@@ -205,22 +218,18 @@ impl PriceLines {
         })
     }
 
-    fn mixed(&self, log_density: impl Fn(&Spread) -> f64) -> f64 {
-        log_mean_exp(self.spreads.each_ref().map(log_density))
+    /// Density over all scales, or that of a misprint.
+    fn mixed(&self, log_density: impl Fn(&Spread) -> f64, log_misprint: f64) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "a handful of points")]
+        let share = (1.0 - MISPRINTS) / SCALES as f64;
+        let densities: f64 = self.spreads.iter().map(|spread| log_density(spread).exp()).sum();
+        (share * densities + MISPRINTS * log_misprint.exp()).ln()
     }
 }
 
 fn inverse([[a, b], [_, d]]: OverLines) -> OverLines {
     let determinant = a * d - b * b;
     [[d / determinant, -b / determinant], [-b / determinant, a / determinant]]
-}
-
-fn log_mean_exp(logs: [f64; SCALES]) -> f64 {
-    let greatest = logs.into_iter().fold(f64::NEG_INFINITY, f64::max);
-    let sum: f64 = logs.into_iter().map(|log| (log - greatest).exp()).sum();
-    #[expect(clippy::cast_precision_loss, reason = "a handful of points")]
-    let count = SCALES as f64;
-    greatest + (sum / count).ln()
 }
 
 impl Likelihood for PriceLines {
@@ -235,15 +244,15 @@ impl Likelihood for PriceLines {
     fn log_likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
         let residual = self.residual(unknowns);
         match self.line {
-            None => self.mixed(|spread| spread.log_joint(residual)),
-            Some(line) => self.mixed(|spread| spread.log_marginal(line, residual[line])),
+            None => self.mixed(|spread| spread.log_joint(residual), self.misprint[INPUT] + self.misprint[OUTPUT]),
+            Some(line) => self.mixed(|spread| spread.log_marginal(line, residual[line]), self.misprint[line]),
         }
     }
 
     fn log_likelihood_of(&self, part: usize, unknowns: &Unknowns<'_>) -> f64 {
         let input = || {
             let residual = self.residual(unknowns)[INPUT];
-            self.mixed(|spread| spread.log_marginal(INPUT, residual))
+            self.mixed(|spread| spread.log_marginal(INPUT, residual), self.misprint[INPUT])
         };
         match (self.line, part) {
             (None, INPUT) => input(),

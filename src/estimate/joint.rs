@@ -177,8 +177,8 @@ pub struct Diagnostics {
     pub warnings: Vec<String>,
 }
 
-/// Least information that makes an estimate of a quantity: half a bit.
-pub const LEAST_BITS: f64 = 0.5;
+/// Least information that makes an estimate of a quantity: as much as an interval narrowed by a third tells.
+pub const LEAST_BITS: f64 = 0.3;
 /// A clue that moves a quantity by less than 3 % is not named: that is the noise of the draws.
 const LEAST_MOVE: f64 = 0.03;
 /// Above this k̂ the weights have no second moment to speak of.
@@ -192,7 +192,8 @@ struct Worked<'a> {
     terms: &'a [Box<dyn Likelihood>],
     assumptions: &'a Assumptions,
     misfit: &'a Misfit,
-    missing_lines: Vec<&'static str>,
+    /// What the sheets would have to state for the price lines to be read.
+    missing: Vec<String>,
     /// Per clue, weights of every [`CLUE_STRIDE`]th draw once it and those before it were taken up.
     steps: Vec<Step>,
 }
@@ -230,7 +231,7 @@ pub fn estimate(
         terms: &terms,
         assumptions,
         misfit: &misfit,
-        missing_lines: missing_lines(contents),
+        missing: missing_lines(contents, assumptions),
         steps,
     };
     let quantities = worked.quantities(&believed);
@@ -271,15 +272,20 @@ fn exponentials(logs: &[f64]) -> Vec<f64> {
     weights.into_iter().map(|weight| weight / total).collect()
 }
 
-/// Price lines that no sheet states.
-fn missing_lines(contents: &[PriceSheet]) -> Vec<&'static str> {
-    let lines: [(&'static str, fn(&RateCell) -> Option<&Decimal>); 2] =
+/// Price lines that no sheet states, or states in a currency without a rate.
+fn missing_lines(contents: &[PriceSheet], assumptions: &Assumptions) -> Vec<String> {
+    let has_rate = assumptions.states(Quantity::UsdPerCurrencyUnit);
+    if !has_rate && let Some(foreign) = contents.iter().find(|sheet| sheet.currency != "USD") {
+        return vec![format!("its prices are in {}: state `usd_per_currency_unit`", foreign.currency)];
+    }
+    let lines: [(&str, fn(&RateCell) -> Option<&Decimal>); 2] =
         [("input", |rate| rate.input.as_ref()), ("output", |rate| rate.output.as_ref())];
     let is_stated = |price: fn(&RateCell) -> Option<&Decimal>| {
         let mut base = contents.iter().filter_map(|sheet| sheet.base_rate());
         base.any(|rate| price(rate).is_some_and(|price| !price.is_zero()))
     };
-    lines.into_iter().filter(|(_, price)| !is_stated(*price)).map(|(name, _)| name).collect()
+    let missing = lines.into_iter().filter(|(_, price)| !is_stated(*price));
+    missing.map(|(name, _)| format!("the sheet states no {name} price")).collect()
 }
 
 impl Worked<'_> {
@@ -361,14 +367,10 @@ impl Worked<'_> {
             return Some("the prices contradict each other or what is known of prices; see `misfit`".to_owned());
         }
         if bits < LEAST_BITS {
-            let missing = match self.missing_lines.as_slice() {
-                [] => String::new(),
-                lines => format!("; the sheet states no {} price", lines.join(" and no ")),
-            };
-            return Some(format!(
-                "the sheet tells {} bits about it, less than {LEAST_BITS}{missing}",
-                readable((bits * 100.0).round() / 100.0)
-            ));
+            let told = readable((bits * 100.0).round() / 100.0);
+            let missing = self.missing.iter().map(|missing| format!("; {missing}"));
+            let missing: String = missing.collect();
+            return Some(format!("the sheet tells {told} bits about it, less than {LEAST_BITS}{missing}"));
         }
         if record.is_some_and(|record| !record.beats_prior) {
             return Some("on open-weight models this estimate is no better than the prior".to_owned());

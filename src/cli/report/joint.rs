@@ -11,7 +11,7 @@ use crate::estimate::{Answer, Joint};
 use crate::units::readable;
 
 /// Places of a bar.
-const BAR: usize = 23;
+const BAR: usize = 19;
 
 pub(super) fn write(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
     let joint = &answer.joint;
@@ -25,11 +25,11 @@ pub(super) fn write(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
             format!("{:.1}{}", estimate.information_gained_bits, if estimate.identified { " *" } else { "" }),
         ]
     };
-    let header = ["", "median", "90 %", "prior ·  90 % ─  50 % ━", "bits"];
+    let header = ["", "median", "90 %", "prior · 90 ─ 50 ━", "bits"];
     write_table(out, &table(&header, joint.quantities.in_order().into_iter().map(row)))?;
     paragraph(
         out,
-        "* identified: the sheet tells half a bit or more. Everything else is mostly what open-weight models let expect.",
+        "* identified: the sheet tells 0.3 bits or more. The rest is what open-weight models let expect.",
         2,
     )?;
     write_moves(out, joint)?;
@@ -61,6 +61,8 @@ fn compact(number: f64) -> String {
         format!("{scaled:.1}{suffix}")
     } else if scaled >= 0.1 {
         format!("{scaled:.2}{suffix}")
+    } else if scaled >= 0.001 {
+        format!("{scaled:.4}")
     } else {
         format!("{scaled:.2e}")
     }
