@@ -33,7 +33,8 @@ use unroof::clue::likelihood::Observed;
 use unroof::clue::reading::Reading;
 use unroof::estimate::posterior::{DRAWS, PRIOR_DRAWS, Prior, sample, sample_prior, summarize};
 use unroof::estimate::quantities::{
-    ACTIVE_PARAMETERS, BATCH_OVER_OPTIMAL, JointQuantity, KV_BYTES_READ, KV_BYTES_STORED, TOTAL_PARAMETERS,
+    ACTIVE_PARAMETERS, BATCH_OVER_OPTIMAL, JointQuantity, KV_BYTES_READ, KV_BYTES_STORED,
+    TOTAL_PARAMETERS,
 };
 use unroof::estimate::{Answer, Format, Request, infer, joint, read_request};
 use unroof::reference::calibration::Calibration;
@@ -44,8 +45,13 @@ const PLAIN: &str = include_str!("plain_sheet.json");
 const FIXED_MACHINE: &str = include_str!("fixed_machine.json");
 
 const QUESTIONS: [&str; 3] = ["rich", "rich_fixed_machine", "plain"];
-const COMPARED: [&JointQuantity; 5] =
-    [&ACTIVE_PARAMETERS, &TOTAL_PARAMETERS, &KV_BYTES_READ, &KV_BYTES_STORED, &BATCH_OVER_OPTIMAL];
+const COMPARED: [&JointQuantity; 5] = [
+    &ACTIVE_PARAMETERS,
+    &TOTAL_PARAMETERS,
+    &KV_BYTES_READ,
+    &KV_BYTES_STORED,
+    &BATCH_OVER_OPTIMAL,
+];
 
 /// A question with whatever the measured calls are given.
 struct Question {
@@ -60,7 +66,9 @@ struct Question {
 
 static RICH_QUESTION: LazyLock<Question> = LazyLock::new(|| Question::new(RICH.to_owned()));
 static FIXED_QUESTION: LazyLock<Question> = LazyLock::new(|| {
-    Question::new(format!(r#"{{"price_sheet": {RICH}, "assumptions": {FIXED_MACHINE}}}"#))
+    Question::new(format!(
+        r#"{{"price_sheet": {RICH}, "assumptions": {FIXED_MACHINE}}}"#
+    ))
 });
 static PLAIN_QUESTION: LazyLock<Question> = LazyLock::new(|| Question::new(PLAIN.to_owned()));
 
@@ -68,10 +76,17 @@ impl Question {
     fn new(text: String) -> Self {
         let calibration = Calibration::shipped();
         let request = read(&text);
-        let contents: Vec<PriceSheet> = request.sheets.iter().map(PriceSheet::pricing_content).collect();
+        let contents: Vec<PriceSheet> = request
+            .sheets
+            .iter()
+            .map(PriceSheet::pricing_content)
+            .collect();
         let assumptions = &request.assumptions;
         Self {
-            readings: contents.iter().flat_map(|sheet| clue::readings(sheet, assumptions)).collect(),
+            readings: contents
+                .iter()
+                .flat_map(|sheet| clue::readings(sheet, assumptions))
+                .collect(),
             terms: clue::observed(&contents, assumptions, calibration),
             prior: Prior::new(calibration, assumptions),
             answer: infer(&request),
@@ -90,7 +105,12 @@ impl Question {
     }
 
     fn estimate(&self) -> joint::Joint {
-        joint::estimate(&self.contents, &self.readings, &self.request.assumptions, Calibration::shipped())
+        joint::estimate(
+            &self.contents,
+            &self.readings,
+            &self.request.assumptions,
+            Calibration::shipped(),
+        )
     }
 }
 
@@ -105,7 +125,10 @@ fn serialise(answer: &Answer) -> String {
 fn main() {
     let start = Instant::now();
     let first = infer(&read(RICH));
-    println!("first answer of a process: {:.1} ms", start.elapsed().as_secs_f64() * 1e3);
+    println!(
+        "first answer of a process: {:.1} ms",
+        start.elapsed().as_secs_f64() * 1e3
+    );
     drop(first);
     for name in QUESTIONS {
         describe(name);
@@ -124,13 +147,25 @@ fn describe(name: &str) {
         posterior.pareto_k
     );
     for quantity in COMPARED {
-        let logs = posterior.draws.iter().map(|unknowns| (quantity.log_value)(&unknowns));
+        let logs = posterior
+            .draws
+            .iter()
+            .map(|unknowns| (quantity.log_value)(&unknowns));
         let summary = summarize(logs, posterior.draws.weights());
         let interval = summary.interval_90();
-        println!("  {:<30} {:>11.4e}  90 % {:.3e} to {:.3e}", quantity.name, summary.median(), interval.low, interval.high);
+        println!(
+            "  {:<30} {:>11.4e}  90 % {:.3e} to {:.3e}",
+            quantity.name,
+            summary.median(),
+            interval.low,
+            interval.high
+        );
     }
     let draws = posterior.draws.iter().zip(posterior.draws.weights());
-    let dense: f64 = draws.filter(|(unknowns, _)| unknowns.is_dense).map(|(_, weight)| weight).sum();
+    let dense: f64 = draws
+        .filter(|(unknowns, _)| unknowns.is_dense)
+        .map(|(_, weight)| weight)
+        .sum();
     println!("  {:<30} {dense:>11.4}", "probability of a dense model");
 }
 
@@ -143,7 +178,12 @@ fn reading(bencher: Bencher<'_, '_>, name: &str) {
 #[divan::bench(name = "2 prior", args = QUESTIONS)]
 fn prior(bencher: Bencher<'_, '_>, name: &str) {
     let question = Question::named(name);
-    bencher.bench_local(|| Prior::new(Calibration::shipped(), divan::black_box(&question.request.assumptions)));
+    bencher.bench_local(|| {
+        Prior::new(
+            Calibration::shipped(),
+            divan::black_box(&question.request.assumptions),
+        )
+    });
 }
 
 #[divan::bench(name = "3 prior_draws", args = QUESTIONS)]

@@ -28,6 +28,9 @@ RUN = [(math.log(2.5), 0.5), (math.log(8192.0), 1.0)]
 SIZE_SCALES = 4
 # src/clue/price_lines.rs
 PRICE_SCALES = 8
+MISPRINTS = 0.01
+MISPRINT_SD = 6.0
+MIDDLING = (23.5, 25.0)
 # src/clue/context_maximum.rs
 STATES_THE_MAXIMUM = 0.8
 LOG_RANGE = 5.5
@@ -166,7 +169,11 @@ class Class:
         spreads = covariance + scales[:, None, None] * np.array(law["deviation"])
         inverse = np.linalg.inv(spreads)
         self.price_terms = np.stack([inverse[:, 0, 0], 2.0 * inverse[:, 0, 1], inverse[:, 1, 1]], axis=1)
-        self.price_peaks = -2 * HALF_LOG_2PI - 0.5 * np.log(np.linalg.det(spreads)) - math.log(PRICE_SCALES)
+        self.price_peaks = -2 * HALF_LOG_2PI - 0.5 * np.log(np.linalg.det(spreads))
+        self.price_peaks += math.log((1.0 - MISPRINTS) / PRICE_SCALES)
+        middling = [law["intercept"][line] + law["active"][line] * MIDDLING[0] + law["total"][line] * MIDDLING[1]
+                    for line in (0, 1)]
+        self.misprint = MISPRINTS * stats.norm.pdf(self.sheet.log_prices, middling, MISPRINT_SD).prod()
 
     def _context_tier(self, law):
         self.tier = law
@@ -197,7 +204,8 @@ class Class:
         residual = [sheet.log_prices[line] - law["intercept"][line] - law["active"][line] * active
                     - law["total"][line] * total - law["dense"][line] * dense for line in (0, 1)]
         products = np.stack([residual[0] ** 2, residual[0] * residual[1], residual[1] ** 2])
-        log_likelihood = log_sum_exp(self.price_peaks[:, None] - 0.5 * self.price_terms @ products)
+        densities = np.exp(self.price_peaks[:, None] - 0.5 * self.price_terms @ products).sum(axis=0)
+        log_likelihood = np.log(densities + self.misprint)
         # Context tier
         distance = math.log(sheet.threshold) + read - active - self.tier["mean"]
         freedom = self.tier["degrees_of_freedom"]
@@ -212,8 +220,11 @@ class Class:
         log_crossover = machine.log_weight_bytes + active - machine.log_ratio - read - machine.log_element_bytes
         log_ratio = np.log(np.exp(-batch) + np.exp(context - log_crossover))
         step = np.maximum(log_ratio + machine.log_balance, 0.0) - machine.log_balance
-        distance = (sheet.log_speedup - batch - step) / FAST_MODE_NOISE
+        expected = batch + step
+        distance = (sheet.log_speedup - expected) / FAST_MODE_NOISE
         log_likelihood += -HALF_LOG_2PI - math.log(FAST_MODE_NOISE) - 0.5 * distance**2
+        # Only modes that are faster are ever seen.
+        log_likelihood -= special.log_ndtr(expected / FAST_MODE_NOISE)
         # Longest context
         expected = self.limit_intercept + sum(
             slope * value for slope, value in zip(self.limit_slopes, (active, total, read, stored)))

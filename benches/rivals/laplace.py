@@ -24,13 +24,18 @@ FIRST, FURTHER = 10_000, 2_000
 PILOT = 2_000
 STEP = 1e-4
 LEAST_SHARE = 0.03
-RUNS = 7
+RUNS = 25
+
+
+def smooth(model, points):
+    """The log density without the edge where active and total parameters are one; the maximum does not lie there."""
+    return model.log_prior(points) + model.log_likelihood(points)
 
 
 def gradient(model, point):
     """By central differences."""
     steps = STEP * np.eye(model.dimensions)
-    logs = model.log_posterior(np.concatenate([point + steps, point - steps]))
+    logs = smooth(model, np.concatenate([point + steps, point - steps]))
     return (logs[: model.dimensions] - logs[model.dimensions :]) / (2 * STEP)
 
 
@@ -42,7 +47,7 @@ def curvature(model, point):
     unit = np.diag(steps)
     points = [point + left * unit[row] + right * unit[column]
               for row in range(size) for column in range(size) for left, right in signs]
-    logs = model.log_posterior(np.array(points)).reshape(size, size, 4)
+    logs = smooth(model, np.array(points)).reshape(size, size, 4)
     return -(logs @ np.array([1, -1, -1, 1])) / (4 * np.outer(steps, steps))
 
 
@@ -55,7 +60,7 @@ class Proposal:
         starts[0] = model.mean
         if not model.is_dense:
             starts[:, 1] = np.maximum(starts[:, 1], starts[:, 0] + 0.1)
-        found = [optimize.minimize(lambda point: -model.log_posterior(point[None])[0], start,
+        found = [optimize.minimize(lambda point: -smooth(model, point[None])[0], start,
                                    jac=lambda point: -gradient(model, point), method="BFGS", options={"gtol": 1e-3})
                  for start in starts]
         self.centres, self.factors, self.logs = [], [], []
@@ -140,7 +145,8 @@ def measure(models, with_moments):
         times.append(time.perf_counter() - start)
         optimiser.append(optimised - start)
     print(f"{'moments' if with_moments else 'curvature'}: median of {RUNS} runs {statistics.median(times) * 1e3:.0f} ms, "
-          f"of these the optimiser {statistics.median(optimiser) * 1e3:.0f} ms; "
+          f"fastest {min(times) * 1e3:.0f} ms, "
+          f"of these the optimiser {statistics.median(optimiser) * 1e3:.0f} and {min(optimiser) * 1e3:.0f} ms; "
           f"last run: {len(weights)} draws, effective sample size {size:.0f}")
     columns = [np.array(model.unknowns(own)) for model, own in zip(models, points)]
     density.show(np.concatenate(columns, axis=1), weights)

@@ -134,6 +134,7 @@ impl Likelihood for ContextMaximum {
 
     fn tail_probability(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {
         let (residual, sd) = self.residual(unknowns);
-        normal_tail(residual, sd)
+        let is_less = normal_below(-residual / sd);
+        STATES_THE_MAXIMUM * normal_tail(residual, sd) + (1.0 - STATES_THE_MAXIMUM) * is_less
     }
 }

@@ -177,7 +177,7 @@ pub struct Diagnostics {
     pub warnings: Vec<String>,
 }
 
-/// Least information that makes an estimate of a quantity: as much as an interval narrowed by a third tells.
+/// Least information that makes an estimate of a quantity: as much as an interval narrowed by two fifths tells.
 pub const LEAST_BITS: f64 = 0.3;
 /// A clue that moves a quantity by less than 3 % is not named: that is the noise of the draws.
 const LEAST_MOVE: f64 = 0.03;
@@ -367,7 +367,7 @@ impl Worked<'_> {
             return Some("the prices contradict each other or what is known of prices; see `misfit`".to_owned());
         }
         if bits < LEAST_BITS {
-            let told = readable((bits * 100.0).round() / 100.0);
+            let told = readable((bits * 100.0).floor() / 100.0);
             let missing = self.missing.iter().map(|missing| format!("; {missing}"));
             let missing: String = missing.collect();
             return Some(format!("the sheet tells {told} bits about it, less than {LEAST_BITS}{missing}"));

@@ -9,7 +9,7 @@ use crate::sheet::{Catalog, PriceSheet, RateCell, canonical};
 /// The sheets of one model, mostly one, and what the caller states.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// The sheets, each content once, in the order of their ids.
+    /// The sheets, each content once, by provider and region.
     pub sheets: Vec<PriceSheet>,
     /// What the caller states.
     pub assumptions: Assumptions,
@@ -143,7 +143,7 @@ fn read_pool(list: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
         );
         return None;
     }
-    sheets.sort_by_key(PriceSheet::id);
+    sheets.sort_by_cached_key(|sheet| (sheet.provider.clone(), sheet.region.clone(), sheet.id()));
     sheets.dedup_by_key(|sheet| sheet.id());
     Some(sheets)
 }

@@ -84,9 +84,11 @@ impl Store {
         let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
         let observed_at = DbTime::from(new.observed_at);
         in_transaction!(self, transaction => {
-            let version: i64 = sqlx::query_scalar(BUMP_VERSION).fetch_one(&mut *transaction).await?;
+            // Sheets are listed in the order of their own versions.
+            let mut version: i64 = 0;
             let mut wrote = false;
             for sheet in new.sheets {
+                version = sqlx::query_scalar(BUMP_VERSION).fetch_one(&mut *transaction).await?;
                 let sheet_id = sheet.id().0;
                 let base = sheet.base_rate();
                 let price = |of: fn(&RateCell) -> Option<&Decimal>| base.and_then(of).map(Decimal::to_f64);

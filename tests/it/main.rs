@@ -8,6 +8,7 @@ mod cli;
 mod durability;
 mod formats;
 mod golden;
+mod joint;
 mod openapi;
 mod server;
 mod snapshots;

@@ -10,6 +10,8 @@ mod points;
 mod prior;
 mod sampler;
 mod summary;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use points::SEED;
 pub use prior::Prior;

@@ -36,15 +36,19 @@ const REACH: f64 = 8.0;
 #[must_use]
 pub fn summarize(logs: impl Iterator<Item = f64> + Clone, weights: &[f64]) -> Summary {
     let total: f64 = weights.iter().sum();
+    // Moments around some draw: around zero their difference would be lost in rounding.
+    let origin = logs.clone().next().unwrap_or(0.0);
     let (mut first, mut second) = (0.0, 0.0);
     for (log, weight) in logs.clone().zip(weights) {
-        first += weight * log;
-        second += weight * log * log;
+        let away = log - origin;
+        first += weight * away;
+        second += weight * away * away;
     }
-    let log_mean = first / total;
+    let mean_away = first / total;
+    let log_mean = origin + mean_away;
+    let log_sd = (second / total - mean_away * mean_away).max(0.0).sqrt();
     // A value that is stated is the same in all draws, up to rounding.
-    let log_sd = (second / total - log_mean * log_mean).max(0.0).sqrt();
-    if log_sd < 1e-6 {
+    if log_sd < 1e-9 {
         return Summary { log_mean, log_sd: 0.0, log_quantiles: [log_mean; 5] };
     }
     #[expect(clippy::cast_precision_loss, reason = "a few thousand bins")]

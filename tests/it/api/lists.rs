@@ -75,6 +75,17 @@ async fn scalar_readings(api: &Api) -> Vec<String> {
         .collect()
 }
 
+/// The columns of each quantity, as the API lists them.
+async fn quantity_columns(api: &Api) -> Vec<String> {
+    let reference = api.get("/reference/readings").await.json();
+    let quantities = reference["quantities"].as_array().unwrap().iter();
+    let columns = |quantity: &Value| {
+        let name = quantity["name"].as_str().unwrap();
+        ["median", "low_90", "high_90", "identified"].map(|end| format!("{name}_{end}"))
+    };
+    quantities.flat_map(columns).collect()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_are_flat_and_hold_the_documented_columns_in_order() {
     on_each_database(async |database: &TestDatabase| {
@@ -82,9 +93,11 @@ async fn rows_are_flat_and_hold_the_documented_columns_in_order() {
         with_examples(&api).await;
         let readings = scalar_readings(&api).await;
         assert!(readings.len() >= 15, "{readings:?}");
+        let quantities = quantity_columns(&api).await;
+        assert_eq!(quantities.len(), 40, "{quantities:?}");
         let estimate_columns: Vec<&str> = ESTIMATE_COLUMNS
             .into_iter()
-            .chain(readings.iter().map(String::as_str))
+            .chain(quantities.iter().chain(&readings).map(String::as_str))
             .collect();
         let columns_of = [
             ("/estimates", &estimate_columns),
