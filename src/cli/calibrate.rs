@@ -65,7 +65,8 @@ pub(super) struct CalibrateArguments {
 pub(super) fn run(arguments: &CalibrateArguments) -> Result<(), Failure> {
     let models = arguments.data.read()?;
     let calibration = calibrate(&models.iter().collect::<Vec<_>>(), &Settings::default());
-    let mut document = serde_json::to_string_pretty(&calibration).context("the calibration has no text")?;
+    let mut document =
+        serde_json::to_string_pretty(&calibration).context("the calibration has no text")?;
     document.push('\n');
     let mut out = anstream::stdout().lock();
     let file = &arguments.output;
@@ -73,11 +74,19 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<(), Failure> {
         out.write_all(document.as_bytes())?;
         return Ok(());
     }
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder.map_or(Ok(()), fs::create_dir_all)
+    let folder = file
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    folder
+        .map_or(Ok(()), fs::create_dir_all)
         .and_then(|()| fs::write(file, document))
         .with_context(|| format!("cannot write `{}`", file.display()))
         .map_err(Failure::Usage)?;
-    writeln!(out, "wrote {}, calibration {}", file.display(), calibration.id())?;
+    writeln!(
+        out,
+        "wrote {}, calibration {}",
+        file.display(),
+        calibration.id()
+    )?;
     Ok(())
 }

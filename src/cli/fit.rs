@@ -43,7 +43,10 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Failure> {
         write(&project.join("data/efficiencies.json"), &efficiencies)?;
         write_section(&project.join("docs/VALIDATION.md"), &report.markdown())?;
         write(&project.join("docs/images/validation.svg"), &picture)?;
-        writeln!(out, "wrote data/efficiencies.json, docs/VALIDATION.md and docs/images/validation.svg")?;
+        writeln!(
+            out,
+            "wrote data/efficiencies.json, docs/VALIDATION.md and docs/images/validation.svg"
+        )?;
     } else {
         out.write_all(report.markdown().as_bytes())?;
     }

@@ -16,9 +16,8 @@ pub(super) fn write(file: &Path, text: &str) -> Result<(), Failure> {
 
 /// Writes one section of a page, from its title to the next one, in the place of the section of that title or at the end.
 pub(super) fn write_section(file: &Path, section: &str) -> Result<(), Failure> {
-    let page = fs::read_to_string(file)
-        .with_context(|| format!("cannot read `{}`", file.display()))
-        .map_err(Failure::Usage)?;
+    // A page that is not there yet begins with this section.
+    let page = fs::read_to_string(file).unwrap_or_default();
     write(file, &with_section(&page, section))
 }
 
@@ -35,7 +34,10 @@ fn with_section(page: &str, section: &str) -> String {
             _ => sections.push(line.to_owned()),
         }
     }
-    match sections.iter_mut().find(|own| own.lines().next() == Some(title)) {
+    match sections
+        .iter_mut()
+        .find(|own| own.lines().next() == Some(title))
+    {
         Some(own) => section.clone_into(own),
         None => sections.push(section.to_owned()),
     }
@@ -50,7 +52,13 @@ mod tests {
     #[test]
     fn a_section_takes_the_place_of_the_one_with_its_title() {
         let page = "# One\n\na\n\n# Two\n\nb\n";
-        assert_eq!(with_section(page, "# Two\n\nc\n"), "# One\n\na\n\n# Two\n\nc\n");
-        assert_eq!(with_section(page, "# Three\n\nc\n"), "# One\n\na\n\n# Two\n\nb\n\n# Three\n\nc\n");
+        assert_eq!(
+            with_section(page, "# Two\n\nc\n"),
+            "# One\n\na\n\n# Two\n\nc\n"
+        );
+        assert_eq!(
+            with_section(page, "# Three\n\nc\n"),
+            "# One\n\na\n\n# Two\n\nb\n\n# Three\n\nc\n"
+        );
     }
 }

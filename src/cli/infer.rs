@@ -1,5 +1,7 @@
 //! `unroof infer`: the answer to a sheet, on this machine alone.
 
+mod markdown;
+
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -17,10 +19,12 @@ use crate::sheet::{CATALOGS, Catalog, catalog};
 Examples:
   unroof infer examples/anthropic_claude-opus-5-5.json --assumptions '{\"speed_multiplier\": {\"fast\": 2.5}}'
   unroof infer sheets.json --assumptions @machine.json --json | jq '.readings[] | select(.value)'
+  unroof infer --markdown examples/google_gemini-2.5-pro.json examples/openai_gpt-5.4.json
   curl -s https://example.com/litellm.json | unroof infer - --format litellm --model gpt-5.4")]
 pub(super) struct InferArguments {
-    /// File with a price sheet, a request, or a list of them; `-` reads standard input
-    file: PathBuf,
+    /// Files with a price sheet, a request, or a list of them; `-` reads standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
     /// The file is a whole catalog of this format or a bare entry of it; the canonical pricesheet/v1 if left out
     #[arg(long, requires = "model", value_parser = catalog_by_name())]
     format: Option<&'static Catalog>,
@@ -30,9 +34,12 @@ pub(super) struct InferArguments {
     /// What is stated about the machine: JSON, or @ and the name of a file with it
     #[arg(long, value_name = "JSON|@FILE")]
     assumptions: Option<String>,
-    /// Print the answer as HTTP gives it
+    /// Print the answer as HTTP gives it; a list where there is more than one
     #[arg(long)]
     json: bool,
+    /// Print the answers as a page in Markdown
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
 }
 
 /// Takes the name of a catalog.
@@ -42,7 +49,6 @@ fn catalog_by_name() -> impl TypedValueParser<Value = &'static Catalog> {
 }
 
 pub(super) fn run(arguments: &InferArguments) -> Result<(), Failure> {
-    let text = read_input(&arguments.file)?;
     let stated = arguments
         .assumptions
         .as_deref()
@@ -56,21 +62,35 @@ pub(super) fn run(arguments: &InferArguments) -> Result<(), Failure> {
         // Each of the two requires the other.
         _ => Format::Canonical,
     };
-    let file = read_file(&text, &format, stated.as_deref())?;
-    let answers: Vec<Answer> = file.requests.iter().map(infer).collect();
+    let mut requests = Vec::new();
+    let mut is_list = arguments.files.len() > 1;
+    for file in &arguments.files {
+        let file = read_file(&read_input(file)?, &format, stated.as_deref())?;
+        is_list |= file.is_list;
+        requests.extend(file.requests);
+    }
+    let answers: Vec<Answer> = requests.iter().map(infer).collect();
     let mut out = anstream::stdout().lock();
-    if !arguments.json {
-        for (request, answer) in file.requests.iter().zip(&answers) {
+    if arguments.json {
+        let text = match answers.as_slice() {
+            [answer] if !is_list => serde_json::to_string(answer),
+            answers => serde_json::to_string(answers),
+        };
+        writeln!(out, "{}", text.context("the answer has no text")?)?;
+    } else if arguments.markdown {
+        out.write_all(markdown::page(&command(&arguments.files), &answers).as_bytes())?;
+    } else {
+        for (request, answer) in requests.iter().zip(&answers) {
             report::write(&mut out, &request.sheets, answer)?;
         }
-        return Ok(());
     }
-    let text = match answers.as_slice() {
-        [answer] if !file.is_list => serde_json::to_string(answer),
-        answers => serde_json::to_string(answers),
-    };
-    writeln!(out, "{}", text.context("the answer has no text")?)?;
     Ok(())
+}
+
+/// The command that makes the page again.
+fn command(files: &[PathBuf]) -> String {
+    let files = files.iter().map(|file| format!(" {}", file.display()));
+    format!("unroof infer --markdown{}", files.collect::<String>())
 }
 
 fn read_stated(argument: &str) -> Result<Vec<u8>, Failure> {

@@ -1,8 +1,8 @@
 //! The command line: one file per command.
 
 mod calculator;
-mod examples;
 mod calibrate;
+mod examples;
 mod fit;
 mod generated;
 mod infer;

@@ -3,6 +3,8 @@
 
 mod joint;
 
+pub(super) use joint::compact;
+
 use std::io::{self, Write};
 
 use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
@@ -19,8 +21,14 @@ const WIDTH: u16 = 80;
 /// A blank that lines do not end at.
 const NO_BREAK: &str = "\u{a0}";
 
-pub(super) fn write(out: &mut impl Write, sheets: &[PriceSheet], answer: &Answer) -> io::Result<()> {
-    sheets.iter().try_for_each(|sheet| write_sheet(out, sheet))?;
+pub(super) fn write(
+    out: &mut impl Write,
+    sheets: &[PriceSheet],
+    answer: &Answer,
+) -> io::Result<()> {
+    sheets
+        .iter()
+        .try_for_each(|sheet| write_sheet(out, sheet))?;
     joint::write(out, answer)?;
     write_readings(out, answer)?;
     write_conflicts(out, answer)?;

@@ -35,7 +35,7 @@ pub(super) struct ValidateArguments {
     /// Also score other settings and fewer clues; takes a few minutes
     #[arg(long, conflicts_with_all = ["json", "models", "calibration"])]
     experiments: bool,
-    /// Write data/track_record.json, docs/VALIDATION.md and docs/images/joint-estimate.svg
+    /// Write `data/track_record.json`, docs/VALIDATION.md and docs/images/joint-estimate.svg
     #[arg(long, conflicts_with_all = ["json", "models", "calibration"])]
     write: bool,
     /// Folder of the project's sources
@@ -64,12 +64,19 @@ pub(super) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
     let validation = validate(&models, by, Shown::ALL);
     let mut out = anstream::stdout().lock();
     if arguments.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&validation).context("the scores have no text")?)?;
+        writeln!(
+            out,
+            "{}",
+            serde_json::to_string_pretty(&validation).context("the scores have no text")?
+        )?;
         return Ok(());
     }
     if arguments.write {
         write_files(&arguments.project, &validation)?;
-        writeln!(out, "wrote data/track_record.json, {PAGE} and docs/images/joint-estimate.svg")?;
+        writeln!(
+            out,
+            "wrote data/track_record.json, {PAGE} and docs/images/joint-estimate.svg"
+        )?;
     } else {
         print(&mut out, &validation)?;
     }
@@ -85,8 +92,8 @@ pub(super) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
 }
 
 fn write_files(project: &Path, validation: &Validation) -> Result<(), Failure> {
-    let mut records =
-        serde_json::to_string_pretty(&validation.track_records()).context("the track records have no text")?;
+    let mut records = serde_json::to_string_pretty(&validation.track_records())
+        .context("the track records have no text")?;
     records.push('\n');
     write(&project.join("data/track_record.json"), &records)?;
     write_section(&project.join(PAGE), &validation.markdown())?;
@@ -107,7 +114,9 @@ fn print(out: &mut impl Write, validation: &Validation) -> Result<(), Failure> {
             format!("{:.0} %", 100.0 * score.coverage_90),
         ]
     };
-    let header = ["", "models", "RMSE", "prior", "off by", "gain", "50 %", "90 %"];
+    let header = [
+        "", "models", "RMSE", "prior", "off by", "gain", "50 %", "90 %",
+    ];
     write_table(out, &table(&header, validation.quantities.iter().map(row)))?;
     paragraph(
         out,

@@ -19,7 +19,10 @@ pub(super) const CLUE: Clue = Clue {
 fn fee(evidence: &Evidence<'_>) -> Option<HeldFor> {
     let fee = evidence.base_cell()?.rate.cache_storage_per_hour.as_ref();
     let price_per_hour = Cell::price(fee, "storage").ok()?.to_f64();
-    Some(HeldFor { price_per_hour, ttl_s: None })
+    Some(HeldFor {
+        price_per_hour,
+        ttl_s: None,
+    })
 }
 
 static KV_BYTES: Specification = Specification {

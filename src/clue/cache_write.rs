@@ -27,7 +27,10 @@ pub(super) fn held_for(evidence: &Evidence<'_>) -> Option<HeldFor> {
         return None;
     };
     let price_per_hour = (long - short) * 3600.0 / (long_s - short_s);
-    (price_per_hour > 0.0).then_some(HeldFor { price_per_hour, ttl_s: Some(long_s) })
+    (price_per_hour > 0.0).then_some(HeldFor {
+        price_per_hour,
+        ttl_s: Some(long_s),
+    })
 }
 
 static HOLD_PRICE: Specification = Specification {

@@ -2,7 +2,7 @@
 
 use super::builder::ReadingBuilder;
 use super::evidence::Evidence;
-use super::likelihood::{Likelihood, Observed, log_normal, normal_below, normal_tail};
+use super::likelihood::{LOG_NORMAL_PEAK, Likelihood, Observed, normal_below, normal_tail};
 use super::quantity::Quantity as Q;
 use super::reading::{Kind, NotDefined, Reading, Specification};
 use super::unknowns::Unknowns;
@@ -90,13 +90,19 @@ impl ContextMaximum {
         Self {
             log_limit: limit_tokens.ln(),
             dense: population.dense.context_law(population.context_sd),
-            mixture_of_experts: population.mixture_of_experts.context_law(population.context_sd),
+            mixture_of_experts: population
+                .mixture_of_experts
+                .context_law(population.context_sd),
         }
     }
 
     /// The stated limit over the maximum that is expected, and the spread of maxima.
     fn residual(&self, unknowns: &Unknowns<'_>) -> (f64, f64) {
-        let law = if unknowns.is_dense { &self.dense } else { &self.mixture_of_experts };
+        let law = if unknowns.is_dense {
+            &self.dense
+        } else {
+            &self.mixture_of_experts
+        };
         let expected = law.expected([
             unknowns.log_active_parameters,
             unknowns.log_total_parameters,
@@ -112,8 +118,13 @@ fn observe(sheets: &[Evidence<'_>], calibration: &Calibration) -> Observed {
         let limits = &evidence.sheet.limits;
         limits.context.or(limits.max_input)
     });
-    let longest = limits.max().map(|limit| ContextMaximum::new(f64::from(limit), calibration));
-    longest.into_iter().map(|observed| Box::new(observed) as Box<dyn Likelihood>).collect()
+    let longest = limits
+        .max()
+        .map(|limit| ContextMaximum::new(f64::from(limit), calibration));
+    longest
+        .into_iter()
+        .map(|observed| Box::new(observed) as Box<dyn Likelihood>)
+        .collect()
 }
 
 impl Likelihood for ContextMaximum {
@@ -123,7 +134,9 @@ impl Likelihood for ContextMaximum {
 
     fn log_likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
         let (residual, sd) = self.residual(unknowns);
-        let is_maximum = STATES_THE_MAXIMUM * log_normal(residual, sd).exp();
+        let standardised = residual / sd;
+        let density = (LOG_NORMAL_PEAK - 0.5 * standardised * standardised).exp() / sd;
+        let is_maximum = STATES_THE_MAXIMUM * density;
         let is_less = (1.0 - STATES_THE_MAXIMUM) * normal_below(-residual / sd) / LOG_RANGE;
         (is_maximum + is_less).ln()
     }

@@ -414,7 +414,9 @@ pub(super) struct ContextThreshold {
     log_threshold: f64,
     law: ContextTierLaw,
     of_cost: StudentsT,
-    /// Density of a copied threshold here.
+    /// Density where it is expected, of thresholds that follow cost, times their share.
+    peak_of_cost: f64,
+    /// Density of a copied threshold here, times their share.
     of_convention: f64,
 }
 
@@ -423,17 +425,24 @@ impl ContextThreshold {
     #[must_use]
     pub(super) fn new(threshold_tokens: f64, law: &ContextTierLaw) -> Self {
         let log_threshold = threshold_tokens.ln();
+        let copied = law.convention_share;
+        let of_cost = StudentsT::new(0.0, law.scale, law.degrees_of_freedom)
+            .expect("scale and degrees of freedom are positive");
         Self {
             log_threshold,
-            of_cost: StudentsT::new(0.0, law.scale, law.degrees_of_freedom).expect("scale and degrees of freedom are positive"),
-            of_convention: log_normal(log_threshold - law.convention_mean, law.convention_sd).exp(),
+            peak_of_cost: (1.0 - copied) * of_cost.pdf(0.0),
+            of_cost,
+            of_convention: copied
+                * log_normal(log_threshold - law.convention_mean, law.convention_sd).exp(),
             law: law.clone(),
         }
     }
 
     /// log(`k_bw`·`L_1`/`N_a`) less what other decisions let expect.
     fn residual(&self, unknowns: &Unknowns<'_>) -> f64 {
-        self.log_threshold + unknowns.log_kv_bytes_read - unknowns.log_active_parameters - self.law.mean
+        self.log_threshold + unknowns.log_kv_bytes_read
+            - unknowns.log_active_parameters
+            - self.law.mean
     }
 }
 
@@ -446,7 +455,10 @@ fn observe(sheets: &[Evidence<'_>], calibration: &Calibration) -> Observed {
     // Hosts of one model that have a threshold have its author's.
     let threshold = sheets.iter().find_map(first);
     let observed = threshold.map(|tokens| ContextThreshold::new(tokens, &calibration.context_tier));
-    observed.into_iter().map(|observed| Box::new(observed) as Box<dyn Likelihood>).collect()
+    observed
+        .into_iter()
+        .map(|observed| Box::new(observed) as Box<dyn Likelihood>)
+        .collect()
 }
 
 impl Likelihood for ContextThreshold {
@@ -455,9 +467,11 @@ impl Likelihood for ContextThreshold {
     }
 
     fn log_likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
-        let of_cost = self.of_cost.pdf(self.residual(unknowns));
-        let copied = self.law.convention_share;
-        ((1.0 - copied) * of_cost + copied * self.of_convention).ln()
+        // The density of a Student-t without its gamma functions, which are the same in every draw.
+        let freedom = self.law.degrees_of_freedom;
+        let standardised = self.residual(unknowns) / self.law.scale;
+        let over_peak = (1.0 + standardised * standardised / freedom).powf(-0.5 * (freedom + 1.0));
+        (self.peak_of_cost * over_peak + self.of_convention).ln()
     }
 
     fn log_likelihood_of(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {

@@ -253,18 +253,25 @@ const LOG_NOISE: f64 = 0.5;
 pub(super) struct GreatestSpeedup {
     log_speedup: f64,
     log_noise: f64,
+    /// log density at the expected speed-up
+    peak: f64,
 }
 
 impl GreatestSpeedup {
     /// 1 + y by the reading [`MAX_SPEEDUP`], with the noise of its logarithm.
     #[must_use]
     pub(super) fn new(speedup: f64, log_noise: f64) -> Self {
-        Self { log_speedup: speedup.ln(), log_noise }
+        Self {
+            log_speedup: speedup.ln(),
+            log_noise,
+            peak: log_normal(0.0, log_noise),
+        }
     }
 
     /// A step of max(`t_comp`, `t_mem`) shrinks to the time of reading the weights: 1 + y = β·max(`η_m`/`η_c`, r).
     fn expected(unknowns: &Unknowns<'_>) -> f64 {
-        let step = unknowns.log_actual_memory_over_compute().max(0.0) - unknowns.machine.log_balance;
+        let step =
+            unknowns.log_actual_memory_over_compute().max(0.0) - unknowns.machine.log_balance;
         unknowns.log_batch_over_optimal + step
     }
 }
@@ -278,8 +285,12 @@ fn observe(sheets: &[Evidence<'_>], _calibration: &Calibration) -> Observed {
     // The same mode on longer prompts, or on another host, is no second promise.
     speedups.sort_by(f64::total_cmp);
     speedups.dedup();
-    let observed = speedups.into_iter().map(|speedup| GreatestSpeedup::new(speedup, LOG_NOISE));
-    observed.map(|observed| Box::new(observed) as Box<dyn Likelihood>).collect()
+    let observed = speedups
+        .into_iter()
+        .map(|speedup| GreatestSpeedup::new(speedup, LOG_NOISE));
+    observed
+        .map(|observed| Box::new(observed) as Box<dyn Likelihood>)
+        .collect()
 }
 
 impl Likelihood for GreatestSpeedup {
@@ -294,7 +305,8 @@ impl Likelihood for GreatestSpeedup {
     fn log_likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
         let expected = Self::expected(unknowns);
         // A mode that is no faster is no fast mode: only what is above 1 is ever seen.
-        log_normal(self.log_speedup - expected, self.log_noise) - normal_below(expected / self.log_noise).ln()
+        let standardised = (self.log_speedup - expected) / self.log_noise;
+        self.peak - 0.5 * standardised * standardised - normal_below(expected / self.log_noise).ln()
     }
 
     fn log_likelihood_of(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {

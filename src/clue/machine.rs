@@ -54,7 +54,10 @@ const KV_ELEMENT_BYTES: [(f64, f64); 2] = [(1.0, 0.5), (2.0, 0.5)];
 pub fn machines(assumptions: &Assumptions) -> Vec<Machine> {
     let rows: Vec<&Accelerator> = match assumptions.reference_accelerator() {
         Some(chosen) => vec![chosen],
-        None => accelerators().iter().filter(|row| is_on_offer(row)).collect(),
+        None => accelerators()
+            .iter()
+            .filter(|row| is_on_offer(row))
+            .collect(),
     };
     let stated = |quantity| assumptions.stated(quantity).map(|stated| stated.middle);
     let weights = stated(Q::WeightBytes).map_or_else(published_widths, |width| vec![(width, 1.0)]);
@@ -81,7 +84,9 @@ fn is_on_offer(row: &Accelerator) -> bool {
 fn published_widths() -> Vec<(f64, f64)> {
     let mut counts: BTreeMap<u64, u32> = BTreeMap::new();
     for model in open_models() {
-        *counts.entry(model.native_weight_bytes().to_bits()).or_default() += 1;
+        *counts
+            .entry(model.native_weight_bytes().to_bits())
+            .or_default() += 1;
     }
     let all: u32 = counts.values().sum();
     counts
@@ -103,7 +108,11 @@ fn machine(
     let flops = or(Q::FlopsPerSecond, row.peak_for_weights(weight_bytes).1.0);
     let bandwidth = or(Q::Bandwidth, row.hbm_bytes_per_second.0);
     let multiply_rate = FlopPerSecond(flops).multiply_adds();
-    let ratio = compute_to_bandwidth(weight_bytes, multiply_rate, crate::units::BytesPerSecond(bandwidth));
+    let ratio = compute_to_bandwidth(
+        weight_bytes,
+        multiply_rate,
+        crate::units::BytesPerSecond(bandwidth),
+    );
     let decode_efficiency = or(Q::DecodeComputeEfficiency, reached.compute);
     let bandwidth_efficiency = or(Q::DecodeBandwidthEfficiency, reached.bandwidth);
     let (rental, rental_sd) = rental(assumptions, row);
@@ -118,7 +127,11 @@ fn machine(
         log_decode_efficiency: decode_efficiency.ln(),
         log_bandwidth: bandwidth.ln(),
         log_capacity: or(Q::Capacity, row.hbm_bytes.0).ln(),
-        log_chips: or(Q::Chips, or(Q::DomainSize, f64::from(row.serving_unit_chips))).ln(),
+        log_chips: or(
+            Q::Chips,
+            or(Q::DomainSize, f64::from(row.serving_unit_chips)),
+        )
+        .ln(),
         log_rental: rental.ln(),
         rental_sd,
         log_accepted_tokens: or(Q::AcceptedTokens, 1.0).ln(),

@@ -86,12 +86,19 @@ pub fn readings(content: &PriceSheet, assumptions: &Assumptions) -> Vec<Reading>
 /// What sheets of one model say about the unknowns, one likelihood term per clue that they show: first what hardly any
 /// sheet lacks.
 #[must_use]
-pub fn observed(contents: &[PriceSheet], assumptions: &Assumptions, calibration: &Calibration) -> Observed {
+pub fn observed(
+    contents: &[PriceSheet],
+    assumptions: &Assumptions,
+    calibration: &Calibration,
+) -> Observed {
     let sheets: Vec<Evidence<'_>> = contents
         .iter()
         .map(|sheet| Evidence { sheet, assumptions })
         .collect();
-    CLUES.iter().flat_map(|clue| (clue.observe)(&sheets, calibration)).collect()
+    CLUES
+        .iter()
+        .flat_map(|clue| (clue.observe)(&sheets, calibration))
+        .collect()
 }
 
 /// The clue gives readings, and no term of the joint estimate.

@@ -1,9 +1,13 @@
 //! The two prices every sheet has, for a fresh prompt token and for a generated one: what they say together about how
 //! large the model is.
 
+use wide::f64x8;
+
 use super::Clue;
 use super::evidence::Evidence;
-use super::likelihood::{LOG_NORMAL_PEAK, Likelihood, Observed, log_normal, normal_tail, variance_scales};
+use super::likelihood::{
+    LOG_NORMAL_PEAK, Likelihood, Observed, log_normal, normal_tail, variance_scales,
+};
 use super::unknowns::Unknowns;
 use crate::clue::quantity::Quantity as Q;
 use crate::reference::calibration::{Calibration, OverLines, PriceLaw};
@@ -39,8 +43,43 @@ pub(super) struct PriceLines {
     price: [f64; 2],
     /// Per scale of the deviation, each as probable.
     spreads: [Spread; SCALES],
-    /// log density of each line as a misprint.
-    misprint: [f64; 2],
+    /// Density of both lines, and of each alone.
+    both: Density,
+    alone: [Density; 2],
+}
+
+/// Density of residuals over all scales of the deviation, or as a misprint: a quadratic form per scale, all at once.
+#[derive(Debug, Clone)]
+struct Density {
+    /// log density without a residual, and the share of the scale
+    log_peak: f64x8,
+    /// What is added to that per square of the input residual, per product of both, and per square of the output residual.
+    form: [f64x8; 3],
+    /// Density of a misprint, times their share.
+    misprint: f64,
+}
+
+impl Density {
+    fn new(log_misprint: f64, of_scale: impl Fn(usize) -> (f64, [f64; 3])) -> Self {
+        #[expect(clippy::cast_precision_loss, reason = "a handful of points")]
+        let log_share = ((1.0 - MISPRINTS) / SCALES as f64).ln();
+        Self {
+            log_peak: std::array::from_fn(|scale| log_share + of_scale(scale).0).into(),
+            form: std::array::from_fn(|entry| {
+                std::array::from_fn(|scale| of_scale(scale).1[entry]).into()
+            }),
+            misprint: MISPRINTS * log_misprint.exp(),
+        }
+    }
+
+    fn log(&self, [input, output]: [f64; 2]) -> f64 {
+        let [of_input, of_both, of_output] = self.form;
+        let exponent = self.log_peak
+            + of_input * (input * input)
+            + of_both * (input * output)
+            + of_output * (output * output);
+        (exponent.exp().reduce_add() + self.misprint).ln()
+    }
 }
 
 /// Covariance of both lines for one scale of the deviation, ready to be used.
@@ -51,21 +90,21 @@ struct Spread {
     slope: f64,
     /// Of the output line once the input line is known.
     conditional_sd: f64,
-    /// log of the product of `sd[INPUT]` and `conditional_sd`, negative.
-    log_scale: f64,
 }
 
 impl Spread {
     fn new(covariance: OverLines) -> Self {
         let slope = covariance[INPUT][OUTPUT] / covariance[INPUT][INPUT];
         let conditional = covariance[OUTPUT][OUTPUT] - slope * covariance[INPUT][OUTPUT];
-        let sd = [covariance[INPUT][INPUT].sqrt(), covariance[OUTPUT][OUTPUT].sqrt()];
+        let sd = [
+            covariance[INPUT][INPUT].sqrt(),
+            covariance[OUTPUT][OUTPUT].sqrt(),
+        ];
         let conditional_sd = conditional.sqrt();
         Self {
             sd,
             slope,
             conditional_sd,
-            log_scale: -(sd[INPUT] * conditional_sd).ln(),
         }
     }
 
@@ -73,10 +112,26 @@ impl Spread {
         residual[OUTPUT] - self.slope * residual[INPUT]
     }
 
-    fn log_joint(&self, residual: [f64; 2]) -> f64 {
-        let input = residual[INPUT] / self.sd[INPUT];
-        let output = self.conditional(residual) / self.conditional_sd;
-        2.0 * LOG_NORMAL_PEAK + self.log_scale - 0.5 * (input * input + output * output)
+    /// log density of both lines where there is no residual, and its quadratic form as [`Density`] has it.
+    fn joint(&self) -> (f64, [f64; 3]) {
+        let log_peak = 2.0 * LOG_NORMAL_PEAK - (self.sd[INPUT] * self.conditional_sd).ln();
+        let input = -0.5 / self.sd[INPUT].powi(2);
+        let output = -0.5 / self.conditional_sd.powi(2);
+        (
+            log_peak,
+            [
+                input + output * self.slope * self.slope,
+                -2.0 * output * self.slope,
+                output,
+            ],
+        )
+    }
+
+    /// The same of one line alone.
+    fn marginal(&self, line: usize) -> (f64, [f64; 3]) {
+        let mut form = [0.0; 3];
+        form[2 * line] = -0.5 / self.sd[line].powi(2);
+        (log_normal(0.0, self.sd[line]), form)
     }
 
     fn log_marginal(&self, line: usize, residual: f64) -> f64 {
@@ -95,17 +150,26 @@ fn observe(sheets: &[Evidence<'_>], calibration: &Calibration) -> Observed {
     let contents: Vec<&PriceSheet> = sheets.iter().map(|evidence| evidence.sheet).collect();
     let groups = decisions(&contents).groups;
     let offers = groups.iter().filter_map(|group| {
-        let offers: Vec<Offer> = group.iter().filter_map(|index| offer(&sheets[*index], calibration)).collect();
+        let offers: Vec<Offer> = group
+            .iter()
+            .filter_map(|index| offer(&sheets[*index], calibration))
+            .collect();
         one_ratio(&offers)
     });
     let offers: Vec<Offer> = offers.collect();
     let lines = PriceLines::pooled(&offers, &calibration.price_law);
-    lines.into_iter().map(|lines| Box::new(lines) as Box<dyn Likelihood>).collect()
+    lines
+        .into_iter()
+        .map(|lines| Box::new(lines) as Box<dyn Likelihood>)
+        .collect()
 }
 
 /// The base prices of a sheet in USD, less what its host is known to charge.
 fn offer(evidence: &Evidence<'_>, calibration: &Calibration) -> Option<Offer> {
-    let rate = evidence.assumptions.stated(Q::UsdPerCurrencyUnit).map(|rate| rate.middle);
+    let rate = evidence
+        .assumptions
+        .stated(Q::UsdPerCurrencyUnit)
+        .map(|rate| rate.middle);
     let usd = if evidence.in_usd() { 1.0 } else { rate? };
     let cell = evidence.base_cell()?;
     let known = calibration.hosts.get(&evidence.sheet.provider);
@@ -114,7 +178,10 @@ fn offer(evidence: &Evidence<'_>, calibration: &Calibration) -> Option<Offer> {
     let log_price = |price: super::evidence::Price<'_>, line: usize| {
         Some((price.ok()?.to_f64() * usd).ln() - markup[line])
     };
-    let price = [log_price(cell.input(), INPUT), log_price(cell.output(), OUTPUT)];
+    let price = [
+        log_price(cell.input(), INPUT),
+        log_price(cell.output(), OUTPUT),
+    ];
     price.iter().any(Option::is_some).then(|| Offer {
         price,
         covariance: sum(markup_spread, calibration.price_law.noise),
@@ -147,8 +214,14 @@ fn one_ratio(offers: &[Offer]) -> Option<Offer> {
     Some(Offer {
         price: [Some(level - half), Some(level + half)],
         covariance: [
-            [level_level - 2.0 * level_half + half_half, level_level - half_half],
-            [level_level - half_half, level_level + 2.0 * level_half + half_half],
+            [
+                level_level - 2.0 * level_half + half_half,
+                level_level - half_half,
+            ],
+            [
+                level_level - half_half,
+                level_level + 2.0 * level_half + half_half,
+            ],
         ],
     })
 }
@@ -170,8 +243,14 @@ impl PriceLines {
         for offer in offers {
             let (own, price) = match offer.price {
                 [Some(input), Some(output)] => (inverse(offer.covariance), [input, output]),
-                [Some(input), None] => ([[1.0 / offer.covariance[INPUT][INPUT], 0.0], [0.0; 2]], [input, 0.0]),
-                [None, Some(output)] => ([[0.0; 2], [0.0, 1.0 / offer.covariance[OUTPUT][OUTPUT]]], [0.0, output]),
+                [Some(input), None] => (
+                    [[1.0 / offer.covariance[INPUT][INPUT], 0.0], [0.0; 2]],
+                    [input, 0.0],
+                ),
+                [None, Some(output)] => (
+                    [[0.0; 2], [0.0, 1.0 / offer.covariance[OUTPUT][OUTPUT]]],
+                    [0.0, output],
+                ),
                 [None, None] => continue,
             };
             for row in 0..2 {
@@ -185,30 +264,61 @@ impl PriceLines {
             (true, true) => {
                 let covariance = inverse(precision);
                 let price = std::array::from_fn(|row| {
-                    covariance[row][INPUT] * weighted[INPUT] + covariance[row][OUTPUT] * weighted[OUTPUT]
+                    covariance[row][INPUT] * weighted[INPUT]
+                        + covariance[row][OUTPUT] * weighted[OUTPUT]
                 });
                 Some(Self::new(None, price, covariance, law))
             }
-            (true, false) => Some(Self::new(Some(INPUT), [weighted[INPUT] / input, 0.0], [[1.0 / input, 0.0], [0.0, 1.0]], law)),
-            (false, true) => Some(Self::new(Some(OUTPUT), [0.0, weighted[OUTPUT] / output], [[1.0, 0.0], [0.0, 1.0 / output]], law)),
+            (true, false) => Some(Self::new(
+                Some(INPUT),
+                [weighted[INPUT] / input, 0.0],
+                [[1.0 / input, 0.0], [0.0, 1.0]],
+                law,
+            )),
+            (false, true) => Some(Self::new(
+                Some(OUTPUT),
+                [0.0, weighted[OUTPUT] / output],
+                [[1.0, 0.0], [0.0, 1.0 / output]],
+                law,
+            )),
         }
     }
 
     fn new(line: Option<usize>, price: [f64; 2], covariance: OverLines, law: &PriceLaw) -> Self {
         let spreads = variance_scales::<SCALES>(law.degrees_of_freedom).map(|scale| {
-            Spread::new(sum(covariance, law.deviation.map(|row| row.map(|entry| entry * scale))))
+            Spread::new(sum(
+                covariance,
+                law.deviation.map(|row| row.map(|entry| entry * scale)),
+            ))
         });
-        let misprint = std::array::from_fn(|line| {
-            let middling = law.intercept[line] + law.active[line] * MIDDLING[0] + law.total[line] * MIDDLING[1];
+        let misprint: [f64; 2] = std::array::from_fn(|line| {
+            let middling = law.intercept[line]
+                + law.active[line] * MIDDLING[0]
+                + law.total[line] * MIDDLING[1];
             log_normal(price[line] - middling, MISPRINT_SD)
         });
-        Self { law: law.clone(), line, price, spreads, misprint }
+        Self {
+            law: law.clone(),
+            line,
+            price,
+            spreads,
+            both: Density::new(misprint[INPUT] + misprint[OUTPUT], |scale| {
+                spreads[scale].joint()
+            }),
+            alone: std::array::from_fn(|line| {
+                Density::new(misprint[line], |scale| spreads[scale].marginal(line))
+            }),
+        }
     }
 
     /// Price less what the law expects.
     fn residual(&self, unknowns: &Unknowns<'_>) -> [f64; 2] {
         let law = &self.law;
-        let dense = if unknowns.is_dense { unknowns.log_active_parameters - law.dense_centre } else { 0.0 };
+        let dense = if unknowns.is_dense {
+            unknowns.log_active_parameters - law.dense_centre
+        } else {
+            0.0
+        };
         std::array::from_fn(|line| {
             self.price[line]
                 - law.intercept[line]
@@ -217,19 +327,14 @@ impl PriceLines {
                 - law.dense[line] * dense
         })
     }
-
-    /// Density over all scales, or that of a misprint.
-    fn mixed(&self, log_density: impl Fn(&Spread) -> f64, log_misprint: f64) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "a handful of points")]
-        let share = (1.0 - MISPRINTS) / SCALES as f64;
-        let densities: f64 = self.spreads.iter().map(|spread| log_density(spread).exp()).sum();
-        (share * densities + MISPRINTS * log_misprint.exp()).ln()
-    }
 }
 
 fn inverse([[a, b], [_, d]]: OverLines) -> OverLines {
     let determinant = a * d - b * b;
-    [[d / determinant, -b / determinant], [-b / determinant, a / determinant]]
+    [
+        [d / determinant, -b / determinant],
+        [-b / determinant, a / determinant],
+    ]
 }
 
 impl Likelihood for PriceLines {
@@ -244,16 +349,13 @@ impl Likelihood for PriceLines {
     fn log_likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
         let residual = self.residual(unknowns);
         match self.line {
-            None => self.mixed(|spread| spread.log_joint(residual), self.misprint[INPUT] + self.misprint[OUTPUT]),
-            Some(line) => self.mixed(|spread| spread.log_marginal(line, residual[line]), self.misprint[line]),
+            None => self.both.log(residual),
+            Some(line) => self.alone[line].log(residual),
         }
     }
 
     fn log_likelihood_of(&self, part: usize, unknowns: &Unknowns<'_>) -> f64 {
-        let input = || {
-            let residual = self.residual(unknowns)[INPUT];
-            self.mixed(|spread| spread.log_marginal(INPUT, residual), self.misprint[INPUT])
-        };
+        let input = || self.alone[INPUT].log(self.residual(unknowns));
         match (self.line, part) {
             (None, INPUT) => input(),
             (None, _) => self.log_likelihood(unknowns) - input(),
@@ -270,7 +372,10 @@ impl Likelihood for PriceLines {
         for spread in &self.spreads {
             let (weight, of_spread) = if given_input {
                 let weight = spread.log_marginal(INPUT, residual[INPUT]).exp();
-                (weight, normal_tail(spread.conditional(residual), spread.conditional_sd))
+                (
+                    weight,
+                    normal_tail(spread.conditional(residual), spread.conditional_sd),
+                )
             } else {
                 (1.0, normal_tail(residual[line], spread.sd[line]))
             };
@@ -278,6 +383,10 @@ impl Likelihood for PriceLines {
             tail += weight * of_spread;
         }
         // An input price beyond all reason leaves no weight; then the widest spread speaks.
-        if weights > 0.0 { tail / weights } else { normal_tail(residual[line], self.spreads[0].sd[line]) }
+        if weights > 0.0 {
+            tail / weights
+        } else {
+            normal_tail(residual[line], self.spreads[0].sd[line])
+        }
     }
 }

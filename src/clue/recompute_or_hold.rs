@@ -1,11 +1,11 @@
 //! No clue of the sheet, but the yardstick for its cache offers: for how long holding a token beats computing it again.
 
-use super::{Clue, not_observed};
 use super::builder::{ReadingBuilder, Values};
 use super::evidence::Evidence;
 use super::holding::tiers;
 use super::quantity::Quantity as Q;
 use super::reading::{Kind, Reading, Specification};
+use super::{Clue, not_observed};
 use crate::reference::StorageTier;
 
 pub(super) const CLUE: Clue = Clue {

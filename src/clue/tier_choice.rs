@@ -18,7 +18,11 @@ const DRAIN_TIME_SD: f64 = 1.5;
 /// they are, in logarithms: margins differ between prices, and servers and copies are not counted.
 const PRICE_SD: f64 = 1.0;
 /// Times to live that are on offer, for an offer that names none: five minutes to a day, in equal ratios.
-const LIFETIMES_S: [f64; 9] = [300.0, 609.0, 1_236.0, 2_509.0, 5_091.0, 10_333.0, 20_970.0, 42_560.0, 86_400.0];
+const LIFETIMES_S: [f64; 9] = [
+    300.0, 609.0, 1_236.0, 2_509.0, 5_091.0, 10_333.0, 20_970.0, 42_560.0, 86_400.0,
+];
+/// A home that is less probable than this by the time to live says nothing about the bytes.
+const LEAST_SHARE: f64 = 0.02;
 /// Tokens that prices are for.
 const LOG_MTOK: f64 = 13.815_510_557_964_274;
 const LOG_SECONDS_PER_HOUR: f64 = 8.188_689_124_444_202;
@@ -44,7 +48,10 @@ pub fn homes(ttl_s: Option<f64>, assumptions: &Assumptions) -> Vec<Home> {
     let lifetimes = ttl_s.map_or_else(|| LIFETIMES_S.to_vec(), |ttl| vec![ttl]);
     let mut shares = vec![0.0; candidates.len()];
     for lifetime in &lifetimes {
-        let weights: Vec<f64> = candidates.iter().map(|tier| tier.weight(*lifetime)).collect();
+        let weights: Vec<f64> = candidates
+            .iter()
+            .map(|tier| tier.weight(*lifetime))
+            .collect();
         let all: f64 = weights.iter().sum();
         for (share, weight) in shares.iter_mut().zip(&weights) {
             #[expect(clippy::cast_precision_loss, reason = "a handful of lifetimes")]
@@ -78,15 +85,30 @@ impl Candidate {
 /// Tiers whose drain time and costs are known.
 fn candidates(assumptions: &Assumptions) -> Vec<Candidate> {
     let known = |quantity| assumptions.known(quantity).map(|(value, _)| value);
-    let chosen_drain_s = known(Q::Capacity).zip(known(Q::Bandwidth)).map(|(capacity, bandwidth)| capacity / bandwidth);
-    let chosen_hold = known(Q::RentalPerHour).zip(known(Q::Capacity)).map(|(rent, capacity)| rent / capacity);
+    let chosen_drain_s = known(Q::Capacity)
+        .zip(known(Q::Bandwidth))
+        .map(|(capacity, bandwidth)| capacity / bandwidth);
+    let chosen_hold = known(Q::RentalPerHour)
+        .zip(known(Q::Capacity))
+        .map(|(rent, capacity)| rent / capacity);
     let candidate = |tier: &'static StorageTier| {
         let is_hbm = tier.id == StorageTier::HBM;
-        let drain_s = chosen_drain_s.filter(|_| is_hbm).or(tier.drain_time().map(|time| time.0))?;
-        let hold = chosen_hold.filter(|_| is_hbm).or(tier.hold_usd_per_byte_hour)?;
+        let drain_s = chosen_drain_s
+            .filter(|_| is_hbm)
+            .or(tier.drain_time().map(|time| time.0))?;
+        let hold = chosen_hold
+            .filter(|_| is_hbm)
+            .or(tier.hold_usd_per_byte_hour)?;
         let read = if is_hbm { 0.0 } else { tier.read_usd_per_byte? };
-        let cost = KeepingCost { read_usd_per_byte: read, hold_usd_per_byte_hour: hold };
-        Some(Candidate { id: &tier.id, drain_s, cost })
+        let cost = KeepingCost {
+            read_usd_per_byte: read,
+            hold_usd_per_byte_hour: hold,
+        };
+        Some(Candidate {
+            id: &tier.id,
+            drain_s,
+            cost,
+        })
     };
     tiers().filter_map(candidate).collect()
 }
@@ -117,7 +139,8 @@ pub struct HoldPrice {
 impl HoldPrice {
     /// A price per hour in input prices, for a cache of this time to live.
     #[must_use]
-    pub fn new(clue: &'static str, price_over_input_per_hour: f64, homes: Vec<Home>) -> Self {
+    pub fn new(clue: &'static str, price_over_input_per_hour: f64, mut homes: Vec<Home>) -> Self {
+        homes.retain(|home| home.share >= LEAST_SHARE);
         Self {
             part: [clue],
             log_price_over_input: price_over_input_per_hour.ln(),
@@ -128,7 +151,8 @@ impl HoldPrice {
     /// Probability that the price pays for holding the bytes, over all homes.
     fn pays(&self, unknowns: &Unknowns<'_>) -> f64 {
         let log_bytes = log_cache_bytes(unknowns) - log_input_cost(unknowns);
-        let pays = |home: &Home| home.share * pays(self.log_price_over_input, home.log_hold + log_bytes);
+        let pays =
+            |home: &Home| home.share * pays(self.log_price_over_input, home.log_hold + log_bytes);
         self.homes.iter().map(pays).sum()
     }
 }
@@ -169,7 +193,10 @@ pub(super) fn observe_hold_price(
         let homes = homes(held.ttl_s, evidence.assumptions);
         Some(HoldPrice::new(clue, held.price_per_hour / input, homes))
     });
-    observed.into_iter().map(|observed| Box::new(observed) as Box<dyn Likelihood>).collect()
+    observed
+        .into_iter()
+        .map(|observed| Box::new(observed) as Box<dyn Likelihood>)
+        .collect()
 }
 
 /// A price for holding a token.
@@ -199,9 +226,13 @@ impl CacheOffer {
     pub fn weigh(&self, unknowns: &Unknowns<'_>, weights: &mut [f64]) {
         let log_bytes = log_cache_bytes(unknowns) - log_input_cost(unknowns);
         for (weight, home) in weights.iter_mut().zip(&self.homes) {
-            let hold = self.hold_over_input_per_hour.map_or(1.0, |price| pays(price.ln(), home.log_hold + log_bytes));
+            let hold = self
+                .hold_over_input_per_hour
+                .map_or(1.0, |price| pays(price.ln(), home.log_hold + log_bytes));
             let read = self.read_over_input.zip(home.log_read);
-            let read = read.map_or(1.0, |(price, log_read)| pays(price.ln(), log_read + log_bytes));
+            let read = read.map_or(1.0, |(price, log_read)| {
+                pays(price.ln(), log_read + log_bytes)
+            });
             *weight = home.share * hold * read;
         }
     }
@@ -210,7 +241,10 @@ impl CacheOffer {
 /// The cache offers of a sheet: one per time to live, one that names none where tokens are read from a cache without it,
 /// and one for a storage fee.
 #[must_use]
-pub fn cache_offers(sheet: &crate::sheet::PriceSheet, assumptions: &Assumptions) -> Vec<CacheOffer> {
+pub fn cache_offers(
+    sheet: &crate::sheet::PriceSheet,
+    assumptions: &Assumptions,
+) -> Vec<CacheOffer> {
     let evidence = Evidence { sheet, assumptions };
     let Some(cell) = evidence.base_cell() else {
         return Vec::new();
@@ -222,7 +256,12 @@ pub fn cache_offers(sheet: &crate::sheet::PriceSheet, assumptions: &Assumptions)
     let read = over_input(cell.rate.cache_read.as_ref());
     let explicit = over_input(cell.rate.cache_read_explicit.as_ref()).or(read);
     let fee = over_input(cell.rate.cache_storage_per_hour.as_ref());
-    let mut lifetimes: Vec<u32> = cell.rate.cache_write.iter().filter_map(|write| write.ttl_seconds).collect();
+    let mut lifetimes: Vec<u32> = cell
+        .rate
+        .cache_write
+        .iter()
+        .filter_map(|write| write.ttl_seconds)
+        .collect();
     lifetimes.sort_unstable();
     lifetimes.dedup();
     let slope = super::cache_write::held_for(&evidence).map(|held| held.price_per_hour);
@@ -234,7 +273,13 @@ pub fn cache_offers(sheet: &crate::sheet::PriceSheet, assumptions: &Assumptions)
     };
     let mut offers: Vec<CacheOffer> = lifetimes
         .iter()
-        .map(|ttl| offer(Some(f64::from(*ttl)), explicit, slope.zip(input).map(|(slope, input)| slope / input)))
+        .map(|ttl| {
+            offer(
+                Some(f64::from(*ttl)),
+                explicit,
+                slope.zip(input).map(|(slope, input)| slope / input),
+            )
+        })
         .collect();
     if offers.is_empty() && read.is_some() {
         offers.push(offer(None, read, None));

@@ -4,8 +4,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::misfit::{self, Misfit};
-use super::posterior::{DRAWS, Draws, Interval, PRIOR_DRAWS, Posterior, Prior, SEED, Summary, sample, sample_prior, summarize};
-use super::quantities::{self as q, JointQuantity, QUANTITIES, JOINT_QUANTITIES};
+use super::posterior::{
+    DRAWS, Draws, Interval, PRIOR_DRAWS, Posterior, Prior, SEED, Summary, sample, sample_prior,
+    summarize,
+};
+use super::quantities::{self as q, JOINT_QUANTITIES, JointQuantity, QUANTITIES};
 use super::{ENGINE_VERSION, nearest, storage_tiers};
 use crate::clue;
 use crate::clue::assumptions::Assumptions;
@@ -90,6 +93,9 @@ impl Quantities {
 /// One quantity: what is believed after the sheets were read, beside what was believed before.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct QuantityEstimate {
+    /// What the rest is made of.
+    #[serde(skip)]
+    pub(super) summary: Summary,
     /// As probable above as below.
     pub median: f64,
     /// Holds it with a probability of one half.
@@ -184,7 +190,9 @@ const LEAST_MOVE: f64 = 0.03;
 /// Above this k̂ the weights have no second moment to speak of.
 const LARGEST_PARETO_K: f64 = 0.7;
 /// Every so many draws take part in what is worked out per clue.
-const CLUE_STRIDE: usize = 3;
+const CLUE_STRIDE: usize = 6;
+/// Every so many of these take part in how surprising a clue is, which need not be known to more than two digits.
+const TAIL_STRIDE: usize = 8;
 
 /// What is worked out once for all quantities.
 struct Worked<'a> {
@@ -237,7 +245,12 @@ pub fn estimate(
     let quantities = worked.quantities(&believed);
     Joint {
         storage_tiers: storage_tiers::of_offers(contents, readings, assumptions, &posterior.draws),
-        nearest_open_models: nearest::open_models_near(&posterior.draws),
+        nearest_open_models: nearest::open_models_near([
+            &quantities.active_parameters,
+            &quantities.total_parameters,
+            &quantities.kv_bytes_per_token_read,
+            &quantities.kv_bytes_per_token_stored,
+        ]),
         attention_layouts: nearest::attention_layouts(&quantities.kv_bytes_per_token_stored),
         quantities,
         diagnostics: diagnostics(&posterior, calibration),
@@ -248,18 +261,32 @@ pub fn estimate(
 /// Takes up one clue after the other.
 fn steps(posterior: &Posterior<'_>, terms: &[Box<dyn Likelihood>]) -> Vec<Step> {
     let draws = || posterior.draws.iter().step_by(CLUE_STRIDE);
-    let mut logs: Vec<f64> = posterior.log_prior_weights.iter().step_by(CLUE_STRIDE).copied().collect();
+    let mut logs: Vec<f64> = posterior
+        .log_prior_weights
+        .iter()
+        .step_by(CLUE_STRIDE)
+        .copied()
+        .collect();
     let mut before = exponentials(&logs);
     let mut steps = Vec::new();
     for term in terms {
         for (part, clue) in term.parts().iter().copied().enumerate() {
-            let tails = draws().map(|unknowns| term.tail_probability(part, &unknowns));
-            let tail_probability = tails.zip(&before).map(|(tail, weight)| weight * tail).sum();
+            let (mut tail, mut all) = (0.0, 0.0);
+            for (unknowns, weight) in draws().zip(&before).step_by(TAIL_STRIDE) {
+                tail += weight * term.tail_probability(part, &unknowns);
+                all += weight;
+            }
+            // Few draws may miss all of the weight; then nothing is known to be surprising.
+            let tail_probability = if all > 0.0 { tail / all } else { 1.0 };
             for (log, unknowns) in logs.iter_mut().zip(draws()) {
                 *log += term.log_likelihood_of(part, &unknowns);
             }
             before = exponentials(&logs);
-            steps.push(Step { clue, weights: before.clone(), tail_probability });
+            steps.push(Step {
+                clue,
+                weights: before.clone(),
+                tail_probability,
+            });
         }
     }
     steps
@@ -272,26 +299,39 @@ fn exponentials(logs: &[f64]) -> Vec<f64> {
     weights.into_iter().map(|weight| weight / total).collect()
 }
 
+/// One of the prices of a rate cell.
+type PriceOf = fn(&RateCell) -> Option<&Decimal>;
+
 /// Price lines that no sheet states, or states in a currency without a rate.
 fn missing_lines(contents: &[PriceSheet], assumptions: &Assumptions) -> Vec<String> {
     let has_rate = assumptions.states(Quantity::UsdPerCurrencyUnit);
     if !has_rate && let Some(foreign) = contents.iter().find(|sheet| sheet.currency != "USD") {
-        return vec![format!("its prices are in {}: state `usd_per_currency_unit`", foreign.currency)];
+        return vec![format!(
+            "its prices are in {}: state `usd_per_currency_unit`",
+            foreign.currency
+        )];
     }
-    let lines: [(&str, fn(&RateCell) -> Option<&Decimal>); 2] =
-        [("input", |rate| rate.input.as_ref()), ("output", |rate| rate.output.as_ref())];
-    let is_stated = |price: fn(&RateCell) -> Option<&Decimal>| {
+    let lines: [(&str, PriceOf); 2] = [
+        ("input", |rate| rate.input.as_ref()),
+        ("output", |rate| rate.output.as_ref()),
+    ];
+    let is_stated = |price: PriceOf| {
         let mut base = contents.iter().filter_map(|sheet| sheet.base_rate());
         base.any(|rate| price(rate).is_some_and(|price| !price.is_zero()))
     };
     let missing = lines.into_iter().filter(|(_, price)| !is_stated(*price));
-    missing.map(|(name, _)| format!("the sheet states no {name} price")).collect()
+    missing
+        .map(|(name, _)| format!("the sheet states no {name} price"))
+        .collect()
 }
 
 impl Worked<'_> {
     fn quantities(&self, believed: &Draws<'_>) -> Quantities {
         let of = |quantity: &'static JointQuantity| self.estimate(quantity, believed);
-        let element = self.assumptions.stated(Quantity::KvBytesPerElement).map(|stated| stated.middle);
+        let element = self
+            .assumptions
+            .stated(Quantity::KvBytesPerElement)
+            .map(|stated| stated.middle);
         let read = of(&q::KV_BYTES_READ);
         let stored = of(&q::KV_BYTES_STORED);
         Quantities {
@@ -312,16 +352,24 @@ impl Worked<'_> {
 
     fn estimate(&self, quantity: &'static JointQuantity, believed: &Draws<'_>) -> QuantityEstimate {
         let summary = |draws: &Draws<'_>| {
-            let logs: Vec<f64> = draws.iter().map(|unknowns| (quantity.log_value)(&unknowns)).collect();
+            let logs: Vec<f64> = draws
+                .iter()
+                .map(|unknowns| (quantity.log_value)(&unknowns))
+                .collect();
             (summarize(logs.iter().copied(), draws.weights()), logs)
         };
         let (prior, _) = summary(believed);
         let (posterior, logs) = summary(&self.posterior.draws);
         let moved_by = self.moves(&logs, &prior, &posterior);
-        let bits = if self.terms.is_empty() { 0.0 } else { posterior.bits_over(&prior) };
+        let bits = if self.terms.is_empty() {
+            0.0
+        } else {
+            posterior.bits_over(&prior)
+        };
         let track_record = track_record_of_quantity(quantity.name);
         let reason = self.not_identified(&prior, bits, track_record);
         QuantityEstimate {
+            summary: posterior,
             median: posterior.median(),
             interval_50: posterior.interval_50(),
             interval_90: posterior.interval_90(),
@@ -349,31 +397,50 @@ impl Worked<'_> {
             let next = if is_last {
                 posterior.log_mean
             } else {
-                logs.iter().step_by(CLUE_STRIDE).zip(&step.weights).map(|(log, weight)| log * weight).sum()
+                logs.iter()
+                    .step_by(CLUE_STRIDE)
+                    .zip(&step.weights)
+                    .map(|(log, weight)| log * weight)
+                    .sum()
             };
             if (next - mean).abs() >= LEAST_MOVE {
-                moves.push(Move { clue: step.clue, factor: significant((next - mean).exp()) });
+                moves.push(Move {
+                    clue: step.clue,
+                    factor: significant((next - mean).exp()),
+                });
             }
             mean = next;
         }
         moves
     }
 
-    fn not_identified(&self, prior: &Summary, bits: f64, record: Option<TrackRecord>) -> Option<String> {
+    fn not_identified(
+        &self,
+        prior: &Summary,
+        bits: f64,
+        record: Option<TrackRecord>,
+    ) -> Option<String> {
         if prior.log_sd <= 0.0 {
             return Some("it is stated, so there is nothing to identify".to_owned());
         }
         if self.misfit.flagged {
-            return Some("the prices contradict each other or what is known of prices; see `misfit`".to_owned());
+            return Some(
+                "the prices contradict each other or what is known of prices; see `misfit`"
+                    .to_owned(),
+            );
         }
         if bits < LEAST_BITS {
             let told = readable((bits * 100.0).floor() / 100.0);
             let missing = self.missing.iter().map(|missing| format!("; {missing}"));
             let missing: String = missing.collect();
-            return Some(format!("the sheet tells {told} bits about it, less than {LEAST_BITS}{missing}"));
+            return Some(format!(
+                "the sheet tells {told} bits about it, less than {LEAST_BITS}{missing}"
+            ));
         }
         if record.is_some_and(|record| !record.beats_prior) {
-            return Some("on open-weight models this estimate is no better than the prior".to_owned());
+            return Some(
+                "on open-weight models this estimate is no better than the prior".to_owned(),
+            );
         }
         None
     }
@@ -381,7 +448,11 @@ impl Worked<'_> {
     fn ratio(&self, estimate: QuantityEstimate) -> RatioEstimate {
         let draws = &self.posterior.draws;
         let is_memory_bound = |(unknowns, weight): (clue::unknowns::Unknowns<'_>, &f64)| {
-            if unknowns.log_actual_memory_over_compute() > 0.0 { *weight } else { 0.0 }
+            if unknowns.log_actual_memory_over_compute() > 0.0 {
+                *weight
+            } else {
+                0.0
+            }
         };
         let memory_bound: f64 = draws.iter().zip(draws.weights()).map(is_memory_bound).sum();
         let (regime, probability) = if memory_bound >= 0.5 {
@@ -389,7 +460,11 @@ impl Worked<'_> {
         } else {
             (Regime::ComputeBound, 1.0 - memory_bound)
         };
-        RatioEstimate { estimate, regime, regime_probability: significant(probability) }
+        RatioEstimate {
+            estimate,
+            regime,
+            regime_probability: significant(probability),
+        }
     }
 }
 
@@ -397,7 +472,10 @@ impl QuantityEstimate {
     /// KV bytes with this many bytes per element.
     fn as_served(&self, element_bytes: f64) -> Self {
         let times = |value: f64| significant(value * element_bytes);
-        let interval = |interval: Interval| Interval { low: times(interval.low), high: times(interval.high) };
+        let interval = |interval: Interval| Interval {
+            low: times(interval.low),
+            high: times(interval.high),
+        };
         Self {
             median: times(self.median),
             interval_50: interval(self.interval_50),

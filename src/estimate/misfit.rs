@@ -37,11 +37,15 @@ const THRESHOLD: f64 = 0.001;
 pub(super) fn check(contents: &[PriceSheet], steps: &[Step]) -> Misfit {
     let checks: Vec<Check> = steps
         .iter()
-        .map(|step| Check { clue: step.clue, probability: significant(step.tail_probability.clamp(0.0, 1.0)) })
+        .map(|step| Check {
+            clue: step.clue,
+            probability: significant(step.tail_probability.clamp(0.0, 1.0)),
+        })
         .collect();
     let contradictions: Vec<String> = contents.iter().flat_map(contradictions).collect();
     Misfit {
-        flagged: !contradictions.is_empty() || checks.iter().any(|check| check.probability < THRESHOLD),
+        flagged: !contradictions.is_empty()
+            || checks.iter().any(|check| check.probability < THRESHOLD),
         threshold: THRESHOLD,
         checks,
         contradictions,
@@ -62,8 +66,20 @@ fn contradictions(sheet: &PriceSheet) -> Vec<String> {
             }
         };
         let input = ("a fresh prompt token", cell.input.as_ref());
-        is_dearer(("a prompt token found in the cache", cell.cache_read.as_ref()), input);
-        is_dearer(("a prompt token found in the explicit cache", cell.cache_read_explicit.as_ref()), input);
+        is_dearer(
+            (
+                "a prompt token found in the cache",
+                cell.cache_read.as_ref(),
+            ),
+            input,
+        );
+        is_dearer(
+            (
+                "a prompt token found in the explicit cache",
+                cell.cache_read_explicit.as_ref(),
+            ),
+            input,
+        );
         is_dearer(input, ("a generated token", cell.output.as_ref()));
     }
     found.dedup();

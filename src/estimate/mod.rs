@@ -6,11 +6,11 @@ mod conflict;
 pub mod joint;
 mod misfit;
 mod nearest;
-mod storage_tiers;
-pub mod quantities;
 pub mod posterior;
+pub mod quantities;
 mod request;
 mod row;
+mod storage_tiers;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -18,13 +18,13 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 pub use conflict::Conflict;
-pub use request::{Format, Request, RequestFile, read_file, read_request};
 pub use joint::Joint;
+pub use request::{Format, Request, RequestFile, read_file, read_request};
 pub use row::{ListRow, row_columns};
 
+use crate::clue;
 use crate::clue::assumptions::{Assumptions, Origin};
 use crate::clue::reading::{Input, Reading};
-use crate::clue;
 use crate::reference::calibration::Calibration;
 use crate::sheet::{Limits, PriceSheet, RateCell, ServiceTier, SheetId};
 
@@ -49,7 +49,7 @@ pub struct Answer {
     pub assumptions: Map<String, Value>,
     /// What the sheets say together, with intervals.
     #[serde(flatten)]
-    pub joint: Joint,
+    pub joint: Box<Joint>,
     /// What a textbook reads.
     #[serde(flatten)]
     pub textbook: Textbook,
@@ -118,7 +118,7 @@ pub fn infer_with(request: &Request, calibration: &Calibration) -> Answer {
         calibration_id,
         price_sheets: contents.into_iter().map(summary).collect(),
         assumptions: assumptions.to_json(),
-        joint,
+        joint: Box::new(joint),
         textbook,
     }
 }
@@ -130,7 +130,11 @@ pub fn textbook(request: &Request) -> Textbook {
 }
 
 fn pricing_contents(request: &Request) -> Vec<PriceSheet> {
-    request.sheets.iter().map(PriceSheet::pricing_content).collect()
+    request
+        .sheets
+        .iter()
+        .map(PriceSheet::pricing_content)
+        .collect()
 }
 
 /// The readings of every sheet, and what contradicts each other within one; where there are several sheets, each reading
@@ -142,13 +146,18 @@ fn read(contents: &[PriceSheet], assumptions: &Assumptions) -> Textbook {
         let mut own = clue::readings(sheet, assumptions);
         conflicts.extend(conflict::conflicts(&own, assumptions));
         if contents.len() > 1 {
-            own.iter_mut().for_each(|reading| reading.tell_apart("provider", &sheet.provider));
+            for reading in &mut own {
+                reading.tell_apart("provider", &sheet.provider);
+            }
         }
         readings.extend(own);
     }
     Textbook {
         values: values_used(&readings),
-        readings_defined: readings.iter().filter(|reading| reading.value.is_some()).count(),
+        readings_defined: readings
+            .iter()
+            .filter(|reading| reading.value.is_some())
+            .count(),
         conflicts,
         readings,
     }
@@ -156,7 +165,10 @@ fn read(contents: &[PriceSheet], assumptions: &Assumptions) -> Textbook {
 
 /// The id of the answer to a set of sheets under what is stated.
 fn identity(contents: &[PriceSheet], assumptions: &Assumptions, calibration_id: &str) -> Uuid {
-    let mut sheets: Vec<String> = contents.iter().map(|sheet| sheet.id().to_string()).collect();
+    let mut sheets: Vec<String> = contents
+        .iter()
+        .map(|sheet| sheet.id().to_string())
+        .collect();
     sheets.sort_unstable();
     let question = json!({
         "engine_version": ENGINE_VERSION,

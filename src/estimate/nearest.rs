@@ -4,8 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::joint::QuantityEstimate;
-use super::posterior::{Draws, summarize};
-use super::quantities::{ACTIVE_PARAMETERS, JointQuantity, KV_BYTES_READ, KV_BYTES_STORED, TOTAL_PARAMETERS};
+use super::posterior::Summary;
 use crate::reference::{OpenModel, open_models};
 use crate::roofline::KvCache;
 use crate::units::significant;
@@ -48,7 +47,6 @@ const MOST_MODELS: usize = 5;
 const MOST_LAYOUTS: usize = 6;
 /// A quantity that is stated still tells models apart: by this much of its logarithm.
 const LEAST_SD: f64 = 0.05;
-const FIGURES: [&JointQuantity; 4] = [&ACTIVE_PARAMETERS, &TOTAL_PARAMETERS, &KV_BYTES_READ, &KV_BYTES_STORED];
 /// Layers, KV heads and sizes of heads that open-weight models have.
 const LAYERS: [u32; 14] = [16, 24, 28, 32, 36, 40, 48, 56, 61, 64, 80, 96, 112, 128];
 const KV_HEADS: [u32; 5] = [1, 2, 4, 8, 16];
@@ -56,16 +54,24 @@ const HEAD_DIMENSIONS: [u32; 3] = [64, 128, 256];
 /// A latent of 512 with 64 rotary dimensions.
 const LATENT: u32 = 576;
 
-pub(super) fn open_models_near(draws: &Draws<'_>) -> Vec<NearModel> {
-    let estimates = FIGURES.map(|quantity| summarize(draws.iter().map(|unknowns| (quantity.log_value)(&unknowns)), draws.weights()));
+/// The models nearest to active and total parameters, KV bytes read and stored.
+pub(super) fn open_models_near(estimates: [&QuantityEstimate; 4]) -> Vec<NearModel> {
     let mut near: Vec<NearModel> = open_models()
         .iter()
         .map(|model| {
             let figures = figures(model);
             let squares = estimates.iter().zip(figures).map(|(estimate, figure)| {
-                ((figure.ln() - estimate.log_mean) / estimate.log_sd.max(LEAST_SD)).powi(2)
+                let Summary {
+                    log_mean, log_sd, ..
+                } = estimate.summary;
+                ((figure.ln() - log_mean) / log_sd.max(LEAST_SD)).powi(2)
             });
-            let [active_parameters, total_parameters, kv_bytes_per_token_read, kv_bytes_per_token_stored] = figures;
+            let [
+                active_parameters,
+                total_parameters,
+                kv_bytes_per_token_read,
+                kv_bytes_per_token_stored,
+            ] = figures;
             NearModel {
                 name: model.name.clone(),
                 distance: significant((squares.sum::<f64>() / 4.0).sqrt()),
@@ -94,14 +100,20 @@ fn figures(model: &OpenModel) -> [f64; 4] {
 /// The layouts nearest to the median, of those within the 50 % interval.
 pub(super) fn attention_layouts(stored: &QuantityEstimate) -> Vec<AttentionLayout> {
     let grouped = LAYERS.into_iter().flat_map(|layers| {
-        let of_heads = move |kv_heads| HEAD_DIMENSIONS.map(move |head_dimension| (layers, Some(kv_heads), head_dimension));
+        let of_heads = move |kv_heads| {
+            HEAD_DIMENSIONS.map(move |head_dimension| (layers, Some(kv_heads), head_dimension))
+        };
         KV_HEADS.into_iter().flat_map(of_heads)
     });
     let latent = LAYERS.into_iter().map(|layers| (layers, None, LATENT));
     let mut layouts: Vec<AttentionLayout> = grouped.chain(latent).map(layout).collect();
     let within = stored.interval_50;
     layouts.retain(|layout| (within.low..=within.high).contains(&layout.kv_bytes_per_token_stored));
-    let distance = |layout: &AttentionLayout| (layout.kv_bytes_per_token_stored / stored.median).ln().abs();
+    let distance = |layout: &AttentionLayout| {
+        (layout.kv_bytes_per_token_stored / stored.median)
+            .ln()
+            .abs()
+    };
     layouts.sort_by(|left, right| distance(left).total_cmp(&distance(right)));
     layouts.truncate(MOST_LAYOUTS);
     layouts
@@ -109,9 +121,15 @@ pub(super) fn attention_layouts(stored: &QuantityEstimate) -> Vec<AttentionLayou
 
 /// E15
 fn layout((layers, kv_heads, head_dimension): (u32, Option<u32>, u32)) -> AttentionLayout {
-    let per_layer = kv_heads.map_or(f64::from(head_dimension), |heads| 2.0 * f64::from(heads * head_dimension));
+    let per_layer = kv_heads.map_or(f64::from(head_dimension), |heads| {
+        2.0 * f64::from(heads * head_dimension)
+    });
     AttentionLayout {
-        kind: if kv_heads.is_some() { "grouped_query" } else { "latent" },
+        kind: if kv_heads.is_some() {
+            "grouped_query"
+        } else {
+            "latent"
+        },
         layers,
         kv_heads,
         head_dimension,

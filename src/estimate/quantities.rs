@@ -115,9 +115,7 @@ pub static COST_INPUT: JointQuantity = JointQuantity {
     label: "input cost, $/Mtok",
     unit: "USD/Mtok",
     equation: "c_in = R·N_a/(U·η_pre·M)",
-    log_value: |unknowns| {
-        log_cost(unknowns) - unknowns.machine.log_prefill_efficiency
-    },
+    log_value: |unknowns| log_cost(unknowns) - unknowns.machine.log_prefill_efficiency,
 };
 
 /// `cost_output_usd_per_mtok`
@@ -145,12 +143,17 @@ fn log_cost(unknowns: &Unknowns<'_>) -> f64 {
 fn log_latency_floor(unknowns: &Unknowns<'_>) -> f64 {
     let machine = unknowns.machine;
     let log_weights = machine.log_weight_bytes + unknowns.log_total_parameters;
-    let units = (log_weights - machine.log_capacity - machine.log_chips).exp().ceil().max(1.0);
+    let units = (log_weights - machine.log_capacity - machine.log_chips)
+        .exp()
+        .ceil()
+        .max(1.0);
     log_weights - machine.log_bandwidth - machine.log_chips - units.ln()
 }
 
 /// The quantity of this name.
 #[must_use]
 pub fn joint_quantity(name: &str) -> Option<&'static JointQuantity> {
-    JOINT_QUANTITIES.into_iter().find(|quantity| quantity.name == name)
+    JOINT_QUANTITIES
+        .into_iter()
+        .find(|quantity| quantity.name == name)
 }

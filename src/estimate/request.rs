@@ -115,7 +115,8 @@ fn read_tree(body: &Cursor<'_>, format: &Format) -> Option<Request> {
 
 /// Several hosts' sheets of one model.
 fn read_pool(list: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
-    const ONE_MODEL: &str = "pool sheets of one model only; ask for others by requests of their own";
+    const ONE_MODEL: &str =
+        "pool sheets of one model only; ask for others by requests of their own";
     let mut sheets = list.list_of(canonical::read_sheet)?;
     if !(1..=MOST_SHEETS).contains(&sheets.len()) {
         list.fault(
@@ -131,13 +132,17 @@ fn read_pool(list: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
         );
         return None;
     };
-    let other = sheets.iter().position(|sheet| sheet.canonical_model.as_ref() != Some(&model));
+    let other = sheets
+        .iter()
+        .position(|sheet| sheet.canonical_model.as_ref() != Some(&model));
     if let Some(place) = other {
         let found = sheets[place].canonical_model.as_deref();
         list.fault(
             format!(
                 "sheet {place} is of {}, the first one of `{model}`",
-                found.map_or("no `canonical_model`".to_owned(), |found| format!("`{found}`")),
+                found.map_or("no `canonical_model`".to_owned(), |found| format!(
+                    "`{found}`"
+                )),
             ),
             ONE_MODEL,
         );
@@ -251,7 +256,10 @@ pub fn read_file(
     if let (Some(tree), Some(requests)) = (&assumptions_tree, &mut requests) {
         let stated = Cursor::root_at("/assumptions", tree, &faults);
         let assumptions = Assumptions::read(&stated).unwrap_or_default();
-        let sheets: Vec<&PriceSheet> = requests.iter().flat_map(|request| &request.sheets).collect();
+        let sheets: Vec<&PriceSheet> = requests
+            .iter()
+            .flat_map(|request| &request.sheets)
+            .collect();
         check_speed_tiers(&stated, &sheets, &assumptions);
         for request in requests {
             if !request.assumptions.is_empty() {

@@ -37,7 +37,9 @@ static COLUMNS: LazyLock<Vec<String>> = LazyLock::new(|| {
         QUANTITY_COLUMNS.map(|(end, _)| format!("{}_{end}", quantity.name))
     };
     let quantities = JOINT_QUANTITIES.into_iter().flat_map(of_quantity);
-    quantities.chain(scalar_readings().map(str::to_owned)).collect()
+    quantities
+        .chain(scalar_readings().map(str::to_owned))
+        .collect()
 });
 
 /// Clues that compare service tiers with the standard one, or are promised for one of them.
@@ -67,7 +69,11 @@ impl ListRow {
                     .is_none_or(|tier| tier == RateCell::STANDARD)
         };
         let number = |id: &str| {
-            let mut entries = answer.textbook.readings.iter().filter(|reading| reading.id == id);
+            let mut entries = answer
+                .textbook
+                .readings
+                .iter()
+                .filter(|reading| reading.id == id);
             let is_about_modes = CLUES_ABOUT_MODES.contains(&entries.clone().next()?.clue);
             if is_about_modes {
                 entries.find_map(Reading::number)
@@ -75,8 +81,15 @@ impl ListRow {
                 entries.find(is_base)?.number()
             }
         };
-        let of_quantity = |(_, estimate): (_, &QuantityEstimate)| QUANTITY_COLUMNS.map(|(_, value)| value(estimate));
-        let quantities = answer.joint.quantities.in_order().into_iter().flat_map(of_quantity);
+        let of_quantity = |(_, estimate): (_, &QuantityEstimate)| {
+            QUANTITY_COLUMNS.map(|(_, value)| value(estimate))
+        };
+        let quantities = answer
+            .joint
+            .quantities
+            .in_order()
+            .into_iter()
+            .flat_map(of_quantity);
         let readings = scalar_readings().map(|id| number(id).map_or(Value::Null, Value::from));
         let values = quantities.chain(readings);
         Self {

@@ -42,10 +42,17 @@ pub(super) fn of_offers(
         let offers = cache_offers(sheet, assumptions).into_iter();
         offers.map(|offer| (sheet.provider.clone(), offer))
     });
-    offers.filter_map(|(provider, offer)| tiers(provider, &offer, readings, draws)).collect()
+    offers
+        .filter_map(|(provider, offer)| tiers(provider, &offer, readings, draws))
+        .collect()
 }
 
-fn tiers(provider: String, offer: &CacheOffer, readings: &[Reading], draws: &Draws<'_>) -> Option<OfferTiers> {
+fn tiers(
+    provider: String,
+    offer: &CacheOffer,
+    readings: &[Reading],
+    draws: &Draws<'_>,
+) -> Option<OfferTiers> {
     let mut sums = vec![0.0; offer.homes.len()];
     let mut weights = vec![0.0; offer.homes.len()];
     for (unknowns, draw_weight) in draws.iter().zip(draws.weights()).step_by(STRIDE) {
@@ -59,27 +66,38 @@ fn tiers(provider: String, offer: &CacheOffer, readings: &[Reading], draws: &Dra
     }
     let all: f64 = sums.iter().sum();
     let by_home = offer.homes.iter().zip(&sums);
-    let (most_likely, _) = by_home.clone().max_by(|left, right| left.1.total_cmp(right.1))?;
+    let (most_likely, _) = by_home
+        .clone()
+        .max_by(|left, right| left.1.total_cmp(right.1))?;
     let mut rests_on = vec![if offer.ttl_s.is_some() {
         "time to live"
     } else {
         "prior over times to live: the sheet names none"
     }];
-    rests_on.extend(offer.hold_over_input_per_hour.map(|_| "price of holding a token"));
+    rests_on.extend(
+        offer
+            .hold_over_input_per_hour
+            .map(|_| "price of holding a token"),
+    );
     rests_on.extend(offer.read_over_input.map(|_| "cache-read price"));
     Some(OfferTiers {
         provider,
         ttl_seconds: offer.ttl_s,
         most_likely: most_likely.id,
-        probabilities: by_home.map(|(home, sum)| (home.id, significant(sum / all))).collect(),
-        drain_time_reading: offer.ttl_s.and_then(|ttl_s| drain_time_reading(readings, ttl_s)),
+        probabilities: by_home
+            .map(|(home, sum)| (home.id, significant(sum / all)))
+            .collect(),
+        drain_time_reading: offer
+            .ttl_s
+            .and_then(|ttl_s| drain_time_reading(readings, ttl_s)),
         rests_on,
     })
 }
 
 fn drain_time_reading(readings: &[Reading], ttl_s: f64) -> Option<String> {
-    let is_of_offer =
-        |reading: &&Reading| reading.id == "cache_ttl_drain_time" && reading.input("ttl_seconds") == Some(ttl_s);
+    let is_of_offer = |reading: &&Reading| {
+        reading.id == "cache_ttl_drain_time" && reading.input("ttl_seconds") == Some(ttl_s)
+    };
     match &readings.iter().find(is_of_offer)?.value {
         Some(Value::Name(tier)) => Some(tier.clone()),
         _ => None,

@@ -101,7 +101,9 @@ impl From<EstimateRow> for EstimateItem {
             engine_version: row.engine_version,
             readings_defined: row.readings_defined,
             conflicts: row.conflicts,
-            values: row_columns().map(|column| (column, value(column))).collect(),
+            values: row_columns()
+                .map(|column| (column, value(column)))
+                .collect(),
         }
     }
 }

@@ -54,7 +54,11 @@ fn complete(mut document: Document) -> Document {
     };
     if let Some(RefOr::T(Schema::Object(row))) = components.schemas.get_mut("EstimateItem") {
         for column in row_columns() {
-            let value = if column.ends_with("_identified") { Type::Boolean } else { Type::Number };
+            let value = if column.ends_with("_identified") {
+                Type::Boolean
+            } else {
+                Type::Number
+            };
             let value = ObjectBuilder::new()
                 .schema_type(SchemaType::from_iter([value, Type::Null]))
                 .build();

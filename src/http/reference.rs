@@ -235,7 +235,10 @@ pub(super) async fn list_readings(
     static BODY: LazyLock<CachedBody> = LazyLock::new(|| {
         let table = ReadingTable {
             data: clue::specifications().map(ReadingItem::from).collect(),
-            quantities: JOINT_QUANTITIES.into_iter().map(QuantityItem::from).collect(),
+            quantities: JOINT_QUANTITIES
+                .into_iter()
+                .map(QuantityItem::from)
+                .collect(),
         };
         let text = serde_json::to_string(&table).expect("a table of texts and numbers serialises");
         CachedBody::new(text, "application/json", None)

@@ -145,7 +145,13 @@ impl ContextLaw {
     /// Expected log of the maximum context, from log `N_a`, log `N_t`, log `k_bw` and log `k_st`.
     #[must_use]
     pub fn expected(&self, model: [f64; 4]) -> f64 {
-        self.intercept + self.slopes.iter().zip(model).map(|(slope, value)| slope * value).sum::<f64>()
+        self.intercept
+            + self
+                .slopes
+                .iter()
+                .zip(model)
+                .map(|(slope, value)| slope * value)
+                .sum::<f64>()
     }
 }
 
@@ -157,10 +163,14 @@ impl ModelClass {
         const CONTEXT: usize = 4;
         let others = SMatrix::<f64, 4, 4>::from_fn(|row, column| self.covariance[row][column]);
         let with_context = SVector::<f64, 4>::from_fn(|row, _| self.covariance[row][CONTEXT]);
-        let inverse = others.pseudo_inverse(1e-9).expect("the tolerance is positive");
+        let inverse = others
+            .pseudo_inverse(1e-9)
+            .expect("the tolerance is positive");
         let slopes = inverse * with_context;
         let explained = slopes.dot(&with_context);
-        let at_mean: f64 = (0..CONTEXT).map(|index| slopes[index] * self.mean[index]).sum();
+        let at_mean: f64 = (0..CONTEXT)
+            .map(|index| slopes[index] * self.mean[index])
+            .sum();
         ContextLaw {
             intercept: self.mean[CONTEXT] - at_mean,
             slopes: slopes.into(),

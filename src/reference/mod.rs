@@ -20,8 +20,10 @@ pub use moe_quality::{
     PublishedEquivalent, RoutedLaw, published_equivalents, routed_law, routed_laws,
 };
 pub use open_model::{OpenModel, open_model, open_models};
-pub use track_record::{NamedRecord, TrackRecord, TrackRecords, track_record_of_quantity, track_record_of_reading};
 pub use storage_tier::{StorageTier, TALK_DRAIN_TIMES, TalkTier, storage_tiers};
+pub use track_record::{
+    NamedRecord, TrackRecord, TrackRecords, track_record_of_quantity, track_record_of_reading,
+};
 
 use serde::de::DeserializeOwned;
 

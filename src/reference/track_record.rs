@@ -56,5 +56,8 @@ pub fn track_record_of_reading(id: &str) -> Option<TrackRecord> {
 }
 
 fn found(records: &[NamedRecord], name: &str) -> Option<TrackRecord> {
-    records.iter().find(|record| record.name == name).map(|record| record.record)
+    records
+        .iter()
+        .find(|record| record.name == name)
+        .map(|record| record.record)
 }

@@ -23,6 +23,8 @@ pub struct Decisions {
 
 /// The factors that copies of one decision differ by: none, and the ten percent that regional endpoints add.
 const COPY_FACTORS: [f64; 2] = [1.0, 1.1];
+/// Prices are published to the cent at least; that catalogs write 0.3 for 0.30 makes them no coarser.
+const CENT: f64 = 0.01;
 /// Thresholds this close are one threshold: 32,000 and 32,001, 512,000 and 524,288.
 const SAME_THRESHOLD: f64 = 0.03;
 
@@ -33,10 +35,16 @@ pub fn decisions(sheets: &[&PriceSheet]) -> Decisions {
     for (index, sheet) in sheets.iter().enumerate() {
         let alike = |known: &usize| likeness(sheets[*known], sheet);
         let counted = groups.iter().flatten();
-        if counted.map(alike).any(|found| found == Some(Likeness::OneDecision)) {
+        if counted
+            .map(alike)
+            .any(|found| found == Some(Likeness::OneDecision))
+        {
             continue;
         }
-        match groups.iter_mut().find(|group| alike(&group[0]) == Some(Likeness::OneRatio)) {
+        match groups
+            .iter_mut()
+            .find(|group| alike(&group[0]) == Some(Likeness::OneRatio))
+        {
             Some(group) => group.push(index),
             None => groups.push(vec![index]),
         }
@@ -52,17 +60,27 @@ pub fn likeness(left: &PriceSheet, right: &PriceSheet) -> Option<Likeness> {
     let modifiers = [left, right].into_iter().flat_map(|sheet| &sheet.modifiers);
     let stated = modifiers.map(|modifier| modifier.multiplier.to_f64());
     let is_copy = COPY_FACTORS.into_iter().chain(stated).any(|factor| {
-        let up = pairs.iter().all(|(left, right)| is_rounded(left * factor, *right, right_prices.step));
-        up || pairs.iter().all(|(left, right)| is_rounded(right * factor, *left, left_prices.step))
+        let up = pairs
+            .iter()
+            .all(|(left, right)| is_rounded(left * factor, *right, right_prices.step));
+        up || pairs
+            .iter()
+            .all(|(left, right)| is_rounded(right * factor, *left, left_prices.step))
     });
     if is_copy {
         return Some(Likeness::OneDecision);
     }
     // A single price has no ratio.
-    let (left, right) = pairs.iter().copied().max_by(|one, other| one.0.total_cmp(&other.0))?;
+    let (left, right) = pairs
+        .iter()
+        .copied()
+        .max_by(|one, other| one.0.total_cmp(&other.0))?;
     let factor = right / left;
     let step = right_prices.step + factor * left_prices.step;
-    let same_ratios = pairs.len() > 1 && pairs.iter().all(|(left, right)| is_rounded(left * factor, *right, step));
+    let same_ratios = pairs.len() > 1
+        && pairs
+            .iter()
+            .all(|(left, right)| is_rounded(left * factor, *right, step));
     same_ratios.then_some(Likeness::OneRatio)
 }
 
@@ -79,13 +97,20 @@ struct Published {
 
 impl Published {
     fn of(sheet: &PriceSheet) -> Self {
-        let mut published = Self { prices: BTreeMap::new(), step: 1.0 };
+        let mut published = Self {
+            prices: BTreeMap::new(),
+            step: CENT,
+        };
         for cell in &sheet.rates {
             for (name, price) in prices_of(cell) {
                 let key = format!("{} {:?} {name}", cell.service_tier, cell.schedule);
                 let threshold = cell.context_tier.min_prompt_tokens;
                 published.step = published.step.min(last_digit(price));
-                published.prices.entry(key).or_default().push((threshold, price.to_f64()));
+                published
+                    .prices
+                    .entry(key)
+                    .or_default()
+                    .push((threshold, price.to_f64()));
             }
         }
         published
@@ -97,7 +122,11 @@ impl Published {
         for (key, prices) in &self.prices {
             for (threshold, price) in prices {
                 let same = |found: &&(u32, f64)| is_same_threshold(*threshold, found.0);
-                let Some((_, found)) = other.prices.get(key).and_then(|prices| prices.iter().find(same)) else {
+                let Some((_, found)) = other
+                    .prices
+                    .get(key)
+                    .and_then(|prices| prices.iter().find(same))
+                else {
                     continue;
                 };
                 if (*price == 0.0) != (*found == 0.0) {
@@ -121,15 +150,21 @@ fn prices_of(cell: &RateCell) -> Vec<(String, &Decimal)> {
         ("explicit cache read", &cell.cache_read_explicit),
         ("cache storage", &cell.cache_storage_per_hour),
     ];
-    let single = single.into_iter().filter_map(|(name, price)| Some((name.to_owned(), price.as_ref()?)));
+    let single = single
+        .into_iter()
+        .filter_map(|(name, price)| Some((name.to_owned(), price.as_ref()?)));
     let writes = cell.cache_write.iter();
-    single.chain(writes.map(|write| (format!("cache write {:?}", write.ttl_seconds), &write.price))).collect()
+    single
+        .chain(writes.map(|write| (format!("cache write {:?}", write.ttl_seconds), &write.price)))
+        .collect()
 }
 
 /// 0.01 for a price with two decimals.
 fn last_digit(price: &Decimal) -> f64 {
     let written = price.normalized().to_string();
-    let decimals = written.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let decimals = written
+        .split_once('.')
+        .map_or(0, |(_, decimals)| decimals.len());
     10_f64.powi(-i32::try_from(decimals).unwrap_or(i32::MAX))
 }
 
@@ -158,6 +193,10 @@ impl ContextTierDecision {
     pub fn is_same(&self, other: &Self) -> bool {
         self.family == other.family
             && is_same_threshold(self.threshold_tokens, other.threshold_tokens)
-            && self.multipliers.iter().zip(other.multipliers).all(|(left, right)| (left / right).ln().abs() < Self::SAME_MULTIPLIER)
+            && self
+                .multipliers
+                .iter()
+                .zip(other.multipliers)
+                .all(|(left, right)| (left / right).ln().abs() < Self::SAME_MULTIPLIER)
     }
 }

@@ -60,7 +60,10 @@ async fn every_text_entry_of_a_real_catalog_is_read_and_gives_a_stored_estimate_
     assert!(questions.len() >= 3_000, "{}", questions.len());
     let catalog = unroof::sheet::catalog("litellm").unwrap();
     let is_read = |(name, entry): &&(String, String)| {
-        let format = Format::Entry { catalog, model: name.clone() };
+        let format = Format::Entry {
+            catalog,
+            model: name.clone(),
+        };
         match read_request(entry.as_bytes(), &format) {
             Ok(request) => textbook(&request).readings.len() > 20,
             Err(RequestError::Wrong(faults)) => {

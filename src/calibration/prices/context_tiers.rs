@@ -30,15 +30,22 @@ pub(super) fn law(models: &[&PricedModel]) -> ContextTierLaw {
     for decision in &seen {
         let mean = decision.of_models.values().sum::<f64>() / count(decision.of_models.len());
         let log_threshold = f64::from(decision.decision.threshold_tokens).ln();
-        families.entry(&decision.decision.family).or_default().push((mean, log_threshold));
+        families
+            .entry(&decision.decision.family)
+            .or_default()
+            .push((mean, log_threshold));
     }
     let mean_of = |part: fn(&(f64, f64)) -> f64| -> Vec<f64> {
-        families.values().map(|own| own.iter().map(part).sum::<f64>() / count(own.len())).collect()
+        families
+            .values()
+            .map(|own| own.iter().map(part).sum::<f64>() / count(own.len()))
+            .collect()
     };
     let positions = mean_of(|decision| decision.0);
     let thresholds = mean_of(|decision| decision.1);
     let known = count(families.len());
-    let (mean, sd) = moments(&positions).unwrap_or((positions.iter().sum::<f64>() / known.max(1.0), WIDEST_SD));
+    let (mean, sd) =
+        moments(&positions).unwrap_or((positions.iter().sum::<f64>() / known.max(1.0), WIDEST_SD));
     let (convention_mean, convention_sd) = moments(&thresholds).unwrap_or(ANY_THRESHOLD);
     ContextTierLaw {
         decisions: seen.len(),
@@ -64,7 +71,10 @@ fn moments(values: &[f64]) -> Option<(f64, f64)> {
 
 /// The models of every decision.
 pub(crate) fn models_by_decision(models: &[&PricedModel]) -> Vec<Vec<String>> {
-    decisions(models).into_iter().map(|seen| seen.of_models.into_keys().collect()).collect()
+    decisions(models)
+        .into_iter()
+        .map(|seen| seen.of_models.into_keys().collect())
+        .collect()
 }
 
 /// Every decision once, whoever lists it.
@@ -77,10 +87,20 @@ fn decisions(models: &[&PricedModel]) -> Vec<Seen> {
             };
             let log_threshold = f64::from(decision.threshold_tokens).ln();
             let position = model.truth.log_kv_read + log_threshold - model.truth.log_active;
-            let known = seen.iter_mut().find(|known| known.decision.is_same(&decision));
+            let known = seen
+                .iter_mut()
+                .find(|known| known.decision.is_same(&decision));
             match known {
-                Some(known) => _ = known.of_models.entry(model.name.clone()).or_insert(position),
-                None => seen.push(Seen { decision, of_models: BTreeMap::from([(model.name.clone(), position)]) }),
+                Some(known) => {
+                    known
+                        .of_models
+                        .entry(model.name.clone())
+                        .or_insert(position);
+                }
+                None => seen.push(Seen {
+                    decision,
+                    of_models: BTreeMap::from([(model.name.clone(), position)]),
+                }),
             }
         }
     }
@@ -93,7 +113,9 @@ fn decision(family: &str, sheet: &PriceSheet) -> Option<ContextTierDecision> {
     let above = sheet
         .rates
         .iter()
-        .filter(|rate| rate.service_tier == RateCell::STANDARD && rate.context_tier.min_prompt_tokens > 0)
+        .filter(|rate| {
+            rate.service_tier == RateCell::STANDARD && rate.context_tier.min_prompt_tokens > 0
+        })
         .min_by_key(|rate| rate.context_tier.min_prompt_tokens)?;
     let multipliers = [
         above.input.as_ref()?.over(base.input.as_ref()?),

@@ -137,19 +137,30 @@ pub fn built_in() -> Vec<PricedModel> {
     });
     let prices = include_str!("../../../data/open_model_prices.csv");
     let tiers = include_str!("../../../data/open_model_tiers.csv");
-    with_sheets(models.collect(), prices, Some(tiers)).unwrap_or_else(|error| panic!("data: {error}"))
+    with_sheets(models.collect(), prices, Some(tiers))
+        .unwrap_or_else(|error| panic!("data: {error}"))
 }
 
 /// Models with their sheets, from the texts of files.
 ///
 /// # Errors
 /// [`DataError`] with the row that is wrong.
-pub fn read(models: &str, prices: &str, tiers: Option<&str>) -> Result<Vec<PricedModel>, DataError> {
+pub fn read(
+    models: &str,
+    prices: &str,
+    tiers: Option<&str>,
+) -> Result<Vec<PricedModel>, DataError> {
     let mut listed = Vec::new();
     for row in rows::<ModelRow>(MODELS, models)? {
         let log = |value: f64| {
-            let not_positive = || DataError::NotANumber { file: MODELS, model: row.model.clone(), value: value.to_string() };
-            (value > 0.0 && value.is_finite()).then(|| value.ln()).ok_or_else(not_positive)
+            let not_positive = || DataError::NotANumber {
+                file: MODELS,
+                model: row.model.clone(),
+                value: value.to_string(),
+            };
+            (value > 0.0 && value.is_finite())
+                .then(|| value.ln())
+                .ok_or_else(not_positive)
         };
         let truth = Truth {
             log_active: log(row.active_params)?,
@@ -158,25 +169,54 @@ pub fn read(models: &str, prices: &str, tiers: Option<&str>) -> Result<Vec<Price
             log_kv_stored: log(row.kv_stored_1b)?,
             log_context: log(row.max_context)?,
         };
-        listed.push(PricedModel { name: row.model, family: row.family, truth, sheets: Vec::new() });
+        listed.push(PricedModel {
+            name: row.model,
+            family: row.family,
+            truth,
+            sheets: Vec::new(),
+        });
     }
     with_sheets(listed, prices, tiers)
 }
 
-fn rows<Row: serde::de::DeserializeOwned>(file: &'static str, text: &str) -> Result<Vec<Row>, DataError> {
+fn rows<Row: serde::de::DeserializeOwned>(
+    file: &'static str,
+    text: &str,
+) -> Result<Vec<Row>, DataError> {
     let wrong = |source| DataError::Row { file, source };
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     // Column names are compared without their capitals: `kv_stored_1B` is `kv_stored_1b`.
-    let header: csv::StringRecord = reader.headers().map_err(wrong)?.iter().map(str::to_lowercase).collect();
+    let header: csv::StringRecord = reader
+        .headers()
+        .map_err(wrong)?
+        .iter()
+        .map(str::to_lowercase)
+        .collect();
     reader.set_headers(header);
-    reader.deserialize().collect::<Result<_, _>>().map_err(wrong)
+    reader
+        .deserialize()
+        .collect::<Result<_, _>>()
+        .map_err(wrong)
 }
 
-fn with_sheets(mut models: Vec<PricedModel>, prices: &str, tiers: Option<&str>) -> Result<Vec<PricedModel>, DataError> {
-    let places: BTreeMap<String, usize> =
-        models.iter().enumerate().map(|(place, model)| (model.name.clone(), place)).collect();
+fn with_sheets(
+    mut models: Vec<PricedModel>,
+    prices: &str,
+    tiers: Option<&str>,
+) -> Result<Vec<PricedModel>, DataError> {
+    let places: BTreeMap<String, usize> = models
+        .iter()
+        .enumerate()
+        .map(|(place, model)| (model.name.clone(), place))
+        .collect();
     let place = |file, model: &str| {
-        places.get(model).copied().ok_or_else(|| DataError::UnknownModel { file, model: model.to_owned() })
+        places
+            .get(model)
+            .copied()
+            .ok_or_else(|| DataError::UnknownModel {
+                file,
+                model: model.to_owned(),
+            })
     };
     for row in rows::<PriceRow>(PRICES, prices)? {
         let model = &mut models[place(PRICES, &row.model)?];
@@ -186,13 +226,22 @@ fn with_sheets(mut models: Vec<PricedModel>, prices: &str, tiers: Option<&str>) 
         cell.output = price(&row.output_usd_per_mtok)?;
         cell.cache_read = price(&row.cache_read_usd_per_mtok)?;
         if cell.input.is_some() || cell.output.is_some() {
-            model.sheets.push(sheet_of(model, &row.provider, vec![cell]));
+            model
+                .sheets
+                .push(sheet_of(model, &row.provider, vec![cell]));
         }
     }
-    for row in tiers.map(|tiers| rows::<TierRow>(TIERS, tiers)).transpose()?.unwrap_or_default() {
+    for row in tiers
+        .map(|tiers| rows::<TierRow>(TIERS, tiers))
+        .transpose()?
+        .unwrap_or_default()
+    {
         let model = &mut models[place(TIERS, &row.model)?];
         let price = |written: &str| price(TIERS, &row.model, written);
-        let tier = ContextTier { min_prompt_tokens: row.threshold, inclusive: false };
+        let tier = ContextTier {
+            min_prompt_tokens: row.threshold,
+            inclusive: false,
+        };
         let mut above = RateCell::new(RateCell::STANDARD, tier, None);
         above.input = price(&row.input)?;
         above.output = price(&row.output)?;
@@ -205,7 +254,9 @@ fn with_sheets(mut models: Vec<PricedModel>, prices: &str, tiers: Option<&str>) 
         let mut base = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
         base.input = price(&row.base_in)?;
         base.output = price(&row.base_out)?;
-        model.sheets.push(sheet_of(model, &row.provider, vec![base, above]));
+        model
+            .sheets
+            .push(sheet_of(model, &row.provider, vec![base, above]));
     }
     Ok(models)
 }
@@ -213,7 +264,11 @@ fn with_sheets(mut models: Vec<PricedModel>, prices: &str, tiers: Option<&str>) 
 fn sheet_of(model: &PricedModel, provider: &str, rates: Vec<RateCell>) -> PriceSheet {
     let mut sheet = PriceSheet::new(&host_name(provider), &model.name, rates);
     sheet.canonical_model = Some(format!("{}/{}", model.family, model.name));
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a context is far below 2^32 tokens")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a context is far below 2^32 tokens"
+    )]
     {
         sheet.limits.context = Some(model.truth.log_context.exp().round() as u32);
     }
@@ -231,8 +286,11 @@ fn price(file: &'static str, model: &str, written: &str) -> Result<Option<Decima
     if written.trim().is_empty() {
         return Ok(None);
     }
-    let not_a_number =
-        || DataError::NotANumber { file, model: model.to_owned(), value: written.to_owned() };
+    let not_a_number = || DataError::NotANumber {
+        file,
+        model: model.to_owned(),
+        value: written.to_owned(),
+    };
     let price: Decimal = written.trim().parse().map_err(|_| not_a_number())?;
     Ok(Some(price).filter(|price| !price.is_zero()))
 }

@@ -19,16 +19,29 @@ const COMMAND: &str = "unroof calibrate";
 /// Learns from models and the sheets of their hosts.
 #[must_use]
 pub fn calibrate(models: &[&PricedModel], settings: &Settings) -> Calibration {
-    let priced: Vec<&PricedModel> = models.iter().copied().filter(|model| !model.sheets.is_empty()).collect();
+    let priced: Vec<&PricedModel> = models
+        .iter()
+        .copied()
+        .filter(|model| !model.sheets.is_empty())
+        .collect();
     let truths: Vec<Truth> = priced.iter().map(|model| model.truth).collect();
-    let hosts: BTreeSet<&str> =
-        priced.iter().flat_map(|model| &model.sheets).map(|sheet| sheet.provider.as_str()).collect();
+    let hosts: BTreeSet<&str> = priced
+        .iter()
+        .flat_map(|model| &model.sheets)
+        .map(|sheet| sheet.provider.as_str())
+        .collect();
     let hosts: Vec<&str> = hosts.into_iter().collect();
-    let rows: Vec<Row> =
-        priced.iter().enumerate().flat_map(|(place, model)| rows_of(place, model, &hosts, settings)).collect();
+    let rows: Vec<Row> = priced
+        .iter()
+        .enumerate()
+        .flat_map(|(place, model)| rows_of(place, model, &hosts, settings))
+        .collect();
     let sizes: Vec<Size> = truths
         .iter()
-        .map(|truth| Size { log_active: truth.log_active, log_total: truth.log_total })
+        .map(|truth| Size {
+            log_active: truth.log_active,
+            log_total: truth.log_total,
+        })
         .collect();
     let law = price_law::fit(&sizes, hosts.len(), &rows, settings);
     let [intercept, active, total, dense] = law.fixed.map(Into::into);
@@ -36,7 +49,10 @@ pub fn calibrate(models: &[&PricedModel], settings: &Settings) -> Calibration {
         mean: (*mean).into(),
         covariance: over_lines(covariance),
     };
-    let markups = hosts.iter().map(|host| (*host).to_owned()).zip(law.hosts.iter().map(markup));
+    let markups = hosts
+        .iter()
+        .map(|host| (*host).to_owned())
+        .zip(law.hosts.iter().map(markup));
     rounded(&Calibration {
         provenance: provenance(models, &priced, rows.len()),
         population: population::population(&truths, settings.size_degrees_of_freedom),
@@ -61,7 +77,9 @@ fn rounded(calibration: &Calibration) -> Calibration {
     fn round(value: &mut Value) {
         match value {
             Value::Number(number) if number.is_f64() => {
-                *value = number.as_f64().map_or(Value::Null, |number| Value::from(significant(number)));
+                *value = number
+                    .as_f64()
+                    .map_or(Value::Null, |number| Value::from(significant(number)));
             }
             Value::Array(values) => values.iter_mut().for_each(round),
             Value::Object(fields) => fields.values_mut().for_each(round),
@@ -74,7 +92,10 @@ fn rounded(calibration: &Calibration) -> Calibration {
 }
 
 fn over_lines(matrix: &Matrix2<f64>) -> OverLines {
-    [[matrix[(0, 0)], matrix[(0, 1)]], [matrix[(1, 0)], matrix[(1, 1)]]]
+    [
+        [matrix[(0, 0)], matrix[(0, 1)]],
+        [matrix[(1, 0)], matrix[(1, 1)]],
+    ]
 }
 
 /// The rows of one model: every decision once, and of a reseller that copies its ratio the level alone.
@@ -102,9 +123,10 @@ fn shown(sheet: &PriceSheet, copies_ratio: bool) -> Option<Shown> {
     let base = sheet.base_rate()?;
     let log = |price: &crate::units::Decimal| price.to_f64().ln();
     match (base.input.as_ref().map(log), base.output.as_ref().map(log)) {
-        (Some(input), Some(output)) if copies_ratio => {
-            Some(Shown::One(Vector2::new(0.5, 0.5), f64::midpoint(input, output)))
-        }
+        (Some(input), Some(output)) if copies_ratio => Some(Shown::One(
+            Vector2::new(0.5, 0.5),
+            f64::midpoint(input, output),
+        )),
         (Some(input), Some(output)) => Some(Shown::Both(Vector2::new(input, output))),
         (Some(input), None) => Some(Shown::One(Vector2::new(1.0, 0.0), input)),
         (None, Some(output)) => Some(Shown::One(Vector2::new(0.0, 1.0), output)),
@@ -115,7 +137,10 @@ fn shown(sheet: &PriceSheet, copies_ratio: bool) -> Option<Shown> {
 fn provenance(models: &[&PricedModel], priced: &[&PricedModel], price_rows: usize) -> Provenance {
     let mut digest = Sha256::new();
     for model in models {
-        digest.update(format!("{} {} {:?}\n", model.name, model.family, model.truth));
+        digest.update(format!(
+            "{} {} {:?}\n",
+            model.name, model.family, model.truth
+        ));
         for sheet in &model.sheets {
             digest.update(format!("{}\n", sheet.id()));
         }

@@ -23,7 +23,10 @@ pub(super) fn population(truths: &[Truth], size_degrees_of_freedom: f64) -> Popu
     let all: Vec<Vector5<f64>> = truths.iter().map(coordinates).collect();
     let common_mean = mean(&all);
     let class = |is_dense: bool| -> Vec<Vector5<f64>> {
-        let own = truths.iter().zip(&all).filter(|(truth, _)| truth.is_dense() == is_dense);
+        let own = truths
+            .iter()
+            .zip(&all)
+            .filter(|(truth, _)| truth.is_dense() == is_dense);
         own.map(|(_, point)| *point).collect()
     };
     let (dense, mixtures) = (class(true), class(false));
@@ -33,7 +36,8 @@ pub(super) fn population(truths: &[Truth], size_degrees_of_freedom: f64) -> Popu
         let own = count(points.len());
         let sum: Vector5<f64> = points.iter().sum();
         let mut mean = (sum + common_mean * MEAN_SHRINKAGE) / (own + MEAN_SHRINKAGE);
-        let shrunk = |strength: f64| (scatter(points, &mean) + common * strength) / (own - 1.0 + strength);
+        let shrunk =
+            |strength: f64| (scatter(points, &mean) + common * strength) / (own - 1.0 + strength);
         let mut sizes = shrunk(SIZE_SHRINKAGE);
         let mut rest = shrunk(CACHE_SHRINKAGE);
         if is_dense {
@@ -56,7 +60,13 @@ pub(super) fn population(truths: &[Truth], size_degrees_of_freedom: f64) -> Popu
 }
 
 fn coordinates(truth: &Truth) -> Vector5<f64> {
-    Vector5::new(truth.log_active, truth.log_total, truth.log_kv_read, truth.log_kv_stored, truth.log_context)
+    Vector5::new(
+        truth.log_active,
+        truth.log_total,
+        truth.log_kv_read,
+        truth.log_kv_stored,
+        truth.log_context,
+    )
 }
 
 fn mean(points: &[Vector5<f64>]) -> Vector5<f64> {
@@ -64,7 +74,10 @@ fn mean(points: &[Vector5<f64>]) -> Vector5<f64> {
 }
 
 fn scatter(points: &[Vector5<f64>], centre: &Vector5<f64>) -> Matrix5<f64> {
-    points.iter().map(|point| (point - centre) * (point - centre).transpose()).sum()
+    points
+        .iter()
+        .map(|point| (point - centre) * (point - centre).transpose())
+        .sum()
 }
 
 /// Total parameters as a copy of active ones.

@@ -45,7 +45,12 @@ impl Size {
     fn features(&self) -> [f64; FIXED] {
         let active = self.log_active - CENTRE[0];
         let is_dense = self.log_total <= self.log_active;
-        [1.0, active, self.log_total - CENTRE[1], if is_dense { active } else { 0.0 }]
+        [
+            1.0,
+            active,
+            self.log_total - CENTRE[1],
+            if is_dense { active } else { 0.0 },
+        ]
     }
 }
 
@@ -72,17 +77,28 @@ impl Shown {
         match self {
             Self::Both(price) => {
                 let precision = inverse(noise);
-                Weighted { precision, price: precision * price }
+                Weighted {
+                    precision,
+                    price: precision * price,
+                }
             }
             Self::One(line, price) => {
                 let precision = line * line.transpose() / line.dot(&(noise * line));
-                Weighted { precision, price: line * (*price / line.dot(&(noise * line))) }
+                Weighted {
+                    precision,
+                    price: line * (*price / line.dot(&(noise * line))),
+                }
             }
         }
     }
 
     /// Expected square of the row's noise, given what is fitted and how uncertain that is.
-    fn expected_noise(&self, fitted: &Vector2<f64>, spread: &Matrix2<f64>, noise: &Matrix2<f64>) -> Matrix2<f64> {
+    fn expected_noise(
+        &self,
+        fitted: &Vector2<f64>,
+        spread: &Matrix2<f64>,
+        noise: &Matrix2<f64>,
+    ) -> Matrix2<f64> {
         match self {
             Self::Both(price) => {
                 let residual = price - fitted;
@@ -121,13 +137,22 @@ pub(super) fn fit(sizes: &[Size], host_count: usize, rows: &[Row], settings: &Se
         let blocks = model_blocks(&features, rows, &weights, &deviation, &noise);
         let mut precision = prior_precision(host_count, &host, settings);
         let (mean, covariance) = effects_given(&mut precision, &features, rows, &blocks, &noise);
-        let host_effects: Vec<(Vector2<f64>, Matrix2<f64>)> =
-            (FIXED..effects).map(|effect| (at(&mean, effect), block(&covariance, effect, effect))).collect();
+        let host_effects: Vec<(Vector2<f64>, Matrix2<f64>)> = (FIXED..effects)
+            .map(|effect| (at(&mean, effect), block(&covariance, effect, effect)))
+            .collect();
         if round == ROUNDS {
-            return Law { fixed: uncentred(&mean), host, deviation, noise, hosts: host_effects };
+            return Law {
+                fixed: uncentred(&mean),
+                host,
+                deviation,
+                noise,
+                hosts: host_effects,
+            };
         }
-        let deviations: Vec<Deviation> =
-            blocks.iter().map(|block| Deviation::new(block, &mean, &covariance)).collect();
+        let deviations: Vec<Deviation> = blocks
+            .iter()
+            .map(|block| Deviation::new(block, &mean, &covariance))
+            .collect();
         let mut next_noise = Matrix2::zeros();
         for row in rows {
             let (fitted, spread) = fitted(row, &features, &blocks, &deviations, &mean, &covariance);
@@ -140,7 +165,9 @@ pub(super) fn fit(sizes: &[Size], host_count: usize, rows: &[Row], settings: &Se
             *weight = (freedom + 2.0) / (freedom + (scale * square).trace());
             next_deviation += square * *weight;
         }
-        let host_square = |(mean, covariance): &(Vector2<f64>, Matrix2<f64>)| mean * mean.transpose() + covariance;
+        let host_square = |(mean, covariance): &(Vector2<f64>, Matrix2<f64>)| {
+            mean * mean.transpose() + covariance
+        };
         host = host_effects.iter().map(host_square).sum::<Matrix2<f64>>() / count(host_count);
         deviation = next_deviation / count(sizes.len());
         noise = next_noise / count(rows.len());
@@ -158,7 +185,9 @@ fn model_blocks(
     let mut blocks: Vec<ModelBlock> = weights
         .iter()
         .map(|weight| ModelBlock {
-            effects: (0..FIXED).map(|effect| (effect, Matrix2::zeros())).collect(),
+            effects: (0..FIXED)
+                .map(|effect| (effect, Matrix2::zeros()))
+                .collect(),
             covariance: inverse(deviation) * *weight,
             price: Vector2::zeros(),
         })
@@ -209,7 +238,12 @@ fn effects_given(
         let design = design(row, features);
         for (left, left_feature) in design {
             for (right, right_feature) in design {
-                add(precision, left, right, &(own.precision * (left_feature * right_feature)));
+                add(
+                    precision,
+                    left,
+                    right,
+                    &(own.precision * (left_feature * right_feature)),
+                );
             }
             add_vector(&mut weighted, left, &(own.price * left_feature));
         }
@@ -223,7 +257,10 @@ fn effects_given(
             add_vector(&mut weighted, *left, &-(shared * block.price));
         }
     }
-    let factor = precision.clone().cholesky().expect("every effect has a prior or rows");
+    let factor = precision
+        .clone()
+        .cholesky()
+        .expect("every effect has a prior or rows");
     (factor.solve(&weighted), factor.inverse())
 }
 
@@ -294,7 +331,12 @@ fn fitted(
 /// The fixed effects for logarithms that are not centred.
 fn uncentred(effects: &DVector<f64>) -> [Vector2<f64>; FIXED] {
     let [intercept, active, total, dense] = std::array::from_fn(|effect| at(effects, effect));
-    [intercept - active * CENTRE[0] - total * CENTRE[1], active, total, dense]
+    [
+        intercept - active * CENTRE[0] - total * CENTRE[1],
+        active,
+        total,
+        dense,
+    ]
 }
 
 /// Where dense models' further slope begins.

@@ -28,7 +28,10 @@ impl Validation {
     }
 
     fn write(&self, out: &mut String) -> std::fmt::Result {
-        writeln!(out, "| quantity | models | RMSE | prior | textbook | ridge | off by, median | one in ten | gain | CRPS (prior) | 50 % covers | 90 % covers | width of 90 % |")?;
+        writeln!(
+            out,
+            "| quantity | models | RMSE | prior | textbook | ridge | off by, median | one in ten | gain | CRPS (prior) | 50 % covers | 90 % covers | width of 90 % |"
+        )?;
         writeln!(out, "|---|---|---|---|---|---|---|---|---|---|---|---|---|")?;
         for (name, score) in &self.quantities {
             writeln!(
@@ -64,10 +67,21 @@ impl Validation {
             "The median over a model's hosts, at the same operating point, with textbook values where nothing else is \
              known. Readings that are not listed have no value on these sheets, or no public truth.\n\n",
         );
-        writeln!(out, "| reading | quantity | models | off by, median | one in ten | RMSE | prior on these models | better than the prior |")?;
+        writeln!(
+            out,
+            "| reading | quantity | models | off by, median | one in ten | RMSE | prior on these models | better than the prior |"
+        )?;
         writeln!(out, "|---|---|---|---|---|---|---|---|")?;
-        for ReadingScore { id, quantity, models, median_fold_error, fold_error_90, rmse_log, prior_rmse_log, beats_prior } in
-            &self.readings
+        for ReadingScore {
+            id,
+            quantity,
+            models,
+            median_fold_error,
+            fold_error_90,
+            rmse_log,
+            prior_rmse_log,
+            beats_prior,
+        } in &self.readings
         {
             let verdict = if *beats_prior { "yes" } else { "no" };
             writeln!(
@@ -81,13 +95,29 @@ impl Validation {
 
     fn write_models(&self, out: &mut String) -> std::fmt::Result {
         out.push_str("## Every model\n\n");
-        out.push_str("Estimated over published, and the ends of the 90 % interval over published.\n\n");
-        writeln!(out, "| model | family | hosts | active parameters | total parameters | KV bytes read | KV bytes stored |")?;
+        out.push_str(
+            "Estimated over published, and the ends of the 90 % interval over published.\n\n",
+        );
+        writeln!(
+            out,
+            "| model | family | hosts | active parameters | total parameters | KV bytes read | KV bytes stored |"
+        )?;
         writeln!(out, "|---|---|---|---|---|---|---|")?;
         for model in &self.by_model {
             let cell = |name: &str| {
-                let Outcome { truth, median, low_90, high_90, .. } = &model.quantities[name];
-                format!("{:.2} ({:.2} to {:.2})", median / truth, low_90 / truth, high_90 / truth)
+                let Outcome {
+                    truth,
+                    median,
+                    low_90,
+                    high_90,
+                    ..
+                } = &model.quantities[name];
+                format!(
+                    "{:.2} ({:.2} to {:.2})",
+                    median / truth,
+                    low_90 / truth,
+                    high_90 / truth
+                )
             };
             writeln!(
                 out,
@@ -153,10 +183,17 @@ impl Experiments {
     }
 
     fn write(&self, out: &mut String) -> std::fmt::Result {
-        writeln!(out, "| | N_a RMSE | N_a gain | N_t RMSE | N_t gain | k_st gain | k_bw gain | log score N_a | N_t | N_a covered 50 %, 90 % |")?;
+        writeln!(
+            out,
+            "| | N_a RMSE | N_a gain | N_t RMSE | N_t gain | k_st gain | k_bw gain | log score N_a | N_t | N_a covered 50 %, 90 % |"
+        )?;
         writeln!(out, "|---|---|---|---|---|---|---|---|---|---|")?;
-        let all = self.tried.iter().map(|experiment| (experiment.name, &experiment.validation));
-        for (name, validation) in all.chain([("settings chosen without the family", &self.chosen)]) {
+        let all = self
+            .tried
+            .iter()
+            .map(|experiment| (experiment.name, &experiment.validation));
+        for (name, validation) in all.chain([("settings chosen without the family", &self.chosen)])
+        {
             let score = |quantity: &str| -> &Score { &validation.quantities[quantity] };
             let (active, total) = (score("active_parameters"), score("total_parameters"));
             writeln!(
@@ -175,7 +212,9 @@ impl Experiments {
             )?;
         }
         let choices = self.choices.iter().filter(|(_, times)| *times > 0);
-        let choices: Vec<String> = choices.map(|(name, times)| format!("*{name}* {times} times")).collect();
+        let choices: Vec<String> = choices
+            .map(|(name, times)| format!("*{name}* {times} times"))
+            .collect();
         writeln!(
             out,
             "\nThe last row chooses among the first five, for each family by leaving out one of the other families at a \

@@ -18,7 +18,8 @@ use crate::clue::unknowns::Unknowns;
 use crate::clue::{observed, readings};
 use crate::estimate::posterior::{Draws, PRIOR_DRAWS, Prior, sample, sample_prior};
 use crate::estimate::quantities::{
-    ACTIVE_PARAMETERS, JointQuantity, KV_BYTES_READ, KV_BYTES_STORED, MEMORY_OVER_COMPUTE, TOTAL_PARAMETERS,
+    ACTIVE_PARAMETERS, JointQuantity, KV_BYTES_READ, KV_BYTES_STORED, MEMORY_OVER_COMPUTE,
+    TOTAL_PARAMETERS,
 };
 use crate::reference::calibration::Calibration;
 use crate::reference::{NamedRecord, TrackRecord, TrackRecords};
@@ -42,6 +43,10 @@ static SCORED: [(&JointQuantity, Option<&str>); 5] = [
 
 /// What of the sheets takes part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each kind of clue takes part or does not"
+)]
 pub struct Shown {
     /// Input prices.
     pub input: bool,
@@ -55,7 +60,12 @@ pub struct Shown {
 
 impl Shown {
     /// All of it.
-    pub const ALL: Self = Self { input: true, output: true, context: true, tiers: true };
+    pub const ALL: Self = Self {
+        input: true,
+        output: true,
+        context: true,
+        tiers: true,
+    };
 }
 
 /// Where the ratio of times is compared: H100, 8 of them, one byte per weight and element of the cache, 2.5 times the
@@ -158,13 +168,19 @@ pub enum By<'a> {
 /// Scores estimates of models whose truth is public.
 #[must_use]
 pub fn validate(models: &[&PricedModel], by: By<'_>, shown: Shown) -> Validation {
-    let priced: Vec<&PricedModel> = models.iter().copied().filter(|model| !model.sheets.is_empty()).collect();
+    let priced: Vec<&PricedModel> = models
+        .iter()
+        .copied()
+        .filter(|model| !model.sheets.is_empty())
+        .collect();
     let families: BTreeSet<&str> = priced.iter().map(|model| model.family.as_str()).collect();
     let mut by_model = Vec::new();
     let mut readings: Vec<(&'static str, &'static str, f64, f64)> = Vec::new();
     for family in families {
-        let (own, others): (Vec<&PricedModel>, Vec<&PricedModel>) =
-            models.iter().copied().partition(|model| model.family == family);
+        let (own, others): (Vec<&PricedModel>, Vec<&PricedModel>) = models
+            .iter()
+            .copied()
+            .partition(|model| model.family == family);
         let left_out = match by {
             By::Calibration(_) => None,
             By::LeavingOut(settings) => Some(calibrate(&others, &settings(&others))),
@@ -174,7 +190,10 @@ pub fn validate(models: &[&PricedModel], by: By<'_>, shown: Shown) -> Validation
             (_, Some(left_out)) => left_out,
             (By::LeavingOut(_), None) => continue,
         };
-        let ridges: Vec<Option<ridge::Ridge>> = SCORED.iter().map(|(quantity, _)| ridge_on(&others, quantity)).collect();
+        let ridges: Vec<Option<ridge::Ridge>> = SCORED
+            .iter()
+            .map(|(quantity, _)| ridge_on(&others, quantity))
+            .collect();
         for model in own.into_iter().filter(|model| !model.sheets.is_empty()) {
             let estimated = estimate(model, calibration, shown);
             let mut quantities = BTreeMap::new();
@@ -183,14 +202,22 @@ pub fn validate(models: &[&PricedModel], by: By<'_>, shown: Shown) -> Validation
             {
                 let name = quantity.name;
                 let truth = truth(&model.truth, quantity);
-                let of_reading = |id: &str| estimated.readings.iter().find(|reading| reading.0 == id);
+                let of_reading =
+                    |id: &str| estimated.readings.iter().find(|reading| reading.0 == id);
                 let textbook = textbook.and_then(of_reading).map(|reading| reading.2);
                 let mut scores = score::Scores::new(truth, estimate, prior);
                 scores.textbook_error = textbook.map(|value| value - truth);
-                scores.ridge_error = ridge.as_ref().and_then(|ridge| Some(ridge.predict(model)? - truth));
+                scores.ridge_error = ridge
+                    .as_ref()
+                    .and_then(|ridge| Some(ridge.predict(model)? - truth));
                 quantities.insert(name, score::Outcome::new(truth, estimate, textbook, scores));
-                let of_quantity = estimated.readings.iter().filter(|(_, quantity, _)| *quantity == name);
-                readings.extend(of_quantity.map(|(id, quantity, value)| (*id, *quantity, value - truth, scores.prior_error)));
+                let of_quantity = estimated
+                    .readings
+                    .iter()
+                    .filter(|(_, quantity, _)| *quantity == name);
+                readings.extend(of_quantity.map(|(id, quantity, value)| {
+                    (*id, *quantity, value - truth, scores.prior_error)
+                }));
             }
             by_model.push(ModelOutcome {
                 model: model.name.clone(),
@@ -202,8 +229,10 @@ pub fn validate(models: &[&PricedModel], by: By<'_>, shown: Shown) -> Validation
     }
     let score_of = |quantity: &JointQuantity| {
         let name = quantity.name;
-        let scores: Vec<(&str, score::Scores)> =
-            by_model.iter().map(|outcome| (outcome.family.as_str(), outcome.quantities[name].scores)).collect();
+        let scores: Vec<(&str, score::Scores)> = by_model
+            .iter()
+            .map(|outcome| (outcome.family.as_str(), outcome.quantities[name].scores))
+            .collect();
         (name, Score::new(&scores))
     };
     Validation {
@@ -211,7 +240,10 @@ pub fn validate(models: &[&PricedModel], by: By<'_>, shown: Shown) -> Validation
             By::Calibration(given) => Some(given.id()),
             By::LeavingOut(_) => None,
         },
-        quantities: SCORED.iter().map(|(quantity, _)| score_of(quantity)).collect(),
+        quantities: SCORED
+            .iter()
+            .map(|(quantity, _)| score_of(quantity))
+            .collect(),
         readings: reading_scores(&readings),
         by_model,
     }
@@ -219,14 +251,21 @@ pub fn validate(models: &[&PricedModel], by: By<'_>, shown: Shown) -> Validation
 
 /// Ridge regression of a quantity, where it is trained on models of other families.
 fn ridge_on(models: &[&PricedModel], quantity: &JointQuantity) -> Option<ridge::Ridge> {
-    let values: Vec<(&PricedModel, f64)> = models.iter().map(|model| (*model, truth(&model.truth, quantity))).collect();
+    let values: Vec<(&PricedModel, f64)> = models
+        .iter()
+        .map(|model| (*model, truth(&model.truth, quantity)))
+        .collect();
     ridge::Ridge::fit(&values)
 }
 
 /// log of what is published, or follows from it at the operating point.
 fn truth(truth: &Truth, quantity: &JointQuantity) -> f64 {
     let machines = machines(&operating_point());
-    let known = |quantity| operating_point().known(quantity).map_or(f64::NAN, |(value, _)| value.ln());
+    let known = |quantity| {
+        operating_point()
+            .known(quantity)
+            .map_or(f64::NAN, |(value, _)| value.ln())
+    };
     (quantity.log_value)(&Unknowns {
         log_active_parameters: truth.log_active,
         log_total_parameters: truth.log_total,
@@ -242,23 +281,36 @@ fn truth(truth: &Truth, quantity: &JointQuantity) -> f64 {
 }
 
 fn operating_point() -> Assumptions {
-    crate::input::read(OPERATING_POINT.as_bytes(), Assumptions::read).expect("the operating point is well formed")
+    crate::input::read(OPERATING_POINT.as_bytes(), Assumptions::read)
+        .expect("the operating point is well formed")
 }
 
 /// The estimate of every scored quantity beside its prior, and the readings, each the median over hosts.
 fn estimate(model: &PricedModel, calibration: &Calibration, shown: Shown) -> Estimated {
     let assumptions = operating_point();
     let prior = Prior::new(calibration, &assumptions);
-    let contents: Vec<PriceSheet> = model.sheets.iter().map(|sheet| with_shown(sheet, shown)).collect();
+    let contents: Vec<PriceSheet> = model
+        .sheets
+        .iter()
+        .map(|sheet| with_shown(sheet, shown))
+        .collect();
     let terms = observed(&contents, &assumptions, calibration);
     let posterior = sample(&prior, &terms, DRAWS);
     let believed = sample_prior(&prior, PRIOR_DRAWS);
     let of = |draws: &Draws<'_>, quantity: &JointQuantity| {
-        score::Distribution::new(draws.iter().map(|unknowns| (quantity.log_value)(&unknowns)), draws.weights())
+        score::Distribution::new(
+            draws.iter().map(|unknowns| (quantity.log_value)(&unknowns)),
+            draws.weights(),
+        )
     };
-    let distributions =
-        SCORED.iter().map(|(quantity, _)| (of(&posterior.draws, quantity), of(&believed, quantity))).collect();
-    Estimated { distributions, readings: typical_readings(&contents, &assumptions) }
+    let distributions = SCORED
+        .iter()
+        .map(|(quantity, _)| (of(&posterior.draws, quantity), of(&believed, quantity)))
+        .collect();
+    Estimated {
+        distributions,
+        readings: typical_readings(&contents, &assumptions),
+    }
 }
 
 /// The sheet with what takes part.
@@ -268,22 +320,39 @@ fn with_shown(sheet: &PriceSheet, shown: Shown) -> PriceSheet {
         cell.input = cell.input.take().filter(|_| shown.input);
         cell.output = cell.output.take().filter(|_| shown.output);
     }
-    content.rates.retain(|cell| shown.tiers || cell.context_tier.min_prompt_tokens == 0);
+    content
+        .rates
+        .retain(|cell| shown.tiers || cell.context_tier.min_prompt_tokens == 0);
     content.limits.context = content.limits.context.filter(|_| shown.context);
     content
 }
 
 /// log of each kind of reading that has a value, the median over sheets.
-fn typical_readings(contents: &[PriceSheet], assumptions: &Assumptions) -> Vec<(&'static str, &'static str, f64)> {
+fn typical_readings(
+    contents: &[PriceSheet],
+    assumptions: &Assumptions,
+) -> Vec<(&'static str, &'static str, f64)> {
     let mut values: BTreeMap<(&'static str, &'static str), Vec<f64>> = BTreeMap::new();
-    for reading in contents.iter().flat_map(|content| readings(content, assumptions)) {
+    for reading in contents
+        .iter()
+        .flat_map(|content| readings(content, assumptions))
+    {
         if let Some(value) = reading.number().filter(|value| *value > 0.0) {
-            values.entry((reading.id, reading.quantity)).or_default().push(value.ln());
+            values
+                .entry((reading.id, reading.quantity))
+                .or_default()
+                .push(value.ln());
         }
     }
     values
         .into_iter()
-        .map(|((id, quantity), logs)| (id, quantity, score::quantile(&score::sorted(logs.into_iter()), 0.5)))
+        .map(|((id, quantity), logs)| {
+            (
+                id,
+                quantity,
+                score::quantile(&score::sorted(logs.into_iter()), 0.5),
+            )
+        })
         .collect()
 }
 
@@ -291,7 +360,10 @@ fn typical_readings(contents: &[PriceSheet], assumptions: &Assumptions) -> Vec<(
 fn reading_scores(errors: &[(&'static str, &'static str, f64, f64)]) -> Vec<ReadingScore> {
     let mut by_reading: BTreeMap<(&'static str, &'static str), Vec<(f64, f64)>> = BTreeMap::new();
     for (id, quantity, error, prior_error) in errors {
-        by_reading.entry((id, quantity)).or_default().push((*error, *prior_error));
+        by_reading
+            .entry((id, quantity))
+            .or_default()
+            .push((*error, *prior_error));
     }
     by_reading
         .into_iter()

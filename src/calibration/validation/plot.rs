@@ -1,7 +1,6 @@
 use plotters::prelude::*;
 
 use super::{ModelOutcome, Validation};
-use crate::units::readable;
 
 const SIZE: (u32, u32) = (960, 900);
 const GROUND: RGBColor = RGBColor(255, 255, 255);
@@ -16,8 +15,16 @@ type Panel = (&'static str, &'static str, std::ops::Range<f64>);
 const PANELS: [Panel; 4] = [
     ("active_parameters", "active parameters", 5e8..2e12),
     ("total_parameters", "total parameters", 5e8..2e13),
-    ("kv_bytes_per_token_read", "KV bytes read per token", 5e2..2e6),
-    ("kv_bytes_per_token_stored", "KV bytes stored per token", 5e2..2e6),
+    (
+        "kv_bytes_per_token_read",
+        "KV bytes read per token",
+        5e2..2e6,
+    ),
+    (
+        "kv_bytes_per_token_stored",
+        "KV bytes stored per token",
+        5e2..2e6,
+    ),
 ];
 
 /// Estimate against truth with 90 % intervals, four quantities, as a picture.
@@ -54,12 +61,23 @@ fn draw(validation: &Validation, text: &mut String) -> Result<(), Box<dyn std::e
             .draw()?;
         let diagonal = [(range.start, range.start), (range.end, range.end)];
         chart.draw_series(LineSeries::new(diagonal, INK))?;
-        for (is_dense, label, colour) in [(true, "dense", DENSE), (false, "mixture of experts", MIXTURE)] {
-            let own = || validation.by_model.iter().filter(move |model| is_of_class(model, is_dense));
+        for (is_dense, label, colour) in [
+            (true, "dense", DENSE),
+            (false, "mixture of experts", MIXTURE),
+        ] {
+            let own = || {
+                validation
+                    .by_model
+                    .iter()
+                    .filter(move |model| is_of_class(model, is_dense))
+            };
             let within = |value: f64| value.clamp(range.start, range.end);
             chart.draw_series(own().map(|model| {
                 let outcome = &model.quantities[quantity];
-                let ends = [(outcome.truth, within(outcome.low_90)), (outcome.truth, within(outcome.high_90))];
+                let ends = [
+                    (outcome.truth, within(outcome.low_90)),
+                    (outcome.truth, within(outcome.high_90)),
+                ];
                 PathElement::new(ends, colour.mix(0.35))
             }))?;
             chart
@@ -83,9 +101,10 @@ fn draw(validation: &Validation, text: &mut String) -> Result<(), Box<dyn std::e
 }
 
 fn is_of_class(model: &ModelOutcome, is_dense: bool) -> bool {
-    (model.quantities["total_parameters"].truth <= model.quantities["active_parameters"].truth) == is_dense
+    (model.quantities["total_parameters"].truth <= model.quantities["active_parameters"].truth)
+        == is_dense
 }
 
 fn power(value: &f64) -> String {
-    readable(*value)
+    format!("{value:.0e}")
 }

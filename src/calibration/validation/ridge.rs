@@ -21,19 +21,30 @@ pub(super) struct Ridge {
 impl Ridge {
     /// Fits a quantity of models that have both prices.
     pub(super) fn fit(models: &[(&PricedModel, f64)]) -> Option<Self> {
-        let rows: Vec<([f64; 2], f64)> =
-            models.iter().filter_map(|(model, value)| Some((median_prices(model)?, *value))).collect();
+        let rows: Vec<([f64; 2], f64)> = models
+            .iter()
+            .filter_map(|(model, value)| Some((median_prices(model)?, *value)))
+            .collect();
         let number = count(rows.len());
-        let mean = |part: &dyn Fn(&([f64; 2], f64)) -> f64| rows.iter().map(part).sum::<f64>() / number;
-        let centre = [mean(&|row| row.0[0]), mean(&|row| row.0[1])];
-        let variance = |line: usize| mean(&|row| (row.0[line] - centre[line]).powi(2));
+        let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / number;
+        let line_mean = |line: usize| mean(&mut rows.iter().map(|row| row.0[line]));
+        let centre = [line_mean(0), line_mean(1)];
+        let variance =
+            |line: usize| mean(&mut rows.iter().map(|row| (row.0[line] - centre[line]).powi(2)));
         let spread = [variance(0).sqrt(), variance(1).sqrt()];
-        let intercept = mean(&|row| row.1);
-        let design = DMatrix::from_fn(rows.len(), 2, |row, line| (rows[row].0[line] - centre[line]) / spread[line]);
+        let intercept = mean(&mut rows.iter().map(|row| row.1));
+        let design = DMatrix::from_fn(rows.len(), 2, |row, line| {
+            (rows[row].0[line] - centre[line]) / spread[line]
+        });
         let values = DVector::from_iterator(rows.len(), rows.iter().map(|row| row.1 - intercept));
         let normal = design.transpose() * &design + DMatrix::identity(2, 2) * PENALTY;
         let slopes = normal.cholesky()?.solve(&(design.transpose() * values));
-        Some(Self { centre, spread, intercept, slopes })
+        Some(Self {
+            centre,
+            spread,
+            intercept,
+            slopes,
+        })
     }
 
     /// The quantity of a model.
@@ -50,5 +61,8 @@ fn median_prices(model: &PricedModel) -> Option<[f64; 2]> {
         let ascending = sorted(base.filter_map(price).map(|price| price.to_f64().ln()));
         (!ascending.is_empty()).then(|| quantile(&ascending, 0.5))
     };
-    Some([logs(|rate| rate.input.as_ref())?, logs(|rate| rate.output.as_ref())?])
+    Some([
+        logs(|rate| rate.input.as_ref())?,
+        logs(|rate| rate.output.as_ref())?,
+    ])
 }

@@ -13,8 +13,10 @@ pub(super) struct Distribution {
 
 impl Distribution {
     pub(super) fn new(logs: impl Iterator<Item = f64>, weights: &[f64]) -> Self {
-        let mut points: Vec<(f64, f64)> =
-            logs.zip(weights.iter().copied()).filter(|(_, weight)| *weight > 0.0).collect();
+        let mut points: Vec<(f64, f64)> = logs
+            .zip(weights.iter().copied())
+            .filter(|(_, weight)| *weight > 0.0)
+            .collect();
         points.sort_by(|left, right| left.0.total_cmp(&right.0));
         Self { points }
     }
@@ -32,23 +34,39 @@ impl Distribution {
 
     /// Probability below a value.
     pub(super) fn below(&self, value: f64) -> f64 {
-        self.points.iter().take_while(|(log, _)| *log < value).map(|(_, weight)| weight).sum()
+        self.points
+            .iter()
+            .take_while(|(log, _)| *log < value)
+            .map(|(_, weight)| weight)
+            .sum()
     }
 
     /// log density at a value, by a normal kernel of Silverman's width.
     pub(super) fn log_density(&self, value: f64) -> f64 {
         let mean: f64 = self.points.iter().map(|(log, weight)| log * weight).sum();
-        let variance: f64 = self.points.iter().map(|(log, weight)| weight * (log - mean).powi(2)).sum();
+        let variance: f64 = self
+            .points
+            .iter()
+            .map(|(log, weight)| weight * (log - mean).powi(2))
+            .sum();
         let squares: f64 = self.points.iter().map(|(_, weight)| weight * weight).sum();
         let width = 0.9 * variance.sqrt() * squares.powf(0.2);
         let kernel = |log: f64| (-0.5 * ((value - log) / width).powi(2)).exp();
-        let density: f64 = self.points.iter().map(|(log, weight)| weight * kernel(*log)).sum();
+        let density: f64 = self
+            .points
+            .iter()
+            .map(|(log, weight)| weight * kernel(*log))
+            .sum();
         (density / (width * (2.0 * std::f64::consts::PI).sqrt())).ln()
     }
 
     /// Continuous ranked probability score: mean distance to the truth less half the mean distance between draws.
     pub(super) fn crps(&self, truth: f64) -> f64 {
-        let distance: f64 = self.points.iter().map(|(log, weight)| weight * (log - truth).abs()).sum();
+        let distance: f64 = self
+            .points
+            .iter()
+            .map(|(log, weight)| weight * (log - truth).abs())
+            .sum();
         let (mut below, mut between) = (0.0, 0.0);
         for (log, weight) in &self.points {
             between += weight * log * (2.0 * below + weight - 1.0);
@@ -80,7 +98,12 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    pub(super) fn new(truth: f64, estimate: &Distribution, textbook: Option<f64>, scores: Scores) -> Self {
+    pub(super) fn new(
+        truth: f64,
+        estimate: &Distribution,
+        textbook: Option<f64>,
+        scores: Scores,
+    ) -> Self {
         Self {
             truth: truth.exp(),
             median: estimate.quantile(0.5).exp(),
@@ -218,7 +241,11 @@ fn gain(scores: &[&Scores]) -> f64 {
 }
 
 fn coverage(scores: &[&Scores], share: f64) -> f64 {
-    mean(scores.iter().map(|scores| f64::from(u8::from(scores.is_covered(share)))))
+    mean(
+        scores
+            .iter()
+            .map(|scores| f64::from(u8::from(scores.is_covered(share)))),
+    )
 }
 
 impl Bootstrap {
@@ -229,16 +256,26 @@ impl Bootstrap {
         families.sort_unstable();
         families.dedup();
         let of_family = |family: &str| -> Vec<&Scores> {
-            scores.iter().filter(|(own, _)| *own == family).map(|(_, scores)| scores).collect()
+            scores
+                .iter()
+                .filter(|(own, _)| *own == family)
+                .map(|(_, scores)| scores)
+                .collect()
         };
-        let by_family: Vec<Vec<&Scores>> = families.iter().map(|family| of_family(family)).collect();
+        let by_family: Vec<Vec<&Scores>> =
+            families.iter().map(|family| of_family(family)).collect();
         let mut samples: [Vec<f64>; 4] = std::array::from_fn(|_| Vec::new());
         for round in 0..Self::ROUNDS {
             let drawn: Vec<&Scores> = (0..by_family.len())
                 .flat_map(|place| &by_family[chosen(round, place, by_family.len())])
                 .copied()
                 .collect();
-            let of_round = [rmse(&drawn), gain(&drawn), coverage(&drawn, 0.5), coverage(&drawn, 0.9)];
+            let of_round = [
+                rmse(&drawn),
+                gain(&drawn),
+                coverage(&drawn, 0.5),
+                coverage(&drawn, 0.9),
+            ];
             for (sample, value) in samples.iter_mut().zip(of_round) {
                 sample.push(value);
             }
@@ -247,7 +284,12 @@ impl Bootstrap {
             let ascending = sorted(sample.into_iter());
             [quantile(&ascending, 0.05), quantile(&ascending, 0.95)]
         });
-        Self { rmse_log, log_score_gain, coverage_50, coverage_90 }
+        Self {
+            rmse_log,
+            log_score_gain,
+            coverage_50,
+            coverage_90,
+        }
     }
 }
 
@@ -255,7 +297,11 @@ impl Bootstrap {
 fn chosen(round: u32, place: usize, families: usize) -> usize {
     let place = u32::try_from(place).unwrap_or(u32::MAX);
     let uniform = f64::from(sobol_burley::sample(round, place % 4, place / 4));
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place among families")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a place among families"
+    )]
     let family = (uniform * count(families)) as usize;
     family.min(families - 1)
 }
@@ -278,7 +324,11 @@ pub(super) fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
 /// A quantile of ascending values, between two of them by proportion.
 pub(super) fn quantile(ascending: &[f64], probability: f64) -> f64 {
     let place = probability * count(ascending.len().saturating_sub(1));
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in a list")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a place in a list"
+    )]
     let below = place.floor() as usize;
     let above = (below + 1).min(ascending.len().saturating_sub(1));
     let Some((low, high)) = ascending.get(below).zip(ascending.get(above)) else {
@@ -293,9 +343,13 @@ mod tests {
 
     #[test]
     fn a_normal_distribution_scores_as_its_formulas_say() {
-        let points: Vec<f64> = (0..4_000).map(|index| (f64::from(index) + 0.5) / 4_000.0).collect();
+        let points: Vec<f64> = (0..4_000)
+            .map(|index| (f64::from(index) + 0.5) / 4_000.0)
+            .collect();
         let normal = statrs::distribution::Normal::standard();
-        let logs = points.iter().map(|point| statrs::distribution::ContinuousCDF::inverse_cdf(&normal, *point));
+        let logs = points
+            .iter()
+            .map(|point| statrs::distribution::ContinuousCDF::inverse_cdf(&normal, *point));
         let distribution = Distribution::new(logs, &vec![1.0 / 4_000.0; 4_000]);
         // −½·log 2π, a little less for the width of the kernel.
         assert!((distribution.log_density(0.0) + 0.919).abs() < 0.02);

@@ -20,13 +20,24 @@ pub(super) fn write(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
         vec![
             quantity.label.to_owned(),
             compact(estimate.median),
-            format!("{} to {}", compact(estimate.interval_90.low), compact(estimate.interval_90.high)),
+            format!(
+                "{} to {}",
+                compact(estimate.interval_90.low),
+                compact(estimate.interval_90.high)
+            ),
             bar(estimate),
-            format!("{:.1}{}", estimate.information_gained_bits, if estimate.identified { " *" } else { "" }),
+            format!(
+                "{:.1}{}",
+                estimate.information_gained_bits,
+                if estimate.identified { " *" } else { "" }
+            ),
         ]
     };
     let header = ["", "median", "90 %", "prior · 90 ─ 50 ━", "bits"];
-    write_table(out, &table(&header, joint.quantities.in_order().into_iter().map(row)))?;
+    write_table(
+        out,
+        &table(&header, joint.quantities.in_order().into_iter().map(row)),
+    )?;
     paragraph(
         out,
         "* identified: the sheet tells 0.3 bits or more. The rest is what open-weight models let expect.",
@@ -46,14 +57,20 @@ pub(super) fn write(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
         diagnostics.calibration_id,
     );
     paragraph(out, &trust, 2)?;
-    diagnostics.warnings.iter().try_for_each(|warning| paragraph(out, &format!("warning: {warning}"), 2))?;
+    diagnostics
+        .warnings
+        .iter()
+        .try_for_each(|warning| paragraph(out, &format!("warning: {warning}"), 2))?;
     writeln!(out)
 }
 
 /// A number in three digits.
-fn compact(number: f64) -> String {
+pub(in crate::cli) fn compact(number: f64) -> String {
     const SUFFIXES: [(f64, &str); 4] = [(1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")];
-    let (unit, suffix) = SUFFIXES.into_iter().find(|(unit, _)| number >= 0.9995 * unit).unwrap_or((1.0, ""));
+    let (unit, suffix) = SUFFIXES
+        .into_iter()
+        .find(|(unit, _)| number >= 0.9995 * unit)
+        .unwrap_or((1.0, ""));
     let scaled = number / unit;
     if scaled >= 99.95 {
         format!("{scaled:.0}{suffix}")
@@ -70,7 +87,11 @@ fn compact(number: f64) -> String {
 
 /// The intervals on a logarithmic scale that holds the prior's 90 % interval and the estimate's.
 fn bar(estimate: &QuantityEstimate) -> String {
-    let (prior, own, half) = (estimate.prior.interval_90, estimate.interval_90, estimate.interval_50);
+    let (prior, own, half) = (
+        estimate.prior.interval_90,
+        estimate.interval_90,
+        estimate.interval_50,
+    );
     let low = prior.low.min(own.low).ln();
     let high = prior.high.max(own.high).ln();
     if high <= low {
@@ -82,9 +103,14 @@ fn bar(estimate: &QuantityEstimate) -> String {
         clippy::cast_sign_loss,
         reason = "a place within the bar"
     )]
-    let place = |value: f64| ((value.ln() - low) / (high - low) * (BAR - 1) as f64).round() as usize;
+    let place =
+        |value: f64| ((value.ln() - low) / (high - low) * (BAR - 1) as f64).round() as usize;
     let mut marks = [' '; BAR];
-    for (from, to, mark) in [(prior.low, prior.high, '·'), (own.low, own.high, '─'), (half.low, half.high, '━')] {
+    for (from, to, mark) in [
+        (prior.low, prior.high, '·'),
+        (own.low, own.high, '─'),
+        (half.low, half.high, '━'),
+    ] {
         marks[place(from)..=place(to)].fill(mark);
     }
     marks[place(estimate.median)] = '●';
@@ -92,8 +118,16 @@ fn bar(estimate: &QuantityEstimate) -> String {
 }
 
 fn write_moves(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
-    for (quantity, estimate) in joint.quantities.in_order().into_iter().filter(|(_, estimate)| estimate.identified) {
-        let moves = estimate.moved_by.iter().map(|step| format!("{} × {:.2}", step.clue, step.factor));
+    for (quantity, estimate) in joint
+        .quantities
+        .in_order()
+        .into_iter()
+        .filter(|(_, estimate)| estimate.identified)
+    {
+        let moves = estimate
+            .moved_by
+            .iter()
+            .map(|step| format!("{} × {:.2}", step.clue, step.factor));
         let moves: Vec<String> = moves.collect();
         let record = estimate.track_record.map_or(String::new(), |record| {
             format!(
@@ -101,15 +135,33 @@ fn write_moves(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
                 record.models, record.median_fold_error, record.fold_error_90
             )
         });
-        paragraph(out, &format!("{}: from {} by {}{record}", quantity.label, compact(estimate.prior.median), moves.join(", ")), 2)?;
+        paragraph(
+            out,
+            &format!(
+                "{}: from {} by {}{record}",
+                quantity.label,
+                compact(estimate.prior.median),
+                moves.join(", ")
+            ),
+            2,
+        )?;
     }
-    let unknown = joint.quantities.in_order().into_iter().filter(|(_, estimate)| !estimate.identified);
+    let unknown = joint
+        .quantities
+        .in_order()
+        .into_iter()
+        .filter(|(_, estimate)| !estimate.identified);
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for (quantity, estimate) in unknown {
-        let reason = estimate.not_identified_because.as_deref().unwrap_or_default();
+        let reason = estimate
+            .not_identified_because
+            .as_deref()
+            .unwrap_or_default();
         // The bits stand in the table.
         let reason = if reason.starts_with("the sheet tells") {
-            reason.split_once("; ").map_or("the sheet tells too little", |(_, missing)| missing)
+            reason
+                .split_once("; ")
+                .map_or("the sheet tells too little", |(_, missing)| missing)
         } else {
             reason
         };
@@ -119,7 +171,11 @@ fn write_moves(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
         }
     }
     reasons.iter().try_for_each(|(reason, labels)| {
-        paragraph(out, &format!("not identified: {} ({reason})", labels.join(", ")), 2)
+        paragraph(
+            out,
+            &format!("not identified: {} ({reason})", labels.join(", ")),
+            2,
+        )
     })
 }
 
@@ -129,38 +185,89 @@ fn write_regime(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
         Regime::MemoryBound => "memory",
         Regime::ComputeBound => "arithmetic",
     };
-    paragraph(out, &format!("decoding waits for {waits} with a probability of {:.0} %", 100.0 * ratio.regime_probability), 2)
+    paragraph(
+        out,
+        &format!(
+            "decoding waits for {waits} with a probability of {:.0} %",
+            100.0 * ratio.regime_probability
+        ),
+        2,
+    )
 }
 
 fn write_homes(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
     for offer in &joint.storage_tiers {
-        let mut homes: Vec<(&str, f64)> = offer.probabilities.iter().map(|(tier, share)| (*tier, *share)).collect();
+        let mut homes: Vec<(&str, f64)> = offer
+            .probabilities
+            .iter()
+            .map(|(tier, share)| (*tier, *share))
+            .collect();
         homes.sort_by(|left, right| right.1.total_cmp(&left.1));
-        let homes = homes.iter().take(3).map(|(tier, share)| format!("{tier} {:.0} %", 100.0 * share));
-        let ttl = offer.ttl_seconds.map_or("cache of no stated time".to_owned(), |ttl| format!("cache for {}", duration(ttl)));
+        let homes = homes
+            .iter()
+            .take(3)
+            .map(|(tier, share)| format!("{tier} {:.0} %", 100.0 * share));
+        let ttl = offer
+            .ttl_seconds
+            .map_or("cache of no stated time".to_owned(), |ttl| {
+                format!("cache for {}", duration(ttl))
+            });
         let homes: Vec<String> = homes.collect();
-        paragraph(out, &format!("{ttl}: {} (from {})", homes.join(", "), offer.rests_on.join(", ")), 2)?;
+        paragraph(
+            out,
+            &format!(
+                "{ttl}: {} (from {})",
+                homes.join(", "),
+                offer.rests_on.join(", ")
+            ),
+            2,
+        )?;
     }
     Ok(())
 }
 
 fn write_neighbours(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
-    let models: Vec<&str> = joint.nearest_open_models.iter().map(|model| model.name.as_str()).collect();
-    paragraph(out, &format!("nearest open-weight models: {}", models.join(", ")), 2)?;
-    let layouts = joint.attention_layouts.iter().map(|layout| match layout.kv_heads {
-        Some(heads) => format!("{} layers × {heads} KV heads of {}", layout.layers, layout.head_dimension),
-        None => format!("{} layers × one latent of {}", layout.layers, layout.head_dimension),
-    });
+    let models: Vec<&str> = joint
+        .nearest_open_models
+        .iter()
+        .map(|model| model.name.as_str())
+        .collect();
+    paragraph(
+        out,
+        &format!("nearest open-weight models: {}", models.join(", ")),
+        2,
+    )?;
+    let layouts = joint
+        .attention_layouts
+        .iter()
+        .map(|layout| match layout.kv_heads {
+            Some(heads) => format!(
+                "{} layers × {heads} KV heads of {}",
+                layout.layers, layout.head_dimension
+            ),
+            None => format!(
+                "{} layers × one latent of {}",
+                layout.layers, layout.head_dimension
+            ),
+        });
     let layouts: Vec<String> = layouts.take(3).collect();
     if layouts.is_empty() {
         return Ok(());
     }
-    paragraph(out, &format!("attention that stores so much: {}", layouts.join(", ")), 2)
+    paragraph(
+        out,
+        &format!("attention that stores so much: {}", layouts.join(", ")),
+        2,
+    )
 }
 
 fn write_misfit(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
     let misfit = &joint.misfit;
-    for check in misfit.checks.iter().filter(|check| check.probability < misfit.threshold) {
+    for check in misfit
+        .checks
+        .iter()
+        .filter(|check| check.probability < misfit.threshold)
+    {
         let text = format!(
             "{}: the {} is where it would be in {} of a million cases, after the clues before it",
             label("misfit"),
@@ -169,8 +276,7 @@ fn write_misfit(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
         );
         paragraph(out, &text, 2)?;
     }
-    misfit
-        .contradictions
-        .iter()
-        .try_for_each(|contradiction| paragraph(out, &format!("{}: {contradiction}", label("misfit")), 2))
+    misfit.contradictions.iter().try_for_each(|contradiction| {
+        paragraph(out, &format!("{}: {contradiction}", label("misfit")), 2)
+    })
 }

@@ -1,6 +1,7 @@
 //! A normal distribution over the unknowns that are free, in a form that draws and weighs without allocating.
 
 use nalgebra::{DMatrix, DVector};
+use wide::f64x4;
 
 use super::UNKNOWNS;
 
@@ -53,12 +54,9 @@ impl Gaussian {
     /// The point that standard normal coordinates stand for, spread by a factor.
     pub(super) fn draw(&self, normal: &[f64; UNKNOWNS], spread: f64) -> [f64; UNKNOWNS] {
         let mut drawn = self.mean;
-        for row in 0..self.free {
-            let mut sum = 0.0;
-            for column in 0..=row {
-                sum += self.lower[row][column] * normal[column];
-            }
-            drawn[row] += spread * sum;
+        for (row, value) in drawn.iter_mut().enumerate().take(self.free) {
+            let factors = self.lower[row].iter().zip(normal).take(row + 1);
+            *value += spread * factors.map(|(factor, normal)| factor * normal).sum::<f64>();
         }
         drawn
     }
@@ -69,8 +67,8 @@ impl Gaussian {
         let mut distance = 0.0;
         for row in 0..self.free {
             let mut rest = point[row] - self.mean[row];
-            for column in 0..row {
-                rest -= self.lower[row][column] * solved[column];
+            for (factor, before) in self.lower[row].iter().zip(&solved).take(row) {
+                rest -= factor * before;
             }
             solved[row] = rest * self.reciprocal[row];
             distance += solved[row] * solved[row];
@@ -83,15 +81,24 @@ impl Gaussian {
         self.log_peak - 0.5 * self.distance(point)
     }
 
-    /// log density at the mean.
-    pub(super) fn log_peak(&self) -> f64 {
-        self.log_peak
+    /// Spread by a factor.
+    pub(super) fn widened(mut self, factor: f64) -> Self {
+        for row in 0..self.free {
+            self.lower[row] = self.lower[row].map(|entry| factor * entry);
+            self.reciprocal[row] /= factor;
+            self.log_peak -= factor.ln();
+        }
+        self
     }
 
     /// The covariance.
     pub(super) fn covariance(&self) -> [[f64; UNKNOWNS]; UNKNOWNS] {
         let entry = |row: usize, column: usize| {
-            self.lower[row].iter().zip(self.lower[column]).map(|(left, right)| left * right).sum()
+            self.lower[row]
+                .iter()
+                .zip(self.lower[column])
+                .map(|(left, right)| left * right)
+                .sum()
         };
         std::array::from_fn(|row| std::array::from_fn(|column| entry(row, column)))
     }
@@ -99,5 +106,66 @@ impl Gaussian {
     /// How many coordinates are used.
     pub(super) fn free(&self) -> usize {
         self.free
+    }
+}
+
+/// A mixture of up to four normal distributions of the same free coordinates, weighed in lockstep.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mixture {
+    mean: [f64x4; UNKNOWNS],
+    /// Cholesky factors, each row over its diagonal.
+    lower: [[f64x4; UNKNOWNS]; UNKNOWNS],
+    reciprocal: [f64x4; UNKNOWNS],
+    /// logs of share and density at the mean
+    log_peak: f64x4,
+}
+
+impl Mixture {
+    /// Most parts of a mixture.
+    pub(super) const MOST_PARTS: usize = 4;
+
+    /// Of parts with their shares; where there are fewer than four, the others are empty.
+    pub(super) fn new(parts: &[(f64, Gaussian)]) -> Self {
+        let lanes = |of_part: &dyn Fn(&Gaussian) -> f64| {
+            let lane = |lane: usize| {
+                parts
+                    .get(lane)
+                    .map_or(0.0, |(_, gaussian)| of_part(gaussian))
+            };
+            f64x4::from(std::array::from_fn(lane))
+        };
+        let log_peak = |lane: usize| {
+            parts
+                .get(lane)
+                .map_or(f64::NEG_INFINITY, |(share, gaussian)| {
+                    share.ln() + gaussian.log_peak
+                })
+        };
+        Self {
+            mean: std::array::from_fn(|row| lanes(&|part| part.mean[row])),
+            lower: std::array::from_fn(|row| {
+                std::array::from_fn(|column| {
+                    lanes(&|part| part.lower[row][column] * part.reciprocal[row])
+                })
+            }),
+            reciprocal: std::array::from_fn(|row| lanes(&|part| part.reciprocal[row])),
+            log_peak: std::array::from_fn(log_peak).into(),
+        }
+    }
+
+    /// Density.
+    pub(super) fn density(&self, point: &[f64; UNKNOWNS]) -> f64 {
+        let mut solved = [f64x4::ZERO; UNKNOWNS];
+        let mut distance = f64x4::ZERO;
+        // Rows beyond the free ones are zero: a loop of fixed length is unrolled.
+        for row in 0..UNKNOWNS {
+            let mut rest = (f64x4::splat(point[row]) - self.mean[row]) * self.reciprocal[row];
+            for (factor, before) in self.lower[row].iter().zip(&solved).take(row) {
+                rest -= *factor * *before;
+            }
+            solved[row] = rest;
+            distance += rest * rest;
+        }
+        (self.log_peak - distance * 0.5).exp().reduce_add()
     }
 }

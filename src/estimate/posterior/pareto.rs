@@ -4,9 +4,16 @@
 /// (2009) as Pareto-smoothed importance sampling uses it (Vehtari et al., 2024); above 0.7 the draws are not to be
 /// trusted. Zero where the weights are all alike.
 pub(super) fn tail_shape(weights: &[f64]) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "counts of draws are far below 2^52")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "counts of draws are far below 2^52"
+    )]
     let count = weights.len() as f64;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a fraction of the draws")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a fraction of the draws"
+    )]
     let tail_length = (0.2 * count).min(3.0 * count.sqrt()) as usize;
     if tail_length < 5 {
         return 0.0;
@@ -15,7 +22,10 @@ pub(super) fn tail_shape(weights: &[f64]) -> f64 {
     let cut = sorted.len() - tail_length - 1;
     sorted.select_nth_unstable_by(cut, f64::total_cmp);
     let threshold = sorted[cut];
-    let mut tail: Vec<f64> = sorted[cut + 1..].iter().map(|weight| weight - threshold).collect();
+    let mut tail: Vec<f64> = sorted[cut + 1..]
+        .iter()
+        .map(|weight| weight - threshold)
+        .collect();
     tail.sort_unstable_by(f64::total_cmp);
     if tail[tail.len() - 1] <= threshold.abs() * 1e-12 || tail[tail.len() / 4] <= 0.0 {
         return 0.0;
@@ -24,7 +34,10 @@ pub(super) fn tail_shape(weights: &[f64]) -> f64 {
 }
 
 /// Posterior mean of the shape given ascending exceedances, drawn a little towards 0.5.
-#[expect(clippy::cast_precision_loss, reason = "counts of draws are far below 2^52")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of draws are far below 2^52"
+)]
 fn generalized_pareto_shape(tail: &[f64]) -> f64 {
     const PRIOR: f64 = 3.0;
     const PRIOR_WEIGHT: f64 = 10.0;
@@ -32,7 +45,12 @@ fn generalized_pareto_shape(tail: &[f64]) -> f64 {
     let grid = 30 + tail.len().isqrt();
     let quartile = tail[tail.len() / 4];
     let largest = tail[tail.len() - 1];
-    let shape_at = |theta: f64| tail.iter().map(|excess| (-theta * excess).ln_1p()).sum::<f64>() / length;
+    let shape_at = |theta: f64| {
+        tail.iter()
+            .map(|excess| (-theta * excess).ln_1p())
+            .sum::<f64>()
+            / length
+    };
     let candidates: Vec<(f64, f64)> = (1..=grid)
         .map(|index| {
             let step = 1.0 - (grid as f64 / (index as f64 - 0.5)).sqrt();
@@ -41,7 +59,10 @@ fn generalized_pareto_shape(tail: &[f64]) -> f64 {
             (theta, length * ((-theta / shape).ln() - shape - 1.0))
         })
         .collect();
-    let greatest = candidates.iter().map(|candidate| candidate.1).fold(f64::NEG_INFINITY, f64::max);
+    let greatest = candidates
+        .iter()
+        .map(|candidate| candidate.1)
+        .fold(f64::NEG_INFINITY, f64::max);
     let (mut weighted, mut weights) = (0.0, 0.0);
     for (theta, log_weight) in candidates {
         let weight = (log_weight - greatest).exp();

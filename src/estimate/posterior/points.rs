@@ -26,7 +26,9 @@ pub(super) struct Point {
 
 static POINTS: LazyLock<Vec<Point>> = LazyLock::new(|| {
     let normal = Normal::standard();
-    (0..MOST_POINTS).map(|index| point(index, &normal)).collect()
+    (0..MOST_POINTS)
+        .map(|index| point(index, &normal))
+        .collect()
 });
 
 fn point(index: usize, normal: &Normal) -> Point {

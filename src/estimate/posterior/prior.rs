@@ -4,7 +4,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::UNKNOWNS;
-use super::gaussian::Gaussian;
+use super::gaussian::{Gaussian, Mixture};
 use crate::clue::assumptions::Assumptions;
 use crate::clue::likelihood::variance_scales;
 use crate::clue::machine::{Machine, machines};
@@ -28,14 +28,23 @@ struct LogNormal {
 }
 
 /// β: serving runs at two to three times the optimal batch [T, DS6]; 1.1 to 5.7 in 90 of 100 cases.
-const BATCH_OVER_OPTIMAL: LogNormal = LogNormal { log_median: 0.916_290_731_874_155, sd: 0.5 };
+const BATCH_OVER_OPTIMAL: LogNormal = LogNormal {
+    log_median: 0.916_290_731_874_155,
+    sd: 0.5,
+};
 /// Mean context while decoding: 8,192 tokens, 1,600 to 42,000 in 90 of 100 cases; [DS6] reports 4,989.
-const MEAN_DECODE_CONTEXT: LogNormal = LogNormal { log_median: 9.010_913_347_279_289, sd: 1.0 };
+const MEAN_DECODE_CONTEXT: LogNormal = LogNormal {
+    log_median: 9.010_913_347_279_289,
+    sd: 1.0,
+};
 /// U, with whatever else the rooflines leave out: half, 0.22 to 1.1 in 90 of 100 cases; [DS6] ran 226.75 of 278 nodes.
-const UTILISATION: LogNormal = LogNormal { log_median: -0.693_147_180_559_945_3, sd: 0.5 };
+const UTILISATION: LogNormal = LogNormal {
+    log_median: -std::f64::consts::LN_2,
+    sd: 0.5,
+};
 
 /// Normal distributions that a Student-t of sizes is mixed of, each as probable.
-const SCALES: usize = 4;
+const SCALES: usize = Mixture::MOST_PARTS;
 
 /// A kind of model as it is believed in before a sheet is read.
 #[derive(Debug, Clone)]
@@ -46,6 +55,8 @@ pub(super) struct ClassPrior {
     pub(super) log_share: f64,
     /// Over the unknowns that are free: a mixture, with the logs of its shares.
     pub(super) mixture: [(f64, Gaussian); SCALES],
+    /// The same, to be weighed.
+    weighed: Mixture,
     /// Which coordinate each free one is.
     slots: [usize; UNKNOWNS],
     /// Values of those that are fixed.
@@ -57,6 +68,8 @@ pub(super) struct ClassPrior {
 pub struct Prior {
     pub(super) classes: Vec<ClassPrior>,
     machines: Vec<Machine>,
+    /// Sums of their shares, each with those before it.
+    machines_below: Vec<f64>,
     utilisation: LogNormal,
 }
 
@@ -74,7 +87,10 @@ impl Prior {
     pub fn new(calibration: &Calibration, assumptions: &Assumptions) -> Self {
         let population = &calibration.population;
         let statements = statements(assumptions);
-        let classes = [(true, &population.dense), (false, &population.mixture_of_experts)];
+        let classes = [
+            (true, &population.dense),
+            (false, &population.mixture_of_experts),
+        ];
         let scales = variance_scales(population.size_degrees_of_freedom);
         let mut classes: Vec<ClassPrior> = classes
             .into_iter()
@@ -84,23 +100,31 @@ impl Prior {
         for class in &mut classes {
             class.log_share -= all;
         }
-        let utilisation = assumptions.stated(Q::Utilisation).map_or(UTILISATION, |stated| LogNormal {
-            log_median: stated.middle.ln(),
-            sd: stated.log_sd(),
-        });
-        Self { classes, machines: machines(assumptions), utilisation }
+        let utilisation = assumptions
+            .stated(Q::Utilisation)
+            .map_or(UTILISATION, |stated| LogNormal {
+                log_median: stated.middle.ln(),
+                sd: stated.log_sd(),
+            });
+        let machines = machines(assumptions);
+        let add = |below: &mut f64, machine: &Machine| {
+            *below += machine.share;
+            Some(*below)
+        };
+        Self {
+            classes,
+            machines_below: machines.iter().scan(0.0, add).collect(),
+            machines,
+            utilisation,
+        }
     }
 
     /// The machine at a uniform coordinate.
     pub(super) fn machine_at(&self, uniform: f64) -> usize {
-        let mut below = 0.0;
-        for (index, machine) in self.machines.iter().enumerate() {
-            below += machine.share;
-            if uniform < below {
-                return index;
-            }
-        }
-        self.machines.len() - 1
+        let index = self
+            .machines_below
+            .partition_point(|below| *below <= uniform);
+        index.min(self.machines.len() - 1)
     }
 
     /// A machine by its index.
@@ -116,12 +140,25 @@ impl Prior {
 
 impl ClassPrior {
     /// None where what is stated rules the class out.
-    fn new(class: &ModelClass, is_dense: bool, scales: &[f64; SCALES], statements: &[Statement]) -> Option<Self> {
+    fn new(
+        class: &ModelClass,
+        is_dense: bool,
+        scales: &[f64; SCALES],
+        statements: &[Statement],
+    ) -> Option<Self> {
         let mut own = statements.to_vec();
-        let agreement = if is_dense { merge_sizes(&mut own)? } else { 0.0 };
-        let is_fixed = |slot: usize| own.iter().any(|stated| stated.slot == slot && stated.sd <= 0.0);
-        let free: Vec<usize> =
-            (0..UNKNOWNS).filter(|slot| !(is_fixed(*slot) || is_dense && *slot == TOTAL)).collect();
+        let agreement = if is_dense {
+            merge_sizes(&mut own)?
+        } else {
+            0.0
+        };
+        let is_fixed = |slot: usize| {
+            own.iter()
+                .any(|stated| stated.slot == slot && stated.sd <= 0.0)
+        };
+        let free: Vec<usize> = (0..UNKNOWNS)
+            .filter(|slot| !(is_fixed(*slot) || is_dense && *slot == TOTAL))
+            .collect();
         let mut slots = [0; UNKNOWNS];
         slots[..free.len()].copy_from_slice(&free);
         let mut fixed = [0.0; UNKNOWNS];
@@ -130,7 +167,10 @@ impl ClassPrior {
             let log_probability = replace(&mut mean, &mut covariance, &own);
             fixed = std::array::from_fn(|slot| mean[slot]);
             let free_covariance = covariance.select_rows(&free).select_columns(&free);
-            (log_probability, Gaussian::new(&mean.select_rows(&free), &free_covariance))
+            (
+                log_probability,
+                Gaussian::new(&mean.select_rows(&free), &free_covariance),
+            )
         });
         let all = log_sum(mixture.iter().map(|(log_probability, _)| *log_probability));
         for (log_share, _) in &mut mixture {
@@ -138,14 +178,27 @@ impl ClassPrior {
         }
         #[expect(clippy::cast_precision_loss, reason = "a handful of scales")]
         let log_share = class.share.ln() + agreement + all - (SCALES as f64).ln();
-        Some(Self { is_dense, log_share, mixture, slots, fixed })
+        let weighed =
+            Mixture::new(&mixture.map(|(log_share, gaussian)| (log_share.exp(), gaussian)));
+        Some(Self {
+            is_dense,
+            log_share,
+            mixture,
+            weighed,
+            slots,
+            fixed,
+        })
+    }
+
+    /// Density of free coordinates.
+    pub(super) fn density(&self, point: &[f64; UNKNOWNS]) -> f64 {
+        self.weighed.density(point)
     }
 
     /// log density of free coordinates.
+    #[cfg(test)]
     pub(super) fn log_density(&self, point: &[f64; UNKNOWNS]) -> f64 {
-        let density: f64 =
-            self.mixture.iter().map(|(log_share, gaussian)| (log_share + gaussian.log_density(point)).exp()).sum();
-        density.ln()
+        self.density(point).ln()
     }
 
     /// How many coordinates are free.
@@ -153,15 +206,29 @@ impl ClassPrior {
         self.mixture[0].1.free()
     }
 
-    /// The unknowns at free coordinates.
-    pub(super) fn unknowns<'a>(&self, point: &[f64; UNKNOWNS], machine: &'a Machine) -> Unknowns<'a> {
+    /// Which coordinates are free.
+    pub(super) fn slots(&self) -> &[usize] {
+        &self.slots[..self.free()]
+    }
+
+    /// All coordinates at free ones.
+    pub(super) fn values(&self, point: &[f64; UNKNOWNS]) -> [f64; UNKNOWNS] {
         let mut values = self.fixed;
-        for (slot, value) in self.slots[..self.free()].iter().zip(point) {
+        for (slot, value) in self.slots().iter().zip(point) {
             values[*slot] = *value;
         }
         if self.is_dense {
             values[TOTAL] = values[ACTIVE];
         }
+        values
+    }
+
+    /// The unknowns at all coordinates.
+    pub(super) fn unknowns<'a>(
+        &self,
+        values: &[f64; UNKNOWNS],
+        machine: &'a Machine,
+    ) -> Unknowns<'a> {
         Unknowns {
             log_active_parameters: values[ACTIVE],
             log_total_parameters: values[TOTAL],
@@ -191,7 +258,11 @@ fn believed(class: &ModelClass, is_dense: bool, scale: f64) -> (DVector<f64>, DM
         mean[slot] = run.log_median;
         covariance[(slot, slot)] = run.sd * run.sd;
     }
-    let sizes: Vec<usize> = if is_dense { vec![ACTIVE] } else { vec![ACTIVE, TOTAL] };
+    let sizes: Vec<usize> = if is_dense {
+        vec![ACTIVE]
+    } else {
+        vec![ACTIVE, TOTAL]
+    };
     let of_size = covariance.select_rows(&sizes).select_columns(&sizes);
     let across = covariance.select_columns(&sizes);
     let gain = across * of_size.clone().try_inverse().expect("sizes vary");
@@ -206,7 +277,9 @@ fn log_sum(logs: impl Iterator<Item = f64> + Clone) -> f64 {
 
 /// What is stated of the unknowns; KV bytes are stated as served and brought to one byte per element.
 fn statements(assumptions: &Assumptions) -> Vec<Statement> {
-    let element = assumptions.stated(Q::KvBytesPerElement).map_or(1.0, |stated| stated.middle);
+    let element = assumptions
+        .stated(Q::KvBytesPerElement)
+        .map_or(1.0, |stated| stated.middle);
     let slots = [
         (ACTIVE, Q::ActiveParameters, 1.0),
         (TOTAL, Q::TotalParameters, 1.0),
@@ -217,7 +290,11 @@ fn statements(assumptions: &Assumptions) -> Vec<Statement> {
     ];
     let statement = |(slot, quantity, unit): (usize, Q, f64)| {
         let stated = assumptions.stated(quantity)?;
-        Some(Statement { slot, mean: (stated.middle / unit).ln(), sd: stated.log_sd() })
+        Some(Statement {
+            slot,
+            mean: (stated.middle / unit).ln(),
+            sd: stated.log_sd(),
+        })
     };
     slots.into_iter().filter_map(statement).collect()
 }
@@ -232,7 +309,10 @@ fn merge_sizes(statements: &mut Vec<Statement>) -> Option<f64> {
     };
     let total = statements.remove(of_total);
     let Some(active) = statements.iter_mut().find(|stated| stated.slot == ACTIVE) else {
-        statements.push(Statement { slot: ACTIVE, ..total });
+        statements.push(Statement {
+            slot: ACTIVE,
+            ..total
+        });
         return Some(0.0);
     };
     let variance = active.sd * active.sd + total.sd * total.sd;
@@ -248,14 +328,21 @@ fn merge_sizes(statements: &mut Vec<Statement>) -> Option<f64> {
 
 /// Puts statements in the place of what was believed of their coordinates; the others follow as they depend on these.
 /// Gives the log of how probable the statements were.
-fn replace(mean: &mut DVector<f64>, covariance: &mut DMatrix<f64>, statements: &[Statement]) -> f64 {
+fn replace(
+    mean: &mut DVector<f64>,
+    covariance: &mut DMatrix<f64>,
+    statements: &[Statement],
+) -> f64 {
     if statements.is_empty() {
         return 0.0;
     }
     let slots: Vec<usize> = statements.iter().map(|stated| stated.slot).collect();
-    let stated_mean = DVector::from_iterator(slots.len(), statements.iter().map(|stated| stated.mean));
-    let stated_spread =
-        DMatrix::from_diagonal(&DVector::from_iterator(slots.len(), statements.iter().map(|stated| stated.sd * stated.sd)));
+    let stated_mean =
+        DVector::from_iterator(slots.len(), statements.iter().map(|stated| stated.mean));
+    let stated_spread = DMatrix::from_diagonal(&DVector::from_iterator(
+        slots.len(),
+        statements.iter().map(|stated| stated.sd * stated.sd),
+    ));
     let believed = covariance.select_rows(&slots).select_columns(&slots);
     let across = covariance.select_columns(&slots);
     let moved = &stated_mean - mean.select_rows(&slots);
@@ -263,7 +350,10 @@ fn replace(mean: &mut DVector<f64>, covariance: &mut DMatrix<f64>, statements: &
     let mut at = [0.0; UNKNOWNS];
     at[..slots.len()].copy_from_slice(stated_mean.as_slice());
     let log_probability = predictive.log_density(&at);
-    let inverse = believed.clone().pseudo_inverse(1e-12).expect("the tolerance is positive");
+    let inverse = believed
+        .clone()
+        .pseudo_inverse(1e-12)
+        .expect("the tolerance is positive");
     let gain = across * inverse;
     *mean += &gain * moved;
     *covariance += &gain * (stated_spread - believed) * gain.transpose();

@@ -2,20 +2,22 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::gaussian::Gaussian;
+use super::UNKNOWNS;
+use super::gaussian::{Gaussian, Mixture};
 use super::pareto::tail_shape;
 use super::points::{MOST_POINTS, Point, points};
 use super::prior::{ClassPrior, Prior};
-use super::UNKNOWNS;
 use crate::clue::likelihood::Likelihood;
 use crate::clue::unknowns::Unknowns;
 
 /// Draws of a full answer.
-pub const DRAWS: usize = 20_000;
+pub const DRAWS: usize = 15_000;
 /// Draws of the prior beside it.
-pub const PRIOR_DRAWS: usize = 8_192;
+pub const PRIOR_DRAWS: usize = 4_096;
 /// Draws per round and kind of model while proposals are fitted.
-const PILOT_DRAWS: usize = 768;
+const PILOT_DRAWS: usize = 512;
+/// Where the draws count for less than this share of them, they are made again, twice as many.
+const LEAST_EFFECTIVE_SHARE: f64 = 2.0 / 3.0;
 /// Rounds, at most; the first draws from the prior.
 const MOST_ROUNDS: usize = 5;
 /// A proposal is good enough where this share of its draws counts.
@@ -35,19 +37,19 @@ const LEAST_REGIME_SHARE: f64 = 0.02;
 struct Draw {
     class: u8,
     machine: u16,
-    point: [f64; UNKNOWNS],
+    values: [f64; UNKNOWNS],
     log_utilisation: f64,
     log_rental: f64,
 }
 
 impl Draw {
-    fn new(prior: &Prior, class: usize, coordinates: [f64; UNKNOWNS], point: &Point) -> Self {
+    fn new(prior: &Prior, class: usize, values: [f64; UNKNOWNS], point: &Point) -> Self {
         let machine = prior.machine_at(point.uniform);
         let of_machine = prior.machine(machine);
         Self {
             class: u8::try_from(class).unwrap_or(u8::MAX),
             machine: u16::try_from(machine).unwrap_or(u16::MAX),
-            point: coordinates,
+            values,
             log_utilisation: prior.log_utilisation(point.utilisation),
             log_rental: of_machine.log_rental + of_machine.rental_sd * point.rental,
         }
@@ -57,7 +59,7 @@ impl Draw {
         Unknowns {
             log_utilisation: self.log_utilisation,
             log_rental: self.log_rental,
-            ..class.unknowns(&self.point, prior.machine(self.machine.into()))
+            ..class.unknowns(&self.values, prior.machine(self.machine.into()))
         }
     }
 }
@@ -66,14 +68,16 @@ impl Draw {
 #[derive(Debug)]
 pub struct Draws<'a> {
     prior: &'a Prior,
-    draws: Vec<Draw>,
+    each: Vec<Draw>,
     weights: Vec<f64>,
 }
 
 impl<'a> Draws<'a> {
     /// What each draw says of the unknowns.
     pub fn iter(&self) -> impl Iterator<Item = Unknowns<'a>> + Clone {
-        self.draws.iter().map(|draw| draw.unknowns(self.prior, &self.prior.classes[usize::from(draw.class)]))
+        self.each
+            .iter()
+            .map(|draw| draw.unknowns(self.prior, &self.prior.classes[usize::from(draw.class)]))
     }
 
     /// Weights, in the order of the draws; they add up to 1.
@@ -85,13 +89,13 @@ impl<'a> Draws<'a> {
     /// How many.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.draws.len()
+        self.each.len()
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.draws.is_empty()
+        self.each.is_empty()
     }
 }
 
@@ -133,7 +137,8 @@ pub fn sample_prior(prior: &Prior, count: usize) -> Draws<'_> {
             let own = share_of(count, share).max(1);
             let weight = share / count_f64(own);
             for point in points.by_ref().take(own) {
-                let draw = Draw::new(prior, class, gaussian.draw(&point.normal, 1.0), point);
+                let values = of_class.values(&gaussian.draw(&point.normal, 1.0));
+                let draw = Draw::new(prior, class, values, point);
                 let unknowns = draw.unknowns(prior, of_class);
                 weights.push(if is_possible(&unknowns) { weight } else { 0.0 });
                 draws.push(draw);
@@ -141,15 +146,37 @@ pub fn sample_prior(prior: &Prior, count: usize) -> Draws<'_> {
         }
     }
     normalize(&mut weights);
-    Draws { prior, draws, weights }
+    Draws {
+        prior,
+        each: draws,
+        weights,
+    }
 }
 
 /// Draws from the posterior.
 #[must_use]
 pub fn sample<'a>(prior: &'a Prior, terms: &[Box<dyn Likelihood>], count: usize) -> Posterior<'a> {
     let splits = terms.iter().any(|term| term.has_regimes());
-    let fitted: Vec<Fitted> = prior.classes.iter().map(|class| fit(prior, class, terms, splits)).collect();
-    let shares = class_shares(&fitted);
+    let fitted: Vec<Fitted> = prior
+        .classes
+        .iter()
+        .map(|class| fit(prior, class, terms, splits))
+        .collect();
+    let posterior = weighed(prior, terms, &fitted, count);
+    if posterior.effective_sample_size >= LEAST_EFFECTIVE_SHARE * count_f64(count) {
+        return posterior;
+    }
+    weighed(prior, terms, &fitted, 2 * count)
+}
+
+/// Draws from the proposals with their weights.
+fn weighed<'a>(
+    prior: &'a Prior,
+    terms: &[Box<dyn Likelihood>],
+    fitted: &[Fitted],
+    count: usize,
+) -> Posterior<'a> {
+    let shares = class_shares(fitted);
     let mut draws = Vec::with_capacity(count + fitted.len());
     let mut logs = Vec::with_capacity(count + fitted.len());
     let mut log_prior_weights = Vec::with_capacity(count + fitted.len());
@@ -157,19 +184,30 @@ pub fn sample<'a>(prior: &'a Prior, terms: &[Box<dyn Likelihood>], count: usize)
     for (class, (of_class, share)) in fitted.iter().zip(&shares).enumerate() {
         let own = share_of(count, *share);
         let log_count = count_f64(own).ln();
-        of_class.proposal.draw(own, &mut points, |coordinates, point, log_proposal| {
-            let draw = Draw::new(prior, class, coordinates, point);
-            let (log_prior, log_likelihood) = log_target(prior, &prior.classes[class], terms, &draw);
-            log_prior_weights.push(log_prior - log_proposal - log_count);
-            logs.push(log_prior + log_likelihood - log_proposal - log_count);
-            draws.push(draw);
-        });
+        let kind = &prior.classes[class];
+        of_class.proposal.draw(
+            own,
+            &mut points,
+            kind,
+            |coordinates, point, log_prior_over_proposal| {
+                let draw = Draw::new(prior, class, kind.values(&coordinates), point);
+                let (log_prior_weight, log_likelihood) =
+                    log_target(prior, kind, terms, &draw, log_prior_over_proposal);
+                log_prior_weights.push(log_prior_weight - log_count);
+                logs.push(log_prior_weight + log_likelihood - log_count);
+                draws.push(draw);
+            },
+        );
     }
     let weights = exponentials(&logs);
     let effective_sample_size = effective_size(&weights);
     let pareto_k = tail_shape(&weights);
     Posterior {
-        draws: Draws { prior, draws, weights },
+        draws: Draws {
+            prior,
+            each: draws,
+            weights,
+        },
         log_prior_weights,
         effective_sample_size,
         pareto_k,
@@ -181,93 +219,105 @@ fn is_possible(unknowns: &Unknowns<'_>) -> bool {
     unknowns.log_active_parameters <= unknowns.log_total_parameters
 }
 
-/// log prior and log likelihood of a draw.
-fn log_target(prior: &Prior, class: &ClassPrior, terms: &[Box<dyn Likelihood>], draw: &Draw) -> (f64, f64) {
+/// log of the prior over what a draw was proposed from, and its log likelihood.
+fn log_target(
+    prior: &Prior,
+    class: &ClassPrior,
+    terms: &[Box<dyn Likelihood>],
+    draw: &Draw,
+    log_prior_over_proposal: f64,
+) -> (f64, f64) {
     let unknowns = draw.unknowns(prior, class);
     if !is_possible(&unknowns) {
         return (f64::NEG_INFINITY, 0.0);
     }
-    let log_prior = class.log_share + class.log_density(&draw.point);
-    let log_likelihood: f64 = terms.iter().map(|term| term.log_likelihood(&unknowns)).sum();
-    (log_prior, log_likelihood)
+    let log_likelihood: f64 = terms
+        .iter()
+        .map(|term| term.log_likelihood(&unknowns))
+        .sum();
+    (class.log_share + log_prior_over_proposal, log_likelihood)
 }
 
-/// A mixture that draws are proposed from.
+/// A mixture that draws are proposed from: what was fitted, and the prior.
 struct Proposal {
-    components: Vec<Component>,
-}
-
-struct Component {
-    gaussian: Gaussian,
-    spread: f64,
-    share: f64,
-    /// log of share and density at the mean
-    log_peak: f64,
-    /// Whether its distances are those of the component before it, which has another spread.
-    is_same: bool,
+    /// What draws come from, with the share of each.
+    components: Vec<(f64, Gaussian)>,
+    /// The fitted components, to be weighed.
+    fitted: Option<Mixture>,
+    /// Share of the prior.
+    defensive_share: f64,
 }
 
 impl Proposal {
     /// Of fitted normal distributions with their shares, and the prior.
     fn new(fits: &[(Gaussian, f64)], class: &ClassPrior) -> Self {
+        let defensive_share = if fits.is_empty() {
+            1.0
+        } else {
+            DEFENSIVE_SHARE
+        };
         let mut components = Vec::new();
         for (gaussian, share) in fits {
-            for (index, (spread, spread_share)) in SPREADS.into_iter().enumerate() {
-                let share = (1.0 - DEFENSIVE_SHARE) * share * spread_share;
-                components.push(Component::new(*gaussian, spread, share, index > 0));
+            for (spread, spread_share) in SPREADS {
+                components.push((
+                    (1.0 - defensive_share) * share * spread_share,
+                    gaussian.widened(spread),
+                ));
             }
         }
-        let share = if fits.is_empty() { 1.0 } else { DEFENSIVE_SHARE };
-        for (log_share, gaussian) in &class.mixture {
-            components.push(Component::new(*gaussian, 1.0, share * log_share.exp(), false));
+        let fitted = (!fits.is_empty()).then(|| Mixture::new(&components));
+        let of_prior = class
+            .mixture
+            .iter()
+            .map(|(log_share, gaussian)| (defensive_share * log_share.exp(), *gaussian));
+        components.extend(of_prior);
+        Self {
+            components,
+            fitted,
+            defensive_share,
         }
-        Self { components }
     }
 
-    /// Hands on coordinates, the point they were made of and the log density of proposing them.
+    /// Hands on coordinates, the point they were made of and the log of the prior's density over that of proposing them.
     fn draw<'p>(
         &self,
         count: usize,
         points: &mut impl Iterator<Item = &'p Point>,
+        class: &ClassPrior,
         mut take: impl FnMut([f64; UNKNOWNS], &Point, f64),
     ) {
         let mut left = count;
-        for (index, component) in self.components.iter().enumerate() {
+        for (index, (share, gaussian)) in self.components.iter().enumerate() {
             let is_last = index + 1 == self.components.len();
-            let own = if is_last { left } else { share_of(count, component.share).min(left) };
+            let own = if is_last {
+                left
+            } else {
+                share_of(count, *share).min(left)
+            };
             left -= own;
             for point in points.take(own) {
-                let coordinates = component.gaussian.draw(&point.normal, component.spread);
-                take(coordinates, point, self.log_density(&coordinates));
+                let coordinates = gaussian.draw(&point.normal, 1.0);
+                take(
+                    coordinates,
+                    point,
+                    self.log_prior_over_own(&coordinates, class),
+                );
             }
         }
     }
 
-    fn log_density(&self, coordinates: &[f64; UNKNOWNS]) -> f64 {
-        let mut density = 0.0;
-        let mut distance = 0.0;
-        for component in &self.components {
-            if !component.is_same {
-                distance = component.gaussian.distance(coordinates);
-            }
-            density += (component.log_peak - 0.5 * distance / (component.spread * component.spread)).exp();
-        }
-        density.ln()
+    fn log_prior_over_own(&self, coordinates: &[f64; UNKNOWNS], class: &ClassPrior) -> f64 {
+        let prior = class.density(coordinates);
+        let fitted = self
+            .fitted
+            .as_ref()
+            .map_or(0.0, |fitted| fitted.density(coordinates));
+        (prior / (self.defensive_share * prior + fitted)).ln()
     }
 }
 
-impl Component {
-    fn new(gaussian: Gaussian, spread: f64, share: f64, is_same: bool) -> Self {
-        let free = count_f64(gaussian.free());
-        Self {
-            gaussian,
-            spread,
-            share,
-            log_peak: share.ln() + gaussian.log_peak() - free * spread.ln(),
-            is_same,
-        }
-    }
-}
+/// Regimes, each with a component per spread.
+const _: () = assert!(2 * SPREADS.len() <= Mixture::MOST_PARTS);
 
 /// A proposal for one kind of model, and the log of the evidence for it.
 struct Fitted {
@@ -283,18 +333,25 @@ fn fit(prior: &Prior, class: &ClassPrior, terms: &[Box<dyn Likelihood>], splits:
     for round in 0..MOST_ROUNDS {
         let mut draws = Vec::with_capacity(PILOT_DRAWS);
         let mut logs = Vec::with_capacity(PILOT_DRAWS);
-        proposal.draw(PILOT_DRAWS, &mut points, |coordinates, point, log_proposal| {
-            let draw = Draw::new(prior, 0, coordinates, point);
-            let (log_prior, log_likelihood) = log_target(prior, class, terms, &draw);
-            logs.push(log_prior + log_likelihood - log_proposal);
-            draws.push(draw);
-        });
+        proposal.draw(
+            PILOT_DRAWS,
+            &mut points,
+            class,
+            |coordinates, point, log_prior_over_proposal| {
+                let draw = Draw::new(prior, 0, class.values(&coordinates), point);
+                let (log_prior_weight, log_likelihood) =
+                    log_target(prior, class, terms, &draw, log_prior_over_proposal);
+                logs.push(log_prior_weight + log_likelihood);
+                draws.push(draw);
+            },
+        );
         let greatest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if greatest == f64::NEG_INFINITY {
             break;
         }
         let weights = exponentials(&logs);
-        let mean: f64 = logs.iter().map(|log| (log - greatest).exp()).sum::<f64>() / count_f64(logs.len());
+        let mean: f64 =
+            logs.iter().map(|log| (log - greatest).exp()).sum::<f64>() / count_f64(logs.len());
         log_evidence = greatest + mean.ln();
         let is_memory_bound = |draw: &Draw| {
             splits && draw.unknowns(prior, class).log_actual_memory_over_compute() > 0.0
@@ -322,24 +379,29 @@ fn fit(prior: &Prior, class: &ClassPrior, terms: &[Box<dyn Likelihood>], splits:
             break;
         }
     }
-    Fitted { proposal, log_evidence }
+    Fitted {
+        proposal,
+        log_evidence,
+    }
 }
 
 /// The normal distribution with the weighted mean and covariance of draws, which keeps a part of the prior's where few
 /// draws count.
 fn moments(draws: &[(&Draw, f64)], total: f64, class: &ClassPrior) -> Gaussian {
-    let free = class.free();
+    let slots = class.slots();
+    let free = slots.len();
     let mut mean = DVector::<f64>::zeros(free);
     for (draw, weight) in draws {
         for index in 0..free {
-            mean[index] += weight / total * draw.point[index];
+            mean[index] += weight / total * draw.values[slots[index]];
         }
     }
     let mut covariance = DMatrix::<f64>::zeros(free, free);
     for (draw, weight) in draws {
         for row in 0..free {
             for column in 0..=row {
-                let product = (draw.point[row] - mean[row]) * (draw.point[column] - mean[column]);
+                let away = |index: usize| draw.values[slots[index]] - mean[index];
+                let product = away(row) * away(column);
                 covariance[(row, column)] += weight / total * product;
             }
         }
@@ -396,9 +458,13 @@ fn count_f64(count: usize) -> f64 {
     count as f64
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a count")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share of a count"
+)]
 fn share_of(count: usize, share: f64) -> usize {
     (count_f64(count) * share).round() as usize
 }
 
-const _: () = assert!(DRAWS <= MOST_POINTS);
+const _: () = assert!(2 * DRAWS <= MOST_POINTS);

@@ -49,16 +49,25 @@ pub fn summarize(logs: impl Iterator<Item = f64> + Clone, weights: &[f64]) -> Su
     let log_sd = (second / total - mean_away * mean_away).max(0.0).sqrt();
     // A value that is stated is the same in all draws, up to rounding.
     if log_sd < 1e-9 {
-        return Summary { log_mean, log_sd: 0.0, log_quantiles: [log_mean; 5] };
+        return Summary {
+            log_mean,
+            log_sd: 0.0,
+            log_quantiles: [log_mean; 5],
+        };
     }
     #[expect(clippy::cast_precision_loss, reason = "a few thousand bins")]
     let bins = BINS as f64;
     let start = log_mean - REACH * log_sd;
     let per_bin = 2.0 * REACH * log_sd / bins;
+    let bins_per_unit = 1.0 / per_bin;
     let mut histogram = [0.0; BINS];
     for (log, weight) in logs.zip(weights) {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the bins")]
-        let bin = ((log - start) / per_bin).clamp(0.0, bins - 1.0) as usize;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "clamped to the bins"
+        )]
+        let bin = ((log - start) * bins_per_unit).clamp(0.0, bins - 1.0) as usize;
         histogram[bin] += weight;
     }
     let mut log_quantiles = [0.0; 5];
@@ -75,7 +84,11 @@ pub fn summarize(logs: impl Iterator<Item = f64> + Clone, weights: &[f64]) -> Su
         }
         below += weight;
     }
-    Summary { log_mean, log_sd, log_quantiles }
+    Summary {
+        log_mean,
+        log_sd,
+        log_quantiles,
+    }
 }
 
 impl Summary {

@@ -47,7 +47,10 @@ fn random_walk(prior: &Prior, terms: &[Box<dyn Likelihood>], steps: u32) -> [(f6
         if unknowns.log_active_parameters > unknowns.log_total_parameters {
             return f64::NEG_INFINITY;
         }
-        let likelihood: f64 = terms.iter().map(|term| term.log_likelihood(&unknowns)).sum();
+        let likelihood: f64 = terms
+            .iter()
+            .map(|term| term.log_likelihood(&unknowns))
+            .sum();
         class.log_density(point) + likelihood
     };
     let middle = &class.mixture[1].1;
@@ -72,7 +75,12 @@ fn random_walk(prior: &Prior, terms: &[Box<dyn Likelihood>], steps: u32) -> [(f6
         }
     }
     let kept = f64::from(steps - settled);
-    sums.map(|(first, second)| (first / kept, (second / kept - (first / kept).powi(2)).sqrt()))
+    sums.map(|(first, second)| {
+        (
+            first / kept,
+            (second / kept - (first / kept).powi(2)).sqrt(),
+        )
+    })
 }
 
 #[test]
@@ -83,13 +91,29 @@ fn a_random_walk_over_the_same_density_finds_the_same() {
     let walked = random_walk(&prior, &terms, 400_000);
     let own: Vec<Summary> = [0, 1, 2, 3, 5]
         .iter()
-        .map(|place| summarize(posterior.draws.iter().map(|draw| (JOINT_QUANTITIES[*place].log_value)(&draw)), posterior.draws.weights()))
+        .map(|place| {
+            summarize(
+                posterior
+                    .draws
+                    .iter()
+                    .map(|draw| (JOINT_QUANTITIES[*place].log_value)(&draw)),
+                posterior.draws.weights(),
+            )
+        })
         .collect();
     // The walk forgets where it was in about a hundred steps: 4,000 independent draws, whose mean is known to 1/60 of a
     // standard deviation.
     for ((mean, sd), own) in walked.iter().zip(&own) {
-        assert!((mean - own.log_mean).abs() < 0.07 * sd, "{mean} and {}", own.log_mean);
-        assert!((sd / own.log_sd).ln().abs() < 0.06, "{sd} and {}", own.log_sd);
+        assert!(
+            (mean - own.log_mean).abs() < 0.07 * sd,
+            "{mean} and {}",
+            own.log_mean
+        );
+        assert!(
+            (sd / own.log_sd).ln().abs() < 0.06,
+            "{sd} and {}",
+            own.log_sd
+        );
     }
 }
 
@@ -98,20 +122,56 @@ fn draws_from_the_prior_that_are_weighted_alone_find_the_same() {
     let (terms, prior) = question();
     let posterior = sample(&prior, &terms, DRAWS);
     let draws = sample_prior(&prior, points::MOST_POINTS);
-    let likelihoods = draws.iter().map(|draw| terms.iter().map(|term| term.log_likelihood(&draw)).sum::<f64>().exp());
-    let weights: Vec<f64> = likelihoods.zip(draws.weights()).map(|(likelihood, weight)| likelihood * weight).collect();
+    let likelihoods = draws.iter().map(|draw| {
+        terms
+            .iter()
+            .map(|term| term.log_likelihood(&draw))
+            .sum::<f64>()
+            .exp()
+    });
+    let weights: Vec<f64> = likelihoods
+        .zip(draws.weights())
+        .map(|(likelihood, weight)| likelihood * weight)
+        .collect();
     let effective = sampler::effective_size(&weights);
     assert!(effective > 300.0, "{effective}");
-    let by_prior = summarize(draws.iter().map(|draw| (ACTIVE_PARAMETERS.log_value)(&draw)), &weights);
-    let own = summarize(posterior.draws.iter().map(|draw| (ACTIVE_PARAMETERS.log_value)(&draw)), posterior.draws.weights());
+    let by_prior = summarize(
+        draws
+            .iter()
+            .map(|draw| (ACTIVE_PARAMETERS.log_value)(&draw)),
+        &weights,
+    );
+    let own = summarize(
+        posterior
+            .draws
+            .iter()
+            .map(|draw| (ACTIVE_PARAMETERS.log_value)(&draw)),
+        posterior.draws.weights(),
+    );
     let noise = 4.0 * own.log_sd / effective.sqrt();
-    assert!((by_prior.log_mean - own.log_mean).abs() < noise, "{} and {}", by_prior.log_mean, own.log_mean);
+    assert!(
+        (by_prior.log_mean - own.log_mean).abs() < noise,
+        "{} and {}",
+        by_prior.log_mean,
+        own.log_mean
+    );
     let dense = |draws: &Draws<'_>, weights: &[f64]| -> f64 {
         let all: f64 = weights.iter().sum();
-        draws.iter().zip(weights).filter(|(draw, _)| draw.is_dense).map(|(_, weight)| weight / all).sum()
+        draws
+            .iter()
+            .zip(weights)
+            .filter(|(draw, _)| draw.is_dense)
+            .map(|(_, weight)| weight / all)
+            .sum()
     };
-    let (walked, sampled) = (dense(&draws, &weights), dense(&posterior.draws, posterior.draws.weights()));
-    assert!((walked - sampled).abs() < 4.0 * 0.5 / effective.sqrt(), "{walked} and {sampled}");
+    let (walked, sampled) = (
+        dense(&draws, &weights),
+        dense(&posterior.draws, posterior.draws.weights()),
+    );
+    assert!(
+        (walked - sampled).abs() < 4.0 * 0.5 / effective.sqrt(),
+        "{walked} and {sampled}"
+    );
 }
 
 #[test]
@@ -144,6 +204,14 @@ fn a_term_that_is_the_same_everywhere_changes_nothing() {
 fn weights_of_the_prior_are_spread_as_it_is() {
     let prior = Prior::new(Calibration::shipped(), &Assumptions::default());
     let draws = sample_prior(&prior, PRIOR_DRAWS);
-    let dense: f64 = draws.iter().zip(draws.weights()).filter(|(draw, _)| draw.is_dense).map(|(_, weight)| weight).sum();
-    assert!((dense - Calibration::shipped().population.dense.share).abs() < 0.01, "{dense}");
+    let dense: f64 = draws
+        .iter()
+        .zip(draws.weights())
+        .filter(|(draw, _)| draw.is_dense)
+        .map(|(_, weight)| weight)
+        .sum();
+    assert!(
+        (dense - Calibration::shipped().population.dense.share).abs() < 0.01,
+        "{dense}"
+    );
 }

@@ -286,3 +286,41 @@ fn a_reader_that_has_seen_enough_is_no_error() {
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
     }
 }
+
+#[test]
+fn the_page_of_answers_is_what_the_program_prints() {
+    let page = std::fs::read_to_string(repository().join("docs/ANSWERS.md")).unwrap();
+    let command = page.split('`').nth(1).unwrap();
+    let arguments: Vec<&str> = command.split(' ').skip(1).collect();
+    assert!(
+        arguments.len() >= 6 && arguments[..2] == ["infer", "--markdown"],
+        "{command}"
+    );
+    assert!(
+        output_of(&arguments) == page,
+        "docs/ANSWERS.md is out of date; run: {command} > docs/ANSWERS.md"
+    );
+    // Each quantity says how much it moved, and each conflict of the talk which side is taken.
+    let conflicts = page
+        .matches("**context_tier_kv_bytes against output_ratio_memory_boundness.**")
+        .count();
+    assert!(
+        conflicts >= 2 && page.matches("The joint estimate").count() == conflicts,
+        "{conflicts}"
+    );
+}
+
+#[test]
+fn several_files_are_answered_as_a_list() {
+    let two = [
+        "examples/google_gemini-2.5-pro.json",
+        "examples/openai_gpt-5.4.json",
+    ];
+    let list: Value =
+        serde_json::from_str(&output_of(&["infer", "--json", two[0], two[1]])).unwrap();
+    let each: Vec<Value> = two
+        .iter()
+        .map(|file| serde_json::from_str(&output_of(&["infer", "--json", file])).unwrap())
+        .collect();
+    assert_eq!(list, Value::Array(each));
+}

@@ -129,8 +129,9 @@ fn the_fit_writes_the_files_that_are_shipped() {
     ] {
         assert!(wrote.contains(file), "{wrote}");
         let read = |folder: &std::path::Path| std::fs::read_to_string(folder.join(file)).unwrap();
+        // The page has other sections, which other commands write.
         assert!(
-            read(folder.path()) == read(repository()),
+            read(repository()).contains(read(folder.path()).trim_end()),
             "{file} is out of date; run: cargo run --release -- fit --write"
         );
     }

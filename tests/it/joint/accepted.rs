@@ -9,18 +9,27 @@ use super::{ask, quantity, sheet, width};
 /// DeepSeek R1's three prices, by a calibration that has seen no DeepSeek model.
 fn deepseek_r1(assumptions: &serde_json::Value) -> Answer {
     let models = built_in();
-    let others: Vec<&PricedModel> = models.iter().filter(|model| model.family != "deepseek").collect();
+    let others: Vec<&PricedModel> = models
+        .iter()
+        .filter(|model| model.family != "deepseek")
+        .collect();
     let calibration = calibrate(&others, &Settings::default());
     assert!(!calibration.hosts.contains_key("deepseek"));
     let mut sheet = sheet("deepseek", "0.55", "2.19");
     sheet["rates"][0]["cache_read"] = json!("0.14");
     let question = json!({"price_sheet": sheet, "assumptions": assumptions}).to_string();
-    infer_with(&read_request(question.as_bytes(), &Format::Canonical).unwrap(), &calibration)
+    infer_with(
+        &read_request(question.as_bytes(), &Format::Canonical).unwrap(),
+        &calibration,
+    )
 }
 
 fn holds(answer: &Answer, name: &str, truth: f64) {
     let interval = quantity(answer, name).interval_90;
-    assert!((interval.low..=interval.high).contains(&truth), "{name}: {truth} not in {interval:?}");
+    assert!(
+        (interval.low..=interval.high).contains(&truth),
+        "{name}: {truth} not in {interval:?}"
+    );
 }
 
 #[test]
@@ -38,22 +47,44 @@ fn deepseek_r1_lies_where_its_maker_says() {
     let [offer] = answer.joint.storage_tiers.as_slice() else {
         panic!("{:?}", answer.joint.storage_tiers);
     };
-    assert!(offer.most_likely.starts_with("flash") || offer.most_likely == "disk", "{offer:?}");
+    assert!(
+        offer.most_likely.starts_with("flash") || offer.most_likely == "disk",
+        "{offer:?}"
+    );
     assert!(offer.ttl_seconds.is_none() && offer.drain_time_reading.is_none());
-    assert!(offer.rests_on[0].starts_with("prior") && offer.rests_on.contains(&"cache-read price"), "{offer:?}");
+    assert!(
+        offer.rests_on[0].starts_with("prior") && offer.rests_on.contains(&"cache-read price"),
+        "{offer:?}"
+    );
     assert!(!answer.joint.misfit.flagged);
     let mut two_bytes = machine;
     two_bytes["kv_bytes_per_element"] = json!(2);
-    let served = deepseek_r1(&two_bytes).joint.quantities.kv_bytes_per_token_stored_as_served.unwrap();
-    assert!((served.interval_90.low..=served.interval_90.high).contains(&70_272.0), "{served:?}");
+    let served = deepseek_r1(&two_bytes)
+        .joint
+        .quantities
+        .kv_bytes_per_token_stored_as_served
+        .unwrap();
+    assert!(
+        (served.interval_90.low..=served.interval_90.high).contains(&70_272.0),
+        "{served:?}"
+    );
 }
 
 #[test]
 fn contradictory_prices_are_a_misfit_and_no_answer() {
-    let wrong = [("50", "0.05"), ("0.05", "50"), ("1000", "4000"), ("0.000001", "0.000004")];
+    let wrong = [
+        ("50", "0.05"),
+        ("0.05", "50"),
+        ("1000", "4000"),
+        ("0.000001", "0.000004"),
+    ];
     for (input, output) in wrong {
         let answer = ask(&sheet("acme", input, output), &json!({}));
-        assert!(answer.joint.misfit.flagged, "{input} {output}: {:?}", answer.joint.misfit);
+        assert!(
+            answer.joint.misfit.flagged,
+            "{input} {output}: {:?}",
+            answer.joint.misfit
+        );
         for (known, estimate) in answer.joint.quantities.in_order() {
             assert!(!estimate.identified, "{input} {output}: {}", known.name);
             let reason = estimate.not_identified_because.as_ref().unwrap();
@@ -83,15 +114,31 @@ fn one_price_moves_what_it_reads_and_says_what_is_missing() {
         let answer = ask(&one, &json!({}));
         let read = quantity(&answer, name);
         assert!(read.identified, "{present}: {read:?}");
-        assert!(width(read) > 0.99 * width(quantity(&both, name)), "{present}");
+        assert!(
+            width(read) > 0.99 * width(quantity(&both, name)),
+            "{present}"
+        );
         assert_eq!(read.moved_by.len(), 1, "{read:?}");
         assert_eq!(read.moved_by[0].clue, format!("{present} price"));
-        assert!(quantity(&answer, other).information_gained_bits < read.information_gained_bits, "{present}");
-        for ratio in ["memory_time_over_compute_time", "batch_over_optimal_batch", "kv_bytes_per_token_read"] {
+        assert!(
+            quantity(&answer, other).information_gained_bits < read.information_gained_bits,
+            "{present}"
+        );
+        for ratio in [
+            "memory_time_over_compute_time",
+            "batch_over_optimal_batch",
+            "kv_bytes_per_token_read",
+        ] {
             let estimate = quantity(&answer, ratio);
-            assert!(!estimate.identified && estimate.information_gained_bits < 0.2, "{ratio}: {estimate:?}");
+            assert!(
+                !estimate.identified && estimate.information_gained_bits < 0.2,
+                "{ratio}: {estimate:?}"
+            );
             let reason = estimate.not_identified_because.as_ref().unwrap();
-            assert!(reason.contains(&format!("the sheet states no {absent} price")), "{reason}");
+            assert!(
+                reason.contains(&format!("the sheet states no {absent} price")),
+                "{reason}"
+            );
         }
     }
 }
@@ -101,7 +148,10 @@ fn prices_in_another_currency_are_read_with_a_rate() {
     let mut foreign = sheet("acme", "4", "16");
     foreign["currency"] = json!("CNY");
     let without = ask(&foreign, &json!({}));
-    let reason = quantity(&without, "active_parameters").not_identified_because.clone().unwrap();
+    let reason = quantity(&without, "active_parameters")
+        .not_identified_because
+        .clone()
+        .unwrap();
     assert!(reason.contains("`usd_per_currency_unit`"), "{reason}");
     let with = ask(&foreign, &json!({"usd_per_currency_unit": 0.125}));
     let dollars = ask(&sheet("acme", "0.5", "2"), &json!({}));
@@ -122,12 +172,27 @@ fn stated_sizes_say_whether_a_model_is_dense() {
     ] {
         let answer = ask(&sheet, &stated);
         for (known, estimate) in answer.joint.quantities.in_order() {
-            assert!(estimate.median.is_finite() && estimate.median > 0.0, "{stated}: {}", known.name);
+            assert!(
+                estimate.median.is_finite() && estimate.median > 0.0,
+                "{stated}: {}",
+                known.name
+            );
         }
         for (name, value) in stated.as_object().unwrap() {
-            let found = answer.joint.quantities.in_order().into_iter().find(|(known, _)| known.name == name);
-            if let (Some((_, estimate)), Some(value), false) = (found, value.as_f64(), name.starts_with("kv")) {
-                assert!((estimate.median / value - 1.0).abs() < 1e-8, "{stated}: {}", estimate.median);
+            let found = answer
+                .joint
+                .quantities
+                .in_order()
+                .into_iter()
+                .find(|(known, _)| known.name == name);
+            if let (Some((_, estimate)), Some(value), false) =
+                (found, value.as_f64(), name.starts_with("kv"))
+            {
+                assert!(
+                    (estimate.median / value - 1.0).abs() < 1e-8,
+                    "{stated}: {}",
+                    estimate.median
+                );
                 assert!(!estimate.identified, "{name} is stated");
             }
         }
@@ -135,8 +200,20 @@ fn stated_sizes_say_whether_a_model_is_dense() {
         let active = quantity(&answer, "active_parameters");
         assert!(active.median <= total.median * (1.0 + 1e-8), "{stated}");
     }
-    let served = ask(&sheet, &json!({"kv_bytes_per_token_stored": 7e4, "kv_bytes_per_element": 2}));
-    let stored = served.joint.quantities.kv_bytes_per_token_stored_as_served.as_ref().unwrap();
-    assert!((stored.median / 7e4 - 1.0).abs() < 1e-8, "stated as served: {}", stored.median);
+    let served = ask(
+        &sheet,
+        &json!({"kv_bytes_per_token_stored": 7e4, "kv_bytes_per_element": 2}),
+    );
+    let stored = served
+        .joint
+        .quantities
+        .kv_bytes_per_token_stored_as_served
+        .as_ref()
+        .unwrap();
+    assert!(
+        (stored.median / 7e4 - 1.0).abs() < 1e-8,
+        "stated as served: {}",
+        stored.median
+    );
     assert!((quantity(&served, "kv_bytes_per_token_stored").median / 3.5e4 - 1.0).abs() < 1e-8);
 }

@@ -61,8 +61,14 @@ impl Nature {
     /// A model and its longest context.
     fn model(&mut self) -> ([f64; 4], f64, bool) {
         let population = &self.calibration.population;
-        let is_dense = self.chance(population.dense.share / (population.dense.share + population.mixture_of_experts.share));
-        let class = if is_dense { &population.dense } else { &population.mixture_of_experts };
+        let is_dense = self.chance(
+            population.dense.share / (population.dense.share + population.mixture_of_experts.share),
+        );
+        let class = if is_dense {
+            &population.dense
+        } else {
+            &population.mixture_of_experts
+        };
         let scale = self.one_of(variance_scales::<4>(population.size_degrees_of_freedom));
         let sizes = self.sizes(class, scale, is_dense);
         let rest = self.given_sizes(class, sizes, is_dense);
@@ -89,7 +95,8 @@ impl Nature {
     /// `k_bw`, `k_st` and context for a size, by the regression on it.
     fn given_sizes(&mut self, class: &ModelClass, sizes: [f64; 2], is_dense: bool) -> [f64; 3] {
         let free = if is_dense { 1 } else { 2 };
-        let covariance = nalgebra::DMatrix::from_fn(5, 5, |row, column| class.covariance[row][column]);
+        let covariance =
+            nalgebra::DMatrix::from_fn(5, 5, |row, column| class.covariance[row][column]);
         let own = covariance.view((0, 0), (free, free)).into_owned();
         let below = covariance.view((2, 0), (3, free)).into_owned();
         let slopes = &below * own.try_inverse().unwrap();
@@ -104,18 +111,29 @@ impl Nature {
     fn prices(&mut self, model: [f64; 4], is_dense: bool) -> [f64; 2] {
         let law = &self.calibration.price_law;
         let line = |line: usize, [active, total]: [f64; 2]| {
-            let dense = if is_dense { active - law.dense_centre } else { 0.0 };
-            law.intercept[line] + law.active[line] * active + law.total[line] * total + law.dense[line] * dense
+            let dense = if is_dense {
+                active - law.dense_centre
+            } else {
+                0.0
+            };
+            law.intercept[line]
+                + law.active[line] * active
+                + law.total[line] * total
+                + law.dense[line] * dense
         };
         if self.chance(0.01) {
-            let middling = |place: usize| law.intercept[place] + law.active[place] * 23.5 + law.total[place] * 25.0;
+            let middling = |place: usize| {
+                law.intercept[place] + law.active[place] * 23.5 + law.total[place] * 25.0
+            };
             return [0, 1].map(|place| middling(place) + 6.0 * self.normal());
         }
         let scale = self.one_of(variance_scales::<8>(law.degrees_of_freedom));
         let host = self.lines(&law.host, 1.0);
         let deviation = self.lines(&law.deviation, scale);
         let noise = self.lines(&law.noise, 1.0);
-        [0, 1].map(|place| line(place, [model[0], model[1]]) + host[place] + deviation[place] + noise[place])
+        [0, 1].map(|place| {
+            line(place, [model[0], model[1]]) + host[place] + deviation[place] + noise[place]
+        })
     }
 
     fn trial(&mut self) -> Option<Trial> {
@@ -130,7 +148,8 @@ impl Nature {
         });
         let machine = machine.unwrap_or(self.machines.len() - 1);
         let log_utilisation = 0.5_f64.ln() + 0.5 * self.normal();
-        let log_rental = self.machines[machine].log_rental + self.machines[machine].rental_sd * self.normal();
+        let log_rental =
+            self.machines[machine].log_rental + self.machines[machine].rental_sd * self.normal();
         let prices = self.prices(model, is_dense).map(f64::exp);
         let mut base = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
         base.input = Some(written(prices[0])?);
@@ -141,15 +160,33 @@ impl Nature {
         }
         let mut sheet = PriceSheet::new("nobody", "m-1", rates);
         if self.chance(0.5) {
-            let logs = [model[0], model[1], model[2], model[3], log_batch, log_context];
+            let logs = [
+                model[0],
+                model[1],
+                model[2],
+                model[3],
+                log_batch,
+                log_context,
+            ];
             self.add_fast_mode(&mut sheet, &base, logs, machine)?;
         }
         if self.chance(0.7) {
-            let log_stated = if self.chance(0.8) { log_maximum } else { log_maximum - 5.5 * self.random.random::<f64>() };
+            let log_stated = if self.chance(0.8) {
+                log_maximum
+            } else {
+                log_maximum - 5.5 * self.random.random::<f64>()
+            };
             sheet.limits.context = Some(tokens(log_stated)?);
         }
         Some(Trial {
-            logs: [model[0], model[1], model[2], model[3], log_batch, log_context],
+            logs: [
+                model[0],
+                model[1],
+                model[2],
+                model[3],
+                log_batch,
+                log_context,
+            ],
             log_utilisation,
             log_rental,
             is_dense,
@@ -163,7 +200,9 @@ impl Nature {
         let log_threshold = if self.chance(law.convention_share) {
             law.convention_mean + law.convention_sd * self.normal()
         } else {
-            let far: f64 = StudentT::new(law.degrees_of_freedom).unwrap().sample(&mut self.random);
+            let far: f64 = StudentT::new(law.degrees_of_freedom)
+                .unwrap()
+                .sample(&mut self.random);
             law.mean + model[0] - model[2] + law.scale * far
         };
         let mut above = base.clone();
@@ -173,9 +212,18 @@ impl Nature {
     }
 
     /// A mode at four times the price that is as fast as the machine can be for it.
-    fn add_fast_mode(&mut self, sheet: &mut PriceSheet, base: &RateCell, logs: [f64; 6], machine: usize) -> Option<()> {
+    fn add_fast_mode(
+        &mut self,
+        sheet: &mut PriceSheet,
+        base: &RateCell,
+        logs: [f64; 6],
+        machine: usize,
+    ) -> Option<()> {
         let machine = &self.machines[machine];
-        let crossover = machine.log_weight_bytes + logs[0] - machine.log_compute_to_bandwidth - logs[2] - machine.log_kv_element_bytes;
+        let crossover = machine.log_weight_bytes + logs[0]
+            - machine.log_compute_to_bandwidth
+            - logs[2]
+            - machine.log_kv_element_bytes;
         let ratio = ((-logs[4]).exp() + (logs[5] - crossover).exp()).ln() + machine.log_balance;
         let expected = logs[4] + ratio.max(0.0) - machine.log_balance;
         // Only modes that are faster are ever seen.
@@ -187,7 +235,10 @@ impl Nature {
         };
         let speed = 1.0 + log_speedup.exp_m1() * 0.75;
         let tier = ServiceTier {
-            speed_multiplier: Some(SpeedMultiplier { value: Some(written(speed)?), ..SpeedMultiplier::default() }),
+            speed_multiplier: Some(SpeedMultiplier {
+                value: Some(written(speed)?),
+                ..SpeedMultiplier::default()
+            }),
             ..ServiceTier::default()
         };
         sheet.service_tiers.insert("fast".to_owned(), tier);
@@ -202,10 +253,16 @@ impl Nature {
 /// A price with twelve digits; none where nobody would write it.
 fn written(value: f64) -> Option<unroof::units::Decimal> {
     let usable = (1e-9..1e9).contains(&value);
-    usable.then(|| format!("{value:.12}").parse().ok()).flatten()
+    usable
+        .then(|| format!("{value:.12}").parse().ok())
+        .flatten()
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be in range")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "checked to be in range"
+)]
 fn tokens(log: f64) -> Option<u32> {
     let tokens = log.exp().round();
     (1.0..2e9).contains(&tokens).then_some(tokens as u32)
@@ -227,7 +284,10 @@ fn spreads(trial: &Trial, assumptions: &Assumptions, calibration: &Calibration) 
     let terms = unroof::clue::observed(&[trial.sheet.pricing_content()], assumptions, calibration);
     let posterior = sample(&prior, &terms, DRAWS);
     let spread = |quantity: &JointQuantity| {
-        let logs = posterior.draws.iter().map(|draw| (quantity.log_value)(&draw));
+        let logs = posterior
+            .draws
+            .iter()
+            .map(|draw| (quantity.log_value)(&draw));
         summarize(logs, posterior.draws.weights()).log_sd
     };
     JOINT_QUANTITIES.into_iter().map(spread).collect()
@@ -248,16 +308,28 @@ fn what_is_stated_narrows_its_own_interval_and_the_others_on_average() {
     let calibration = Calibration::shipped();
     let mut nature = Nature::new(1_948, calibration);
     let mut totals = vec![vec![0.0; JOINT_QUANTITIES.len()]; STATED.len() + 1];
-    let trials: Vec<Trial> = std::iter::from_fn(|| Some(nature.trial())).flatten().take(SHEETS).collect();
+    let trials: Vec<Trial> = std::iter::from_fn(|| Some(nature.trial()))
+        .flatten()
+        .take(SHEETS)
+        .collect();
     for trial in &trials {
         let free = spreads(trial, &Assumptions::default(), calibration);
         for (place, name) in STATED.into_iter().enumerate() {
             let truth = trial.logs[place].exp();
-            let stated = format!("{{\"{name}\": {{\"low\": {}, \"high\": {}}}}}", 0.9 * truth, 1.1 * truth);
+            let stated = format!(
+                "{{\"{name}\": {{\"low\": {}, \"high\": {}}}}}",
+                0.9 * truth,
+                1.1 * truth
+            );
             let assumptions = unroof::input::read(stated.as_bytes(), Assumptions::read).unwrap();
             let told = spreads(trial, &assumptions, calibration);
-            let own = JOINT_QUANTITIES.iter().position(|quantity| quantity.name == name);
-            assert!(own.is_none_or(|own| told[own] < 0.5 * free[own]), "{name}: {told:?} after {free:?}");
+            let own = JOINT_QUANTITIES
+                .iter()
+                .position(|quantity| quantity.name == name);
+            assert!(
+                own.is_none_or(|own| told[own] < 0.5 * free[own]),
+                "{name}: {told:?} after {free:?}"
+            );
             for (total, spread) in totals[place].iter_mut().zip(told) {
                 *total += spread * spread;
             }
@@ -267,9 +339,14 @@ fn what_is_stated_narrows_its_own_interval_and_the_others_on_average() {
         }
     }
     for (name, told) in STATED.iter().zip(&totals) {
-        for ((quantity, told), free) in JOINT_QUANTITIES.iter().zip(told).zip(&totals[STATED.len()]) {
+        for ((quantity, told), free) in JOINT_QUANTITIES.iter().zip(told).zip(&totals[STATED.len()])
+        {
             // Beyond the noise of so many sheets.
-            assert!(*told < 1.05 * free, "{name} widens {}: {told} after {free}", quantity.name);
+            assert!(
+                *told < 1.05 * free,
+                "{name} widens {}: {told} after {free}",
+                quantity.name
+            );
         }
     }
 }
@@ -292,14 +369,14 @@ fn the_truth_lies_at_every_place_of_its_posterior_alike() {
         let content = [trial.sheet.pricing_content()];
         let terms = unroof::clue::observed(&content, &assumptions, calibration);
         let posterior = sample(&prior, &terms, DRAWS);
-        let [active, total, read, stored, batch, context] = trial.logs;
+        let [active, total, read, stored, batch, decode_context] = trial.logs;
         let truth = Unknowns {
             log_active_parameters: active,
             log_total_parameters: total,
             log_kv_bytes_read: read,
             log_kv_bytes_stored: stored,
             log_batch_over_optimal: batch,
-            log_mean_decode_context: context,
+            log_mean_decode_context: decode_context,
             log_utilisation: trial.log_utilisation,
             log_rental: trial.log_rental,
             is_dense: trial.is_dense,
@@ -308,17 +385,33 @@ fn the_truth_lies_at_every_place_of_its_posterior_alike() {
         for (count, quantity) in counts.iter_mut().zip(JOINT_QUANTITIES) {
             let value = (quantity.log_value)(&truth);
             let weighted = posterior.draws.iter().zip(posterior.draws.weights());
-            let below: f64 =
-                weighted.filter(|(draw, _)| (quantity.log_value)(draw) < value).map(|(_, weight)| weight).sum();
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of the bins")]
+            let below: f64 = weighted
+                .filter(|(draw, _)| (quantity.log_value)(draw) < value)
+                .map(|(_, weight)| weight)
+                .sum();
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a share of the bins"
+            )]
             let bin = ((below * 10.0) as usize).min(BINS - 1);
             count[bin] += 1.0;
         }
     }
-    assert!(given_up < TRIALS / 20, "{given_up} sheets that nobody would write");
+    assert!(
+        given_up < TRIALS / 20,
+        "{given_up} sheets that nobody would write"
+    );
     for (count, quantity) in counts.iter().zip(JOINT_QUANTITIES) {
         let expected = count.iter().sum::<f64>() / 10.0;
-        let chi_square: f64 = count.iter().map(|bin| (bin - expected).powi(2) / expected).sum();
-        assert!(chi_square < LARGEST_CHI_SQUARE, "{}: χ² {chi_square:.1}, {count:?}", quantity.name);
+        let chi_square: f64 = count
+            .iter()
+            .map(|bin| (bin - expected).powi(2) / expected)
+            .sum();
+        assert!(
+            chi_square < LARGEST_CHI_SQUARE,
+            "{}: χ² {chi_square:.1}, {count:?}",
+            quantity.name
+        );
     }
 }

@@ -22,7 +22,10 @@ fn hosts_tell_more_together_than_any_of_them_alone() {
     for host in &hosts {
         let alone = ask(host, &json!({}));
         for name in ["active_parameters", "total_parameters"] {
-            assert!(width(quantity(&together, name)) < width(quantity(&alone, name)), "{name}");
+            assert!(
+                width(quantity(&together, name)) < width(quantity(&alone, name)),
+                "{name}"
+            );
         }
     }
 }
@@ -32,7 +35,10 @@ fn copies_of_one_decision_count_once() {
     let original = sheet("host-a", "0.30", "1.20");
     let alone = ask(&original, &json!({}));
     let twice = answer(&pool(&[original.clone(), original.clone()]));
-    assert_eq!(serde_json::to_string(&twice).unwrap(), serde_json::to_string(&alone).unwrap());
+    assert_eq!(
+        serde_json::to_string(&twice).unwrap(),
+        serde_json::to_string(&alone).unwrap()
+    );
     // The same under another name, with ten percent for a region, and by a modifier that it states.
     let mut regional = sheet("host-c", "0.33", "1.32");
     regional["region"] = json!("eu");
@@ -42,27 +48,47 @@ fn copies_of_one_decision_count_once() {
         let pooled = answer(&pool(&[original.clone(), copy.clone()]));
         for name in ["active_parameters", "total_parameters"] {
             let (one, both) = (quantity(&alone, name), quantity(&pooled, name));
-            assert!((one.median / both.median - 1.0).abs() < 1e-8, "{copy}: {} and {}", one.median, both.median);
+            assert!(
+                (one.median / both.median - 1.0).abs() < 1e-8,
+                "{copy}: {} and {}",
+                one.median,
+                both.median
+            );
         }
     }
-    // Within half the last digit published is the same decision, beyond it another.
-    let rounded = answer(&pool(&[sheet("host-a", "0.296", "1.204"), sheet("host-b", "0.30", "1.20")]));
+    // Within half the last digit published, here a cent, is the same decision.
+    let rounded = answer(&pool(&[
+        sheet("host-a", "0.296", "1.204"),
+        sheet("host-b", "0.30", "1.20"),
+    ]));
     let first = ask(&sheet("host-a", "0.296", "1.204"), &json!({}));
     let other = ask(&sheet("host-b", "0.30", "1.20"), &json!({}));
     let median = |answer| quantity(answer, "total_parameters").median;
     let nearest = [&first, &other].map(|alone| (median(alone) / median(&rounded) - 1.0).abs());
-    assert!(nearest.iter().any(|distance| *distance < 1e-8), "{nearest:?}");
+    assert!(
+        nearest.iter().any(|distance| *distance < 1e-8),
+        "{nearest:?}"
+    );
+    // Beyond it is a decision of its own.
+    let apart = answer(&pool(&[
+        sheet("host-a", "0.29", "1.21"),
+        sheet("host-b", "0.30", "1.20"),
+    ]));
+    assert!(
+        width(quantity(&apart, "total_parameters")) < width(quantity(&other, "total_parameters"))
+    );
 }
 
 #[test]
 fn a_resellers_markup_tells_its_level_and_not_the_ratio_again() {
     let original = sheet("host-a", "0.30", "1.50");
-    let reseller = sheet("host-b", "0.45", "2.25");
-    let decision_of_its_own = sheet("host-b", "0.42", "2.41");
+    let reseller = sheet("host-b", "0.315", "1.575");
+    let decision_of_its_own = sheet("host-b", "0.315", "1.535");
     let alone = ask(&original, &json!({}));
     let resold = answer(&pool(&[original.clone(), reseller]));
     let decided = answer(&pool(&[original, decision_of_its_own]));
-    let widths = [&alone, &resold, &decided].map(|answer| width(quantity(answer, "active_parameters")));
+    let widths =
+        [&alone, &resold, &decided].map(|answer| width(quantity(answer, "active_parameters")));
     assert!(widths[0] > widths[1] && widths[1] > widths[2], "{widths:?}");
 }
 
@@ -70,29 +96,54 @@ fn a_resellers_markup_tells_its_level_and_not_the_ratio_again() {
 async fn pooled_sheets_are_stored_and_listed_as_such() {
     on_each_database(async |database: &TestDatabase| {
         let api = database.api().await;
-        let sheets = [sheet("host-a", "0.30", "1.20"), sheet("host-b", "0.27", "0.90")];
+        let sheets = [
+            sheet("host-a", "0.30", "1.20"),
+            sheet("host-b", "0.27", "0.90"),
+        ];
         let first = api.infer(&pool(&sheets)).await;
         assert_eq!(first.status, StatusCode::CREATED, "{}", first.text());
         let body = first.json();
         assert_eq!(body["price_sheets"].as_array().unwrap().len(), 2);
-        let hosts: Vec<&str> =
-            body["price_sheets"].as_array().unwrap().iter().map(|sheet| sheet["provider"].as_str().unwrap()).collect();
+        let hosts: Vec<&str> = body["price_sheets"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|sheet| sheet["provider"].as_str().unwrap())
+            .collect();
         for host in hosts {
             let is_of_host = |reading: &&Value| {
                 let inputs = reading["inputs"].as_array().unwrap();
-                inputs.iter().any(|input| input["name"] == "provider" && input["value"] == host)
+                inputs
+                    .iter()
+                    .any(|input| input["name"] == "provider" && input["value"] == host)
             };
-            assert!(body["readings"].as_array().unwrap().iter().any(|reading| is_of_host(&reading)), "{host}");
+            assert!(
+                body["readings"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .any(|reading| is_of_host(&reading)),
+                "{host}"
+            );
         }
         // In any order, and with a copy of one of them, the question is the same.
-        let again = api.infer(&pool(&[sheets[1].clone(), sheets[0].clone(), sheets[0].clone()])).await;
+        let again = api
+            .infer(&pool(&[
+                sheets[1].clone(),
+                sheets[0].clone(),
+                sheets[0].clone(),
+            ]))
+            .await;
         assert_eq!(again.status, StatusCode::OK);
         assert_eq!(again.text(), first.text());
         let rows = api.get("/estimates").await.rows();
         assert_eq!(rows.len(), 1);
         assert_eq!(rows[0]["provider"], "pooled");
         assert_eq!(rows[0]["model"], "acme/m-1");
-        assert_eq!(rows[0]["active_parameters_median"], body["quantities"]["active_parameters"]["median"]);
+        assert_eq!(
+            rows[0]["active_parameters_median"],
+            body["quantities"]["active_parameters"]["median"]
+        );
         assert_eq!(api.get("/price-sheets").await.rows().len(), 2);
         let path = format!("/estimates/{}", body["id"].as_str().unwrap());
         assert_eq!(api.get(&path).await.text(), first.text());
@@ -122,6 +173,9 @@ async fn sheets_of_several_models_are_not_pooled() {
         let reply = api.infer(&body).await;
         let problem = reply.problem(422);
         let faults = problem["errors"].as_array().unwrap();
-        assert!(!faults.is_empty() && faults.iter().all(|fault| fault["hint"].is_string()), "{problem}");
+        assert!(
+            !faults.is_empty() && faults.iter().all(|fault| fault["hint"].is_string()),
+            "{problem}"
+        );
     }
 }

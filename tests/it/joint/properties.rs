@@ -1,7 +1,7 @@
 //! What must hold whatever the sheet.
 
 use serde_json::{Value, json};
-use unroof::estimate::{Format, infer_with, read_request};
+use unroof::estimate::{Format, infer, infer_with, read_request};
 use unroof::reference::calibration::Calibration;
 
 use super::{ask, quantity, sheet, width};
@@ -40,7 +40,12 @@ fn the_level_of_all_prices_tells_nothing_once_the_parameters_are_stated() {
     let eightfold = ask(&rich(8.0), &stated);
     for name in UNSCALED {
         let (left, right) = (quantity(&once, name), quantity(&eightfold, name));
-        assert!((left.median / right.median - 1.0).abs() < 1e-8, "{name}: {} and {}", left.median, right.median);
+        assert!(
+            (left.median / right.median - 1.0).abs() < 1e-8,
+            "{name}: {} and {}",
+            left.median,
+            right.median
+        );
         assert!((width(left) - width(right)).abs() < 1e-7, "{name}");
     }
     assert!((quantity(&once, "active_parameters").median / 3e10 - 1.0).abs() < 1e-8);
@@ -64,9 +69,18 @@ fn clues_of_infinite_noise_change_nothing() {
     ]);
     let request = read_request(bare.to_string().as_bytes(), &Format::Canonical).unwrap();
     let answer = infer_with(&request, &deaf);
+    // Another calibration gives another answer under another id, beside the one that is stored.
+    assert_ne!(answer.id, infer(&request).id);
+    assert_ne!(answer.calibration_id, Calibration::shipped().id());
     for (known, estimate) in answer.joint.quantities.in_order() {
         let moved = (estimate.median / estimate.prior.median).ln().abs();
-        assert!(moved < 0.02 * width(estimate), "{}: {} and {}", known.name, estimate.median, estimate.prior.median);
+        assert!(
+            moved < 0.02 * width(estimate),
+            "{}: {} and {}",
+            known.name,
+            estimate.median,
+            estimate.prior.median
+        );
         assert!(estimate.information_gained_bits < 0.01, "{}", known.name);
         assert!(!estimate.identified, "{}", known.name);
     }
@@ -78,10 +92,26 @@ fn a_sheet_without_a_clue_gives_the_prior_to_the_last_bit() {
     silent["rates"] = json!([{"cache_read": "0.1"}]);
     let answer = ask(&silent, &json!({}));
     for (known, estimate) in answer.joint.quantities.in_order() {
-        assert!(estimate.median.to_bits() == estimate.prior.median.to_bits(), "{}", known.name);
-        assert_eq!(estimate.interval_90, estimate.prior.interval_90, "{}", known.name);
-        assert!(estimate.information_gained_bits.to_bits() == 0, "{}", known.name);
-        assert!(estimate.moved_by.is_empty() && !estimate.identified, "{}", known.name);
+        assert!(
+            estimate.median.to_bits() == estimate.prior.median.to_bits(),
+            "{}",
+            known.name
+        );
+        assert_eq!(
+            estimate.interval_90, estimate.prior.interval_90,
+            "{}",
+            known.name
+        );
+        assert!(
+            estimate.information_gained_bits.to_bits() == 0,
+            "{}",
+            known.name
+        );
+        assert!(
+            estimate.moved_by.is_empty() && !estimate.identified,
+            "{}",
+            known.name
+        );
     }
 }
 
@@ -94,18 +124,37 @@ fn the_same_question_has_the_same_bytes() {
 
 #[test]
 fn moves_multiply_to_the_whole_and_hidden_uncertainty_has_no_place() {
-    for name in ["google_gemini-2.5-pro.json", "anthropic_claude-opus-4-6.json", "openai_gpt-6-astra.json"] {
+    for name in [
+        "google_gemini-2.5-pro.json",
+        "anthropic_claude-opus-4-6.json",
+        "openai_gpt-6-astra.json",
+    ] {
         let answer = ask(&example(name), &json!({}));
         let diagnostics = &answer.joint.diagnostics;
-        assert!(diagnostics.effective_sample_size >= 10_000.0, "{name}: {}", diagnostics.effective_sample_size);
-        assert!(diagnostics.pareto_k < 0.7 && diagnostics.warnings.is_empty(), "{name}");
+        assert!(
+            diagnostics.effective_sample_size >= 10_000.0,
+            "{name}: {}",
+            diagnostics.effective_sample_size
+        );
+        assert!(
+            diagnostics.pareto_k < 0.7 && diagnostics.warnings.is_empty(),
+            "{name}"
+        );
         for (known, estimate) in answer.joint.quantities.in_order() {
             let (half, nine) = (estimate.interval_50, estimate.interval_90);
             let ends = [nine.low, half.low, estimate.median, half.high, nine.high];
-            assert!(ends.is_sorted() && ends[0] < ends[4], "{name} {}: {ends:?}", known.name);
+            assert!(
+                ends.is_sorted() && ends[0] < ends[4],
+                "{name} {}: {ends:?}",
+                known.name
+            );
             let product: f64 = estimate.moved_by.iter().map(|step| step.factor.ln()).sum();
             let whole = (estimate.median / estimate.prior.median).ln();
-            assert!((product - whole).abs() < 0.3 * width(estimate), "{name} {}: {product} and {whole}", known.name);
+            assert!(
+                (product - whole).abs() < 0.3 * width(estimate),
+                "{name} {}: {product} and {whole}",
+                known.name
+            );
         }
         for offer in &answer.joint.storage_tiers {
             let all: f64 = offer.probabilities.values().sum();

@@ -13,7 +13,11 @@ use crate::support::repository;
 static LEAVING_OUT: LazyLock<Validation> = LazyLock::new(|| {
     let models = built_in();
     let models: Vec<&PricedModel> = models.iter().collect();
-    validate(&models, By::LeavingOut(&|_| Settings::default()), Shown::ALL)
+    validate(
+        &models,
+        By::LeavingOut(&|_| Settings::default()),
+        Shown::ALL,
+    )
 });
 
 fn shipped(file: &str) -> String {
@@ -31,7 +35,10 @@ fn the_calibration_is_what_the_data_give() {
         "data/calibration.json is out of date; run: cargo run --release -- calibrate"
     );
     let models = built_in();
-    let priced = models.iter().filter(|model| !model.sheets.is_empty()).count();
+    let priced = models
+        .iter()
+        .filter(|model| !model.sheets.is_empty())
+        .count();
     assert_eq!((models.len(), priced), (80, 77));
     let again = calibrate(&models.iter().collect::<Vec<_>>(), &Settings::default());
     assert_eq!(again, *Calibration::shipped());
@@ -41,20 +48,46 @@ fn the_calibration_is_what_the_data_give() {
 fn estimates_of_families_that_were_left_out_are_good_and_their_intervals_mean_what_they_say() {
     let score = |name: &str| &LEAVING_OUT.quantities[name];
     let active = score("active_parameters");
-    assert!(active.rmse_log <= 0.64 && active.log_score_gain >= 0.53, "{active:?}");
+    assert!(
+        active.rmse_log <= 0.64 && active.log_score_gain >= 0.53,
+        "{active:?}"
+    );
     let total = score("total_parameters");
-    assert!(total.rmse_log <= 1.05 && total.log_score_gain >= 0.35, "{total:?}");
+    assert!(
+        total.rmse_log <= 1.05 && total.log_score_gain >= 0.35,
+        "{total:?}"
+    );
     let stored = score("kv_bytes_per_token_stored");
     assert!(stored.log_score_gain >= 0.15, "{stored:?}");
     let read = score("kv_bytes_per_token_read");
     assert!(read.log_score_gain >= 0.05, "{read:?}");
     for (name, score) in &LEAVING_OUT.quantities {
         assert_eq!(score.models, 77, "{name}");
-        assert!((0.84..=0.97).contains(&score.coverage_90), "{name}: {}", score.coverage_90);
-        assert!((0.38..=0.62).contains(&score.coverage_50), "{name}: {}", score.coverage_50);
-        assert!(score.rmse_log < score.prior_rmse_log && score.crps < score.prior_crps, "{name}");
-        assert!(score.ridge_rmse_log.is_none_or(|ridge| score.rmse_log < ridge), "{name}");
-        assert!(score.bootstrap.rmse_log[0] < score.rmse_log && score.rmse_log < score.bootstrap.rmse_log[1], "{name}");
+        assert!(
+            (0.84..=0.97).contains(&score.coverage_90),
+            "{name}: {}",
+            score.coverage_90
+        );
+        assert!(
+            (0.38..=0.62).contains(&score.coverage_50),
+            "{name}: {}",
+            score.coverage_50
+        );
+        assert!(
+            score.rmse_log < score.prior_rmse_log && score.crps < score.prior_crps,
+            "{name}"
+        );
+        assert!(
+            score
+                .ridge_rmse_log
+                .is_none_or(|ridge| score.rmse_log < ridge),
+            "{name}"
+        );
+        assert!(
+            score.bootstrap.rmse_log[0] < score.rmse_log
+                && score.rmse_log < score.bootstrap.rmse_log[1],
+            "{name}"
+        );
     }
 }
 
@@ -62,11 +95,20 @@ fn estimates_of_families_that_were_left_out_are_good_and_their_intervals_mean_wh
 fn the_track_record_and_the_page_are_what_validation_gives() {
     let records = serde_json::to_string_pretty(&LEAVING_OUT.track_records()).unwrap() + "\n";
     let again = "run: cargo run --release -- validate --write";
-    assert!(records == shipped("data/track_record.json"), "data/track_record.json is out of date; {again}");
+    assert!(
+        records == shipped("data/track_record.json"),
+        "data/track_record.json is out of date; {again}"
+    );
     let page = shipped("docs/VALIDATION.md");
-    assert!(page.contains(LEAVING_OUT.markdown().trim_end()), "docs/VALIDATION.md is out of date; {again}");
+    assert!(
+        page.contains(LEAVING_OUT.markdown().trim_end()),
+        "docs/VALIDATION.md is out of date; {again}"
+    );
     let picture = svg(&LEAVING_OUT).unwrap();
-    assert!(picture == shipped("docs/images/joint-estimate.svg"), "docs/images/joint-estimate.svg is out of date; {again}");
+    assert!(
+        picture == shipped("docs/images/joint-estimate.svg"),
+        "docs/images/joint-estimate.svg is out of date; {again}"
+    );
 }
 
 /// The shape of the reference files; other columns are left alone.
@@ -96,8 +138,14 @@ fn files_of_the_same_columns_are_scored_by_the_shipped_calibration() {
         std::fs::write(&path, text).unwrap();
         path.to_str().unwrap().to_owned()
     };
-    let (models, prices, tiers) = (file("m.csv", MODELS), file("p.csv", PRICES), file("t.csv", TIERS));
-    let output = output_of(&["validate", "--models", &models, "--prices", &prices, "--tiers", &tiers, "--json"]);
+    let (models, prices, tiers) = (
+        file("m.csv", MODELS),
+        file("p.csv", PRICES),
+        file("t.csv", TIERS),
+    );
+    let output = output_of(&[
+        "validate", "--models", &models, "--prices", &prices, "--tiers", &tiers, "--json",
+    ]);
     let found: serde_json::Value = serde_json::from_str(&output).unwrap();
     assert_eq!(found["calibration_id"], Calibration::shipped().id());
     for name in [
@@ -129,31 +177,72 @@ fn files_of_the_same_columns_are_scored_by_the_shipped_calibration() {
     let by_model = found["by_model"].as_array().unwrap();
     assert_eq!(by_model.len(), 2);
     assert_eq!(by_model[1]["model"], "Large");
-    assert_eq!(by_model[1]["quantities"]["total_parameters"]["truth"].as_f64().map(f64::round), Some(671e9));
+    assert_eq!(
+        by_model[1]["quantities"]["total_parameters"]["truth"]
+            .as_f64()
+            .map(f64::round),
+        Some(671e9)
+    );
     // The same figures as a calibration from a file.
     let own = folder.path().join("own.json");
     let own = own.to_str().unwrap();
     output_of(&["calibrate", "--output", own]);
-    let given = output_of(&["validate", "--models", &models, "--prices", &prices, "--tiers", &tiers, "--calibration", own, "--json"]);
+    let given = output_of(&[
+        "validate",
+        "--models",
+        &models,
+        "--prices",
+        &prices,
+        "--tiers",
+        &tiers,
+        "--calibration",
+        own,
+        "--json",
+    ]);
     assert!(given == output);
 }
 
 #[test]
 fn files_that_cannot_be_used_are_refused_with_the_place() {
     let rows = [
-        (MODELS.replace("37000000000", "none"), PRICES.to_owned(), "models"),
-        (MODELS.replace("8192", "0"), PRICES.to_owned(), "not a positive number"),
+        (
+            MODELS.replace("37000000000", "none"),
+            PRICES.to_owned(),
+            "models",
+        ),
+        (
+            MODELS.replace("8192", "0"),
+            PRICES.to_owned(),
+            "not a positive number",
+        ),
         (MODELS.to_owned(), PRICES.replace("0.27", "cheap"), "cheap"),
-        (MODELS.to_owned(), PRICES.replace("Large,two,a third", "Lost,two,a third"), "Lost"),
-        (MODELS.replace("kv_stored_1B", "kv"), PRICES.to_owned(), "kv_stored_1b"),
+        (
+            MODELS.to_owned(),
+            PRICES.replace("Large,two,a third", "Lost,two,a third"),
+            "Lost",
+        ),
+        (
+            MODELS.replace("kv_stored_1B", "kv"),
+            PRICES.to_owned(),
+            "kv_stored_1b",
+        ),
     ];
     for (models, prices, says) in rows {
         let error = read(&models, &prices, None).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
     }
-    let lost = run(&["validate", "--models", "/nowhere.csv", "--prices", "/nowhere.csv"]);
+    let lost = run(&[
+        "validate",
+        "--models",
+        "/nowhere.csv",
+        "--prices",
+        "/nowhere.csv",
+    ]);
     assert_eq!(lost.code, Some(2));
     assert!(lost.err.contains("cannot read"), "{}", lost.err);
     assert_eq!(run(&["validate", "--models", "/nowhere.csv"]).code, Some(2));
-    assert_eq!(run(&["calibrate", "--output", "/proc/none/calibration.json"]).code, Some(2));
+    assert_eq!(
+        run(&["calibrate", "--output", "/proc/none/calibration.json"]).code,
+        Some(2)
+    );
 }
