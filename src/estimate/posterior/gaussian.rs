@@ -52,11 +52,19 @@ impl Gaussian {
     }
 
     /// The point that standard normal coordinates stand for, spread by a factor.
+    #[expect(
+        clippy::needless_range_loop,
+        reason = "loops over indices of fixed length are unrolled; iterators are not"
+    )]
     pub(super) fn draw(&self, normal: &[f64; UNKNOWNS], spread: f64) -> [f64; UNKNOWNS] {
         let mut drawn = self.mean;
-        for (row, value) in drawn.iter_mut().enumerate().take(self.free) {
-            let factors = self.lower[row].iter().zip(normal).take(row + 1);
-            *value += spread * factors.map(|(factor, normal)| factor * normal).sum::<f64>();
+        // Rows beyond the free ones are zero.
+        for row in 0..UNKNOWNS {
+            let mut sum = 0.0;
+            for column in 0..=row {
+                sum += self.lower[row][column] * normal[column];
+            }
+            drawn[row] += spread * sum;
         }
         drawn
     }
@@ -154,14 +162,18 @@ impl Mixture {
     }
 
     /// Density.
+    #[expect(
+        clippy::needless_range_loop,
+        reason = "loops over indices of fixed length are unrolled; iterators are not"
+    )]
     pub(super) fn density(&self, point: &[f64; UNKNOWNS]) -> f64 {
         let mut solved = [f64x4::ZERO; UNKNOWNS];
         let mut distance = f64x4::ZERO;
-        // Rows beyond the free ones are zero: a loop of fixed length is unrolled.
+        // Rows beyond the free ones are zero.
         for row in 0..UNKNOWNS {
             let mut rest = (f64x4::splat(point[row]) - self.mean[row]) * self.reciprocal[row];
-            for (factor, before) in self.lower[row].iter().zip(&solved).take(row) {
-                rest -= *factor * *before;
+            for column in 0..row {
+                rest -= self.lower[row][column] * solved[column];
             }
             solved[row] = rest;
             distance += rest * rest;
