@@ -132,17 +132,13 @@ impl Likelihood for ContextMaximum {
         &["maximum context"]
     }
 
-    fn log_likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
+    fn likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
         let (residual, sd) = self.residual(unknowns);
         let standardised = residual / sd;
         let density = (LOG_NORMAL_PEAK - 0.5 * standardised * standardised).exp() / sd;
         let is_maximum = STATES_THE_MAXIMUM * density;
         let is_less = (1.0 - STATES_THE_MAXIMUM) * normal_below(-residual / sd) / LOG_RANGE;
-        (is_maximum + is_less).ln()
-    }
-
-    fn log_likelihood_of(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {
-        self.log_likelihood(unknowns)
+        is_maximum + is_less
     }
 
     fn tail_probability(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {

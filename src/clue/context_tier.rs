@@ -466,16 +466,12 @@ impl Likelihood for ContextThreshold {
         &[NAME]
     }
 
-    fn log_likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
+    fn likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
         // The density of a Student-t without its gamma functions, which are the same in every draw.
         let freedom = self.law.degrees_of_freedom;
         let standardised = self.residual(unknowns) / self.law.scale;
         let over_peak = (1.0 + standardised * standardised / freedom).powf(-0.5 * (freedom + 1.0));
-        (self.peak_of_cost * over_peak + self.of_convention).ln()
-    }
-
-    fn log_likelihood_of(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {
-        self.log_likelihood(unknowns)
+        self.peak_of_cost * over_peak + self.of_convention
     }
 
     /// A copied threshold surprises nobody.

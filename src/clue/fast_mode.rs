@@ -3,7 +3,7 @@
 use super::assumptions::Assumptions;
 use super::builder::{ReadingBuilder, Values};
 use super::evidence::{Evidence, ModePrices};
-use super::likelihood::{Likelihood, Observed, log_normal, normal_below, normal_tail};
+use super::likelihood::{Likelihood, MISPRINTS, Observed, log_normal, normal_below, normal_tail};
 use super::quantity::Quantity as Q;
 use super::reading::{Kind, NotDefined, Reading, Reason, Specification};
 use super::unknowns::Unknowns;
@@ -248,23 +248,26 @@ fn mode_reading(
 /// are promises, so a factor of 1.6 either way. No published truth says how far off they are.
 const LOG_NOISE: f64 = 0.5;
 
+/// log of the greatest speed-ups that are promised of any machine.
+const LOG_RANGE: f64 = 5.0;
+
 /// A mode's greatest speed-up 1 + y.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GreatestSpeedup {
     log_speedup: f64,
-    log_noise: f64,
+    noise: f64,
     /// log density at the expected speed-up
-    peak: f64,
+    log_peak: f64,
 }
 
 impl GreatestSpeedup {
     /// 1 + y by the reading [`MAX_SPEEDUP`], with the noise of its logarithm.
     #[must_use]
-    pub(super) fn new(speedup: f64, log_noise: f64) -> Self {
+    pub(super) fn new(speedup: f64, noise: f64) -> Self {
         Self {
             log_speedup: speedup.ln(),
-            log_noise,
-            peak: log_normal(0.0, log_noise),
+            noise,
+            log_peak: log_normal(0.0, noise),
         }
     }
 
@@ -302,18 +305,16 @@ impl Likelihood for GreatestSpeedup {
         true
     }
 
-    fn log_likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
+    fn likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
         let expected = Self::expected(unknowns);
         // A mode that is no faster is no fast mode: only what is above 1 is ever seen.
-        let standardised = (self.log_speedup - expected) / self.log_noise;
-        self.peak - 0.5 * standardised * standardised - normal_below(expected / self.log_noise).ln()
-    }
-
-    fn log_likelihood_of(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {
-        self.log_likelihood(unknowns)
+        let standardised = (self.log_speedup - expected) / self.noise;
+        let density = (self.log_peak - 0.5 * standardised * standardised).exp();
+        let of_machine = density / normal_below(expected / self.noise);
+        MISPRINTS / LOG_RANGE + (1.0 - MISPRINTS) * of_machine
     }
 
     fn tail_probability(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {
-        normal_tail(self.log_speedup - Self::expected(unknowns), self.log_noise)
+        normal_tail(self.log_speedup - Self::expected(unknowns), self.noise)
     }
 }

@@ -16,11 +16,13 @@ pub trait Likelihood: Send + Sync {
         false
     }
 
-    /// Log density of all parts.
-    fn log_likelihood(&self, unknowns: &Unknowns<'_>) -> f64;
+    /// Density of all parts; never 0, since any sheet may be misprinted.
+    fn likelihood(&self, unknowns: &Unknowns<'_>) -> f64;
 
     /// Log density of one part, given the parts before it.
-    fn log_likelihood_of(&self, part: usize, unknowns: &Unknowns<'_>) -> f64;
+    fn log_likelihood_of(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {
+        self.likelihood(unknowns).ln()
+    }
 
     /// Probability that this part, given those before it, would lie at least as far out as it does.
     fn tail_probability(&self, part: usize, unknowns: &Unknowns<'_>) -> f64;
@@ -29,6 +31,8 @@ pub trait Likelihood: Send + Sync {
 /// What a clue says of the sheets, where it says anything.
 pub type Observed = Vec<Box<dyn Likelihood>>;
 
+/// Share of what sheets state that says nothing about the machine: misprints, samples, promises.
+pub(super) const MISPRINTS: f64 = 0.01;
 /// −½·log 2π
 pub(super) const LOG_NORMAL_PEAK: f64 = -0.918_938_533_204_672_8;
 

@@ -6,7 +6,7 @@ use wide::f64x8;
 use super::Clue;
 use super::evidence::Evidence;
 use super::likelihood::{
-    LOG_NORMAL_PEAK, Likelihood, Observed, log_normal, normal_tail, variance_scales,
+    LOG_NORMAL_PEAK, Likelihood, MISPRINTS, Observed, log_normal, normal_tail, variance_scales,
 };
 use super::unknowns::Unknowns;
 use crate::clue::quantity::Quantity as Q;
@@ -25,10 +25,8 @@ const OUTPUT: usize = 1;
 const PARTS: [&str; 2] = ["input price", "output price"];
 /// Points of the scale of the model's deviation, each as probable.
 const SCALES: usize = 8;
-/// Share of listed prices that say nothing about the model: misprints, samples, free tiers at a token price. Prices that no
-/// model explains are taken for such, and leave what is believed as it was.
-const MISPRINTS: f64 = 0.01;
-/// Spread of those around the price of a model of middling size.
+/// Spread of misprints around the price of a model of middling size: prices that no model explains are taken for such, and
+/// leave what is believed as it was.
 const MISPRINT_SD: f64 = 6.0;
 /// log of such a model's active and total parameters: 16 and 72 billion.
 const MIDDLING: [f64; 2] = [23.5, 25.0];
@@ -72,13 +70,13 @@ impl Density {
         }
     }
 
-    fn log(&self, [input, output]: [f64; 2]) -> f64 {
+    fn at(&self, [input, output]: [f64; 2]) -> f64 {
         let [of_input, of_both, of_output] = self.form;
         let exponent = self.log_peak
             + of_input * (input * input)
             + of_both * (input * output)
             + of_output * (output * output);
-        (exponent.exp().reduce_add() + self.misprint).ln()
+        exponent.exp().reduce_add() + self.misprint
     }
 }
 
@@ -346,20 +344,20 @@ impl Likelihood for PriceLines {
         }
     }
 
-    fn log_likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
+    fn likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
         let residual = self.residual(unknowns);
         match self.line {
-            None => self.both.log(residual),
-            Some(line) => self.alone[line].log(residual),
+            None => self.both.at(residual),
+            Some(line) => self.alone[line].at(residual),
         }
     }
 
     fn log_likelihood_of(&self, part: usize, unknowns: &Unknowns<'_>) -> f64 {
-        let input = || self.alone[INPUT].log(self.residual(unknowns));
+        let input = || self.alone[INPUT].at(self.residual(unknowns));
         match (self.line, part) {
-            (None, INPUT) => input(),
-            (None, _) => self.log_likelihood(unknowns) - input(),
-            (Some(_), _) => self.log_likelihood(unknowns),
+            (None, INPUT) => input().ln(),
+            (None, _) => (self.likelihood(unknowns) / input()).ln(),
+            (Some(_), _) => self.likelihood(unknowns).ln(),
         }
     }
 

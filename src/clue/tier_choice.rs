@@ -4,7 +4,7 @@
 use super::assumptions::Assumptions;
 use super::evidence::Evidence;
 use super::holding::tiers;
-use super::likelihood::{Likelihood, Observed, normal_below};
+use super::likelihood::{Likelihood, MISPRINTS, Observed, normal_below};
 use super::quantity::Quantity as Q;
 use super::unknowns::Unknowns;
 use crate::reference::StorageTier;
@@ -167,12 +167,8 @@ impl Likelihood for HoldPrice {
         &self.part
     }
 
-    fn log_likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
-        self.pays(unknowns).ln()
-    }
-
-    fn log_likelihood_of(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {
-        self.log_likelihood(unknowns)
+    fn likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
+        MISPRINTS + (1.0 - MISPRINTS) * self.pays(unknowns)
     }
 
     fn tail_probability(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {

@@ -231,11 +231,11 @@ fn log_target(
     if !is_possible(&unknowns) {
         return (f64::NEG_INFINITY, 0.0);
     }
-    let log_likelihood: f64 = terms
+    let likelihood: f64 = terms
         .iter()
-        .map(|term| term.log_likelihood(&unknowns))
-        .sum();
-    (class.log_share + log_prior_over_proposal, log_likelihood)
+        .map(|term| term.likelihood(&unknowns))
+        .product();
+    (class.log_share + log_prior_over_proposal, likelihood.ln())
 }
 
 /// A mixture that draws are proposed from: what was fitted, and the prior.

@@ -49,9 +49,9 @@ fn random_walk(prior: &Prior, terms: &[Box<dyn Likelihood>], steps: u32) -> [(f6
         }
         let likelihood: f64 = terms
             .iter()
-            .map(|term| term.log_likelihood(&unknowns))
-            .sum();
-        class.log_density(point) + likelihood
+            .map(|term| term.likelihood(&unknowns))
+            .product();
+        class.log_density(point) + likelihood.ln()
     };
     let middle = &class.mixture[1].1;
     let mut point = middle.draw(&[0.0; UNKNOWNS], 1.0);
@@ -125,9 +125,8 @@ fn draws_from_the_prior_that_are_weighted_alone_find_the_same() {
     let likelihoods = draws.iter().map(|draw| {
         terms
             .iter()
-            .map(|term| term.log_likelihood(&draw))
-            .sum::<f64>()
-            .exp()
+            .map(|term| term.likelihood(&draw))
+            .product::<f64>()
     });
     let weights: Vec<f64> = likelihoods
         .zip(draws.weights())
@@ -181,11 +180,8 @@ fn a_term_that_is_the_same_everywhere_changes_nothing() {
         fn parts(&self) -> &[&'static str] {
             &["silence"]
         }
-        fn log_likelihood(&self, _: &clue::unknowns::Unknowns<'_>) -> f64 {
-            -20.0
-        }
-        fn log_likelihood_of(&self, _: usize, _: &clue::unknowns::Unknowns<'_>) -> f64 {
-            -20.0
+        fn likelihood(&self, _: &clue::unknowns::Unknowns<'_>) -> f64 {
+            1e-9
         }
         fn tail_probability(&self, _: usize, _: &clue::unknowns::Unknowns<'_>) -> f64 {
             1.0
