@@ -8,9 +8,9 @@ use crate::reference::calibration::ContextTierLaw;
 use crate::sheet::decision::ContextTierDecision;
 use crate::sheet::{PriceSheet, RateCell};
 
-/// Share of thresholds that are copied from others. Fewer families than fingers have decided on one, and at a half no
-/// held-out family is scored worse with the clue than without it by more than noise.
-const CONVENTION_SHARE: f64 = 0.5;
+/// Share of thresholds that are copied from others. Three families have decided on one: a share at which no held-out
+/// decision is scored worse with the clue than without it, rather than one that three could tell.
+const CONVENTION_SHARE: f64 = 0.7;
 /// Where too few families have decided on a threshold to tell how far apart they are: a factor of 7 either way.
 const WIDEST_SD: f64 = 2.0;
 /// Thresholds there are: 90 of 100 between 10,000 and 1,000,000 tokens, where too few are known.

@@ -188,7 +188,7 @@ fn side(answer: &Answer, conflict: &Conflict) -> String {
         "The joint estimate {leans} {side}, with a probability of {:.0} %. Neither of the two prices decides that. It puts \
          the crossover at {} tokens ({} to {}), from KV bytes and active parameters as open-weight models have them at such \
          prices and contexts. The threshold says little: over {} families of models with one, thresholds lie {:.0} times as \
-         far out as the textbook's kink, and half of all thresholds are taken for copies. The ratio of {} says little: on \
+         far out as the textbook's kink, and {:.0} % of all thresholds are taken for copies. The ratio of {} says little: on \
          open-weight models it follows total over active parameters, and as a reading of r it is worse than the prior.",
         100.0 * ratio.regime_probability,
         compact(crossover.median),
@@ -196,6 +196,7 @@ fn side(answer: &Answer, conflict: &Conflict) -> String {
         compact(crossover.interval_90.high),
         law.families,
         TEXTBOOK_COMPUTE_TO_BANDWIDTH * law.mean.exp(),
+        100.0 * law.convention_share,
         readable(conflict.values[1]),
     )
 }
