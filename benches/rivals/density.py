@@ -215,16 +215,16 @@ class Class:
         log_input_cost = machine.log_rental - math.log(3600) + active - machine.log_prefill - machine.log_multiply_rate
         log_cost = stored + machine.log_element_bytes - log_input_cost
         margins = (sheet.log_hold_over_input - self.home_holds[:, None] - log_cost) / HOLD_PRICE_SD
-        log_likelihood += np.log(self.home_shares @ special.ndtr(margins))
+        log_likelihood += np.log(0.01 + 0.99 * (self.home_shares @ special.ndtr(margins)))
         # Fast mode
         log_crossover = machine.log_weight_bytes + active - machine.log_ratio - read - machine.log_element_bytes
         log_ratio = np.log(np.exp(-batch) + np.exp(context - log_crossover))
         step = np.maximum(log_ratio + machine.log_balance, 0.0) - machine.log_balance
         expected = batch + step
         distance = (sheet.log_speedup - expected) / FAST_MODE_NOISE
-        log_likelihood += -HALF_LOG_2PI - math.log(FAST_MODE_NOISE) - 0.5 * distance**2
-        # Only modes that are faster are ever seen.
-        log_likelihood -= special.log_ndtr(expected / FAST_MODE_NOISE)
+        density = np.exp(-HALF_LOG_2PI - 0.5 * distance**2) / FAST_MODE_NOISE
+        # Only modes that are faster are ever seen, and one in a hundred is a promise spread over a range of 5.
+        log_likelihood += np.log(0.01 / 5.0 + 0.99 * density / special.ndtr(expected / FAST_MODE_NOISE))
         # Longest context
         expected = self.limit_intercept + sum(
             slope * value for slope, value in zip(self.limit_slopes, (active, total, read, stored)))
