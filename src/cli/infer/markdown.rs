@@ -161,7 +161,15 @@ fn conflicts(out: &mut String, answer: &Answer) -> std::fmt::Result {
     Ok(())
 }
 
+/// With a capital, unless it begins with an id.
 fn sentence(text: &str) -> String {
+    let begins_with_id = text
+        .split(' ')
+        .next()
+        .is_some_and(|word| word.contains('_'));
+    if begins_with_id {
+        return text.to_owned();
+    }
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| {
         first.to_uppercase().chain(letters).collect()
