@@ -36,7 +36,7 @@ use unroof::estimate::quantities::{
     ACTIVE_PARAMETERS, BATCH_OVER_OPTIMAL, JointQuantity, KV_BYTES_READ, KV_BYTES_STORED,
     TOTAL_PARAMETERS,
 };
-use unroof::estimate::{Answer, Format, Request, infer, joint, read_request};
+use unroof::estimate::{Answer, Format, Request, Wanted, infer, joint, read_request};
 use unroof::reference::calibration::Calibration;
 use unroof::sheet::PriceSheet;
 
@@ -110,7 +110,9 @@ impl Question {
             &self.readings,
             &self.request.assumptions,
             Calibration::shipped(),
+            &Wanted::default(),
         )
+        .expect("it is wanted")
     }
 }
 

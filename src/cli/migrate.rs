@@ -4,7 +4,8 @@ use std::io::Write;
 
 use anyhow::Context;
 
-use super::{DatabaseArguments, Failure, open_store};
+use super::{DatabaseArguments, Failure};
+use crate::storage::{Store, StoreLimits};
 
 #[expect(
     clippy::needless_pass_by_value,
@@ -15,7 +16,14 @@ pub(super) fn run(arguments: DatabaseArguments) -> Result<(), Failure> {
     let url = arguments.database_url()?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     runtime.block_on(async {
-        open_store(&url).await?.close().await;
+        let store = Store::open(&url, StoreLimits::default())
+            .await
+            .with_context(|| format!("cannot open the database {url}"))?;
+        store
+            .migrate()
+            .await
+            .with_context(|| format!("cannot bring the tables of {url} up to date"))?;
+        store.close().await;
         anyhow::Ok(())
     })?;
     writeln!(anstream::stdout(), "the tables of {url} are up to date")?;

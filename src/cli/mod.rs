@@ -5,8 +5,10 @@ mod calibrate;
 mod examples;
 mod fit;
 mod generated;
+mod healthcheck;
 mod infer;
 mod layout;
+mod limits;
 mod migrate;
 mod report;
 mod serve;
@@ -22,7 +24,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::input::RequestError;
 use crate::input::cursor::Fault;
-use crate::storage::{DatabaseUrl, Store};
+use crate::storage::DatabaseUrl;
 
 /// Take the roof off a price sheet: what an LLM provider's public prices say about the machine behind them.
 #[derive(Debug, Parser)]
@@ -59,6 +61,8 @@ enum Command {
     Serve(serve::ServeArguments),
     /// Bring the tables of a database up to date
     Migrate(DatabaseArguments),
+    /// Ask a running service whether it lives: 0 if it does, 1 if not
+    Healthcheck(healthcheck::HealthcheckArguments),
     /// Print the OpenAPI document
     Openapi,
     /// Print the JSON Schema of the canonical price sheet
@@ -142,6 +146,7 @@ pub fn run() -> ExitCode {
         Command::Validate(arguments) => validate::run(&arguments),
         Command::Serve(arguments) => serve::run(arguments),
         Command::Migrate(arguments) => migrate::run(arguments),
+        Command::Healthcheck(arguments) => healthcheck::run(&arguments),
         Command::Openapi => print_json(&crate::http::openapi()),
         Command::Schema => print_json(&crate::sheet::json_schema()),
     };
@@ -254,18 +259,6 @@ fn default_database() -> Result<DatabaseUrl, Failure> {
             .join("unroof")
             .join("unroof.db"),
     ))
-}
-
-/// Opens the database and brings its tables up to date.
-async fn open_store(url: &DatabaseUrl) -> anyhow::Result<Store> {
-    let store = Store::open(url)
-        .await
-        .with_context(|| format!("cannot open the database {url}"))?;
-    store
-        .migrate()
-        .await
-        .with_context(|| format!("cannot bring the tables of {url} up to date"))?;
-    Ok(store)
 }
 
 #[cfg(test)]

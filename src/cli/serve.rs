@@ -8,8 +8,10 @@ use anyhow::Context;
 use clap::Args;
 
 use super::examples::EXAMPLE_SHEETS;
-use super::{DatabaseArguments, Failure, open_store};
-use crate::http::{App, Clock, Server, serve};
+use super::limits::LimitArguments;
+use super::{DatabaseArguments, Failure};
+use crate::http::{App, Clock, Limits, Server, StopSignals, serve};
+use crate::storage::{DatabaseUrl, Store};
 
 /// Arguments of `unroof serve`.
 #[derive(Debug, Args)]
@@ -31,6 +33,8 @@ pub(super) struct ServeArguments {
     examples: bool,
     #[command(flatten)]
     database: DatabaseArguments,
+    #[command(flatten)]
+    limits: LimitArguments,
 }
 
 #[expect(
@@ -41,30 +45,122 @@ pub(super) fn run(arguments: ServeArguments) -> Result<(), Failure> {
     arguments.database.start_logging()?;
     let url = arguments.database.database_url()?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-    let outcome = runtime.block_on(async {
-        // Bound first: a port that is taken is found out before anything is stored.
-        let bound = Server::bind(arguments.listen).await;
-        let server = bound.with_context(|| format!("cannot listen on {}", arguments.listen))?;
-        let app = App::new(open_store(&url).await?, Clock::system());
-        if arguments.examples {
-            let sheets = EXAMPLE_SHEETS.map(|(_, text)| text);
-            let new = app.load(&sheets).await.map_err(anyhow::Error::msg)?;
-            tracing::info!(sheets = sheets.len(), new, "loaded the example sheets");
-        }
-        let address = server.address();
-        if !address.ip().is_loopback() {
-            // Whatever is logged, this is said.
-            writeln!(
-                anstream::stderr(),
-                "warning: anyone who can reach {address} can read and write: there is no authentication; put a proxy \
-                 before it"
-            )?;
-        }
-        tracing::info!(%address, database = %url, "listening");
-        writeln!(anstream::stdout(), "unroof listens on http://{address} (API docs at http://{address}/docs)")?;
-        serve(server, app).await.context("the server failed")
-    });
+    let outcome = runtime.block_on(run_service(&arguments, &url));
     // What is still being worked out for clients that have gone does not hold the process.
     runtime.shutdown_timeout(Duration::from_secs(1));
     Ok(outcome?)
+}
+
+async fn run_service(arguments: &ServeArguments, url: &DatabaseUrl) -> anyhow::Result<()> {
+    let stop = StopSignals::listen().context("cannot listen for signals")?;
+    // Bound first: a port that is taken is found out before anything is stored.
+    let bound = Server::bind(arguments.listen).await;
+    let server = bound.with_context(|| format!("cannot listen on {}", arguments.listen))?;
+    let address = server.address();
+    let opened = Store::open(url, arguments.limits.store()).await;
+    let store = opened.with_context(|| format!("cannot open the database {url}"))?;
+    let limits = within_open_files(arguments.limits.service());
+    let app = App::new(store.clone(), Clock::system(), limits);
+    // What needs no database is answered while there is none yet.
+    let unprepared = async {
+        let prepared = async {
+            let is_announced = wait_for_tables(&store, url, address).await?;
+            if arguments.examples {
+                load_examples(&app).await?;
+            }
+            if !is_announced {
+                announce(address, url)?;
+            }
+            anyhow::Ok(())
+        };
+        match prepared.await {
+            Ok(()) => std::future::pending().await,
+            Err(error) => error,
+        }
+    };
+    tokio::select! {
+        ended = serve(server, app.clone(), stop) => ended.context("the server ended early"),
+        error = unprepared => Err(error),
+    }
+}
+
+/// Longest pause before a database that was away is asked again.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// Brings the tables up to date, however long the database takes to come. Whether the service was announced meanwhile.
+async fn wait_for_tables(
+    store: &Store,
+    url: &DatabaseUrl,
+    address: SocketAddr,
+) -> anyhow::Result<bool> {
+    let mut said = String::new();
+    let mut pause = Duration::from_millis(100);
+    while let Err(error) = store.migrate().await {
+        let is_temporary = error.is_temporary();
+        let error = anyhow::Error::new(error);
+        if !is_temporary {
+            return Err(error.context(format!("cannot bring the tables of {url} up to date")));
+        }
+        let why = format!("{error:#}");
+        if said.is_empty() {
+            announce(address, url)?;
+        }
+        if said != why {
+            tracing::warn!(database = %url, error = why, "the database is not ready; asking again until it is");
+            said = why;
+        }
+        tokio::time::sleep(pause).await;
+        pause = LONGEST_PAUSE.min(pause * 2);
+    }
+    if !said.is_empty() {
+        tracing::info!(database = %url, "the database is ready");
+    }
+    Ok(!said.is_empty())
+}
+
+async fn load_examples(app: &App) -> anyhow::Result<()> {
+    let sheets = EXAMPLE_SHEETS.map(|(_, text)| text);
+    let new = app.load(&sheets).await.map_err(anyhow::Error::msg)?;
+    tracing::info!(sheets = sheets.len(), new, "loaded the example sheets");
+    Ok(())
+}
+
+fn announce(address: SocketAddr, url: &DatabaseUrl) -> anyhow::Result<()> {
+    if !address.ip().is_loopback() {
+        // Whatever is logged, this is said.
+        writeln!(
+            anstream::stderr(),
+            "warning: anyone who can reach {address} can read and write: there is no authentication; put a proxy before it"
+        )?;
+    }
+    tracing::info!(%address, database = %url, "listening");
+    writeln!(
+        anstream::stdout(),
+        "unroof listens on http://{address} (API docs at http://{address}/docs)"
+    )?;
+    Ok(())
+}
+
+/// File descriptors that are left for the database, the log and the like.
+const OTHER_FILES: usize = 64;
+
+/// As many connections as asked for, and as the system lets the process have open files. Without these, taking a
+/// connection would fail, and so would opening the database.
+fn within_open_files(limits: Limits) -> Limits {
+    let files = rlimit::increase_nofile_limit(u64::MAX)
+        .ok()
+        .and_then(|files| usize::try_from(files).ok())
+        .unwrap_or(usize::MAX);
+    let most = files.saturating_sub(OTHER_FILES).max(1);
+    if most < limits.connections {
+        tracing::warn!(
+            files,
+            connections = most,
+            "fewer connections than asked for, since few files may be open"
+        );
+    }
+    Limits {
+        connections: limits.connections.min(most),
+        ..limits
+    }
 }

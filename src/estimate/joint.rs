@@ -5,11 +5,11 @@ use utoipa::ToSchema;
 
 use super::misfit::{self, Misfit};
 use super::posterior::{
-    DRAWS, Draws, Interval, PRIOR_DRAWS, Posterior, Prior, SEED, Summary, sample, sample_prior,
-    summarize,
+    DRAWS, Draws, Interval, PRIOR_DRAWS, Posterior, Prior, SEED, Summary, sample_prior,
+    sample_while, summarize,
 };
 use super::quantities::{self as q, JOINT_QUANTITIES, JointQuantity, QUANTITIES};
-use super::{ENGINE_VERSION, nearest, storage_tiers};
+use super::{ENGINE_VERSION, Unwanted, Wanted, nearest, storage_tiers};
 use crate::clue;
 use crate::clue::assumptions::Assumptions;
 use crate::clue::likelihood::Likelihood;
@@ -217,22 +217,25 @@ pub(super) struct Step {
 }
 
 /// Estimates from sheets of one model.
-#[must_use]
+///
+/// # Errors
+/// The estimate is not wanted any more.
 pub fn estimate(
     contents: &[PriceSheet],
     readings: &[Reading],
     assumptions: &Assumptions,
     calibration: &Calibration,
-) -> Joint {
+    wanted: &Wanted,
+) -> Result<Joint, Unwanted> {
     let prior = Prior::new(calibration, assumptions);
     let terms = clue::observed(contents, assumptions, calibration);
     let believed = sample_prior(&prior, PRIOR_DRAWS);
     let posterior = if terms.is_empty() {
         Posterior::of_prior(sample_prior(&prior, PRIOR_DRAWS))
     } else {
-        sample(&prior, &terms, DRAWS)
+        sample_while(&prior, &terms, DRAWS, wanted)?
     };
-    let steps = steps(&posterior, &terms);
+    let steps = steps(&posterior, &terms, wanted)?;
     let misfit = misfit::check(contents, &steps);
     let worked = Worked {
         posterior: &posterior,
@@ -242,8 +245,8 @@ pub fn estimate(
         missing: missing_lines(contents, assumptions),
         steps,
     };
-    let quantities = worked.quantities(&believed);
-    Joint {
+    let quantities = worked.quantities(&believed, wanted)?;
+    Ok(Joint {
         storage_tiers: storage_tiers::of_offers(contents, readings, assumptions, &posterior.draws),
         nearest_open_models: nearest::open_models_near([
             &quantities.active_parameters,
@@ -255,11 +258,15 @@ pub fn estimate(
         quantities,
         diagnostics: diagnostics(&posterior, calibration),
         misfit,
-    }
+    })
 }
 
 /// Takes up one clue after the other.
-fn steps(posterior: &Posterior<'_>, terms: &[Box<dyn Likelihood>]) -> Vec<Step> {
+fn steps(
+    posterior: &Posterior<'_>,
+    terms: &[Box<dyn Likelihood>],
+    wanted: &Wanted,
+) -> Result<Vec<Step>, Unwanted> {
     let draws = || posterior.draws.iter().step_by(CLUE_STRIDE);
     let mut logs: Vec<f64> = posterior
         .log_prior_weights
@@ -270,6 +277,7 @@ fn steps(posterior: &Posterior<'_>, terms: &[Box<dyn Likelihood>]) -> Vec<Step> 
     let mut before = exponentials(&logs);
     let mut steps = Vec::new();
     for term in terms {
+        wanted.check()?;
         for (part, clue) in term.parts().iter().copied().enumerate() {
             let (mut tail, mut all) = (0.0, 0.0);
             for (unknowns, weight) in draws().zip(&before).step_by(TAIL_STRIDE) {
@@ -289,7 +297,7 @@ fn steps(posterior: &Posterior<'_>, terms: &[Box<dyn Likelihood>]) -> Vec<Step> 
             });
         }
     }
-    steps
+    Ok(steps)
 }
 
 fn exponentials(logs: &[f64]) -> Vec<f64> {
@@ -326,28 +334,31 @@ fn missing_lines(contents: &[PriceSheet], assumptions: &Assumptions) -> Vec<Stri
 }
 
 impl Worked<'_> {
-    fn quantities(&self, believed: &Draws<'_>) -> Quantities {
-        let of = |quantity: &'static JointQuantity| self.estimate(quantity, believed);
+    fn quantities(&self, believed: &Draws<'_>, wanted: &Wanted) -> Result<Quantities, Unwanted> {
+        let of = |quantity: &'static JointQuantity| {
+            wanted.check()?;
+            Ok(self.estimate(quantity, believed))
+        };
         let element = self
             .assumptions
             .stated(Quantity::KvBytesPerElement)
             .map(|stated| stated.middle);
-        let read = of(&q::KV_BYTES_READ);
-        let stored = of(&q::KV_BYTES_STORED);
-        Quantities {
-            active_parameters: of(&q::ACTIVE_PARAMETERS),
-            total_parameters: of(&q::TOTAL_PARAMETERS),
+        let read = of(&q::KV_BYTES_READ)?;
+        let stored = of(&q::KV_BYTES_STORED)?;
+        Ok(Quantities {
+            active_parameters: of(&q::ACTIVE_PARAMETERS)?,
+            total_parameters: of(&q::TOTAL_PARAMETERS)?,
             kv_bytes_per_token_read_as_served: element.map(|bytes| read.as_served(bytes)),
             kv_bytes_per_token_read: read,
             kv_bytes_per_token_stored_as_served: element.map(|bytes| stored.as_served(bytes)),
             kv_bytes_per_token_stored: stored,
-            memory_time_over_compute_time: self.ratio(of(&q::MEMORY_OVER_COMPUTE)),
-            batch_over_optimal_batch: of(&q::BATCH_OVER_OPTIMAL),
-            crossover_context_tokens: of(&q::CROSSOVER_CONTEXT),
-            latency_floor_seconds: of(&q::LATENCY_FLOOR),
-            cost_input_usd_per_mtok: of(&q::COST_INPUT),
-            cost_output_usd_per_mtok: of(&q::COST_OUTPUT),
-        }
+            memory_time_over_compute_time: self.ratio(of(&q::MEMORY_OVER_COMPUTE)?),
+            batch_over_optimal_batch: of(&q::BATCH_OVER_OPTIMAL)?,
+            crossover_context_tokens: of(&q::CROSSOVER_CONTEXT)?,
+            latency_floor_seconds: of(&q::LATENCY_FLOOR)?,
+            cost_input_usd_per_mtok: of(&q::COST_INPUT)?,
+            cost_output_usd_per_mtok: of(&q::COST_OUTPUT)?,
+        })
     }
 
     fn estimate(&self, quantity: &'static JointQuantity, believed: &Draws<'_>) -> QuantityEstimate {

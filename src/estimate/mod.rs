@@ -11,6 +11,7 @@ pub mod quantities;
 mod request;
 mod row;
 mod storage_tiers;
+mod wanted;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -21,6 +22,7 @@ pub use conflict::Conflict;
 pub use joint::Joint;
 pub use request::{Format, Request, RequestFile, read_file, read_request};
 pub use row::{ListRow, row_columns};
+pub use wanted::{Unwanted, Waiting, Wanted};
 
 use crate::clue;
 use crate::clue::assumptions::{Assumptions, Origin};
@@ -107,12 +109,30 @@ pub fn infer(request: &Request) -> Answer {
 /// Answers a request by a calibration of one's own.
 #[must_use]
 pub fn infer_with(request: &Request, calibration: &Calibration) -> Answer {
+    infer_while(request, calibration, &Wanted::default()).expect("it is wanted to the end")
+}
+
+/// The same for someone who may leave before it is done.
+///
+/// # Errors
+/// The answer is not wanted any more.
+pub fn infer_while(
+    request: &Request,
+    calibration: &Calibration,
+    wanted: &Wanted,
+) -> Result<Answer, Unwanted> {
     let assumptions = &request.assumptions;
     let contents = pricing_contents(request);
     let textbook = read(&contents, assumptions);
-    let joint = joint::estimate(&contents, &textbook.readings, assumptions, calibration);
+    let joint = joint::estimate(
+        &contents,
+        &textbook.readings,
+        assumptions,
+        calibration,
+        wanted,
+    )?;
     let calibration_id = joint.diagnostics.calibration_id.clone();
-    Answer {
+    Ok(Answer {
         id: identity(&contents, assumptions, &calibration_id),
         engine_version: ENGINE_VERSION,
         calibration_id,
@@ -120,7 +140,7 @@ pub fn infer_with(request: &Request, calibration: &Calibration) -> Answer {
         assumptions: assumptions.to_json(),
         joint: Box::new(joint),
         textbook,
-    }
+    })
 }
 
 /// What a textbook reads from the sheets of a request, without the joint estimate.

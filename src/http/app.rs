@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -9,9 +10,11 @@ use axum::http::{HeaderMap, Response, Uri};
 use jiff::Timestamp;
 use tokio::sync::{Mutex, Semaphore};
 
+use super::Limits;
 use super::polling::{BodyCache, CachedBody, prefers_csv};
 use super::problem::{INTERNAL, Problem};
-use crate::estimate::{Answer, Format, Request, infer, read_request};
+use crate::estimate::{Answer, Format, Request, Wanted, infer_while, read_request};
+use crate::reference::calibration::Calibration;
 use crate::storage::{NewEstimate, Saved, Store, StoreError};
 
 /// Tells the time; an argument, so that tests can fix it.
@@ -52,10 +55,14 @@ impl fmt::Debug for Clock {
 #[derive(Debug, Clone)]
 pub struct App {
     pub(super) store: Store,
-    pub(super) bodies: BodyCache,
+    pub(super) limits: Arc<Limits>,
+    bodies: BodyCache,
     clock: Clock,
     version: Arc<Mutex<KnownVersion>>,
-    cores: Arc<Semaphore>,
+    /// Answers worked out at once, and those together with the requests that wait for one.
+    computing: Arc<Semaphore>,
+    accepted: Arc<Semaphore>,
+    is_stopping: Arc<AtomicBool>,
 }
 
 /// The store's version as last seen.
@@ -77,16 +84,18 @@ pub(crate) struct Answered {
 }
 
 impl App {
-    /// An application on a store whose tables are up to date.
+    /// An application on a store. While its tables are not up to date, what needs them is unavailable.
     #[must_use]
-    pub fn new(store: Store, clock: Clock) -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    pub fn new(store: Store, clock: Clock, limits: Limits) -> Self {
         Self {
             store,
-            bodies: BodyCache::new(),
+            bodies: BodyCache::new(limits.cache_bytes),
             clock,
             version: Arc::default(),
-            cores: Arc::new(Semaphore::new(cores)),
+            computing: Arc::new(Semaphore::new(limits.computing)),
+            accepted: Arc::new(Semaphore::new(limits.computing + limits.waiting)),
+            is_stopping: Arc::default(),
+            limits: Arc::new(limits),
         }
     }
 
@@ -114,23 +123,28 @@ impl App {
         Ok(known.version)
     }
 
-    /// Computes off the async threads, at most one task per core at a time.
+    /// Computes off the async threads, a few tasks at a time; a few more wait, and beyond those the service is busy. Whoever
+    /// leaves is forgotten while it waits, and what is worked out for it ends unfinished.
     pub(super) async fn compute<T: Send + 'static>(
         &self,
-        work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+        work: impl FnOnce(&Wanted) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         let crashed = |error: tokio::task::JoinError| {
             tracing::error!(%error, "working out an answer failed");
             Problem::new(INTERNAL, "the request could not be worked out")
         };
-        let permit = Arc::clone(&self.cores)
+        let place = Arc::clone(&self.accepted)
+            .try_acquire_owned()
+            .map_err(|_| Problem::busy("as many requests wait for their answer as may wait"))?;
+        let turn = Arc::clone(&self.computing)
             .acquire_owned()
             .await
             .map_err(|_| Problem::new(INTERNAL, "the service is shutting down"))?;
         let span = tracing::Span::current();
+        let (wanted, _waiting) = Wanted::while_waiting();
         let work = move || {
-            let _permit = permit;
-            span.in_scope(work)
+            let _until_done = (place, turn);
+            span.in_scope(|| work(&wanted))
         };
         tokio::task::spawn_blocking(work).await.map_err(crashed)?
     }
@@ -141,9 +155,10 @@ impl App {
         body: axum::body::Bytes,
         format: Format,
     ) -> Result<Answered, Problem> {
-        self.compute(move || {
+        self.compute(move |wanted| {
             let request = read_request(&body, &format)?;
-            let answer = infer(&request);
+            let answer = infer_while(&request, Calibration::shipped(), wanted)
+                .map_err(|unwanted| Problem::new(INTERNAL, unwanted.to_string()))?;
             let document = serde_json::to_string(&answer)
                 .map_err(|_| Problem::new(INTERNAL, "the answer has no text"))?;
             Ok(Answered {
@@ -171,21 +186,29 @@ impl App {
         Ok(saved)
     }
 
-    /// A list for those who poll: while nothing is written, no query is made but for the version.
+    /// A list for those who poll: while nothing is written, no query is made but for the version. While the database is
+    /// away, what was known last.
     pub(super) async fn polled(
         &self,
         uri: &Uri,
         headers: &HeaderMap,
         body: impl Future<Output = Result<CachedBody, Problem>>,
     ) -> Result<Response<Body>, Problem> {
-        // Asked before the list is read: a body is then never older than the version it is kept under.
-        let version = self.version().await?;
         let form = if prefers_csv(headers) { "csv" } else { "json" };
-        let body = self
-            .bodies
-            .get(version, format!("{form} {uri}"), body)
-            .await?;
-        Ok(body.respond(headers))
+        let question = format!("{form} {uri}");
+        let answer = async {
+            // Asked before the list is read: a body is then never older than the version it is kept under.
+            let version = self.version().await?;
+            self.bodies.get(version, &question, Box::pin(body)).await
+        };
+        match answer.await {
+            Ok(body) => Ok(body.respond(headers)),
+            Err(problem) if problem.is_unavailable() => {
+                let last = self.bodies.last(&question).await.ok_or(problem)?;
+                Ok(last.respond_stale(headers))
+            }
+            Err(problem) => Err(problem),
+        }
     }
 
     /// A single document for those who poll.
@@ -196,15 +219,23 @@ impl App {
         what: &str,
         document: impl Future<Output = Result<Option<String>, StoreError>>,
     ) -> Result<Response<Body>, Problem> {
-        let body = async {
+        let body = Box::pin(async {
             let document = document.await?.ok_or_else(|| Problem::not_found(what))?;
             Ok(CachedBody::new(document, "application/json", None))
-        };
+        });
         self.polled(uri, headers, body).await
     }
 
-    /// Whether the database answers.
-    pub(super) async fn is_ready(&self) -> Result<(), StoreError> {
-        self.version().await.map(drop)
+    /// Whether requests should be sent here: the database answers, and the process has not been asked to stop.
+    pub(super) async fn is_ready(&self) -> Result<(), Problem> {
+        if self.is_stopping.load(Ordering::Relaxed) {
+            return Err(Problem::busy("the service is stopping"));
+        }
+        Ok(self.version().await.map(drop)?)
+    }
+
+    /// Not ready from now on.
+    pub(super) fn stop(&self) {
+        self.is_stopping.store(true, Ordering::Relaxed);
     }
 }

@@ -39,7 +39,7 @@ pub(super) async fn calculated<Answer: Serialize, Row: Serialize>(
     let is_csv = prefers_csv(headers);
     let no_text = || Problem::new(INTERNAL, "the answer has no text");
     let text = app
-        .compute(move || {
+        .compute(move |_| {
             let answer = answer()?;
             if is_csv {
                 return csv_of_rows(series(&answer)).map_err(|_| no_text());

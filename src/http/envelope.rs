@@ -4,15 +4,16 @@ use std::any::Any;
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request};
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tracing::Instrument;
 use uuid::Uuid;
 
-use super::problem::{INTERNAL, NOT_FOUND, PROBLEM_JSON, Problem};
+use super::problem::{INTERNAL, NOT_FOUND, PROBLEM_JSON, Problem, UNREADABLE};
 
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Gives the request an id, writes one log line for it, and turns every refusal into a problem.
 pub(super) async fn surround(request: Request, next: Next) -> Response {
@@ -22,10 +23,12 @@ pub(super) async fn surround(request: Request, next: Next) -> Response {
         .get::<MatchedPath>()
         .map_or("", |path| path.as_str())
         .to_owned();
+    let is_page = route.starts_with("/docs");
     let span = tracing::info_span!("request", method = %request.method(), route, request_id);
     let started = Instant::now();
     async move {
-        let response = with_problem(next.run(request).await, &request_id);
+        let mut response = with_problem(next.run(request).await, &request_id);
+        restrict_browsers(response.headers_mut(), is_page);
         // Whole microseconds.
         let duration_ms = (started.elapsed().as_secs_f64() * 1e6).round() / 1e3;
         tracing::info!(status = response.status().as_u16(), duration_ms, "served");
@@ -71,6 +74,48 @@ fn with_problem(mut response: Response, request_id: &str) -> Response {
     response
 }
 
+/// What a browser may make of an answer: nothing but what it is, and in no frame. The pages of the docs load their own
+/// scripts and styles, and nothing from elsewhere.
+fn restrict_browsers(headers: &mut HeaderMap, is_page: bool) {
+    let policy = if is_page {
+        "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
+    } else {
+        "default-src 'none'; frame-ancestors 'none'"
+    };
+    for (name, value) in [
+        (header::CONTENT_SECURITY_POLICY, policy),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+}
+
+/// Refuses what RFC 9112 (3.2) has refused: a request that does not say once, and well, whom it is for.
+pub(super) async fn require_host(request: Request, next: Next) -> Response {
+    let hosts: Vec<_> = request.headers().get_all(header::HOST).iter().collect();
+    let is_well_formed = |host: &HeaderValue| {
+        host.is_empty()
+            || host
+                .to_str()
+                .is_ok_and(|host| !host.contains('@') && host.parse::<Authority>().is_ok())
+    };
+    match hosts.as_slice() {
+        [] if request.version() != Version::HTTP_11 => next.run(request).await,
+        [host] if is_well_formed(host) => next.run(request).await,
+        hosts => {
+            let detail = match hosts.len() {
+                0 => "the request has no header `Host`",
+                1 => "the header `Host` names no host",
+                _ => "the request has the header `Host` more than once",
+            };
+            Problem::new(UNREADABLE, detail)
+                .hint("send one header `Host` with the name that you connect to")
+                .into_response()
+        }
+    }
+}
+
 /// No route has this path.
 pub(super) async fn no_route(request: Request) -> Problem {
     let path: String = request.uri().path().chars().take(200).collect();
@@ -91,4 +136,4 @@ pub(super) fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
 }
 
 /// Status of a request that was not answered in time.
-pub(super) const TIMED_OUT: StatusCode = StatusCode::REQUEST_TIMEOUT;
+pub(super) const TIMED_OUT: StatusCode = StatusCode::SERVICE_UNAVAILABLE;

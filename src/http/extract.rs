@@ -11,7 +11,8 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use serde::de::DeserializeOwned;
 
-use super::problem::{NOT_FOUND, Problem, TOO_LARGE, UNREADABLE, UNSUPPORTED_MEDIA_TYPE};
+use super::problem::{NOT_FOUND, Problem, TIMEOUT, TOO_LARGE, UNREADABLE, UNSUPPORTED_MEDIA_TYPE};
+use super::{App, Limits};
 
 /// The query string; unknown names and bad values are refused by name.
 #[derive(Debug)]
@@ -57,22 +58,32 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T>
 #[derive(Debug)]
 pub(super) struct JsonBody(pub(super) Bytes);
 
-impl<S: Send + Sync> FromRequest<S> for JsonBody {
+impl FromRequest<App> for JsonBody {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
         check_media_type(request.headers())?;
-        Bytes::from_request(request, state)
-            .await
-            .map(Self)
-            .map_err(|rejection: BytesRejection| {
-                if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-                    Problem::new(TOO_LARGE, "the body is larger than 1 MiB")
-                        .hint("send one price sheet at a time")
-                } else {
-                    Problem::new(UNREADABLE, "the body ended early")
-                }
-            })
+        let Limits {
+            body_bytes,
+            body_time,
+            ..
+        } = *app.limits;
+        let read = tokio::time::timeout(body_time, Bytes::from_request(request, app));
+        let body = read.await.map_err(|_| {
+            Problem::new(TIMEOUT, "the body did not arrive in time")
+                .hint(format!("send all of it within {body_time:?}"))
+        })?;
+        body.map(Self).map_err(|rejection: BytesRejection| {
+            if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+                Problem::new(
+                    TOO_LARGE,
+                    format!("the body is larger than {body_bytes} bytes"),
+                )
+                .hint("send one price sheet at a time")
+            } else {
+                Problem::new(UNREADABLE, "the body ended early")
+            }
+        })
     }
 }
 

@@ -8,6 +8,7 @@ mod extract;
 mod health;
 mod infer;
 mod layout;
+mod limits;
 mod openapi;
 mod page;
 mod polling;
@@ -18,26 +19,25 @@ mod server;
 mod simulate;
 mod training;
 
-use std::time::Duration;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::http::{Method, header};
+use axum::middleware::from_fn;
 use axum::response::Redirect;
 use axum::routing::get;
 use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::cors::{AllowOrigin, CorsLayer};
 use tower_http::timeout::TimeoutLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 pub use app::{App, Clock};
+pub use limits::Limits;
 pub use openapi::openapi;
-pub use server::{Server, serve};
-
-/// Largest body that is read.
-const MOST_BODY_BYTES: usize = 1024 * 1024;
-/// Longest time that an answer may take.
-const LONGEST_REQUEST: Duration = Duration::from_secs(30);
+pub use server::{Server, StopSignals, serve};
 
 /// The list of routes: it is both the router and the document.
 fn routes() -> OpenApiRouter<App> {
@@ -68,17 +68,51 @@ fn docs() -> Config<'static> {
 
 /// Everything that is served.
 pub fn router(app: App) -> Router {
+    unwrapped(app).layer(from_fn(envelope::surround))
+}
+
+/// The same for requests off the wire, which HTTP asks more of than this library does.
+fn service(app: App) -> Router {
+    unwrapped(app)
+        .layer(from_fn(envelope::require_host))
+        .layer(from_fn(envelope::surround))
+}
+
+fn unwrapped(app: App) -> Router {
+    let limits = Arc::clone(&app.limits);
     let (router, _) = routes().split_for_parts();
-    router
+    let router = router
         .merge(SwaggerUi::new("/docs").config(docs()))
         .route("/", get(async || Redirect::temporary("/docs")))
         .fallback(envelope::no_route)
         .with_state(app)
-        .layer(DefaultBodyLimit::max(MOST_BODY_BYTES))
+        .layer(DefaultBodyLimit::max(limits.body_bytes))
         .layer(TimeoutLayer::with_status_code(
             envelope::TIMED_OUT,
-            LONGEST_REQUEST,
+            limits.body_time + limits.answer_time,
         ))
-        .layer(CatchPanicLayer::custom(envelope::panicked))
-        .layer(axum::middleware::from_fn(envelope::surround))
+        .layer(CatchPanicLayer::custom(envelope::panicked));
+    if limits.allowed_origins.is_empty() {
+        return router;
+    }
+    router.layer(cross_origin(&limits))
+}
+
+/// Lets pages of the allowed origins read answers. Where there are none, browsers keep all pages from it.
+fn cross_origin(limits: &Limits) -> CorsLayer {
+    CorsLayer::new()
+        .allow_origin(AllowOrigin::list(limits.allowed_origins.clone()))
+        .allow_methods([Method::GET, Method::HEAD, Method::POST])
+        .allow_headers([
+            header::CONTENT_TYPE,
+            header::IF_NONE_MATCH,
+            envelope::REQUEST_ID,
+        ])
+        .expose_headers([
+            header::ETAG,
+            header::LINK,
+            header::LOCATION,
+            header::RETRY_AFTER,
+            envelope::REQUEST_ID,
+        ])
 }

@@ -3,19 +3,22 @@
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use moka::future::Cache;
 use sha2::{Digest, Sha256};
 
 use super::problem::Problem;
 
-/// Bytes of bodies that are kept.
-const CACHE_BYTES: u64 = 64 * 1024 * 1024;
-
-/// Bodies by the version of the store and the question; those of old versions are forgotten when room is needed.
+/// Bodies that were made; forgotten when room is needed, those that nobody asks for first.
 #[derive(Debug, Clone)]
-pub(super) struct BodyCache(moka::future::Cache<(i64, String), Arc<CachedBody>>);
+pub(super) struct BodyCache {
+    /// By the version of the store and the question.
+    current: Cache<(i64, String), Arc<CachedBody>>,
+    /// By the question alone, for when nobody can say what the version is.
+    last: Cache<String, Arc<CachedBody>>,
+}
 
 /// A body with what is sent beside it.
 #[derive(Debug)]
@@ -70,33 +73,61 @@ impl CachedBody {
         }
         response
     }
+
+    /// The body for lack of a newer one, marked as RFC 9211 has it.
+    pub(super) fn respond_stale(&self, request_headers: &HeaderMap) -> Response<Body> {
+        let mut response = self.respond(request_headers);
+        response.headers_mut().insert(
+            HeaderName::from_static("cache-status"),
+            HeaderValue::from_static(
+                "unroof; hit; fwd=stale; detail=\"the database does not answer\"",
+            ),
+        );
+        response
+    }
 }
 
 impl BodyCache {
-    pub(super) fn new() -> Self {
-        let weigh = |key: &(i64, String), body: &Arc<CachedBody>| {
-            u32::try_from(body.bytes.len() + key.1.len() + 256).unwrap_or(u32::MAX)
+    /// A cache that holds this many bytes, half of them for when the database is away.
+    pub(super) fn new(bytes: u64) -> Self {
+        let weight = |question: &str, body: &CachedBody| {
+            u32::try_from(body.bytes.len() + question.len() + 256).unwrap_or(u32::MAX)
         };
-        Self(
-            moka::future::Cache::builder()
-                .max_capacity(CACHE_BYTES)
-                .weigher(weigh)
+        Self {
+            current: Cache::builder()
+                .max_capacity(bytes / 2)
+                .weigher(move |(_, question): &(i64, String), body: &Arc<_>| weight(question, body))
                 .build(),
-        )
+            last: Cache::builder()
+                .max_capacity(bytes / 2)
+                .weigher(move |question: &String, body: &Arc<_>| weight(question, body))
+                .build(),
+        }
     }
 
     /// The body for a question at a version, made once however many ask at the same time.
     pub(super) async fn get(
         &self,
         version: i64,
-        question: String,
+        question: &str,
         make: impl Future<Output = Result<CachedBody, Problem>>,
     ) -> Result<Arc<CachedBody>, Problem> {
-        let make = async { make.await.map(Arc::new) };
-        self.0
-            .try_get_with((version, question), make)
+        let make = async {
+            let body = Arc::new(make.await?);
+            self.last
+                .insert(question.to_owned(), Arc::clone(&body))
+                .await;
+            Ok(body)
+        };
+        self.current
+            .try_get_with((version, question.to_owned()), make)
             .await
             .map_err(|problem: Arc<Problem>| (*problem).clone())
+    }
+
+    /// The last body that there was for a question.
+    pub(super) async fn last(&self, question: &str) -> Option<Arc<CachedBody>> {
+        self.last.get(question).await
     }
 }
 

@@ -82,6 +82,8 @@ problem_kinds! {
          wrong, and what would be right.";
     INTERNAL = "internal", INTERNAL_SERVER_ERROR, "Something went wrong here",
         "The fault is not in the request. The log has the details under the request id.";
+    BUSY = "busy", SERVICE_UNAVAILABLE, "The service has too much to do, or is stopping",
+        "Send the request again after the number of seconds in `Retry-After`.";
     UNAVAILABLE = "unavailable", SERVICE_UNAVAILABLE, "The database cannot be reached",
         "Send the request again after the number of seconds in `Retry-After`.";
 }
@@ -102,6 +104,16 @@ impl Problem {
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// The request was not begun; whoever has several of them to ask may ask another.
+    pub(super) fn busy(detail: &str) -> Self {
+        Self::new(BUSY, detail).hint("send the request again in a second")
+    }
+
+    /// Whether the database was away.
+    pub(super) fn is_unavailable(&self) -> bool {
+        self.kind.ends_with(UNAVAILABLE.slug)
     }
 
     pub(super) fn not_found(what: &str) -> Self {
@@ -134,6 +146,12 @@ impl Problem {
             .headers
             .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         parts.headers.remove(header::CONTENT_LENGTH);
+        // What is left of the body may never come.
+        if parts.status == StatusCode::REQUEST_TIMEOUT {
+            parts
+                .headers
+                .insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
         if parts.status == StatusCode::SERVICE_UNAVAILABLE {
             parts
                 .headers
@@ -141,6 +159,15 @@ impl Problem {
         }
         Response::from_parts(parts, Body::from(body))
     }
+}
+
+/// The problem of a connection for which there is no place, as JSON.
+pub(super) fn no_place() -> String {
+    let problem = Problem {
+        request_id: uuid::Uuid::new_v4().to_string(),
+        ..Problem::busy("there are as many connections as there may be")
+    };
+    serde_json::to_string(&problem).unwrap_or_default()
 }
 
 /// The body is written when the request id is known, by the layer around all routes.

@@ -1,14 +1,20 @@
-//! The listening socket and the life of the process.
+//! The listening socket, its connections, and the end of the process.
 
-use std::future::IntoFuture;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
-use tokio::sync::Notify;
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_io_timeout::TimeoutStream;
 
-use super::{App, router};
+use super::{App, Limits, service};
 use crate::estimate::Format;
 
 /// A bound socket that does not serve yet: its address is known, also where port 0 was asked for.
@@ -36,58 +42,186 @@ impl Server {
     }
 }
 
-/// How long requests under way may take to finish once the process is asked to stop.
-const LONGEST_DRAIN: Duration = Duration::from_secs(10);
+/// The signals that ask the process to stop. The first process of a container has none by default, so they are listened
+/// for from the beginning.
+#[derive(Debug)]
+pub struct StopSignals {
+    #[cfg(unix)]
+    terminate: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    interrupt: tokio::signal::unix::Signal,
+}
 
-/// Serves until the process is asked to stop, then finishes what is under way.
+/// Who asked the process to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// A program, which may have others look at `/readyz`.
+    ByProgram,
+    /// A person at the keyboard.
+    ByPerson,
+}
+
+impl StopSignals {
+    /// Begins to listen.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn listen() -> std::io::Result<Self> {
+        #[cfg(unix)]
+        {
+            use tokio::signal::unix::{SignalKind, signal};
+            Ok(Self {
+                terminate: signal(SignalKind::terminate())?,
+                interrupt: signal(SignalKind::interrupt())?,
+            })
+        }
+        #[cfg(not(unix))]
+        Ok(Self {})
+    }
+
+    async fn next(&mut self) -> Asked {
+        #[cfg(unix)]
+        tokio::select! {
+            _ = self.terminate.recv() => Asked::ByProgram,
+            _ = self.interrupt.recv() => Asked::ByPerson,
+        }
+        #[cfg(not(unix))]
+        match tokio::signal::ctrl_c().await {
+            Ok(()) => Asked::ByPerson,
+            Err(_) => std::future::pending().await,
+        }
+    }
+}
+
+/// Serves until the process is asked to stop, then finishes what is under way. Asked again, it leaves that unfinished.
 ///
 /// # Errors
-/// The socket fails.
-pub async fn serve(server: Server, app: App) -> std::io::Result<()> {
+/// What was under way when it was asked to stop could not be finished.
+pub async fn serve(server: Server, app: App, mut stop: StopSignals) -> std::io::Result<()> {
     let store = app.store.clone();
-    let stopping = Arc::new(Notify::new());
-    let stop = {
-        let stopping = Arc::clone(&stopping);
-        async move {
-            asked_to_stop().await;
-            stopping.notify_one();
+    let limits = Arc::clone(&app.limits);
+    let connections = Connections::new(app.clone());
+    let asked = tokio::select! {
+        never = connections.accept(&server.listener) => never,
+        asked = stop.next() => asked,
+    };
+    app.stop();
+    tracing::info!("stopping: finishing what is under way");
+    if asked == Asked::ByProgram {
+        tokio::select! {
+            never = connections.accept(&server.listener) => never,
+            () = tokio::time::sleep(limits.stop_notice) => {}
+            _ = stop.next() => return Err(asked_again()),
         }
-    };
-    let drained_too_long = async {
-        stopping.notified().await;
-        tokio::time::sleep(LONGEST_DRAIN).await;
-    };
-    let serving = axum::serve(server.listener, router(app)).with_graceful_shutdown(stop);
+    }
+    drop(server);
     tokio::select! {
-        result = serving.into_future() => result?,
-        () = drained_too_long => tracing::warn!("some connections did not finish in time; closing them"),
+        () = connections.finish() => {}
+        () = tokio::time::sleep(limits.drain_time) => {
+            tracing::warn!("some requests did not finish in time; they end unanswered");
+        }
+        _ = stop.next() => return Err(asked_again()),
     }
     store.close().await;
     Ok(())
 }
 
-async fn asked_to_stop() {
-    let interrupted = async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
+fn asked_again() -> std::io::Error {
+    std::io::Error::other("asked to stop again before all was finished")
+}
+
+/// The open connections.
+struct Connections {
+    router: Router,
+    limits: Arc<Limits>,
+    places: Arc<Semaphore>,
+    graceful: GracefulShutdown,
+    refusal: Vec<u8>,
+}
+
+impl Connections {
+    fn new(app: App) -> Self {
+        let limits = Arc::clone(&app.limits);
+        Self {
+            router: service(app),
+            places: Arc::new(Semaphore::new(limits.connections)),
+            limits,
+            graceful: GracefulShutdown::new(),
+            refusal: refusal(),
         }
-    };
-    #[cfg(unix)]
-    let terminated = async {
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-            Ok(mut signal) => {
-                signal.recv().await;
-            }
-            Err(_) => std::future::pending().await,
-        }
-    };
-    #[cfg(not(unix))]
-    let terminated = std::future::pending::<()>();
-    tokio::select! {
-        () = interrupted => {}
-        () = terminated => {}
     }
-    tracing::info!("stopping: finishing what is under way");
+
+    /// Takes connections and never ends.
+    async fn accept<T>(&self, listener: &TcpListener) -> T {
+        loop {
+            let stream = match listener.accept().await {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    // A client that left while it waited, or no file descriptor left: others may be freed meanwhile.
+                    tracing::warn!(%error, "cannot take a connection");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    continue;
+                }
+            };
+            match Arc::clone(&self.places).try_acquire_owned() {
+                Ok(place) => {
+                    let router = self.router.clone();
+                    let limits = Arc::clone(&self.limits);
+                    tokio::spawn(speak(
+                        stream,
+                        router,
+                        limits,
+                        self.graceful.watcher(),
+                        place,
+                    ));
+                }
+                // Whoever cannot be told at once need not be told.
+                Err(_) => drop(stream.try_write(&self.refusal)),
+            }
+        }
+    }
+
+    /// Closes connections that rest and waits for the others.
+    async fn finish(self) {
+        self.graceful.shutdown().await;
+    }
+}
+
+/// Speaks HTTP on a connection until it ends.
+async fn speak(
+    stream: TcpStream,
+    router: Router,
+    limits: Arc<Limits>,
+    watcher: Watcher,
+    _place: OwnedSemaphorePermit,
+) {
+    // Answers are written whole, so there is nothing to gain from holding back small packets.
+    let _ = stream.set_nodelay(true);
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(limits.write_time));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head_time)
+        .max_buf_size(limits.head_bytes)
+        .serve_connection(
+            TokioIo::new(Box::pin(stream)),
+            TowerToHyperService::new(router),
+        );
+    if let Err(error) = pin!(watcher.watch(connection)).await {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+/// The answer to a connection for which there is no place.
+fn refusal() -> Vec<u8> {
+    let body = super::problem::no_place();
+    format!(
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: {}\r\nretry-after: 1\r\nconnection: close\r\n\
+         content-length: {}\r\n\r\n{body}",
+        super::problem::PROBLEM_JSON,
+        body.len(),
+    )
+    .into_bytes()
 }
 
 impl App {

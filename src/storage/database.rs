@@ -3,26 +3,53 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::migrate::Migrator;
+use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Connection, PgConnection, PgPool, SqlitePool};
+use tokio::sync::{Mutex, OwnedMutexGuard, SetOnce};
 
 use super::StoreError;
 
 static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
 static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
 
-const CONNECTIONS: u32 = 16;
-/// How long a request waits for a free connection.
-const CONNECTION_WAIT: Duration = Duration::from_secs(2);
-/// How long a writer waits for another on SQLite.
-const BUSY_WAIT: Duration = Duration::from_secs(5);
-/// How long, and how often, it waits and tries again where SQLite itself does not wait.
+/// How long SQLite rests before it tries again, and how often, where it does not wait by itself.
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 const BUSY_PAUSES: u32 = 250;
+
+/// What the database is given before a request is told to come back later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreLimits {
+    /// Connections at once.
+    pub connections: u32,
+    /// How long a request waits for a free connection.
+    pub connection_wait: Duration,
+    /// How long a statement may run, and how long it waits for a lock.
+    pub statement: Duration,
+}
+
+impl Default for StoreLimits {
+    fn default() -> Self {
+        Self {
+            connections: 16,
+            connection_wait: Duration::from_secs(1),
+            statement: Duration::from_secs(2),
+        }
+    }
+}
+
+impl StoreLimits {
+    /// How long all statements of one operation may take. PostgreSQL ends a statement that runs too long by itself; this
+    /// ends the wait for a server that has stopped answering.
+    fn operation(self) -> Duration {
+        self.statement + self.connection_wait
+    }
+}
 
 /// Where the store is: `postgres://…` or `sqlite:path`.
 #[derive(Clone, PartialEq, Eq)]
@@ -81,95 +108,126 @@ impl fmt::Debug for DatabaseUrl {
 
 /// Stored sheets and estimates.
 #[derive(Debug, Clone)]
-pub enum Store {
-    /// On PostgreSQL.
-    Postgres(PgPool),
-    /// In a file.
-    Sqlite(SqlitePool),
+pub struct Store {
+    pub(super) pool: Pool,
+    pub(super) limits: StoreLimits,
+    /// Set once the tables are up to date.
+    migrated: Arc<SetOnce<()>>,
 }
 
-/// Runs the same code on either pool.
-macro_rules! on_pool {
-    ($store:expr, $pool:ident => $body:expr) => {
-        match $store {
-            $crate::storage::Store::Postgres($pool) => $body,
-            $crate::storage::Store::Sqlite($pool) => $body,
-        }
-    };
+/// Connections to either database.
+#[derive(Debug, Clone)]
+pub(super) enum Pool {
+    Postgres {
+        pool: PgPool,
+        /// How to connect without limits of time, for migrations.
+        patient: Box<PgConnectOptions>,
+    },
+    Sqlite {
+        pool: SqlitePool,
+        /// Whoever holds it may write. SQLite lets one write at a time and has the others try again and again, each on a
+        /// connection that readers could use.
+        writer: Arc<Mutex<()>>,
+    },
 }
-pub(super) use on_pool;
 
-/// Runs the same code in a write transaction on either database. SQLite takes its write lock at the start: a
-/// transaction that begins by reading could not become a writer while another is at work.
-macro_rules! in_transaction {
-    ($store:expr, $transaction:ident => $body:expr) => {
-        match $store {
-            $crate::storage::Store::Postgres(pool) => {
-                let mut $transaction = pool.begin().await?;
-                $body
+/// A connection that goes back to its pool, but not without end: the pool asks it first whether it still works, and a
+/// server that has stopped answering would keep its place in the pool.
+pub(super) struct Lease<Database: sqlx::Database> {
+    pub(super) connection: PoolConnection<Database>,
+    limits: StoreLimits,
+}
+
+impl<Database: sqlx::Database> Lease<Database> {
+    pub(super) async fn take(
+        pool: &sqlx::Pool<Database>,
+        limits: StoreLimits,
+    ) -> Result<Self, StoreError> {
+        let connection = pool.acquire().await?;
+        Ok(Self { connection, limits })
+    }
+}
+
+impl<Database: sqlx::Database> Drop for Lease<Database> {
+    fn drop(&mut self) {
+        let back = self.connection.return_to_pool();
+        tokio::spawn(tokio::time::timeout(self.limits.statement, back));
+    }
+}
+
+/// Runs the same statements on a connection of either pool, within the time that one operation has.
+macro_rules! on_connection {
+    ($store:expr, $connection:ident => $body:expr) => {
+        match &$store.pool {
+            $crate::storage::database::Pool::Postgres { pool, .. } => {
+                $crate::storage::database::on_connection!(@ $store, pool, $connection => $body)
             }
-            $crate::storage::Store::Sqlite(pool) => {
-                let mut $transaction = pool.begin_with("BEGIN IMMEDIATE").await?;
-                $body
+            $crate::storage::database::Pool::Sqlite { pool, .. } => {
+                $crate::storage::database::on_connection!(@ $store, pool, $connection => $body)
             }
         }
     };
+    (@ $store:expr, $pool:ident, $connection:ident => $body:expr) => {{
+        $store.wait_for_tables().await?;
+        let mut lease = $crate::storage::database::Lease::take($pool, $store.limits).await?;
+        let $connection = &mut *lease.connection;
+        $store.in_time(Box::pin(async { $body })).await
+    }};
 }
-pub(super) use in_transaction;
+pub(super) use on_connection;
 
 impl Store {
-    /// Opens the store; tables are brought up to date by [`Store::migrate`].
+    /// Opens the store; tables are brought up to date by [`Store::migrate`]. Of PostgreSQL nothing is asked yet.
     ///
     /// # Errors
-    /// The file cannot be made, or the server cannot be reached.
-    pub async fn open(url: &DatabaseUrl) -> Result<Self, StoreError> {
-        match url {
+    /// The file cannot be made, or the address is none.
+    pub async fn open(url: &DatabaseUrl, limits: StoreLimits) -> Result<Self, StoreError> {
+        let pool = match url {
             DatabaseUrl::Postgres(text) => {
-                // The pool would wait and say only that it did; a connection of its own says what is wrong.
-                PgConnection::connect(text).await?.close().await?;
+                let milliseconds = limits.statement.as_millis().to_string();
+                let patient = PgConnectOptions::from_str(text)?;
+                let options = patient.clone().options([
+                    ("statement_timeout", &milliseconds),
+                    ("lock_timeout", &milliseconds),
+                ]);
                 let pool = PgPoolOptions::new()
-                    .max_connections(CONNECTIONS)
-                    .acquire_timeout(CONNECTION_WAIT);
-                Ok(Self::Postgres(pool.connect(text).await?))
-            }
-            DatabaseUrl::Sqlite(path) => {
-                make_private_file(path)?;
-                let options = SqliteConnectOptions::new()
-                    .filename(path)
-                    .journal_mode(SqliteJournalMode::Wal)
-                    .synchronous(SqliteSynchronous::Full)
-                    .foreign_keys(true)
-                    .busy_timeout(BUSY_WAIT);
-                let pool = SqlitePoolOptions::new()
-                    .max_connections(CONNECTIONS)
-                    .acquire_timeout(CONNECTION_WAIT);
-                let mut pauses = 0;
-                loop {
-                    let opened = pool.clone().connect_with(options.clone()).await;
-                    match opened.map_err(StoreError::from) {
-                        // Where several processes begin with an empty file, SQLite refuses all but one of them the
-                        // switch to its write-ahead log, without waiting.
-                        Err(error) if error.is_temporary() && pauses < BUSY_PAUSES => {
-                            pauses += 1;
-                            tokio::time::sleep(BUSY_PAUSE).await;
-                        }
-                        opened => return Ok(Self::Sqlite(opened?)),
-                    }
+                    .max_connections(limits.connections)
+                    .acquire_timeout(limits.connection_wait);
+                Pool::Postgres {
+                    pool: pool.connect_lazy_with(options),
+                    patient: Box::new(patient),
                 }
             }
-        }
+            DatabaseUrl::Sqlite(path) => Pool::Sqlite {
+                pool: open_file(path, limits).await?,
+                writer: Arc::default(),
+            },
+        };
+        Ok(Self {
+            pool,
+            limits,
+            migrated: Arc::default(),
+        })
     }
 
     /// Brings the tables up to date. Replicas may do so at once.
     ///
     /// # Errors
-    /// The tables are newer than this program, or the database refuses.
+    /// The database cannot be reached or refuses, or its tables are newer than this program.
     pub async fn migrate(&self) -> Result<(), StoreError> {
-        match self {
-            // The migrator holds an advisory lock, so that one replica migrates and the others wait.
-            Self::Postgres(pool) => POSTGRES_MIGRATIONS.run(pool).await?,
+        match &self.pool {
+            // The migrator holds an advisory lock, so that one replica migrates and the others wait. A connection of its
+            // own has no limits in time, and says what is wrong where the pool says only that it waited.
+            Pool::Postgres { patient, .. } => {
+                let connecting = async { Ok(PgConnection::connect_with(patient).await?) };
+                let mut connection = self.in_time(connecting).await?;
+                POSTGRES_MIGRATIONS
+                    .run_direct(None, &mut connection, false)
+                    .await?;
+                connection.close().await?;
+            }
             // The write lock of a transaction around all migrations does the same.
-            Self::Sqlite(pool) => {
+            Pool::Sqlite { pool, .. } => {
                 let mut transaction = pool.begin_with("BEGIN IMMEDIATE").await?;
                 SQLITE_MIGRATIONS
                     .run_direct(None, &mut *transaction, false)
@@ -177,7 +235,47 @@ impl Store {
                 transaction.commit().await?;
             }
         }
+        // Set already where it was called before.
+        let _ = self.migrated.set(());
         Ok(())
+    }
+
+    /// Waits for [`Store::migrate`], no longer than for a connection.
+    pub(super) async fn wait_for_tables(&self) -> Result<(), StoreError> {
+        tokio::time::timeout(self.limits.connection_wait, self.migrated.wait())
+            .await
+            .map(drop)
+            .map_err(|_| StoreError::Away)
+    }
+
+    /// Runs one operation, within the time that it has.
+    pub(super) async fn in_time<T>(
+        &self,
+        operation: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        tokio::time::timeout(self.limits.operation(), operation)
+            .await
+            .map_err(|_| StoreError::Away)?
+    }
+
+    /// The right to write, on SQLite; PostgreSQL sees to that itself.
+    pub(super) async fn wait_to_write(&self) -> Result<Option<OwnedMutexGuard<()>>, StoreError> {
+        let Pool::Sqlite { writer, .. } = &self.pool else {
+            return Ok(None);
+        };
+        tokio::time::timeout(self.limits.statement, Arc::clone(writer).lock_owned())
+            .await
+            .map(Some)
+            .map_err(|_| StoreError::Away)
+    }
+
+    /// Begins a transaction that writes. SQLite takes its write lock at the start: a transaction that begins by reading
+    /// could not become a writer while another process is at work.
+    pub(super) fn begin(&self) -> &'static str {
+        match self.pool {
+            Pool::Postgres { .. } => "BEGIN",
+            Pool::Sqlite { .. } => "BEGIN IMMEDIATE",
+        }
     }
 
     /// The number of the last transaction that wrote: whatever is read after it is at least that new.
@@ -186,12 +284,44 @@ impl Store {
     /// The database cannot be reached.
     pub async fn version(&self) -> Result<i64, StoreError> {
         const SQL: &str = "SELECT version FROM store_version WHERE id = 1";
-        Ok(on_pool!(self, pool => sqlx::query_scalar(SQL).fetch_one(pool).await)?)
+        on_connection!(self, connection => {
+            Ok(sqlx::query_scalar(SQL).fetch_one(connection).await?)
+        })
     }
 
     /// Closes all connections.
     pub async fn close(&self) {
-        on_pool!(self, pool => pool.close().await);
+        match &self.pool {
+            Pool::Postgres { pool, .. } => pool.close().await,
+            Pool::Sqlite { pool, .. } => pool.close().await,
+        }
+    }
+}
+
+/// Opens the file of an embedded database.
+async fn open_file(path: &Path, limits: StoreLimits) -> Result<SqlitePool, StoreError> {
+    make_private_file(path)?;
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .busy_timeout(limits.statement);
+    let pool = SqlitePoolOptions::new()
+        .max_connections(limits.connections)
+        .acquire_timeout(limits.connection_wait);
+    let mut pauses = 0;
+    loop {
+        let opened = pool.clone().connect_with(options.clone()).await;
+        match opened.map_err(StoreError::from) {
+            // Where several processes begin with an empty file, SQLite refuses all but one of them the switch to its
+            // write-ahead log, without waiting.
+            Err(error) if error.is_temporary() && pauses < BUSY_PAUSES => {
+                pauses += 1;
+                tokio::time::sleep(BUSY_PAUSE).await;
+            }
+            opened => return opened,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::database::on_pool;
+use super::database::on_connection;
 use super::{DbTime, Filter, Store, StoreError};
 
 /// An estimate as a row of a list.
@@ -82,9 +82,9 @@ impl Store {
     /// # Errors
     /// The database refuses.
     pub async fn estimate(&self, id: Uuid) -> Result<Option<String>, StoreError> {
-        Ok(
-            on_pool!(self, pool => sqlx::query_scalar(ESTIMATE).bind(id).fetch_optional(pool).await)?,
-        )
+        on_connection!(self, connection => {
+            Ok(sqlx::query_scalar(ESTIMATE).bind(id).fetch_optional(connection).await?)
+        })
     }
 
     /// Estimates, the last stored first, beginning below a sequence number.
@@ -97,8 +97,8 @@ impl Store {
         below: Option<i64>,
         limit: u32,
     ) -> Result<Vec<EstimateRow>, StoreError> {
-        Ok(on_pool!(self, pool => {
-            sqlx::query_as(ESTIMATES)
+        on_connection!(self, connection => {
+            Ok(sqlx::query_as(ESTIMATES)
                 .bind(&filter.provider)
                 .bind(&filter.model)
                 .bind(&filter.canonical_model)
@@ -106,9 +106,9 @@ impl Store {
                 .bind(&filter.currency)
                 .bind(below)
                 .bind(i64::from(limit))
-                .fetch_all(pool)
-                .await
-        })?)
+                .fetch_all(connection)
+                .await?)
+        })
     }
 
     /// The last stored estimate of every (provider, model, region), in that order; unless `any_assumptions`, only those
@@ -123,8 +123,8 @@ impl Store {
         after: Option<&LatestKey>,
         limit: u32,
     ) -> Result<Vec<EstimateRow>, StoreError> {
-        Ok(on_pool!(self, pool => {
-            sqlx::query_as(LATEST)
+        on_connection!(self, connection => {
+            Ok(sqlx::query_as(LATEST)
                 .bind(&filter.provider)
                 .bind(&filter.model)
                 .bind(&filter.canonical_model)
@@ -136,8 +136,8 @@ impl Store {
                 .bind(false)
                 .bind(any_assumptions)
                 .bind(i64::from(limit))
-                .fetch_all(pool)
-                .await
-        })?)
+                .fetch_all(connection)
+                .await?)
+        })
     }
 }

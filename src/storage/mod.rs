@@ -6,11 +6,13 @@ mod price_sheets;
 mod save;
 mod time;
 
-pub use database::{DatabaseUrl, DatabaseUrlError, Store};
+pub use database::{DatabaseUrl, DatabaseUrlError, Store, StoreLimits};
 pub use estimates::{EstimateRow, LatestKey};
 pub use price_sheets::PriceSheetRow;
 pub use save::{NewEstimate, Saved};
 pub use time::DbTime;
+
+use sqlx::migrate::MigrateError;
 
 /// Why the store could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +26,7 @@ pub enum StoreError {
     Away,
     /// The tables could not be brought up to date.
     #[error("database migration failed")]
-    Migration(#[from] sqlx::migrate::MigrateError),
+    Migration(#[from] MigrateError),
     /// The folder or file of the embedded database could not be made.
     #[error("cannot create `{path}`")]
     File {
@@ -39,26 +41,41 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether the same request may succeed a moment later: the database is away, busy or shutting down.
+    /// Whether the same request may succeed later as it is: the database is away, busy, full, or refuses us at the door.
     #[must_use]
     pub fn is_temporary(&self) -> bool {
-        use sqlx::Error as Sql;
         match self {
-            Self::Away
-            | Self::Query(
-                Sql::PoolTimedOut | Sql::PoolClosed | Sql::Io(_) | Sql::Tls(_) | Sql::WorkerCrashed,
-            ) => true,
-            // PostgreSQL: connection lost, resources short, shutdown. SQLite: busy or locked.
-            Self::Query(Sql::Database(error)) => error.code().is_some_and(|code| {
-                ["08", "53", "57"]
-                    .iter()
-                    .any(|class| code.len() == 5 && code.starts_with(class))
-                    // The low byte of SQLite's code is its class, the rest its kind.
-                    || code.len() < 5 && code.parse().is_ok_and(|code: u32| matches!(code & 0xff, 5 | 6))
-            }),
+            Self::Away => true,
+            Self::Query(error)
+            | Self::Migration(
+                MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _),
+            ) => is_temporary(error),
             _ => false,
         }
     }
+}
+
+fn is_temporary(error: &sqlx::Error) -> bool {
+    use sqlx::Error as Sql;
+    match error {
+        Sql::PoolTimedOut | Sql::PoolClosed | Sql::Io(_) | Sql::Tls(_) | Sql::WorkerCrashed => true,
+        Sql::Database(error) => error.code().is_some_and(|code| is_temporary_code(&code)),
+        _ => false,
+    }
+}
+
+fn is_temporary_code(code: &str) -> bool {
+    // PostgreSQL: connection lost, read-only, wrong password, no such database, deadlock, resources short, lock not to be
+    // had, statement ended or server shutting down.
+    const CLASSES: [&str; 8] = ["08", "25", "28", "3D", "40", "53", "55", "57"];
+    // SQLite: busy, locked, input or output failed, full.
+    const KINDS: [u32; 4] = [5, 6, 10, 13];
+    if code.len() == 5 {
+        return CLASSES.iter().any(|class| code.starts_with(class));
+    }
+    // The low byte of SQLite's code is its class, the rest its kind.
+    code.parse()
+        .is_ok_and(|code: u32| KINDS.contains(&(code & 0xff)))
 }
 
 /// Restricts a list to offers with these names.

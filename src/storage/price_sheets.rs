@@ -3,7 +3,7 @@
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::database::on_pool;
+use super::database::on_connection;
 use super::{DbTime, Filter, Store, StoreError};
 
 /// A price sheet as a row of a list; prices are those of its base cell, per million tokens.
@@ -54,9 +54,9 @@ impl Store {
     /// # Errors
     /// The database refuses.
     pub async fn price_sheet(&self, id: Uuid) -> Result<Option<String>, StoreError> {
-        Ok(
-            on_pool!(self, pool => sqlx::query_scalar(PRICE_SHEET).bind(id).fetch_optional(pool).await)?,
-        )
+        on_connection!(self, connection => {
+            Ok(sqlx::query_scalar(PRICE_SHEET).bind(id).fetch_optional(connection).await?)
+        })
     }
 
     /// Price sheets, the last stored first, beginning below a sequence number.
@@ -69,8 +69,8 @@ impl Store {
         below: Option<i64>,
         limit: u32,
     ) -> Result<Vec<PriceSheetRow>, StoreError> {
-        Ok(on_pool!(self, pool => {
-            sqlx::query_as(PRICE_SHEETS)
+        on_connection!(self, connection => {
+            Ok(sqlx::query_as(PRICE_SHEETS)
                 .bind(&filter.provider)
                 .bind(&filter.model)
                 .bind(&filter.canonical_model)
@@ -78,8 +78,8 @@ impl Store {
                 .bind(&filter.currency)
                 .bind(below)
                 .bind(i64::from(limit))
-                .fetch_all(pool)
-                .await
-        })?)
+                .fetch_all(connection)
+                .await?)
+        })
     }
 }

@@ -2,9 +2,10 @@
 
 use jiff::Timestamp;
 use serde_json::Value;
+use sqlx::Connection;
 use uuid::Uuid;
 
-use super::database::{in_transaction, on_pool};
+use super::database::on_connection;
 use super::{DbTime, Store, StoreError};
 use crate::estimate::{Answer, ListRow};
 use crate::sheet::{PriceSheet, RateCell};
@@ -75,15 +76,21 @@ impl Store {
     /// # Errors
     /// The database refuses; then nothing is stored.
     pub async fn save(&self, new: NewEstimate<'_>) -> Result<Saved, StoreError> {
-        if self.knows(&new).await? {
-            return Ok(Saved::KNOWN);
-        }
         let offer = Offer::of(new.sheets);
         let numbers =
             serde_json::to_string(&ListRow::new(new.answer)).expect("a row of numbers serialises");
         let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
         let observed_at = DbTime::from(new.observed_at);
-        in_transaction!(self, transaction => {
+        let _writer = self.wait_to_write().await?;
+        on_connection!(self, connection => {
+            let stored: Vec<(Uuid, String)> = sqlx::query_as(STORED_SHEETS_OF_ESTIMATE)
+                .bind(new.answer.id)
+                .fetch_all(&mut *connection)
+                .await?;
+            if knows(&stored, &new)? {
+                return Ok(Saved::KNOWN);
+            }
+            let mut transaction = connection.begin_with(self.begin()).await?;
             // Sheets are listed in the order of their own versions.
             let mut version: i64 = 0;
             let mut wrote = false;
@@ -159,23 +166,20 @@ impl Store {
             Ok(Saved { is_new, version: Some(version) })
         })
     }
+}
 
-    /// Whether the estimate, its sheets and all the sheets' sources are stored already.
-    async fn knows(&self, new: &NewEstimate<'_>) -> Result<bool, StoreError> {
-        let stored: Vec<(Uuid, String)> = on_pool!(self, pool => {
-            sqlx::query_as(STORED_SHEETS_OF_ESTIMATE).bind(new.answer.id).fetch_all(pool).await
-        })?;
-        for sheet in new.sheets {
-            let id = sheet.id().0;
-            let Some((_, document)) = stored.iter().find(|(stored, _)| *stored == id) else {
-                return Ok(false);
-            };
-            if with_new_sources(document, sheet, id)?.is_some() {
-                return Ok(false);
-            }
+/// Whether the estimate, its sheets and all the sheets' sources are among the stored sheets of the estimate.
+fn knows(stored: &[(Uuid, String)], new: &NewEstimate<'_>) -> Result<bool, StoreError> {
+    for sheet in new.sheets {
+        let id = sheet.id().0;
+        let Some((_, document)) = stored.iter().find(|(stored, _)| *stored == id) else {
+            return Ok(false);
+        };
+        if with_new_sources(document, sheet, id)?.is_some() {
+            return Ok(false);
         }
-        Ok(true)
     }
+    Ok(true)
 }
 
 /// What an estimate is listed under.

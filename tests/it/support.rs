@@ -10,11 +10,11 @@ use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 use tempfile::TempDir;
 use tower::ServiceExt;
-use unroof::http::{App, Clock, router};
-use unroof::storage::Store;
+use unroof::http::{App, Clock, Limits, router};
+use unroof::storage::{Store, StoreLimits};
 use url::Url;
 use uuid::Uuid;
 
@@ -165,23 +165,52 @@ impl TestDatabase {
 
     /// The store with its tables; every call is another replica.
     pub(crate) async fn store(&self) -> Store {
-        let store = Store::open(&self.url.parse().unwrap()).await.unwrap();
+        let store = self.unprepared_store(StoreLimits::default()).await;
         store.migrate().await.unwrap();
         store
     }
 
+    /// The store as it was found.
+    pub(crate) async fn unprepared_store(&self, limits: StoreLimits) -> Store {
+        let url = self.url.parse().unwrap();
+        Store::open(&url, limits).await.unwrap()
+    }
+
     /// The API on this database; every call is another replica.
     pub(crate) async fn api(&self) -> Api {
-        let mut api = Api::new(App::new(self.store().await, clock()));
+        Box::pin(self.api_within(Limits::default())).await
+    }
+
+    /// The same with limits of its own.
+    pub(crate) async fn api_within(&self, limits: Limits) -> Api {
+        let mut api = Api::new(App::new(self.store().await, clock(), limits));
         api.folder.clone_from(&self.folder);
         api
     }
 
     /// One number that a query gives.
     pub(crate) async fn number(&self, sql: &'static str) -> i64 {
-        match self.store().await {
-            Store::Sqlite(pool) => sqlx::query_scalar(sql).fetch_one(&pool).await.unwrap(),
-            Store::Postgres(pool) => sqlx::query_scalar(sql).fetch_one(&pool).await.unwrap(),
+        if self.server.is_none() {
+            let mut connection = SqliteConnection::connect(&self.url).await.unwrap();
+            let query = sqlx::query_scalar(sql).fetch_one(&mut connection);
+            query.await.unwrap()
+        } else {
+            let mut connection = PgConnection::connect(&self.url).await.unwrap();
+            let query = sqlx::query_scalar(sql).fetch_one(&mut connection);
+            query.await.unwrap()
+        }
+    }
+
+    /// The texts that a query gives.
+    pub(crate) async fn texts(&self, sql: &'static str) -> Vec<String> {
+        if self.server.is_none() {
+            let mut connection = SqliteConnection::connect(&self.url).await.unwrap();
+            let query = sqlx::query_scalar(sql).fetch_all(&mut connection);
+            query.await.unwrap()
+        } else {
+            let mut connection = PgConnection::connect(&self.url).await.unwrap();
+            let query = sqlx::query_scalar(sql).fetch_all(&mut connection);
+            query.await.unwrap()
         }
     }
 

@@ -15,7 +15,7 @@ mod tests;
 
 pub(crate) use points::SEED;
 pub use prior::Prior;
-pub use sampler::{DRAWS, Draws, PRIOR_DRAWS, Posterior, sample, sample_prior};
+pub use sampler::{DRAWS, Draws, PRIOR_DRAWS, Posterior, sample, sample_prior, sample_while};
 pub use summary::{Interval, Summary, summarize};
 
 /// Unknowns that are sampled: log `N_a`, log `N_t`, log `k_bw`, log `k_st`, log β, log `L_mean`.

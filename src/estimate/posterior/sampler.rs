@@ -9,6 +9,7 @@ use super::points::{MOST_POINTS, Point, points};
 use super::prior::{ClassPrior, Prior};
 use crate::clue::likelihood::Likelihood;
 use crate::clue::unknowns::Unknowns;
+use crate::estimate::{Unwanted, Wanted};
 
 /// Draws of a full answer.
 pub const DRAWS: usize = 15_000;
@@ -156,17 +157,30 @@ pub fn sample_prior(prior: &Prior, count: usize) -> Draws<'_> {
 /// Draws from the posterior.
 #[must_use]
 pub fn sample<'a>(prior: &'a Prior, terms: &[Box<dyn Likelihood>], count: usize) -> Posterior<'a> {
+    sample_while(prior, terms, count, &Wanted::default()).expect("it is wanted to the end")
+}
+
+/// The same for someone who may leave before it is done.
+///
+/// # Errors
+/// The draws are not wanted any more.
+pub fn sample_while<'a>(
+    prior: &'a Prior,
+    terms: &[Box<dyn Likelihood>],
+    count: usize,
+    wanted: &Wanted,
+) -> Result<Posterior<'a>, Unwanted> {
     let splits = terms.iter().any(|term| term.has_regimes());
     let fitted: Vec<Fitted> = prior
         .classes
         .iter()
-        .map(|class| fit(prior, class, terms, splits))
-        .collect();
-    let posterior = weighed(prior, terms, &fitted, count);
+        .map(|class| fit(prior, class, terms, splits, wanted))
+        .collect::<Result<_, _>>()?;
+    let posterior = weighed(prior, terms, &fitted, count, wanted)?;
     if posterior.effective_sample_size >= LEAST_EFFECTIVE_SHARE * count_f64(count) {
-        return posterior;
+        return Ok(posterior);
     }
-    weighed(prior, terms, &fitted, 2 * count)
+    weighed(prior, terms, &fitted, 2 * count, wanted)
 }
 
 /// Draws from the proposals with their weights.
@@ -175,13 +189,15 @@ fn weighed<'a>(
     terms: &[Box<dyn Likelihood>],
     fitted: &[Fitted],
     count: usize,
-) -> Posterior<'a> {
+    wanted: &Wanted,
+) -> Result<Posterior<'a>, Unwanted> {
     let shares = class_shares(fitted);
     let mut draws = Vec::with_capacity(count + fitted.len());
     let mut logs = Vec::with_capacity(count + fitted.len());
     let mut log_prior_weights = Vec::with_capacity(count + fitted.len());
     let mut points = points().iter().cycle();
     for (class, (of_class, share)) in fitted.iter().zip(&shares).enumerate() {
+        wanted.check()?;
         let own = share_of(count, *share);
         let log_count = count_f64(own).ln();
         let kind = &prior.classes[class];
@@ -202,7 +218,7 @@ fn weighed<'a>(
     let weights = exponentials(&logs);
     let effective_sample_size = effective_size(&weights);
     let pareto_k = tail_shape(&weights);
-    Posterior {
+    Ok(Posterior {
         draws: Draws {
             prior,
             each: draws,
@@ -211,7 +227,7 @@ fn weighed<'a>(
         log_prior_weights,
         effective_sample_size,
         pareto_k,
-    }
+    })
 }
 
 /// No model has more active than total parameters.
@@ -326,11 +342,18 @@ struct Fitted {
 }
 
 /// Fits proposals in rounds: each draws from the last one and takes over the weighted moments.
-fn fit(prior: &Prior, class: &ClassPrior, terms: &[Box<dyn Likelihood>], splits: bool) -> Fitted {
+fn fit(
+    prior: &Prior,
+    class: &ClassPrior,
+    terms: &[Box<dyn Likelihood>],
+    splits: bool,
+    wanted: &Wanted,
+) -> Result<Fitted, Unwanted> {
     let mut proposal = Proposal::new(&[], class);
     let mut log_evidence = f64::NEG_INFINITY;
     let mut points = points().iter().cycle();
     for round in 0..MOST_ROUNDS {
+        wanted.check()?;
         let mut draws = Vec::with_capacity(PILOT_DRAWS);
         let mut logs = Vec::with_capacity(PILOT_DRAWS);
         proposal.draw(
@@ -379,10 +402,10 @@ fn fit(prior: &Prior, class: &ClassPrior, terms: &[Box<dyn Likelihood>], splits:
             break;
         }
     }
-    Fitted {
+    Ok(Fitted {
         proposal,
         log_evidence,
-    }
+    })
 }
 
 /// The normal distribution with the weighted mean and covariance of draws, which keeps a part of the prior's where few

@@ -264,7 +264,11 @@ async fn health_says_ok_and_is_not_kept() {
 async fn a_database_that_is_away_is_a_503_that_says_when_to_come_back() {
     on_each_database(async |database: &TestDatabase| {
         let store = database.store().await;
-        let app = unroof::http::App::new(store.clone(), crate::support::clock());
+        let app = unroof::http::App::new(
+            store.clone(),
+            crate::support::clock(),
+            unroof::http::Limits::default(),
+        );
         let api = crate::support::Api::new(app);
         store.close().await;
         let refusals = [

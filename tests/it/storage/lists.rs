@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde_json::json;
-use unroof::storage::{Filter, LatestKey, Store};
+use unroof::storage::{Filter, LatestKey};
 use uuid::Uuid;
 
 use super::{Question, all_estimates};
@@ -195,11 +195,7 @@ async fn times_survive_to_the_microsecond_and_order_correctly() {
             "SELECT model FROM estimates ORDER BY valid_from",
             "SELECT model FROM price_sheets ORDER BY observed_at",
         ] {
-            let ordered: Vec<String> = match &store {
-                Store::Sqlite(pool) => sqlx::query_scalar(sql).fetch_all(pool).await.unwrap(),
-                Store::Postgres(pool) => sqlx::query_scalar(sql).fetch_all(pool).await.unwrap(),
-            };
-            assert_eq!(ordered, times, "{sql}");
+            assert_eq!(database.texts(sql).await, times, "{sql}");
         }
         // What is finer is cut, in the same way on both.
         Question::new(&sheet_of("fine"))

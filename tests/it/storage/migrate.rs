@@ -1,6 +1,6 @@
 //! Tables brought up to date by several at once.
 
-use unroof::storage::Store;
+use unroof::storage::{Store, StoreLimits};
 
 use crate::server::{run_with, unroof};
 use crate::support::{TestDatabase, on_each_database, on_each_database_blocking};
@@ -12,7 +12,7 @@ async fn replicas_that_migrate_at_once_all_start() {
             .map(|_| {
                 let url = database.url.parse().unwrap();
                 tokio::spawn(async move {
-                    let store = Store::open(&url).await?;
+                    let store = Store::open(&url, StoreLimits::default()).await?;
                     store.migrate().await?;
                     store.version().await
                 })

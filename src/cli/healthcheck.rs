@@ -1,0 +1,32 @@
+//! `unroof healthcheck`: for images that hold nothing else to ask with.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::Args;
+
+use super::Failure;
+
+/// Arguments of `unroof healthcheck`.
+#[derive(Debug, Args)]
+pub(super) struct HealthcheckArguments {
+    /// What is asked; `/readyz` instead says whether the database answers too
+    #[arg(long, default_value = "http://127.0.0.1:8080/healthz")]
+    url: String,
+}
+
+/// Longer than it takes a service that is well, shorter than whoever runs this waits.
+const LONGEST_WAIT: Duration = Duration::from_secs(3);
+
+pub(super) fn run(arguments: &HealthcheckArguments) -> Result<(), Failure> {
+    let client = ureq::Agent::config_builder()
+        .timeout_global(Some(LONGEST_WAIT))
+        .build()
+        .new_agent();
+    let url = &arguments.url;
+    client
+        .get(url)
+        .call()
+        .with_context(|| format!("{url} does not answer well"))?;
+    Ok(())
+}
