@@ -18,6 +18,9 @@ pub(super) enum CalculatorRefusals {
     /// The body is not JSON, or the query is wrong
     #[response(status = 400, content_type = "application/problem+json")]
     Unreadable(Problem),
+    /// The body did not arrive in time
+    #[response(status = 408, content_type = "application/problem+json")]
+    TooSlow(Problem),
     /// Larger than 1 MiB
     #[response(status = 413, content_type = "application/problem+json")]
     TooLarge(Problem),
@@ -27,6 +30,9 @@ pub(super) enum CalculatorRefusals {
     /// The body is JSON but no such request; `errors` lists every fault
     #[response(status = 422, content_type = "application/problem+json")]
     Invalid(Problem),
+    /// Too many requests wait for their answer
+    #[response(status = 503, content_type = "application/problem+json")]
+    Busy(Problem),
 }
 
 /// What a calculator answers: all of it as JSON, or its series as CSV.

@@ -72,7 +72,9 @@ pub(crate) struct Server {
 impl Server {
     /// Serves a database.
     pub(crate) fn start(database_url: &str) -> Self {
-        Self::start_with(&["--database-url", database_url, "--listen", "127.0.0.1:0"])
+        let patience = ["--pool-timeout", "20s", "--statement-timeout", "20s"];
+        let database = ["--database-url", database_url, "--listen", "127.0.0.1:0"];
+        Self::start_with(&[database, patience].concat())
     }
 
     /// Serves with these arguments; port 0 is theirs to ask for.

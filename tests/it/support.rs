@@ -3,6 +3,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -111,6 +112,13 @@ pub(crate) fn without(mut document: Value, pointer: &str) -> Value {
 
 // Databases
 
+/// Limits of the database for tests of something else, on machines that are busy with something else.
+const PATIENT: StoreLimits = StoreLimits {
+    connections: 16,
+    connection_wait: Duration::from_secs(20),
+    statement: Duration::from_secs(20),
+};
+
 /// A database that nobody else uses.
 pub(crate) struct TestDatabase {
     /// `SQLite` or `PostgreSQL`.
@@ -165,15 +173,15 @@ impl TestDatabase {
 
     /// The store with its tables; every call is another replica.
     pub(crate) async fn store(&self) -> Store {
-        let store = self.unprepared_store(StoreLimits::default()).await;
-        store.migrate().await.unwrap();
-        store
+        self.store_within(PATIENT).await
     }
 
-    /// The store as it was found.
-    pub(crate) async fn unprepared_store(&self, limits: StoreLimits) -> Store {
+    /// The same with limits of its own.
+    pub(crate) async fn store_within(&self, limits: StoreLimits) -> Store {
         let url = self.url.parse().unwrap();
-        Store::open(&url, limits).await.unwrap()
+        let store = Store::open(&url, limits).await.unwrap();
+        store.migrate().await.unwrap();
+        store
     }
 
     /// The API on this database; every call is another replica.
