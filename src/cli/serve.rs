@@ -96,12 +96,11 @@ async fn wait_for_tables(
     let mut said = String::new();
     let mut pause = Duration::from_millis(100);
     while let Err(error) = store.migrate().await {
-        let is_temporary = error.is_temporary();
-        let error = anyhow::Error::new(error);
-        if !is_temporary {
-            return Err(error.context(format!("cannot bring the tables of {url} up to date")));
+        if !error.is_temporary() {
+            return Err(error)
+                .with_context(|| format!("cannot bring the tables of {url} up to date"));
         }
-        let why = format!("{error:#}");
+        let why = error.with_causes();
         if said.is_empty() {
             announce(address, url)?;
         }

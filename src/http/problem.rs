@@ -214,13 +214,7 @@ impl Problem {
 /// Logged here once, with its causes; the client learns no more than the class.
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        let mut causes = error.to_string();
-        let mut source = std::error::Error::source(&error);
-        while let Some(cause) = source {
-            causes = format!("{causes}: {cause}");
-            source = cause.source();
-        }
-        tracing::error!(error = causes, "the store failed");
+        tracing::error!(error = error.with_causes(), "the store failed");
         if error.is_temporary() {
             Self::new(UNAVAILABLE, "the database cannot be reached at the moment")
                 .hint("send the request again in a second; the same question is stored once")

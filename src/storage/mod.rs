@@ -41,6 +41,21 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// The error with its causes in a line, for the log. Causes that repeat what was said are left out.
+    #[must_use]
+    pub fn with_causes(&self) -> String {
+        let mut text = self.to_string();
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            let said = error.to_string();
+            if !text.contains(&said) {
+                text = format!("{text}: {said}");
+            }
+            cause = error.source();
+        }
+        text
+    }
+
     /// Whether the same request may succeed later as it is: the database is away, busy, full, or refuses us at the door.
     #[must_use]
     pub fn is_temporary(&self) -> bool {
@@ -58,7 +73,12 @@ impl StoreError {
 fn is_temporary(error: &sqlx::Error) -> bool {
     use sqlx::Error as Sql;
     match error {
-        Sql::PoolTimedOut | Sql::PoolClosed | Sql::Io(_) | Sql::Tls(_) | Sql::WorkerCrashed => true,
+        Sql::PoolTimedOut
+        | Sql::PoolClosed
+        | Sql::Io(_)
+        | Sql::Tls(_)
+        | Sql::Protocol(_)
+        | Sql::WorkerCrashed => true,
         Sql::Database(error) => error.code().is_some_and(|code| is_temporary_code(&code)),
         _ => false,
     }

@@ -1,103 +1,140 @@
-//! What was acknowledged is there, whatever becomes of the process.
+//! What was acknowledged is there, whatever becomes of the service or of its database.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, RwLock};
 use std::time::{Duration, Instant};
 
-use crate::server::{Server, client, get, post};
-use crate::support::{on_each_database_blocking, sheet_of, wait_for};
+use serde_json::Value;
 
-const WRITERS: usize = 8;
-const KILLS: usize = 4;
-/// Acknowledged between two kills.
-const BURST: usize = 60;
+use crate::database_faults::cluster::Cluster;
+use crate::server::{Server, client, get, post};
+use crate::support::{TestDatabase, on_each_database_blocking, sheet_of, wait_for};
+
+const WRITERS: usize = 32;
+const FAULTS: usize = 20;
+/// Acknowledged between two faults.
+const BURST: usize = 24;
+
+/// What writers sent, and what they were told.
+#[derive(Default)]
+struct Log {
+    /// Id and body of what was acknowledged.
+    acknowledged: Mutex<BTreeMap<String, String>>,
+    /// What got no answer, or was told to come back.
+    refused: Mutex<Vec<Value>>,
+    count: AtomicUsize,
+    is_over: AtomicBool,
+}
+
+impl Log {
+    /// Sends sheets of its own, each once, wherever the service is.
+    fn write(&self, writer: usize, address: &RwLock<String>) {
+        let client = client();
+        for number in 0.. {
+            if self.is_over.load(Ordering::Relaxed) {
+                return;
+            }
+            let sheet = sheet_of(&format!("m-{writer}-{number}"));
+            let url = format!("{}/infer", address.read().unwrap());
+            match post(&client, &url, &sheet) {
+                Some((201, body)) => {
+                    let id = body[7..43].to_owned();
+                    self.acknowledged.lock().unwrap().insert(id, body);
+                    self.count.fetch_add(1, Ordering::Relaxed);
+                }
+                None | Some((503, _)) => {
+                    self.refused.lock().unwrap().push(sheet);
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                Some((status, body)) => panic!("{status}: {body}"),
+            }
+        }
+    }
+
+    /// Waits until another burst is acknowledged.
+    fn wait_for_burst(&self) {
+        let until = self.count.load(Ordering::Relaxed) + BURST;
+        let began = Instant::now();
+        while self.count.load(Ordering::Relaxed) < until {
+            assert!(began.elapsed() < Duration::from_mins(2), "no burst");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// Lets a fault happen in the middle of each burst.
+fn burst_after_burst(address: &RwLock<String>, mut fault: impl FnMut()) -> Log {
+    let log = Log::default();
+    std::thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            let log = &log;
+            scope.spawn(move || log.write(writer, address));
+        }
+        for _ in 0..FAULTS {
+            log.wait_for_burst();
+            fault();
+        }
+        log.wait_for_burst();
+        log.is_over.store(true, Ordering::Relaxed);
+    });
+    log
+}
+
+/// All that was acknowledged is there, and what was not can be sent again; nothing is there twice or by half.
+fn assert_nothing_lost(address: &str, log: Log, number: impl AsyncFn(&'static str) -> i64) {
+    let client = client();
+    let refused = log.refused.into_inner().unwrap();
+    assert!(!refused.is_empty(), "no fault met a request");
+    for (id, body) in &log.acknowledged.into_inner().unwrap() {
+        let (status, stored) = get(&client, &format!("{address}/estimates/{id}"));
+        assert_eq!((status, &stored), (200, body), "{id}");
+    }
+    for sheet in &refused {
+        let (status, body) = post(&client, &format!("{address}/infer"), sheet).unwrap();
+        assert!(matches!(status, 200 | 201), "{status}: {body}");
+    }
+    let none = [
+        "SELECT count(*) FROM estimates WHERE id NOT IN (SELECT estimate_id FROM estimate_sheets)",
+        "SELECT count(*) FROM price_sheets WHERE id NOT IN (SELECT sheet_id FROM estimate_sheets)",
+        "SELECT count(*) FROM estimate_sheets WHERE estimate_id NOT IN (SELECT id FROM estimates)",
+        "SELECT count(*) FROM estimate_sheets WHERE sheet_id NOT IN (SELECT id FROM price_sheets)",
+        "SELECT count(*) FROM (SELECT model FROM estimates GROUP BY model HAVING count(*) > 1) AS twice",
+        "SELECT count(*) FROM (SELECT model FROM price_sheets GROUP BY model HAVING count(*) > 1) AS twice",
+    ];
+    wait_for(async {
+        for sql in none {
+            assert_eq!(number(sql).await, 0, "{sql}");
+        }
+    });
+}
 
 #[test]
-fn killing_the_server_during_a_burst_loses_no_acknowledged_estimate() {
+fn killing_the_service_during_bursts_loses_and_doubles_nothing() {
     on_each_database_blocking(|database| {
-        let acknowledged: Mutex<BTreeMap<String, String>> = Mutex::default();
-        let count = AtomicUsize::new(0);
-        let is_over = AtomicBool::new(false);
         let mut server = Server::start(&database.url);
         let address = RwLock::new(server.address.clone());
-        let (mut sent, mut refused) = (0, 0);
-        std::thread::scope(|scope| {
-            let writers: Vec<_> = (0..WRITERS)
-                .map(|writer| {
-                    let (acknowledged, count, is_over, address) =
-                        (&acknowledged, &count, &is_over, &address);
-                    scope.spawn(move || {
-                        let client = client();
-                        let (mut sent, mut refused) = (0, 0);
-                        while !is_over.load(Ordering::Relaxed) {
-                            let sheet = sheet_of(&format!("m-{writer}-{sent}"));
-                            let url = format!("{}/infer", address.read().unwrap());
-                            sent += 1;
-                            match post(&client, &url, &sheet) {
-                                Some((201, body)) => {
-                                    let id = body[7..43].to_owned();
-                                    acknowledged.lock().unwrap().insert(id, body);
-                                    count.fetch_add(1, Ordering::Relaxed);
-                                }
-                                Some((status, body)) => panic!("{status}: {body}"),
-                                None => {
-                                    refused += 1;
-                                    std::thread::sleep(Duration::from_millis(2));
-                                }
-                            }
-                        }
-                        (sent, refused)
-                    })
-                })
-                .collect();
-            for kill in 1..=KILLS {
-                let began = Instant::now();
-                while count.load(Ordering::Relaxed) < kill * BURST
-                    && began.elapsed() < Duration::from_mins(1)
-                {
-                    std::thread::sleep(Duration::from_millis(1));
-                }
-                server.kill();
-                server = Server::start(&database.url);
-                server.address.clone_into(&mut address.write().unwrap());
-            }
-            is_over.store(true, Ordering::Relaxed);
-            for writer in writers {
-                let (by_writer, refused_of_it) = writer.join().unwrap();
-                sent += by_writer;
-                refused += refused_of_it;
-            }
+        let log = burst_after_burst(&address, || {
+            server.kill();
+            server = Server::start(&database.url);
+            server.address.clone_into(&mut address.write().unwrap());
         });
-        let acknowledged = acknowledged.into_inner().unwrap();
-        assert!(
-            acknowledged.len() >= KILLS * BURST,
-            "{} of {sent}",
-            acknowledged.len()
-        );
-        assert!(
-            refused > 0,
-            "no request was under way when the server was killed"
-        );
-        let client = client();
-        for (id, body) in &acknowledged {
-            let (status, stored) = get(&client, &format!("{}/estimates/{id}", server.address));
-            assert_eq!((status, &stored), (200, body), "{}: {id}", database.name);
-        }
-        wait_for(async {
-            let stored = database.number("SELECT count(*) FROM estimates").await;
-            assert!(stored >= i64::try_from(acknowledged.len()).unwrap());
-            let halves = [
-                "SELECT count(*) FROM estimates WHERE id NOT IN (SELECT estimate_id FROM estimate_sheets)",
-                "SELECT count(*) FROM price_sheets WHERE id NOT IN (SELECT sheet_id FROM estimate_sheets)",
-                "SELECT count(*) FROM estimate_sheets WHERE estimate_id NOT IN (SELECT id FROM estimates)",
-                "SELECT count(*) FROM estimate_sheets WHERE sheet_id NOT IN (SELECT id FROM price_sheets)",
-            ];
-            for sql in halves {
-                assert_eq!(database.number(sql).await, 0, "{}: {sql}", database.name);
-            }
-        });
+        assert_nothing_lost(&server.address, log, async |sql| database.number(sql).await);
     });
+}
+
+#[test]
+fn stopping_postgresql_at_once_during_bursts_loses_and_doubles_nothing() {
+    let Some(cluster) = Cluster::start() else {
+        return;
+    };
+    let database = TestDatabase::at(cluster.url());
+    let server = Server::start(&database.url);
+    let log = burst_after_burst(&RwLock::new(server.address.clone()), || {
+        cluster.down("immediate");
+        cluster.up();
+    });
+    assert_nothing_lost(&server.address, log, async |sql| database.number(sql).await);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 mod api;
 mod catalog;
 mod cli;
+mod database_faults;
 mod durability;
 mod formats;
 mod golden;

@@ -141,6 +141,16 @@ impl TestDatabase {
         }
     }
 
+    /// The one database of a PostgreSQL server of one's own.
+    pub(crate) fn at(url: String) -> Self {
+        Self {
+            name: "PostgreSQL",
+            server: Some(url.clone()),
+            url,
+            folder: None,
+        }
+    }
+
     /// An empty database on the server, in a locale whose order of texts is not that of their bytes.
     async fn postgres(server: &str) -> Self {
         let name = format!("unroof_{}", Uuid::new_v4().simple());
@@ -258,6 +268,18 @@ pub(crate) fn on_each_database_blocking(test: impl Fn(&TestDatabase)) {
     }));
 }
 
+/// Runs a test on an empty PostgreSQL database, where there is a server for it.
+pub(crate) async fn on_postgres(test: impl AsyncFn(&TestDatabase)) {
+    match std::env::var("UNROOF_TEST_POSTGRES_URL") {
+        Ok(server) => {
+            let database = TestDatabase::postgres(&server).await;
+            test(&database).await;
+            database.remove().await;
+        }
+        Err(_) => skip_postgres(),
+    }
+}
+
 /// Waits for a future in a test that blocks its thread.
 pub(crate) fn wait_for<T>(future: impl Future<Output = T>) -> T {
     match tokio::runtime::Handle::try_current() {
@@ -266,7 +288,7 @@ pub(crate) fn wait_for<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-fn skip_postgres() {
+pub(crate) fn skip_postgres() {
     static ONCE: Once = Once::new();
     assert!(
         std::env::var_os("UNROOF_REQUIRE_POSTGRES").is_none_or(|value| value != "1"),

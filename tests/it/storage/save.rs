@@ -231,3 +231,18 @@ async fn the_version_rises_with_each_write_and_not_with_a_repeat() {
     })
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_write_ahead_log_of_an_embedded_database_is_taken_over_again_and_again() {
+    let database = TestDatabase::sqlite();
+    let store = database.store().await;
+    let file = database.url.trim_start_matches("sqlite:").to_owned();
+    let size = |file: &str| std::fs::metadata(file).unwrap().len();
+    for number in 0..16 {
+        let mut question = Question::new(&sheet_of(&format!("m-{number}")));
+        question.document = " ".repeat(1 << 20);
+        question.save(&store).await;
+    }
+    assert!(size(&file) > 8 << 20, "{}", size(&file));
+    assert!(size(&format!("{file}-wal")) < 8 << 20);
+}

@@ -1,0 +1,196 @@
+//! A PostgreSQL server of one's own, to be stopped, frozen and started again.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use crate::support::skip_postgres;
+
+/// A server in a folder of its own.
+pub(crate) struct Cluster {
+    folder: TempDir,
+    programs: PathBuf,
+    /// Who runs it; PostgreSQL refuses to be run by root.
+    user: Option<String>,
+    port: u16,
+}
+
+impl Cluster {
+    /// A running server, where there is one to run.
+    pub(crate) fn start() -> Option<Self> {
+        let Some(programs) = std::env::var_os("UNROOF_TEST_POSTGRES_BIN") else {
+            skip_postgres();
+            return None;
+        };
+        let mut cluster = Self {
+            folder: tempfile::tempdir().unwrap(),
+            programs: programs.into(),
+            user: std::env::var("UNROOF_TEST_POSTGRES_USER").ok(),
+            port: 0,
+        };
+        if let Some(user) = &cluster.user {
+            let given = Command::new("chown")
+                .arg(user)
+                .arg(cluster.folder.path())
+                .status();
+            assert!(given.unwrap().success());
+        }
+        let data = cluster.data();
+        cluster.must(
+            "initdb",
+            &[
+                "-D",
+                &data,
+                "-U",
+                "postgres",
+                "--auth=trust",
+                "--encoding=UTF8",
+                "--locale=C",
+                "--no-sync",
+            ],
+        );
+        // Another process may have the port: then another port.
+        for _ in 0..20 {
+            // Below the range that Linux takes for outgoing connections.
+            cluster.port = 20_000 + u16::try_from(Uuid::new_v4().as_u128() % 12_000).unwrap();
+            if cluster.try_up() {
+                return Some(cluster);
+            }
+        }
+        panic!(
+            "no port is free, or PostgreSQL does not start: {}",
+            cluster.log()
+        );
+    }
+
+    /// The address of its database `postgres`.
+    pub(crate) fn url(&self) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
+    }
+
+    /// Starts it again.
+    pub(crate) fn up(&self) {
+        assert!(self.try_up(), "{}", self.log());
+    }
+
+    /// Stops it as a failing machine would: `immediate`, or as an operator would: `fast`.
+    pub(crate) fn down(&self, mode: &str) {
+        self.must(
+            "pg_ctl",
+            &["stop", "-s", "-w", "-m", mode, "-D", &self.data()],
+        );
+    }
+
+    /// Sends a signal to all its processes.
+    pub(crate) fn signal(&self, signal: &str) {
+        let lock = std::fs::read_to_string(Path::new(&self.data()).join("postmaster.pid")).unwrap();
+        let first = lock.lines().next().unwrap().to_owned();
+        let children =
+            std::fs::read_to_string(format!("/proc/{first}/task/{first}/children")).unwrap();
+        // Some may have ended meanwhile.
+        let _ = Command::new("kill")
+            .arg(signal)
+            .arg(&first)
+            .args(children.split_whitespace())
+            .stderr(Stdio::null())
+            .status();
+    }
+
+    /// Lets a user in with a password only.
+    pub(crate) fn require_password_of(&self, user: &str) {
+        let file = Path::new(&self.data()).join("pg_hba.conf");
+        let rules = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(
+            &file,
+            format!("host all {user} 127.0.0.1/32 scram-sha-256\n{rules}"),
+        )
+        .unwrap();
+        self.must("pg_ctl", &["reload", "-s", "-D", &self.data()]);
+    }
+
+    fn try_up(&self) -> bool {
+        let options = format!(
+            "-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories=''",
+            self.port
+        );
+        let log = self.folder.path().join("server.log").display().to_string();
+        let started = self.run(
+            "pg_ctl",
+            &[
+                "start",
+                "-s",
+                "-w",
+                "-t",
+                "60",
+                "-D",
+                &self.data(),
+                "-l",
+                &log,
+                "-o",
+                &options,
+            ],
+        );
+        started.success()
+    }
+
+    fn data(&self) -> String {
+        self.folder.path().join("data").display().to_string()
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("server.log")).unwrap_or_default()
+    }
+
+    fn must(&self, program: &str, arguments: &[&str]) {
+        let ended = self.run(program, arguments);
+        assert!(ended.success(), "{program}: {ended}: {}", self.log());
+    }
+
+    fn run(&self, program: &str, arguments: &[&str]) -> ExitStatus {
+        let program = self.programs.join(program);
+        let mut command = match &self.user {
+            Some(user) => {
+                let group = Command::new("id")
+                    .args(["-g", user])
+                    .output()
+                    .unwrap()
+                    .stdout;
+                let group = String::from_utf8(group).unwrap();
+                let mut command = Command::new("setpriv");
+                command.args([
+                    &format!("--reuid={user}"),
+                    &format!("--regid={}", group.trim()),
+                ]);
+                command.args(["--init-groups", "--"]).arg(program);
+                command
+            }
+            None => Command::new(program),
+        };
+        // The server that is started keeps its output open: that must not be one that anybody waits for.
+        let said = tempfile::tempfile().unwrap();
+        command
+            .args(arguments)
+            .env("LC_ALL", "C")
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .stdout(said.try_clone().unwrap())
+            .stderr(said)
+            .status()
+            .unwrap()
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // It may be frozen, or down already.
+        if Path::new(&self.data()).join("postmaster.pid").exists() {
+            self.signal("-CONT");
+            self.run(
+                "pg_ctl",
+                &["stop", "-s", "-w", "-m", "immediate", "-D", &self.data()],
+            );
+        }
+    }
+}

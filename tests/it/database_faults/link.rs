@@ -1,0 +1,174 @@
+//! Faults of the link between the service and PostgreSQL.
+
+use std::time::{Duration, Instant};
+
+use axum::http::StatusCode;
+use unroof::storage::StoreLimits;
+
+use super::proxy::{Link, Proxy};
+use super::{assert_recovers, assert_stale, assert_unavailable, replica, soon};
+use crate::server::{Server, client, get};
+use crate::support::{TestDatabase, on_postgres, sheet_of};
+
+/// A replica behind a proxy, with an estimate stored and listed.
+async fn behind_proxy(database: &TestDatabase) -> (Proxy, crate::support::Api) {
+    let proxy = Proxy::to(&database.url, Link::Open).await;
+    let (api, store) = replica(&proxy.url(&database.url), StoreLimits::default()).await;
+    store.migrate().await.unwrap();
+    api.store(&sheet_of("known")).await;
+    (proxy, api)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_that_is_cut_costs_a_second_and_what_was_read_is_still_answered() {
+    on_postgres(async |database| {
+        let (proxy, api) = behind_proxy(database).await;
+        let known = api.get("/estimates").await;
+        // What was read before the last write counts as well.
+        api.store(&sheet_of("second")).await;
+        proxy.set(Link::Closed);
+        assert_unavailable(&api).await;
+        assert_stale(&api, "/estimates", &known).await;
+        proxy.set(Link::Open);
+        assert_recovers(&api).await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_on_which_nothing_passes_costs_no_more_and_no_place_in_the_pool() {
+    on_postgres(async |database| {
+        let (proxy, api) = behind_proxy(database).await;
+        let known = api.get("/estimates").await;
+        for _ in 0..3 {
+            proxy.set(Link::Frozen);
+            // More requests than the pool has connections.
+            let asked: Vec<_> = (0..24)
+                .map(|number| {
+                    let api = api.clone();
+                    tokio::spawn(async move {
+                        soon(api.get(&format!("/estimates?limit={}", number + 1))).await
+                    })
+                })
+                .collect();
+            for reply in asked {
+                reply.await.unwrap().problem(503);
+            }
+            assert_unavailable(&api).await;
+            assert_stale(&api, "/estimates", &known).await;
+            proxy.set(Link::Open);
+            assert_recovers(&api).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_with_two_hundred_milliseconds_of_delay_works() {
+    on_postgres(async |database| {
+        let (proxy, api) = behind_proxy(database).await;
+        proxy.set(Link::Slow(Duration::from_millis(200)));
+        let stored = api.infer(&sheet_of("far away")).await;
+        assert_eq!(stored.status, StatusCode::CREATED, "{}", stored.text());
+        let asked: Vec<_> = (0..32)
+            .map(|number| {
+                let api = api.clone();
+                tokio::spawn(
+                    async move { api.get(&format!("/estimates?limit={}", number + 1)).await },
+                )
+            })
+            .collect();
+        for reply in asked {
+            assert_eq!(reply.await.unwrap().rows().len().min(1), 1);
+        }
+        proxy.set(Link::Open);
+        assert_recovers(&api).await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_cut_in_the_middle_is_a_503_and_its_connection_is_not_used_again() {
+    on_postgres(async |database| {
+        let (proxy, api) = behind_proxy(database).await;
+        let whole = api.get("/estimates").await;
+        for limit in 1..=6 {
+            proxy.set(Link::HalfAnswer);
+            let cut = soon(api.get(&format!("/estimates?limit={limit}"))).await;
+            cut.problem(503);
+            assert_eq!(cut.header("retry-after"), Some("1"));
+            let refused = soon(api.infer(&sheet_of(&format!("cut {limit}")))).await;
+            refused.problem(503);
+            proxy.set(Link::Open);
+            let began = Instant::now();
+            let next = loop {
+                let next = api.get(&format!("/estimates?limit={limit}")).await;
+                // The version is not asked for again at once after a failure.
+                if next.status == StatusCode::OK || began.elapsed() > Duration::from_secs(5) {
+                    break next;
+                }
+            };
+            assert_eq!(next.rows(), whole.rows());
+        }
+        assert_recovers(&api).await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_started_before_its_database_waits_for_it() {
+    on_postgres(async |database| {
+        let proxy = Proxy::to(&database.url, Link::Closed).await;
+        let url = proxy.url(&database.url);
+        tokio::task::block_in_place(|| {
+            let server = Server::start_with(&[
+                "--database-url",
+                &url,
+                "--listen",
+                "127.0.0.1:0",
+                "--examples",
+            ]);
+            let client = client();
+            let status = |path: &str| get(&client, &format!("{}{path}", server.address)).0;
+            assert_eq!(status("/healthz"), 200);
+            for path in ["/readyz", "/estimates"] {
+                let began = Instant::now();
+                assert_eq!(status(path), 503, "{path}");
+                assert!(began.elapsed() < super::SOON);
+            }
+            let log = server.wait_for_log("the database is not ready");
+            assert!(log.contains("refused"), "{log}");
+            proxy.set(Link::Open);
+            let began = Instant::now();
+            while status("/readyz") != 200 {
+                assert!(
+                    began.elapsed() < Duration::from_secs(20),
+                    "{}",
+                    server.log()
+                );
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            server.wait_for_log("loaded the example sheets");
+            assert_eq!(status("/estimates/latest"), 200);
+            let (ended, log) = server.stop();
+            assert!(ended.success(), "{log}");
+            // Once for the whole time, not once for every try.
+            assert_eq!(log.matches("the database is not ready").count(), 1, "{log}");
+        });
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_waits_for_its_database_stops_when_it_is_asked_to() {
+    on_postgres(async |database| {
+        let proxy = Proxy::to(&database.url, Link::Frozen).await;
+        let url = proxy.url(&database.url);
+        tokio::task::block_in_place(|| {
+            let server = Server::start_with(&["--database-url", &url, "--listen", "127.0.0.1:0"]);
+            let (ended, log) = server.stop();
+            assert!(ended.success(), "{log}");
+        });
+    })
+    .await;
+}

@@ -1,0 +1,77 @@
+//! Tables that somebody else holds, and connections that all are in use.
+
+use std::time::{Duration, Instant};
+
+use axum::http::StatusCode;
+use sqlx::{Connection, PgConnection};
+use unroof::storage::StoreLimits;
+
+use super::{assert_recovers, replica, soon};
+use crate::support::{on_postgres, sheet_of};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_locked_table_holds_up_nothing_but_what_needs_it() {
+    on_postgres(async |database| {
+        let (api, store) = replica(&database.url, StoreLimits::default()).await;
+        store.migrate().await.unwrap();
+        api.store(&sheet_of("known")).await;
+        let mut other = PgConnection::connect(&database.url).await.unwrap();
+        let lock = "BEGIN; LOCK TABLE estimates IN ACCESS EXCLUSIVE MODE";
+        sqlx::raw_sql(lock).execute(&mut other).await.unwrap();
+        let waiting: Vec<_> = (0..6)
+            .map(|number| {
+                let api = api.clone();
+                tokio::spawn(async move {
+                    soon(api.get(&format!("/estimates?limit={}", number + 1))).await
+                })
+            })
+            .collect();
+        let write = {
+            let api = api.clone();
+            tokio::spawn(async move { soon(api.infer(&sheet_of("second"))).await })
+        };
+        let sheets = soon(api.get("/price-sheets")).await;
+        assert_eq!(sheets.rows().len(), 1);
+        assert_eq!(soon(api.get("/readyz")).await.status, StatusCode::OK);
+        for reply in waiting {
+            reply.await.unwrap().problem(503);
+        }
+        write.await.unwrap().problem(503);
+        sqlx::raw_sql("ROLLBACK").execute(&mut other).await.unwrap();
+        assert_recovers(&api).await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn when_all_connections_are_in_use_the_rest_is_told_soon() {
+    on_postgres(async |database| {
+        let limits = StoreLimits {
+            connections: 4,
+            ..StoreLimits::default()
+        };
+        let (api, store) = replica(&database.url, limits).await;
+        store.migrate().await.unwrap();
+        let mut other = PgConnection::connect(&database.url).await.unwrap();
+        let lock = "BEGIN; LOCK TABLE estimates IN ACCESS EXCLUSIVE MODE";
+        sqlx::raw_sql(lock).execute(&mut other).await.unwrap();
+        let waiting: Vec<_> = (0..64)
+            .map(|number| {
+                let api = api.clone();
+                tokio::spawn(async move {
+                    soon(api.get(&format!("/estimates?limit={}", number + 1))).await
+                })
+            })
+            .collect();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let began = Instant::now();
+        assert_eq!(api.get("/healthz").await.status, StatusCode::OK);
+        assert!(began.elapsed() < Duration::from_secs(1));
+        for reply in waiting {
+            reply.await.unwrap().problem(503);
+        }
+        sqlx::raw_sql("ROLLBACK").execute(&mut other).await.unwrap();
+        assert_recovers(&api).await;
+    })
+    .await;
+}

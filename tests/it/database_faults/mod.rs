@@ -1,0 +1,93 @@
+//! What the service does while its database is away, frozen, slow, locked or starting.
+
+pub(crate) mod cluster;
+mod embedded;
+mod link;
+mod locks;
+mod proxy;
+mod server;
+
+use std::time::{Duration, Instant};
+
+use axum::http::StatusCode;
+use serde_json::json;
+use unroof::http::{App, Limits};
+use unroof::storage::{Store, StoreLimits};
+
+use crate::support::{Api, Reply, clock, sheet_of};
+
+/// For an answer that takes a second, on a machine that is busy with something else.
+const SOON: Duration = Duration::from_secs(6);
+
+/// A replica with the limits that it has when none are given, and the tables brought up to date on another way.
+async fn replica(url: &str, limits: StoreLimits) -> (Api, Store) {
+    let store = Store::open(&url.parse().unwrap(), limits).await.unwrap();
+    let app = App::new(store.clone(), clock(), Limits::default());
+    (Api::new(app), store)
+}
+
+/// Waits for an answer, which must come soon.
+async fn soon(reply: impl Future<Output = Reply>) -> Reply {
+    let began = Instant::now();
+    let reply = reply.await;
+    assert!(
+        began.elapsed() < SOON,
+        "after {:?}: {reply:?}",
+        began.elapsed()
+    );
+    reply
+}
+
+/// The database is away and says so soon; what needs none goes on.
+async fn assert_unavailable(api: &Api) {
+    // A version that was asked for is believed for a quarter of a second.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let refusals = [
+        soon(api.get("/readyz")).await,
+        soon(api.get("/estimates?provider=nobody-asked-for-this")).await,
+        soon(api.infer(&sheet_of("not-stored"))).await,
+    ];
+    for refusal in refusals {
+        let problem = refusal.problem(503);
+        assert_eq!(problem["type"], "/problems/unavailable", "{problem}");
+        assert_eq!(refusal.header("retry-after"), Some("1"));
+    }
+    assert_eq!(api.get("/healthz").await.status, StatusCode::OK);
+    let computed = api
+        .post("/infer?store=false", sheet_of("m").to_string())
+        .await;
+    assert_eq!(computed.status, StatusCode::OK, "{}", computed.text());
+}
+
+/// What was read before is still answered, and marked.
+async fn assert_stale(api: &Api, path: &str, known: &Reply) {
+    let stale = soon(api.get(path)).await;
+    assert_eq!((stale.status, stale.text()), (StatusCode::OK, known.text()));
+    assert_eq!(stale.header("etag"), known.header("etag"));
+    let mark = stale.header("cache-status").unwrap_or_default();
+    assert!(mark.contains("fwd=stale"), "{mark}");
+}
+
+/// The database is back, before long and for everybody at once.
+async fn assert_recovers(api: &Api) {
+    let began = Instant::now();
+    while api.get("/readyz").await.status != StatusCode::OK {
+        assert!(
+            began.elapsed() < Duration::from_secs(20),
+            "it never came back"
+        );
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let asked = (0..20).map(|number| {
+        let api = api.clone();
+        tokio::spawn(async move { api.get(&format!("/estimates?limit={}", number + 500)).await })
+    });
+    for reply in asked.collect::<Vec<_>>() {
+        let reply = reply.await.unwrap();
+        assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
+        assert!(reply.header("cache-status").is_none());
+    }
+    let sheet = sheet_of(&format!("stored-after-{:?}", began));
+    assert_eq!(api.infer(&sheet).await.status, StatusCode::CREATED);
+    assert_eq!(api.get("/healthz").await.json(), json!({"status": "ok"}));
+}

@@ -1,0 +1,118 @@
+//! Faults of the PostgreSQL server itself.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use sqlx::{Connection, PgConnection};
+use unroof::storage::StoreLimits;
+
+use super::cluster::Cluster;
+use super::{assert_recovers, assert_stale, assert_unavailable, replica};
+use crate::server::{Server, client, get};
+use crate::support::sheet_of;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_whose_processes_are_stopped_costs_no_more_than_one_that_is_away() {
+    let Some(cluster) = Cluster::start() else {
+        return;
+    };
+    let (api, store) = replica(&cluster.url(), StoreLimits::default()).await;
+    store.migrate().await.unwrap();
+    api.store(&sheet_of("known")).await;
+    let known = api.get("/estimates").await;
+    cluster.signal("-STOP");
+    assert_unavailable(&api).await;
+    assert_stale(&api, "/estimates", &known).await;
+    cluster.signal("-CONT");
+    assert_recovers(&api).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_restarted_under_load_gives_no_500_and_what_follows_succeeds() {
+    let Some(cluster) = Cluster::start() else {
+        return;
+    };
+    let (api, store) = replica(&cluster.url(), StoreLimits::default()).await;
+    store.migrate().await.unwrap();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let clients: Vec<_> = (0..8)
+        .map(|client| {
+            let (api, is_over) = (api.clone(), Arc::clone(&is_over));
+            tokio::spawn(async move {
+                let mut refused = 0;
+                for number in 0.. {
+                    if is_over.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let written = api.infer(&sheet_of(&format!("m-{client}-{number}"))).await;
+                    let read = api
+                        .get(&format!("/price-sheets?limit={}", number % 500 + 1))
+                        .await;
+                    for reply in [written, read] {
+                        let status = reply.status.as_u16();
+                        assert!(matches!(status, 200 | 201 | 503), "{}", reply.text());
+                        refused += usize::from(status == 503);
+                    }
+                }
+                refused
+            })
+        })
+        .collect();
+    for mode in ["fast", "immediate"] {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        cluster.down(mode);
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        cluster.up();
+        assert_recovers(&api).await;
+    }
+    is_over.store(true, Ordering::Relaxed);
+    let mut refused = 0;
+    for client in clients {
+        refused += client.await.unwrap();
+    }
+    assert!(refused > 0, "nothing was asked while the server was down");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_password_is_said_in_the_log_and_the_service_waits_for_it_to_be_right() {
+    let Some(cluster) = Cluster::start() else {
+        return;
+    };
+    let mut connection = PgConnection::connect(&cluster.url()).await.unwrap();
+    sqlx::raw_sql("CREATE ROLE ludmilla LOGIN PASSWORD 'right'; GRANT CREATE ON SCHEMA public TO ludmilla")
+        .execute(&mut connection)
+        .await
+        .unwrap();
+    cluster.require_password_of("ludmilla");
+    let url = cluster.url().replace("postgres@", "ludmilla:wrong-secret@");
+    tokio::task::block_in_place(|| {
+        let server = Server::start_with(&["--database-url", &url, "--listen", "127.0.0.1:0"]);
+        let log = server.wait_for_log("the database is not ready");
+        assert!(
+            log.contains("password authentication failed for user"),
+            "{log}"
+        );
+        let address = server.address.clone();
+        let (status, body) = get(&client(), &format!("{address}/estimates"));
+        assert_eq!(status, 503);
+        assert!(
+            !body.contains("ludmilla") && !body.contains("password"),
+            "{body}"
+        );
+        assert_eq!(get(&client(), &format!("{address}/healthz")).0, 200);
+        crate::support::wait_for(async {
+            sqlx::query("ALTER ROLE ludmilla PASSWORD 'wrong-secret'")
+                .execute(&mut connection)
+                .await
+                .unwrap();
+        });
+        let log = server.wait_for_log("the database is ready");
+        assert!(!log.contains("wrong-secret"), "{log}");
+        assert_eq!(
+            get(&client(), &format!("{address}/estimates")).0,
+            StatusCode::OK.as_u16()
+        );
+    });
+}
