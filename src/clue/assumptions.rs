@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::quantity::Quantity as Q;
-use crate::input::cursor::{Cursor, nearest_names, one_of_hint};
+use crate::input::cursor::{Cursor, nearest_names, one_of_hint, shortened};
 use crate::input::json::Json;
 use crate::reference::{Accelerator, accelerator, accelerators};
 use crate::roofline::compute_to_bandwidth;
@@ -151,7 +151,7 @@ impl Assumptions {
         match field.json {
             Json::Text(id) => match accelerator(id) {
                 Some(known) => self.accelerator = Some(&known.id),
-                None => field.fault(format!("`{id}` is not a known accelerator"), accelerator_hint(id)),
+                None => field.fault(format!("`{}` is not a known accelerator", shortened(id)), accelerator_hint(id)),
             },
             Json::Object(_) => {
                 let Some(fields) = field.fields() else { return };

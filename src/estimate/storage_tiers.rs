@@ -64,6 +64,11 @@ fn tiers(
             }
         }
     }
+    // Prices that would pay for no tier in any draw do not tell one from another: the time to live is all there is.
+    let prices_tell = sums.iter().any(|sum| *sum > 0.0);
+    if !prices_tell {
+        sums = offer.homes.iter().map(|home| home.share).collect();
+    }
     let all: f64 = sums.iter().sum();
     let by_home = offer.homes.iter().zip(&sums);
     let (most_likely, _) = by_home
@@ -74,12 +79,14 @@ fn tiers(
     } else {
         "prior over times to live: the sheet names none"
     }];
-    rests_on.extend(
-        offer
-            .hold_over_input_per_hour
-            .map(|_| "price of holding a token"),
-    );
-    rests_on.extend(offer.read_over_input.map(|_| "cache-read price"));
+    let prices = [
+        (offer.hold_over_input_per_hour, "price of holding a token"),
+        (offer.read_over_input, "cache-read price"),
+    ];
+    let told = prices
+        .iter()
+        .filter(|(price, _)| prices_tell && price.is_some());
+    rests_on.extend(told.map(|(_, clue)| *clue));
     Some(OfferTiers {
         provider,
         ttl_seconds: offer.ttl_s,

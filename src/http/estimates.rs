@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::app::App;
 use super::extract::{Path, Query};
-use super::page::{Limit, ListItem, ListQuery, Page};
+use super::page::{Limit, ListItem, ListQuery, Page, bad_cursor};
 use super::problem::Problem;
 use super::reference::NoQuery;
 use crate::estimate::{Answer, row_columns};
@@ -217,6 +217,14 @@ pub(super) async fn list_latest_estimates(
         cursor: query.cursor,
     };
     let after = query.after::<(String, String, String)>(LIST)?;
+    // The seal is no secret: a cursor that somebody made may hold NUL, which PostgreSQL refuses.
+    if let Some((provider, model, region)) = &after
+        && [provider, model, region]
+            .iter()
+            .any(|name| name.contains('\0'))
+    {
+        return Err(bad_cursor());
+    }
     let after = after.map(|(provider, model, region)| LatestKey {
         provider,
         model,

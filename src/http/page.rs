@@ -118,7 +118,7 @@ impl ListQuery {
     }
 }
 
-fn bad_cursor() -> Problem {
+pub(super) fn bad_cursor() -> Problem {
     Problem::new(
         UNREADABLE,
         "the query string is wrong: `cursor` is not one that this list gave",

@@ -225,7 +225,8 @@ impl<'a> Cursor<'a> {
     pub fn decimal(&self) -> Option<Decimal> {
         const HINT: &str = "write a text such as \"1.25\": up to 12 digits before the point and 18 after it, no sign and no exponent";
         match self.json {
-            Json::Text(text) => match text.parse() {
+            // What has to be cut is no decimal either.
+            Json::Text(text) => match shortened(text).parse() {
                 Ok(decimal) => Some(decimal),
                 Err(error @ DecimalError::Negative(_)) => {
                     self.fault(
@@ -425,7 +426,9 @@ impl<'a> Fields<'a> {
     }
 }
 
-fn shortened(text: &str) -> String {
+/// The text, or as much of it as a message needs.
+#[must_use]
+pub fn shortened(text: &str) -> String {
     if text.chars().count() <= 60 {
         text.to_owned()
     } else {

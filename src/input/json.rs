@@ -13,6 +13,8 @@ use struson::reader::{
     ValueType,
 };
 
+use super::cursor::shortened;
+
 /// Containers inside containers, at most.
 pub const DEEPEST_NESTING: u32 = 32;
 
@@ -173,7 +175,7 @@ fn read_object(reader: &mut Reader<'_>) -> Result<Json, JsonError> {
         let position = reader.current_position(false);
         let name = read_text(reader, JsonReader::next_name_owned)?;
         if entries.contains_key(&name) {
-            let reason = format!("the key `{name}` stands twice in one object");
+            let reason = format!("the key `{}` stands twice in one object", shortened(&name));
             return Err(error_at(&position, reason, "keep one of the two"));
         }
         let value = read_value(reader)?;

@@ -59,14 +59,17 @@ pub fn likeness(left: &PriceSheet, right: &PriceSheet) -> Option<Likeness> {
     let pairs = left_prices.beside(&right_prices)?;
     let modifiers = [left, right].into_iter().flat_map(|sheet| &sheet.modifiers);
     let stated = modifiers.map(|modifier| modifier.multiplier.to_f64());
-    let is_copy = COPY_FACTORS.into_iter().chain(stated).any(|factor| {
-        let up = pairs
-            .iter()
-            .all(|(left, right)| is_rounded(left * factor, *right, right_prices.step));
-        up || pairs
-            .iter()
-            .all(|(left, right)| is_rounded(right * factor, *left, left_prices.step))
-    });
+    let mut factors = COPY_FACTORS.into_iter().chain(stated);
+    // The same digits in two currencies are two prices.
+    let is_copy = left.currency == right.currency
+        && factors.any(|factor| {
+            let up = pairs
+                .iter()
+                .all(|(left, right)| is_rounded(left * factor, *right, right_prices.step));
+            up || pairs
+                .iter()
+                .all(|(left, right)| is_rounded(right * factor, *left, left_prices.step))
+        });
     if is_copy {
         return Some(Likeness::OneDecision);
     }

@@ -25,9 +25,12 @@ pub(super) fn read_reached(
     let bare = field.filter(|field| matches!(field.json, Json::Text(_)));
     let inputs = Inputs::of("efficiencies.", field.filter(|_| bare.is_none()), used);
     let named = inputs.stated("name");
+    // A name or a truth that is wrong is recorded; the fields beside it are read all the same, for their faults.
     let (is_peak, from) = match bare.or(named.as_ref()) {
         Some(field) => (
-            field.one_of(&[("fitted", false), ("peak", true)])?,
+            field
+                .one_of(&[("fitted", false), ("peak", true)])
+                .unwrap_or_default(),
             Origin::Stated,
         ),
         None => (false, Origin::Default),
@@ -58,11 +61,10 @@ pub(super) fn read_reached(
     let prefill = share("prefill", from_point.compute);
     let decode_bandwidth = share("decode_bandwidth", from_point.bandwidth);
     let decode_compute = share("decode_compute", from_point.compute);
-    let counts_network = match inputs.stated("communication") {
-        Some(field) => (field.truth(), Origin::Stated),
-        None => (Some(!is_peak), Origin::Default),
+    let (counts_network, from) = match inputs.stated("communication") {
+        Some(field) => (field.truth().unwrap_or_default(), Origin::Stated),
+        None => (!is_peak, Origin::Default),
     };
-    let (counts_network, from) = (counts_network.0?, counts_network.1);
     inputs.name(
         "communication",
         if counts_network { "true" } else { "false" },

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::input::cursor::Cursor;
+use crate::input::cursor::{Cursor, shortened};
 use crate::input::json::Json;
 use crate::sheet::JsonObject;
 use crate::units::Decimal;
@@ -141,7 +141,7 @@ fn read_decimal(field: &Cursor<'_>, factor: u32) -> Option<(Decimal, bool)> {
     let name = field.pointer.rsplit('/').next().unwrap_or_default();
     let refuse = |reason: &str| {
         field.fault(
-            format!("`{name}` {reason}"),
+            format!("`{}` {reason}", shortened(name)),
             "write a number of 0 or more, such as 4e-07; leave the field out where nothing is published",
         );
         None
