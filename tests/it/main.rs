@@ -4,6 +4,7 @@
 
 mod api;
 mod catalog;
+mod checks;
 mod cli;
 mod database_faults;
 mod durability;

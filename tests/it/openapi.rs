@@ -13,12 +13,12 @@ const METHODS: [&str; 8] = [
     "get", "put", "post", "delete", "options", "head", "patch", "trace",
 ];
 
-fn committed() -> Value {
+pub(crate) fn committed() -> Value {
     read_json(&repository().join("openapi/openapi.json"))
 }
 
 /// Every operation with its path and method.
-fn operations(document: &Value) -> Vec<(&str, &str, &Value)> {
+pub(crate) fn operations(document: &Value) -> Vec<(&str, &str, &Value)> {
     let paths = document["paths"].as_object().unwrap().iter();
     paths
         .flat_map(|(path, item)| {
@@ -179,7 +179,7 @@ fn collect_references<'a>(value: &'a Value, found: &mut BTreeSet<&'a str>) {
 }
 
 /// A validator for what the document says of one answer: a schema within it.
-fn validator(document: &Value, schema: &Value) -> jsonschema::Validator {
+pub(crate) fn validator(document: &Value, schema: &Value) -> jsonschema::Validator {
     let mut components = document["components"].clone();
     let schemas = components["schemas"].as_object_mut().unwrap();
     // What an answer holds is described: no other fields, save in what is put together from several schemas.
@@ -218,7 +218,7 @@ fn validator(document: &Value, schema: &Value) -> jsonschema::Validator {
         .unwrap()
 }
 
-fn assert_valid(validator: &jsonschema::Validator, instance: &Value, what: &str) {
+pub(crate) fn assert_valid(validator: &jsonschema::Validator, instance: &Value, what: &str) {
     let errors: Vec<String> = validator
         .iter_errors(instance)
         .map(|error| format!("{}: {error}", error.instance_path()))
@@ -227,7 +227,12 @@ fn assert_valid(validator: &jsonschema::Validator, instance: &Value, what: &str)
 }
 
 /// The validator for the answers of a path with a status.
-fn validator_of(document: &Value, path: &str, method: &str, status: &str) -> jsonschema::Validator {
+pub(crate) fn validator_of(
+    document: &Value,
+    path: &str,
+    method: &str,
+    status: &str,
+) -> jsonschema::Validator {
     let content = &document["paths"][path][method]["responses"][status]["content"];
     let (_, media_type) = content
         .as_object()

@@ -1,0 +1,105 @@
+//! What a robust service promises, asked of every route and of every field rather than of examples.
+
+mod bodies;
+mod contract;
+mod fields;
+mod injection;
+mod numbers;
+mod paging;
+mod polling;
+mod sizes;
+mod surroundings;
+mod text;
+mod writes;
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::openapi::{committed, operations};
+use crate::support::{Api, Reply, sheet};
+
+/// A path of the API document as an address that is there.
+struct Route {
+    path: String,
+    methods: BTreeSet<String>,
+}
+
+impl Route {
+    fn takes(&self, method: &str) -> bool {
+        self.methods.contains(method)
+    }
+}
+
+/// Every path of the API document; a sheet is stored, so that there is something under every id.
+async fn routes(api: &Api) -> Vec<Route> {
+    let answer = api.infer(&sheet()).await.json();
+    let text = |pointer| answer.pointer(pointer).and_then(Value::as_str).unwrap();
+    let address = |path: &str| {
+        let is_of_sheets = path.starts_with("/price-sheets");
+        let id = text(if is_of_sheets {
+            "/price_sheets/0/id"
+        } else {
+            "/id"
+        });
+        path.replace("{id}", id).replace("{slug}", "unreadable")
+    };
+    let document = committed();
+    let mut routes: Vec<Route> = Vec::new();
+    for (path, method, _) in operations(&document) {
+        let (path, method) = (address(path), method.to_uppercase());
+        match routes.iter_mut().find(|route| route.path == path) {
+            Some(route) => {
+                route.methods.insert(method);
+            }
+            None => routes.push(Route {
+                path,
+                methods: BTreeSet::from([method]),
+            }),
+        }
+    }
+    assert!(routes.len() >= 17, "{}", routes.len());
+    routes
+}
+
+/// The addresses of those routes that take a method.
+async fn paths_taking(api: &Api, method: &str) -> Vec<String> {
+    let routes = routes(api).await.into_iter();
+    routes
+        .filter(|route| route.takes(method))
+        .map(|route| route.path)
+        .collect()
+}
+
+/// The sheet that an answer is about, as it is stored.
+async fn stored_sheet(api: &Api, answer: &Reply) -> Value {
+    assert!(answer.status.is_success(), "{}", answer.text());
+    let id = answer.json()["price_sheets"][0]["id"].clone();
+    let path = format!("/price-sheets/{}", id.as_str().unwrap());
+    api.get(&path).await.json()
+}
+
+/// The rows of all pages of a list, two on each.
+async fn paged_rows(api: &Api, list: &str) -> Vec<Value> {
+    /// More pages than any list here has: a list without an end fails instead of going on.
+    const MOST_PAGES: usize = 100;
+    let mut rows = Vec::new();
+    let mut page = format!("{list}?limit=2");
+    for _ in 0..MOST_PAGES {
+        let reply = api.get(&page).await;
+        rows.extend(reply.rows());
+        match reply.json()["next_cursor"].as_str() {
+            Some(cursor) => page = format!("{list}?limit=2&cursor={cursor}"),
+            None => return rows,
+        }
+    }
+    panic!("{list}: no last page");
+}
+
+/// A path with one parameter of a query, as a client writes it.
+fn with_query(path: &str, name: &str, value: &str) -> String {
+    let query: String = url::form_urlencoded::Serializer::new(String::new())
+        .append_pair(name, value)
+        .finish();
+    format!("{path}?{query}")
+}
