@@ -117,15 +117,16 @@ fn read_tree(body: &Cursor<'_>, format: &Format) -> Option<Request> {
 fn read_pool(list: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
     const ONE_MODEL: &str =
         "pool sheets of one model only; ask for others by requests of their own";
-    let mut sheets = list.list_of(canonical::read_sheet)?;
-    if !(1..=MOST_SHEETS).contains(&sheets.len()) {
+    let count = list.items()?.len();
+    if !(1..=MOST_SHEETS).contains(&count) {
         list.fault(
-            format!("{} sheets", sheets.len()),
+            format!("{count} sheets"),
             format!("send 1 to {MOST_SHEETS} sheets"),
         );
         return None;
     }
-    let Some(model) = sheets[0].canonical_model.clone() else {
+    let mut sheets = list.list_of(canonical::read_sheet)?;
+    let Some(model) = sheets.first()?.canonical_model.clone() else {
         list.fault(
             "the first sheet names no `canonical_model`",
             "write author/model into `canonical_model` of every sheet: it joins the hosts of one model",

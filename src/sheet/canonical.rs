@@ -597,7 +597,8 @@ fn read_sources(sources: &Cursor<'_>) -> Option<Vec<Source>> {
         );
     }
     // A source with faults keeps its place, so that the indices in `rates` are judged against the list as written.
-    Some(sources.items()?.iter().map(read_source).collect())
+    let read = sources.items()?.into_iter().take(PriceSheet::MOST_SOURCES);
+    Some(read.map(|source| read_source(&source)).collect())
 }
 
 fn read_source(source: &Cursor<'_>) -> Source {
