@@ -1,6 +1,7 @@
 //! Reads a question: a sheet in one of the known formats, and what the caller states.
 
 use crate::clue::assumptions::Assumptions;
+use crate::clue::quantity::Quantity;
 use crate::input::cursor::{Cursor, Faults, nearest_names};
 use crate::input::json::{self, Json, JsonError};
 use crate::input::{self, RequestError};
@@ -106,6 +107,7 @@ fn read_tree(body: &Cursor<'_>, format: &Format) -> Option<Request> {
     fields.refuse_unknown();
     if let (Some(sheets), Some(assumptions), Some(stated)) = (&sheets, &assumptions, &stated) {
         check_speed_tiers(stated, &sheets.iter().collect::<Vec<_>>(), assumptions);
+        check_rate(stated, sheets, assumptions);
     }
     Some(Request {
         sheets: sheets?,
@@ -158,6 +160,23 @@ fn read_sheet(sheet: &Cursor<'_>, format: &Format) -> Option<PriceSheet> {
     match format {
         Format::Canonical => canonical::read_sheet(sheet),
         Format::Entry { catalog, model } => (catalog.read_entry)(model, sheet),
+    }
+}
+
+/// One rate cannot be that of two currencies.
+fn check_rate(stated: &Cursor<'_>, sheets: &[PriceSheet], assumptions: &Assumptions) {
+    let mut currencies: Vec<&str> = sheets.iter().map(|sheet| sheet.currency.as_str()).collect();
+    currencies.retain(|currency| *currency != "USD");
+    currencies.sort_unstable();
+    currencies.dedup();
+    if currencies.len() > 1 && assumptions.states(Quantity::UsdPerCurrencyUnit) {
+        stated.fault(
+            format!(
+                "one `usd_per_currency_unit` for {}",
+                currencies.join(" and ")
+            ),
+            "pool sheets in US dollars and at most one other currency",
+        );
     }
 }
 

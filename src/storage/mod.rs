@@ -26,7 +26,12 @@ pub enum StoreError {
     Away,
     /// The tables could not be brought up to date.
     #[error("database migration failed")]
-    Migration(#[from] MigrateError),
+    Migration(#[source] MigrateError),
+    /// The tables are those of a newer program.
+    #[error(
+        "the tables are newer than this program, which does not know migration {0}; use the newer program"
+    )]
+    TooNew(i64),
     /// The folder or file of the embedded database could not be made.
     #[error("cannot create `{path}`")]
     File {
@@ -38,6 +43,15 @@ pub enum StoreError {
     /// A stored document is not what was stored.
     #[error("the stored document of {0} is damaged")]
     Damaged(uuid::Uuid),
+}
+
+impl From<MigrateError> for StoreError {
+    fn from(error: MigrateError) -> Self {
+        match error {
+            MigrateError::VersionMissing(version) => Self::TooNew(version),
+            error => Self::Migration(error),
+        }
+    }
 }
 
 impl StoreError {

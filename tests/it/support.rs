@@ -219,6 +219,21 @@ impl TestDatabase {
         }
     }
 
+    /// Runs statements on the tables.
+    pub(crate) async fn execute(&self, sql: &str) {
+        let sql = AssertSqlSafe(sql.to_owned());
+        self.store().await.close().await;
+        if self.server.is_none() {
+            let mut connection = SqliteConnection::connect(&self.url).await.unwrap();
+            let statements = sqlx::raw_sql(sql).execute(&mut connection);
+            statements.await.unwrap();
+        } else {
+            let mut connection = PgConnection::connect(&self.url).await.unwrap();
+            let statements = sqlx::raw_sql(sql).execute(&mut connection);
+            statements.await.unwrap();
+        }
+    }
+
     /// The texts that a query gives.
     pub(crate) async fn texts(&self, sql: &'static str) -> Vec<String> {
         if self.server.is_none() {

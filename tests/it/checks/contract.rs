@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode};
-use unroof::http::{App, Clock};
+use unroof::http::{App, Clock, Limits};
 
 use super::{paths_taking, routes, with_query};
 use crate::support::{Api, Reply, TestDatabase, on_each_database, sheet};
@@ -162,7 +162,7 @@ async fn whoever_accepts_nothing_that_there_is_gets_what_there_is() {
 async fn a_handler_that_panics_is_a_500_that_tells_nothing_and_the_next_request_is_answered() {
     on_each_database(async |database: &TestDatabase| {
         let clock = Clock::new(|| panic!("a secret of the clock"));
-        let api = Api::new(App::new(database.store().await, clock));
+        let api = Api::new(App::new(database.store().await, clock, Limits::default()));
         // More often than there are connections and permits.
         for _ in 0..24 {
             let reply = api.infer(&sheet()).await;

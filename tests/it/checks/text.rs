@@ -1,10 +1,11 @@
 //! Texts: what cannot be read is refused on every route, what can comes back byte for byte.
 
+use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use super::bodies::{NAMES, TEXTS, full_sheet, with_texts};
 use super::{paged_rows, paths_taking, stored_sheet, with_query};
-use crate::support::{TestDatabase, faults, on_each_database, sheet_of, with};
+use crate::support::{TestDatabase, faults, on_each_database, sheet, sheet_of, with};
 
 #[tokio::test]
 async fn what_is_no_json_text_is_400_on_every_route_that_takes_a_body() {
@@ -189,6 +190,45 @@ async fn names_that_only_look_alike_are_different_names() {
             let found: Vec<&Value> = rows.iter().map(|row| &row["model"]).collect();
             assert_eq!(found, [&json!(name)], "{}", database.name);
         }
+    })
+    .await;
+}
+
+/// Characters of four bytes in an order that no compression makes shorter.
+fn without_a_pattern(length: u32, seed: u32) -> String {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        char::from_u32(0x2_0000 + (state >> 8) % 0xa000).unwrap()
+    };
+    (0..length).map(|_| next()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_offer_whose_names_are_all_as_long_as_they_may_be_is_stored_on_both_databases() {
+    on_each_database(async |database: &TestDatabase| {
+        let api = database.api().await;
+        let mut sheet = sheet();
+        for (seed, name) in [
+            (1, "/provider"),
+            (2, "/model"),
+            (3, "/region"),
+            (4, "/canonical_model"),
+        ] {
+            sheet = with(sheet, name, json!(without_a_pattern(255, seed)));
+        }
+        let reply = api.infer(&sheet).await;
+        assert_eq!(
+            reply.status,
+            StatusCode::CREATED,
+            "{}: {}",
+            database.name,
+            reply.text()
+        );
+        assert_eq!(
+            api.get("/estimates").await.rows()[0]["model"],
+            sheet["model"]
+        );
     })
     .await;
 }

@@ -81,10 +81,12 @@ async fn a_wrong_password_is_said_in_the_log_and_the_service_waits_for_it_to_be_
         return;
     };
     let mut connection = PgConnection::connect(&cluster.url()).await.unwrap();
-    sqlx::raw_sql("CREATE ROLE ludmilla LOGIN PASSWORD 'right'; GRANT CREATE ON SCHEMA public TO ludmilla")
-        .execute(&mut connection)
-        .await
-        .unwrap();
+    sqlx::raw_sql(
+        "CREATE ROLE ludmilla LOGIN PASSWORD 'right'; GRANT CREATE ON SCHEMA public TO ludmilla",
+    )
+    .execute(&mut connection)
+    .await
+    .unwrap();
     cluster.require_password_of("ludmilla");
     let url = cluster.url().replace("postgres@", "ludmilla:wrong-secret@");
     tokio::task::block_in_place(|| {

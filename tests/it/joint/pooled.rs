@@ -179,3 +179,25 @@ async fn sheets_of_several_models_are_not_pooled() {
         );
     }
 }
+
+#[tokio::test]
+async fn one_rate_is_not_taken_for_that_of_two_currencies() {
+    let api = TestDatabase::sqlite().api().await;
+    let in_currency = |host: &str, currency: &str| {
+        let mut sheet = sheet(host, "1.25", "10");
+        sheet["currency"] = json!(currency);
+        sheet
+    };
+    let mut question = pool(&[
+        in_currency("a", "CNY"),
+        in_currency("b", "EUR"),
+        in_currency("c", "USD"),
+    ]);
+    assert_eq!(api.infer(&question).await.status, StatusCode::CREATED);
+    question["assumptions"] = json!({"usd_per_currency_unit": 0.14});
+    let problem = api.infer(&question).await.problem(422);
+    assert_eq!(
+        problem["detail"],
+        "/assumptions: one `usd_per_currency_unit` for CNY and EUR"
+    );
+}
