@@ -224,7 +224,7 @@ impl utoipa::PartialSchema for Decimal {
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
         utoipa::openapi::ObjectBuilder::new()
             .schema_type(utoipa::openapi::schema::Type::String)
-            .pattern(Some(r"^\d{1,12}(\.\d{1,18})?$"))
+            .pattern(Some(r"^[0-9]{1,12}(\.[0-9]{1,18})?$"))
             .description(Some("exact decimal, written as a string"))
             .examples(["1.25"])
             .into()

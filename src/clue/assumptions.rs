@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::quantity::Quantity as Q;
+use super::quantity::{Bounds, Quantity as Q};
 use crate::input::cursor::{Cursor, nearest_names, one_of_hint, shortened};
 use crate::input::json::Json;
 use crate::reference::{Accelerator, accelerator, accelerators};
@@ -121,30 +121,33 @@ impl Assumptions {
         }
         for quantity in Q::top_level() {
             if let Some(field) = fields.get(quantity.name()) {
-                assumptions
-                    .stated
-                    .extend(read_stated(&field, quantity).map(|interval| (quantity, interval)));
+                assumptions.stated.extend(
+                    read_interval(&field, quantity.bounds()).map(|interval| (quantity, interval)),
+                );
             }
         }
-        for (tier, field) in fields
-            .get("speed_multiplier")
-            .and_then(|field| field.entries())
-            .unwrap_or_default()
-            .into_iter()
-            .take(MOST_TIERS)
-        {
-            let interval = read_interval(
-                &field,
-                |value| value > 0.0 && value <= 1e6,
-                "a number above 0 and up to 1e6",
-            );
-            assumptions
-                .speed_multiplier
-                .extend(interval.map(|interval| (tier.to_owned(), interval)));
+        if let Some(field) = fields.get("speed_multiplier") {
+            assumptions.read_speeds(&field);
         }
         assumptions.check_parameters(object);
         fields.refuse_unknown();
         Some(assumptions)
+    }
+
+    fn read_speeds(&mut self, field: &Cursor<'_>) {
+        let Some(tiers) = field.entries() else { return };
+        if tiers.len() > MOST_TIERS {
+            field.fault(
+                format!("{} service tiers", tiers.len()),
+                format!("state the speed of up to {MOST_TIERS}"),
+            );
+            return;
+        }
+        for (tier, speed) in tiers {
+            let interval = read_interval(&speed, Bounds::SPEED);
+            self.speed_multiplier
+                .extend(interval.map(|interval| (tier.to_owned(), interval)));
+        }
     }
 
     fn read_accelerator(&mut self, field: &Cursor<'_>) {
@@ -157,7 +160,7 @@ impl Assumptions {
                 let Some(fields) = field.fields() else { return };
                 for quantity in Q::in_accelerator() {
                     if let Some(field) = fields.get(quantity.name()) {
-                        self.stated.extend(read_stated(&field, quantity).map(|interval| (quantity, interval)));
+                        self.stated.extend(read_interval(&field, quantity.bounds()).map(|interval| (quantity, interval)));
                     }
                 }
                 fields.refuse_unknown();
@@ -401,18 +404,11 @@ fn accelerator_hint(id: &str) -> String {
     }
 }
 
-fn read_stated(field: &Cursor<'_>, quantity: Q) -> Option<Interval> {
-    read_interval(field, |value| quantity.allows(value), &quantity.allowed())
-}
-
-fn read_interval(
-    field: &Cursor<'_>,
-    allows: impl Fn(f64) -> bool,
-    allowed: &str,
-) -> Option<Interval> {
+fn read_interval(field: &Cursor<'_>, bounds: Bounds) -> Option<Interval> {
+    let allowed = bounds.in_words();
     let read_end = |end: &Cursor<'_>| {
         let value = end.number()?;
-        if !allows(value) {
+        if !bounds.allow(end) {
             end.fault(
                 format!("{value} is out of range"),
                 format!("write {allowed}"),
@@ -544,8 +540,8 @@ mod tests {
             r#"{"input_margin": 1}"#,
             r#"{"prefill_efficiency": 1.1}"#,
             r#"{"chips": 0.5}"#,
-            r#"{"active_parameters": {"low": 2, "high": 1}}"#,
-            r#"{"active_parameters": {"low": 2}}"#,
+            r#"{"active_parameters": {"low": 2e9, "high": 1e9}}"#,
+            r#"{"active_parameters": {"low": 2e9}}"#,
             r#"{"active_parameters": 2e11, "total_parameters": 1e11}"#,
             r#"{"speed_multiplier": 2}"#,
             r#"{"speed_multiplier": {"fast": -2}}"#,

@@ -1,5 +1,6 @@
 //! The quantities that readings use beyond the sheet: what may be stated, and what follows from it.
 
+use crate::input::cursor::Cursor;
 use crate::units::readable;
 
 /// How a quantity may be stated.
@@ -65,15 +66,35 @@ struct Specification {
     bounds: Bounds,
 }
 
-/// The values that may be stated for a quantity.
+/// The values that may be stated for a quantity: far beyond all there is, and so that what follows from them is finite.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// Values are above this,
-    pub above: f64,
-    /// or equal to it where this holds,
-    pub closed: bool,
-    /// and at most this.
-    pub up_to: f64,
+    /// The least.
+    pub least: f64,
+    /// The most.
+    pub most: f64,
+}
+
+impl Bounds {
+    /// Those of an output speed against the standard tier.
+    pub const SPEED: Self = Self {
+        least: 1e-6,
+        most: 1e6,
+    };
+
+    /// Whether a value may be stated.
+    pub(super) fn allow(self, value: &Cursor<'_>) -> bool {
+        value.is_within(&(self.least..=self.most))
+    }
+
+    /// The values that may be stated.
+    pub(super) fn in_words(self) -> String {
+        format!(
+            "a number from {} to {}",
+            readable(self.least),
+            readable(self.most)
+        )
+    }
 }
 
 const fn row(
@@ -84,9 +105,8 @@ const fn row(
 ) -> Specification {
     let (name, symbol, unit) = names;
     let bounds = Bounds {
-        above: 0.0,
-        closed: false,
-        up_to: 1e30,
+        least: 0.0,
+        most: f64::MAX,
     };
     Specification {
         quantity,
@@ -100,33 +120,9 @@ const fn row(
 }
 
 impl Specification {
-    const fn up_to(self, up_to: f64) -> Self {
+    const fn within(self, least: f64, most: f64) -> Self {
         Self {
-            bounds: Bounds {
-                up_to,
-                ..self.bounds
-            },
-            ..self
-        }
-    }
-
-    const fn at_least(self, least: f64) -> Self {
-        Self {
-            bounds: Bounds {
-                above: least,
-                closed: true,
-                ..self.bounds
-            },
-            ..self
-        }
-    }
-
-    const fn above(self, above: f64) -> Self {
-        Self {
-            bounds: Bounds {
-                above,
-                ..self.bounds
-            },
+            bounds: Bounds { least, most },
             ..self
         }
     }
@@ -142,171 +138,184 @@ const SPECIFICATIONS: [Specification; 31] = [
         ("active_parameters", "N_a", "parameters"),
         TopLevel,
         Some(1e11),
-    ),
+    )
+    .within(1e3, 1e16),
     row(
         Q::TotalParameters,
         ("total_parameters", "N_t", "parameters"),
         TopLevel,
         Some(8e11),
-    ),
+    )
+    .within(1e3, 1e16),
     row(
         Q::WeightBytes,
         ("weight_bytes_per_parameter", "w", "B"),
         TopLevel,
         Some(1.0),
     )
-    .up_to(4.0),
-    row(Q::Chips, ("chips", "G", "chips"), TopLevel, None).at_least(1.0),
+    .within(0.0625, 4.0),
+    row(Q::Chips, ("chips", "G", "chips"), TopLevel, None).within(1.0, 1e6),
     row(
         Q::KvBytesPerElement,
         ("kv_bytes_per_element", "b_kv", "B"),
         TopLevel,
         None,
     )
-    .up_to(4.0),
+    .within(0.0625, 4.0),
     row(
         Q::KvBytesRead,
         ("kv_bytes_per_token_read", "k_bw", "bytes/token"),
         TopLevel,
         None,
-    ),
+    )
+    .within(1e-6, 1e12),
     row(
         Q::KvBytesStored,
         ("kv_bytes_per_token_stored", "k_st", "bytes/token"),
         TopLevel,
         None,
-    ),
+    )
+    .within(1e-6, 1e12),
     row(
         Q::BatchOverOptimal,
         ("batch_over_optimal_batch", "β", ""),
         TopLevel,
         Some(2.5),
-    ),
+    )
+    .within(1e-6, 1e6),
     row(
         Q::MeanDecodeContext,
         ("mean_decode_context_tokens", "L_mean", "tokens"),
         TopLevel,
         None,
-    ),
+    )
+    .within(1.0, 1e9),
     row(
         Q::MeanPromptBelow,
         ("mean_prompt_tokens_below", "S_1", "tokens"),
         TopLevel,
         None,
-    ),
+    )
+    .within(1.0, 1e9),
     row(
         Q::MeanPromptAbove,
         ("mean_prompt_tokens_above", "S_2", "tokens"),
         TopLevel,
         None,
-    ),
+    )
+    .within(1.0, 1e9),
     row(
         Q::PrefillEfficiency,
         ("prefill_efficiency", "η_pre", ""),
         TopLevel,
         Some(1.0),
     )
-    .up_to(1.0),
+    .within(1e-6, 1.0),
     row(
         Q::DecodeBandwidthEfficiency,
         ("decode_bandwidth_efficiency", "η_m", ""),
         TopLevel,
         Some(1.0),
     )
-    .up_to(1.0),
+    .within(1e-6, 1.0),
     row(
         Q::DecodeComputeEfficiency,
         ("decode_compute_efficiency", "η_c", ""),
         TopLevel,
         Some(1.0),
     )
-    .up_to(1.0),
+    .within(1e-6, 1.0),
     row(
         Q::Utilisation,
         ("utilisation", "U", ""),
         TopLevel,
         Some(1.0),
     )
-    .up_to(1.0),
+    .within(1e-6, 1.0),
     row(
         Q::AcceptedTokens,
         ("accepted_tokens_per_pass", "V", "tokens"),
         TopLevel,
         Some(1.0),
     )
-    .at_least(1.0),
+    .within(1.0, 1e3),
     row(
         Q::MinimumBatch,
         ("minimum_batch", "B_min", "sequences"),
         TopLevel,
         None,
     )
-    .at_least(1.0),
+    .within(1.0, 1e12),
     row(
         Q::InputMargin,
         ("input_margin", "μ_in", ""),
         TopLevel,
         Some(0.0),
     )
-    .above(-10.0)
-    .up_to(0.999),
+    .within(-10.0, 0.999),
     row(
         Q::OutputMargin,
         ("output_margin", "μ_out", ""),
         TopLevel,
         Some(0.0),
     )
-    .above(-10.0)
-    .up_to(0.999),
+    .within(-10.0, 0.999),
     row(
         Q::LoadPathBandwidth,
         ("load_path_bytes_per_second", "BW_path", "B/s"),
         TopLevel,
         None,
-    ),
+    )
+    .within(1.0, 1e18),
     row(
         Q::RentalPerHour,
         ("rental_usd_per_hour", "R", "USD/h"),
         TopLevel,
         None,
-    ),
+    )
+    .within(1e-6, 1e6),
     row(
         Q::UsdPerCurrencyUnit,
         ("usd_per_currency_unit", "fx", "USD"),
         TopLevel,
         None,
-    ),
+    )
+    .within(1e-12, 1e6),
     row(
         Q::ComputeToBandwidth,
         ("compute_to_bandwidth", "ρ", ""),
         InAccelerator,
         Some(300.0),
-    ),
+    )
+    .within(1e-6, 1e9),
     row(
         Q::FlopsPerSecond,
         ("flops_per_second", "F", "FLOP/s"),
         InAccelerator,
         None,
-    ),
+    )
+    .within(1.0, 1e24),
     row(
         Q::Bandwidth,
         ("bandwidth_bytes_per_second", "BW", "B/s"),
         InAccelerator,
         None,
-    ),
+    )
+    .within(1.0, 1e24),
     row(
         Q::Capacity,
         ("capacity_bytes", "Cap", "B"),
         InAccelerator,
         None,
-    ),
+    )
+    .within(1.0, 1e24),
     row(
         Q::DomainSize,
         ("domain_size", "D", "chips"),
         InAccelerator,
         None,
     )
-    .at_least(1.0),
+    .within(1.0, 1e6),
     row(
         Q::MultiplyRate,
         ("multiply_adds_per_second", "M", "MAC/s"),
@@ -377,38 +386,17 @@ impl Quantity {
         let textbook = self.textbook().map_or(String::new(), |value| {
             format!("; {} where nothing is stated", readable(value))
         });
-        format!("{}{unit}: {}{textbook}", self.symbol(), self.allowed())
+        format!(
+            "{}{unit}: {}{textbook}",
+            self.symbol(),
+            self.bounds().in_words()
+        )
     }
 
     /// The values that may be stated.
     #[must_use]
     pub fn bounds(self) -> Bounds {
         self.specification().bounds
-    }
-
-    /// Whether a stated value makes sense.
-    pub(super) fn allows(self, value: f64) -> bool {
-        let Bounds {
-            above,
-            closed,
-            up_to,
-        } = self.bounds();
-        value <= up_to && (value > above || (closed && value >= above))
-    }
-
-    /// The allowed values in words.
-    pub(super) fn allowed(self) -> String {
-        let Bounds {
-            above,
-            closed,
-            up_to,
-        } = self.bounds();
-        let least = if closed {
-            format!("{above} or more")
-        } else {
-            format!("above {above}")
-        };
-        format!("a number {least} and up to {}", readable(up_to))
     }
 
     /// What may be stated at the top level of the assumptions.

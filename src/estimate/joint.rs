@@ -5,8 +5,8 @@ use utoipa::ToSchema;
 
 use super::misfit::{self, Misfit};
 use super::posterior::{
-    DRAWS, Draws, Interval, PRIOR_DRAWS, Posterior, Prior, SEED, Summary, sample_prior,
-    sample_while, summarize,
+    DRAWS, Draws, Interval, PRIOR_DRAWS, Posterior, Prior, SEED, Summary, exponentials,
+    sample_prior, sample_while, summarize,
 };
 use super::quantities::{self as q, JOINT_QUANTITIES, JointQuantity, QUANTITIES};
 use super::{ENGINE_VERSION, Unwanted, Wanted, nearest, storage_tiers};
@@ -298,13 +298,6 @@ fn steps(
         }
     }
     Ok(steps)
-}
-
-fn exponentials(logs: &[f64]) -> Vec<f64> {
-    let greatest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let weights: Vec<f64> = logs.iter().map(|log| (log - greatest).exp()).collect();
-    let total: f64 = weights.iter().sum();
-    weights.into_iter().map(|weight| weight / total).collect()
 }
 
 /// One of the prices of a rate cell.

@@ -70,6 +70,10 @@ fn tiers(
         sums = offer.homes.iter().map(|home| home.share).collect();
     }
     let all: f64 = sums.iter().sum();
+    if all <= 0.0 {
+        // The offer suits no device at all.
+        return None;
+    }
     let by_home = offer.homes.iter().zip(&sums);
     let (most_likely, _) = by_home
         .clone()

@@ -24,6 +24,7 @@ pub use self::answer::{
     AttentionBound, Bound, Decode, DoesNotFit, Memory, Prefill, Roofline, SeriesItem,
     SimulationAnswer, Split,
 };
+pub use self::offer::offered_tiers;
 pub use self::price_sheet::{
     AllInEfficiencies, CacheOffer, ImpliedSheet, ReadBack, ReadingRequest,
 };

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::app::App;
 use super::extract::{Path, Query};
-use super::page::{Limit, ListItem, ListQuery, Page, bad_cursor};
+use super::page::{FilterText, Limit, ListItem, ListQuery, Page, bad_cursor};
 use super::problem::Problem;
 use super::reference::NoQuery;
 use crate::estimate::{Answer, row_columns};
@@ -156,22 +156,22 @@ pub(super) async fn list_estimates(
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub(super) struct LatestQuery {
-    #[param(nullable = false)]
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
     provider: Option<String>,
-    #[param(nullable = false)]
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
     model: Option<String>,
-    #[param(nullable = false)]
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
     canonical_model: Option<String>,
-    #[param(nullable = false)]
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
     region: Option<String>,
-    #[param(nullable = false)]
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
     currency: Option<String>,
     /// `any` also counts estimates for which something was stated.
     #[param(nullable = false, inline)]
     assumptions: Option<AnyAssumptions>,
     #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
     limit: Limit,
-    #[param(nullable = false)]
+    #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
     cursor: Option<String>,
 }
 

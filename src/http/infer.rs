@@ -6,13 +6,14 @@ use axum::response::{IntoResponse, Response};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::openapi::schema::Schema;
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::app::App;
 use super::extract::{JsonBody, Query};
 use super::problem::{Problem, UNREADABLE};
 use crate::estimate::{Answer, Format};
+use crate::input::schema::{Name, one_of_texts};
 use crate::sheet::{CATALOGS, Catalog, PriceSheet, catalog};
 
 /// How the body is to be read, and whether the answer is stored.
@@ -24,7 +25,7 @@ pub(super) struct InferQuery {
     #[param(nullable = false, inline)]
     format: Option<CatalogName>,
     /// The entry's key in its catalog; needed with `format`.
-    #[param(nullable = false, example = "gemini/gemini-2.5-pro")]
+    #[param(nullable = false, inline, value_type = Option<Name>, example = "gemini/gemini-2.5-pro")]
     model: Option<String>,
     /// `false` only computes.
     #[param(nullable = false, default = true)]
@@ -50,10 +51,7 @@ impl<'de> Deserialize<'de> for CatalogName {
 
 impl PartialSchema for CatalogName {
     fn schema() -> RefOr<Schema> {
-        let names = ObjectBuilder::new()
-            .schema_type(Type::String)
-            .enum_values(Some(CATALOGS.map(|catalog| catalog.name)));
-        names.into()
+        one_of_texts(CATALOGS.map(|catalog| catalog.name)).into()
     }
 }
 
@@ -121,6 +119,7 @@ pub(super) struct InferEntryRequest {
 #[derive(Serialize, ToSchema)]
 pub(super) struct LitellmEntry {
     /// Who bills, as `LiteLLM` spells it.
+    #[schema(value_type = Name)]
     litellm_provider: String,
 }
 

@@ -4,11 +4,14 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Serialize;
+use serde_json::json;
 use utoipa::ToSchema;
+use utoipa::openapi::schema::{Array, ArrayBuilder, ObjectBuilder, Type};
 
 use super::app::App;
 use super::calculator::{CalculatorRefusals, calculated};
 use super::extract::{JsonBody, Query};
+use super::names::RackName;
 use super::problem::Problem;
 use super::reference::NoQuery;
 use crate::forward::layout::{LayoutAnswer, layout};
@@ -33,8 +36,8 @@ pub(super) struct LayoutRequest {
 #[serde(untagged)]
 #[expect(dead_code, reason = "describes the body, which is read fault by fault")]
 pub(super) enum LayoutHardware {
-    /// `hopper-8`, `blackwell-72`, `rubin-72`, or the id of an accelerator of `/reference/accelerators`.
-    Name(String),
+    /// The name.
+    Name(RackName),
     /// The same with other figures.
     Stated(LayoutStatedHardware),
 }
@@ -44,8 +47,8 @@ pub(super) enum LayoutHardware {
 #[serde(deny_unknown_fields)]
 pub(super) struct LayoutStatedHardware {
     /// Preset or id of an accelerator.
-    #[schema(nullable = false, default = "blackwell-72", example = "hopper-8")]
-    name: Option<String>,
+    #[schema(nullable = false, default = "blackwell-72")]
+    name: Option<RackName>,
     /// GPUs on one scale-up interconnect.
     #[schema(nullable = false, minimum = 1, maximum = 1_000_000)]
     scale_up_domain: Option<u32>,
@@ -127,9 +130,24 @@ pub(super) struct LayoutPlan {
     /// Bytes per element on the way back.
     #[schema(nullable = false, minimum = 0, maximum = 16, default = 2)]
     combine_bytes_per_element: Option<f64>,
-    /// Numbers of stages of the series; powers of two if left out.
-    #[schema(nullable = false, min_items = 1, max_items = 1000, example = json!([1, 2, 4, 8]))]
+    #[schema(schema_with = stages_of_series)]
     pipeline_stages_grid: Option<Vec<u32>>,
+}
+
+fn stages_of_series() -> Array {
+    let stages = ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .minimum(Some(1))
+        .maximum(Some(10_000));
+    ArrayBuilder::new()
+        .items(stages)
+        .min_items(Some(1))
+        .max_items(Some(1_000))
+        .description(Some(
+            "Numbers of stages of the series, each at most `layers`; powers of two if left out.",
+        ))
+        .examples([json!([1, 2, 4, 8])])
+        .build()
 }
 
 /// Lay a model out on racks

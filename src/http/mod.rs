@@ -9,6 +9,7 @@ mod health;
 mod infer;
 mod layout;
 mod limits;
+mod names;
 mod openapi;
 mod page;
 mod polling;

@@ -4,11 +4,14 @@ use std::sync::LazyLock;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Response};
-use utoipa::openapi::schema::{ArrayItems, ObjectBuilder, OneOfBuilder, Schema, SchemaType, Type};
-use utoipa::openapi::{OpenApi as Document, Ref, RefOr};
+use utoipa::openapi::schema::{
+    AdditionalProperties, ArrayItems, ObjectBuilder, OneOfBuilder, Schema, SchemaType, Type,
+};
+use utoipa::openapi::{Components, OpenApi as Document, Ref, RefOr};
 use utoipa::{OpenApi, PartialSchema, ToSchema};
 
 use super::extract::Query;
+use super::names::AcceleratorId;
 use super::polling::CachedBody;
 use super::problem::Problem;
 use super::reference::NoQuery;
@@ -46,8 +49,8 @@ pub fn openapi() -> Document {
     complete(super::routes().into_openapi())
 }
 
-/// Adds what cannot be derived: the reading columns of list rows, and that pages and tables are made of the rows that
-/// are described beside them.
+/// Adds what cannot be derived: the reading columns of list rows, that pages and tables are made of the rows that are
+/// described beside them, and that an attention group has no further fields.
 fn complete(mut document: Document) -> Document {
     let Some(components) = &mut document.components else {
         return document;
@@ -77,7 +80,32 @@ fn complete(mut document: Document) -> Document {
             data.items = ArrayItems::RefOrSchema(Box::new(Ref::from_schema_name(row).into()));
         }
     }
+    close_attention_groups(components);
     document
+}
+
+/// A group is derived as its fields and its kind, two parts that cannot each refuse what the other one has. Here they are
+/// put together.
+fn close_attention_groups(components: &mut Components) {
+    let Some(RefOr::T(Schema::OneOf(mut groups))) = components.schemas.remove("AttentionGroup")
+    else {
+        return;
+    };
+    for group in &mut groups.items {
+        if let RefOr::T(Schema::AllOf(parts)) = group
+            && let [RefOr::Ref(fields), RefOr::T(Schema::Object(kind))] = parts.items.as_slice()
+            && let Some((_, name)) = fields.ref_location.rsplit_once('/')
+            && let Some(RefOr::T(Schema::Object(mut whole))) = components.schemas.remove(name)
+        {
+            whole.properties.extend(kind.properties.clone());
+            whole.required.extend(kind.required.clone());
+            whole.additional_properties = Some(Box::new(AdditionalProperties::FreeForm(false)));
+            *group = Schema::Object(whole).into();
+        }
+    }
+    components
+        .schemas
+        .insert("AttentionGroup".to_owned(), Schema::OneOf(groups).into());
 }
 
 /// The document, served
@@ -107,14 +135,10 @@ pub(super) struct AssumptionsSchema;
 impl PartialSchema for AssumptionsSchema {
     fn schema() -> RefOr<Schema> {
         let number = |bounds: Bounds| {
-            let number = ObjectBuilder::new()
+            ObjectBuilder::new()
                 .schema_type(Type::Number)
-                .maximum(Some(bounds.up_to));
-            if bounds.closed {
-                number.minimum(Some(bounds.above))
-            } else {
-                number.exclusive_minimum(Some(bounds.above))
-            }
+                .minimum(Some(bounds.least))
+                .maximum(Some(bounds.most))
         };
         let range = |bounds: Bounds, description: &str| {
             ObjectBuilder::new()
@@ -122,9 +146,7 @@ impl PartialSchema for AssumptionsSchema {
                 .property("high", number(bounds))
                 .required("low")
                 .required("high")
-                .additional_properties(Some(
-                    utoipa::openapi::schema::AdditionalProperties::<Schema>::FreeForm(false),
-                ))
+                .additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(false)))
                 .description(Some(format!("90 % interval of: {description}")))
         };
         let stated = |quantity: Quantity| {
@@ -137,33 +159,23 @@ impl PartialSchema for AssumptionsSchema {
             )
         };
         let closed = |object: ObjectBuilder| {
-            object.additional_properties(Some(utoipa::openapi::schema::AdditionalProperties::<
-                Schema,
-            >::FreeForm(false)))
+            object.additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(false)))
         };
         let custom = Quantity::in_accelerator().fold(ObjectBuilder::new(), |object, quantity| {
             object.property(quantity.name(), stated(quantity))
         });
         let accelerator = OneOfBuilder::new()
-            .item(
-                ObjectBuilder::new()
-                    .schema_type(Type::String)
-                    .description(Some("id of /reference/accelerators")),
-            )
+            .item(Ref::from_schema_name(AcceleratorId::name()))
             .item(closed(custom));
-        let speed_bounds = Bounds {
-            above: 0.0,
-            closed: false,
-            up_to: 1e6,
-        };
         let of_speed = "output speed against the standard tier";
         let speed = OneOfBuilder::new()
-            .item(number(speed_bounds).description(Some(of_speed)))
-            .item(range(speed_bounds, of_speed));
+            .item(number(Bounds::SPEED).description(Some(of_speed)))
+            .item(range(Bounds::SPEED, of_speed));
         let speeds = ObjectBuilder::new()
             .description(Some(
                 "output speed by service tier, against the standard tier",
             ))
+            .max_properties(Some(64))
             .additional_properties(Some(Schema::from(speed.build())));
         let object = Quantity::top_level()
             .fold(ObjectBuilder::new(), |object, quantity| {

@@ -8,7 +8,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest, Sha256};
-use utoipa::IntoParams;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::polling::{CachedBody, prefers_csv};
 use super::problem::{INTERNAL, Problem, UNREADABLE};
@@ -40,31 +42,45 @@ impl<'de> Deserialize<'de> for Limit {
     }
 }
 
+/// Describes a text that stored rows are compared with: no stored text holds NUL.
+pub(super) struct FilterText;
+
+impl PartialSchema for FilterText {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .pattern(Some(r"^[^\x00]*$"))
+            .into()
+    }
+}
+
+impl ToSchema for FilterText {}
+
 /// Which offers a list shows, and which page of it.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ListQuery {
     /// Who bills.
-    #[param(nullable = false)]
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
     pub(super) provider: Option<String>,
     /// The model as the provider spells it.
-    #[param(nullable = false)]
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
     pub(super) model: Option<String>,
     /// author/model
-    #[param(nullable = false)]
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
     pub(super) canonical_model: Option<String>,
     /// Where it is served.
-    #[param(nullable = false)]
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
     pub(super) region: Option<String>,
     /// ISO 4217 code.
-    #[param(nullable = false)]
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
     pub(super) currency: Option<String>,
     /// Rows per page.
     #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
     pub(super) limit: Limit,
     /// `next_cursor` of the page before.
-    #[param(nullable = false)]
+    #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
     pub(super) cursor: Option<String>,
 }
 

@@ -4,11 +4,16 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Serialize;
+use serde_json::json;
 use utoipa::ToSchema;
+use utoipa::openapi::schema::{
+    AdditionalProperties, Array, ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema, Type,
+};
 
 use super::app::App;
 use super::calculator::{CalculatorRefusals, calculated};
 use super::extract::{JsonBody, Query};
+use super::names::{AcceleratorId, OfferedTierId, OpenModelName};
 use super::problem::Problem;
 use super::reference::NoQuery;
 use crate::forward::simulate::{SimulationAnswer, simulate};
@@ -47,7 +52,7 @@ pub(super) struct SimulateRequest {
 #[expect(dead_code, reason = "describes the body, which is read fault by fault")]
 pub(super) enum SimulatedModel {
     /// A name of `/reference/open-models`, whatever its capitals.
-    Name(String),
+    Name(OpenModelName),
     /// The same as an object.
     Named(NamedModel),
     /// An architecture.
@@ -59,8 +64,7 @@ pub(super) enum SimulatedModel {
 #[serde(deny_unknown_fields)]
 pub(super) struct NamedModel {
     /// A name of `/reference/open-models`.
-    #[schema(example = "Llama-3.1-70B")]
-    name: String,
+    name: OpenModelName,
 }
 
 /// Widths of what is held and multiplied.
@@ -83,8 +87,8 @@ pub(super) struct SimulatedPrecision {
 #[serde(deny_unknown_fields)]
 pub(super) struct SimulatedMachine {
     /// Id of `/reference/accelerators`.
-    #[schema(nullable = false, default = "gb200-nvl72", example = "h800")]
-    accelerator: Option<String>,
+    #[schema(nullable = false, default = "gb200-nvl72")]
+    accelerator: Option<AcceleratorId>,
     /// G; the accelerator's serving unit if left out.
     #[schema(nullable = false, minimum = 1, maximum = 1_000_000, example = 144)]
     chips: Option<u32>,
@@ -240,37 +244,59 @@ pub(super) struct SimulatedLoad {
 /// Every batch with every context; an axis that is left out stays at the operating point.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(min_properties = 1)]
 pub(super) struct SimulatedGrid {
-    /// Batches; whole numbers where they are made from two ends.
-    #[schema(nullable = false)]
-    batch: Option<GridAxis>,
-    /// Contexts. Where they are made from two ends, the context at which memory overtakes arithmetic is added.
-    #[schema(nullable = false)]
-    context_tokens: Option<GridAxis>,
+    #[schema(schema_with = batch_axis)]
+    batch: Option<f64>,
+    #[schema(schema_with = context_axis)]
+    context_tokens: Option<f64>,
 }
 
-/// Points of an axis.
-#[derive(Serialize, ToSchema)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "describes the body, which is read fault by fault")]
-pub(super) enum GridAxis {
-    /// The points.
-    Points(Vec<f64>),
-    /// Two ends.
-    Ends(GridEnds),
+fn batch_axis() -> Schema {
+    let description = "Batches; whole numbers where they are made from two ends.";
+    axis(1e-6, 1e12, description)
 }
 
-/// Two ends, and points between them evenly apart in the log, or evenly apart from 0.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct GridEnds {
-    /// First point.
-    from: f64,
-    /// Last point.
-    to: f64,
-    /// How many.
-    #[schema(nullable = false, minimum = 2, maximum = 10000, default = 50)]
-    points: Option<u32>,
+fn context_axis() -> Schema {
+    let description = "Contexts. Where they are made from two ends, the context at which memory overtakes arithmetic is \
+                       added.";
+    axis(0.0, 1e9, description)
+}
+
+/// A list of points, or two ends and points between them evenly apart in the log, or evenly apart from 0.
+fn axis(least: f64, most: f64, description: &str) -> Schema {
+    let point = || {
+        ObjectBuilder::new()
+            .schema_type(Type::Number)
+            .minimum(Some(least))
+            .maximum(Some(most))
+    };
+    let count = ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .minimum(Some(2))
+        .maximum(Some(10_000))
+        .default(Some(json!(50)));
+    let list = ArrayBuilder::new()
+        .items(point())
+        .min_items(Some(1))
+        .max_items(Some(10_000))
+        .description(Some("The points."));
+    let ends = ObjectBuilder::new()
+        .property("from", point().description(Some("First point.")))
+        .property("to", point().description(Some("Last point.")))
+        .property("points", count.description(Some("How many.")))
+        .required("from")
+        .required("to")
+        .additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(false)))
+        .description(Some(
+            "Two ends, and points between them evenly apart in the log, or evenly apart from 0.",
+        ));
+    OneOfBuilder::new()
+        .item(list)
+        .item(ends)
+        .description(Some(description))
+        .build()
+        .into()
 }
 
 /// The terms of an offer.
@@ -283,8 +309,7 @@ pub(super) struct SimulatedOffer {
     /// `μ_out`
     #[schema(nullable = false, minimum = -9, maximum = 0.999, default = 0.5)]
     output_margin: Option<f64>,
-    /// Prompt lengths above which prices step up, ascending.
-    #[schema(nullable = false, max_items = 16, example = json!([32_000]))]
+    #[schema(schema_with = thresholds)]
     thresholds_tokens: Option<Vec<u32>>,
     /// Longest prompt; the model's longest context if left out, else 1,048,576.
     #[schema(nullable = false, minimum = 1, maximum = 1e9)]
@@ -292,15 +317,38 @@ pub(super) struct SimulatedOffer {
     /// Standard batch over that of a fast mode; 1 offers none.
     #[schema(nullable = false, minimum = 1, maximum = 1e6, default = 4)]
     fast_mode_batch_ratio: Option<f64>,
-    /// Times to live of cache offers, ascending.
-    #[schema(nullable = false, max_items = 16, default = json!([300, 3600]))]
+    #[schema(schema_with = times_to_live)]
     cache_ttls_seconds: Option<Vec<u32>>,
     /// Id of `/reference/storage-tiers`; the cheapest for the longest time to live if left out.
-    #[schema(nullable = false, example = "flash-tlc")]
-    cache_storage_tier: Option<String>,
+    #[schema(nullable = false)]
+    cache_storage_tier: Option<OfferedTierId>,
     /// Bandwidth per chip of the path that loads a cache; the scale-out link if left out.
     #[schema(nullable = false, minimum = 1, maximum = 1e18)]
     load_path_bytes_per_second: Option<f64>,
+}
+
+fn thresholds() -> Array {
+    ascending("Prompt lengths above which prices step up, ascending.")
+        .examples([json!([32_000])])
+        .build()
+}
+
+fn times_to_live() -> Array {
+    ascending("Times to live of cache offers, ascending.")
+        .default(Some(json!([300, 3600])))
+        .build()
+}
+
+fn ascending(description: &str) -> ArrayBuilder {
+    let count = ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .minimum(Some(1))
+        .maximum(Some(2_147_483_647));
+    ArrayBuilder::new()
+        .items(count)
+        .unique_items(true)
+        .max_items(Some(16))
+        .description(Some(description))
 }
 
 /// Simulate a model on a machine

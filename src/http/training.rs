@@ -4,11 +4,14 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Serialize;
+use serde_json::json;
 use utoipa::ToSchema;
+use utoipa::openapi::schema::{Array, ArrayBuilder, ObjectBuilder, Type};
 
 use super::app::App;
 use super::calculator::{CalculatorRefusals, calculated};
 use super::extract::{JsonBody, Query};
+use super::names::{AcceleratorId, RoutingName};
 use super::problem::Problem;
 use super::reference::NoQuery;
 use crate::forward::training::{TrainingAnswer, training};
@@ -117,15 +120,30 @@ pub(super) struct TrainingActivations {
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TrainingQuality {
-    /// How tokens find their expert: `s-base`, `rl-r` or `hash`.
+    /// How tokens find their expert.
     #[schema(nullable = false, default = "s-base")]
-    routing: Option<String>,
+    routing: Option<RoutingName>,
     /// Size that the law is asked about; that of the model if left out.
     #[schema(nullable = false, minimum = 1, maximum = 1e18)]
     active_parameters: Option<f64>,
-    /// Experts over active experts of the series; powers of two up to 512 if left out.
-    #[schema(nullable = false, min_items = 1, max_items = 1000, example = json!([1, 8, 64]))]
+    #[schema(schema_with = ratios_of_series)]
     experts_over_active_grid: Option<Vec<f64>>,
+}
+
+fn ratios_of_series() -> Array {
+    let ratio = ObjectBuilder::new()
+        .schema_type(Type::Number)
+        .minimum(Some(1))
+        .maximum(Some(1_000_000));
+    ArrayBuilder::new()
+        .items(ratio)
+        .min_items(Some(1))
+        .max_items(Some(1_000))
+        .description(Some(
+            "Experts over active experts of the series; powers of two up to 512 if left out.",
+        ))
+        .examples([json!([1, 8, 64])])
+        .build()
 }
 
 /// Accelerators.
@@ -133,8 +151,7 @@ pub(super) struct TrainingQuality {
 #[serde(deny_unknown_fields)]
 pub(super) struct TrainingCluster {
     /// Id of `/reference/accelerators`.
-    #[schema(example = "gb200-nvl72")]
-    accelerator: String,
+    accelerator: AcceleratorId,
     /// How many.
     #[schema(nullable = false, minimum = 1, maximum = 100_000_000, default = 10_000)]
     accelerators: Option<u32>,

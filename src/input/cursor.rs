@@ -4,7 +4,9 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+use std::str::FromStr;
 
+use bigdecimal::BigDecimal;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -15,6 +17,8 @@ use crate::units::{Decimal, DecimalError, readable};
 pub const LONGEST_NAME: usize = 255;
 /// Longest free text, in characters.
 pub const LONGEST_TEXT: usize = 4_000;
+/// Numbers nearer to 0 are 0, so that products and quotients of what is stated stay finite.
+pub const SMALLEST_NUMBER: f64 = 1e-99;
 /// Faults reported for one request; a request with more is not helped by reading them all.
 const MOST_FAULTS: usize = 1_000;
 
@@ -253,23 +257,39 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A finite number.
+    /// A finite number: the nearest to what is written, and 0 instead of what is next to it.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
         match self.json {
             Json::Number(written) => written
                 .parse()
                 .ok()
-                .filter(|number: &f64| number.is_finite()),
+                .filter(|number: &f64| number.is_finite())
+                .map(|number| {
+                    if number.abs() < SMALLEST_NUMBER {
+                        0.0
+                    } else {
+                        number
+                    }
+                }),
             _ => self.expected("a number"),
         }
+    }
+
+    /// Whether the number is within a range, by all the digits that it was written with.
+    #[must_use]
+    pub fn is_within(&self, range: &RangeInclusive<f64>) -> bool {
+        let exact = |text: &str| BigDecimal::from_str(text).ok();
+        let end = |end: &f64| exact(&end.to_string());
+        let exact_range = end(range.start())..=end(range.end());
+        matches!(self.json, Json::Number(written) if exact_range.contains(&exact(written)))
     }
 
     /// A finite number within a range.
     #[must_use]
     pub fn number_within(&self, range: RangeInclusive<f64>) -> Option<f64> {
         let number = self.number()?;
-        if range.contains(&number) {
+        if self.is_within(&range) {
             // -0 and 0 are one statement.
             return Some(number + 0.0);
         }

@@ -1,7 +1,7 @@
 //! First step of reading a request: text to a JSON tree.
 //!
 //! Numbers keep the digits they were written with, and what would be ambiguous or dangerous further on is refused here
-//! with its line and column: duplicate keys, nesting deeper than 32, NUL, numbers that are not finite.
+//! with its line and column: duplicate keys, nesting deeper than 32, NUL, numbers that no floating-point number is near.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -15,6 +15,8 @@ use struson::reader::{
 
 use super::cursor::shortened;
 
+/// Longest written form of a number, without its exponent.
+const LONGEST_NUMBER: usize = 100;
 /// Containers inside containers, at most.
 pub const DEEPEST_NESTING: u32 = 32;
 
@@ -100,6 +102,8 @@ pub fn parse(text: &[u8]) -> Result<Json, JsonError> {
     let settings = ReaderSettings {
         max_nesting_depth: Some(DEEPEST_NESTING),
         track_path: false,
+        // It would take no exponent beyond 99; `read_number` draws its own line.
+        restrict_number_values: false,
         ..Default::default()
     };
     let mut reader = JsonStreamReader::new_custom(text, settings);
@@ -204,18 +208,29 @@ fn read_text<'a>(
 fn read_number(reader: &mut Reader<'_>) -> Result<String, JsonError> {
     let position = reader.current_position(false);
     let written = reader.next_number_as_string()?;
-    match written.parse::<f64>() {
-        Ok(number) if number.is_finite() => Ok(written),
-        _ => Err(error_at(
-            &position,
-            format!("the number `{written}` is out of range"),
-            NUMBER_HINT,
-        )),
+    if is_in_range(&written) {
+        return Ok(written);
     }
+    let shown: String = written.chars().take(40).collect();
+    Err(error_at(
+        &position,
+        format!("the number `{shown}` is out of range"),
+        "write a number of at most 100 digits, 0 or from 5e-324 to 1.7e308 in size",
+    ))
 }
 
-const NUMBER_HINT: &str =
-    "write a number of at most 100 digits with an exponent between -99 and 99";
+/// Whether a floating-point number is near: neither beyond the largest, nor taken for 0. Few enough digits and so small an
+/// exponent that exact arithmetic with them is quick.
+fn is_in_range(written: &str) -> bool {
+    let (digits, exponent) = written.split_once(['e', 'E']).unwrap_or((written, "0"));
+    let size_of_exponent = exponent.trim_start_matches(['+', '-', '0']);
+    let is_zero = !digits.bytes().any(|byte| matches!(byte, b'1'..=b'9'));
+    digits.len() <= LONGEST_NUMBER
+        && size_of_exponent.len() <= 3
+        && written
+            .parse::<f64>()
+            .is_ok_and(|number| number.is_finite() && (is_zero || number != 0.0))
+}
 
 fn error_at(position: &JsonReaderPosition, reason: String, hint: &'static str) -> JsonError {
     let (line, column) = position.line_pos.map_or((0, 0), |at| (at.line, at.column));
@@ -243,14 +258,6 @@ impl From<ReaderError> for JsonError {
                 format!("nested deeper than {DEEPEST_NESTING} levels"),
                 "a price sheet needs fewer than ten levels",
             ),
-            ReaderError::UnsupportedNumberValue { number, location } => {
-                let shown: String = number.chars().take(40).collect();
-                error_at(
-                    &location,
-                    format!("the number `{shown}` is out of range"),
-                    NUMBER_HINT,
-                )
-            }
             ReaderError::UnexpectedValueType { location, .. }
             | ReaderError::UnexpectedStructure { location, .. }
             | ReaderError::IoError { location, .. } => {
@@ -341,6 +348,40 @@ mod tests {
             parse(b"{\"a\":\n\"\xff\"}").unwrap_err().to_string(),
             "line 2, column 2: the text is not valid UTF-8"
         );
+    }
+
+    #[test]
+    fn every_number_near_a_floating_point_number_is_read_and_no_other() {
+        for number in [
+            "0",
+            "-0.0",
+            "0e999",
+            "5e-324",
+            "-1.7e308",
+            "1e-0300",
+            "3.5E+248",
+            &"9".repeat(100),
+        ] {
+            assert_eq!(
+                parse(number.as_bytes()),
+                Ok(Json::Number(number.to_owned())),
+                "{number}"
+            );
+        }
+        for number in [
+            "1e309",
+            "-1e400",
+            "1e-324",
+            "0e1000",
+            "1e-999999999",
+            &"9".repeat(101),
+        ] {
+            let shown: String = number.chars().take(40).collect();
+            assert_eq!(
+                refusal(number),
+                format!("line 1, column 1: the number `{shown}` is out of range")
+            );
+        }
     }
 
     #[test]

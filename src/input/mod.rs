@@ -1,8 +1,9 @@
 //! Reading what people send: text to a JSON tree that keeps numbers as written (`json`), then a walk over the tree that
-//! records every fault with its place (`cursor`).
+//! records every fault with its place (`cursor`); what may be sent, for the API document (`schema`).
 
 pub mod cursor;
 pub mod json;
+pub mod schema;
 
 use cursor::{Cursor, Fault, Faults};
 use json::JsonError;

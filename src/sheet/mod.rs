@@ -18,8 +18,9 @@ use serde_json::Map;
 use utoipa::ToSchema;
 
 pub use content::SheetId;
-pub use schema::json_schema;
+pub use schema::{CurrencyCode, json_schema};
 
+use crate::input::schema::{Name, Text};
 use crate::units::Decimal;
 
 /// A published catalog: how one of its entries is read.
@@ -54,45 +55,52 @@ pub struct PriceSheet {
     /// `pricesheet/v1`
     pub schema: SchemaName,
     /// Who bills: anthropic, amazon-bedrock, openrouter, ...
-    #[schema(min_length = 1, max_length = 255, example = "google")]
+    #[schema(value_type = Name)]
     pub provider: String,
     /// Who serves, when a router bills.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 255, nullable = false)]
+    #[schema(value_type = Option<Name>, nullable = false)]
     pub upstream_provider: Option<String>,
     /// The model's id as the provider spells it.
-    #[schema(min_length = 1, max_length = 255, example = "gemini-2.5-pro")]
+    #[schema(value_type = Name)]
     pub model: String,
     /// author/model: joins the hosts of one model.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(
-        min_length = 1,
-        max_length = 255,
-        nullable = false,
-        example = "google/gemini-2.5-pro"
-    )]
+    #[schema(value_type = Option<Name>, nullable = false)]
     pub canonical_model: Option<String>,
     /// Other ids of the same offer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false)]
+    #[schema(required = false, value_type = Vec<Name>, max_items = 64)]
     pub aliases: Vec<String>,
     /// Where it is served.
-    #[schema(required = false, default = "global", min_length = 1, max_length = 255)]
+    #[schema(required = false, value_type = Name, default = "global")]
     pub region: String,
     /// How the weights are served, where the provider says it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 255, nullable = false)]
+    #[schema(value_type = Option<Name>, nullable = false)]
     pub quantization: Option<String>,
     /// ISO 4217 code.
-    #[schema(pattern = "^[A-Z]{3}$", example = "USD")]
+    #[schema(value_type = CurrencyCode)]
     pub currency: String,
     /// `per_1m_tokens`
     pub unit: Unit,
     /// Inclusive start of validity; null is unknown or open.
-    #[schema(required = false, value_type = Option<String>, format = DateTime)]
+    #[schema(
+        required = false,
+        value_type = Option<String>,
+        format = DateTime,
+        pattern = "^(19[7-9]|[2-9][0-9]{2})[0-9]-",
+        example = "2026-01-01T00:00:00Z"
+    )]
     pub valid_from: Option<Timestamp>,
     /// Exclusive end of validity; null is open.
-    #[schema(required = false, value_type = Option<String>, format = DateTime)]
+    #[schema(
+        required = false,
+        value_type = Option<String>,
+        format = DateTime,
+        pattern = "^(19[7-9]|[2-9][0-9]{2})[0-9]-",
+        example = "2027-01-01T00:00:00Z"
+    )]
     pub valid_to: Option<Timestamp>,
     /// Token limits of the offer.
     #[serde(skip_serializing_if = "Limits::is_empty")]
@@ -109,22 +117,22 @@ pub struct PriceSheet {
     pub cache_write_billing: CacheWriteBilling,
     /// Times of day and week at which other rates apply, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    #[schema(required = false)]
+    #[schema(required = false, value_type = BTreeMap<Name, Schedule>)]
     pub schedules: BTreeMap<String, Schedule>,
     /// Service tiers, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    #[schema(required = false)]
+    #[schema(required = false, value_type = BTreeMap<Name, ServiceTier>)]
     pub service_tiers: BTreeMap<String, ServiceTier>,
     /// The prices.
     #[schema(min_items = 1, max_items = 128)]
     pub rates: Vec<RateCell>,
     /// Factors that apply to many prices at once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false)]
+    #[schema(required = false, max_items = 64)]
     pub modifiers: Vec<Modifier>,
     /// Prices of what is not a text token.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false)]
+    #[schema(required = false, max_items = 64)]
     pub other_meters: Vec<OtherMeter>,
     /// Where the prices were published.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -132,7 +140,7 @@ pub struct PriceSheet {
     pub sources: Vec<Source>,
     /// Remarks for a reader.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false)]
+    #[schema(required = false, value_type = Vec<Text>, max_items = 64)]
     pub notes: Vec<String>,
     /// Fields of the source that no field above carries, kept as they stood.
     #[serde(skip_serializing_if = "Map::is_empty")]
@@ -282,14 +290,14 @@ pub enum CacheWriteBilling {
 #[serde(deny_unknown_fields)]
 pub struct Schedule {
     /// IANA time zone.
-    #[schema(example = "UTC")]
+    #[schema(value_type = Name)]
     pub timezone: String,
     /// When it applies; one is enough.
     #[schema(min_items = 1)]
     pub windows: Vec<Window>,
     /// Calendar of days on which it does not.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(value_type = Option<Name>, nullable = false)]
     pub except_calendar: Option<String>,
 }
 
@@ -302,10 +310,10 @@ pub struct Window {
     #[schema(required = false, value_type = Vec<i64>, schema_with = days_schema)]
     pub days: Vec<u8>,
     /// HH:MM, inclusive.
-    #[schema(pattern = r"^\d\d:\d\d$")]
+    #[schema(pattern = "^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$")]
     pub start: String,
     /// HH:MM, exclusive.
-    #[schema(pattern = r"^\d\d:\d\d$")]
+    #[schema(pattern = "^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$")]
     pub end: String,
 }
 
@@ -331,7 +339,7 @@ pub struct ServiceTier {
     pub request: JsonObject,
     /// Other names of the tier.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false)]
+    #[schema(required = false, value_type = Vec<Name>, max_items = 64)]
     pub aliases: Vec<String>,
     /// Only where the source states a multiplier instead of prices.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -351,11 +359,11 @@ pub struct ServiceTier {
     pub completion_window_seconds: Option<u32>,
     /// What cannot be combined with it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false)]
+    #[schema(required = false, value_type = Vec<Name>, max_items = 64)]
     pub excludes: Vec<String>,
     /// What can.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false)]
+    #[schema(required = false, value_type = Vec<Name>, max_items = 64)]
     pub stacks_with: Vec<String>,
 }
 
@@ -407,15 +415,15 @@ pub enum SpeedMetric {
 pub struct ServiceLevelObjective {
     /// Slowest decoding.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, minimum = 1e-99, maximum = 1e9)]
     pub output_tokens_per_second_min: Option<f64>,
     /// Share of requests it holds for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, minimum = 1e-99, maximum = 100)]
     pub percentile: Option<f64>,
     /// Availability.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, minimum = 1e-99, maximum = 100)]
     pub uptime_percent: Option<f64>,
 }
 
@@ -424,19 +432,14 @@ pub struct ServiceLevelObjective {
 #[serde(deny_unknown_fields)]
 pub struct RateCell {
     /// Which way to be served.
-    #[schema(
-        required = false,
-        default = "standard",
-        min_length = 1,
-        max_length = 255
-    )]
+    #[schema(required = false, value_type = Name, default = "standard")]
     pub service_tier: String,
     /// From which prompt length on.
     #[schema(required = false, default = json!({"min_prompt_tokens": 0}))]
     pub context_tier: ContextTier,
     /// At which times; none means whenever no schedule applies.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(value_type = Option<Name>, nullable = false)]
     pub schedule: Option<String>,
     /// Fresh prompt tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -460,7 +463,7 @@ pub struct RateCell {
     pub cache_read_explicit: Option<Decimal>,
     /// Tokens written to the cache: the full price, by time to live.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false)]
+    #[schema(required = false, max_items = 64)]
     pub cache_write: Vec<CacheWrite>,
     /// Per million tokens held for one hour.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -559,6 +562,7 @@ pub enum Basis {
 #[serde(deny_unknown_fields)]
 pub struct Modifier {
     /// What it is called.
+    #[schema(value_type = Name)]
     pub name: String,
     /// The conditions under which it applies.
     #[serde(skip_serializing_if = "Map::is_empty")]
@@ -568,7 +572,7 @@ pub struct Modifier {
     pub multiplier: Decimal,
     /// Which prices it applies to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false)]
+    #[schema(required = false, value_type = Vec<Name>, max_items = 64)]
     pub applies_to: Vec<String>,
 }
 
@@ -577,14 +581,16 @@ pub struct Modifier {
 #[serde(deny_unknown_fields)]
 pub struct OtherMeter {
     /// What is metered.
+    #[schema(value_type = Name)]
     pub meter: String,
     /// What the price is for.
+    #[schema(value_type = Name)]
     pub unit: String,
     /// The price.
     pub price: Decimal,
     /// A remark.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(value_type = Option<Text>, nullable = false)]
     pub note: Option<String>,
 }
 
@@ -593,24 +599,25 @@ pub struct OtherMeter {
 #[serde(deny_unknown_fields)]
 pub struct Source {
     /// Address.
+    #[schema(value_type = Text)]
     pub url: String,
     /// Format in which it was read.
     pub format: SourceFormat,
     /// When it was read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(value_type = Option<Text>, nullable = false)]
     pub retrieved_at: Option<String>,
     /// When it was published.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(value_type = Option<Text>, nullable = false)]
     pub published_at: Option<String>,
     /// Digest of what was read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(value_type = Option<Text>, nullable = false)]
     pub sha256: Option<String>,
     /// Place within it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(value_type = Option<Text>, nullable = false)]
     pub locator: Option<String>,
 }
 

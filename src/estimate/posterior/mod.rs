@@ -15,6 +15,7 @@ mod tests;
 
 pub(crate) use points::SEED;
 pub use prior::Prior;
+pub(crate) use sampler::exponentials;
 pub use sampler::{DRAWS, Draws, PRIOR_DRAWS, Posterior, sample, sample_prior, sample_while};
 pub use summary::{Interval, Summary, summarize};
 

@@ -126,11 +126,12 @@ impl<'a> Posterior<'a> {
     }
 }
 
-/// Draws from the prior, each of the same weight.
+/// Draws from the prior, each of the same weight. Where what is stated leaves no possible draw, all of them are kept.
 #[must_use]
 pub fn sample_prior(prior: &Prior, count: usize) -> Draws<'_> {
     let mut draws = Vec::with_capacity(count);
     let mut weights = Vec::with_capacity(count);
+    let mut possible = Vec::with_capacity(count);
     let mut points = points().iter();
     for (class, of_class) in prior.classes.iter().enumerate() {
         for (log_share, gaussian) in &of_class.mixture {
@@ -141,10 +142,14 @@ pub fn sample_prior(prior: &Prior, count: usize) -> Draws<'_> {
                 let values = of_class.values(&gaussian.draw(&point.normal, 1.0));
                 let draw = Draw::new(prior, class, values, point);
                 let unknowns = draw.unknowns(prior, of_class);
-                weights.push(if is_possible(&unknowns) { weight } else { 0.0 });
+                possible.push(if is_possible(&unknowns) { weight } else { 0.0 });
+                weights.push(weight);
                 draws.push(draw);
             }
         }
+    }
+    if possible.iter().any(|weight| *weight > 0.0) {
+        weights = possible;
     }
     normalize(&mut weights);
     Draws {
@@ -183,6 +188,9 @@ pub fn sample_while<'a>(
     weighed(prior, terms, &fitted, 2 * count, wanted)
 }
 
+/// Effective size and k̂ where no draw agrees with the sheets at all: whoever reads them is warned.
+const NO_DRAW_AGREES: (f64, f64) = (0.0, 1.0);
+
 /// Draws from the proposals with their weights.
 fn weighed<'a>(
     prior: &'a Prior,
@@ -216,8 +224,11 @@ fn weighed<'a>(
         );
     }
     let weights = exponentials(&logs);
-    let effective_sample_size = effective_size(&weights);
-    let pareto_k = tail_shape(&weights);
+    let (effective_sample_size, pareto_k) = if logs.iter().any(|log| log.is_finite()) {
+        (effective_size(&weights), tail_shape(&weights))
+    } else {
+        NO_DRAW_AGREES
+    };
     Ok(Posterior {
         draws: Draws {
             prior,
@@ -454,9 +465,12 @@ fn class_shares(fitted: &[Fitted]) -> Vec<f64> {
     shares
 }
 
-/// Exponentials that add up to 1.
-fn exponentials(logs: &[f64]) -> Vec<f64> {
+/// Exponentials that add up to 1, all alike where none is above 0.
+pub(crate) fn exponentials(logs: &[f64]) -> Vec<f64> {
     let greatest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if greatest == f64::NEG_INFINITY {
+        return vec![1.0 / count_f64(logs.len()); logs.len()];
+    }
     let mut weights: Vec<f64> = logs.iter().map(|log| (log - greatest).exp()).collect();
     normalize(&mut weights);
     weights

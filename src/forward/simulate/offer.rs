@@ -40,7 +40,7 @@ pub(super) struct Offer {
 }
 
 /// Storage tiers that a cache can be offered on: what holding and reading a byte costs is known.
-pub(super) fn offered_tiers() -> impl Iterator<Item = &'static StorageTier> {
+pub fn offered_tiers() -> impl Iterator<Item = &'static StorageTier> {
     storage_tiers().iter().filter(|tier| {
         tier.id != StorageTier::HBM_COMPONENT
             && tier.hold_usd_per_byte_hour.is_some()

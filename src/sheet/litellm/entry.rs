@@ -9,7 +9,7 @@ use crate::input::json::Json;
 use crate::sheet::JsonObject;
 use crate::units::Decimal;
 
-/// Longest written form of a number, and its largest exponent: as in a JSON document.
+/// Longest written form of a number, and its largest exponent: far beyond any price.
 const LONGEST_NUMBER: usize = 100;
 const LARGEST_EXPONENT: u32 = 99;
 

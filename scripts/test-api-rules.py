@@ -1,0 +1,90 @@
+"""What schemathesis must know beyond the API document, because a schema cannot say it. scripts/test-api loads this.
+
+Every check stays on. Requests that are meant to be right are put right where two parts of them belong together, and
+where one is refused all the same, that is accepted only if every fault that the answer names is listed here.
+"""
+
+import re
+
+import schemathesis
+
+# Rules between fields, or with lists that no schema holds, as `POINTER: DETAIL`.
+RULES = [
+    # One value bounds another.
+    r".*: `(low|active_parameters)` is above `(high|total_parameters)`",
+    r".*/valid_to: `valid_to` is not after `valid_from`",
+    r"/grid/(batch|context_tokens): the axis ends before it begins",
+    r"/price_sheet/thresholds_tokens: the threshold .* is not below the longest context .*",
+    r"/price_sheet/(thresholds_tokens|cache_ttls_seconds): .* values that do not rise, .*",
+    r"/operating_point/accepted_tokens_per_step: .* is not a number from 1 to .*",
+    r"/operating_point(/batch)?: a batch of .* sequences over all chips",
+    r"/model/active_parameters: more parameters are active than there are",
+    r"/model/always_read_parameters: a part is as large as the whole model",
+    r"/model/input_embedding_parameters: the input embedding is as large as the whole model",
+    r"/model: .* routed experts per token cannot make .* active",
+    r"/model: .* parameters .*do not go with .* active of .*",
+    r"/model/experts/(active|layers): .* is not a whole number from 1 to .*",
+    r"/model/attention/\d+: .* query heads cannot share .* KV heads evenly",
+    r"/model/active_experts: .* experts are active and a layer has .*",
+    r"/model/moe_layers: .* layers have experts and the model has .*",
+    r"/layout/pipeline_stages: .* stages need a layer each and the model has .*",
+    r"/layout/pipeline_stages_grid/\d+: .* is not a whole number from 1 to .*",
+    r"/machine/spread: a dense model has no experts to deal out",
+    # One value excludes or needs another.
+    r"/operating_point(/batch)?: the batch is stated in more than one way",
+    r"/grid: a grid of .* points",
+    r".*/cache_write/\d+: a second price for the same time to live",
+    r".*/rates/\d+: a second cell for the same service tier, context tier and schedule",
+    r".*/rates/\d+/schedule: the schedule `.*` is not defined",
+    r".*/rates/\d+/source: .* is not a whole number from 0 to .*",
+    r"/assumptions/speed_multiplier.*: `speed_multiplier` names the service tier `.*`, which the sheet does not have",
+    r"/price_sheets: the first sheet names no `canonical_model`",
+    r"/price_sheets: sheet \d+ is of .*, the first one of `.*`",
+    # A list that the document does not hold, and an open object.
+    r".*/timezone: `.*` is not a time zone",
+    r"(/entry)?: the entry has no token price, nor any other price",
+    r": line \d+, column \d+: a text holds the NUL character",
+]
+
+cursors = {}
+
+
+def is_meant_right(case):
+    return case.meta is not None and case.meta.generation.mode.is_positive
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    """An entry of a catalog goes with `format` and `model`, a sheet does not; a cursor is one that its list gave."""
+    if not is_meant_right(case):
+        return
+    if case.path == "/infer" and isinstance(case.body, dict):
+        case.query.pop("format", None)
+        model = case.query.pop("model", "gpt-5.4")
+        if "entry" in case.body or "litellm_provider" in case.body:
+            case.query.update({"format": "litellm", "model": model})
+    elif "cursor" in case.query:
+        cursor = cursors.get(case.path)
+        case.query.update({"cursor": cursor} if cursor else {})
+        if cursor is None:
+            del case.query["cursor"]
+
+
+@schemathesis.hook
+def after_call(context, case, response):
+    """Remembers the cursors of lists."""
+    if response.status_code == 200 and "json" in response.headers.get("content-type", [""])[0]:
+        page = response.json()
+        if isinstance(page, dict) and page.get("next_cursor"):
+            cursors[case.path] = page["next_cursor"]
+
+
+@schemathesis.hook
+def filter_failure(context, failure, case, response):
+    """A request that is meant to be right may be refused by the rules above and by no other."""
+    if type(failure).__name__ != "RejectedPositiveData" or response.status_code not in (400, 422):
+        return True
+    problem = response.json()
+    faults = problem.get("errors") or [{"pointer": "", "detail": problem["detail"]}]
+    told = [f"{fault['pointer']}: {fault['detail']}" for fault in faults]
+    return not all(any(re.fullmatch(rule, fault, re.DOTALL) for rule in RULES) for fault in told)

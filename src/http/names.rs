@@ -1,0 +1,48 @@
+//! Names of what is in the reference data, for the API document: whoever asks for another is refused.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::forward::layout::PRESETS;
+use crate::forward::simulate::offered_tiers;
+use crate::input::schema::one_of_texts;
+use crate::reference::{accelerators, open_models, routed_laws};
+
+macro_rules! names {
+    ($($name:ident = $description:literal, $texts:expr;)*) => {$(
+        #[doc = $description]
+        #[derive(Serialize)]
+        pub(super) struct $name;
+
+        impl PartialSchema for $name {
+            fn schema() -> RefOr<Schema> {
+                one_of_texts($texts).description(Some($description)).into()
+            }
+        }
+
+        impl ToSchema for $name {
+            fn name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+        }
+    )*};
+}
+
+names! {
+    AcceleratorId = "id of `/reference/accelerators`", accelerator_ids();
+    RackName = "`hopper-8`, `blackwell-72`, `rubin-72`, or the id of an accelerator of `/reference/accelerators`",
+        PRESETS.into_iter().map(|(name, _)| name).chain(accelerator_ids());
+    OpenModelName = "name of `/reference/open-models`, in capitals or not",
+        open_models().iter().map(|model| &model.name);
+    OfferedTierId = "id of `/reference/storage-tiers`, of a tier whose costs are known",
+        offered_tiers().map(|tier| &tier.id);
+    RoutingName = "how tokens find their expert", routed_laws().iter().map(|law| &law.routing);
+}
+
+fn accelerator_ids() -> impl Iterator<Item = &'static str> {
+    accelerators().iter().map(|row| row.id.as_str())
+}

@@ -1,0 +1,68 @@
+//! What texts and numbers may be, as the API document says it: the same that `cursor` checks.
+
+use std::borrow::Cow;
+
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
+
+use super::cursor::{LONGEST_NAME, LONGEST_TEXT};
+
+/// No control character, and something to see.
+const NAME: &str = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$";
+/// The same, with line feeds and tabs.
+const TEXT: &str =
+    r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x08\x0b-\x1f\x7f-\x9f]*$";
+
+fn text(longest: usize, pattern: &str) -> ObjectBuilder {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .min_length(Some(1))
+        .max_length(Some(longest))
+        .pattern(Some(pattern))
+}
+
+/// A text that is one of these.
+#[must_use]
+pub fn one_of_texts<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> ObjectBuilder {
+    let texts = texts.into_iter().map(|text| text.as_ref().to_owned());
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .enum_values(Some(texts))
+}
+
+/// Describes a name.
+pub struct Name;
+
+impl PartialSchema for Name {
+    fn schema() -> RefOr<Schema> {
+        text(LONGEST_NAME, NAME)
+            .description(Some("a name: no control characters, not blank"))
+            .into()
+    }
+}
+
+impl ToSchema for Name {
+    fn name() -> Cow<'static, str> {
+        "Name".into()
+    }
+}
+
+/// Describes a free text.
+pub struct Text;
+
+impl PartialSchema for Text {
+    fn schema() -> RefOr<Schema> {
+        text(LONGEST_TEXT, TEXT)
+            .description(Some(
+                "a text: no control characters but line feed and tab, not blank",
+            ))
+            .into()
+    }
+}
+
+impl ToSchema for Text {
+    fn name() -> Cow<'static, str> {
+        "Text".into()
+    }
+}
