@@ -153,7 +153,13 @@ fn answer(question: &Question) -> SimulationAnswer {
     }
     let memory = memory(question);
     if memory.largest_batch.is_none() {
-        note("memory.largest_batch", "the weights alone do not fit");
+        let weights_fit = memory.weights_bytes <= memory.capacity_bytes;
+        let reason = if weights_fit {
+            "no token is kept, so that any batch fits"
+        } else {
+            "the weights alone do not fit"
+        };
+        note("memory.largest_batch", reason);
     }
     let implied = question
         .offer

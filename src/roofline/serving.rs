@@ -216,11 +216,13 @@ pub struct MemoryUse {
 }
 
 impl MemoryUse {
-    /// The largest batch whose caches fit beside the weights; none if the weights alone do not.
+    /// The largest batch whose caches fit beside the weights; none if the weights alone do not, or if a sequence leaves
+    /// nothing, so that any batch fits.
     #[must_use]
     pub fn largest_batch(&self) -> Option<f64> {
         let free = self.capacity.0 - self.weights.0;
-        (free >= 0.0).then(|| (free / self.per_sequence.0).floor())
+        let is_bounded = free >= 0.0 && self.per_sequence.0 > 0.0;
+        is_bounded.then(|| (free / self.per_sequence.0).floor())
     }
 
     /// Bytes that a batch lacks; none if it fits.

@@ -126,7 +126,7 @@ pub struct Memory {
     pub used_bytes: Bytes,
     /// Both, per chip.
     pub used_bytes_per_chip: Bytes,
-    /// The largest batch whose caches fit; none if the weights alone do not.
+    /// The largest batch whose caches fit; none if the weights alone do not, or if any batch does.
     pub largest_batch: Option<f64>,
     /// What is missing, where weights and batch do not fit.
     pub does_not_fit: Option<DoesNotFit>,

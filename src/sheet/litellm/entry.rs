@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::input::cursor::{Cursor, shortened};
-use crate::input::json::Json;
+use crate::input::json::{DEEPEST_NESTING, Json};
 use crate::sheet::JsonObject;
 use crate::units::Decimal;
 
 /// Longest written form of a number, and its largest exponent: far beyond any price.
 const LONGEST_NUMBER: usize = 100;
 const LARGEST_EXPONENT: u32 = 99;
+/// Deepest value that a sheet can be read with again: it stands in `unmapped`, which stands in the sheet.
+const DEEPEST_KEPT: u32 = DEEPEST_NESTING - 2;
 
 /// The fields of an entry that nobody has read yet, and what was found while reading the others.
 pub(super) struct Entry<'a> {
@@ -124,8 +126,23 @@ impl<'a> Entry<'a> {
             self.kept
                 .insert("rounded".to_owned(), Value::Object(self.rounded));
         }
+        for value in self.kept.values_mut() {
+            if depth(value) > DEEPEST_KEPT {
+                *value = value.to_string().into();
+            }
+        }
         (self.kept, self.notes)
     }
+}
+
+/// How many containers are inside each other.
+fn depth(value: &Value) -> u32 {
+    let deepest = match value {
+        Value::Array(items) => items.iter().map(depth).max(),
+        Value::Object(fields) => fields.values().map(depth).max(),
+        _ => return 0,
+    };
+    1 + deepest.unwrap_or(0)
 }
 
 fn written_number(json: &Json) -> Option<&str> {

@@ -545,6 +545,19 @@ fn an_entry_without_a_token_price_says_by_what_it_is_priced() {
 }
 
 #[test]
+fn what_is_nested_too_deep_for_a_sheet_is_kept_as_a_text() {
+    let entry = |levels: usize| {
+        let nested = format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        format!(r#"{{"litellm_provider": "groq", "input_cost_per_token": 1e-06, "x": {nested}}}"#)
+    };
+    assert!(sheet("x", &entry(30)).unmapped["x"].is_array());
+    assert_eq!(
+        sheet("x", &entry(31)).unmapped["x"],
+        format!("{}{}", "[".repeat(31), "]".repeat(31))
+    );
+}
+
+#[test]
 fn more_cells_than_a_sheet_holds_are_refused() {
     let tiers: Vec<_> = (1..=129)
         .map(|n| format!(r#""input_cost_per_token_above_{n}k_tokens": 1e-06"#))

@@ -133,6 +133,18 @@ async fn a_model_too_large_for_its_chips_says_what_is_missing_and_how_many_hold_
 }
 
 #[tokio::test]
+async fn where_no_token_is_kept_no_batch_is_the_largest_and_the_answer_says_so() {
+    let answer =
+        answer(&json!({"model": "Llama-3.1-70B", "operating_point": {"context_tokens": 0}})).await;
+    assert_eq!(answer["memory"]["largest_batch"], Value::Null);
+    let reasons = answer["not_defined"].as_array().unwrap();
+    let reason = reasons
+        .iter()
+        .find(|reason| reason["value"] == "memory.largest_batch");
+    assert!(reason.is_some(), "{}", answer["not_defined"]);
+}
+
+#[tokio::test]
 async fn the_largest_batch_fits_and_one_more_does_not() {
     let request = |batch: f64| {
         json!({"model": "Llama-3.1-70B", "machine": {"accelerator": "h100-sxm"},
