@@ -70,13 +70,11 @@ impl From<&Json> for serde_json::Value {
     }
 }
 
-/// The number, or its digits as a text where a floating-point number would not keep them, or would be written with an
-/// exponent that is not read.
+/// The number, or its digits as a text where a floating-point number would not keep them.
 fn verbatim_number(written: &str) -> serde_json::Value {
     let exact = |text: &str| BigDecimal::from_str(text).ok();
-    let keeps = |text: &str| exact(text) == exact(written) && parse(text.as_bytes()).is_ok();
     match serde_json::from_str::<serde_json::Number>(written) {
-        Ok(number) if keeps(&number.to_string()) => number.into(),
+        Ok(number) if exact(&number.to_string()) == exact(written) => number.into(),
         _ => written.into(),
     }
 }
@@ -308,14 +306,6 @@ mod tests {
                 Json::Number("-3".to_owned())
             ])
         );
-    }
-
-    #[test]
-    fn a_number_that_would_be_written_with_a_larger_exponent_is_kept_as_a_text() {
-        let kept = |text: &str| serde_json::Value::from(&parse(text.as_bytes()).unwrap());
-        assert_eq!(kept("5e99"), 5e99);
-        assert_eq!(kept("501e99"), "501e99");
-        assert_eq!(kept("0.5e-99"), "0.5e-99");
     }
 
     #[test]
