@@ -38,7 +38,7 @@ USER 10001:10001
 ENV UNROOF_DATABASE_URL=sqlite:/data/unroof.db
 VOLUME /data
 EXPOSE 8080
-HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 CMD ["unroof", "healthcheck"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=5s --retries=3 CMD ["unroof", "healthcheck"]
 # No shell and no init before it: the program itself answers SIGTERM.
 ENTRYPOINT ["unroof"]
 CMD ["serve", "--listen", "0.0.0.0:8080"]
