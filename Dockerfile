@@ -3,15 +3,18 @@
 #   docker build -t unroof .
 #   docker run --rm --read-only --cap-drop ALL -p 127.0.0.1:8080:8080 -v unroof:/data unroof
 #
-# scripts/test-image builds it and tries it. Whoever wants the same bases every time names their digests:
-#   docker build --build-arg RUST_IMAGE=rust:1.95-bookworm@sha256:… --build-arg DEBIAN_IMAGE=debian:bookworm-slim@sha256:… .
+# scripts/test-image builds it and tries it. The bases are named by tags, which move on with their security updates.
+# Whoever wants the same ones every time names their digests:
+#
+#   docker build --build-arg RUST_IMAGE=rust:1.95-bookworm@sha256:… \
+#       --build-arg DEBIAN_IMAGE=debian:bookworm-slim@sha256:… -t unroof .
 ARG RUST_IMAGE=rust:1.95-bookworm
 ARG DEBIAN_IMAGE=debian:bookworm-slim
 
 FROM ${RUST_IMAGE} AS build
 WORKDIR /src
-# Only what the program is compiled from, and the benches, without which cargo refuses Cargo.toml. rust-toolchain.toml stays out: it names the channel, and rustup would fetch
-# that instead of taking the version that the base image holds.
+# Only what the program is compiled from, and the benches, without which cargo refuses Cargo.toml. rust-toolchain.toml
+# stays out: it names the channel, and rustup would fetch that instead of taking the version that the base image holds.
 COPY Cargo.toml Cargo.lock build.rs ./
 COPY benches benches
 COPY data data
