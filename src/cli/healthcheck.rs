@@ -21,6 +21,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(3);
 pub(super) fn run(arguments: &HealthcheckArguments) -> Result<(), Failure> {
     let client = ureq::Agent::config_builder()
         .timeout_global(Some(LONGEST_WAIT))
+        // The service is asked itself, whatever proxy the environment names for others.
+        .proxy(None)
         .build()
         .new_agent();
     let url = &arguments.url;
