@@ -116,6 +116,30 @@ pub(super) async fn require_host(request: Request, next: Next) -> Response {
     }
 }
 
+/// Refuses bodies that are coded in any way but in chunks: others on the way may see their end elsewhere, and another
+/// request behind it.
+pub(super) async fn require_plain_coding(request: Request, next: Next) -> Response {
+    let mut codings = request.headers().get_all(header::TRANSFER_ENCODING).iter();
+    let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
+    if codings.next().is_none_or(is_chunked) && codings.next().is_none() {
+        return next.run(request).await;
+    }
+    let problem = Problem::new(
+        UNREADABLE,
+        "the body has a transfer coding beside `chunked`",
+    )
+    .hint("send `Transfer-Encoding: chunked` once, or `Content-Length`");
+    ([(header::CONNECTION, "close")], problem).into_response()
+}
+
+/// The answer to a connection for which there is no place.
+pub(super) fn no_place() -> Response {
+    let problem = Problem::busy("there are as many connections as there may be");
+    let mut response = with_problem(problem.into_response(), &Uuid::new_v4().to_string());
+    restrict_browsers(response.headers_mut(), false);
+    response
+}
+
 /// No route has this path.
 pub(super) async fn no_route(request: Request) -> Problem {
     let path: String = request.uri().path().chars().take(200).collect();

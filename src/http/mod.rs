@@ -75,6 +75,7 @@ pub fn router(app: App) -> Router {
 /// The same for requests off the wire, which HTTP asks more of than this library does.
 fn service(app: App) -> Router {
     unwrapped(app)
+        .layer(from_fn(envelope::require_plain_coding))
         .layer(from_fn(envelope::require_host))
         .layer(from_fn(envelope::surround))
 }

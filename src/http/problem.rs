@@ -161,15 +161,6 @@ impl Problem {
     }
 }
 
-/// The problem of a connection for which there is no place, as JSON.
-pub(super) fn no_place() -> String {
-    let problem = Problem {
-        request_id: uuid::Uuid::new_v4().to_string(),
-        ..Problem::busy("there are as many connections as there may be")
-    };
-    serde_json::to_string(&problem).unwrap_or_default()
-}
-
 /// The body is written when the request id is known, by the layer around all routes.
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::to_bytes;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
@@ -14,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_io_timeout::TimeoutStream;
 
-use super::{App, Limits, service};
+use super::{App, Limits, envelope, service};
 use crate::estimate::Format;
 
 /// A bound socket that does not serve yet: its address is known, also where port 0 was asked for.
@@ -100,7 +101,7 @@ impl StopSignals {
 pub async fn serve(server: Server, app: App, mut stop: StopSignals) -> std::io::Result<()> {
     let store = app.store.clone();
     let limits = Arc::clone(&app.limits);
-    let connections = Connections::new(app.clone());
+    let connections = Connections::new(app.clone()).await;
     let asked = tokio::select! {
         never = connections.accept(&server.listener) => never,
         asked = stop.next() => asked,
@@ -140,14 +141,14 @@ struct Connections {
 }
 
 impl Connections {
-    fn new(app: App) -> Self {
+    async fn new(app: App) -> Self {
         let limits = Arc::clone(&app.limits);
         Self {
             router: service(app),
             places: Arc::new(Semaphore::new(limits.connections)),
             limits,
             graceful: GracefulShutdown::new(),
-            refusal: refusal(),
+            refusal: refusal().await,
         }
     }
 
@@ -175,10 +176,16 @@ impl Connections {
                         place,
                     ));
                 }
-                // Whoever cannot be told at once need not be told.
-                Err(_) => drop(stream.try_write(&self.refusal)),
+                Err(_) => self.refuse(&stream),
             }
         }
+    }
+
+    /// Says that there is no place. Whoever cannot be told at once need not be told.
+    fn refuse(&self, stream: &TcpStream) {
+        let _ = stream.try_write(&self.refusal);
+        // A request that is left unread would have the system reset the connection, perhaps before the answer is read.
+        let _ = stream.try_read(&mut [0; 8192]);
     }
 
     /// Closes connections that rest and waits for the others.
@@ -212,16 +219,22 @@ async fn speak(
     }
 }
 
-/// The answer to a connection for which there is no place.
-fn refusal() -> Vec<u8> {
-    let body = super::problem::no_place();
-    format!(
-        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: {}\r\nretry-after: 1\r\nconnection: close\r\n\
-         content-length: {}\r\n\r\n{body}",
-        super::problem::PROBLEM_JSON,
+/// The answer to a connection for which there is no place, as it goes over the wire.
+async fn refusal() -> Vec<u8> {
+    let (parts, body) = envelope::no_place().into_parts();
+    let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
+    let first_lines = format!(
+        "HTTP/1.1 {}\r\nconnection: close\r\ncontent-length: {}\r\n",
+        parts.status,
         body.len(),
-    )
-    .into_bytes()
+    );
+    let mut refusal = first_lines.into_bytes();
+    for (name, value) in &parts.headers {
+        refusal.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
+    }
+    refusal.extend(b"\r\n");
+    refusal.extend(body);
+    refusal
 }
 
 impl App {

@@ -16,3 +16,4 @@ mod server;
 mod snapshots;
 mod storage;
 mod support;
+mod wire;

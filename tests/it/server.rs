@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 /// How long something may take that takes milliseconds; only a test that fails waits for so long.
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// The binary in an environment of its own.
 pub(crate) fn unroof(arguments: &[&str]) -> Command {
@@ -141,13 +141,27 @@ impl Server {
         self.child.wait().unwrap();
     }
 
+    /// The process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Asks the server to stop; how it ended, and all it wrote to standard error.
-    pub(crate) fn stop(mut self) -> (ExitStatus, String) {
-        let asked = Command::new("kill")
-            .args(["-TERM", &self.child.id().to_string()])
-            .status();
-        assert!(asked.unwrap().success());
-        let status = self.child.wait().unwrap();
+    pub(crate) fn stop(self) -> (ExitStatus, String) {
+        signal(self.id(), "TERM");
+        self.end()
+    }
+
+    /// Waits until the server has ended; how it did, and all it wrote to standard error.
+    pub(crate) fn end(mut self) -> (ExitStatus, String) {
+        let began = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(began.elapsed() < LONGEST_WAIT, "it goes on: {}", self.log());
+            std::thread::sleep(Duration::from_millis(5));
+        };
         self.reader.take().unwrap().join().unwrap();
         (status, self.log())
     }
@@ -159,6 +173,14 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Sends a signal to a process.
+pub(crate) fn signal(process: u32, name: &str) {
+    let sent = Command::new("kill")
+        .args([format!("-{name}"), process.to_string()])
+        .status();
+    assert!(sent.unwrap().success(), "{name} to {process}");
 }
 
 /// A client that takes every status as an answer.

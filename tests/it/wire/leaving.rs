@@ -1,0 +1,106 @@
+//! Clients that do not wait for their answer.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use unroof::estimate::{Format, Request, Unwanted, Wanted, infer_while, read_request};
+use unroof::reference::calibration::Calibration;
+
+use super::client::{Client, post, post_lines};
+use super::{Service, pool, wait_until};
+use crate::support::sheet_of;
+
+/// One that is worked out and those that wait.
+const PLACES: usize = 9;
+
+#[test]
+fn clients_that_leave_take_nothing_with_them() {
+    let service = Service::with(&["--max-computing", "1", "--max-waiting", "8"]);
+    for number in 0..200 {
+        let question = sheet_of(&format!("left-{number}")).to_string();
+        service.connect().send(post("/infer", &question));
+    }
+    for number in 0..50 {
+        let question = sheet_of(&format!("half-{number}")).to_string();
+        let (half, _) = question.split_at(question.len() / 2);
+        let head = format!("Content-Length: {}\r\n\r\n", question.len());
+        service.connect().send(post_lines("/infer") + &head + half);
+    }
+    for number in 0..20 {
+        service
+            .connect()
+            .send(post("/infer", &pool(number).to_string()));
+    }
+    let mut round = 0;
+    wait_until("as many are answered at once as may be", || {
+        round += 1;
+        let statuses = ask_at_once(&service, round);
+        assert!(
+            statuses.iter().all(|status| [201, 503].contains(status)),
+            "{statuses:?}"
+        );
+        statuses.iter().all(|status| *status == 201)
+    });
+}
+
+/// Asks as many questions as may wait; the status of each answer.
+fn ask_at_once(service: &Service, round: usize) -> Vec<u16> {
+    let clients: Vec<Client> = (0..PLACES)
+        .map(|place| {
+            let question = sheet_of(&format!("m-{round}-{place}")).to_string();
+            let mut client = service.connect();
+            client.send(post("/infer", &question));
+            client
+        })
+        .collect();
+    let statuses = clients
+        .into_iter()
+        .map(|mut client| client.answer().status.as_u16());
+    statuses.collect()
+}
+
+fn request(question: &Value) -> Request {
+    read_request(question.to_string().as_bytes(), &Format::Canonical).unwrap()
+}
+
+#[test]
+fn nothing_is_worked_out_for_those_who_left_before() {
+    let (wanted, waiting) = Wanted::while_waiting();
+    drop(waiting);
+    let outcome = infer_while(&request(&pool(0)), Calibration::shipped(), &wanted);
+    assert!(matches!(outcome, Err(Unwanted)));
+}
+
+#[test]
+fn what_is_worked_out_for_those_who_leave_ends_unfinished() {
+    let request = request(&pool(0));
+    let to_the_end = || {
+        let began = Instant::now();
+        let outcome = infer_while(&request, Calibration::shipped(), &Wanted::default());
+        assert!(outcome.is_ok());
+        began.elapsed()
+    };
+    // The first one also reads the calibration.
+    to_the_end();
+    // A machine that does something else meanwhile may spoil one comparison, and not all.
+    let mut seen = Vec::new();
+    let ends_early = (0..5).any(|_| {
+        let whole = to_the_end();
+        let (outcome, until_left) = left_after(whole / 8, &request);
+        seen.push((whole, until_left, outcome));
+        outcome.is_err() && until_left < whole
+    });
+    assert!(ends_early, "{seen:?}");
+}
+
+/// What becomes of work for someone who leaves after a while, and when.
+fn left_after(pause: Duration, request: &Request) -> (Result<(), Unwanted>, Duration) {
+    let (wanted, waiting) = Wanted::while_waiting();
+    std::thread::scope(|scope| {
+        let began = Instant::now();
+        let work = scope.spawn(|| infer_while(request, Calibration::shipped(), &wanted).map(drop));
+        std::thread::sleep(pause);
+        drop(waiting);
+        (work.join().unwrap(), began.elapsed())
+    })
+}

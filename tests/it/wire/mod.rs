@@ -1,0 +1,79 @@
+//! What becomes of clients that are slow, rude, too many or gone, and how the service stops. Seen from a socket.
+
+mod browsers;
+mod client;
+mod connections;
+mod healthcheck;
+mod leaving;
+mod malformed;
+mod overload;
+#[cfg(target_os = "linux")]
+mod process;
+mod slow;
+#[cfg(unix)]
+mod stopping;
+mod targets;
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::server::{LONGEST_WAIT, Server};
+use crate::support::{Reply, TestDatabase};
+use client::Client;
+
+/// A server with limits of its own on a database of its own.
+struct Service {
+    server: Server,
+    _database: TestDatabase,
+}
+
+impl Service {
+    fn with(limits: &[&str]) -> Self {
+        let database = TestDatabase::sqlite();
+        let place = ["--database-url", &database.url, "--listen", "127.0.0.1:0"];
+        let patience = ["--pool-timeout", "20s", "--statement-timeout", "20s"];
+        Self {
+            server: Server::start_with(&[&place[..], &patience, limits].concat()),
+            _database: database,
+        }
+    }
+
+    fn connect(&self) -> Client {
+        Client::connect(&self.server.address)
+    }
+
+    /// Asks on a connection of its own.
+    fn get(&self, path: &str) -> Reply {
+        self.connect().ask(path)
+    }
+
+    /// Sends a question on a connection of its own.
+    fn infer(&self, question: &Value) -> Reply {
+        let mut client = self.connect();
+        client.send(client::post("/infer", &question.to_string()));
+        client.answer()
+    }
+}
+
+/// Waits until something holds that soon does.
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < LONGEST_WAIT, "never: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Sheets of as many hosts as may be asked about at once; every number makes another question.
+fn pool(number: usize) -> Value {
+    let host = |host: usize| {
+        json!({
+            "schema": "pricesheet/v1", "provider": format!("host-{host}"), "model": "m-1",
+            "canonical_model": format!("acme/m-{number}"), "currency": "USD", "unit": "per_1m_tokens",
+            "rates": [{"input": format!("0.{}", 20 + host), "output": format!("1.{}", 11 + host * 37 % 88)}],
+            "sources": [{"url": "https://acme.example/prices", "format": "official"}],
+        })
+    };
+    json!({"price_sheets": (0..64).map(host).collect::<Vec<_>>()})
+}
