@@ -66,7 +66,8 @@ struct Specification {
     bounds: Bounds,
 }
 
-/// The values that may be stated for a quantity: far beyond all there is, and so that what follows from them is finite.
+/// The values that may be stated for a quantity: all that `/simulate` can put into a question, far beyond all there is,
+/// and still such that what follows is finite.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     /// The least.
@@ -182,14 +183,14 @@ const SPECIFICATIONS: [Specification; 31] = [
         TopLevel,
         Some(2.5),
     )
-    .within(1e-6, 1e6),
+    .within(1e-12, 1e12),
     row(
         Q::MeanDecodeContext,
         ("mean_decode_context_tokens", "L_mean", "tokens"),
         TopLevel,
         None,
     )
-    .within(1.0, 1e9),
+    .within(1e-3, 1e9),
     row(
         Q::MeanPromptBelow,
         ("mean_prompt_tokens_below", "S_1", "tokens"),
@@ -210,21 +211,21 @@ const SPECIFICATIONS: [Specification; 31] = [
         TopLevel,
         Some(1.0),
     )
-    .within(1e-6, 1.0),
+    .within(1e-12, 1.0),
     row(
         Q::DecodeBandwidthEfficiency,
         ("decode_bandwidth_efficiency", "η_m", ""),
         TopLevel,
         Some(1.0),
     )
-    .within(1e-6, 1.0),
+    .within(1e-12, 1.0),
     row(
         Q::DecodeComputeEfficiency,
         ("decode_compute_efficiency", "η_c", ""),
         TopLevel,
         Some(1.0),
     )
-    .within(1e-6, 1.0),
+    .within(1e-12, 1.0),
     row(
         Q::Utilisation,
         ("utilisation", "U", ""),
@@ -266,14 +267,14 @@ const SPECIFICATIONS: [Specification; 31] = [
         TopLevel,
         None,
     )
-    .within(1.0, 1e18),
+    .within(1e-6, 1e24),
     row(
         Q::RentalPerHour,
         ("rental_usd_per_hour", "R", "USD/h"),
         TopLevel,
         None,
     )
-    .within(1e-6, 1e6),
+    .within(1e-6, 1e24),
     row(
         Q::UsdPerCurrencyUnit,
         ("usd_per_currency_unit", "fx", "USD"),
@@ -287,28 +288,28 @@ const SPECIFICATIONS: [Specification; 31] = [
         InAccelerator,
         Some(300.0),
     )
-    .within(1e-6, 1e9),
+    .within(1e-12, 1e12),
     row(
         Q::FlopsPerSecond,
         ("flops_per_second", "F", "FLOP/s"),
         InAccelerator,
         None,
     )
-    .within(1.0, 1e24),
+    .within(1e-6, 1e24),
     row(
         Q::Bandwidth,
         ("bandwidth_bytes_per_second", "BW", "B/s"),
         InAccelerator,
         None,
     )
-    .within(1.0, 1e24),
+    .within(1e-6, 1e24),
     row(
         Q::Capacity,
         ("capacity_bytes", "Cap", "B"),
         InAccelerator,
         None,
     )
-    .within(1.0, 1e24),
+    .within(1e-6, 1e24),
     row(
         Q::DomainSize,
         ("domain_size", "D", "chips"),
