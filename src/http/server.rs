@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::to_bytes;
@@ -131,6 +131,9 @@ fn asked_again() -> std::io::Error {
     std::io::Error::other("asked to stop again before all was finished")
 }
 
+/// A flood of connections is no flood of log lines.
+const BETWEEN_WARNINGS: Duration = Duration::from_secs(10);
+
 /// The open connections.
 struct Connections {
     router: Router,
@@ -154,6 +157,7 @@ impl Connections {
 
     /// Takes connections and never ends.
     async fn accept<T>(&self, listener: &TcpListener) -> T {
+        let mut warned: Option<Instant> = None;
         loop {
             let stream = match listener.accept().await {
                 Ok((stream, _)) => stream,
@@ -176,7 +180,13 @@ impl Connections {
                         place,
                     ));
                 }
-                Err(_) => self.refuse(&stream),
+                Err(_) => {
+                    self.refuse(&stream);
+                    if warned.is_none_or(|at| at.elapsed() > BETWEEN_WARNINGS) {
+                        warned = Some(Instant::now());
+                        tracing::warn!("as many connections as there may be; refusing others");
+                    }
+                }
             }
         }
     }
