@@ -168,25 +168,21 @@ impl Connections {
                     continue;
                 }
             };
-            match Arc::clone(&self.places).try_acquire_owned() {
-                Ok(place) => {
-                    let router = self.router.clone();
-                    let limits = Arc::clone(&self.limits);
-                    tokio::spawn(speak(
-                        stream,
-                        router,
-                        limits,
-                        self.graceful.watcher(),
-                        place,
-                    ));
-                }
-                Err(_) => {
-                    self.refuse(&stream);
-                    if warned.is_none_or(|at| at.elapsed() > BETWEEN_WARNINGS) {
-                        warned = Some(Instant::now());
-                        tracing::warn!("as many connections as there may be; refusing others");
-                    }
-                }
+            if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
+                let (router, limits) = (self.router.clone(), Arc::clone(&self.limits));
+                tokio::spawn(speak(
+                    stream,
+                    router,
+                    limits,
+                    self.graceful.watcher(),
+                    place,
+                ));
+                continue;
+            }
+            self.refuse(&stream);
+            if warned.is_none_or(|at| at.elapsed() > BETWEEN_WARNINGS) {
+                warned = Some(Instant::now());
+                tracing::warn!("as many connections as there may be; refusing others");
             }
         }
     }
