@@ -14,7 +14,7 @@ use crate::support::{TestDatabase, on_each_database_blocking, sheet_of, wait_for
 const WRITERS: usize = 32;
 const FAULTS: usize = 20;
 /// Acknowledged between two faults.
-const BURST: usize = 24;
+const BURST: usize = 8;
 
 /// What writers sent, and what they were told.
 #[derive(Default)]
