@@ -1,0 +1,4 @@
+//! Canonical sheets.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|text: &[u8]| unroof_fuzz::sheet::check_canonical(text));
