@@ -93,7 +93,8 @@ pub fn read_entry(name: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
         },
         provider: offer.provider,
         model: offer.model,
-        canonical_model: offer.canonical_model,
+        // With its author in front, a name can be too long.
+        canonical_model: offer.canonical_model.filter(|name| is_name(name)),
         region: offer.region,
         quantization: None,
         currency: "USD".to_owned(),

@@ -558,6 +558,14 @@ fn what_is_nested_too_deep_for_a_sheet_is_kept_as_a_text() {
 }
 
 #[test]
+fn a_name_that_its_author_would_make_too_long_joins_no_hosts() {
+    let entry = r#"{"litellm_provider": "openai", "input_cost_per_token": 1e-06}"#;
+    let name = |length: usize| format!("gpt-{}", "5".repeat(length - 4));
+    assert!(sheet(&name(248), entry).canonical_model.is_some());
+    assert_eq!(sheet(&name(249), entry).canonical_model, None);
+}
+
+#[test]
 fn more_cells_than_a_sheet_holds_are_refused() {
     let tiers: Vec<_> = (1..=129)
         .map(|n| format!(r#""input_cost_per_token_above_{n}k_tokens": 1e-06"#))
