@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use unroof::storage::StoreLimits;
 
 use super::proxy::{Link, Proxy};
-use super::{assert_recovers, assert_stale, assert_unavailable, replica, soon};
+use super::{ask_at_once, assert_recovers, assert_stale, assert_unavailable, replica, soon};
 use crate::server::{Server, client, get};
 use crate::support::{TestDatabase, on_postgres, sheet_of};
 
@@ -43,14 +43,7 @@ async fn a_link_on_which_nothing_passes_costs_no_more_and_no_place_in_the_pool()
         for _ in 0..3 {
             proxy.set(Link::Frozen);
             // More requests than the pool has connections.
-            let asked: Vec<_> = (0..24)
-                .map(|number| {
-                    let api = api.clone();
-                    tokio::spawn(async move {
-                        soon(api.get(&format!("/estimates?limit={}", number + 1))).await
-                    })
-                })
-                .collect();
+            let asked = ask_at_once(&api, 24);
             for reply in asked {
                 reply.await.unwrap().problem(503);
             }
@@ -70,14 +63,7 @@ async fn a_link_with_two_hundred_milliseconds_of_delay_works() {
         proxy.set(Link::Slow(Duration::from_millis(200)));
         let stored = api.infer(&sheet_of("far away")).await;
         assert_eq!(stored.status, StatusCode::CREATED, "{}", stored.text());
-        let asked: Vec<_> = (0..32)
-            .map(|number| {
-                let api = api.clone();
-                tokio::spawn(
-                    async move { api.get(&format!("/estimates?limit={}", number + 1)).await },
-                )
-            })
-            .collect();
+        let asked = ask_at_once(&api, 32);
         for reply in asked {
             assert_eq!(reply.await.unwrap().rows().len().min(1), 1);
         }

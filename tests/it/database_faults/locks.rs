@@ -6,8 +6,17 @@ use axum::http::StatusCode;
 use sqlx::{Connection, PgConnection};
 use unroof::storage::StoreLimits;
 
-use super::{assert_recovers, replica, soon};
-use crate::support::{on_postgres, sheet_of};
+use super::{ask_at_once, assert_recovers, replica, soon};
+use crate::support::{TestDatabase, on_postgres, sheet_of};
+
+/// A connection that holds the table of estimates.
+async fn lock_estimates(database: &TestDatabase) -> PgConnection {
+    let mut connection = PgConnection::connect(&database.url).await.unwrap();
+    let lock = "BEGIN; LOCK TABLE estimates IN ACCESS EXCLUSIVE MODE";
+    let locking = sqlx::raw_sql(lock).execute(&mut connection);
+    locking.await.unwrap();
+    connection
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_locked_table_holds_up_nothing_but_what_needs_it() {
@@ -15,17 +24,8 @@ async fn a_locked_table_holds_up_nothing_but_what_needs_it() {
         let (api, store) = replica(&database.url, StoreLimits::default()).await;
         store.migrate().await.unwrap();
         api.store(&sheet_of("known")).await;
-        let mut other = PgConnection::connect(&database.url).await.unwrap();
-        let lock = "BEGIN; LOCK TABLE estimates IN ACCESS EXCLUSIVE MODE";
-        sqlx::raw_sql(lock).execute(&mut other).await.unwrap();
-        let waiting: Vec<_> = (0..6)
-            .map(|number| {
-                let api = api.clone();
-                tokio::spawn(async move {
-                    soon(api.get(&format!("/estimates?limit={}", number + 1))).await
-                })
-            })
-            .collect();
+        let mut other = lock_estimates(database).await;
+        let waiting = ask_at_once(&api, 6);
         let write = {
             let api = api.clone();
             tokio::spawn(async move { soon(api.infer(&sheet_of("second"))).await })
@@ -52,17 +52,8 @@ async fn when_all_connections_are_in_use_the_rest_is_told_soon() {
         };
         let (api, store) = replica(&database.url, limits).await;
         store.migrate().await.unwrap();
-        let mut other = PgConnection::connect(&database.url).await.unwrap();
-        let lock = "BEGIN; LOCK TABLE estimates IN ACCESS EXCLUSIVE MODE";
-        sqlx::raw_sql(lock).execute(&mut other).await.unwrap();
-        let waiting: Vec<_> = (0..64)
-            .map(|number| {
-                let api = api.clone();
-                tokio::spawn(async move {
-                    soon(api.get(&format!("/estimates?limit={}", number + 1))).await
-                })
-            })
-            .collect();
+        let mut other = lock_estimates(database).await;
+        let waiting = ask_at_once(&api, 64);
         tokio::time::sleep(Duration::from_millis(100)).await;
         let began = Instant::now();
         assert_eq!(api.get("/healthz").await.status, StatusCode::OK);
