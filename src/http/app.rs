@@ -102,9 +102,12 @@ impl App {
     /// The store's version, at most a quarter of a second old and never older than this process's own last write.
     pub(super) async fn version(&self) -> Result<i64, StoreError> {
         // Holding the lock across the query makes everyone who asks meanwhile share its result.
+        let came_at = Instant::now();
         let mut known = self.version.lock().await;
-        let is_recent =
-            |at: Option<Instant>| at.is_some_and(|at| at.elapsed() < VERSION_BELIEVED_FOR);
+        // However slow the database is: what was asked after one came is recent enough.
+        let is_recent = |at: Option<Instant>| {
+            at.is_some_and(|at| at >= came_at || at.elapsed() < VERSION_BELIEVED_FOR)
+        };
         if is_recent(known.failed_at) {
             return Err(StoreError::Away);
         }

@@ -63,7 +63,7 @@ async fn a_link_with_two_hundred_milliseconds_of_delay_works() {
         proxy.set(Link::Slow(Duration::from_millis(200)));
         let stored = api.infer(&sheet_of("far away")).await;
         assert_eq!(stored.status, StatusCode::CREATED, "{}", stored.text());
-        let asked = ask_at_once(&api, 32);
+        let asked = ask_at_once(&api, 12);
         for reply in asked {
             assert_eq!(reply.await.unwrap().rows().len().min(1), 1);
         }
