@@ -11,6 +11,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::{Failure, report};
 use crate::estimate::{Answer, Format, infer, read_file};
+use crate::http::Clock;
 use crate::sheet::{CATALOGS, Catalog, catalog};
 
 /// Arguments of `unroof infer`.
@@ -58,6 +59,7 @@ pub(super) fn run(arguments: &InferArguments) -> Result<(), Failure> {
         (Some(catalog), Some(model)) => Format::Entry {
             catalog,
             model: model.clone(),
+            at: Clock::system().now(),
         },
         // Each of the two requires the other.
         _ => Format::Canonical,

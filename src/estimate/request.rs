@@ -1,5 +1,7 @@
 //! Reads a question: a sheet in one of the known formats, and what the caller states.
 
+use jiff::Timestamp;
+
 use crate::clue::assumptions::Assumptions;
 use crate::clue::quantity::Quantity;
 use crate::input::cursor::{Cursor, Faults, nearest_names};
@@ -27,6 +29,8 @@ pub enum Format {
         catalog: &'static Catalog,
         /// The entry's key in it.
         model: String,
+        /// Of an entry with dated prices, those of this time count.
+        at: Timestamp,
     },
 }
 
@@ -159,8 +163,25 @@ fn read_pool(list: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
 fn read_sheet(sheet: &Cursor<'_>, format: &Format) -> Option<PriceSheet> {
     match format {
         Format::Canonical => canonical::read_sheet(sheet),
-        Format::Entry { catalog, model } => (catalog.read_entry)(model, sheet),
+        Format::Entry { catalog, model, at } => {
+            (catalog.read_entry)(model, sheet).and_then(|sheets| in_force(sheets, *at))
+        }
     }
+}
+
+/// The sheet that is in force at a time: of several regions the one that stands for all of them, else the first; where
+/// none is in force, the one that was last.
+fn in_force(sheets: Vec<PriceSheet>, at: Timestamp) -> Option<PriceSheet> {
+    let is_over = |sheet: &PriceSheet| sheet.valid_to.is_some_and(|end| end <= at);
+    let is_begun = |sheet: &PriceSheet| sheet.valid_from.is_none_or(|start| start <= at);
+    let rank = |sheet: &PriceSheet| {
+        (
+            !is_begun(sheet) || is_over(sheet),
+            sheet.region != PriceSheet::DEFAULT_REGION,
+            std::cmp::Reverse(sheet.valid_from),
+        )
+    };
+    sheets.into_iter().min_by_key(rank)
 }
 
 /// One rate cannot be that of two currencies.
@@ -262,12 +283,8 @@ pub fn read_file(
                 root.fault("the list holds no sheet", "list at least one sheet");
                 None
             }),
-        (Json::Object(fields), Format::Entry { catalog, model })
-            if ![ENTRY, catalog.mark]
-                .iter()
-                .any(|name| fields.contains_key(*name)) =>
-        {
-            catalog_entry(&root, model)
+        (_, Format::Entry { catalog, model, .. }) if !is_bare(&tree, catalog) => {
+            catalog_entry(&root, catalog, model)
                 .and_then(|entry| read_tree(&entry, format))
                 .map(|request| vec![request])
         }
@@ -296,20 +313,27 @@ pub fn read_file(
     faults.into_result(file).map_err(RequestError::Wrong)
 }
 
-/// The entry of a whole catalog by its key; nearest keys on a miss.
-fn catalog_entry<'a>(catalog: &Cursor<'a>, model: &str) -> Option<Cursor<'a>> {
-    let entries = catalog.entries()?;
-    let names: Vec<&str> = entries.iter().map(|(name, _)| *name).collect();
-    let found = entries
-        .into_iter()
-        .find(|(name, _)| *name == model)
-        .map(|(_, entry)| entry);
-    if found.is_none() {
-        let hint = match nearest_names(model, &names).as_slice() {
-            [] => "name an entry by its key in the catalog".to_owned(),
-            nearest => format!("did you mean {}?", nearest.join(" or ")),
-        };
-        catalog.fault(format!("the catalog has no entry `{model}`"), hint);
+/// Whether a document is an entry, alone or with assumptions, and no whole catalog.
+fn is_bare(document: &Json, catalog: &Catalog) -> bool {
+    match document {
+        Json::Object(fields) => [ENTRY, catalog.mark]
+            .iter()
+            .any(|name| fields.contains_key(*name)),
+        _ => false,
     }
-    found
+}
+
+/// The entry of a whole catalog by its key; nearest keys on a miss.
+fn catalog_entry<'a>(document: &Cursor<'a>, catalog: &Catalog, model: &str) -> Option<Cursor<'a>> {
+    let entries = (catalog.entries)(document)?;
+    let names: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
+    let hint = match nearest_names(model, &names).as_slice() {
+        [] => "name an entry by its key in the catalog".to_owned(),
+        nearest => format!("did you mean {}?", nearest.join(" or ")),
+    };
+    let found = entries.into_iter().find(|entry| entry.key == model);
+    if found.is_none() {
+        document.fault(format!("the catalog has no entry `{model}`"), hint);
+    }
+    found.map(|entry| entry.cursor)
 }

@@ -99,6 +99,11 @@ impl App {
         }
     }
 
+    /// The time.
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
     /// The store's version, at most a quarter of a second old and never older than this process's own last write.
     pub(super) async fn version(&self) -> Result<i64, StoreError> {
         // Holding the lock across the query makes everyone who asks meanwhile share its result.
@@ -179,7 +184,7 @@ impl App {
             answer: &answered.answer,
             document: &answered.document,
             sheets: &answered.request.sheets,
-            observed_at: self.clock.now(),
+            observed_at: self.now(),
         };
         let saved = self.store.save(new).await?;
         if let Some(version) = saved.version {

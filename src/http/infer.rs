@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use jiff::Timestamp;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::openapi::RefOr;
@@ -58,7 +59,7 @@ impl PartialSchema for CatalogName {
 impl ToSchema for CatalogName {}
 
 impl InferQuery {
-    fn format(&self) -> Result<Format, Problem> {
+    fn format(&self, at: Timestamp) -> Result<Format, Problem> {
         let wrong = |detail: &str, hint: &str| {
             Err(Problem::new(UNREADABLE, format!("the query string is wrong: {detail}")).hint(hint))
         };
@@ -68,6 +69,7 @@ impl InferQuery {
             (Some(CatalogName(catalog)), Some(model)) => Ok(Format::Entry {
                 catalog,
                 model: model.clone(),
+                at,
             }),
             (Some(CatalogName(catalog)), None) => wrong(
                 &format!("`format={}` needs `model`", catalog.name),
@@ -187,7 +189,7 @@ pub(super) async fn infer_price_sheet(
     Query(query): Query<InferQuery>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Problem> {
-    let format = query.format()?;
+    let format = query.format(app.now())?;
     let answered = app.answer(body, format).await?;
     let mut headers = HeaderMap::new();
     headers.insert(

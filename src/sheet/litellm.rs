@@ -3,7 +3,6 @@
 //! Rates are flat fields in USD per token whose names carry service tier, context tier and time to live. What is no
 //! token rate is kept under `unmapped` as it stands; nothing in an entry is refused for being unknown.
 
-mod entry;
 mod off_peak;
 mod offer;
 mod quotes;
@@ -15,12 +14,13 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use self::entry::Entry;
 use self::offer::Offer;
 use self::quotes::Quotes;
+use super::entry::Entry;
+use super::rules::{is_name, is_usable, object, undo_misfiled_storage, whole_number};
 use super::{
-    CacheWriteBilling, Catalog, ContextTierMeasure, ContextTierSemantics, JsonObject, Limits,
-    Modifier, PriceSheet, RateCell, SchemaName, ServiceTier, Source, SourceFormat, Unit,
+    CacheWriteBilling, Catalog, CatalogEntry, ContextTierMeasure, ContextTierSemantics, JsonObject,
+    Limits, Modifier, PriceSheet, RateCell, SchemaName, ServiceTier, Source, SourceFormat, Unit,
 };
 use crate::input::cursor::{Cursor, Fault, Faults, LONGEST_NAME, LONGEST_TEXT};
 use crate::input::json::Json;
@@ -30,7 +30,9 @@ use crate::units::Decimal;
 pub const CATALOG: Catalog = Catalog {
     name: "litellm",
     mark: "litellm_provider",
-    read_entry,
+    recognizes: is_catalog,
+    entries,
+    read_entry: |key, cursor| read_entry(key, cursor).map(|sheet| vec![sheet]),
 };
 
 /// Keys of a catalog that are no models: an example in prose, and rules for names.
@@ -41,6 +43,29 @@ const CATALOG_URL: &str = "https://github.com/BerriAI/litellm";
 const TOKEN_METERS: [&str; 4] = ["input", "output", "cache_read", "cache_write"];
 /// Regions in which a request may ask to be served.
 const INFERENCE_GEOGRAPHIES: [&str; 2] = ["eu", "us"];
+
+/// An object of objects, most of which name a provider as `LiteLLM` does.
+fn is_catalog(document: &Json) -> bool {
+    let Json::Object(entries) = document else {
+        return false;
+    };
+    let names_provider =
+        |entry: &&Json| matches!(entry, Json::Object(fields) if fields.contains_key(CATALOG.mark));
+    entries.values().any(|entry| names_provider(&entry))
+}
+
+fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
+    let entries = document.entries()?.into_iter();
+    let models = entries.filter(|(key, _)| !NOT_MODELS.contains(key));
+    Some(
+        models
+            .map(|(key, cursor)| CatalogEntry {
+                key: key.to_owned(),
+                cursor,
+            })
+            .collect(),
+    )
+}
 
 /// Reads a whole document that is one entry.
 ///
@@ -77,7 +102,7 @@ pub fn read_entry(name: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
         entry.note("OpenRouter lists five minutes of Gemini's storage fee as a cache write; read as a fee per hour.");
     }
     name_priority(&mut service_tiers, &rates, &offer);
-    if !is_usable(cursor, &entry, &rates) {
+    if !is_usable(cursor, &entry, &rates, &entry.unread("cost")) {
         return None;
     }
     let limits = read_limits(&mut entry);
@@ -142,12 +167,6 @@ fn read_offer(name: &str, cursor: &Cursor<'_>, entry: &mut Entry<'_>) -> Option<
     Some(offer)
 }
 
-fn is_name(text: &str) -> bool {
-    !text.trim().is_empty()
-        && text.chars().count() <= LONGEST_NAME
-        && !text.chars().any(char::is_control)
-}
-
 fn add_notes(entry: &mut Entry<'_>, quotes: &Quotes<'_>, offer: &Offer) {
     if quotes.has_base_write() {
         let lifetime_s = offer.base_write_lifetime_s();
@@ -158,25 +177,6 @@ fn add_notes(entry: &mut Entry<'_>, quotes: &Quotes<'_>, offer: &Offer) {
             "Input and output are stated as 0: free, run locally, billed by a plan, or unknown.",
         );
     }
-}
-
-/// Five minutes of a storage fee stand as a write cheaper than input: twelve of them are the fee per hour.
-fn undo_misfiled_storage(rates: &mut [RateCell]) -> bool {
-    let mut undone = false;
-    for rate in rates {
-        let Some(input) = &rate.input else { continue };
-        let misfiled = rate
-            .cache_write
-            .iter()
-            .position(|write| write.price < *input);
-        let Some(place) = misfiled else { continue };
-        let write = rate.cache_write.remove(place);
-        if let Ok((fee, _)) = Decimal::from_catalog(&write.price.to_string(), 12) {
-            rate.cache_storage_per_hour = Some(fee);
-            undone = true;
-        }
-    }
-    undone
 }
 
 /// `{"us": 1.1, "fast": 2}`: what a request pays more for its place or its speed.
@@ -266,13 +266,6 @@ fn modifier(name: &str, when: JsonObject, multiplier: Decimal) -> Modifier {
     }
 }
 
-fn object(value: serde_json::Value) -> JsonObject {
-    match value {
-        serde_json::Value::Object(fields) => fields,
-        _ => JsonObject::new(),
-    }
-}
-
 /// `OpenAI` renamed its priority tier to fast; `LiteLLM` reads the same rates for both.
 fn name_priority(
     service_tiers: &mut BTreeMap<String, ServiceTier>,
@@ -287,52 +280,6 @@ fn name_priority(
         };
         service_tiers.insert("priority".to_owned(), tier);
     }
-}
-
-/// Records a fault of the entry as a whole, unless one of its values is already at fault.
-fn is_usable(cursor: &Cursor<'_>, entry: &Entry<'_>, rates: &[RateCell]) -> bool {
-    if entry.has_faults() {
-        return false;
-    }
-    if rates.len() > PriceSheet::MOST_RATE_CELLS {
-        cursor.fault(
-            format!("the entry has {} rate cells", rates.len()),
-            format!("write up to {} rate cells", PriceSheet::MOST_RATE_CELLS),
-        );
-        return false;
-    }
-    if !rates.iter().any(RateCell::prices_tokens) {
-        cursor.fault(
-            format!(
-                "the entry has no token price{}",
-                other_prices(&entry.unread_prices())
-            ),
-            "write the price of a token in USD, such as \"input_cost_per_token\": 4e-07",
-        );
-        return false;
-    }
-    true
-}
-
-fn other_prices(names: &[&str]) -> String {
-    const MOST_NAMES: usize = 6;
-    const LONGEST_NAME_SHOWN: usize = 60;
-    if names.is_empty() {
-        return ", nor any other price".to_owned();
-    }
-    let shown = names
-        .iter()
-        .take(MOST_NAMES)
-        .map(|name| name.chars().take(LONGEST_NAME_SHOWN).collect::<String>());
-    let more = if names.len() > MOST_NAMES {
-        " and more"
-    } else {
-        ""
-    };
-    format!(
-        "; it is priced by {}{more}",
-        shown.collect::<Vec<_>>().join(", ")
-    )
 }
 
 fn read_limits(entry: &mut Entry<'_>) -> Limits {
@@ -350,21 +297,6 @@ fn read_limits(entry: &mut Entry<'_>) -> Limits {
         max_output: count("max_output_tokens"),
         cache_min_tokens: count("prompt_cache_min_tokens"),
     }
-}
-
-/// A whole number up to 2³¹ − 1; `6144.0` is whole.
-fn whole_number(json: &Json) -> Option<u32> {
-    let Json::Number(written) = json else {
-        return None;
-    };
-    let number: f64 = written.parse().ok()?;
-    let is_whole = number.fract() == 0.0 && (0.0..=f64::from(i32::MAX)).contains(&number);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a whole number from 0 to 2^31 - 1"
-    )]
-    is_whole.then_some(number as u32)
 }
 
 fn read_source(name: &str, entry: &mut Entry<'_>) -> Source {

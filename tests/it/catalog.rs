@@ -63,6 +63,7 @@ async fn every_text_entry_of_a_real_catalog_is_read_and_gives_a_stored_estimate_
         let format = Format::Entry {
             catalog,
             model: name.clone(),
+            at: jiff::Timestamp::UNIX_EPOCH,
         };
         match read_request(entry.as_bytes(), &format) {
             Ok(request) => textbook(&request).readings.len() > 20,

@@ -124,7 +124,7 @@ fn read_weekday(day: &Json) -> Option<u8> {
         "sunday",
     ];
     match day {
-        Json::Number(_) => super::whole_number(day)
+        Json::Number(_) => crate::sheet::rules::whole_number(day)
             .and_then(|day| u8::try_from(day).ok())
             .filter(|day| (1..=7).contains(day)),
         Json::Text(text) => {

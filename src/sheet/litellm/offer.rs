@@ -1,6 +1,7 @@
 //! What the key of an entry says: who bills for which model, and where.
 
 use crate::sheet::PriceSheet;
+use crate::sheet::names::canonical_model;
 
 /// `LiteLLM`'s providers whose name here is another one: how `LiteLLM` writes it, who bills, and what stays in front of
 /// the model's name where one seller offers the same name at other prices by another door.
@@ -26,37 +27,6 @@ const PROVIDERS: [(&str, &str, &str); 20] = [
     ("vercel_ai_gateway", "vercel", ""),
     ("vertex_ai", "google-vertex", ""),
 ];
-
-/// Who sells models of their own: provider, author, and how the names of those models begin.
-const FIRST_PARTIES: [(&str, &str, &[&str]); 11] = [
-    ("anthropic", "anthropic", &["claude-"]),
-    ("deepseek", "deepseek", &["deepseek-"]),
-    ("gemini", "google", &["gemini-", "gemma-"]),
-    ("meta", "meta", &["muse-"]),
-    ("minimax", "minimax", &["MiniMax-"]),
-    (
-        "mistral",
-        "mistral",
-        &[
-            "codestral-",
-            "devstral-",
-            "magistral-",
-            "ministral-",
-            "mistral-",
-            "pixtral-",
-            "voxtral-",
-        ],
-    ),
-    ("moonshot", "moonshotai", &["kimi-"]),
-    ("openai", "openai", &["gpt-", "o1", "o3", "o4"]),
-    ("text-completion-openai", "openai", &["gpt-"]),
-    ("xai", "xai", &["grok-"]),
-    // models.dev joins hosts by the name of the company, not by that of its shop.
-    ("zai", "zhipuai", &["glm-"]),
-];
-
-/// Parts of a name that move from one model to another, or name what has no weights yet.
-const MOVING_PARTS: [&str; 5] = ["-latest", "-preview", "-exp", "-beta", "gemini-gemma-"];
 
 const AZURE_REGIONS: [&str; 6] = ["apac", "eu", "global", "global-standard", "us", "us-gov"];
 
@@ -90,7 +60,7 @@ impl Offer {
         let (region, name) = split_region(&provider, name);
         Self {
             model: format!("{door}{name}"),
-            canonical_model: canonical_model(litellm_provider, name),
+            canonical_model: canonical_model(&provider, name),
             region: region.to_owned(),
             litellm_provider: litellm_provider.to_owned(),
             provider,
@@ -197,31 +167,6 @@ fn is_aws_region(segment: &str) -> bool {
         }
         _ => false,
     }
-}
-
-/// `author/model` where the seller is the author and the name is that of one set of weights.
-fn canonical_model(litellm_provider: &str, name: &str) -> Option<String> {
-    let (_, author, families) = FIRST_PARTIES
-        .iter()
-        .find(|(seller, _, _)| *seller == litellm_provider)?;
-    let name = without_date(name);
-    let is_certain = families.iter().any(|family| name.starts_with(family))
-        && name.bytes().any(|byte| byte.is_ascii_digit())
-        && !MOVING_PARTS.iter().any(|part| name.contains(part));
-    is_certain.then(|| format!("{author}/{name}"))
-}
-
-/// Cuts `-20250929` or `-2026-03-05` off the end.
-fn without_date(name: &str) -> &str {
-    let dated = |length: usize| {
-        let (rest, date) = name.split_at_checked(name.len().checked_sub(length)?)?;
-        let digits = date.bytes().filter(u8::is_ascii_digit).count();
-        let is_date = date.starts_with("-20")
-            && digits == 8
-            && (length == 9 || date.matches('-').count() == 3);
-        is_date.then_some(rest)
-    };
-    dated(9).or_else(|| dated(11)).unwrap_or(name)
 }
 
 #[cfg(test)]

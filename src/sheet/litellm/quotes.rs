@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::entry::Entry;
 use super::off_peak;
 use super::offer::Offer;
 use super::rate_name::{Lifetime, Meter, RateName};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;
+use crate::sheet::entry::Entry;
 use crate::sheet::{CacheWrite, CacheWriteBilling, ContextTier, JsonObject, RateCell, Schedule};
 use crate::units::Decimal;
 
@@ -343,6 +343,6 @@ fn band_start(band: &Json) -> Option<u32> {
     let [from, _to] = range.as_slice() else {
         return None;
     };
-    let start = super::whole_number(from)?;
+    let start = crate::sheet::rules::whole_number(from)?;
     Some(if start == 1 { 0 } else { start })
 }

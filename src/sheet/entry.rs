@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::JsonObject;
 use crate::input::cursor::{Cursor, shortened};
 use crate::input::json::{DEEPEST_NESTING, Json};
-use crate::sheet::JsonObject;
 use crate::units::Decimal;
 
 /// Longest written form of a number, and its largest exponent: far beyond any price.
@@ -90,12 +90,12 @@ impl<'a> Entry<'a> {
         self.has_faults
     }
 
-    /// Names of the prices that nobody has read.
-    pub(super) fn unread_prices(&self) -> Vec<&'a str> {
+    /// Names of the fields with this in their name that nobody has read.
+    pub(super) fn unread(&self, part: &str) -> Vec<&'a str> {
         self.fields
             .keys()
             .copied()
-            .filter(|name| name.contains("cost"))
+            .filter(|name| name.contains(part))
             .collect()
     }
 

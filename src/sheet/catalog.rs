@@ -1,0 +1,47 @@
+//! Published catalogs: how each is recognised and taken apart into entries, and how an entry becomes sheets.
+
+use super::{PriceSheet, litellm};
+use crate::input::cursor::Cursor;
+use crate::input::json::Json;
+
+/// A format in which somebody publishes a catalog: one file in this folder each.
+#[derive(Debug, Clone, Copy)]
+pub struct Catalog {
+    /// Its name in `?format=` and `--format`.
+    pub name: &'static str,
+    /// A field that every entry has, and that neither a catalog nor a canonical sheet has.
+    pub mark: &'static str,
+    /// Whether a document of unknown origin is a whole catalog of this format.
+    pub recognizes: fn(&Json) -> bool,
+    /// The entries of a whole catalog, in its order. Where the document is no such catalog, a fault is recorded.
+    pub entries: for<'a> fn(&Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>>,
+    /// Reads one entry by its key into its sheets: one for each region and each interval of validity that it states.
+    /// `None` means that a fault is recorded.
+    pub read_entry: fn(&str, &Cursor<'_>) -> Option<Vec<PriceSheet>>,
+}
+
+/// One entry of a catalog.
+#[derive(Clone)]
+pub struct CatalogEntry<'a> {
+    /// Its key: unique in the catalog, and with the entry itself all that is needed to read it.
+    pub key: String,
+    /// The entry.
+    pub cursor: Cursor<'a>,
+}
+
+/// The catalogs that are read.
+pub const CATALOGS: [&Catalog; 1] = [&litellm::CATALOG];
+
+/// The catalog of this name.
+#[must_use]
+pub fn catalog(name: &str) -> Option<&'static Catalog> {
+    CATALOGS.into_iter().find(|catalog| catalog.name == name)
+}
+
+/// The format of a whole catalog.
+#[must_use]
+pub fn recognize(document: &Json) -> Option<&'static Catalog> {
+    CATALOGS
+        .into_iter()
+        .find(|catalog| (catalog.recognizes)(document))
+}

@@ -1,0 +1,102 @@
+//! What stands beside the rates: factors on them, other meters, and where they were published.
+
+use serde::Serialize;
+use serde_json::Map;
+use utoipa::ToSchema;
+
+use super::JsonObject;
+use crate::input::schema::{Name, Text};
+use crate::units::Decimal;
+
+/// A factor on many prices.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Modifier {
+    /// What it is called.
+    #[schema(value_type = Name)]
+    pub name: String,
+    /// The conditions under which it applies.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    #[schema(required = false, value_type = Object)]
+    pub when: JsonObject,
+    /// The factor.
+    pub multiplier: Decimal,
+    /// Which prices it applies to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false, value_type = Vec<Name>, max_items = 64)]
+    pub applies_to: Vec<String>,
+}
+
+/// The price of something that is not a text token.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OtherMeter {
+    /// What is metered.
+    #[schema(value_type = Name)]
+    pub meter: String,
+    /// What the price is for.
+    #[schema(value_type = Name)]
+    pub unit: String,
+    /// The price.
+    pub price: Decimal,
+    /// A remark.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Text>, nullable = false)]
+    pub note: Option<String>,
+}
+
+/// Where prices were published.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// Address.
+    #[schema(value_type = Text)]
+    pub url: String,
+    /// Format in which it was read.
+    pub format: SourceFormat,
+    /// When it was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Text>, nullable = false)]
+    pub retrieved_at: Option<String>,
+    /// When it was published.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Text>, nullable = false)]
+    pub published_at: Option<String>,
+    /// Digest of what was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Text>, nullable = false)]
+    pub sha256: Option<String>,
+    /// Place within it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Text>, nullable = false)]
+    pub locator: Option<String>,
+}
+
+/// A format in which prices are published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SourceFormat {
+    /// The provider's own page.
+    Official,
+    /// `LiteLLM` catalog.
+    Litellm,
+    /// models.dev catalog.
+    #[serde(rename = "models.dev")]
+    ModelsDev,
+    /// genai-prices catalog.
+    GenaiPrices,
+    /// llm-prices catalog.
+    LlmPrices,
+    /// `OpenRouter` API.
+    Openrouter,
+    /// Portkey catalog.
+    Portkey,
+    /// Helicone catalog.
+    Helicone,
+    /// Langfuse catalog.
+    Langfuse,
+    /// `TrueFoundry` catalog.
+    Truefoundry,
+    /// Typed in by a person.
+    Manual,
+}
