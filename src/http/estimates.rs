@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::app::App;
 use super::extract::{Path, Query};
-use super::page::{FilterText, Limit, ListItem, ListQuery, Page, bad_cursor};
+use super::page::{FilterText, Limit, ListItem, ListQuery, Moment, Page, bad_cursor};
 use super::problem::Problem;
 use super::reference::NoQuery;
 use crate::estimate::{Answer, row_columns};
@@ -41,6 +41,8 @@ pub(super) struct EstimateItem {
     /// When the estimate was stored.
     #[schema(value_type = String, format = DateTime)]
     observed_at: DbTime,
+    /// The sheet whose estimate this is, where the listed one is a copy of the same pricing decision.
+    duplicate_of: Option<Uuid>,
     /// Version of the engine.
     engine_version: String,
     /// Readings that have a value.
@@ -61,7 +63,7 @@ fn in_order<S: Serializer>(
     serializer.collect_map(values.iter().map(|(column, value)| (column, value)))
 }
 
-const FIRST_COLUMNS: [&str; 12] = [
+const FIRST_COLUMNS: [&str; 13] = [
     "id",
     "provider",
     "model",
@@ -71,6 +73,7 @@ const FIRST_COLUMNS: [&str; 12] = [
     "valid_from",
     "valid_to",
     "observed_at",
+    "duplicate_of",
     "engine_version",
     "readings_defined",
     "conflicts",
@@ -98,6 +101,7 @@ impl From<EstimateRow> for EstimateItem {
             valid_from: row.valid_from,
             valid_to: row.valid_to,
             observed_at: row.observed_at,
+            duplicate_of: row.duplicate_of,
             engine_version: row.engine_version,
             readings_defined: row.readings_defined,
             conflicts: row.conflicts,
@@ -133,11 +137,12 @@ pub(super) async fn list_estimates(
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
     const LIST: &str = "estimates";
-    let (filter, below) = (query.filter()?, query.after::<i64>(LIST)?);
+    let (filter, times) = (query.filter()?, query.times());
+    let below = query.after::<i64>(LIST)?;
     let body = async {
         let rows = app
             .store
-            .estimates(&filter, below, query.limit.0 + 1)
+            .estimates(&filter, &times, below, query.limit.0 + 1)
             .await?;
         let page = Page::new(
             LIST,
@@ -166,6 +171,9 @@ pub(super) struct LatestQuery {
     region: Option<String>,
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     currency: Option<String>,
+    /// In force at this time instead of now: RFC 3339, or milliseconds since 1970.
+    #[param(nullable = false, inline, value_type = Option<Moment>)]
+    as_of: Option<Moment>,
     /// `any` also counts estimates for which something was stated.
     #[param(nullable = false, inline)]
     assumptions: Option<AnyAssumptions>,
@@ -185,7 +193,7 @@ pub(super) enum AnyAssumptions {
 
 /// The latest estimate of every offer
 ///
-/// One row per (provider, model, region): the last stored estimate for which nothing was stated.
+/// One row per (provider, model, region) with a price in force: its last stored estimate for which nothing was stated.
 #[utoipa::path(
     get,
     path = "/estimates/latest",
@@ -213,9 +221,12 @@ pub(super) async fn list_latest_estimates(
         canonical_model: query.canonical_model,
         region: query.region,
         currency: query.currency,
+        as_of: query.as_of,
         limit: query.limit,
         cursor: query.cursor,
+        ..ListQuery::default()
     };
+    let as_of = query.as_of.map_or_else(|| app.now(), |moment| moment.0);
     let after = query.after::<(String, String, String)>(LIST)?;
     // The seal is no secret: a cursor that somebody made may hold NUL, which PostgreSQL refuses.
     if let Some((provider, model, region)) = &after
@@ -234,7 +245,13 @@ pub(super) async fn list_latest_estimates(
     let body = async {
         let rows = app
             .store
-            .latest_estimates(&filter, any, after.as_ref(), query.limit.0 + 1)
+            .latest_estimates(
+                &filter,
+                any,
+                as_of.into(),
+                after.as_ref(),
+                query.limit.0 + 1,
+            )
             .await?;
         let key = |row: &EstimateRow| (row.provider.clone(), row.model.clone(), row.region.clone());
         Page::new(LIST, rows, query.limit, key, EstimateItem::from).body(&uri, &headers)

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use axum::http::{HeaderMap, Uri};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::Timestamp;
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest, Sha256};
@@ -14,7 +15,7 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::polling::{CachedBody, prefers_csv};
 use super::problem::{INTERNAL, Problem, UNREADABLE};
-use crate::storage::Filter;
+use crate::storage::{Filter, Times};
 
 const MOST_ROWS: u32 = 2_000;
 const ROWS: u32 = 100;
@@ -56,6 +57,39 @@ impl PartialSchema for FilterText {
 
 impl ToSchema for FilterText {}
 
+/// A point in time: RFC 3339, or milliseconds since 1970 as dashboards send them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment(pub(super) Timestamp);
+
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let milliseconds = text.parse().ok().map(Timestamp::from_millisecond);
+        let read = milliseconds.unwrap_or_else(|| text.parse());
+        // Databases keep years of four digits.
+        let is_kept = |moment: &Timestamp| *moment >= Timestamp::UNIX_EPOCH;
+        read.ok().filter(is_kept).map(Self).ok_or_else(|| {
+            D::Error::custom(format!(
+                "`{text}` is no point in time: write RFC 3339, such as 2026-11-21T00:00:00Z, or milliseconds since 1970"
+            ))
+        })
+    }
+}
+
+impl PartialSchema for Moment {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .pattern(Some(
+                r"^([0-9]{1,13}|(19[7-9]|[2-9][0-9]{2})[0-9]-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z)$",
+            ))
+            .examples(["2026-11-21T00:00:00Z", "1795219200000"])
+            .into()
+    }
+}
+
+impl ToSchema for Moment {}
+
 /// Which offers a list shows, and which page of it.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
@@ -76,6 +110,15 @@ pub(super) struct ListQuery {
     /// ISO 4217 code.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     pub(super) currency: Option<String>,
+    /// Stored at this time or later: RFC 3339, or milliseconds since 1970.
+    #[param(nullable = false, inline, value_type = Option<Moment>)]
+    pub(super) from: Option<Moment>,
+    /// Stored before this time.
+    #[param(nullable = false, inline, value_type = Option<Moment>)]
+    pub(super) to: Option<Moment>,
+    /// In force at this time.
+    #[param(nullable = false, inline, value_type = Option<Moment>)]
+    pub(super) as_of: Option<Moment>,
     /// Rows per page.
     #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
     pub(super) limit: Limit,
@@ -115,6 +158,16 @@ impl ListQuery {
             ));
         }
         Ok(filter)
+    }
+
+    /// The times.
+    pub(super) fn times(&self) -> Times {
+        let time = |moment: Option<Moment>| moment.map(|moment| moment.0.into());
+        Times {
+            from: time(self.from),
+            to: time(self.to),
+            as_of: time(self.as_of),
+        }
     }
 
     /// The place where the page begins.

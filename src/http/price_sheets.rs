@@ -109,11 +109,12 @@ pub(super) async fn list_price_sheets(
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
     const LIST: &str = "price-sheets";
-    let (filter, below) = (query.filter()?, query.after::<i64>(LIST)?);
+    let (filter, times) = (query.filter()?, query.times());
+    let below = query.after::<i64>(LIST)?;
     let body = async {
         let rows = app
             .store
-            .price_sheets(&filter, below, query.limit.0 + 1)
+            .price_sheets(&filter, &times, below, query.limit.0 + 1)
             .await?;
         Page::new(
             LIST,

@@ -21,20 +21,6 @@ const COUNT: RangeInclusive<u32> = 1..=2_147_483_647;
 /// Entries of a list or map of a sheet: far more than any provider publishes, and few enough to compare in pairs.
 const MOST_ENTRIES: usize = 64;
 
-const SOURCE_FORMATS: [(&str, SourceFormat); 11] = [
-    ("official", SourceFormat::Official),
-    ("litellm", SourceFormat::Litellm),
-    ("models.dev", SourceFormat::ModelsDev),
-    ("genai-prices", SourceFormat::GenaiPrices),
-    ("llm-prices", SourceFormat::LlmPrices),
-    ("openrouter", SourceFormat::Openrouter),
-    ("portkey", SourceFormat::Portkey),
-    ("helicone", SourceFormat::Helicone),
-    ("langfuse", SourceFormat::Langfuse),
-    ("truefoundry", SourceFormat::Truefoundry),
-    ("manual", SourceFormat::Manual),
-];
-
 /// Reads a whole document that is one sheet.
 ///
 /// # Errors
@@ -619,7 +605,7 @@ fn read_source(source: &Cursor<'_>) -> Source {
             .and_then(|field| field.text())
             .unwrap_or_default(),
         format: required("format", "write \"official\" for the provider's own page")
-            .and_then(|field| field.one_of(&SOURCE_FORMATS))
+            .and_then(|field| field.one_of(&SourceFormat::ALL))
             .unwrap_or(SourceFormat::Manual),
         retrieved_at: text("retrieved_at"),
         published_at: text("published_at"),

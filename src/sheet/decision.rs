@@ -144,7 +144,8 @@ impl Published {
     }
 }
 
-fn prices_of(cell: &RateCell) -> Vec<(String, &Decimal)> {
+/// The prices of a cell by what they are for.
+pub(super) fn prices_of(cell: &RateCell) -> Vec<(String, &Decimal)> {
     let single = [
         ("input", &cell.input),
         ("output", &cell.output),
@@ -156,10 +157,14 @@ fn prices_of(cell: &RateCell) -> Vec<(String, &Decimal)> {
     let single = single
         .into_iter()
         .filter_map(|(name, price)| Some((name.to_owned(), price.as_ref()?)));
-    let writes = cell.cache_write.iter();
-    single
-        .chain(writes.map(|write| (format!("cache write {:?}", write.ttl_seconds), &write.price)))
-        .collect()
+    let writes = cell.cache_write.iter().map(|write| {
+        let name = match write.ttl_seconds {
+            Some(seconds) => format!("cache write for {seconds} s"),
+            None => "cache write".to_owned(),
+        };
+        (name, &write.price)
+    });
+    single.chain(writes).collect()
 }
 
 /// 0.01 for a price with two decimals.
@@ -172,7 +177,7 @@ fn last_digit(price: &Decimal) -> f64 {
 }
 
 /// Whether two thresholds are one, written down in two ways.
-fn is_same_threshold(left: u32, right: u32) -> bool {
+pub(super) fn is_same_threshold(left: u32, right: u32) -> bool {
     f64::from(left.abs_diff(right)) <= SAME_THRESHOLD * f64::from(left.max(right))
 }
 

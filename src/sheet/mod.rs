@@ -10,6 +10,7 @@ pub mod canonical;
 mod catalog;
 mod content;
 pub mod decision;
+pub mod difference;
 mod entry;
 pub mod litellm;
 mod names;
@@ -19,11 +20,13 @@ mod rules;
 mod schema;
 mod service_tier;
 mod source;
+pub mod timeline;
 
 use serde_json::Map;
 
 pub use catalog::{CATALOGS, Catalog, CatalogEntry, catalog, recognize};
 pub use content::SheetId;
+pub use names::{model_key, offer_id};
 pub use price_sheet::{
     CacheWriteBilling, ContextTierMeasure, ContextTierSemantics, Limits, PriceSheet, SchemaName,
     Unit,

@@ -1,5 +1,9 @@
 //! Which model a name means, whoever sells it.
 
+use uuid::Uuid;
+
+use super::SheetId;
+
 /// Who sells models of their own: provider, author, and how the names of those models begin.
 const FIRST_PARTIES: [(&str, &str, &[&str]); 10] = [
     ("anthropic", "anthropic", &["claude-"]),
@@ -53,4 +57,109 @@ pub(super) fn without_date(name: &str) -> &str {
         is_date.then_some(rest)
     };
     dated(9).or_else(|| dated(11)).unwrap_or(name)
+}
+
+/// Identity of an offer: the same names give the same id on every machine.
+#[must_use]
+pub fn offer_id(provider: &str, model: &str, region: &str) -> Uuid {
+    // No name holds a control character.
+    SheetId::digest(format!("{provider}\n{model}\n{region}").as_bytes())
+}
+
+/// Who stands in front of a model's name with a point, as Bedrock writes it.
+const DOTTED_AUTHORS: [&str; 21] = [
+    "ai21",
+    "amazon",
+    "anthropic",
+    "cohere",
+    "deepseek",
+    "google",
+    "luma",
+    "meta",
+    "minimax",
+    "minimaxai",
+    "mistral",
+    "moonshot",
+    "moonshotai",
+    "nvidia",
+    "openai",
+    "qwen",
+    "stability",
+    "twelvelabs",
+    "writer",
+    "xai",
+    "zai",
+];
+
+/// Groups of regions that stand in front of those.
+const DOTTED_REGIONS: [&str; 9] = [
+    "apac", "au", "ca", "eu", "global", "in", "jp", "us", "us-gov",
+];
+
+/// What all the names of one model have in common: without its seller, its author, its region, its date and how the words
+/// are told apart. Names that are one by this key may still be two models; their prices must agree too.
+#[must_use]
+pub fn model_key(name: &str) -> String {
+    let lower = name.to_lowercase();
+    let mut name = lower
+        .rsplit('/')
+        .find(|part| !part.is_empty())
+        .unwrap_or(&lower);
+    for group in [&DOTTED_REGIONS[..], &DOTTED_AUTHORS[..]] {
+        if let Some((first, rest)) = name.split_once('.')
+            && group.contains(&first)
+        {
+            name = rest;
+        }
+    }
+    // `@20250929` and `:0` say which copy it is, `-v1` which edition of Bedrock's.
+    let name = name.split(['@', ':']).next().unwrap_or(name);
+    let name = name
+        .strip_suffix("-v1")
+        .or_else(|| name.strip_suffix("-v2"))
+        .unwrap_or(name);
+    let words = without_date(name).split(|letter: char| !letter.is_alphanumeric());
+    words
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_of_one_model_have_one_key() {
+        for names in [
+            &[
+                "claude-sonnet-4-5",
+                "claude-sonnet-4-5-20250929",
+                "claude-sonnet-4.5",
+                "anthropic/claude-sonnet-4.5",
+                "anthropic.claude-sonnet-4-5-20250929-v1:0",
+                "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+                "claude-sonnet-4-5@20250929",
+            ][..],
+            &[
+                "MiniMaxAI/MiniMax-M2.5",
+                "minimax-m2.5",
+                "accounts/fireworks/models/minimax-m2-5",
+            ],
+            &["gpt-5.4", "gpt-5.4-2026-03-05", "openai/gpt-5.4"],
+        ] {
+            for name in names {
+                assert_eq!(model_key(name), model_key(names[0]), "{name}");
+            }
+        }
+        assert_ne!(model_key("gpt-5.4"), model_key("gpt-5.4-mini"));
+        assert_ne!(model_key("llama-3.1-8b"), model_key("llama-3.1-70b"));
+        assert_eq!(model_key("/"), "");
+    }
+
+    #[test]
+    fn an_offer_has_an_id_of_its_own() {
+        assert_eq!(offer_id("a", "b", "c"), offer_id("a", "b", "c"));
+        assert_ne!(offer_id("a", "b", "c"), offer_id("a", "bc", ""));
+    }
 }

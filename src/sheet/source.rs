@@ -100,3 +100,29 @@ pub enum SourceFormat {
     /// Typed in by a person.
     Manual,
 }
+
+impl SourceFormat {
+    /// Every format by its name.
+    pub const ALL: [(&'static str, Self); 11] = [
+        ("official", Self::Official),
+        ("litellm", Self::Litellm),
+        ("models.dev", Self::ModelsDev),
+        ("genai-prices", Self::GenaiPrices),
+        ("llm-prices", Self::LlmPrices),
+        ("openrouter", Self::Openrouter),
+        ("portkey", Self::Portkey),
+        ("helicone", Self::Helicone),
+        ("langfuse", Self::Langfuse),
+        ("truefoundry", Self::Truefoundry),
+        ("manual", Self::Manual),
+    ];
+
+    /// Its name, as sheets write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::ALL
+            .into_iter()
+            .find_map(|(name, format)| (format == self).then_some(name))
+            .unwrap_or_default()
+    }
+}

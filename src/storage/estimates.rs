@@ -4,7 +4,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::database::on_connection;
-use super::{DbTime, Filter, Store, StoreError};
+use super::{DbTime, Filter, Store, StoreError, Times};
 
 /// An estimate as a row of a list.
 #[derive(Debug, Clone, FromRow)]
@@ -31,6 +31,8 @@ pub struct EstimateRow {
     pub valid_to: Option<DbTime>,
     /// When it was stored.
     pub observed_at: DbTime,
+    /// The sheet whose estimate this is, where the listed one is a copy of it.
+    pub duplicate_of: Option<Uuid>,
     /// Readings with a value.
     pub readings_defined: i64,
     /// Conflicts between readings.
@@ -53,28 +55,40 @@ pub struct LatestKey {
 const ESTIMATE: &str = "SELECT document FROM estimates WHERE id = $1";
 
 const ESTIMATES: &str = "
-    SELECT id, sequence, engine_version, provider, model, canonical_model, region, currency, valid_from, valid_to,
-           observed_at, readings_defined, conflicts, reading_numbers
-    FROM estimates
+    SELECT estimates.id, listing.sequence, engine_version, provider, model, canonical_model, region, currency, valid_from,
+           valid_to, observed_at, duplicate_of, readings_defined, conflicts, reading_numbers
+    FROM estimate_listings AS listing JOIN estimates ON estimates.id = listing.estimate_id
     WHERE ($1 IS NULL OR provider = $1) AND ($2 IS NULL OR model = $2) AND ($3 IS NULL OR canonical_model = $3)
-      AND ($4 IS NULL OR region = $4) AND ($5 IS NULL OR currency = $5) AND ($6 IS NULL OR sequence < $6)
-    ORDER BY sequence DESC
-    LIMIT $7";
+      AND ($4 IS NULL OR region = $4) AND ($5 IS NULL OR currency = $5)
+      AND ($6 IS NULL OR observed_at >= $6) AND ($7 IS NULL OR observed_at < $7)
+      AND ($8 IS NULL OR sheet_id IS NULL OR EXISTS (
+          SELECT 1 FROM price_periods AS period
+          WHERE period.sheet_id = listing.sheet_id AND period.starts_at <= $8
+            AND (period.ends_at IS NULL OR period.ends_at > $8)))
+      AND ($9 IS NULL OR listing.sequence < $9)
+    ORDER BY listing.sequence DESC
+    LIMIT $10";
 
 const LATEST: &str = "
-    SELECT id, sequence, engine_version, provider, model, canonical_model, region, currency, valid_from, valid_to,
-           observed_at, readings_defined, conflicts, reading_numbers
-    FROM estimates AS latest
+    WITH in_force AS (
+        SELECT listing.* FROM estimate_listings AS listing
+        WHERE (stated_assumptions = $9 OR $10)
+          AND (sheet_id IS NULL OR EXISTS (
+              SELECT 1 FROM price_periods AS period
+              WHERE period.sheet_id = listing.sheet_id AND period.starts_at <= $11
+                AND (period.ends_at IS NULL OR period.ends_at > $11))))
+    SELECT estimates.id, latest.sequence, engine_version, provider, model, canonical_model, region, currency, valid_from,
+           valid_to, observed_at, duplicate_of, readings_defined, conflicts, reading_numbers
+    FROM in_force AS latest JOIN estimates ON estimates.id = latest.estimate_id
     WHERE ($1 IS NULL OR provider = $1) AND ($2 IS NULL OR model = $2) AND ($3 IS NULL OR canonical_model = $3)
       AND ($4 IS NULL OR region = $4) AND ($5 IS NULL OR currency = $5)
       AND ($6 IS NULL OR (provider, model, region) > ($6, $7, $8))
-      AND (stated_assumptions = $9 OR $10)
       AND NOT EXISTS (
-          SELECT 1 FROM estimates AS newer
+          SELECT 1 FROM in_force AS newer
           WHERE newer.provider = latest.provider AND newer.model = latest.model AND newer.region = latest.region
-            AND newer.sequence > latest.sequence AND (newer.stated_assumptions = $9 OR $10))
+            AND newer.sequence > latest.sequence)
     ORDER BY provider, model, region
-    LIMIT $11";
+    LIMIT $12";
 
 impl Store {
     /// The document of an estimate.
@@ -94,6 +108,7 @@ impl Store {
     pub async fn estimates(
         &self,
         filter: &Filter,
+        times: &Times,
         below: Option<i64>,
         limit: u32,
     ) -> Result<Vec<EstimateRow>, StoreError> {
@@ -104,6 +119,9 @@ impl Store {
                 .bind(&filter.canonical_model)
                 .bind(&filter.region)
                 .bind(&filter.currency)
+                .bind(times.from)
+                .bind(times.to)
+                .bind(times.as_of)
                 .bind(below)
                 .bind(i64::from(limit))
                 .fetch_all(connection)
@@ -111,7 +129,7 @@ impl Store {
         })
     }
 
-    /// The last stored estimate of every (provider, model, region), in that order; unless `any_assumptions`, only those
+    /// The last stored estimate of every (provider, model, region) for a sheet in force, in that order; unless `any_assumptions`, only those
     /// for which nothing was stated count.
     ///
     /// # Errors
@@ -120,6 +138,7 @@ impl Store {
         &self,
         filter: &Filter,
         any_assumptions: bool,
+        as_of: DbTime,
         after: Option<&LatestKey>,
         limit: u32,
     ) -> Result<Vec<EstimateRow>, StoreError> {
@@ -135,6 +154,7 @@ impl Store {
                 .bind(after.map(|key| &key.region))
                 .bind(false)
                 .bind(any_assumptions)
+                .bind(as_of)
                 .bind(i64::from(limit))
                 .fetch_all(connection)
                 .await?)

@@ -1,15 +1,19 @@
 //! Stored sheets and estimates: the only place with SQL. One text serves SQLite and PostgreSQL.
 
+mod changes;
 mod database;
 mod estimates;
+mod plan;
 mod price_sheets;
-mod save;
+mod record;
+mod tables;
 mod time;
 
+pub use changes::{ChangeKind, ChangeRow};
 pub use database::{DatabaseUrl, DatabaseUrlError, Store, StoreLimits};
 pub use estimates::{EstimateRow, LatestKey};
 pub use price_sheets::PriceSheetRow;
-pub use save::{NewEstimate, Saved};
+pub use record::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
 pub use time::DbTime;
 
 use sqlx::migrate::MigrateError;
@@ -125,4 +129,15 @@ pub struct Filter {
     pub region: Option<String>,
     /// ISO 4217 code.
     pub currency: Option<String>,
+}
+
+/// Restricts a list to times.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Times {
+    /// Stored then or later.
+    pub from: Option<DbTime>,
+    /// Stored before.
+    pub to: Option<DbTime>,
+    /// In force then.
+    pub as_of: Option<DbTime>,
 }

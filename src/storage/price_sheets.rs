@@ -4,7 +4,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::database::on_connection;
-use super::{DbTime, Filter, Store, StoreError};
+use super::{DbTime, Filter, Store, StoreError, Times};
 
 /// A price sheet as a row of a list; prices are those of its base cell, per million tokens.
 #[derive(Debug, Clone, FromRow)]
@@ -44,9 +44,15 @@ const PRICE_SHEETS: &str = "
            input_price, output_price, cache_read_price
     FROM price_sheets
     WHERE ($1 IS NULL OR provider = $1) AND ($2 IS NULL OR model = $2) AND ($3 IS NULL OR canonical_model = $3)
-      AND ($4 IS NULL OR region = $4) AND ($5 IS NULL OR currency = $5) AND ($6 IS NULL OR sequence < $6)
+      AND ($4 IS NULL OR region = $4) AND ($5 IS NULL OR currency = $5)
+      AND ($6 IS NULL OR observed_at >= $6) AND ($7 IS NULL OR observed_at < $7)
+      AND ($8 IS NULL OR EXISTS (
+          SELECT 1 FROM price_periods AS period
+          WHERE period.sheet_id = price_sheets.id AND period.starts_at <= $8
+            AND (period.ends_at IS NULL OR period.ends_at > $8)))
+      AND ($9 IS NULL OR sequence < $9)
     ORDER BY sequence DESC
-    LIMIT $7";
+    LIMIT $10";
 
 impl Store {
     /// The document of a price sheet, with its sources and remarks.
@@ -66,6 +72,7 @@ impl Store {
     pub async fn price_sheets(
         &self,
         filter: &Filter,
+        times: &Times,
         below: Option<i64>,
         limit: u32,
     ) -> Result<Vec<PriceSheetRow>, StoreError> {
@@ -76,6 +83,9 @@ impl Store {
                 .bind(&filter.canonical_model)
                 .bind(&filter.region)
                 .bind(&filter.currency)
+                .bind(times.from)
+                .bind(times.to)
+                .bind(times.as_of)
                 .bind(below)
                 .bind(i64::from(limit))
                 .fetch_all(connection)

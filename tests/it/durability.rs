@@ -92,7 +92,7 @@ fn assert_nothing_lost(address: &str, log: Log, number: impl AsyncFn(&'static st
         "SELECT count(*) FROM price_sheets WHERE id NOT IN (SELECT sheet_id FROM estimate_sheets)",
         "SELECT count(*) FROM estimate_sheets WHERE estimate_id NOT IN (SELECT id FROM estimates)",
         "SELECT count(*) FROM estimate_sheets WHERE sheet_id NOT IN (SELECT id FROM price_sheets)",
-        "SELECT count(*) FROM (SELECT model FROM estimates GROUP BY model HAVING count(*) > 1) AS twice",
+        "SELECT count(*) FROM (SELECT model FROM estimate_listings GROUP BY model HAVING count(*) > 1) AS twice",
         "SELECT count(*) FROM (SELECT model FROM price_sheets GROUP BY model HAVING count(*) > 1) AS twice",
     ];
     wait_for(async {

@@ -7,7 +7,7 @@ use crate::support::{
     Api, NOW, TestDatabase, examples, on_each_database, repository, sheet, sheet_of, with,
 };
 
-const ESTIMATE_COLUMNS: [&str; 12] = [
+const ESTIMATE_COLUMNS: [&str; 13] = [
     "id",
     "provider",
     "model",
@@ -17,6 +17,7 @@ const ESTIMATE_COLUMNS: [&str; 12] = [
     "valid_from",
     "valid_to",
     "observed_at",
+    "duplicate_of",
     "engine_version",
     "readings_defined",
     "conflicts",
@@ -304,10 +305,12 @@ async fn latest_shows_one_row_per_offer_the_newest_without_assumptions() {
             |sheet| json!({"price_sheet": sheet, "assumptions": {"active_parameters": 2e11}});
         api.store(&price(sheet(), "1")).await;
         let newest = api.store(&price(sheet(), "2")).await;
-        let stated = api.store(&stating(price(sheet(), "1"))).await;
+        let stated = api.store(&stating(price(sheet(), "2"))).await;
+        // A question about a price that is over is no news.
+        api.store(&stating(price(sheet(), "1"))).await;
         let eu = api.store(&with(sheet(), "/region", json!("eu"))).await;
         let only_stated = api.store(&stating(sheet_of("m-2"))).await;
-        // Sheets may overlap in time: all are kept.
+        // All sheets are kept.
         assert_eq!(api.get("/price-sheets?model=m-1").await.rows().len(), 3);
         // A repeat of something older does not make it the newest.
         assert_eq!(api.infer(&price(sheet(), "1")).await.status, StatusCode::OK);

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde_json::json;
-use unroof::storage::{Filter, LatestKey};
+use unroof::storage::{Filter, LatestKey, Times};
 use uuid::Uuid;
 
-use super::{Question, all_estimates};
+use super::{Question, all_estimates, now};
 use crate::support::{NOW, TestDatabase, on_each_database, sheet, sheet_of, with};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -18,13 +18,12 @@ async fn latest_is_the_newest_without_stated_assumptions_unless_any_may_count() 
         let older = Question::new(&with(sheet(), "/rates/0/input", json!("2")));
         let newer = Question::new(&sheet());
         let stated = Question::new(&stating(8));
-        // The clock does not decide: the newer one was stored later, whatever its time says.
-        older.save_at(&store, "2026-12-31T00:00:00Z").await;
+        older.save_at(&store, "2026-11-20T00:00:00Z").await;
         newer.save_at(&store, NOW).await;
         stated.save(&store).await;
         let latest = async |any: bool| -> Vec<Uuid> {
             let rows = store
-                .latest_estimates(&Filter::default(), any, None, 10)
+                .latest_estimates(&Filter::default(), any, now(), None, 10)
                 .await
                 .unwrap();
             rows.iter().map(|row| row.id).collect()
@@ -70,7 +69,10 @@ async fn pages_over_250_rows_that_grow_meanwhile_repeat_none_and_skip_none() {
         let (mut by_time, mut sheets, mut by_offer) = (Vec::new(), Vec::new(), Vec::new());
         let mut below = None;
         for _ in 0..MOST_PAGES {
-            let page = store.estimates(&none, below, 40).await.unwrap();
+            let page = store
+                .estimates(&none, &Times::default(), below, 40)
+                .await
+                .unwrap();
             let Some(last) = page.last() else { break };
             below = Some(last.sequence);
             by_time.extend(page.iter().map(|row| row.id));
@@ -78,7 +80,10 @@ async fn pages_over_250_rows_that_grow_meanwhile_repeat_none_and_skip_none() {
         }
         let mut below = None;
         for _ in 0..MOST_PAGES {
-            let page = store.price_sheets(&none, below, 40).await.unwrap();
+            let page = store
+                .price_sheets(&none, &Times::default(), below, 40)
+                .await
+                .unwrap();
             let Some(last) = page.last() else { break };
             below = Some(last.sequence);
             sheets.extend(page.iter().map(|row| row.model.clone()));
@@ -87,7 +92,7 @@ async fn pages_over_250_rows_that_grow_meanwhile_repeat_none_and_skip_none() {
         let mut after: Option<LatestKey> = None;
         for _ in 0..MOST_PAGES {
             let page = store
-                .latest_estimates(&none, false, after.as_ref(), 40)
+                .latest_estimates(&none, false, now(), after.as_ref(), 40)
                 .await
                 .unwrap();
             let Some(last) = page.last() else { break };
@@ -143,7 +148,7 @@ async fn both_databases_list_names_in_the_order_of_their_bytes() {
         let mut sorted = names;
         sorted.sort_unstable();
         let rows = store
-            .latest_estimates(&Filter::default(), false, None, 100)
+            .latest_estimates(&Filter::default(), false, now(), None, 100)
             .await
             .unwrap();
         let listed: Vec<&str> = rows.iter().map(|row| row.model.as_str()).collect();
@@ -155,7 +160,7 @@ async fn both_databases_list_names_in_the_order_of_their_bytes() {
             region: "a".to_owned(),
         };
         let rest = store
-            .latest_estimates(&Filter::default(), false, Some(&key), 100)
+            .latest_estimates(&Filter::default(), false, now(), Some(&key), 100)
             .await
             .unwrap();
         let place = sorted.iter().position(|name| *name == "a").unwrap();
@@ -191,8 +196,8 @@ async fn times_survive_to_the_microsecond_and_order_correctly() {
             assert_eq!(row.valid_to.map(Timestamp::from), None);
         }
         for sql in [
-            "SELECT model FROM estimates ORDER BY observed_at",
-            "SELECT model FROM estimates ORDER BY valid_from",
+            "SELECT model FROM estimate_listings ORDER BY observed_at",
+            "SELECT model FROM estimate_listings ORDER BY valid_from",
             "SELECT model FROM price_sheets ORDER BY observed_at",
         ] {
             assert_eq!(database.texts(sql).await, times, "{sql}");

@@ -6,7 +6,7 @@ mod save;
 
 use serde_json::Value;
 use unroof::estimate::{Answer, Format, Request, infer, read_request};
-use unroof::storage::{EstimateRow, Filter, NewEstimate, Saved, Store};
+use unroof::storage::{DbTime, EstimateRow, Filter, NewEstimate, Saved, Store, Times};
 use uuid::Uuid;
 
 use crate::support::NOW;
@@ -49,9 +49,17 @@ impl Question {
     }
 }
 
+/// When all that is stored here is in force.
+fn now() -> DbTime {
+    "2027-06-01T00:00:00Z"
+        .parse::<jiff::Timestamp>()
+        .unwrap()
+        .into()
+}
+
 async fn all_estimates(store: &Store) -> Vec<EstimateRow> {
     store
-        .estimates(&Filter::default(), None, 10_000)
+        .estimates(&Filter::default(), &Times::default(), None, 10_000)
         .await
         .unwrap()
 }

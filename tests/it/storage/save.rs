@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use unroof::storage::{Filter, Saved};
+use unroof::storage::{Filter, Saved, Times};
 use uuid::Uuid;
 
 use super::{Question, all_estimates};
@@ -55,7 +55,7 @@ async fn the_same_content_is_one_row_and_new_once() {
         assert!(Question::new(&stated).save(&store).await.is_new);
         assert_eq!(all_estimates(&store).await.len(), 2);
         let sheets = store
-            .price_sheets(&Filter::default(), None, 10)
+            .price_sheets(&Filter::default(), &Times::default(), None, 10)
             .await
             .unwrap();
         assert_eq!(sheets.len(), 1);
@@ -196,7 +196,10 @@ async fn prices_are_stored_in_the_digits_they_were_sent_in() {
                 model: Some(price.to_owned()),
                 ..Filter::default()
             };
-            let rows = store.price_sheets(&filter, None, 1).await.unwrap();
+            let rows = store
+                .price_sheets(&filter, &Times::default(), None, 1)
+                .await
+                .unwrap();
             assert_eq!(rows[0].input_price, price.parse().ok());
         }
     })

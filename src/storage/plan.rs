@@ -1,0 +1,414 @@
+//! What recording sheets does to the tables, worked out before anything is written.
+
+use std::collections::{BTreeMap, HashMap};
+
+use jiff::Timestamp;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::StoreError;
+use super::changes::ChangeKind;
+use super::record::{Listing, Recording};
+use crate::input::json;
+use crate::sheet::difference::{contradiction_words, contradictions, first_words, in_words};
+use crate::sheet::timeline::{Edit, Period, Statement, admit};
+use crate::sheet::{PriceSheet, canonical};
+
+/// What the tables hold about the offers, sheets and estimates of some recordings.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// Documents of sheets.
+    pub(super) sheets: HashMap<Uuid, String>,
+    /// Estimates that are stored.
+    pub(super) estimates: Vec<Uuid>,
+    /// Sheet, and the estimate that was last listed for it with nothing stated.
+    pub(super) listings: HashMap<Uuid, Uuid>,
+    /// (offer, catalog, start) to sheet.
+    pub(super) statements: BTreeMap<(Uuid, String, Timestamp), Uuid>,
+    /// By offer, in the order of their starts.
+    pub(super) periods: HashMap<Uuid, Vec<StoredPeriod>>,
+    /// Open disagreements by (offer, other catalog).
+    pub(super) disagreements: HashMap<(Uuid, String), OpenDisagreement>,
+}
+
+/// A period and its place in the table.
+#[derive(Debug, Clone)]
+pub(super) struct StoredPeriod {
+    pub(super) key: (i64, i64),
+    pub(super) period: Period,
+    pub(super) is_new: bool,
+    pub(super) is_changed: bool,
+    pub(super) observed_at: Timestamp,
+}
+
+/// A disagreement that has not ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct OpenDisagreement {
+    pub(super) id: Uuid,
+    pub(super) sheet_id: Uuid,
+    pub(super) other_sheet_id: Uuid,
+}
+
+/// What one recording adds.
+#[derive(Debug, Default)]
+pub(super) struct Step {
+    pub(super) inserts_sheet: bool,
+    pub(super) new_document: Option<String>,
+    pub(super) inserts_estimate: bool,
+    pub(super) inserts_listing: bool,
+    /// The start under which the statement is kept, if it is new or another sheet's.
+    pub(super) statement: Option<Timestamp>,
+    pub(super) change: Option<Change>,
+}
+
+impl Step {
+    fn is_empty(&self) -> bool {
+        !self.inserts_sheet
+            && self.new_document.is_none()
+            && !self.inserts_estimate
+            && !self.inserts_listing
+            && self.statement.is_none()
+    }
+}
+
+/// A line of the feed.
+#[derive(Debug)]
+pub(super) struct Change {
+    pub(super) kind: ChangeKind,
+    pub(super) summary: String,
+}
+
+/// A disagreement to be stored.
+#[derive(Debug)]
+pub(super) struct NewDisagreement {
+    pub(super) id: Uuid,
+    pub(super) offer_id: Uuid,
+    /// The recording from which the names of the offer are taken.
+    pub(super) recording: usize,
+    pub(super) catalog: String,
+    pub(super) sheet_id: Uuid,
+    pub(super) other_catalog: String,
+    pub(super) other_sheet_id: Uuid,
+    pub(super) differences: String,
+    pub(super) largest_factor: Option<f64>,
+}
+
+/// Everything that is to be written.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// The number below that of the first recording.
+    pub(super) base: i64,
+    pub(super) steps: Vec<Step>,
+    /// Periods that are new or end otherwise, with their offer.
+    pub(super) periods: Vec<(Uuid, StoredPeriod)>,
+    pub(super) ended_disagreements: Vec<Uuid>,
+    pub(super) new_disagreements: Vec<NewDisagreement>,
+}
+
+impl Plan {
+    /// Works out what recording does. The number of recording `i` is `base + 1 + i`.
+    ///
+    /// # Errors
+    /// A stored document is damaged.
+    pub(super) fn make(
+        recordings: &[Recording],
+        mut known: Known,
+        base: i64,
+    ) -> Result<Self, StoreError> {
+        let mut plan = Self {
+            base,
+            steps: Vec::with_capacity(recordings.len()),
+            periods: Vec::new(),
+            ended_disagreements: Vec::new(),
+            new_disagreements: Vec::new(),
+        };
+        // The last recording of every offer that changed.
+        let mut touched: BTreeMap<Uuid, usize> = BTreeMap::new();
+        for (index, recording) in recordings.iter().enumerate() {
+            let step = known.step(recording, plan.number(index))?;
+            if step.statement.is_some() {
+                touched.insert(recording.offer_id(), index);
+            }
+            plan.steps.push(step);
+        }
+        for (offer, index) in touched {
+            plan.compare_catalogs(&known, offer, recordings, index)?;
+        }
+        for (offer, periods) in known.periods {
+            let changed = periods
+                .into_iter()
+                .filter(|period| period.is_new || period.is_changed);
+            plan.periods.extend(changed.map(|period| (offer, period)));
+        }
+        Ok(plan)
+    }
+
+    /// The number of a recording.
+    pub(super) fn number(&self, index: usize) -> i64 {
+        self.base + 1 + i64::try_from(index).unwrap_or(i64::MAX - self.base - 1)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.steps.iter().all(Step::is_empty) && self.periods.is_empty()
+    }
+
+    pub(super) fn has_new_estimates(&self) -> bool {
+        self.steps.iter().any(|step| step.inserts_estimate)
+    }
+
+    /// What the other catalogs say against the sheet in force.
+    fn compare_catalogs(
+        &mut self,
+        known: &Known,
+        offer: Uuid,
+        recordings: &[Recording],
+        index: usize,
+    ) -> Result<(), StoreError> {
+        let now = recordings[index].observed_at;
+        let in_force = known.periods.get(&offer).and_then(|periods| {
+            periods
+                .iter()
+                .rev()
+                .find(|stored| stored.period.covers(now))
+        });
+        let mut found: Vec<String> = Vec::new();
+        if let Some(in_force) = in_force {
+            let sheet = known.sheet(in_force.period.sheet_id, recordings)?;
+            for (catalog, sheet_id) in known.statements_in_force(offer, now) {
+                if catalog == in_force.period.catalog || sheet_id == in_force.period.sheet_id {
+                    continue;
+                }
+                let contradictions = contradictions(&sheet, &known.sheet(sheet_id, recordings)?);
+                if contradictions.is_empty() {
+                    continue;
+                }
+                found.push(catalog.to_owned());
+                let open = known.disagreements.get(&(offer, catalog.to_owned()));
+                if open.is_some_and(|open| {
+                    open.sheet_id == in_force.period.sheet_id && open.other_sheet_id == sheet_id
+                }) {
+                    continue;
+                }
+                self.ended_disagreements.extend(open.map(|open| open.id));
+                self.new_disagreements.push(NewDisagreement {
+                    id: Uuid::new_v4(),
+                    offer_id: offer,
+                    recording: index,
+                    catalog: in_force.period.catalog.clone(),
+                    sheet_id: in_force.period.sheet_id,
+                    other_catalog: catalog.to_owned(),
+                    other_sheet_id: sheet_id,
+                    differences: contradiction_words(&contradictions, &sheet),
+                    largest_factor: contradictions
+                        .iter()
+                        .filter_map(|difference| difference.factor())
+                        .reduce(f64::max),
+                });
+            }
+        }
+        let settled = known
+            .disagreements
+            .iter()
+            .filter(|((of, catalog), _)| *of == offer && !found.contains(catalog));
+        self.ended_disagreements
+            .extend(settled.map(|(_, open)| open.id));
+        Ok(())
+    }
+}
+
+impl Known {
+    /// What a recording adds; from then on it is known.
+    fn step(&mut self, recording: &Recording, number: i64) -> Result<Step, StoreError> {
+        let mut step = Step::default();
+        let sheet_id = recording.sheet_id;
+        match self.sheets.get(&sheet_id) {
+            None => {
+                step.inserts_sheet = true;
+                let document = serde_json::to_string(&recording.sheet)
+                    .expect("a sheet of texts and numbers serialises");
+                self.sheets.insert(sheet_id, document);
+            }
+            Some(stored) => {
+                step.new_document = with_new_sources(stored, &recording.sheet, sheet_id)?;
+                if let Some(document) = &step.new_document {
+                    self.sheets.insert(sheet_id, document.clone());
+                }
+            }
+        }
+        if recording.estimate.is_some() && !self.estimates.contains(&recording.estimate_id) {
+            step.inserts_estimate = true;
+            self.estimates.push(recording.estimate_id);
+        }
+        let offer = recording.offer_id();
+        let before = self.current(offer, recording.observed_at);
+        let opened = if step.inserts_sheet || recording.counts_again {
+            self.admit(recording, offer, number, &mut step)
+        } else {
+            None
+        };
+        step.inserts_listing = match recording.listing {
+            Listing::Unlisted => false,
+            Listing::Stated | Listing::Pooled { .. } => step.inserts_estimate,
+            Listing::Offer { .. } => {
+                let last = self.listings.insert(sheet_id, recording.estimate_id);
+                opened.is_some() || last != Some(recording.estimate_id)
+            }
+        };
+        step.change = self.change(recording, before, opened, &step)?;
+        Ok(step)
+    }
+
+    /// The sheet in force.
+    fn current(&self, offer: Uuid, at: Timestamp) -> Option<Uuid> {
+        let periods = self.periods.get(&offer)?;
+        let covering = periods.iter().rev().find(|stored| stored.period.covers(at));
+        covering.map(|stored| stored.period.sheet_id)
+    }
+
+    /// Lets the statement into the timeline; the start of the first period that it opened.
+    fn admit(
+        &mut self,
+        recording: &Recording,
+        offer: Uuid,
+        number: i64,
+        step: &mut Step,
+    ) -> Option<Timestamp> {
+        let catalog = recording.catalog();
+        let sheet = &recording.sheet;
+        let key = sheet.valid_from.unwrap_or(Timestamp::UNIX_EPOCH);
+        let place = (offer, catalog.to_owned(), key);
+        let stated = self.statements.insert(place, recording.sheet_id);
+        if stated != Some(recording.sheet_id) {
+            step.statement = Some(key);
+        }
+        let stored = self.periods.entry(offer).or_default();
+        let periods: Vec<Period> = stored.iter().map(|stored| stored.period.clone()).collect();
+        let statement = Statement {
+            sheet_id: recording.sheet_id,
+            catalog,
+            valid_from: sheet.valid_from,
+            valid_to: sheet.valid_to,
+            observed_at: recording.observed_at,
+        };
+        // A catalog that says again what it said is no news, whatever others have said meanwhile.
+        if step.statement.is_none() {
+            return None;
+        }
+        let mut opened = None;
+        let mut part = 0;
+        for edit in admit(&periods, &statement) {
+            match edit {
+                Edit::End(index, end) => {
+                    stored[index].period.ends_at = Some(end);
+                    stored[index].is_changed = true;
+                }
+                Edit::Open(period) => {
+                    if period.sheet_id == recording.sheet_id {
+                        opened = opened.or(Some(period.starts_at));
+                    }
+                    stored.push(StoredPeriod {
+                        key: (number, part),
+                        period,
+                        is_new: true,
+                        is_changed: false,
+                        observed_at: recording.observed_at,
+                    });
+                    part += 1;
+                }
+            }
+        }
+        stored.sort_by_key(|stored| (stored.period.starts_at, stored.key));
+        opened
+    }
+
+    fn change(
+        &self,
+        recording: &Recording,
+        before: Option<Uuid>,
+        opened: Option<Timestamp>,
+        step: &Step,
+    ) -> Result<Option<Change>, StoreError> {
+        let sheet = &recording.sheet;
+        let Some(starts_at) = opened else {
+            let summary = match recording.listing {
+                Listing::Pooled { .. } => "estimate of several hosts' sheets stored",
+                Listing::Stated => "estimate with stated assumptions stored",
+                _ => "estimate stored",
+            };
+            return Ok(step.inserts_listing.then(|| Change {
+                kind: ChangeKind::EstimateUpdated,
+                summary: summary.to_owned(),
+            }));
+        };
+        let is_to_come = starts_at > recording.observed_at;
+        let (kind, mut summary) = match before.filter(|before| *before != recording.sheet_id) {
+            None if is_to_come => (ChangeKind::SheetAnnounced, first_words(sheet)),
+            None => (ChangeKind::SheetAdded, first_words(sheet)),
+            Some(before) => {
+                let before = read_sheet(before, self.sheets.get(&before))?;
+                let kind = if is_to_come {
+                    ChangeKind::SheetAnnounced
+                } else {
+                    ChangeKind::SheetChanged
+                };
+                (kind, in_words(&before, sheet))
+            }
+        };
+        if is_to_come {
+            summary = format!("from {starts_at}: {summary}");
+        }
+        Ok(Some(Change { kind, summary }))
+    }
+
+    /// What each catalog says now.
+    fn statements_in_force(&self, offer: Uuid, now: Timestamp) -> BTreeMap<&str, Uuid> {
+        self.statements
+            .iter()
+            .filter(|((of, _, starts_at), _)| *of == offer && *starts_at <= now)
+            .map(|((_, catalog, _), sheet_id)| (catalog.as_str(), *sheet_id))
+            .collect()
+    }
+
+    fn sheet(&self, id: Uuid, recordings: &[Recording]) -> Result<PriceSheet, StoreError> {
+        match recordings.iter().find(|recording| recording.sheet_id == id) {
+            Some(recording) => Ok(recording.sheet.clone()),
+            None => read_sheet(id, self.sheets.get(&id)),
+        }
+    }
+}
+
+/// A stored sheet.
+pub(super) fn read_sheet(id: Uuid, document: Option<&String>) -> Result<PriceSheet, StoreError> {
+    document
+        .and_then(|document| json::parse(document.as_bytes()).ok())
+        .and_then(|tree| canonical::read(&tree).ok())
+        .ok_or(StoreError::Damaged(id))
+}
+
+/// The stored document with the sources of a sheet of the same content; none if it has them all. The time at which a
+/// place was read does not make it another source.
+fn with_new_sources(
+    document: &str,
+    sheet: &PriceSheet,
+    id: Uuid,
+) -> Result<Option<String>, StoreError> {
+    let damaged = || StoreError::Damaged(id);
+    let mut stored: Value = serde_json::from_str(document).map_err(|_| damaged())?;
+    let known = stored["sources"].as_array_mut().ok_or_else(damaged)?;
+    let before = known.len();
+    for source in &sheet.sources {
+        let source = serde_json::to_value(source).map_err(|_| damaged())?;
+        let is_same_place = |other: &Value| {
+            ["url", "format", "locator"]
+                .iter()
+                .all(|part| other.get(part) == source.get(part))
+        };
+        if known.len() < PriceSheet::MOST_SOURCES && !known.iter().any(is_same_place) {
+            known.push(source);
+        }
+    }
+    if known.len() == before {
+        return Ok(None);
+    }
+    Ok(Some(stored.to_string()))
+}

@@ -1,0 +1,226 @@
+//! Records sheets and their estimates: what is new is stored, what a price was before ends, and what changed is told. All
+//! of a batch, or nothing.
+
+use jiff::Timestamp;
+use sqlx::Connection;
+use uuid::Uuid;
+
+use super::database::on_connection;
+use super::plan::Plan;
+use super::tables::Tables;
+use super::{Store, StoreError};
+use crate::estimate::{Answer, ListRow};
+use crate::sheet::{PriceSheet, offer_id};
+
+/// An estimate to be stored.
+#[derive(Debug, Clone, Copy)]
+pub struct NewEstimate<'a> {
+    /// The answer.
+    pub answer: &'a Answer,
+    /// The answer as it is sent.
+    pub document: &'a str,
+    /// The sheets it was drawn from, with sources and remarks.
+    pub sheets: &'a [PriceSheet],
+    /// When it was asked for.
+    pub observed_at: Timestamp,
+}
+
+/// What storing an estimate did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Saved {
+    /// Whether the estimate was not there before.
+    pub is_new: bool,
+    /// The version of the store that this write made, if it wrote.
+    pub version: Option<i64>,
+}
+
+impl Saved {
+    /// What was sent is stored already.
+    const KNOWN: Self = Self {
+        is_new: false,
+        version: None,
+    };
+}
+
+/// An estimate as it is stored.
+#[derive(Debug, Clone)]
+pub struct EstimateRecord {
+    /// Its id.
+    pub id: Uuid,
+    /// Version of the engine.
+    pub engine_version: &'static str,
+    /// Readings with a value.
+    pub readings_defined: i64,
+    /// Conflicts between readings.
+    pub conflicts: i64,
+    /// JSON: a nullable number per column of a list.
+    pub numbers: String,
+    /// The answer as it is sent.
+    pub document: String,
+}
+
+impl EstimateRecord {
+    /// An answer with the text that is sent for it.
+    #[must_use]
+    pub fn new(answer: &Answer, document: String) -> Self {
+        let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+        Self {
+            id: answer.id,
+            engine_version: answer.engine_version,
+            readings_defined: count(answer.textbook.readings_defined),
+            conflicts: count(answer.textbook.conflicts.len()),
+            numbers: serde_json::to_string(&ListRow::new(answer))
+                .expect("a row of numbers serialises"),
+            document,
+        }
+    }
+}
+
+/// Under what an estimate is listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listing {
+    /// Under the offer of its sheet.
+    Offer {
+        /// The sheet whose estimate this is, where the listed one is a copy of it.
+        duplicate_of: Option<Uuid>,
+    },
+    /// The same, with something stated about the machine.
+    Stated,
+    /// Under the model of several hosts' sheets.
+    Pooled {
+        /// Whether something was stated.
+        is_stated: bool,
+    },
+    /// Not by itself: the sheet is one of several.
+    Unlisted,
+}
+
+/// A sheet that was seen, and the estimate that stands for it.
+#[derive(Debug, Clone)]
+pub struct Recording {
+    /// The sheet, with sources and remarks.
+    pub sheet: PriceSheet,
+    /// Id of its content.
+    pub sheet_id: Uuid,
+    /// author/model under which it is found.
+    pub canonical_model: Option<String>,
+    /// When it was seen.
+    pub observed_at: Timestamp,
+    /// Whether a price that was replaced is in force again when it is seen again. Sending a request again is no news.
+    pub counts_again: bool,
+    /// The estimate that is listed for it.
+    pub estimate_id: Uuid,
+    /// How it is listed.
+    pub listing: Listing,
+    /// The estimate itself, unless it is stored for sure.
+    pub estimate: Option<EstimateRecord>,
+}
+
+impl Recording {
+    /// A sheet with the estimate that is listed for it.
+    #[must_use]
+    pub fn new(sheet: PriceSheet, observed_at: Timestamp, estimate_id: Uuid) -> Self {
+        Self {
+            sheet_id: sheet.id().0,
+            canonical_model: sheet.canonical_model.clone(),
+            sheet,
+            observed_at,
+            counts_again: false,
+            estimate_id,
+            listing: Listing::Offer { duplicate_of: None },
+            estimate: None,
+        }
+    }
+
+    /// The offer.
+    #[must_use]
+    pub fn offer_id(&self) -> Uuid {
+        offer_id(&self.sheet.provider, &self.sheet.model, &self.sheet.region)
+    }
+
+    /// Whether an estimate was drawn from the sheet, and not from one that the sheet is a copy of.
+    pub(super) fn is_drawn_from(&self, estimate_id: Uuid) -> bool {
+        let is_copy = matches!(
+            self.listing,
+            Listing::Offer {
+                duplicate_of: Some(_)
+            }
+        );
+        self.estimate_id == estimate_id && !is_copy
+    }
+
+    /// Who says so.
+    #[must_use]
+    pub fn catalog(&self) -> &'static str {
+        statement_catalog(&self.sheet)
+    }
+}
+
+/// Who says what a sheet says: its first source.
+pub(super) fn statement_catalog(sheet: &PriceSheet) -> &'static str {
+    sheet
+        .sources
+        .first()
+        .map_or("manual", |source| source.format.name())
+}
+
+const BUMP_VERSION: &str =
+    "UPDATE store_version SET version = version + $1 WHERE id = 1 RETURNING version";
+
+impl Store {
+    /// Stores an estimate and its sheets in one transaction. What is stored already stays as it is, but a source that a
+    /// known sheet does not have yet is added to it.
+    ///
+    /// # Errors
+    /// The database refuses; then nothing is stored.
+    pub async fn save(&self, new: NewEstimate<'_>) -> Result<Saved, StoreError> {
+        let is_stated = !new.answer.assumptions.is_empty();
+        let is_pool = new.sheets.len() > 1;
+        let mut recordings: Vec<Recording> = new
+            .sheets
+            .iter()
+            .map(|sheet| {
+                let mut recording = Recording::new(sheet.clone(), new.observed_at, new.answer.id);
+                recording.listing = Listing::Unlisted;
+                recording
+            })
+            .collect();
+        if let Some(last) = recordings.last_mut() {
+            last.listing = match (is_pool, is_stated) {
+                (true, is_stated) => Listing::Pooled { is_stated },
+                (false, true) => Listing::Stated,
+                (false, false) => Listing::Offer { duplicate_of: None },
+            };
+            last.estimate = Some(EstimateRecord::new(new.answer, new.document.to_owned()));
+        }
+        self.record(&recordings).await
+    }
+
+    /// Records sheets with their estimates in one transaction, in their order.
+    ///
+    /// # Errors
+    /// The database refuses; then nothing is stored.
+    pub async fn record(&self, recordings: &[Recording]) -> Result<Saved, StoreError> {
+        let _writer = self.wait_to_write().await?;
+        on_connection!(self, connection => {
+            // Read without a lock first: what is known needs none.
+            let known = connection.load_known(recordings).await?;
+            if Plan::make(recordings, known, 0)?.is_empty() {
+                return Ok(Saved::KNOWN);
+            }
+            let mut transaction = connection.begin_with(self.begin()).await?;
+            let count = i64::try_from(recordings.len()).unwrap_or(i64::MAX);
+            let version: i64 =
+                sqlx::query_scalar(BUMP_VERSION).bind(count).fetch_one(&mut *transaction).await?;
+            let known = transaction.load_known(recordings).await?;
+            let plan = Plan::make(recordings, known, version - count)?;
+            if plan.is_empty() {
+                transaction.rollback().await?;
+                return Ok(Saved::KNOWN);
+            }
+            transaction.write(recordings, &plan).await?;
+            transaction.commit().await?;
+            Ok(Saved { is_new: plan.has_new_estimates(), version: Some(version) })
+        })
+    }
+}
