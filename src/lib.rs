@@ -17,6 +17,7 @@ pub mod clue;
 pub mod estimate;
 pub mod forward;
 pub mod http;
+pub mod import;
 pub mod input;
 pub mod reference;
 pub mod roofline;

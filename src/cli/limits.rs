@@ -25,6 +25,9 @@ pub(super) struct LimitArguments {
     /// Bytes of a body; beyond it 413
     #[arg(long, env = "UNROOF_MAX_BODY_BYTES", default_value = "1048576", value_name = "BYTES", value_parser = count)]
     max_body_bytes: usize,
+    /// Bytes of a catalog sent to /catalogs; beyond it 413
+    #[arg(long, env = "UNROOF_MAX_CATALOG_BYTES", default_value = "67108864", value_name = "BYTES", value_parser = count)]
+    max_catalog_bytes: usize,
     /// How long a body may take; beyond it 408
     #[arg(long, env = "UNROOF_BODY_TIMEOUT", default_value = "30s", value_name = "TIME", value_parser = duration)]
     body_timeout: Duration,
@@ -84,6 +87,7 @@ impl LimitArguments {
             head_bytes: self.max_head_bytes,
             head_time: self.head_timeout,
             body_bytes: self.max_body_bytes,
+            catalog_bytes: self.max_catalog_bytes,
             body_time: self.body_timeout,
             answer_time: self.answer_timeout,
             write_time: self.write_timeout,

@@ -6,6 +6,7 @@ mod examples;
 mod fit;
 mod generated;
 mod healthcheck;
+mod import;
 mod infer;
 mod layout;
 mod limits;
@@ -45,6 +46,8 @@ Examples:
 enum Command {
     /// Answer a price sheet here, without a server and without a database
     Infer(infer::InferArguments),
+    /// Import whole catalogs into the database: every entry read, every pricing decision estimated once
+    Import(import::ImportArguments),
     /// Simulate a model on a machine: time, speed, memory, cost, and the price sheet it implies
     Simulate(simulate::SimulateArguments),
     /// Lay a model out on racks: experts, traffic, pipeline stages, memory per GPU
@@ -138,6 +141,7 @@ impl From<io::Error> for Failure {
 pub fn run() -> ExitCode {
     let outcome = match CommandLine::parse().command {
         Command::Infer(arguments) => infer::run(&arguments),
+        Command::Import(arguments) => import::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Layout(arguments) => layout::run(&arguments),
         Command::Training(arguments) => training::run(&arguments),

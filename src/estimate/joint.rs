@@ -88,6 +88,25 @@ impl Quantities {
         ];
         std::array::from_fn(|place| (JOINT_QUANTITIES[place], estimates[place]))
     }
+
+    /// How many are identified.
+    #[must_use]
+    pub fn identified(&self) -> usize {
+        let estimates = self.in_order();
+        estimates
+            .iter()
+            .filter(|(_, estimate)| estimate.identified)
+            .count()
+    }
+
+    /// Why the first one that is not identified is not.
+    #[must_use]
+    pub fn first_reason(&self) -> Option<&str> {
+        let estimates = self.in_order();
+        estimates
+            .iter()
+            .find_map(|(_, estimate)| estimate.not_identified_because.as_deref())
+    }
 }
 
 /// One quantity: what is believed after the sheets were read, beside what was believed before.

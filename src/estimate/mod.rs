@@ -13,6 +13,8 @@ mod row;
 mod storage_tiers;
 mod wanted;
 
+use std::sync::LazyLock;
+
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -132,8 +134,12 @@ pub fn infer_while(
         wanted,
     )?;
     let calibration_id = joint.diagnostics.calibration_id.clone();
+    let sheet_ids = contents
+        .iter()
+        .map(|sheet| sheet.id().to_string())
+        .collect();
     Ok(Answer {
-        id: identity(&contents, assumptions, &calibration_id),
+        id: identity(sheet_ids, assumptions, &calibration_id),
         engine_version: ENGINE_VERSION,
         calibration_id,
         price_sheets: contents.into_iter().map(summary).collect(),
@@ -183,12 +189,19 @@ fn read(contents: &[PriceSheet], assumptions: &Assumptions) -> Textbook {
     }
 }
 
+/// The id that the answer to a sheet has, with nothing stated and by the shipped calibration.
+#[must_use]
+pub fn estimate_id(sheet: SheetId) -> Uuid {
+    static CALIBRATION_ID: LazyLock<String> = LazyLock::new(|| Calibration::shipped().id());
+    identity(
+        vec![sheet.to_string()],
+        &Assumptions::default(),
+        &CALIBRATION_ID,
+    )
+}
+
 /// The id of the answer to a set of sheets under what is stated.
-fn identity(contents: &[PriceSheet], assumptions: &Assumptions, calibration_id: &str) -> Uuid {
-    let mut sheets: Vec<String> = contents
-        .iter()
-        .map(|sheet| sheet.id().to_string())
-        .collect();
+fn identity(mut sheets: Vec<String>, assumptions: &Assumptions, calibration_id: &str) -> Uuid {
     sheets.sort_unstable();
     let question = json!({
         "engine_version": ENGINE_VERSION,

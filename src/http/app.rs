@@ -62,6 +62,8 @@ pub struct App {
     /// Answers worked out at once, and those together with the requests that wait for one.
     computing: Arc<Semaphore>,
     accepted: Arc<Semaphore>,
+    /// Catalogs imported at once.
+    pub(super) importing: Arc<Semaphore>,
     is_stopping: Arc<AtomicBool>,
 }
 
@@ -94,13 +96,14 @@ impl App {
             version: Arc::default(),
             computing: Arc::new(Semaphore::new(limits.computing)),
             accepted: Arc::new(Semaphore::new(limits.computing + limits.waiting)),
+            importing: Arc::new(Semaphore::new(1)),
             is_stopping: Arc::default(),
             limits: Arc::new(limits),
         }
     }
 
     /// The time.
-    pub(super) fn now(&self) -> Timestamp {
+    pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
     }
 

@@ -62,29 +62,45 @@ impl FromRequest<App> for JsonBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        check_media_type(request.headers())?;
-        let Limits {
-            body_bytes,
-            body_time,
-            ..
-        } = *app.limits;
-        let read = tokio::time::timeout(body_time, Bytes::from_request(request, app));
-        let body = read.await.map_err(|_| {
-            Problem::new(TIMEOUT, "the body did not arrive in time")
-                .hint(format!("send all of it within {body_time:?}"))
-        })?;
-        body.map(Self).map_err(|rejection: BytesRejection| {
-            if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-                Problem::new(
-                    TOO_LARGE,
-                    format!("the body is larger than {body_bytes} bytes"),
-                )
-                .hint("send one price sheet at a time")
-            } else {
-                Problem::new(UNREADABLE, "the body ended early")
-            }
-        })
+        let read = read_json(request, app, app.limits.body_bytes);
+        read.await.map(Self)
     }
+}
+
+/// The bytes of a whole catalog, not yet read.
+#[derive(Debug)]
+pub(super) struct CatalogBody(pub(super) Bytes);
+
+impl FromRequest<App> for CatalogBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        let read = read_json(request, app, app.limits.catalog_bytes);
+        read.await.map(Self)
+    }
+}
+
+async fn read_json(mut request: Request, app: &App, most_bytes: usize) -> Result<Bytes, Problem> {
+    check_media_type(request.headers())?;
+    let Limits { body_time, .. } = *app.limits;
+    // The limit that holds for all routes is that of a sheet.
+    axum::extract::DefaultBodyLimit::max(most_bytes).apply(&mut request);
+    let read = tokio::time::timeout(body_time, Bytes::from_request(request, app));
+    let body = read.await.map_err(|_| {
+        Problem::new(TIMEOUT, "the body did not arrive in time")
+            .hint(format!("send all of it within {body_time:?}"))
+    })?;
+    body.map_err(|rejection: BytesRejection| {
+        if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+            Problem::new(
+                TOO_LARGE,
+                format!("the body is larger than {most_bytes} bytes"),
+            )
+            .hint("send one price sheet at a time, or a catalog to /catalogs")
+        } else {
+            Problem::new(UNREADABLE, "the body ended early")
+        }
+    })
 }
 
 fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {

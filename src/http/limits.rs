@@ -15,6 +15,8 @@ pub struct Limits {
     pub head_time: Duration,
     /// Bytes of a body.
     pub body_bytes: usize,
+    /// Bytes of a body that is a whole catalog.
+    pub catalog_bytes: usize,
     /// How long a body may take.
     pub body_time: Duration,
     /// How long the answer may take once the body is there.
@@ -42,6 +44,7 @@ impl Default for Limits {
             head_bytes: 128 * 1024,
             head_time: Duration::from_secs(10),
             body_bytes: 1024 * 1024,
+            catalog_bytes: 64 * 1024 * 1024,
             body_time: Duration::from_secs(30),
             answer_time: Duration::from_secs(10),
             write_time: Duration::from_secs(30),

@@ -2,6 +2,7 @@
 
 mod app;
 mod calculator;
+mod catalogs;
 mod envelope;
 mod estimates;
 mod extract;
@@ -49,6 +50,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(estimates::show_estimate))
         .routes(routes!(price_sheets::list_price_sheets))
         .routes(routes!(price_sheets::show_price_sheet))
+        .routes(routes!(catalogs::import_catalog))
+        .routes(routes!(catalogs::list_imports))
         .routes(routes!(simulate::simulate_model))
         .routes(routes!(layout::lay_out_model))
         .routes(routes!(training::plan_training))

@@ -68,7 +68,15 @@ impl Faults {
     /// # Errors
     /// All faults recorded so far, if any.
     pub fn into_result<T>(self, value: Option<T>) -> Result<T, Vec<Fault>> {
-        let faults = self.0.into_inner();
+        self.result(value)
+    }
+
+    /// The same for one part of a document after the other.
+    ///
+    /// # Errors
+    /// All faults recorded since this was asked last, if any.
+    pub fn result<T>(&self, value: Option<T>) -> Result<T, Vec<Fault>> {
+        let faults = self.0.take();
         match value {
             Some(value) if faults.is_empty() => Ok(value),
             _ => Err(faults),

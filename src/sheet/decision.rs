@@ -55,36 +55,71 @@ pub fn decisions(sheets: &[&PriceSheet]) -> Decisions {
 /// How alike the prices of two sheets of one model are; none where they are decisions of their own.
 #[must_use]
 pub fn likeness(left: &PriceSheet, right: &PriceSheet) -> Option<Likeness> {
-    let (left_prices, right_prices) = (Published::of(left), Published::of(right));
-    let pairs = left_prices.beside(&right_prices)?;
-    let modifiers = [left, right].into_iter().flat_map(|sheet| &sheet.modifiers);
-    let stated = modifiers.map(|modifier| modifier.multiplier.to_f64());
-    let mut factors = COPY_FACTORS.into_iter().chain(stated);
-    // The same digits in two currencies are two prices.
-    let is_copy = left.currency == right.currency
-        && factors.any(|factor| {
-            let up = pairs
-                .iter()
-                .all(|(left, right)| is_rounded(left * factor, *right, right_prices.step));
-            up || pairs
-                .iter()
-                .all(|(left, right)| is_rounded(right * factor, *left, left_prices.step))
-        });
-    if is_copy {
-        return Some(Likeness::OneDecision);
+    Prices::of(left).likeness(&Prices::of(right))
+}
+
+/// The prices of a sheet, ready to be held against those of others.
+#[derive(Debug, Clone)]
+pub struct Prices {
+    published: Published,
+    currency: String,
+    /// Factors on prices that the sheet states.
+    multipliers: Vec<f64>,
+}
+
+impl Prices {
+    /// The prices of a sheet.
+    #[must_use]
+    pub fn of(sheet: &PriceSheet) -> Self {
+        let multipliers = sheet.modifiers.iter();
+        Self {
+            published: Published::of(sheet),
+            currency: sheet.currency.clone(),
+            multipliers: multipliers
+                .map(|modifier| modifier.multiplier.to_f64())
+                .collect(),
+        }
     }
-    // A single price has no ratio.
-    let (left, right) = pairs
-        .iter()
-        .copied()
-        .max_by(|one, other| one.0.total_cmp(&other.0))?;
-    let factor = right / left;
-    let step = right_prices.step + factor * left_prices.step;
-    let same_ratios = pairs.len() > 1
-        && pairs
+
+    /// How many prices there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.published.prices.values().map(Vec::len).sum()
+    }
+
+    /// How alike they are; none where they are decisions of their own.
+    #[must_use]
+    pub fn likeness(&self, other: &Self) -> Option<Likeness> {
+        let (left_prices, right_prices) = (&self.published, &other.published);
+        let pairs = left_prices.beside(right_prices)?;
+        let stated = self.multipliers.iter().chain(&other.multipliers).copied();
+        let mut factors = COPY_FACTORS.into_iter().chain(stated);
+        // The same digits in two currencies are two prices.
+        let is_copy = self.currency == other.currency
+            && factors.any(|factor| {
+                let up = pairs
+                    .iter()
+                    .all(|(left, right)| is_rounded(left * factor, *right, right_prices.step));
+                up || pairs
+                    .iter()
+                    .all(|(left, right)| is_rounded(right * factor, *left, left_prices.step))
+            });
+        if is_copy {
+            return Some(Likeness::OneDecision);
+        }
+        // A single price has no ratio.
+        let (left, right) = pairs
             .iter()
-            .all(|(left, right)| is_rounded(left * factor, *right, step));
-    same_ratios.then_some(Likeness::OneRatio)
+            .copied()
+            .max_by(|one, other| one.0.total_cmp(&other.0))?;
+        let factor = right / left;
+        let step = right_prices.step + factor * left_prices.step;
+        let same_ratios = pairs.len() > 1
+            && pairs
+                .iter()
+                .all(|(left, right)| is_rounded(left * factor, *right, step));
+        same_ratios.then_some(Likeness::OneRatio)
+    }
 }
 
 /// Whether a published price is this one within half its last digit.
@@ -93,6 +128,7 @@ fn is_rounded(exact: f64, published: f64, step: f64) -> bool {
 }
 
 /// The prices of a sheet by what they are for, and the last digit they are published to.
+#[derive(Debug, Clone)]
 struct Published {
     prices: BTreeMap<String, Vec<(u32, f64)>>,
     step: f64,

@@ -44,6 +44,16 @@ impl Default for StoreLimits {
 }
 
 impl StoreLimits {
+    /// For commands that have nothing else to do than wait.
+    #[must_use]
+    pub fn patient() -> Self {
+        Self {
+            connections: 4,
+            connection_wait: Duration::from_secs(30),
+            statement: Duration::from_secs(60),
+        }
+    }
+
     /// How long all statements of one operation may take. PostgreSQL ends a statement that runs too long by itself; this
     /// ends the wait for a server that has stopped answering.
     fn operation(self) -> Duration {

@@ -3,6 +3,7 @@
 mod changes;
 mod database;
 mod estimates;
+mod imports;
 mod plan;
 mod price_sheets;
 mod record;
@@ -12,6 +13,7 @@ mod time;
 pub use changes::{ChangeKind, ChangeRow};
 pub use database::{DatabaseUrl, DatabaseUrlError, Store, StoreLimits};
 pub use estimates::{EstimateRow, LatestKey};
+pub use imports::{ImportRow, LeaderRow, StatementRow};
 pub use price_sheets::PriceSheetRow;
 pub use record::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
 pub use time::DbTime;

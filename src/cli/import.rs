@@ -1,0 +1,269 @@
+//! `unroof import`: whole catalogs into the database, without a server.
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use jiff::Timestamp;
+use tokio::sync::mpsc;
+
+use super::infer::read_input;
+use super::report::{table, write_table};
+use super::{DatabaseArguments, Failure};
+use crate::http::{App, Clock, Limits};
+use crate::import::{
+    CatalogError, CatalogFormat, Fetched, Imported, Line, Options, Outcome, Summary, Version,
+    fetch, without_secrets,
+};
+use crate::storage::{Store, StoreLimits};
+
+/// Arguments of `unroof import`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  unroof import model_prices_and_context_window.json
+  unroof import https://models.dev/api.json --only-changed
+  curl -s https://example.com/litellm.json | unroof import - --dry-run --provider openai")]
+pub(super) struct ImportArguments {
+    /// Catalogs: files, addresses (http or https), or `-` for standard input
+    #[arg(required = true, value_name = "SOURCE")]
+    sources: Vec<String>,
+    /// Their format; recognised if left out
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    format: Option<CatalogFormat>,
+    /// Say what would become of each entry, and store nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Only offers of this provider
+    #[arg(long)]
+    provider: Option<String>,
+    /// Say nothing of what is unchanged
+    #[arg(long)]
+    only_changed: bool,
+    /// When the catalog was seen, such as 2026-11-21T00:00:00Z; now if left out
+    #[arg(long, value_name = "TIME")]
+    observed_at: Option<Timestamp>,
+    /// One JSON object per line, as POST /catalogs gives them
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    database: DatabaseArguments,
+}
+
+fn format(name: &str) -> Result<CatalogFormat, String> {
+    CatalogFormat::named(name).ok_or_else(|| {
+        let known: Vec<&str> = CatalogFormat::names().collect();
+        format!("expected one of {}", known.join(", "))
+    })
+}
+
+pub(super) fn run(arguments: &ImportArguments) -> Result<(), Failure> {
+    arguments.database.start_logging()?;
+    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+    runtime.block_on(import_all(arguments))
+}
+
+async fn import_all(arguments: &ImportArguments) -> Result<(), Failure> {
+    let url = arguments.database.database_url()?;
+    let limits = StoreLimits::patient();
+    let opened = Store::open(&url, limits).await;
+    let store = opened.with_context(|| format!("cannot open the database {url}"))?;
+    let migrated = store.migrate().await;
+    migrated.with_context(|| format!("cannot bring the tables of {url} up to date"))?;
+    let app = App::new(store.clone(), Clock::system(), Limits::default());
+    for source in &arguments.sources {
+        import(arguments, &app, source).await?;
+    }
+    store.close().await;
+    Ok(())
+}
+
+/// Imports one catalog.
+async fn import(arguments: &ImportArguments, app: &App, source: &str) -> Result<(), Failure> {
+    let (text, version) = read_source(source)?;
+    let now = app.now();
+    let observed_at = arguments.observed_at.unwrap_or(now);
+    if observed_at > now {
+        return Err(Failure::Usage(anyhow!("--observed-at is in the future")));
+    }
+    let options = Options {
+        format: arguments.format,
+        provider: arguments.provider.clone(),
+        only_changed: arguments.only_changed,
+        dry_run: arguments.dry_run,
+        observed_at,
+        threads: Limits::default().computing,
+    };
+    let import = match app.read_catalog(text, options).await {
+        Ok(import) => import,
+        Err(CatalogError::Wrong(error)) => return Err(Failure::Refused(error)),
+        Err(unknown) => return Err(Failure::Other(anyhow!("{source}: {unknown}"))),
+    };
+    let name = if source.contains("://") {
+        without_secrets(source)
+    } else {
+        source.to_owned()
+    };
+    let (sender, receiver) = mpsc::channel(1_000);
+    let place = app
+        .import_place()
+        .map_err(|problem| anyhow!(problem.detail))?;
+    let telling = tell(receiver, arguments.json);
+    let importing = app.import(&name, import, version, sender, place);
+    let (imported, told) = tokio::join!(importing, telling);
+    let summary = imported
+        .with_context(|| format!("{name} was not imported to its end; run it again to go on"))?;
+    told?;
+    // A filter that matches nothing is a mistake that should not pass for an import.
+    if summary.sheets == 0 {
+        return Err(Failure::Other(match &arguments.provider {
+            Some(provider) => anyhow!("{name} has no usable offer of the provider `{provider}`"),
+            None => anyhow!("{name} has no entry that can be used"),
+        }));
+    }
+    Ok(())
+}
+
+fn read_source(source: &str) -> Result<(Vec<u8>, Version), Failure> {
+    if source.starts_with("http://") || source.starts_with("https://") {
+        let fetched = fetch(source, &Version::default()).map_err(anyhow::Error::from)?;
+        return match fetched {
+            Fetched::Catalog(text, version) => Ok((text, version)),
+            Fetched::NotModified => Err(Failure::Other(anyhow!("{source} sent nothing"))),
+        };
+    }
+    Ok((read_input(Path::new(source))?, Version::default()))
+}
+
+/// Says the lines as they come: as they are, or as a bar, then tables.
+async fn tell(mut lines: mpsc::Receiver<Line>, as_json: bool) -> Result<(), Failure> {
+    let bar = progress_bar(as_json);
+    let mut report = Report::default();
+    while let Some(line) = lines.recv().await {
+        if as_json {
+            let text = serde_json::to_string(&line).context("a line has no text")?;
+            writeln!(anstream::stdout(), "{text}")?;
+            continue;
+        }
+        match line {
+            Line::Started { format, sheets, .. } => {
+                bar.set_length(sheets as u64);
+                bar.set_message(format);
+            }
+            Line::Progress { done, .. } => bar.set_position(done as u64),
+            Line::Entry(imported) => report.add(imported),
+            Line::UnmatchedNames { names } => report.unmatched = names,
+            Line::Done(summary) => report.summary = Some(summary),
+            Line::Failed { reason } => report.failure = Some(reason),
+        }
+    }
+    bar.finish_and_clear();
+    if as_json {
+        return Ok(());
+    }
+    Ok(report.write(&mut anstream::stdout().lock())?)
+}
+
+fn progress_bar(as_json: bool) -> ProgressBar {
+    let style = ProgressStyle::with_template("{msg} [{bar:40}] {pos}/{len} sheets, {eta} left")
+        .map(|style| style.progress_chars("=> "));
+    let bar =
+        ProgressBar::no_length().with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    if as_json || !std::io::stderr().is_terminal() {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+    bar
+}
+
+/// What a person is shown in the end.
+#[derive(Default)]
+struct Report {
+    /// Changes, where they are few enough to be read.
+    entries: Vec<Imported>,
+    /// How often each reason was given.
+    reasons: std::collections::BTreeMap<(Outcome, String), usize>,
+    unmatched: Vec<String>,
+    summary: Option<Summary>,
+    failure: Option<String>,
+}
+
+impl Report {
+    /// Most entries that are shown one by one, most reasons, and most names.
+    const MOST_ENTRIES: usize = 50;
+    const MOST_REASONS: usize = 12;
+    const MOST_NAMES: usize = 8;
+
+    fn add(&mut self, imported: Imported) {
+        if let Some(reason) = imported
+            .reason
+            .as_ref()
+            .filter(|_| imported.outcome != Outcome::Duplicate)
+        {
+            // What follows says which prices or how many bits.
+            let general = reason.split([';', ':']).next().unwrap_or(reason).to_owned();
+            *self.reasons.entry((imported.outcome, general)).or_default() += 1;
+        }
+        if imported.outcome != Outcome::Unchanged && self.entries.len() <= Self::MOST_ENTRIES {
+            self.entries.push(imported);
+        }
+    }
+
+    fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+        let Some(summary) = &self.summary else {
+            let reason = self.failure.as_deref().unwrap_or("it ended early");
+            return writeln!(out, "{reason}");
+        };
+        if !self.entries.is_empty() && self.entries.len() <= Self::MOST_ENTRIES {
+            let rows = self.entries.iter().map(|imported| {
+                vec![
+                    imported.entry.clone(),
+                    imported.outcome.words().to_owned(),
+                    imported.reason.clone().unwrap_or_default(),
+                ]
+            });
+            write_table(out, &table(&["entry", "outcome", "why"], rows))?;
+            writeln!(out)?;
+        }
+        let counts = Outcome::ALL
+            .iter()
+            .map(|outcome| vec![outcome.words().to_owned(), summary.of(*outcome).to_string()]);
+        write_table(out, &table(&["outcome", "count"], counts))?;
+        writeln!(
+            out,
+            "\n{} entries, {} sheets; {} quantities identified in what is new; {} fields kept under unmapped.",
+            summary.entries, summary.sheets, summary.identified_quantities, summary.unmapped
+        )?;
+        if !self.reasons.is_empty() {
+            let mut reasons: Vec<_> = self.reasons.iter().collect();
+            reasons.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+            let rows = reasons.into_iter().take(Self::MOST_REASONS);
+            let rows = rows.map(|((outcome, reason), count)| {
+                vec![
+                    count.to_string(),
+                    outcome.words().to_owned(),
+                    reason.clone(),
+                ]
+            });
+            writeln!(out)?;
+            write_table(out, &table(&["count", "outcome", "why"], rows))?;
+        }
+        if !self.unmatched.is_empty() {
+            let shown: Vec<&str> = self
+                .unmatched
+                .iter()
+                .take(Self::MOST_NAMES)
+                .map(String::as_str)
+                .collect();
+            writeln!(
+                out,
+                "\n{} sheets are joined with other sellers' by the name of their model; {} names match no canonical model, such as {}. --json lists all.",
+                summary.joined_names,
+                summary.unmatched_names,
+                shown.join(", ")
+            )?;
+        }
+        Ok(())
+    }
+}

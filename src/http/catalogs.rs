@@ -1,0 +1,427 @@
+//! `POST /catalogs` and `GET /imports`: whole catalogs in, a line about each entry out.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, Response, Uri, header};
+use futures_util::stream;
+use jiff::Timestamp;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+use utoipa::{IntoParams, PartialSchema, ToSchema};
+use uuid::Uuid;
+
+use super::app::App;
+use super::extract::{CatalogBody, Query};
+use super::page::{FilterText, Limit, ListItem, ListQuery, Moment, Page};
+use super::problem::{INVALID, Problem, UNREADABLE};
+use crate::import::{
+    CatalogError, CatalogFormat, Import, ImportError, Line, Options, Summary, Version,
+};
+use crate::input::schema::one_of_texts;
+use crate::storage::{DbTime, ImportRow};
+
+/// What is read of the catalog, and what is said.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct CatalogQuery {
+    /// Format of the body; recognised if left out.
+    #[param(nullable = false, inline)]
+    format: Option<FormatName>,
+    /// Only offers of this provider.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    provider: Option<String>,
+    /// `true` says nothing of what is unchanged.
+    #[param(nullable = false, default = false)]
+    only_changed: Option<bool>,
+    /// `true` says what would become of each entry, and stores nothing.
+    #[param(nullable = false, default = false)]
+    dry_run: Option<bool>,
+    /// When the catalog was seen; now if left out. RFC 3339, or milliseconds since 1970.
+    #[param(nullable = false, inline, value_type = Option<Moment>)]
+    observed_at: Option<Moment>,
+}
+
+/// A format, by its name.
+#[derive(Debug, Clone, Copy)]
+struct FormatName(CatalogFormat);
+
+impl<'de> Deserialize<'de> for FormatName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let known = || CatalogFormat::names().collect::<Vec<_>>().join(", ");
+        let unknown = || D::Error::custom(format!("`{name}` is none of {}", known()));
+        CatalogFormat::named(&name).map(Self).ok_or_else(unknown)
+    }
+}
+
+impl PartialSchema for FormatName {
+    fn schema() -> RefOr<Schema> {
+        one_of_texts(CatalogFormat::names()).into()
+    }
+}
+
+impl ToSchema for FormatName {}
+
+/// A whole catalog as somebody publishes it, or a list of sheets in canonical form.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "describes the body")]
+pub(super) enum CatalogDocument {
+    /// A catalog.
+    #[schema(value_type = Object)]
+    Object(serde_json::Value),
+    /// A list of sheets or of providers.
+    #[schema(value_type = Vec<Object>)]
+    List(Vec<serde_json::Value>),
+}
+
+impl CatalogQuery {
+    fn options(&self, app: &App) -> Result<Options, Problem> {
+        let now = app.now();
+        let observed_at = self.observed_at.map_or(now, |moment| moment.0);
+        if observed_at > now {
+            return Err(Problem::new(
+                UNREADABLE,
+                "the query string is wrong: `observed_at` is in the future",
+            )
+            .hint("write when the catalog was seen; a price to come states its `valid_from`"));
+        }
+        Ok(Options {
+            format: self.format.map(|FormatName(format)| format),
+            provider: self.provider.clone(),
+            only_changed: self.only_changed.unwrap_or_default(),
+            dry_run: self.dry_run.unwrap_or_default(),
+            observed_at,
+            threads: app.limits.computing,
+        })
+    }
+}
+
+/// A place among those who import: one at a time.
+pub(crate) type ImportPlace = OwnedSemaphorePermit;
+
+impl App {
+    /// The right to import, if nobody else does in this process.
+    pub(crate) fn import_place(&self) -> Result<ImportPlace, Problem> {
+        Arc::clone(&self.importing)
+            .try_acquire_owned()
+            .map_err(|_| {
+                Problem::busy("another catalog is being imported")
+                    .hint("send it again when that is done; GET /imports tells")
+            })
+    }
+
+    /// Reads a catalog; nothing is stored yet.
+    pub(crate) async fn read_catalog(
+        &self,
+        text: impl AsRef<[u8]> + Send + 'static,
+        options: Options,
+    ) -> Result<Import, CatalogError> {
+        let store = self.store.clone();
+        let read = move || Import::read(text.as_ref(), options, store);
+        tokio::task::spawn_blocking(read)
+            .await
+            .unwrap_or(Err(CatalogError::Unknown))
+    }
+
+    /// Imports a catalog, and keeps a record of the run.
+    pub(crate) async fn import(
+        &self,
+        source: &str,
+        import: Import,
+        version: Version,
+        lines: mpsc::Sender<Line>,
+        _place: ImportPlace,
+    ) -> Result<Summary, ImportError> {
+        let format = import.format();
+        if import.is_dry_run() {
+            return import.run(lines).await;
+        }
+        let id = Uuid::new_v4();
+        let started_at = DbTime::from(self.now());
+        self.store
+            .begin_import(id, source, Some(format), started_at)
+            .await?;
+        let outcome = import.run(lines.clone()).await;
+        let run = ImportRow::ended(id, format, self.now().into(), &outcome, version);
+        self.store.end_import(&run).await?;
+        if let Err(error) = &outcome {
+            tracing::warn!(source, format, %error, "an import ended early");
+            // Whoever listens may have gone.
+            let _ = lines
+                .send(Line::Failed {
+                    reason: said(error),
+                })
+                .await;
+        }
+        if let Ok(summary) = &outcome {
+            tracing::info!(source, format, ?summary, "imported");
+        }
+        outcome
+    }
+}
+
+/// Why an import ended, as far as it is the caller's to know.
+fn said(error: &ImportError) -> String {
+    match error {
+        ImportError::Store(_) => {
+            "the database cannot be reached at the moment; send the catalog again, it goes on from here".to_owned()
+        }
+        error => error.to_string(),
+    }
+}
+
+impl From<CatalogError> for Problem {
+    fn from(error: CatalogError) -> Self {
+        match error {
+            CatalogError::Wrong(error) => error.into(),
+            unknown @ CatalogError::Unknown => Self::new(INVALID, unknown.to_string())
+                .hint("send a whole catalog as it is published, and name its `format` if it is not recognised"),
+        }
+    }
+}
+
+/// Import a whole catalog
+///
+/// Reads a catalog in any of the formats, up to 64 MiB, and answers line by line (NDJSON) while it works: one line per
+/// sheet or refused entry, progress, the names that match no canonical model, and the sum. Each pricing decision is
+/// estimated once; copies of it share the estimate. What a line says is stored by then. Sending the same catalog again is
+/// safe and answers `unchanged`. A wrong entry is refused and the others are read. One catalog at a time.
+#[utoipa::path(
+    post,
+    path = "/catalogs",
+    tag = "catalogs",
+    params(CatalogQuery),
+    request_body(content = CatalogDocument, content_type = "application/json", example = json!({
+        "gpt-5.4": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 2.5e-6,
+                    "output_cost_per_token": 1.5e-5, "cache_read_input_token_cost": 2.5e-7}
+    })),
+    responses(
+        (status = 200, description = "Lines, each a JSON object; the last one has the type `done` or `failed`", body = Line, content_type = "application/x-ndjson"),
+        (status = 400, description = "The body is not JSON, or the query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 408, description = "The body did not arrive in time", body = Problem, content_type = "application/problem+json"),
+        (status = 413, description = "Larger than 64 MiB", body = Problem, content_type = "application/problem+json"),
+        (status = 415, description = "Not JSON in UTF-8", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "The body is JSON but no catalog", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database cannot be reached, or another catalog is being imported", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn import_catalog(
+    State(app): State<App>,
+    Query(query): Query<CatalogQuery>,
+    CatalogBody(body): CatalogBody,
+) -> Result<Response<Body>, Problem> {
+    let options = query.options(&app)?;
+    let place = app.import_place()?;
+    let import = app.read_catalog(body, options).await?;
+    app.version().await?;
+    let (sender, receiver) = mpsc::channel(LINES_AHEAD);
+    let work = app.clone();
+    // It ends with the one who listens: the sender fails.
+    tokio::spawn(async move {
+        work.import("request", import, Version::default(), sender, place)
+            .await
+    });
+    let lines = stream::unfold(receiver, async |mut receiver| {
+        let mut lines = Vec::new();
+        if receiver.recv_many(&mut lines, LINES_AHEAD).await == 0 {
+            return None;
+        }
+        Some((text_of(&lines), receiver))
+    });
+    let mut response = Response::new(Body::from_stream(lines));
+    let headers = response.headers_mut();
+    headers.insert(
+        header::CONTENT_TYPE,
+        header::HeaderValue::from_static("application/x-ndjson"),
+    );
+    headers.insert(
+        header::CACHE_CONTROL,
+        header::HeaderValue::from_static("no-store"),
+    );
+    Ok(response)
+}
+
+/// Lines that wait for a slow reader; the import then waits too.
+const LINES_AHEAD: usize = 1_000;
+
+fn text_of(lines: &[Line]) -> Result<Bytes, serde_json::Error> {
+    let mut text = Vec::new();
+    for line in lines {
+        serde_json::to_writer(&mut text, line)?;
+        text.push(b'\n');
+    }
+    Ok(text.into())
+}
+
+impl ImportRow {
+    /// How a run ended.
+    fn ended(
+        id: Uuid,
+        format: &str,
+        ended_at: DbTime,
+        outcome: &Result<Summary, ImportError>,
+        version: Version,
+    ) -> Self {
+        let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+        let none = Summary::default();
+        let summary = outcome.as_ref().unwrap_or(&none);
+        Self {
+            id,
+            source: String::new(),
+            catalog: Some(format.to_owned()),
+            started_at: ended_at,
+            ended_at: Some(ended_at),
+            outcome: if outcome.is_ok() { "done" } else { "failed" }.to_owned(),
+            error: outcome.as_ref().err().map(said),
+            // A version whose import failed is asked for again.
+            etag: version.etag.filter(|_| outcome.is_ok()),
+            last_modified: version.last_modified.filter(|_| outcome.is_ok()),
+            entries: count(summary.entries),
+            estimated: count(summary.estimated),
+            unchanged: count(summary.unchanged),
+            duplicates: count(summary.duplicates),
+            not_identifiable: count(summary.not_identifiable),
+            refused: count(summary.refused),
+        }
+    }
+}
+
+/// Which runs.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ImportsQuery {
+    /// Where from: an address as it was given to `--refresh`, or `request`.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    source: Option<String>,
+    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
+    limit: Limit,
+    #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
+    cursor: Option<String>,
+}
+
+/// A run of an import as a flat row.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ImportItem {
+    /// Id of the run.
+    id: Uuid,
+    /// An address, a file, or `request`.
+    source: String,
+    /// Format of the catalog.
+    catalog: Option<String>,
+    /// When it began.
+    #[schema(value_type = String, format = DateTime)]
+    started_at: DbTime,
+    /// When it ended; null while it runs, or where the process was killed.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    ended_at: Option<DbTime>,
+    /// `running`, `done`, `not_modified` or `failed`
+    outcome: String,
+    /// Why it failed.
+    error: Option<String>,
+    /// Entries in the catalog.
+    entries: i64,
+    /// Sheets that are estimated.
+    estimated: i64,
+    /// Sheets that are known.
+    unchanged: i64,
+    /// Sheets that copy a decision.
+    duplicates: i64,
+    /// Sheets that tell too little.
+    not_identifiable: i64,
+    /// Entries without a sheet that can be used.
+    refused: i64,
+}
+
+impl ListItem for ImportItem {
+    fn columns() -> Vec<&'static str> {
+        vec![
+            "id",
+            "source",
+            "catalog",
+            "started_at",
+            "ended_at",
+            "outcome",
+            "error",
+            "entries",
+            "estimated",
+            "unchanged",
+            "duplicates",
+            "not_identifiable",
+            "refused",
+        ]
+    }
+}
+
+impl From<ImportRow> for ImportItem {
+    fn from(row: ImportRow) -> Self {
+        Self {
+            id: row.id,
+            source: row.source,
+            catalog: row.catalog,
+            started_at: row.started_at,
+            ended_at: row.ended_at,
+            outcome: row.outcome,
+            error: row.error,
+            entries: row.entries,
+            estimated: row.estimated,
+            unchanged: row.unchanged,
+            duplicates: row.duplicates,
+            not_identifiable: row.not_identifiable,
+            refused: row.refused,
+        }
+    }
+}
+
+/// Runs of imports, the last begun first
+///
+/// Every time a catalog was read: by a request, by the command line, or by a scheduled refresh.
+#[utoipa::path(
+    get,
+    path = "/imports",
+    tag = "catalogs",
+    params(ImportsQuery),
+    responses(
+        (status = 200, description = "A page of runs", content((Page<ImportItem> = "application/json"), (String = "text/csv")),
+            headers(("etag" = String), ("link" = String, description = "The next page"))),
+        (status = 304, description = "The client has this body"),
+        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn list_imports(
+    State(app): State<App>,
+    Query(query): Query<ImportsQuery>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response<Body>, Problem> {
+    const LIST: &str = "imports";
+    let list = ListQuery {
+        provider: query.source,
+        limit: query.limit,
+        cursor: query.cursor,
+        ..ListQuery::default()
+    };
+    let source = list.filter()?.provider;
+    let after = list.after::<(Timestamp, Uuid)>(LIST)?;
+    let after = after.map(|(started_at, id)| (DbTime::from(started_at), id));
+    let rows = app
+        .store
+        .imports(source.as_deref(), after, list.limit.0 + 1)
+        .await?;
+    let page = Page::new(
+        LIST,
+        rows,
+        list.limit,
+        |row| (row.started_at, row.id),
+        ImportItem::from,
+    );
+    Ok(page.body(&uri, &headers)?.respond(&headers))
+}

@@ -1,0 +1,261 @@
+//! A catalog's text taken apart: sheets, and entries that are refused.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use crate::input::RequestError;
+use crate::input::cursor::{Cursor, Fault, Faults};
+use crate::input::json::{self, Json};
+use crate::sheet::{CATALOGS, Catalog, PriceSheet, canonical, catalog, offer_id, recognize};
+
+/// In which format a catalog is.
+#[derive(Debug, Clone, Copy)]
+pub enum CatalogFormat {
+    /// One sheet in canonical form, or a list of them.
+    Canonical,
+    /// What somebody publishes.
+    Published(&'static Catalog),
+}
+
+impl CatalogFormat {
+    /// Its name, as `--format` takes it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Canonical => "pricesheet/v1",
+            Self::Published(catalog) => catalog.name,
+        }
+    }
+
+    /// The names of all formats.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        let published = CATALOGS.iter().map(|catalog| catalog.name);
+        published.chain([Self::Canonical.name()])
+    }
+
+    /// The format of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        if name == Self::Canonical.name() {
+            return Some(Self::Canonical);
+        }
+        catalog(name).map(Self::Published)
+    }
+
+    fn of(document: &Json) -> Option<Self> {
+        let is_sheet =
+            |json: &Json| matches!(json, Json::Object(fields) if fields.contains_key("rates"));
+        let is_canonical = match document {
+            Json::Array(items) => items.iter().any(is_sheet),
+            document => is_sheet(document),
+        };
+        if is_canonical {
+            return Some(Self::Canonical);
+        }
+        recognize(document).map(Self::Published)
+    }
+}
+
+/// Why a text is no catalog that can be read.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogError {
+    /// It is no JSON, or not of the shape that its format has.
+    #[error(transparent)]
+    Wrong(#[from] RequestError),
+    /// It looks like no format that is known.
+    #[error("the catalog is in none of the known formats: {}", CatalogFormat::names().collect::<Vec<_>>().join(", "))]
+    Unknown,
+}
+
+/// A sheet of a catalog.
+#[derive(Debug, Clone)]
+pub(super) struct Listed {
+    /// Key of its entry.
+    pub(super) entry: String,
+    pub(super) sheet: PriceSheet,
+    pub(super) sheet_id: Uuid,
+}
+
+impl Listed {
+    pub(super) fn offer_id(&self) -> Uuid {
+        offer_id(&self.sheet.provider, &self.sheet.model, &self.sheet.region)
+    }
+
+    /// Who says so.
+    pub(super) fn catalog(&self) -> &'static str {
+        let source = self.sheet.sources.first();
+        source.map_or("manual", |source| source.format.name())
+    }
+
+    /// `provider/model`, and its region where it is not served everywhere.
+    pub(super) fn name(&self) -> String {
+        let PriceSheet {
+            provider,
+            model,
+            region,
+            ..
+        } = &self.sheet;
+        if region == PriceSheet::DEFAULT_REGION {
+            format!("{provider}/{model}")
+        } else {
+            format!("{provider}/{model} ({region})")
+        }
+    }
+}
+
+/// An entry that gives no sheet.
+#[derive(Debug, Clone)]
+pub(super) struct Refused {
+    pub(super) entry: String,
+    pub(super) reason: String,
+}
+
+/// A catalog, read.
+#[derive(Debug)]
+pub(super) struct Contents {
+    pub(super) format: CatalogFormat,
+    pub(super) entries: usize,
+    pub(super) sheets: Vec<Listed>,
+    pub(super) refused: Vec<Refused>,
+}
+
+/// Reads a whole catalog. An entry that is wrong is refused, and the others are read.
+///
+/// # Errors
+/// The text is no JSON, or no catalog.
+pub(super) fn read(
+    text: &[u8],
+    format: Option<CatalogFormat>,
+    provider: Option<&str>,
+    observed_at: Timestamp,
+) -> Result<Contents, CatalogError> {
+    let document = json::parse(text).map_err(RequestError::from)?;
+    let format = format.or_else(|| CatalogFormat::of(&document));
+    let format = format.ok_or(CatalogError::Unknown)?;
+    let faults = Faults::default();
+    let entries = take_apart(&Cursor::root(&document, &faults), format);
+    let entries = faults.result(entries).map_err(RequestError::Wrong)?;
+    let mut contents = Contents {
+        format,
+        entries: 0,
+        sheets: Vec::new(),
+        refused: Vec::new(),
+    };
+    let mut seen = HashMap::new();
+    for (key, entry) in entries {
+        let sheets = match format {
+            CatalogFormat::Canonical => canonical::read_sheet(&entry).map(|sheet| vec![sheet]),
+            CatalogFormat::Published(catalog) => (catalog.read_entry)(&key, &entry),
+        };
+        let sheets = match faults.result(sheets) {
+            Ok(sheets) => sheets,
+            Err(found) => {
+                // Without a sheet nobody can say whose it is but its key.
+                if provider.is_none_or(|provider| key.starts_with(provider)) {
+                    contents.entries += 1;
+                    contents.refused.push(Refused {
+                        entry: key,
+                        reason: reasons(&found),
+                    });
+                }
+                continue;
+            }
+        };
+        let wanted = sheets
+            .into_iter()
+            .filter(|sheet| provider.is_none_or(|provider| sheet.provider == provider));
+        let before = contents.sheets.len() + contents.refused.len();
+        for sheet in wanted {
+            contents.add(key.clone(), sheet, observed_at, &mut seen);
+        }
+        contents.entries += usize::from(contents.sheets.len() + contents.refused.len() > before);
+    }
+    Ok(contents)
+}
+
+/// Which start of which offer, and which entry and sheet have it.
+type Seen = HashMap<(Uuid, Timestamp), (String, Uuid)>;
+
+impl Contents {
+    /// Two entries may price one offer at one time. If they say the same, both are listed; if not, the first counts.
+    fn add(
+        &mut self,
+        entry: String,
+        mut sheet: PriceSheet,
+        observed_at: Timestamp,
+        seen: &mut Seen,
+    ) {
+        for source in &mut sheet.sources {
+            source
+                .retrieved_at
+                .get_or_insert_with(|| observed_at.to_string());
+        }
+        let listed = Listed {
+            sheet_id: sheet.id().0,
+            entry,
+            sheet,
+        };
+        let start = listed.sheet.valid_from.unwrap_or(Timestamp::UNIX_EPOCH);
+        let place = (listed.offer_id(), start);
+        if let Some((first, sheet_id)) = seen.get(&place)
+            && *sheet_id != listed.sheet_id
+        {
+            let reason = format!(
+                "the catalog prices {} twice: the entry `{first}` says otherwise, and the first counts",
+                listed.name()
+            );
+            self.refused.push(Refused {
+                entry: listed.entry,
+                reason,
+            });
+            return;
+        }
+        seen.insert(place, (listed.entry.clone(), listed.sheet_id));
+        self.sheets.push(listed);
+    }
+}
+
+fn take_apart<'a>(root: &Cursor<'a>, format: CatalogFormat) -> Option<Vec<(String, Cursor<'a>)>> {
+    match format {
+        CatalogFormat::Canonical => Some(canonical_sheets(root)),
+        CatalogFormat::Published(catalog) => {
+            let entries = (catalog.entries)(root)?.into_iter();
+            Some(entries.map(|entry| (entry.key, entry.cursor)).collect())
+        }
+    }
+}
+
+fn canonical_sheets<'a>(root: &Cursor<'a>) -> Vec<(String, Cursor<'a>)> {
+    let sheets = match root.json {
+        Json::Array(_) => root.items().unwrap_or_default(),
+        _ => vec![root.clone()],
+    };
+    let key = |index: usize, sheet: &Cursor<'_>| {
+        let Json::Object(fields) = sheet.json else {
+            return format!("sheet {index}");
+        };
+        match (fields.get("provider"), fields.get("model")) {
+            (Some(Json::Text(provider)), Some(Json::Text(model))) => format!("{provider}/{model}"),
+            _ => format!("sheet {index}"),
+        }
+    };
+    let keyed = sheets.into_iter().enumerate();
+    keyed
+        .map(|(index, sheet)| (key(index, &sheet), sheet))
+        .collect()
+}
+
+fn reasons(faults: &[Fault]) -> String {
+    const MOST: usize = 3;
+    let mut reasons: Vec<String> = faults
+        .iter()
+        .take(MOST)
+        .map(|fault| fault.detail.clone())
+        .collect();
+    if faults.len() > MOST {
+        reasons.push(format!("{} more faults", faults.len() - MOST));
+    }
+    reasons.join("; ")
+}

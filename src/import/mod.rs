@@ -1,0 +1,14 @@
+//! Whole catalogs: every entry read, copies of one pricing decision found, each decision estimated once, all of it
+//! recorded, and one line said about each.
+
+mod copies;
+mod entries;
+mod fetch;
+mod names;
+mod report;
+mod run;
+
+pub use entries::{CatalogError, CatalogFormat};
+pub use fetch::{FetchError, Fetched, MOST_BYTES, Version, fetch, without_secrets};
+pub use report::{Imported, Line, Outcome, Summary};
+pub use run::{Import, ImportError, Options};

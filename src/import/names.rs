@@ -1,0 +1,57 @@
+//! Joins the names of one model across sellers and catalogs.
+
+use std::collections::BTreeMap;
+
+use crate::sheet::model_key;
+
+/// Canonical models by the key of their names; a key that means two models means none.
+#[derive(Debug, Default)]
+pub(super) struct CanonicalModels(BTreeMap<String, Option<String>>);
+
+impl CanonicalModels {
+    /// Adds `author/model`.
+    pub(super) fn add(&mut self, canonical_model: &str) {
+        let known = self
+            .0
+            .entry(model_key(canonical_model))
+            .or_insert_with(|| Some(canonical_model.to_owned()));
+        // Spelled otherwise, it is still one model if the author is the same.
+        let author = |name: &str| {
+            name.split_once('/')
+                .map(|(author, _)| author.to_lowercase())
+        };
+        if known
+            .as_deref()
+            .is_some_and(|known| author(known) != author(canonical_model))
+        {
+            *known = None;
+        }
+    }
+
+    /// The canonical model that a seller's name for a model means, if it can be told.
+    pub(super) fn find(&self, model: &str) -> Option<&str> {
+        self.0.get(&model_key(model))?.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_joined_where_one_model_has_it_and_left_alone_where_two_do() {
+        let mut models = CanonicalModels::default();
+        for name in [
+            "anthropic/claude-sonnet-4-5",
+            "anthropic/claude-sonnet-4.5",
+            "acme/echo-1",
+            "other/echo-1",
+        ] {
+            models.add(name);
+        }
+        let found = models.find("us.anthropic.claude-sonnet-4-5-20250929-v1:0");
+        assert_eq!(found, Some("anthropic/claude-sonnet-4-5"));
+        assert_eq!(models.find("echo-1"), None);
+        assert_eq!(models.find("claude-sonnet-4-6"), None);
+    }
+}

@@ -1,0 +1,521 @@
+//! Reads a catalog, estimates what is new, records it, and says what became of each entry.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use jiff::Timestamp;
+use tokio::sync::mpsc;
+use uuid::Uuid;
+
+use super::copies::{Leader, Leaders, Standing, sort};
+use super::entries::{CatalogError, CatalogFormat, Contents, Listed, read};
+use super::names::CanonicalModels;
+use super::report::{Imported, Line, Outcome, Summary};
+use crate::clue::assumptions::Assumptions;
+use crate::estimate::{Answer, Request, Wanted, estimate_id, infer_while};
+use crate::input::json;
+use crate::reference::calibration::Calibration;
+use crate::sheet::{PriceSheet, SheetId, canonical, model_key};
+use crate::storage::{EstimateRecord, Listing, Recording, Store, StoreError};
+
+/// Sheets that are recorded in one transaction: many enough to be fast, few enough not to keep other writers waiting.
+const ESTIMATES_AT_ONCE: usize = 32;
+const COPIES_AT_ONCE: usize = 200;
+
+/// What is imported, and how.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The format; recognised if left out.
+    pub format: Option<CatalogFormat>,
+    /// Only offers of this provider.
+    pub provider: Option<String>,
+    /// Says nothing of what is unchanged.
+    pub only_changed: bool,
+    /// Says what would become of each entry, and stores nothing.
+    pub dry_run: bool,
+    /// When the catalog was seen.
+    pub observed_at: Timestamp,
+    /// Threads that estimate.
+    pub threads: usize,
+}
+
+/// Why an import ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The catalog cannot be read.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    /// The database refuses.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Nobody listens any more.
+    #[error("nobody waits for the import any more")]
+    Unwanted,
+}
+
+/// A catalog that has been read, and is about to be imported.
+#[derive(Debug)]
+pub struct Import {
+    contents: Contents,
+    options: Options,
+    store: Store,
+}
+
+impl Import {
+    /// Reads a catalog; nothing is stored yet.
+    ///
+    /// # Errors
+    /// The text is no catalog.
+    pub fn read(text: &[u8], options: Options, store: Store) -> Result<Self, CatalogError> {
+        let contents = read(
+            text,
+            options.format,
+            options.provider.as_deref(),
+            options.observed_at,
+        )?;
+        Ok(Self {
+            contents,
+            options,
+            store,
+        })
+    }
+
+    /// The name of the catalog's format.
+    #[must_use]
+    pub fn format(&self) -> &'static str {
+        self.contents.format.name()
+    }
+
+    /// Whether nothing is stored.
+    #[must_use]
+    pub fn is_dry_run(&self) -> bool {
+        self.options.dry_run
+    }
+
+    /// Imports it, saying a line about each entry. What a line says is stored by then.
+    ///
+    /// # Errors
+    /// The database refuses, or whoever listens has gone. What was said is stored.
+    pub async fn run(self, lines: mpsc::Sender<Line>) -> Result<Summary, ImportError> {
+        let Self {
+            contents,
+            options,
+            store,
+        } = self;
+        let summary = Summary {
+            entries: contents.entries,
+            sheets: contents.sheets.len(),
+            ..Summary::default()
+        };
+        let mut teller = Teller {
+            lines,
+            summary,
+            done: 0,
+            only_changed: options.only_changed,
+        };
+        teller
+            .say(Line::Started {
+                format: contents.format.name(),
+                entries: contents.entries,
+                sheets: contents.sheets.len(),
+            })
+            .await?;
+        for refused in &contents.refused {
+            teller
+                .entry(Imported::refused(
+                    refused.entry.clone(),
+                    refused.reason.clone(),
+                ))
+                .await?;
+        }
+        let names = canonical_models(&store, &contents.sheets).await?;
+        teller.names(&contents.sheets, &names).await?;
+        let fresh = set_known_aside(&store, contents.sheets, &names, &mut teller).await?;
+        let leaders = known_leaders(&store, &fresh).await?;
+        // Sorting thousands of sheets takes a while, and must not hold up others.
+        let (fresh, standings) = tokio::task::spawn_blocking(move || {
+            let standings = sort(&fresh, leaders);
+            (fresh, standings)
+        })
+        .await
+        .map_err(|_| ImportError::Unwanted)?;
+        let recorder = Recorder {
+            store,
+            names,
+            options,
+        };
+        recorder.record(fresh, standings, &mut teller).await?;
+        let summary = teller.summary.clone();
+        teller.say(Line::Done(summary.clone())).await?;
+        Ok(summary)
+    }
+}
+
+impl Imported {
+    fn refused(entry: String, reason: String) -> Self {
+        Self {
+            entry,
+            outcome: Outcome::Refused,
+            reason: Some(reason),
+            provider: None,
+            model: None,
+            region: None,
+            canonical_model: None,
+            sheet_id: None,
+            estimate_id: None,
+            duplicate_of: None,
+            unmapped: 0,
+        }
+    }
+
+    fn of(listed: &Listed, names: &CanonicalModels, outcome: Outcome) -> Self {
+        let sheet = &listed.sheet;
+        Self {
+            entry: listed.entry.clone(),
+            outcome,
+            reason: None,
+            provider: Some(sheet.provider.clone()),
+            model: Some(sheet.model.clone()),
+            region: Some(sheet.region.clone()),
+            canonical_model: canonical_model(sheet, names),
+            sheet_id: Some(listed.sheet_id),
+            estimate_id: None,
+            duplicate_of: None,
+            unmapped: sheet.unmapped.len(),
+        }
+    }
+}
+
+/// What the sheet states, else what its model's name is joined with.
+fn canonical_model(sheet: &PriceSheet, names: &CanonicalModels) -> Option<String> {
+    let found = || names.find(&sheet.model).map(str::to_owned);
+    sheet.canonical_model.clone().or_else(found)
+}
+
+/// Says lines and counts them.
+struct Teller {
+    lines: mpsc::Sender<Line>,
+    summary: Summary,
+    done: usize,
+    only_changed: bool,
+}
+
+impl Teller {
+    /// Progress is said every so many entries.
+    const STEP: usize = 100;
+
+    async fn say(&self, line: Line) -> Result<(), ImportError> {
+        self.lines
+            .send(line)
+            .await
+            .map_err(|_| ImportError::Unwanted)
+    }
+
+    async fn entry(&mut self, imported: Imported) -> Result<(), ImportError> {
+        self.summary.count(imported.outcome);
+        self.summary.unmapped += imported.unmapped;
+        let is_sheet = imported.sheet_id.is_some();
+        if !self.only_changed || imported.outcome != Outcome::Unchanged {
+            self.say(Line::Entry(imported)).await?;
+        }
+        if is_sheet {
+            self.done += 1;
+            if self.done.is_multiple_of(Self::STEP) || self.done == self.summary.sheets {
+                let (done, sheets) = (self.done, self.summary.sheets);
+                self.say(Line::Progress { done, sheets }).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn names(
+        &mut self,
+        sheets: &[Listed],
+        names: &CanonicalModels,
+    ) -> Result<(), ImportError> {
+        let mut unmatched = BTreeSet::new();
+        for listed in sheets {
+            if canonical_model(&listed.sheet, names).is_some() {
+                self.summary.joined_names += 1;
+            } else {
+                unmatched.insert(format!("{}/{}", listed.sheet.provider, listed.sheet.model));
+            }
+        }
+        self.summary.unmatched_names = unmatched.len();
+        let names = unmatched.into_iter().collect();
+        self.say(Line::UnmatchedNames { names }).await
+    }
+}
+
+/// What is known of models' names: from the store, and from the catalog itself.
+async fn canonical_models(
+    store: &Store,
+    sheets: &[Listed],
+) -> Result<CanonicalModels, ImportError> {
+    let mut names = CanonicalModels::default();
+    for model in store.canonical_models().await? {
+        names.add(&model);
+    }
+    for listed in sheets {
+        if let Some(model) = &listed.sheet.canonical_model {
+            names.add(model);
+        }
+    }
+    Ok(names)
+}
+
+/// Tells of the sheets that are known, each with its estimate by this engine, and hands back the others.
+async fn set_known_aside(
+    store: &Store,
+    sheets: Vec<Listed>,
+    names: &CanonicalModels,
+    teller: &mut Teller,
+) -> Result<Vec<Listed>, ImportError> {
+    let catalogs: BTreeSet<&str> = sheets.iter().map(Listed::catalog).collect();
+    let mut known = HashMap::new();
+    for catalog in catalogs {
+        for row in store.statements_of(catalog).await? {
+            let leader = row.duplicate_of.unwrap_or(row.sheet_id);
+            if row.estimate_id == Some(estimate_id(SheetId(leader))) {
+                let starts_at: Timestamp = row.starts_at.into();
+                known.insert(
+                    (catalog.to_owned(), row.offer_id, starts_at, row.sheet_id),
+                    row,
+                );
+            }
+        }
+    }
+    let mut fresh = Vec::new();
+    for listed in sheets {
+        let starts_at = listed.sheet.valid_from.unwrap_or(Timestamp::UNIX_EPOCH);
+        let place = (
+            listed.catalog().to_owned(),
+            listed.offer_id(),
+            starts_at,
+            listed.sheet_id,
+        );
+        let Some(row) = known.get(&place) else {
+            fresh.push(listed);
+            continue;
+        };
+        let unchanged = Imported {
+            estimate_id: row.estimate_id,
+            duplicate_of: row.duplicate_of,
+            ..Imported::of(&listed, names, Outcome::Unchanged)
+        };
+        teller.entry(unchanged).await?;
+    }
+    Ok(fresh)
+}
+
+/// The stored sheets that new ones may be copies of.
+async fn known_leaders(store: &Store, sheets: &[Listed]) -> Result<Leaders, ImportError> {
+    let keys: BTreeSet<String> = sheets
+        .iter()
+        .map(|listed| model_key(&listed.sheet.model))
+        .collect();
+    let keys: Vec<String> = keys.into_iter().collect();
+    let rows = store.leaders(&keys).await?;
+    let read = tokio::task::spawn_blocking(move || {
+        let mut leaders: Leaders = BTreeMap::new();
+        for row in rows {
+            if row.estimate_id != estimate_id(SheetId(row.id)) {
+                continue;
+            }
+            let tree = json::parse(row.document.as_bytes()).ok();
+            let sheet = tree.and_then(|tree| canonical::read(&tree).ok());
+            let sheet = sheet.ok_or(StoreError::Damaged(row.id))?;
+            let name = format!("{}/{}", sheet.provider, sheet.model);
+            let leader = Leader::new(row.id, name, &sheet);
+            leaders
+                .entry(model_key(&sheet.model))
+                .or_default()
+                .push(leader);
+        }
+        Ok::<_, StoreError>(leaders)
+    });
+    Ok(read.await.map_err(|_| ImportError::Unwanted)??)
+}
+
+/// An estimate that has been worked out.
+struct Worked {
+    index: usize,
+    record: EstimateRecord,
+    identified: usize,
+    reason: Option<String>,
+}
+
+struct Recorder {
+    store: Store,
+    names: CanonicalModels,
+    options: Options,
+}
+
+impl Recorder {
+    /// Estimates and records decisions, then records their copies.
+    async fn record(
+        &self,
+        sheets: Vec<Listed>,
+        standings: Vec<Standing>,
+        teller: &mut Teller,
+    ) -> Result<(), ImportError> {
+        let (mut leaders, mut copies) = (Vec::new(), Vec::new());
+        for (listed, standing) in sheets.into_iter().zip(standings) {
+            match standing {
+                Standing::Leader => leaders.push(listed),
+                Standing::Copy(of, name) => copies.push((listed, of, name)),
+            }
+        }
+        self.record_leaders(Arc::new(leaders), teller).await?;
+        for copies in copies.chunks(COPIES_AT_ONCE) {
+            let recordings: Vec<Recording> = copies
+                .iter()
+                .map(|(listed, of, _)| Recording {
+                    listing: Listing::Offer {
+                        duplicate_of: Some(*of),
+                    },
+                    ..self.recording(listed, estimate_id(SheetId(*of)))
+                })
+                .collect();
+            self.store(&recordings).await?;
+            for (listed, of, name) in copies {
+                let duplicate = Imported {
+                    reason: Some(format!("a copy of {name}")),
+                    estimate_id: Some(estimate_id(SheetId(*of))),
+                    duplicate_of: Some(*of),
+                    ..Imported::of(listed, &self.names, Outcome::Duplicate)
+                };
+                teller.entry(duplicate).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn record_leaders(
+        &self,
+        leaders: Arc<Vec<Listed>>,
+        teller: &mut Teller,
+    ) -> Result<(), ImportError> {
+        let (wanted, _waiting) = Wanted::while_waiting();
+        let (sender, mut worked) = mpsc::channel(2 * ESTIMATES_AT_ONCE);
+        let next = Arc::new(AtomicUsize::new(0));
+        for _ in 0..self.options.threads {
+            let (leaders, next) = (Arc::clone(&leaders), Arc::clone(&next));
+            let (wanted, sender) = (wanted.clone(), sender.clone());
+            tokio::task::spawn_blocking(move || estimate_all(&leaders, &next, &wanted, &sender));
+        }
+        drop(sender);
+        let mut batch = Vec::with_capacity(ESTIMATES_AT_ONCE);
+        while worked.recv_many(&mut batch, ESTIMATES_AT_ONCE).await > 0 {
+            let mut said = Vec::with_capacity(batch.len());
+            let mut recordings = Vec::with_capacity(batch.len());
+            for Worked {
+                index,
+                record,
+                identified,
+                reason,
+            } in batch.drain(..)
+            {
+                let listed = &leaders[index];
+                teller.summary.identified_quantities += identified;
+                let outcome = if identified == 0 {
+                    Outcome::NotIdentifiable
+                } else {
+                    Outcome::Estimated
+                };
+                said.push(Imported {
+                    reason,
+                    estimate_id: Some(record.id),
+                    ..Imported::of(listed, &self.names, outcome)
+                });
+                recordings.push(Recording {
+                    estimate: Some(record),
+                    ..self.recording(listed, estimate_id(SheetId(listed.sheet_id)))
+                });
+            }
+            self.store(&recordings).await?;
+            for imported in said {
+                teller.entry(imported).await?;
+            }
+        }
+        if next.load(Ordering::Relaxed) < leaders.len() {
+            return Err(ImportError::Unwanted);
+        }
+        Ok(())
+    }
+
+    fn recording(&self, listed: &Listed, estimate_id: Uuid) -> Recording {
+        let canonical_model = canonical_model(&listed.sheet, &self.names);
+        Recording {
+            canonical_model,
+            counts_again: true,
+            ..Recording::new(listed.sheet.clone(), self.options.observed_at, estimate_id)
+        }
+    }
+
+    async fn store(&self, recordings: &[Recording]) -> Result<(), ImportError> {
+        if !self.options.dry_run {
+            self.store.record(recordings).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Takes sheets until there are none left. Ends early where nobody wants the rest.
+fn estimate_all(
+    sheets: &[Listed],
+    next: &AtomicUsize,
+    wanted: &Wanted,
+    sender: &mpsc::Sender<Worked>,
+) {
+    loop {
+        let index = next.load(Ordering::Relaxed);
+        let Some(listed) = sheets.get(index) else {
+            return;
+        };
+        if next
+            .compare_exchange(index, index + 1, Ordering::Relaxed, Ordering::Relaxed)
+            .is_err()
+        {
+            continue;
+        }
+        let request = Request {
+            sheets: vec![listed.sheet.clone()],
+            assumptions: Assumptions::default(),
+        };
+        let Ok(answer) = infer_while(&request, Calibration::shipped(), wanted) else {
+            return;
+        };
+        let document =
+            serde_json::to_string(&answer).expect("an answer of texts and numbers serialises");
+        let identified = answer.joint.quantities.identified();
+        let worked = Worked {
+            index,
+            identified,
+            reason: (identified == 0).then(|| why_not(&answer, &listed.sheet)),
+            record: EstimateRecord::new(&answer, document),
+        };
+        if sender.blocking_send(worked).is_err() {
+            return;
+        }
+    }
+}
+
+/// Why nothing is identified.
+fn why_not(answer: &Answer, sheet: &PriceSheet) -> String {
+    let base = sheet.base_rate();
+    let is_zero =
+        |price: Option<&crate::units::Decimal>| price.is_none_or(crate::units::Decimal::is_zero);
+    match base {
+        Some(rate) if is_zero(rate.input.as_ref()) && is_zero(rate.output.as_ref()) => {
+            "the sheet's prices are 0: free, run locally, billed by a plan, or unknown".to_owned()
+        }
+        _ => answer
+            .joint
+            .quantities
+            .first_reason()
+            .unwrap_or("the sheet tells too little")
+            .to_owned(),
+    }
+}

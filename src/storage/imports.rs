@@ -1,0 +1,221 @@
+//! What an import asks before it records anything, and the runs of imports.
+
+use sqlx::{FromRow, QueryBuilder};
+use uuid::Uuid;
+
+use super::database::on_connection;
+use super::{DbTime, Store, StoreError};
+
+/// What a catalog said last about an offer, and how that is listed.
+#[derive(Debug, Clone, FromRow)]
+pub struct StatementRow {
+    /// The offer.
+    pub offer_id: Uuid,
+    /// Start of the sheet's validity; 1970 where it states none.
+    pub starts_at: DbTime,
+    /// The sheet.
+    pub sheet_id: Uuid,
+    /// The estimate that was last listed for it.
+    pub estimate_id: Option<Uuid>,
+    /// The sheet that it is a copy of.
+    pub duplicate_of: Option<Uuid>,
+}
+
+/// A sheet with an estimate of its own.
+#[derive(Debug, Clone, FromRow)]
+pub struct LeaderRow {
+    /// The sheet.
+    pub id: Uuid,
+    /// Its estimate.
+    pub estimate_id: Uuid,
+    /// The sheet's document.
+    pub document: String,
+}
+
+/// One reading of a catalog.
+#[derive(Debug, Clone, FromRow)]
+pub struct ImportRow {
+    /// Id of the run.
+    pub id: Uuid,
+    /// An address, a file, or the body of a request.
+    pub source: String,
+    /// Its format.
+    pub catalog: Option<String>,
+    /// When it began.
+    pub started_at: DbTime,
+    /// When it ended.
+    pub ended_at: Option<DbTime>,
+    /// `running`, `done`, `not_modified` or `failed`
+    pub outcome: String,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// What the server said about the version of its answer.
+    pub etag: Option<String>,
+    /// The same as a time.
+    pub last_modified: Option<String>,
+    /// Entries in the catalog.
+    pub entries: i64,
+    /// Sheets by what became of them.
+    pub estimated: i64,
+    /// Known already.
+    pub unchanged: i64,
+    /// Copies.
+    pub duplicates: i64,
+    /// They tell too little.
+    pub not_identifiable: i64,
+    /// No sheet that can be used.
+    pub refused: i64,
+}
+
+const STATEMENTS: &str = "
+    SELECT statements.offer_id, statements.starts_at, statements.sheet_id, listing.estimate_id, listing.duplicate_of
+    FROM statements
+    LEFT JOIN estimate_listings AS listing ON listing.sequence = (
+        SELECT max(sequence) FROM estimate_listings AS newer
+        WHERE newer.sheet_id = statements.sheet_id AND newer.stated_assumptions = FALSE)
+    WHERE statements.catalog = $1";
+
+const LEADERS: &str = "
+    SELECT price_sheets.id, listing.estimate_id, price_sheets.document
+    FROM price_sheets
+    JOIN estimate_listings AS listing ON listing.sequence = (
+        SELECT max(sequence) FROM estimate_listings AS newer
+        WHERE newer.sheet_id = price_sheets.id AND newer.stated_assumptions = FALSE)
+    WHERE listing.duplicate_of IS NULL AND price_sheets.model_key IN (";
+
+const CANONICAL_MODELS: &str =
+    "SELECT DISTINCT canonical_model FROM price_sheets WHERE canonical_model IS NOT NULL";
+
+const IMPORTS: &str = "
+    SELECT id, source, catalog, started_at, ended_at, outcome, error, etag, last_modified, entries, estimated, unchanged,
+           duplicates, not_identifiable, refused
+    FROM imports
+    WHERE ($1 IS NULL OR source = $1) AND ($2 IS NULL OR (started_at, id) < ($2, $3))
+    ORDER BY started_at DESC, id DESC
+    LIMIT $4";
+
+const BEGIN_IMPORT: &str = "INSERT INTO imports (id, source, catalog, started_at, outcome) VALUES ($1, $2, $3, $4, 'running')";
+
+const END_IMPORT: &str = "
+    UPDATE imports
+    SET catalog = $2, ended_at = $3, outcome = $4, error = $5, etag = $6, last_modified = $7, entries = $8,
+        estimated = $9, unchanged = $10, duplicates = $11, not_identifiable = $12, refused = $13
+    WHERE id = $1";
+
+/// Keys per statement.
+const KEYS: usize = 1_000;
+
+impl Store {
+    /// What a catalog said last, offer by offer.
+    ///
+    /// # Errors
+    /// The database refuses.
+    pub async fn statements_of(&self, catalog: &str) -> Result<Vec<StatementRow>, StoreError> {
+        on_connection!(self, connection => {
+            Ok(sqlx::query_as(STATEMENTS).bind(catalog).fetch_all(connection).await?)
+        })
+    }
+
+    /// The sheets of some models that have an estimate of their own.
+    ///
+    /// # Errors
+    /// The database refuses.
+    pub async fn leaders(&self, model_keys: &[String]) -> Result<Vec<LeaderRow>, StoreError> {
+        let mut leaders = Vec::new();
+        for keys in model_keys.chunks(KEYS) {
+            let rows: Vec<LeaderRow> = on_connection!(self, connection => {
+                let mut query = QueryBuilder::new(LEADERS);
+                let mut list = query.separated(", ");
+                for key in keys {
+                    list.push_bind(key);
+                }
+                query.push(")");
+                Ok(query.build_query_as().persistent(false).fetch_all(connection).await?)
+            })?;
+            leaders.extend(rows);
+        }
+        Ok(leaders)
+    }
+
+    /// The names author/model that are known.
+    ///
+    /// # Errors
+    /// The database refuses.
+    pub async fn canonical_models(&self) -> Result<Vec<String>, StoreError> {
+        on_connection!(self, connection => {
+            Ok(sqlx::query_scalar(CANONICAL_MODELS).fetch_all(connection).await?)
+        })
+    }
+
+    /// Notes that a catalog is being read.
+    ///
+    /// # Errors
+    /// The database refuses.
+    pub async fn begin_import(
+        &self,
+        id: Uuid,
+        source: &str,
+        catalog: Option<&str>,
+        started_at: DbTime,
+    ) -> Result<(), StoreError> {
+        let _writer = self.wait_to_write().await?;
+        on_connection!(self, connection => {
+            sqlx::query(BEGIN_IMPORT)
+                .bind(id)
+                .bind(source)
+                .bind(catalog)
+                .bind(started_at)
+                .execute(connection)
+                .await?;
+            Ok(())
+        })
+    }
+
+    /// Notes how reading it ended.
+    ///
+    /// # Errors
+    /// The database refuses.
+    pub async fn end_import(&self, run: &ImportRow) -> Result<(), StoreError> {
+        let _writer = self.wait_to_write().await?;
+        on_connection!(self, connection => {
+            sqlx::query(END_IMPORT)
+                .bind(run.id)
+                .bind(&run.catalog)
+                .bind(run.ended_at)
+                .bind(&run.outcome)
+                .bind(&run.error)
+                .bind(&run.etag)
+                .bind(&run.last_modified)
+                .bind(run.entries)
+                .bind(run.estimated)
+                .bind(run.unchanged)
+                .bind(run.duplicates)
+                .bind(run.not_identifiable)
+                .bind(run.refused)
+                .execute(connection)
+                .await?;
+            Ok(())
+        })
+    }
+
+    /// Runs of imports, the last begun first, beginning after a run.
+    ///
+    /// # Errors
+    /// The database refuses.
+    pub async fn imports(
+        &self,
+        source: Option<&str>,
+        after: Option<(DbTime, Uuid)>,
+        limit: u32,
+    ) -> Result<Vec<ImportRow>, StoreError> {
+        on_connection!(self, connection => {
+            Ok(sqlx::query_as(IMPORTS)
+                .bind(source)
+                .bind(after.map(|(started_at, _)| started_at))
+                .bind(after.map(|(_, id)| id))
+                .bind(i64::from(limit))
+                .fetch_all(connection)
+                .await?)
+        })
+    }
+}
