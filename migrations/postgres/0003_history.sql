@@ -59,8 +59,9 @@ CREATE TABLE price_periods (
     starts_at         timestamptz NOT NULL,
     ends_at           timestamptz,
     observed_at       timestamptz NOT NULL,
-    -- Whether its start has been made known: a price that was announced comes into force later.
+    -- Whether its start and its end have been made known: a price that was announced comes into force later.
     has_begun         boolean NOT NULL,
+    has_ended         boolean NOT NULL,
     withdrawn_at      timestamptz,
     withdrawn_because text COLLATE "C",
     PRIMARY KEY (sequence, part),
@@ -68,7 +69,8 @@ CREATE TABLE price_periods (
 );
 CREATE INDEX price_periods_by_offer ON price_periods (offer_id, starts_at);
 CREATE INDEX price_periods_by_sheet ON price_periods (sheet_id);
-CREATE INDEX price_periods_to_come ON price_periods (starts_at) WHERE NOT has_begun;
+CREATE INDEX price_periods_to_begin ON price_periods (starts_at) WHERE has_begun = false;
+CREATE INDEX price_periods_to_end ON price_periods (ends_at) WHERE has_ended = false;
 
 -- What each catalog says now, sheet by sheet; those without a start of validity stand under the year 1970.
 CREATE TABLE statements (

@@ -59,8 +59,9 @@ CREATE TABLE price_periods (
     starts_at         text NOT NULL,
     ends_at           text,
     observed_at       text NOT NULL,
-    -- Whether its start has been made known: a price that was announced comes into force later.
+    -- Whether its start and its end have been made known: a price that was announced comes into force later.
     has_begun         integer NOT NULL,
+    has_ended         integer NOT NULL,
     withdrawn_at      text,
     withdrawn_because text,
     PRIMARY KEY (sequence, part),
@@ -68,7 +69,8 @@ CREATE TABLE price_periods (
 ) STRICT;
 CREATE INDEX price_periods_by_offer ON price_periods (offer_id, starts_at);
 CREATE INDEX price_periods_by_sheet ON price_periods (sheet_id);
-CREATE INDEX price_periods_to_come ON price_periods (starts_at) WHERE has_begun = 0;
+CREATE INDEX price_periods_to_begin ON price_periods (starts_at) WHERE has_begun = 0;
+CREATE INDEX price_periods_to_end ON price_periods (ends_at) WHERE has_ended = 0;
 
 -- What each catalog says now, sheet by sheet; those without a start of validity stand under the year 1970.
 CREATE TABLE statements (

@@ -10,9 +10,8 @@ use uuid::Uuid;
 
 use super::app::App;
 use super::extract::{Path, Query};
-use super::page::{FilterText, Limit, ListItem, ListQuery, Moment, Page, bad_cursor};
+use super::page::{AsOfQuery, FilterText, Limit, ListItem, ListQuery, Moment, Page, bad_cursor};
 use super::problem::Problem;
-use super::reference::NoQuery;
 use crate::estimate::{Answer, row_columns};
 use crate::storage::{DbTime, EstimateRow, LatestKey};
 
@@ -266,7 +265,7 @@ pub(super) async fn list_latest_estimates(
     get,
     path = "/estimates/{id}",
     tag = "estimates",
-    params(("id" = Uuid, Path, description = "Id of the estimate")),
+    params(("id" = Uuid, Path, description = "Id of the estimate"), AsOfQuery),
     responses(
         (status = 200, description = "The estimate", body = Answer, headers(("etag" = String))),
         (status = 304, description = "The client has this body"),
@@ -278,10 +277,15 @@ pub(super) async fn list_latest_estimates(
 pub(super) async fn show_estimate(
     State(app): State<App>,
     Path(id): Path<Uuid>,
-    Query(NoQuery {}): Query<NoQuery>,
+    Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
-    app.polled_document(&uri, &headers, "estimate", app.store.estimate(id))
-        .await
+    app.polled_document(
+        &uri,
+        &headers,
+        "estimate",
+        app.store.estimate(id, query.as_of()),
+    )
+    .await
 }

@@ -15,7 +15,7 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::polling::{CachedBody, prefers_csv};
 use super::problem::{INTERNAL, Problem, UNREADABLE};
-use crate::storage::{Filter, Times};
+use crate::storage::{DbTime, Filter, Times};
 
 const MOST_ROWS: u32 = 2_000;
 const ROWS: u32 = 100;
@@ -89,6 +89,22 @@ impl PartialSchema for Moment {
 }
 
 impl ToSchema for Moment {}
+
+/// When a single document is asked for.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct AsOfQuery {
+    /// Only if it was in force at this time: RFC 3339, or milliseconds since 1970.
+    #[param(nullable = false, inline, value_type = Option<Moment>)]
+    as_of: Option<Moment>,
+}
+
+impl AsOfQuery {
+    pub(super) fn as_of(&self) -> Option<DbTime> {
+        self.as_of.map(|moment| moment.0.into())
+    }
+}
 
 /// Which offers a list shows, and which page of it.
 #[derive(Debug, Default, Deserialize, IntoParams)]

@@ -9,9 +9,8 @@ use uuid::Uuid;
 
 use super::app::App;
 use super::extract::{Path, Query};
-use super::page::{ListItem, ListQuery, Page};
+use super::page::{AsOfQuery, ListItem, ListQuery, Page};
 use super::problem::Problem;
-use super::reference::NoQuery;
 use crate::sheet::PriceSheet;
 use crate::storage::{DbTime, PriceSheetRow};
 
@@ -135,7 +134,7 @@ pub(super) async fn list_price_sheets(
     get,
     path = "/price-sheets/{id}",
     tag = "price sheets",
-    params(("id" = Uuid, Path, description = "Id of the pricing content")),
+    params(("id" = Uuid, Path, description = "Id of the pricing content"), AsOfQuery),
     responses(
         (status = 200, description = "The sheet", body = PriceSheet, headers(("etag" = String))),
         (status = 304, description = "The client has this body"),
@@ -147,10 +146,15 @@ pub(super) async fn list_price_sheets(
 pub(super) async fn show_price_sheet(
     State(app): State<App>,
     Path(id): Path<Uuid>,
-    Query(NoQuery {}): Query<NoQuery>,
+    Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
-    app.polled_document(&uri, &headers, "price sheet", app.store.price_sheet(id))
-        .await
+    app.polled_document(
+        &uri,
+        &headers,
+        "price sheet",
+        app.store.price_sheet(id, query.as_of()),
+    )
+    .await
 }

@@ -69,8 +69,8 @@ impl Statement<'_> {
 /// A change of a timeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
-    /// The period at this index ends then.
-    End(usize, Timestamp),
+    /// The period at this index ends then, or is open again.
+    End(usize, Option<Timestamp>),
     /// A period is added.
     Open(Period),
 }
@@ -115,7 +115,7 @@ fn replace(periods: &[Period], index: usize, statement: &Statement<'_>) -> Vec<E
         .find(|next| *next > start);
     let end = earlier(statement.valid_to, next);
     let mut edits = vec![
-        Edit::End(index, start),
+        Edit::End(index, Some(start)),
         Edit::Open(period(statement, start, end)),
     ];
     if let Some(end) = end
@@ -162,6 +162,36 @@ fn fill(periods: &[Period], statement: &Statement<'_>) -> Vec<Edit> {
     edits
 }
 
+/// What withdrawing a sheet changes: where it is in force it ends now, and where it is to come it never does; the sheet
+/// before it then holds on, though no longer than it says itself. Without any edit there is nothing to withdraw.
+#[must_use]
+pub fn withdraw(
+    periods: &[Period],
+    sheet_id: Uuid,
+    now: Timestamp,
+    stated_end: impl Fn(Uuid) -> Option<Timestamp>,
+) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    for (index, period) in periods.iter().enumerate() {
+        if period.sheet_id != sheet_id {
+            continue;
+        }
+        if period.covers(now) {
+            edits.push(Edit::End(index, Some(now)));
+        } else if period.starts_at > now && period.ends_at != Some(period.starts_at) {
+            edits.push(Edit::End(index, Some(period.starts_at)));
+            let before = periods[..index].iter().rposition(|before| {
+                before.ends_at == Some(period.starts_at) && before.starts_at < period.starts_at
+            });
+            if let Some(before) = before {
+                let end = earlier(period.ends_at, stated_end(periods[before].sheet_id));
+                edits.push(Edit::End(before, end));
+            }
+        }
+    }
+    edits
+}
+
 fn period(statement: &Statement<'_>, starts_at: Timestamp, ends_at: Option<Timestamp>) -> Period {
     Period {
         sheet_id: statement.sheet_id,
@@ -197,7 +227,7 @@ mod tests {
     fn apply(periods: &mut Vec<Period>, edits: Vec<Edit>) {
         for edit in edits {
             match edit {
-                Edit::End(index, end) => periods[index].ends_at = Some(end),
+                Edit::End(index, end) => periods[index].ends_at = end,
                 Edit::Open(period) => periods.push(period),
             }
         }
@@ -309,6 +339,51 @@ mod tests {
         state(&mut periods, &dated(2, None, Some(50)));
         state(&mut periods, &dated(3, Some(50), None));
         assert_eq!(written(&periods), ["2: 0..50", "3: 50..100", "1: 100.."]);
+    }
+
+    #[test]
+    fn a_rise_that_is_called_off_leaves_the_price_before_it() {
+        let mut periods = Vec::new();
+        state(&mut periods, &seen(1, "official", 10));
+        let announced = Statement {
+            valid_from: Some(at(50)),
+            ..seen(2, "official", 11)
+        };
+        state(&mut periods, &announced);
+        let edits = withdraw(&periods, sheet(2), at(20), |_| None);
+        apply(&mut periods, edits);
+        assert_eq!(written(&periods), ["1: 10..", "2: 50..50"]);
+        // What says itself that it ends, ends.
+        let mut periods = vec![
+            Period {
+                sheet_id: sheet(1),
+                catalog: "official".to_owned(),
+                starts_at: at(10),
+                ends_at: Some(at(50)),
+            },
+            Period {
+                sheet_id: sheet(2),
+                catalog: "official".to_owned(),
+                starts_at: at(50),
+                ends_at: None,
+            },
+        ];
+        let edits = withdraw(&periods, sheet(2), at(20), |_| Some(at(50)));
+        apply(&mut periods, edits);
+        assert_eq!(written(&periods), ["1: 10..50", "2: 50..50"]);
+    }
+
+    #[test]
+    fn a_price_in_force_that_is_withdrawn_ends_now_and_only_once() {
+        let mut periods = Vec::new();
+        state(&mut periods, &seen(1, "litellm", 10));
+        let edits = withdraw(&periods, sheet(1), at(20), |_| None);
+        apply(&mut periods, edits);
+        assert_eq!(written(&periods), ["1: 10..20"]);
+        assert_eq!(withdraw(&periods, sheet(1), at(30), |_| None), []);
+        // Another catalog may know the price from then on.
+        state(&mut periods, &seen(2, "portkey", 30));
+        assert_eq!(written(&periods), ["1: 10..20", "2: 30.."]);
     }
 
     proptest! {

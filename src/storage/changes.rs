@@ -19,18 +19,21 @@ pub enum ChangeKind {
     SheetInForce,
     /// A price was withdrawn.
     SheetWithdrawn,
+    /// A price has run out, and nothing is known of the one after it.
+    SheetExpired,
     /// There is another estimate for the same price.
     EstimateUpdated,
 }
 
 impl ChangeKind {
     /// Every kind.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::SheetAdded,
         Self::SheetChanged,
         Self::SheetAnnounced,
         Self::SheetInForce,
         Self::SheetWithdrawn,
+        Self::SheetExpired,
         Self::EstimateUpdated,
     ];
 
@@ -43,6 +46,7 @@ impl ChangeKind {
             Self::SheetAnnounced => "sheet.announced",
             Self::SheetInForce => "sheet.in_force",
             Self::SheetWithdrawn => "sheet.withdrawn",
+            Self::SheetExpired => "sheet.expired",
             Self::EstimateUpdated => "estimate.updated",
         }
     }

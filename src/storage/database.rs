@@ -247,7 +247,7 @@ impl Store {
         }
         // Set already where it was called before.
         let _ = self.migrated.set(());
-        Ok(())
+        self.add_missing_history().await
     }
 
     /// Waits for [`Store::migrate`], no longer than for a connection.

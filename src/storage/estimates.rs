@@ -52,7 +52,13 @@ pub struct LatestKey {
     pub region: String,
 }
 
-const ESTIMATE: &str = "SELECT document FROM estimates WHERE id = $1";
+const ESTIMATE: &str = "
+    SELECT document FROM estimates
+    WHERE id = $1
+      AND ($2 IS NULL OR EXISTS (
+          SELECT 1 FROM estimate_listings AS listing JOIN price_periods AS period ON period.sheet_id = listing.sheet_id
+          WHERE listing.estimate_id = estimates.id AND period.starts_at <= $2
+            AND (period.ends_at IS NULL OR period.ends_at > $2)))";
 
 const ESTIMATES: &str = "
     SELECT estimates.id, listing.sequence, engine_version, provider, model, canonical_model, region, currency, valid_from,
@@ -91,13 +97,17 @@ const LATEST: &str = "
     LIMIT $12";
 
 impl Store {
-    /// The document of an estimate.
+    /// The document of an estimate, if it was that of a price in force at a time, where one is given.
     ///
     /// # Errors
     /// The database refuses.
-    pub async fn estimate(&self, id: Uuid) -> Result<Option<String>, StoreError> {
+    pub async fn estimate(
+        &self,
+        id: Uuid,
+        as_of: Option<DbTime>,
+    ) -> Result<Option<String>, StoreError> {
         on_connection!(self, connection => {
-            Ok(sqlx::query_scalar(ESTIMATE).bind(id).fetch_optional(connection).await?)
+            Ok(sqlx::query_scalar(ESTIMATE).bind(id).bind(as_of).fetch_optional(connection).await?)
         })
     }
 

@@ -3,6 +3,7 @@
 mod changes;
 mod database;
 mod estimates;
+mod history;
 mod imports;
 mod plan;
 mod price_sheets;
@@ -13,6 +14,7 @@ mod time;
 pub use changes::{ChangeKind, ChangeRow};
 pub use database::{DatabaseUrl, DatabaseUrlError, Store, StoreLimits};
 pub use estimates::{EstimateRow, LatestKey};
+pub use history::{DisagreementRow, HistoryKey, HistoryRow, Withdrawal, Withdrawn};
 pub use imports::{ImportRow, LeaderRow, StatementRow};
 pub use price_sheets::PriceSheetRow;
 pub use record::{EstimateRecord, Listing, NewEstimate, Recording, Saved};

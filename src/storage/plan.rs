@@ -38,6 +38,8 @@ pub(super) struct StoredPeriod {
     pub(super) period: Period,
     pub(super) is_new: bool,
     pub(super) is_changed: bool,
+    /// Whether it was over when it was changed; the end of any other is made known when it comes.
+    pub(super) has_ended: bool,
     pub(super) observed_at: Timestamp,
 }
 
@@ -294,19 +296,22 @@ impl Known {
         if step.statement.is_none() {
             return None;
         }
+        let is_over = |end: Option<Timestamp>| end.is_some_and(|end| end <= recording.observed_at);
         let mut opened = None;
         let mut part = 0;
         for edit in admit(&periods, &statement) {
             match edit {
                 Edit::End(index, end) => {
-                    stored[index].period.ends_at = Some(end);
+                    stored[index].period.ends_at = end;
                     stored[index].is_changed = true;
+                    stored[index].has_ended = is_over(end);
                 }
                 Edit::Open(period) => {
                     if period.sheet_id == recording.sheet_id {
                         opened = opened.or(Some(period.starts_at));
                     }
                     stored.push(StoredPeriod {
+                        has_ended: is_over(period.ends_at),
                         key: (number, part),
                         period,
                         is_new: true,

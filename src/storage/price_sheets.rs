@@ -37,7 +37,13 @@ pub struct PriceSheetRow {
     pub cache_read_price: Option<f64>,
 }
 
-const PRICE_SHEET: &str = "SELECT document FROM price_sheets WHERE id = $1";
+const PRICE_SHEET: &str = "
+    SELECT document FROM price_sheets
+    WHERE id = $1
+      AND ($2 IS NULL OR EXISTS (
+          SELECT 1 FROM price_periods AS period
+          WHERE period.sheet_id = price_sheets.id AND period.starts_at <= $2
+            AND (period.ends_at IS NULL OR period.ends_at > $2)))";
 
 const PRICE_SHEETS: &str = "
     SELECT id, sequence, provider, model, canonical_model, region, currency, valid_from, valid_to, observed_at,
@@ -55,13 +61,17 @@ const PRICE_SHEETS: &str = "
     LIMIT $10";
 
 impl Store {
-    /// The document of a price sheet, with its sources and remarks.
+    /// The document of a price sheet, with its sources and remarks, if it was in force at a time, where one is given.
     ///
     /// # Errors
     /// The database refuses.
-    pub async fn price_sheet(&self, id: Uuid) -> Result<Option<String>, StoreError> {
+    pub async fn price_sheet(
+        &self,
+        id: Uuid,
+        as_of: Option<DbTime>,
+    ) -> Result<Option<String>, StoreError> {
         on_connection!(self, connection => {
-            Ok(sqlx::query_scalar(PRICE_SHEET).bind(id).fetch_optional(connection).await?)
+            Ok(sqlx::query_scalar(PRICE_SHEET).bind(id).bind(as_of).fetch_optional(connection).await?)
         })
     }
 

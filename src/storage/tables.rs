@@ -100,6 +100,8 @@ impl Known {
                         },
                         is_new: false,
                         is_changed: false,
+                        // Only read where the period ends otherwise.
+                        has_ended: false,
                         observed_at: row.observed_at?.into(),
                     });
             }
@@ -336,6 +338,7 @@ macro_rules! tables {
                         .bind(stored.key.0)
                         .bind(stored.key.1)
                         .bind(stored.period.ends_at.map(DbTime::from))
+                        .bind(stored.has_ended)
                         .execute(&mut *self)
                         .await?;
                 }
@@ -349,7 +352,8 @@ macro_rules! tables {
                         .push_bind(DbTime::from(stored.period.starts_at))
                         .push_bind(stored.period.ends_at.map(DbTime::from))
                         .push_bind(DbTime::from(stored.observed_at))
-                        .push_bind(stored.period.starts_at <= stored.observed_at);
+                        .push_bind(stored.period.starts_at <= stored.observed_at)
+                        .push_bind(stored.has_ended);
                 });
                 for id in &plan.ended_disagreements {
                     let now = recordings.last().map(|recording| DbTime::from(recording.observed_at));
@@ -419,8 +423,10 @@ const UPDATE_STATEMENT: &str = "
     DO UPDATE SET sheet_id = excluded.sheet_id, observed_at = excluded.observed_at";
 
 const INSERT_PERIODS: &str = "
-    INSERT INTO price_periods (sequence, part, offer_id, sheet_id, catalog, starts_at, ends_at, observed_at, has_begun) ";
-const END_PERIOD: &str = "UPDATE price_periods SET ends_at = $3 WHERE sequence = $1 AND part = $2";
+    INSERT INTO price_periods (sequence, part, offer_id, sheet_id, catalog, starts_at, ends_at, observed_at, has_begun,
+                               has_ended) ";
+const END_PERIOD: &str =
+    "UPDATE price_periods SET ends_at = $3, has_ended = $4 WHERE sequence = $1 AND part = $2";
 
 const INSERT_DISAGREEMENTS: &str = "
     INSERT INTO disagreements (id, offer_id, provider, model, region, catalog, sheet_id, other_catalog, other_sheet_id,

@@ -1,0 +1,460 @@
+//! What an offer cost when, what was withdrawn, what comes into force, and where catalogs disagree.
+
+use jiff::Timestamp;
+use sqlx::{Connection, FromRow};
+use uuid::Uuid;
+
+use super::changes::ChangeKind;
+use super::database::on_connection;
+use super::plan::read_sheet;
+use super::record::{Listing, Recording};
+use super::{DbTime, Filter, Store, StoreError};
+use crate::sheet::model_key;
+use crate::sheet::timeline::{Edit, Period, withdraw};
+
+/// A price of an offer over a time.
+#[derive(Debug, Clone, FromRow)]
+pub struct HistoryRow {
+    /// Place of the period in the order of storing.
+    pub sequence: i64,
+    /// Of several periods that one sheet opened at once.
+    pub part: i64,
+    /// Where it is served.
+    pub region: String,
+    /// The sheet.
+    pub sheet_id: Uuid,
+    /// Who says so.
+    pub catalog: String,
+    /// Inclusive; 1970 where it is not known.
+    pub starts_at: DbTime,
+    /// Exclusive.
+    pub ends_at: Option<DbTime>,
+    /// When it was seen.
+    pub observed_at: DbTime,
+    /// When it was withdrawn.
+    pub withdrawn_at: Option<DbTime>,
+    /// Why.
+    pub withdrawn_because: Option<String>,
+    /// The estimate that is listed for it.
+    pub estimate_id: Option<Uuid>,
+    /// The sheet whose estimate that is, where it is another one.
+    pub duplicate_of: Option<Uuid>,
+    /// JSON: a nullable number per column of a list.
+    pub reading_numbers: Option<String>,
+    /// The sheet's document.
+    pub document: String,
+}
+
+/// Place in a history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HistoryKey {
+    /// Where it is served.
+    pub region: String,
+    /// Start of the period.
+    pub starts_at: DbTime,
+    /// Its place in the order of storing.
+    pub sequence: i64,
+    /// Its part.
+    pub part: i64,
+}
+
+/// Two catalogs that price one offer otherwise.
+#[derive(Debug, Clone, FromRow)]
+pub struct DisagreementRow {
+    /// Its id.
+    pub id: Uuid,
+    /// Who bills.
+    pub provider: String,
+    /// The model as the provider spells it.
+    pub model: String,
+    /// Where it is served.
+    pub region: String,
+    /// Who states the price in force.
+    pub catalog: String,
+    /// The sheet in force.
+    pub sheet_id: Uuid,
+    /// Who says otherwise.
+    pub other_catalog: String,
+    /// Its sheet.
+    pub other_sheet_id: Uuid,
+    /// In words.
+    pub differences: String,
+    /// The largest factor between two prices.
+    pub largest_factor: Option<f64>,
+    /// Since when it is known.
+    pub observed_at: DbTime,
+    /// When it was settled.
+    pub ended_at: Option<DbTime>,
+}
+
+/// A price that was withdrawn.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct Withdrawal {
+    /// When.
+    pub withdrawn_at: DbTime,
+    /// Why.
+    pub withdrawn_because: String,
+}
+
+/// What came of withdrawing a sheet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Withdrawn {
+    /// There is no such sheet.
+    Unknown,
+    /// It is neither in force nor to come.
+    Over,
+    /// It is withdrawn, now or since before; with the version that this made, if it wrote.
+    Done(Withdrawal, Option<i64>),
+}
+
+const HISTORY: &str = "
+    SELECT period.sequence, period.part, region, period.sheet_id, catalog, starts_at, ends_at, period.observed_at,
+           withdrawn_at, withdrawn_because, listing.estimate_id, listing.duplicate_of, reading_numbers,
+           sheet.document AS document
+    FROM (SELECT id, region, document FROM price_sheets
+          WHERE provider = $1 AND model = $2 AND ($3 IS NULL OR region = $3)) AS sheet
+    JOIN price_periods AS period ON period.sheet_id = sheet.id
+    LEFT JOIN (SELECT sheet_id, max(sequence) AS sequence FROM estimate_listings
+               WHERE stated_assumptions = FALSE AND provider = $1 AND model = $2 GROUP BY sheet_id) AS last
+           ON last.sheet_id = sheet.id
+    LEFT JOIN (SELECT sequence, estimate_id, duplicate_of FROM estimate_listings) AS listing
+           ON listing.sequence = last.sequence
+    LEFT JOIN (SELECT id, reading_numbers FROM estimates) AS estimate ON estimate.id = listing.estimate_id
+    WHERE ($4 IS NULL OR starts_at <= $4)
+      AND ($5 IS NULL OR (region, starts_at, period.sequence, part) >= ($5, $6, $7, $8))
+    ORDER BY region, starts_at, period.sequence, part
+    LIMIT $9";
+
+const DISAGREEMENTS: &str = "
+    SELECT id, provider, model, region, catalog, sheet_id, other_catalog, other_sheet_id, differences, largest_factor,
+           observed_at, ended_at
+    FROM disagreements
+    WHERE ($1 IS NULL OR provider = $1) AND ($2 IS NULL OR model = $2) AND ($3 IS NULL OR region = $3)
+      AND (($4 IS NULL AND ended_at IS NULL)
+           OR (observed_at <= $4 AND (ended_at IS NULL OR ended_at > $4)))
+      AND ($5 IS NULL OR id > $5)
+    ORDER BY id
+    LIMIT $6";
+
+const BUMP_VERSION: &str =
+    "UPDATE store_version SET version = version + $1 WHERE id = 1 RETURNING version";
+
+const PERIODS_OF_SHEET: &str = "
+    SELECT sequence, part, period.sheet_id, catalog, starts_at, ends_at, sheet.valid_to
+    FROM price_periods AS period JOIN price_sheets AS sheet ON sheet.id = period.sheet_id
+    WHERE period.offer_id = (SELECT offer_id FROM price_sheets WHERE id = $1)
+    ORDER BY starts_at, sequence, part";
+
+const IS_SHEET: &str = "SELECT count(*) FROM price_sheets WHERE id = $1";
+
+const WITHDRAWAL: &str = "
+    SELECT withdrawn_at, withdrawn_because FROM price_periods
+    WHERE sheet_id = $1 AND withdrawn_at IS NOT NULL
+    ORDER BY withdrawn_at DESC LIMIT 1";
+
+const END_PERIOD: &str = "
+    UPDATE price_periods SET ends_at = $3, has_ended = $4, has_begun = (has_begun OR $4)
+    WHERE sequence = $1 AND part = $2";
+
+const MARK_WITHDRAWN: &str = "
+    UPDATE price_periods SET withdrawn_at = $3, withdrawn_because = $4 WHERE sequence = $1 AND part = $2";
+
+const INSERT_CHANGE: &str = "
+    INSERT INTO changes (sequence, kind, observed_at, provider, model, canonical_model, region, sheet_id, estimate_id,
+                         summary)
+    SELECT $1, $2, $3, provider, model, canonical_model, region, id,
+           (SELECT estimate_id FROM estimate_listings WHERE sequence = (
+                SELECT max(sequence) FROM estimate_listings WHERE sheet_id = $4 AND stated_assumptions = FALSE)),
+           $5
+    FROM price_sheets WHERE id = $4";
+
+const DUE: &str = "
+    SELECT sequence, part, sheet_id, starts_at, ends_at, has_begun,
+           EXISTS (SELECT 1 FROM price_periods AS next
+                   WHERE next.offer_id = period.offer_id AND next.starts_at <= $1
+                     AND (next.ends_at IS NULL OR next.ends_at > $1)) AS has_price
+    FROM price_periods AS period
+    WHERE (has_begun = FALSE AND starts_at <= $1) OR (has_ended = FALSE AND ends_at <= $1)
+    ORDER BY starts_at, sequence, part
+    LIMIT 500";
+
+const MARK_DUE: &str = "
+    UPDATE price_periods SET has_begun = TRUE, has_ended = $3 WHERE sequence = $1 AND part = $2";
+
+const NEXT_DUE: &str = "
+    SELECT min(at) FROM (
+        SELECT min(starts_at) AS at FROM price_periods WHERE has_begun = FALSE
+        UNION ALL
+        SELECT min(ends_at) FROM price_periods WHERE has_ended = FALSE) AS due";
+
+const WITHOUT_HISTORY: &str = "
+    SELECT id, document, observed_at FROM price_sheets WHERE offer_id IS NULL ORDER BY sequence LIMIT 200";
+
+const NAME_OFFER: &str = "UPDATE price_sheets SET offer_id = $2, model_key = $3 WHERE id = $1";
+
+const NAME_LISTINGS: &str = "UPDATE estimate_listings SET offer_id = $2 WHERE sheet_id = $1";
+
+#[derive(FromRow)]
+struct PeriodRow {
+    sequence: i64,
+    part: i64,
+    sheet_id: Uuid,
+    catalog: String,
+    starts_at: DbTime,
+    ends_at: Option<DbTime>,
+    valid_to: Option<DbTime>,
+}
+
+#[derive(FromRow)]
+struct DueRow {
+    sequence: i64,
+    part: i64,
+    sheet_id: Uuid,
+    starts_at: DbTime,
+    ends_at: Option<DbTime>,
+    has_begun: bool,
+    has_price: bool,
+}
+
+impl Store {
+    /// The prices of a model, region by region, in the order of their starts, beginning at a place; up to the price in
+    /// force at a time, if one is given.
+    ///
+    /// # Errors
+    /// The database refuses.
+    pub async fn history(
+        &self,
+        provider: &str,
+        model: &str,
+        region: Option<&str>,
+        as_of: Option<DbTime>,
+        from: Option<&HistoryKey>,
+        limit: u32,
+    ) -> Result<Vec<HistoryRow>, StoreError> {
+        on_connection!(self, connection => {
+            Ok(sqlx::query_as(HISTORY)
+                .bind(provider)
+                .bind(model)
+                .bind(region)
+                .bind(as_of)
+                .bind(from.map(|key| &key.region))
+                .bind(from.map(|key| key.starts_at))
+                .bind(from.map(|key| key.sequence))
+                .bind(from.map(|key| key.part))
+                .bind(i64::from(limit))
+                .fetch_all(connection)
+                .await?)
+        })
+    }
+
+    /// Where catalogs disagree, now or at a time.
+    ///
+    /// # Errors
+    /// The database refuses.
+    pub async fn disagreements(
+        &self,
+        filter: &Filter,
+        as_of: Option<DbTime>,
+        after: Option<Uuid>,
+        limit: u32,
+    ) -> Result<Vec<DisagreementRow>, StoreError> {
+        on_connection!(self, connection => {
+            Ok(sqlx::query_as(DISAGREEMENTS)
+                .bind(&filter.provider)
+                .bind(&filter.model)
+                .bind(&filter.region)
+                .bind(as_of)
+                .bind(after)
+                .bind(i64::from(limit))
+                .fetch_all(connection)
+                .await?)
+        })
+    }
+
+    /// Withdraws a price: in force, it ends now; to come, it never does, and the price before it holds on.
+    ///
+    /// # Errors
+    /// The database refuses.
+    pub async fn withdraw(
+        &self,
+        sheet_id: Uuid,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<Withdrawn, StoreError> {
+        let _writer = self.wait_to_write().await?;
+        on_connection!(self, connection => {
+            let mut transaction = connection.begin_with(self.begin()).await?;
+            let version: i64 =
+                sqlx::query_scalar(BUMP_VERSION).bind(1_i64).fetch_one(&mut *transaction).await?;
+            let rows: Vec<PeriodRow> =
+                sqlx::query_as(PERIODS_OF_SHEET).bind(sheet_id).fetch_all(&mut *transaction).await?;
+            let periods: Vec<Period> = rows.iter().map(PeriodRow::period).collect();
+            let stated_end = |id: Uuid| {
+                let row = rows.iter().find(|row| row.sheet_id == id)?;
+                row.valid_to.map(Timestamp::from)
+            };
+            let edits = withdraw(&periods, sheet_id, now, stated_end);
+            if edits.is_empty() {
+                let known: i64 =
+                    sqlx::query_scalar(IS_SHEET).bind(sheet_id).fetch_one(&mut *transaction).await?;
+                let before: Option<Withdrawal> =
+                    sqlx::query_as(WITHDRAWAL).bind(sheet_id).fetch_optional(&mut *transaction).await?;
+                transaction.rollback().await?;
+                return Ok(match before {
+                    Some(withdrawal) => Withdrawn::Done(withdrawal, None),
+                    None if known > 0 => Withdrawn::Over,
+                    None => Withdrawn::Unknown,
+                });
+            }
+            let at = DbTime::from(now);
+            for edit in edits {
+                let Edit::End(index, end) = edit else { continue };
+                let row = &rows[index];
+                let is_over = row.sheet_id == sheet_id;
+                sqlx::query(END_PERIOD)
+                    .bind(row.sequence)
+                    .bind(row.part)
+                    .bind(end.map(DbTime::from))
+                    .bind(is_over)
+                    .execute(&mut *transaction)
+                    .await?;
+                if is_over {
+                    sqlx::query(MARK_WITHDRAWN)
+                        .bind(row.sequence)
+                        .bind(row.part)
+                        .bind(at)
+                        .bind(reason)
+                        .execute(&mut *transaction)
+                        .await?;
+                }
+            }
+            sqlx::query(INSERT_CHANGE)
+                .bind(version)
+                .bind(ChangeKind::SheetWithdrawn.name())
+                .bind(at)
+                .bind(sheet_id)
+                .bind(format!("withdrawn: {reason}"))
+                .execute(&mut *transaction)
+                .await?;
+            transaction.commit().await?;
+            let withdrawal = Withdrawal { withdrawn_at: at, withdrawn_because: reason.to_owned() };
+            Ok(Withdrawn::Done(withdrawal, Some(version)))
+        })
+    }
+
+    /// Makes known which prices have come into force and which have run out; whoever does it first tells. The version that
+    /// this made, if it wrote.
+    ///
+    /// # Errors
+    /// The database refuses.
+    pub async fn make_due_known(&self, now: Timestamp) -> Result<Option<i64>, StoreError> {
+        let _writer = self.wait_to_write().await?;
+        on_connection!(self, connection => {
+            let now = DbTime::from(now);
+            let next: Option<DbTime> = sqlx::query_scalar(NEXT_DUE).fetch_one(&mut *connection).await?;
+            if next.is_none_or(|next| next > now) {
+                return Ok(None);
+            }
+            let mut transaction = connection.begin_with(self.begin()).await?;
+            // Taken before the rows are read: another replica may be telling at this moment.
+            let mut version: i64 =
+                sqlx::query_scalar(BUMP_VERSION).bind(1_i64).fetch_one(&mut *transaction).await?;
+            let due: Vec<DueRow> = sqlx::query_as(DUE).bind(now).fetch_all(&mut *transaction).await?;
+            for row in &due {
+                sqlx::query(MARK_DUE)
+                    .bind(row.sequence)
+                    .bind(row.part)
+                    .bind(row.ends_at.is_some_and(|end| end <= now))
+                    .execute(&mut *transaction)
+                    .await?;
+                let Some((kind, summary)) = row.news(now) else { continue };
+                sqlx::query(INSERT_CHANGE)
+                    .bind(version)
+                    .bind(kind.name())
+                    .bind(now)
+                    .bind(row.sheet_id)
+                    .bind(summary)
+                    .execute(&mut *transaction)
+                    .await?;
+                version = sqlx::query_scalar(BUMP_VERSION).bind(1_i64).fetch_one(&mut *transaction).await?;
+            }
+            transaction.commit().await?;
+            Ok(Some(version))
+        })
+    }
+
+    /// When the next price comes into force or runs out.
+    ///
+    /// # Errors
+    /// The database refuses.
+    pub async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
+        on_connection!(self, connection => {
+            let next: Option<DbTime> = sqlx::query_scalar(NEXT_DUE).fetch_one(connection).await?;
+            Ok(next.map(Timestamp::from))
+        })
+    }
+
+    /// Gives the sheets of an older program their place in history, in the order in which they were stored.
+    pub(super) async fn add_missing_history(&self) -> Result<(), StoreError> {
+        loop {
+            let rows: Vec<(Uuid, String, DbTime)> = on_connection!(self, connection => {
+                Ok(sqlx::query_as(WITHOUT_HISTORY).fetch_all(connection).await?)
+            })?;
+            let mut recordings = Vec::with_capacity(rows.len());
+            for (id, document, observed_at) in &rows {
+                let sheet = read_sheet(*id, Some(document))?;
+                recordings.push(Recording {
+                    counts_again: true,
+                    listing: Listing::Unlisted,
+                    ..Recording::new(sheet, (*observed_at).into(), Uuid::nil())
+                });
+            }
+            if recordings.is_empty() {
+                return Ok(());
+            }
+            self.record(&recordings).await?;
+            let _writer = self.wait_to_write().await?;
+            on_connection!(self, connection => {
+                let mut transaction = connection.begin_with(self.begin()).await?;
+                for (recording, (id, _, _)) in recordings.iter().zip(&rows) {
+                    for statement in [NAME_LISTINGS, NAME_OFFER] {
+                        let mut query = sqlx::query(statement).bind(id).bind(recording.offer_id());
+                        if statement == NAME_OFFER {
+                            query = query.bind(model_key(&recording.sheet.model));
+                        }
+                        query.execute(&mut *transaction).await?;
+                    }
+                }
+                transaction.commit().await?;
+                Ok::<_, StoreError>(())
+            })?;
+        }
+    }
+}
+
+impl PeriodRow {
+    fn period(&self) -> Period {
+        Period {
+            sheet_id: self.sheet_id,
+            catalog: self.catalog.clone(),
+            starts_at: self.starts_at.into(),
+            ends_at: self.ends_at.map(Timestamp::from),
+        }
+    }
+}
+
+impl DueRow {
+    /// What there is to tell: that a price that was replaced has ended is no news.
+    fn news(&self, now: DbTime) -> Option<(ChangeKind, String)> {
+        let has_ended = self.ends_at.is_some_and(|end| end <= now);
+        if !self.has_begun && !has_ended {
+            let since = Timestamp::from(self.starts_at);
+            return Some((ChangeKind::SheetInForce, format!("in force since {since}")));
+        }
+        let end = Timestamp::from(self.ends_at.filter(|_| has_ended && !self.has_price)?);
+        Some((
+            ChangeKind::SheetExpired,
+            format!("no longer in force since {end}"),
+        ))
+    }
+}
