@@ -10,7 +10,9 @@ use clap::Args;
 use super::examples::EXAMPLE_SHEETS;
 use super::limits::LimitArguments;
 use super::{DatabaseArguments, Failure};
-use crate::http::{App, Clock, Limits, Server, StopSignals, serve};
+use crate::http::{
+    App, Clock, Limits, Refresh, Server, StopSignals, keep_due_known, keep_fresh, serve,
+};
 use crate::storage::{DatabaseUrl, Store};
 
 /// Arguments of `unroof serve`.
@@ -18,6 +20,7 @@ use crate::storage::{DatabaseUrl, Store};
 #[command(after_help = "\
 Examples:
   unroof serve --examples
+  unroof serve --refresh litellm=https://example.com/litellm.json@24h
   unroof serve --database-url postgres://unroof@db/unroof --listen 0.0.0.0:8080 --log-format json")]
 pub(super) struct ServeArguments {
     /// Address and port; port 0 takes a free one
@@ -31,6 +34,14 @@ pub(super) struct ServeArguments {
     /// Store estimates of the example sheets first
     #[arg(long)]
     examples: bool,
+    /// Pull a catalog again and again; may be given several times
+    #[arg(
+        long,
+        env = "UNROOF_REFRESH",
+        value_delimiter = ' ',
+        value_name = "FORMAT=URL@PERIOD"
+    )]
+    refresh: Vec<Refresh>,
     #[command(flatten)]
     database: DatabaseArguments,
     #[command(flatten)]
@@ -61,6 +72,10 @@ async fn run_service(arguments: &ServeArguments, url: &DatabaseUrl) -> anyhow::R
     let store = opened.with_context(|| format!("cannot open the database {url}"))?;
     let limits = within_open_files(arguments.limits.service());
     let app = App::new(store.clone(), Clock::system(), limits);
+    tokio::spawn(keep_due_known(app.clone()));
+    for refresh in &arguments.refresh {
+        tokio::spawn(keep_fresh(app.clone(), refresh.clone()));
+    }
     // What needs no database is answered while there is none yet.
     let unprepared = async {
         let prepared = async {

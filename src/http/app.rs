@@ -181,20 +181,30 @@ impl App {
         .await
     }
 
-    /// Stores an answer; when this returns, it is committed.
-    pub(crate) async fn save(&self, answered: &Answered) -> Result<Saved, Problem> {
+    /// Stores an answer, with when its prices were seen if that is stated; when this returns, it is committed.
+    pub(crate) async fn save(
+        &self,
+        answered: &Answered,
+        seen_at: Option<Timestamp>,
+    ) -> Result<Saved, Problem> {
         let new = NewEstimate {
             answer: &answered.answer,
             document: &answered.document,
             sheets: &answered.request.sheets,
-            observed_at: self.now(),
+            observed_at: seen_at.unwrap_or_else(|| self.now()),
+            counts_again: seen_at.is_some(),
         };
         let saved = self.store.save(new).await?;
-        if let Some(version) = saved.version {
+        self.saw_version(saved.version).await;
+        Ok(saved)
+    }
+
+    /// The store is at least of this version: whoever wrote reads what it wrote.
+    pub(super) async fn saw_version(&self, version: Option<i64>) {
+        if let Some(version) = version {
             let mut known = self.version.lock().await;
             known.version = known.version.max(version);
         }
-        Ok(saved)
     }
 
     /// A list for those who poll: while nothing is written, no query is made but for the version. While the database is

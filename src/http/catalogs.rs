@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::app::App;
 use super::extract::{CatalogBody, Query};
 use super::page::{FilterText, Limit, ListItem, ListQuery, Moment, Page};
-use super::problem::{INVALID, Problem, UNREADABLE};
+use super::problem::{INVALID, Problem};
 use crate::import::{
     CatalogError, CatalogFormat, Import, ImportError, Line, Options, Summary, Version,
 };
@@ -84,14 +84,11 @@ pub(super) enum CatalogDocument {
 impl CatalogQuery {
     fn options(&self, app: &App) -> Result<Options, Problem> {
         let now = app.now();
-        let observed_at = self.observed_at.map_or(now, |moment| moment.0);
-        if observed_at > now {
-            return Err(Problem::new(
-                UNREADABLE,
-                "the query string is wrong: `observed_at` is in the future",
-            )
-            .hint("write when the catalog was seen; a price to come states its `valid_from`"));
-        }
+        let seen_at = self
+            .observed_at
+            .map(|moment| moment.not_after(now))
+            .transpose()?;
+        let observed_at = seen_at.unwrap_or(now);
         Ok(Options {
             format: self.format.map(|FormatName(format)| format),
             provider: self.provider.clone(),
@@ -115,6 +112,12 @@ impl App {
                 Problem::busy("another catalog is being imported")
                     .hint("send it again when that is done; GET /imports tells")
             })
+    }
+
+    /// The same, once whoever does is done.
+    pub(super) async fn wait_for_import_place(&self) -> ImportPlace {
+        let place = Arc::clone(&self.importing).acquire_owned().await;
+        place.expect("the semaphore is never closed")
     }
 
     /// Reads a catalog; nothing is stored yet.
@@ -270,25 +273,49 @@ impl ImportRow {
         version: Version,
     ) -> Self {
         let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
-        let none = Summary::default();
-        let summary = outcome.as_ref().unwrap_or(&none);
+        match outcome {
+            Ok(summary) => Self {
+                entries: count(summary.entries),
+                estimated: count(summary.estimated),
+                unchanged: count(summary.unchanged),
+                duplicates: count(summary.duplicates),
+                not_identifiable: count(summary.not_identifiable),
+                refused: count(summary.refused),
+                ..Self::without_entries(id, format, ended_at, "done", None, version)
+            },
+            // A version whose import failed is asked for again.
+            Err(error) => {
+                let error = Some(said(error));
+                Self::without_entries(id, format, ended_at, "failed", error, Version::default())
+            }
+        }
+    }
+
+    /// How a run ended that imported nothing.
+    pub(super) fn without_entries(
+        id: Uuid,
+        format: &str,
+        ended_at: DbTime,
+        outcome: &str,
+        error: Option<String>,
+        version: Version,
+    ) -> Self {
         Self {
             id,
             source: String::new(),
             catalog: Some(format.to_owned()),
             started_at: ended_at,
             ended_at: Some(ended_at),
-            outcome: if outcome.is_ok() { "done" } else { "failed" }.to_owned(),
-            error: outcome.as_ref().err().map(said),
-            // A version whose import failed is asked for again.
-            etag: version.etag.filter(|_| outcome.is_ok()),
-            last_modified: version.last_modified.filter(|_| outcome.is_ok()),
-            entries: count(summary.entries),
-            estimated: count(summary.estimated),
-            unchanged: count(summary.unchanged),
-            duplicates: count(summary.duplicates),
-            not_identifiable: count(summary.not_identifiable),
-            refused: count(summary.refused),
+            outcome: outcome.to_owned(),
+            error,
+            etag: version.etag,
+            last_modified: version.last_modified,
+            entries: 0,
+            estimated: 0,
+            unchanged: 0,
+            duplicates: 0,
+            not_identifiable: 0,
+            refused: 0,
         }
     }
 }

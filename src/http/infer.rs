@@ -12,6 +12,7 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::app::App;
 use super::extract::{JsonBody, Query};
+use super::page::Moment;
 use super::problem::{Problem, UNREADABLE};
 use crate::estimate::{Answer, Format};
 use crate::input::schema::{Name, one_of_texts};
@@ -31,6 +32,10 @@ pub(super) struct InferQuery {
     /// `false` only computes.
     #[param(nullable = false, default = true)]
     store: Option<bool>,
+    /// When the price was seen; now if left out. A price that was replaced since is then in force again. RFC 3339, or
+    /// milliseconds since 1970.
+    #[param(nullable = false, inline, value_type = Option<Moment>)]
+    observed_at: Option<Moment>,
 }
 
 /// A catalog, by its name.
@@ -189,7 +194,11 @@ pub(super) async fn infer_price_sheet(
     Query(query): Query<InferQuery>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Problem> {
-    let format = query.format(app.now())?;
+    let seen_at = query
+        .observed_at
+        .map(|moment| moment.not_after(app.now()))
+        .transpose()?;
+    let format = query.format(seen_at.unwrap_or_else(|| app.now()))?;
     let answered = app.answer(body, format).await?;
     let mut headers = HeaderMap::new();
     headers.insert(
@@ -198,7 +207,7 @@ pub(super) async fn infer_price_sheet(
     );
     let mut status = StatusCode::OK;
     if query.store.unwrap_or(true) {
-        if app.save(&answered).await?.is_new {
+        if app.save(&answered, seen_at).await?.is_new {
             status = StatusCode::CREATED;
         }
         let location = header::HeaderValue::from_str(&format!("/estimates/{}", answered.answer.id));

@@ -7,6 +7,7 @@ mod envelope;
 mod estimates;
 mod extract;
 mod health;
+mod history;
 mod infer;
 mod layout;
 mod limits;
@@ -17,6 +18,7 @@ mod polling;
 mod price_sheets;
 mod problem;
 mod reference;
+mod refresh;
 mod server;
 mod simulate;
 mod training;
@@ -39,6 +41,7 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 pub use app::{App, Clock};
 pub use limits::Limits;
 pub use openapi::openapi;
+pub use refresh::{Refresh, keep_due_known, keep_fresh};
 pub use server::{Server, StopSignals, serve};
 
 /// The list of routes: it is both the router and the document.
@@ -50,6 +53,9 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(estimates::show_estimate))
         .routes(routes!(price_sheets::list_price_sheets))
         .routes(routes!(price_sheets::show_price_sheet))
+        .routes(routes!(history::withdraw_price_sheet))
+        .routes(routes!(history::show_history))
+        .routes(routes!(history::list_disagreements))
         .routes(routes!(catalogs::import_catalog))
         .routes(routes!(catalogs::list_imports))
         .routes(routes!(simulate::simulate_model))

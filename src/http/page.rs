@@ -76,6 +76,23 @@ impl<'de> Deserialize<'de> for Moment {
     }
 }
 
+impl Moment {
+    /// The time at which something was seen.
+    ///
+    /// # Errors
+    /// It is yet to come.
+    pub(super) fn not_after(self, now: Timestamp) -> Result<Timestamp, Problem> {
+        if self.0 > now {
+            return Err(Problem::new(
+                UNREADABLE,
+                "the query string is wrong: `observed_at` is in the future",
+            )
+            .hint("write when the price was seen; a price to come states its `valid_from`"));
+        }
+        Ok(self.0)
+    }
+}
+
 impl PartialSchema for Moment {
     fn schema() -> RefOr<Schema> {
         ObjectBuilder::new()

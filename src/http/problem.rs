@@ -80,6 +80,8 @@ problem_kinds! {
     INVALID = "invalid-request", UNPROCESSABLE_ENTITY, "The request is wrong",
         "The body can be read, and `errors` lists everything that is wrong with it: a JSON pointer to the value, what is \
          wrong, and what would be right.";
+    CONFLICT = "conflict", CONFLICT, "The state of things does not allow it",
+        "The request can be read and is right in itself, but what it asks for is not possible now; `detail` says why.";
     INTERNAL = "internal", INTERNAL_SERVER_ERROR, "Something went wrong here",
         "The fault is not in the request. The log has the details under the request id.";
     BUSY = "busy", SERVICE_UNAVAILABLE, "The service has too much to do, or is stopping",

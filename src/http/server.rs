@@ -257,7 +257,7 @@ impl App {
                 .await
                 .map_err(|problem| problem.detail)?;
             let saved = self
-                .save(&answered)
+                .save(&answered, None)
                 .await
                 .map_err(|problem| problem.detail)?;
             new += usize::from(saved.is_new);

@@ -299,6 +299,30 @@ impl Store {
         })
     }
 
+    /// The right to do something of this name, if nobody else has it: no other replica on PostgreSQL. In a file there are
+    /// none.
+    ///
+    /// # Errors
+    /// The database cannot be reached.
+    pub async fn try_lock(&self, name: &str) -> Result<Option<StoreLock>, StoreError> {
+        const SQL: &str = "SELECT pg_try_advisory_lock(hashtext('unroof'), hashtext($1))";
+        let Pool::Postgres { patient, .. } = &self.pool else {
+            return Ok(Some(StoreLock { _connection: None }));
+        };
+        // PostgreSQL gives the lock back when the connection ends, however it ends.
+        self.in_time(async {
+            let mut connection = PgConnection::connect_with(patient).await?;
+            let is_ours: bool = sqlx::query_scalar(SQL)
+                .bind(name)
+                .fetch_one(&mut connection)
+                .await?;
+            Ok(is_ours.then_some(StoreLock {
+                _connection: Some(connection),
+            }))
+        })
+        .await
+    }
+
     /// Closes all connections.
     pub async fn close(&self) {
         match &self.pool {
@@ -306,6 +330,12 @@ impl Store {
             Pool::Sqlite { pool, .. } => pool.close().await,
         }
     }
+}
+
+/// The right to do something that is done once at a time, until it is dropped.
+#[derive(Debug)]
+pub struct StoreLock {
+    _connection: Option<PgConnection>,
 }
 
 /// Opens the file of an embedded database.

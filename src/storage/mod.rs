@@ -12,7 +12,7 @@ mod tables;
 mod time;
 
 pub use changes::{ChangeKind, ChangeRow};
-pub use database::{DatabaseUrl, DatabaseUrlError, Store, StoreLimits};
+pub use database::{DatabaseUrl, DatabaseUrlError, Store, StoreLimits, StoreLock};
 pub use estimates::{EstimateRow, LatestKey};
 pub use history::{DisagreementRow, HistoryKey, HistoryRow, Withdrawal, Withdrawn};
 pub use imports::{ImportRow, LeaderRow, StatementRow};

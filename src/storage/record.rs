@@ -21,8 +21,10 @@ pub struct NewEstimate<'a> {
     pub document: &'a str,
     /// The sheets it was drawn from, with sources and remarks.
     pub sheets: &'a [PriceSheet],
-    /// When it was asked for.
+    /// When it was asked for, or the price was seen.
     pub observed_at: Timestamp,
+    /// Whether the price was seen then, however often before.
+    pub counts_again: bool,
 }
 
 /// What storing an estimate did.
@@ -182,6 +184,7 @@ impl Store {
             .map(|sheet| {
                 let mut recording = Recording::new(sheet.clone(), new.observed_at, new.answer.id);
                 recording.listing = Listing::Unlisted;
+                recording.counts_again = new.counts_again;
                 recording
             })
             .collect();

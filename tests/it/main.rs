@@ -10,6 +10,8 @@ mod database_faults;
 mod durability;
 mod formats;
 mod golden;
+mod history;
+mod import;
 mod joint;
 mod openapi;
 mod server;

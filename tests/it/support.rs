@@ -352,6 +352,11 @@ impl Api {
         }
     }
 
+    /// The head of an answer; its body is still to be read.
+    pub(crate) async fn begin(&self, request: Request<Body>) -> axum::response::Response {
+        self.router.clone().oneshot(request).await.unwrap()
+    }
+
     /// Any method, with headers and without a body.
     pub(crate) async fn ask(&self, method: Method, path: &str, headers: &[(&str, &str)]) -> Reply {
         let mut request = Request::builder().method(method).uri(path);

@@ -40,6 +40,7 @@ impl Question {
             document: &self.document,
             sheets: &self.request.sheets,
             observed_at: observed_at.parse().unwrap(),
+            counts_again: false,
         };
         store.save(new).await.unwrap()
     }

@@ -20,16 +20,16 @@ async fn a_saved_estimate_is_read_back_byte_for_byte() {
             let question = Question::new(&sheet);
             let saved = question.save(&store).await;
             assert!(saved.is_new && saved.version.is_some());
-            let stored = store.estimate(question.answer.id).await.unwrap();
+            let stored = store.estimate(question.answer.id, None).await.unwrap();
             assert_eq!(stored.as_deref(), Some(question.document.as_str()));
-            let stored = store.price_sheet(question.sheet_id()).await.unwrap();
+            let stored = store.price_sheet(question.sheet_id(), None).await.unwrap();
             assert_eq!(
                 stored,
                 Some(serde_json::to_string(&question.request.sheets[0]).unwrap())
             );
         }
-        assert_eq!(store.estimate(Uuid::nil()).await.unwrap(), None);
-        assert_eq!(store.price_sheet(Uuid::nil()).await.unwrap(), None);
+        assert_eq!(store.estimate(Uuid::nil(), None).await.unwrap(), None);
+        assert_eq!(store.price_sheet(Uuid::nil(), None).await.unwrap(), None);
     })
     .await;
 }
@@ -104,25 +104,25 @@ async fn a_new_source_of_known_content_is_added_to_the_stored_sheet_and_nothing_
         }
         let first = Question::new(&first);
         first.save(&store).await;
-        let before = store.price_sheet(first.sheet_id()).await.unwrap().unwrap();
+        let before = store.price_sheet(first.sheet_id(), None).await.unwrap().unwrap();
         let row_before = all_estimates(&store).await;
         let source = json!({"url": "https://other.example/prices", "format": "manual", "retrieved_at": "2026-11-20"});
         let second = Question::new(&with(sheet(), "/sources", json!([sheet()["sources"][0], source])));
         let saved = second.save_at(&store, "2027-01-01T00:00:00Z").await;
         assert!(!saved.is_new && saved.version.is_some(), "{saved:?}");
-        let after = store.price_sheet(first.sheet_id()).await.unwrap().unwrap();
+        let after = store.price_sheet(first.sheet_id(), None).await.unwrap().unwrap();
         let added = format!(",{}]", serde_json::to_string(&second.request.sheets[0].sources[1]).unwrap());
         let expected = before.replacen("\"format\":\"official\"}]", &format!("\"format\":\"official\"}}{added}"), 1);
         assert_ne!(before, expected);
         assert_eq!(after, expected);
         assert_eq!(format!("{:?}", all_estimates(&store).await), format!("{row_before:?}"));
-        assert_eq!(store.estimate(first.answer.id).await.unwrap(), Some(first.document.clone()));
+        assert_eq!(store.estimate(first.answer.id, None).await.unwrap(), Some(first.document.clone()));
         assert_eq!(second.save(&store).await, Saved { is_new: false, version: None });
         // It is added, too, when the question is a new one.
         let third = with(sheet(), "/sources/0/url", json!("https://third.example"));
         let stated = Question::new(&json!({"price_sheet": third, "assumptions": {"chips": 8}}));
         assert!(stated.save(&store).await.is_new);
-        let stored = store.price_sheet(first.sheet_id()).await.unwrap().unwrap();
+        let stored = store.price_sheet(first.sheet_id(), None).await.unwrap().unwrap();
         let stored: Value = serde_json::from_str(&stored).unwrap();
         assert_eq!(stored["sources"].as_array().unwrap().len(), 3);
         assert_eq!(stored["notes"], json!(["the first note"]));

@@ -1,0 +1,514 @@
+//! What a model cost when, where catalogs disagree, and prices that are withdrawn.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, Response, Uri};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::app::App;
+use super::extract::{JsonBody, Path, Query};
+use super::page::{FilterText, Limit, ListItem, ListQuery, Moment, Page};
+use super::problem::{CONFLICT, INTERNAL, Problem};
+use super::reference::NoQuery;
+use crate::input;
+use crate::input::json;
+use crate::sheet::difference::{first_words, in_words};
+use crate::sheet::{PriceSheet, RateCell, canonical};
+use crate::storage::{DbTime, DisagreementRow, HistoryKey, HistoryRow, Withdrawn};
+use crate::units::Decimal;
+
+/// Which part of a history.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct HistoryQuery {
+    /// Where it is served.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    region: Option<String>,
+    /// Up to the price in force at this time: RFC 3339, or milliseconds since 1970.
+    #[param(nullable = false, inline, value_type = Option<Moment>)]
+    as_of: Option<Moment>,
+    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
+    limit: Limit,
+    #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
+    cursor: Option<String>,
+}
+
+/// A price of an offer over a time, and what changed from the one before it in its region.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct HistoryItem {
+    /// Where it is served.
+    region: String,
+    /// Inclusive start; null where it is not known.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    valid_from: Option<DbTime>,
+    /// Exclusive end; null until further notice. Equal to the start where the price was replaced the moment it began.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    valid_to: Option<DbTime>,
+    /// When it was seen.
+    #[schema(value_type = String, format = DateTime)]
+    observed_at: DbTime,
+    /// Who says so: a catalog, or `official` for the provider's own page.
+    catalog: String,
+    /// The sheet.
+    sheet_id: Uuid,
+    /// The estimate that is listed for it.
+    estimate_id: Option<Uuid>,
+    /// The sheet whose estimate that is, where it is another one.
+    duplicate_of: Option<Uuid>,
+    /// ISO 4217 code.
+    currency: String,
+    /// Fresh prompt tokens.
+    input_per_mtok: Option<f64>,
+    /// Generated tokens.
+    output_per_mtok: Option<f64>,
+    /// Prompt tokens found in the cache.
+    cache_read_per_mtok: Option<f64>,
+    /// When it was withdrawn.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    withdrawn_at: Option<DbTime>,
+    /// Why.
+    withdrawn_because: Option<String>,
+    /// What changed from the sheet before it, in words; of the first one its prices.
+    #[schema(
+        example = "output 12 → 10 $/Mtok, input and cache read unchanged; active parameters estimate −14 %"
+    )]
+    difference: String,
+}
+
+impl ListItem for HistoryItem {
+    fn columns() -> Vec<&'static str> {
+        vec![
+            "region",
+            "valid_from",
+            "valid_to",
+            "observed_at",
+            "catalog",
+            "sheet_id",
+            "estimate_id",
+            "duplicate_of",
+            "currency",
+            "input_per_mtok",
+            "output_per_mtok",
+            "cache_read_per_mtok",
+            "withdrawn_at",
+            "withdrawn_because",
+            "difference",
+        ]
+    }
+}
+
+/// A row with its sheet read.
+struct Entry {
+    row: HistoryRow,
+    sheet: PriceSheet,
+}
+
+impl Entry {
+    fn read(row: HistoryRow) -> Result<Self, Problem> {
+        let tree = json::parse(row.document.as_bytes()).ok();
+        let sheet = tree.and_then(|tree| canonical::read(&tree).ok());
+        let sheet = sheet.ok_or_else(|| {
+            tracing::error!(sheet.id = %row.sheet_id, "the stored document is damaged");
+            Problem::new(INTERNAL, "the request could not be carried out")
+        })?;
+        Ok(Self { row, sheet })
+    }
+
+    fn key(&self) -> (String, Timestamp, i64, i64) {
+        let row = &self.row;
+        (
+            row.region.clone(),
+            row.starts_at.into(),
+            row.sequence,
+            row.part,
+        )
+    }
+
+    fn item(&self, before: Option<&Self>) -> HistoryItem {
+        let before = before.filter(|before| before.row.region == self.row.region);
+        let row = &self.row;
+        let base = self.sheet.base_rate();
+        let price = |of: fn(&RateCell) -> Option<&Decimal>| base.and_then(of).map(Decimal::to_f64);
+        let is_known = Timestamp::from(row.starts_at) > Timestamp::UNIX_EPOCH;
+        HistoryItem {
+            region: row.region.clone(),
+            valid_from: Some(row.starts_at).filter(|_| is_known),
+            valid_to: row.ends_at,
+            observed_at: row.observed_at,
+            catalog: row.catalog.clone(),
+            sheet_id: row.sheet_id,
+            estimate_id: row.estimate_id,
+            duplicate_of: row.duplicate_of,
+            currency: self.sheet.currency.clone(),
+            input_per_mtok: price(|rate| rate.input.as_ref()),
+            output_per_mtok: price(|rate| rate.output.as_ref()),
+            cache_read_per_mtok: price(|rate| rate.cache_read.as_ref()),
+            withdrawn_at: row.withdrawn_at,
+            withdrawn_because: row.withdrawn_because.clone(),
+            difference: self.difference(before),
+        }
+    }
+
+    fn difference(&self, before: Option<&Self>) -> String {
+        let Some(before) = before else {
+            return first_words(&self.sheet);
+        };
+        let prices = in_words(&before.sheet, &self.sheet);
+        let moves = estimate_moves(&before.numbers(), &self.numbers());
+        [vec![prices], moves].concat().join("; ")
+    }
+
+    fn numbers(&self) -> Map<String, Value> {
+        let numbers = self.row.reading_numbers.as_deref().unwrap_or("{}");
+        serde_json::from_str(numbers).unwrap_or_default()
+    }
+}
+
+/// The estimates that are followed, and what they are called.
+const FOLLOWED: [(&str, &str); 3] = [
+    ("active_parameters", "active parameters"),
+    ("total_parameters", "total parameters"),
+    ("kv_bytes_per_token_read", "KV bytes per token"),
+];
+
+/// `active parameters estimate −14 %`, for estimates of which at least one is identified.
+fn estimate_moves(before: &Map<String, Value>, after: &Map<String, Value>) -> Vec<String> {
+    let moved = FOLLOWED.iter().filter_map(|(quantity, words)| {
+        let median = |row: &Map<String, Value>| row.get(&format!("{quantity}_median"))?.as_f64();
+        let identified =
+            |row: &Map<String, Value>| row.get(&format!("{quantity}_identified"))?.as_bool();
+        if [before, after]
+            .into_iter()
+            .all(|row| identified(row) != Some(true))
+        {
+            return None;
+        }
+        let percent = (100.0 * (median(after)? / median(before)? - 1.0)).round();
+        if !percent.is_finite() || percent == 0.0 {
+            return None;
+        }
+        let sign = if percent > 0.0 { "+" } else { "−" };
+        Some(format!("{words} estimate {sign}{} %", percent.abs()))
+    });
+    moved.collect()
+}
+
+/// What a model cost when
+///
+/// Every price of one seller's model, region by region, each with its interval of validity (the start is included, the end
+/// is not; within a region they do not overlap) and what changed from the one before in words: prices, limits, and how
+/// the estimates moved. Write `/` in a model's name as `%2F`.
+#[utoipa::path(
+    get,
+    path = "/models/{provider}/{model}/history",
+    tag = "price sheets",
+    params(
+        ("provider" = String, Path, description = "Who bills", example = "google"),
+        ("model" = String, Path, description = "The model as the provider spells it", example = "gemini-2.5-pro"),
+        HistoryQuery,
+    ),
+    responses(
+        (status = 200, description = "A page of prices", content((Page<HistoryItem> = "application/json"), (String = "text/csv")),
+            headers(("etag" = String), ("link" = String, description = "The next page"))),
+        (status = 304, description = "The client has this body"),
+        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 404, description = "No such model", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn show_history(
+    State(app): State<App>,
+    Path((provider, model)): Path<(String, String)>,
+    Query(query): Query<HistoryQuery>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response<Body>, Problem> {
+    const LIST: &str = "history";
+    let names = ListQuery {
+        provider: Some(provider),
+        model: Some(model),
+        region: query.region,
+        limit: query.limit,
+        cursor: query.cursor,
+        ..ListQuery::default()
+    };
+    let filter = names.filter()?;
+    let after = names.after::<(String, Timestamp, i64, i64)>(LIST)?;
+    let from = after.map(|(region, starts_at, sequence, part)| HistoryKey {
+        region: region.replace('\0', ""),
+        starts_at: starts_at.into(),
+        sequence,
+        part,
+    });
+    let as_of = query.as_of.map(|moment| moment.0.into());
+    let body = async {
+        let (provider, model) = (
+            filter.provider.unwrap_or_default(),
+            filter.model.unwrap_or_default(),
+        );
+        // A page begins with the last row of the page before, which is what its first row is compared with.
+        let overlap = u32::from(from.is_some());
+        let rows = app
+            .store
+            .history(
+                &provider,
+                &model,
+                filter.region.as_deref(),
+                as_of,
+                from.as_ref(),
+                names.limit.0 + 1 + overlap,
+            )
+            .await?;
+        if rows.is_empty() {
+            return Err(Problem::not_found("price of this provider and model")
+                .hint("GET /price-sheets lists the names; write `/` in a model's name as `%2F`"));
+        }
+        let entries: Vec<Entry> = rows
+            .into_iter()
+            .map(Entry::read)
+            .collect::<Result<_, _>>()?;
+        let mut before = None;
+        let mut items = Vec::with_capacity(entries.len());
+        for entry in &entries {
+            items.push((entry.key(), entry.item(before)));
+            before = Some(entry);
+        }
+        let shown = items.split_off(overlap as usize);
+        let page = Page::new(
+            LIST,
+            shown,
+            names.limit,
+            |(key, _)| key.clone(),
+            |(_, item)| item,
+        );
+        page.body(&uri, &headers)
+    };
+    app.polled(&uri, &headers, body).await
+}
+
+/// Which disagreements.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct DisagreementsQuery {
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    provider: Option<String>,
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    model: Option<String>,
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    region: Option<String>,
+    /// Those of this time instead of now: RFC 3339, or milliseconds since 1970.
+    #[param(nullable = false, inline, value_type = Option<Moment>)]
+    as_of: Option<Moment>,
+    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
+    limit: Limit,
+    #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
+    cursor: Option<String>,
+}
+
+/// Two catalogs that price one offer otherwise, as a flat row.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct DisagreementItem {
+    /// Id of the disagreement.
+    id: Uuid,
+    /// Who bills.
+    provider: String,
+    /// The model as the provider spells it.
+    model: String,
+    /// Where it is served.
+    region: String,
+    /// Who states the price in force.
+    catalog: String,
+    /// The sheet in force.
+    sheet_id: Uuid,
+    /// Who says otherwise.
+    other_catalog: String,
+    /// Its sheet.
+    other_sheet_id: Uuid,
+    /// The prices that both state and state differently: first the one in force.
+    #[schema(example = "input 0.66 against 1.32 $/Mtok")]
+    differences: String,
+    /// The larger over the smaller, of the two prices furthest apart; null where one of them is 0.
+    largest_factor: Option<f64>,
+    /// Since when it is known.
+    #[schema(value_type = String, format = DateTime)]
+    observed_at: DbTime,
+    /// When it was settled.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    ended_at: Option<DbTime>,
+}
+
+impl ListItem for DisagreementItem {
+    fn columns() -> Vec<&'static str> {
+        vec![
+            "id",
+            "provider",
+            "model",
+            "region",
+            "catalog",
+            "sheet_id",
+            "other_catalog",
+            "other_sheet_id",
+            "differences",
+            "largest_factor",
+            "observed_at",
+            "ended_at",
+        ]
+    }
+}
+
+impl From<DisagreementRow> for DisagreementItem {
+    fn from(row: DisagreementRow) -> Self {
+        Self {
+            id: row.id,
+            provider: row.provider,
+            model: row.model,
+            region: row.region,
+            catalog: row.catalog,
+            sheet_id: row.sheet_id,
+            other_catalog: row.other_catalog,
+            other_sheet_id: row.other_sheet_id,
+            differences: row.differences,
+            largest_factor: row.largest_factor,
+            observed_at: row.observed_at,
+            ended_at: row.ended_at,
+        }
+    }
+}
+
+/// Where catalogs disagree about a price
+///
+/// An offer's price follows the catalog that priced it first, unless the provider's own page says otherwise. What other
+/// catalogs say against it stands here until they agree.
+#[utoipa::path(
+    get,
+    path = "/disagreements",
+    tag = "price sheets",
+    params(DisagreementsQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    responses(
+        (status = 200, description = "A page of disagreements", content((Page<DisagreementItem> = "application/json"), (String = "text/csv")),
+            headers(("etag" = String), ("link" = String, description = "The next page"))),
+        (status = 304, description = "The client has this body"),
+        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn list_disagreements(
+    State(app): State<App>,
+    Query(query): Query<DisagreementsQuery>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response<Body>, Problem> {
+    const LIST: &str = "disagreements";
+    let names = ListQuery {
+        provider: query.provider,
+        model: query.model,
+        region: query.region,
+        limit: query.limit,
+        cursor: query.cursor,
+        ..ListQuery::default()
+    };
+    let (filter, after) = (names.filter()?, names.after::<Uuid>(LIST)?);
+    let as_of = query.as_of.map(|moment| moment.0.into());
+    let body = async {
+        let rows = app
+            .store
+            .disagreements(&filter, as_of, after, names.limit.0 + 1)
+            .await?;
+        let page = Page::new(
+            LIST,
+            rows,
+            names.limit,
+            |row| row.id,
+            DisagreementItem::from,
+        );
+        page.body(&uri, &headers)
+    };
+    app.polled(&uri, &headers, body).await
+}
+
+/// Why a price is withdrawn.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WithdrawRequest {
+    /// For those who ask later.
+    #[schema(value_type = crate::input::schema::Text, example = "the rise announced for January was called off")]
+    reason: String,
+}
+
+impl WithdrawRequest {
+    fn read(text: &[u8]) -> Result<Self, Problem> {
+        let request = input::read(text, |body| {
+            let fields = body.fields()?;
+            let reason = fields.required("reason", "say why, for those who ask later");
+            let reason = reason.and_then(|reason| reason.text());
+            fields.refuse_unknown();
+            Some(Self { reason: reason? })
+        });
+        Ok(request?)
+    }
+}
+
+/// A price that is withdrawn.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct WithdrawnSheet {
+    /// The sheet.
+    sheet_id: Uuid,
+    /// When it was withdrawn.
+    #[schema(value_type = String, format = DateTime)]
+    withdrawn_at: DbTime,
+    /// Why.
+    reason: String,
+}
+
+/// Withdraw a price
+///
+/// A price in force ends now. One that is to come never comes into force, and the price before it holds on. The sheet and
+/// its estimates stay where they are, and the reason stands in the history. Sending it again changes nothing.
+#[utoipa::path(
+    post,
+    path = "/price-sheets/{id}/withdraw",
+    tag = "price sheets",
+    params(("id" = Uuid, Path, description = "Id of the pricing content")),
+    request_body(content = WithdrawRequest, content_type = "application/json"),
+    responses(
+        (status = 200, description = "It is withdrawn", body = WithdrawnSheet),
+        (status = 400, description = "The body is not JSON, or the query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 404, description = "No such sheet", body = Problem, content_type = "application/problem+json"),
+        (status = 408, description = "The body did not arrive in time", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "It is neither in force nor to come", body = Problem, content_type = "application/problem+json"),
+        (status = 413, description = "Larger than 1 MiB", body = Problem, content_type = "application/problem+json"),
+        (status = 415, description = "Not JSON in UTF-8", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "The body is JSON but no such request", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn withdraw_price_sheet(
+    State(app): State<App>,
+    Path(id): Path<Uuid>,
+    Query(NoQuery {}): Query<NoQuery>,
+    JsonBody(body): JsonBody,
+) -> Result<Json<WithdrawnSheet>, Problem> {
+    let request = WithdrawRequest::read(&body)?;
+    match app.store.withdraw(id, &request.reason, app.now()).await? {
+        Withdrawn::Unknown => Err(Problem::not_found("price sheet")),
+        Withdrawn::Over => Err(
+            Problem::new(CONFLICT, "the sheet is neither in force nor to come")
+                .hint("GET /models/{provider}/{model}/history shows what held when"),
+        ),
+        Withdrawn::Done(withdrawal, version) => {
+            app.saw_version(version).await;
+            Ok(Json(WithdrawnSheet {
+                sheet_id: id,
+                withdrawn_at: withdrawal.withdrawn_at,
+                reason: withdrawal.withdrawn_because,
+            }))
+        }
+    }
+}

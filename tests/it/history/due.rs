@@ -1,0 +1,70 @@
+//! Prices that come into force or run out are made known once.
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::{from, priced, seen};
+use crate::support::{TestDatabase, on_each_database, with};
+
+fn at(time: &str) -> Timestamp {
+    time.parse().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_price_that_comes_into_force_or_runs_out_is_told_by_one_replica() {
+    on_each_database(async |database: &TestDatabase| {
+        let (api, replicas) = (
+            database.api().await,
+            [database.store().await, database.store().await],
+        );
+        seen(&api, &priced("2"), "2026-06-01T00:00:00Z").await;
+        let promotion = with(
+            from(priced("1"), "2026-12-01T00:00:00Z"),
+            "/valid_to",
+            json!("2026-12-24T00:00:00Z"),
+        );
+        seen(&api, &promotion, "2026-07-01T00:00:00Z").await;
+        let only = with(
+            from(priced("4"), "2026-12-01T00:00:00Z"),
+            "/valid_to",
+            json!("2027-01-01T00:00:00Z"),
+        );
+        seen(
+            &api,
+            &with(only, "/model", json!("m-2")),
+            "2026-07-01T00:00:00Z",
+        )
+        .await;
+        let told = async |time: &str| {
+            let since = replicas[0].version().await.unwrap();
+            let (one, other) = tokio::join!(
+                replicas[0].make_due_known(at(time)),
+                replicas[1].make_due_known(at(time))
+            );
+            one.unwrap();
+            other.unwrap();
+            let changes = replicas[0].changes(since, 100).await.unwrap();
+            let mut told: Vec<String> = changes
+                .iter()
+                .map(|row| format!("{} {}", row.kind, row.model))
+                .collect();
+            told.sort();
+            told
+        };
+        assert_eq!(
+            replicas[0].next_due().await.unwrap(),
+            Some(at("2026-12-01T00:00:00Z"))
+        );
+        assert!(told("2026-11-30T23:59:59Z").await.is_empty());
+        assert_eq!(
+            told("2026-12-01T00:00:00Z").await,
+            ["sheet.in_force m-1", "sheet.in_force m-2"]
+        );
+        // The price before the promotion is back.
+        assert_eq!(told("2026-12-24T00:00:00Z").await, ["sheet.in_force m-1"]);
+        assert_eq!(told("2027-06-01T00:00:00Z").await, ["sheet.expired m-2"]);
+        assert!(told("2027-06-01T00:00:00Z").await.is_empty());
+        assert_eq!(replicas[0].next_due().await.unwrap(), None);
+    })
+    .await;
+}

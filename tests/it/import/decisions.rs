@@ -1,0 +1,217 @@
+//! One pricing decision is estimated once, whoever lists it.
+
+use serde_json::json;
+
+use super::{catalog, entry, import, outcomes, summary};
+use crate::support::{TestDatabase, on_each_database};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_entry_is_told_and_copies_share_the_estimate_of_their_decision() {
+    on_each_database(async |database: &TestDatabase| {
+        let api = database.api().await;
+        let lines = import(&api, "", &catalog()).await;
+        assert_eq!(
+            lines[0],
+            json!({"type": "started", "format": "litellm", "entries": 8, "sheets": 6})
+        );
+        let expected = [
+            ("acme/free", "not_identifiable"),
+            ("acme/picture", "refused"),
+            ("acme/wrong", "refused"),
+            ("claude-sonnet-4-5", "estimated"),
+            ("claude-sonnet-4-5-20250929", "duplicate"),
+            ("deepseek/deepseek-v4-pro", "estimated"),
+            ("openrouter/anthropic/claude-sonnet-4.5", "duplicate"),
+            ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "duplicate"),
+        ];
+        assert_eq!(
+            outcomes(&lines),
+            expected
+                .map(|(key, outcome)| (key.to_owned(), outcome.to_owned()))
+                .into()
+        );
+        let author = entry(&lines, "claude-sonnet-4-5");
+        for (key, outcome) in expected {
+            let line = entry(&lines, key);
+            let reason = line["reason"].as_str();
+            match outcome {
+                "duplicate" => {
+                    assert_eq!(reason, Some("a copy of anthropic/claude-sonnet-4-5"));
+                    assert_eq!(line["duplicate_of"], author["sheet_id"]);
+                    assert_eq!(line["estimate_id"], author["estimate_id"]);
+                    assert_eq!(
+                        line["canonical_model"], "anthropic/claude-sonnet-4-5",
+                        "{key}"
+                    );
+                }
+                "estimated" => assert_eq!(reason, None),
+                _ => assert!(reason.is_some_and(|reason| reason.len() > 20), "{line}"),
+            }
+        }
+        assert!(
+            entry(&lines, "acme/free")["reason"]
+                .as_str()
+                .unwrap()
+                .contains("prices are 0")
+        );
+        assert!(
+            entry(&lines, "acme/picture")["reason"]
+                .as_str()
+                .unwrap()
+                .contains("output_cost_per_image")
+        );
+        let sum = summary(&lines);
+        assert_eq!(
+            [
+                &sum["estimated"],
+                &sum["duplicates"],
+                &sum["not_identifiable"],
+                &sum["refused"]
+            ],
+            [2, 3, 1, 2]
+        );
+        let unmatched = lines
+            .iter()
+            .find(|line| line["type"] == "unmatched_names")
+            .unwrap();
+        assert_eq!(unmatched["names"], json!(["acme/free"]));
+        // Three estimates, six rows.
+        assert_eq!(database.number("SELECT count(*) FROM estimates").await, 3);
+        let rows = api.get("/estimates?provider=openrouter").await.rows();
+        assert_eq!(rows.len(), 1);
+        assert_eq!(rows[0]["id"], author["estimate_id"]);
+        assert_eq!(rows[0]["duplicate_of"], author["sheet_id"]);
+        assert_eq!(rows[0]["model"], "anthropic/claude-sonnet-4.5");
+        let joined = api
+            .get("/estimates/latest?canonical_model=anthropic/claude-sonnet-4-5")
+            .await
+            .rows();
+        assert_eq!(joined.len(), 4);
+        // Each is what a request of its own gives, byte for byte.
+        for key in ["claude-sonnet-4-5", "deepseek/deepseek-v4-pro", "acme/free"] {
+            let alone = api
+                .post(
+                    &format!("/infer?format=litellm&model={key}&store=false"),
+                    catalog()[key].to_string(),
+                )
+                .await;
+            assert_eq!(json!(alone.id()), entry(&lines, key)["estimate_id"]);
+            let stored = api.get(&format!("/estimates/{}", alone.id())).await;
+            assert_eq!(stored.text(), alone.text(), "{key}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sending_a_catalog_again_changes_nothing_and_a_changed_price_is_one_change() {
+    on_each_database(async |database: &TestDatabase| {
+        let api = database.api().await;
+        import(&api, "?observed_at=2026-10-01T00:00:00Z", &catalog()).await;
+        let store = database.store().await;
+        let version = store.version().await.unwrap();
+        let again = import(&api, "?observed_at=2026-10-02T00:00:00Z", &catalog()).await;
+        assert_eq!(summary(&again)["unchanged"], 6);
+        assert_eq!(
+            store.version().await.unwrap(),
+            version,
+            "nothing was written"
+        );
+        let mut changed = catalog();
+        changed["deepseek/deepseek-v4-pro"]["output_cost_per_token"] = json!(2.64e-6);
+        let lines = import(
+            &api,
+            "?observed_at=2026-10-03T00:00:00Z&only_changed=true",
+            &changed,
+        )
+        .await;
+        assert_eq!(summary(&lines)["unchanged"], 5);
+        let told = outcomes(&lines);
+        assert_eq!(
+            told.get("deepseek/deepseek-v4-pro").map(String::as_str),
+            Some("estimated")
+        );
+        assert_eq!(
+            told.len(),
+            3,
+            "the refused ones and the changed one: {told:?}"
+        );
+        let changes = store.changes(version, 10).await.unwrap();
+        assert_eq!(changes.len(), 1, "{changes:?}");
+        assert_eq!(changes[0].kind, "sheet.changed");
+        assert_eq!(
+            changes[0].summary,
+            "output 3.96 → 2.64 $/Mtok, input and cache read unchanged"
+        );
+        let history = api
+            .get("/models/deepseek/deepseek-v4-pro/history")
+            .await
+            .rows();
+        assert_eq!(history[0]["valid_to"], "2026-10-03T00:00:00Z");
+        // A price that is back is a change as well.
+        let back = import(&api, "?observed_at=2026-10-04T00:00:00Z", &catalog()).await;
+        assert_eq!(summary(&back)["unchanged"], 5);
+        assert_eq!(
+            api.get("/models/deepseek/deepseek-v4-pro/history")
+                .await
+                .rows()
+                .len(),
+            3
+        );
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_stores_nothing_and_a_provider_is_picked() {
+    on_each_database(async |database: &TestDatabase| {
+        let api = database.api().await;
+        let dry = import(&api, "?dry_run=true", &catalog()).await;
+        assert_eq!(summary(&dry)["estimated"], 2);
+        for table in ["price_sheets", "estimates", "imports", "changes"] {
+            let count = match table {
+                "price_sheets" => "SELECT count(*) FROM price_sheets",
+                "estimates" => "SELECT count(*) FROM estimates",
+                "imports" => "SELECT count(*) FROM imports",
+                _ => "SELECT count(*) FROM changes",
+            };
+            assert_eq!(database.number(count).await, 0, "{table}");
+        }
+        let one = import(&api, "?provider=deepseek", &catalog()).await;
+        assert_eq!(
+            outcomes(&one).into_keys().collect::<Vec<_>>(),
+            ["deepseek/deepseek-v4-pro"]
+        );
+        let runs = api.get("/imports").await.rows();
+        assert_eq!(runs.len(), 1);
+        assert_eq!(
+            (&runs[0]["source"], &runs[0]["outcome"]),
+            (&json!("request"), &json!("done"))
+        );
+        assert_eq!(
+            (&runs[0]["entries"], &runs[0]["estimated"]),
+            (&json!(1), &json!(1))
+        );
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_offer_that_a_catalog_prices_twice_is_priced_by_its_first_entry() {
+    on_each_database(async |database: &TestDatabase| {
+        let api = database.api().await;
+        let entry_of = |provider: &str, price: f64| {
+            json!({"litellm_provider": provider, "input_cost_per_token": price, "output_cost_per_token": 1e-5})
+        };
+        let twice = json!({"azure/echo-1": entry_of("azure", 2e-6), "azure_ai/echo-1": entry_of("azure_ai", 3e-6)});
+        for run in 0..2 {
+            let lines = import(&api, "", &twice).await;
+            let refused = entry(&lines, "azure_ai/echo-1");
+            assert_eq!(refused["outcome"], "refused");
+            assert!(refused["reason"].as_str().unwrap().contains("`azure/echo-1` says otherwise"), "{refused}");
+            assert_eq!(summary(&lines)["unchanged"], run);
+        }
+        assert_eq!(api.get("/models/azure/echo-1/history").await.rows().len(), 1);
+    })
+    .await;
+}

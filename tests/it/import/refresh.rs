@@ -1,0 +1,152 @@
+//! Catalogs that are pulled again and again: conditionally, by one replica, and with every run on record.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use serde_json::json;
+use unroof::http::{App, Limits, Refresh, keep_fresh};
+
+use super::catalog;
+use crate::support::{TestDatabase, clock, on_each_database};
+
+/// A catalog's server: counts what it is asked for, and knows its own version.
+#[derive(Clone, Default)]
+struct Publisher {
+    asked: Arc<AtomicUsize>,
+    not_modified: Arc<AtomicUsize>,
+}
+
+async fn publish(State(publisher): State<Publisher>, headers: HeaderMap) -> Response {
+    publisher.asked.fetch_add(1, Ordering::SeqCst);
+    if headers
+        .get("if-none-match")
+        .is_some_and(|tag| tag == "\"one\"")
+    {
+        publisher.not_modified.fetch_add(1, Ordering::SeqCst);
+        return StatusCode::NOT_MODIFIED.into_response();
+    }
+    ([("etag", "\"one\"")], catalog().to_string()).into_response()
+}
+
+async fn address_of(publisher: Publisher) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let broken = async || StatusCode::INTERNAL_SERVER_ERROR;
+    let router = Router::new()
+        .route("/catalog.json", get(publish))
+        .route("/broken", get(broken))
+        .with_state(publisher);
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    format!("http://{address}")
+}
+
+/// Lets two replicas refresh at once until there are so many finished runs.
+async fn refresh_until(database: &TestDatabase, refresh: &str, runs: usize) -> Vec<String> {
+    let refresh: Refresh = refresh.parse().unwrap();
+    let mut replicas = Vec::new();
+    for _ in 0..2 {
+        let app = App::new(database.store().await, clock(), Limits::default());
+        replicas.push(tokio::spawn(keep_fresh(app, refresh.clone())));
+    }
+    let store = database.store().await;
+    let mut outcomes = Vec::new();
+    for _ in 0..600 {
+        let rows = store.imports(None, None, 100).await.unwrap();
+        outcomes = rows.iter().map(|row| row.outcome.clone()).collect();
+        if outcomes.len() >= runs && !outcomes.iter().any(|outcome| outcome == "running") {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    // Long enough for a second replica to do it once more, if it would.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let rows = store.imports(None, None, 100).await.unwrap();
+    assert_eq!(rows.len(), outcomes.len());
+    for replica in replicas {
+        replica.abort();
+    }
+    outcomes
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_replicas_pull_once_and_ask_the_next_time_only_for_what_is_new() {
+    on_each_database(async |database: &TestDatabase| {
+        // In a file there is one process that serves.
+        let publisher = Publisher::default();
+        let url = address_of(publisher.clone()).await;
+        let refresh = format!("litellm={url}/catalog.json@1h");
+        let api = database.api().await;
+        if database.name == "SQLite" {
+            let app = App::new(database.store().await, clock(), Limits::default());
+            let one = tokio::spawn(keep_fresh(app, refresh.parse().unwrap()));
+            for _ in 0..600 {
+                if api
+                    .get("/imports")
+                    .await
+                    .rows()
+                    .iter()
+                    .any(|row| row["outcome"] == "done")
+                {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            one.abort();
+        } else {
+            assert_eq!(refresh_until(database, &refresh, 1).await, ["done"]);
+        }
+        assert_eq!(publisher.asked.load(Ordering::SeqCst), 1);
+        let runs = api.get("/imports").await.rows();
+        assert_eq!(runs[0]["source"], json!(format!("{url}/catalog.json")));
+        assert_eq!(
+            (&runs[0]["estimated"], &runs[0]["duplicates"]),
+            (&json!(2), &json!(3))
+        );
+        assert_eq!(api.get("/estimates").await.rows().len(), 6);
+        // An hour later.
+        let earlier = "UPDATE imports SET started_at = '2026-11-21T10:00:00.000000Z'";
+        database.execute(earlier).await;
+        if database.name == "PostgreSQL" {
+            assert_eq!(
+                refresh_until(database, &refresh, 2).await,
+                ["not_modified", "done"]
+            );
+            assert_eq!(publisher.not_modified.load(Ordering::SeqCst), 1);
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pull_that_fails_is_on_record_with_its_reason() {
+    on_each_database(async |database: &TestDatabase| {
+        let url = address_of(Publisher::default()).await;
+        for (path, says) in [("broken", "500"), ("nothing-here", "404")] {
+            let refresh = format!("litellm={url}/{path}@1h");
+            let app = App::new(database.store().await, clock(), Limits::default());
+            let task = tokio::spawn(keep_fresh(app, refresh.parse().unwrap()));
+            let api = database.api().await;
+            let mut error = String::new();
+            for _ in 0..200 {
+                let runs = api
+                    .get(&format!("/imports?source={url}/{path}"))
+                    .await
+                    .rows();
+                if let Some(reason) = runs.first().and_then(|run| run["error"].as_str()) {
+                    error = reason.to_owned();
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            task.abort();
+            assert!(error.contains(says) && error.contains(path), "{error}");
+        }
+    })
+    .await;
+}
