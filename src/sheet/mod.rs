@@ -13,6 +13,7 @@ pub mod decision;
 pub mod difference;
 mod entry;
 pub mod litellm;
+mod models_dev;
 mod names;
 mod price_sheet;
 mod rate;
@@ -20,6 +21,8 @@ mod rules;
 mod schema;
 mod service_tier;
 mod source;
+#[cfg(test)]
+mod testing;
 pub mod timeline;
 
 use serde_json::Map;

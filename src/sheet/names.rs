@@ -1,8 +1,8 @@
-//! Which model a name means, whoever sells it.
+//! Which model a name means, whoever sells it, and where.
 
 use uuid::Uuid;
 
-use super::SheetId;
+use super::{PriceSheet, SheetId};
 
 /// Who sells models of their own: provider, author, and how the names of those models begin.
 const FIRST_PARTIES: [(&str, &str, &[&str]); 10] = [
@@ -44,6 +44,41 @@ pub(super) fn canonical_model(provider: &str, name: &str) -> Option<String> {
         && name.bytes().any(|byte| byte.is_ascii_digit())
         && !MOVING_PARTS.iter().any(|part| name.contains(part));
     is_certain.then(|| format!("{author}/{name}"))
+}
+
+/// Groups of regions that Bedrock writes in front of a model's name, with a point, and what they are called here.
+/// A name without one is called in one region, whichever that is, and does not share the region `global` with the names
+/// in `global.`, which have prices of their own.
+const BEDROCK_REGIONS: [(&str, &str); 10] = [
+    ("apac", "apac"),
+    ("au", "au"),
+    ("ca", "ca"),
+    ("eu", "eu"),
+    ("global", "global"),
+    ("in", "in"),
+    ("jp", "jp"),
+    ("regional", "in-region"),
+    ("us", "us"),
+    ("us-gov", "us-gov"),
+];
+
+/// Region and model of a name as the provider spells it.
+pub(super) fn split_region<'n>(provider: &str, name: &'n str) -> (&'static str, &'n str) {
+    if provider != "amazon-bedrock" {
+        return (PriceSheet::DEFAULT_REGION, name);
+    }
+    let split = name.split_once('.').and_then(|(first, rest)| {
+        let (_, region) = BEDROCK_REGIONS
+            .iter()
+            .find(|(written, _)| *written == first)?;
+        (!rest.is_empty()).then_some((*region, rest))
+    });
+    split.unwrap_or(("in-region", name))
+}
+
+/// Whether a model is one of Google's Gemini, whoever sells it and however that name is written.
+pub(super) fn is_gemini(model: &str) -> bool {
+    model.to_ascii_lowercase().contains("gemini")
 }
 
 /// Cuts `-20250929` or `-2026-03-05` off the end.
@@ -91,11 +126,6 @@ const DOTTED_AUTHORS: [&str; 21] = [
     "zai",
 ];
 
-/// Groups of regions that stand in front of those.
-const DOTTED_REGIONS: [&str; 9] = [
-    "apac", "au", "ca", "eu", "global", "in", "jp", "us", "us-gov",
-];
-
 /// What all the names of one model have in common: without its seller, its author, its region, its date and how the words
 /// are told apart. Names that are one by this key may still be two models; their prices must agree too.
 #[must_use]
@@ -105,9 +135,11 @@ pub fn model_key(name: &str) -> String {
         .rsplit('/')
         .find(|part| !part.is_empty())
         .unwrap_or(&lower);
-    for group in [&DOTTED_REGIONS[..], &DOTTED_AUTHORS[..]] {
+    let is_region = |word: &str| BEDROCK_REGIONS.iter().any(|(written, _)| *written == word);
+    let is_author = |word: &str| DOTTED_AUTHORS.contains(&word);
+    for is_meant in [&is_region as &dyn Fn(&str) -> bool, &is_author] {
         if let Some((first, rest)) = name.split_once('.')
-            && group.contains(&first)
+            && is_meant(first)
         {
             name = rest;
         }
@@ -161,5 +193,30 @@ mod tests {
     fn an_offer_has_an_id_of_its_own() {
         assert_eq!(offer_id("a", "b", "c"), offer_id("a", "b", "c"));
         assert_ne!(offer_id("a", "b", "c"), offer_id("a", "bc", ""));
+    }
+
+    #[test]
+    fn the_region_of_a_bedrock_name_stands_before_its_first_point() {
+        let cases = [
+            (
+                "us.anthropic.claude-opus-5",
+                ("us", "anthropic.claude-opus-5"),
+            ),
+            (
+                "us-gov.openai.gpt-oss-20b-1:0",
+                ("us-gov", "openai.gpt-oss-20b-1:0"),
+            ),
+            ("global.openai.gpt-6-sol", ("global", "openai.gpt-6-sol")),
+            (
+                "regional.amazon.nova-2-lite-v1:0",
+                ("in-region", "amazon.nova-2-lite-v1:0"),
+            ),
+            ("openai.gpt-6-sol", ("in-region", "openai.gpt-6-sol")),
+            ("eu.", ("in-region", "eu.")),
+        ];
+        for (name, split) in cases {
+            assert_eq!(split_region("amazon-bedrock", name), split, "{name}");
+        }
+        assert_eq!(split_region("openai", "us.x"), ("global", "us.x"));
     }
 }

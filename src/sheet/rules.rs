@@ -1,12 +1,23 @@
 //! What catalogs have in common: names, thresholds, known slips, and when an entry says enough.
 
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::entry::Entry;
-use super::{ContextTier, JsonObject, PriceSheet, RateCell};
-use crate::input::cursor::{Cursor, LONGEST_NAME};
+use super::{CacheWriteBilling, CatalogEntry, ContextTier, JsonObject, PriceSheet, RateCell};
+use crate::input::cursor::{Cursor, LONGEST_NAME, shortened};
 use crate::input::json::Json;
 use crate::units::Decimal;
+
+/// What a zero for both input and output may mean.
+pub(super) const FREE: &str =
+    "Input and output are stated as 0: free, run locally, billed by a plan, or unknown.";
+/// Most service tiers, schedules and other meters of a sheet each.
+const MOST_ENTRIES: usize = 64;
 
 /// Whether a text can name an offer.
 pub(super) fn is_name(text: &str) -> bool {
@@ -29,6 +40,16 @@ pub(super) fn context_tier(threshold: u32) -> ContextTier {
     }
 }
 
+/// The tier that begins at a threshold of this provider: xAI bills the higher rates once a prompt reaches it, all others
+/// once it passes it.
+pub(super) fn context_tier_of(provider: &str, threshold: u32) -> ContextTier {
+    let tier = context_tier(threshold);
+    ContextTier {
+        inclusive: tier.inclusive || (provider == "xai" && tier.min_prompt_tokens > 0),
+        ..tier
+    }
+}
+
 /// Five minutes of a storage fee stand as a write cheaper than input: twelve of them are the fee per hour.
 pub(super) fn undo_misfiled_storage(rates: &mut [RateCell]) -> bool {
     let mut undone = false;
@@ -46,6 +67,139 @@ pub(super) fn undo_misfiled_storage(rates: &mut [RateCell]) -> bool {
         }
     }
     undone
+}
+
+/// A written token that costs 0 while input costs something is billed as input: it carries no charge of its own. Says how
+/// writes are billed, and whether such a zero stood beside a price.
+pub(super) fn settle_cache_writes(rates: &mut [RateCell]) -> (CacheWriteBilling, bool) {
+    let mut has_zeros = false;
+    for rate in &mut *rates {
+        if rate.input.as_ref().is_some_and(|input| !input.is_zero()) {
+            let count = rate.cache_write.len();
+            rate.cache_write.retain(|write| !write.price.is_zero());
+            has_zeros |= rate.cache_write.len() < count;
+        }
+    }
+    if rates.iter().any(|rate| !rate.cache_write.is_empty()) {
+        (CacheWriteBilling::Priced, has_zeros)
+    } else if has_zeros {
+        (CacheWriteBilling::AsInput, false)
+    } else {
+        (CacheWriteBilling::NotPublished, false)
+    }
+}
+
+/// Whether the base cell has a price for input and for output, and both are 0.
+pub(super) fn is_free(rates: &[RateCell]) -> bool {
+    let is_base = |rate: &&RateCell| {
+        rate.service_tier == RateCell::STANDARD
+            && rate.schedule.is_none()
+            && rate.context_tier.min_prompt_tokens == 0
+    };
+    let is_zero = |price: &Option<Decimal>| price.as_ref().is_some_and(Decimal::is_zero);
+    rates
+        .iter()
+        .find(is_base)
+        .is_some_and(|base| is_zero(&base.input) && is_zero(&base.output))
+}
+
+/// Puts cells in their order; a fault is recorded where two of them are one.
+pub(super) fn put_in_order(cursor: &Cursor<'_>, rates: &mut [RateCell]) -> bool {
+    rates.sort_by(|left, right| left.key().cmp(&right.key()));
+    let twice = rates
+        .windows(2)
+        .find(|pair| pair[0].key() == pair[1].key())
+        .map(|pair| &pair[0]);
+    if let Some(cell) = twice {
+        cursor.fault(
+            format!(
+                "two prices for the service tier `{}` from {} prompt tokens on",
+                shortened(&cell.service_tier),
+                cell.context_tier.min_prompt_tokens
+            ),
+            "keep one price per service tier and threshold",
+        );
+    }
+    twice.is_none()
+}
+
+/// Records a fault where a sheet has more parts than can be read again.
+pub(super) fn has_room(cursor: &Cursor<'_>, sheet: &PriceSheet) -> bool {
+    let parts = [
+        ("service tiers", sheet.service_tiers.len()),
+        ("schedules", sheet.schedules.len()),
+        ("prices of other things", sheet.other_meters.len()),
+        ("remarks", sheet.notes.len()),
+    ];
+    let crowded = parts.into_iter().find(|(_, count)| *count > MOST_ENTRIES);
+    if let Some((what, count)) = crowded {
+        cursor.fault(
+            format!("the entry has {count} {what}"),
+            format!("write up to {MOST_ENTRIES} {what}"),
+        );
+    }
+    crowded.is_none()
+}
+
+/// The entries of a catalog, if no two have one key; otherwise a fault is recorded.
+pub(super) fn unique(entries: Vec<CatalogEntry<'_>>) -> Option<Vec<CatalogEntry<'_>>> {
+    let mut seen = BTreeSet::new();
+    let twice = entries.iter().find(|entry| !seen.insert(&entry.key));
+    if let Some(entry) = twice {
+        entry.cursor.fault(
+            format!("a second entry has the key `{}`", shortened(&entry.key)),
+            "keep one entry per provider and model",
+        );
+        return None;
+    }
+    drop(seen);
+    Some(entries)
+}
+
+/// Provider and model of a key such as `openai/gpt-5.4`; a fault is recorded where it is none.
+pub(super) fn split_key<'k>(cursor: &Cursor<'_>, key: &'k str) -> Option<(&'k str, &'k str)> {
+    let split = key
+        .split_once('/')
+        .filter(|(provider, model)| is_name(provider) && is_name(model));
+    if split.is_none() {
+        cursor.fault(
+            format!("`{}` names no provider and model", shortened(key)),
+            format!(
+                "name the entry as provider/model, each in 1 to {LONGEST_NAME} characters, such as openai/gpt-5.4"
+            ),
+        );
+    }
+    split
+}
+
+/// Midnight UTC at the start of a day, from 1970 on; a fault is recorded where the text is no date.
+pub(super) fn start_of_day(field: &Cursor<'_>) -> Option<Timestamp> {
+    let text = match field.json {
+        Json::Text(text) => text.as_str(),
+        _ => "",
+    };
+    let is_plain = text.len() == 10;
+    let start = text
+        .parse::<Date>()
+        .ok()
+        .and_then(|date| date.to_zoned(TimeZone::UTC).ok())
+        .map(|start| start.timestamp())
+        .filter(|start| is_plain && *start >= Timestamp::UNIX_EPOCH);
+    if start.is_none() {
+        field.fault(
+            format!("expected a date, found {}", described(field.json)),
+            "write a day between 1970 and 9999, such as \"2026-03-13\"",
+        );
+    }
+    start
+}
+
+/// A value as a message shows it.
+pub(super) fn described(json: &Json) -> String {
+    match json {
+        Json::Text(text) => format!("`{}`", shortened(text)),
+        other => other.kind().to_owned(),
+    }
 }
 
 /// Records a fault of the entry as a whole, unless one of its values is already at fault. `other_prices` names the prices
