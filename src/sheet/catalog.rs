@@ -1,6 +1,6 @@
 //! Published catalogs: how each is recognised and taken apart into entries, and how an entry becomes sheets.
 
-use super::{PriceSheet, litellm, models_dev};
+use super::{PriceSheet, genai_prices, litellm, llm_prices, models_dev};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;
 
@@ -30,7 +30,12 @@ pub struct CatalogEntry<'a> {
 }
 
 /// The catalogs that are read.
-pub const CATALOGS: [&Catalog; 2] = [&litellm::CATALOG, &models_dev::CATALOG];
+pub const CATALOGS: [&Catalog; 4] = [
+    &genai_prices::CATALOG,
+    &litellm::CATALOG,
+    &llm_prices::CATALOG,
+    &models_dev::CATALOG,
+];
 
 /// The catalog of this name.
 #[must_use]

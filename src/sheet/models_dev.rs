@@ -13,7 +13,8 @@ use serde_json::Value;
 use super::entry::Entry;
 use super::rules::{
     FREE, context_tier_of, has_room, is_free, is_name, is_usable, put_in_order,
-    settle_cache_writes, split_key, undo_misfiled_storage, unique, whole_number,
+    set_dear_writes_aside, settle_cache_writes, split_key, undo_misfiled_storage, unique,
+    whole_number,
 };
 use super::{
     CacheWrite, CacheWriteBilling, Catalog, CatalogEntry, ContextTier, JsonObject, Limits,
@@ -79,9 +80,6 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     };
     reader.read_cost()?;
     reader.read_modes()?;
-    if names::is_gemini(model) {
-        reader.set_dear_writes_aside();
-    }
     reader.set_zero_cells_aside();
     let (service_tiers, other_meters) = (reader.service_tiers, reader.other_meters);
     let mut rates: Vec<RateCell> = reader.cells.into_iter().map(|cell| cell.rate).collect();
@@ -360,19 +358,6 @@ impl<'a> Reader<'_, 'a> {
         (requested, tier)
     }
 
-    /// Google bills a written token as input and its storage by the hour: what costs more than input is no write.
-    fn set_dear_writes_aside(&mut self) {
-        for Cell { path, json, rate } in &mut self.cells {
-            let Some(input) = &rate.input else { continue };
-            let is_dear = rate.cache_write.iter().any(|write| write.price > *input);
-            if is_dear && let Some(write) = field_of(json, "cache_write") {
-                rate.cache_write.clear();
-                self.entry.keep(&format!("{path}/cache_write"), write);
-                self.entry.note("A cache write dearer than input is no price of Gemini's, which stores by the hour; it is kept under unmapped.");
-            }
-        }
-    }
-
     /// A tier in which everything costs nothing, beside a base that costs something, is a gap rather than a gift.
     fn set_zero_cells_aside(&mut self) {
         let is_priced = |cell: &Cell<'_>| prices(&cell.rate).any(|price| !price.is_zero());
@@ -411,6 +396,9 @@ fn repeats(over: &Json, tier: &Json) -> bool {
 }
 
 fn settle_writes(entry: &mut Entry<'_>, model: &str, rates: &mut [RateCell]) -> CacheWriteBilling {
+    if names::is_gemini(model) {
+        set_dear_writes_aside(entry, "", rates);
+    }
     let (billing, has_zero) = settle_cache_writes(rates);
     if has_zero {
         entry.note("A cache write of 0 beside a priced one is left out.");

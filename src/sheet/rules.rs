@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::entry::Entry;
 use super::{CacheWriteBilling, CatalogEntry, ContextTier, JsonObject, PriceSheet, RateCell};
-use crate::input::cursor::{Cursor, LONGEST_NAME, shortened};
+use crate::input::cursor::{Cursor, LONGEST_NAME, one_of_hint, shortened};
 use crate::input::json::Json;
 use crate::units::Decimal;
 
@@ -67,6 +67,25 @@ pub(super) fn undo_misfiled_storage(rates: &mut [RateCell]) -> bool {
         }
     }
     undone
+}
+
+/// Google bills a written token of Gemini's as input and stores it for a fee per hour. A write dearer than input holds that
+/// fee, of five minutes or of an hour; as it is not said which, the price is kept under `place`.
+pub(super) fn set_dear_writes_aside(entry: &mut Entry<'_>, place: &str, rates: &mut [RateCell]) {
+    for rate in rates {
+        let Some(input) = &rate.input else { continue };
+        let dear = rate
+            .cache_write
+            .extract_if(.., |write| write.price > *input);
+        for write in dear {
+            let (tier, tokens) = (&rate.service_tier, rate.context_tier.min_prompt_tokens);
+            entry.keep_value(
+                &format!("{place}cache_write/{tier}/{tokens}"),
+                write.price.to_string().into(),
+            );
+            entry.note("A cache write dearer than input holds Gemini's storage fee, of five minutes or of an hour; it is kept under unmapped.");
+        }
+    }
 }
 
 /// A written token that costs 0 while input costs something is billed as input: it carries no charge of its own. Says how
@@ -192,6 +211,23 @@ pub(super) fn start_of_day(field: &Cursor<'_>) -> Option<Timestamp> {
         );
     }
     start
+}
+
+/// Whether an object has no field but these: elsewhere an unknown field is kept, but here it could change what a price is
+/// for. A fault is recorded where there is one.
+pub(super) fn has_only(object: &Cursor<'_>, names: &[&str]) -> Option<()> {
+    let unknown = object
+        .entries()?
+        .into_iter()
+        .find(|(name, _)| !names.contains(name));
+    if let Some((name, field)) = unknown {
+        field.fault(
+            format!("`{}` is not a known field", shortened(name)),
+            one_of_hint(name, names),
+        );
+        return None;
+    }
+    Some(())
 }
 
 /// A value as a message shows it.

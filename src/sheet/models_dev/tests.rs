@@ -200,7 +200,7 @@ fn a_write_of_gemini_dearer_than_input_is_set_aside() {
     let cost = r#"{"input": 0.3, "output": 2.5, "cache_write": 1}"#;
     let sheet = priced("zenmux/google/Gemini-2.5-flash", cost);
     assert_eq!(cells(&sheet), ["standard: input 0.3, output 2.5"]);
-    assert_eq!(sheet.unmapped["cost/cache_write"], 1);
+    assert_eq!(sheet.unmapped["cache_write/standard/0"], "1");
     assert_eq!(sheet.cache_write_billing, CacheWriteBilling::NotPublished);
     assert_eq!(sheet.notes.len(), 1);
 }

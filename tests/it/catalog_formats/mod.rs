@@ -1,5 +1,7 @@
 //! Every entry of whole real catalogs, where there are any.
 
+mod genai_prices;
+mod llm_prices;
 mod models_dev;
 
 use std::collections::BTreeMap;
@@ -55,9 +57,9 @@ fn read_catalog(name: &str, file: &str) -> Option<Outcome> {
         match faults.into_result(sheets) {
             Ok(sheets) => {
                 assert!(!sheets.is_empty(), "{key}");
-                sheets
-                    .iter()
-                    .for_each(|sheet| outcome.count(&schema, sheet));
+                for sheet in &sheets {
+                    outcome.count(&schema, sheet);
+                }
                 let before = outcome.sheets.insert(key, sheets);
                 assert!(before.is_none(), "a key stands twice");
             }
@@ -114,7 +116,7 @@ impl Outcome {
     }
 
     fn say(&self, file: &str) {
-        const MOST_SHOWN: usize = 60;
+        const MOST_SHOWN: usize = 25;
         let shown = |counts: &BTreeMap<String, usize>| {
             let mut counts: Vec<_> = counts.iter().collect();
             counts.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
