@@ -72,7 +72,7 @@ async fn bad_values_of_query_parameters_are_400() {
         ("store=no", "store"),
         ("store=", "store"),
         ("store=true&store=false", "store"),
-        ("format=models.dev&model=m", "format"),
+        ("format=no-catalog&model=m", "format"),
         ("format=litellm", "`format=litellm` needs `model`"),
         ("format=litellm&model=", "`format=litellm` needs `model`"),
         ("format=litellm&model=%20", "`format=litellm` needs `model`"),
