@@ -64,7 +64,7 @@ impl PartialSchema for CatalogName {
 impl ToSchema for CatalogName {}
 
 impl InferQuery {
-    fn format(&self, at: Timestamp) -> Result<Format, Problem> {
+    fn format(&self, at: impl FnOnce() -> Timestamp) -> Result<Format, Problem> {
         let wrong = |detail: &str, hint: &str| {
             Err(Problem::new(UNREADABLE, format!("the query string is wrong: {detail}")).hint(hint))
         };
@@ -74,7 +74,7 @@ impl InferQuery {
             (Some(CatalogName(catalog)), Some(model)) => Ok(Format::Entry {
                 catalog,
                 model: model.clone(),
-                at,
+                at: at(),
             }),
             (Some(CatalogName(catalog)), None) => wrong(
                 &format!("`format={}` needs `model`", catalog.name),
@@ -198,7 +198,7 @@ pub(super) async fn infer_price_sheet(
         .observed_at
         .map(|moment| moment.not_after(app.now()))
         .transpose()?;
-    let format = query.format(seen_at.unwrap_or_else(|| app.now()))?;
+    let format = query.format(|| seen_at.unwrap_or_else(|| app.now()))?;
     let answered = app.answer(body, format).await?;
     let mut headers = HeaderMap::new();
     headers.insert(

@@ -151,7 +151,7 @@ async fn sources_sent_at_the_same_moment_are_all_kept() {
             save.await.unwrap();
         }
         let stored = replicas[0]
-            .price_sheet(Question::new(&sheet()).sheet_id())
+            .price_sheet(Question::new(&sheet()).sheet_id(), None)
             .await
             .unwrap()
             .unwrap();
@@ -184,7 +184,7 @@ async fn prices_are_stored_in_the_digits_they_were_sent_in() {
             let question = Question::new(&sheet);
             question.save(&store).await;
             let stored = store
-                .price_sheet(question.sheet_id())
+                .price_sheet(question.sheet_id(), None)
                 .await
                 .unwrap()
                 .unwrap();
