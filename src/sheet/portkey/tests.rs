@@ -1,0 +1,1 @@
+//! One test per trap of the format, on entries written here.
