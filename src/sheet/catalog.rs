@@ -1,6 +1,6 @@
 //! Published catalogs: how each is recognised and taken apart into entries, and how an entry becomes sheets.
 
-use super::{PriceSheet, litellm, portkey};
+use super::{PriceSheet, litellm, openrouter, portkey};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;
 
@@ -30,7 +30,7 @@ pub struct CatalogEntry<'a> {
 }
 
 /// The catalogs that are read.
-pub const CATALOGS: [&Catalog; 2] = [&litellm::CATALOG, &portkey::CATALOG];
+pub const CATALOGS: [&Catalog; 3] = [&litellm::CATALOG, &openrouter::CATALOG, &portkey::CATALOG];
 
 /// The catalog of this name.
 #[must_use]

@@ -13,6 +13,7 @@ pub mod decision;
 mod entry;
 pub mod litellm;
 mod names;
+pub mod openrouter;
 pub mod portkey;
 mod price_sheet;
 mod rate;

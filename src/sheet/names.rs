@@ -79,7 +79,10 @@ pub(super) fn canonical_model_of_router(name: &str) -> Option<String> {
         .map_or(author, |(_, shop)| shop);
     match shop {
         "anthropic" => canonical_model(shop, &name.replace('.', "-")),
-        "minimax" => canonical_model(shop, &name.replace("minimax-m", "MiniMax-M")),
+        // Its models are written in small letters here; of a name with more words nobody knows how it is written there.
+        "minimax" if !name.trim_start_matches("minimax-").contains('-') => {
+            canonical_model(shop, &name.replace("minimax-m", "MiniMax-M"))
+        }
         _ => canonical_model(shop, name),
     }
 }
@@ -125,6 +128,7 @@ mod tests {
             "google/gemini-3-flash-preview",
             "anthropic/claude-opus-4.7-fast",
             "qwen/qwen-plus-2025-07-28:thinking",
+            "minimax/minimax-m2-her",
             "openrouter/auto",
             "gpt-5.4",
             "",

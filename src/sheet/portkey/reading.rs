@@ -99,8 +99,9 @@ impl<'a> Reading<'_, 'a> {
     /// What is sold at one price in one region and at another elsewhere must not share the name of the region.
     fn name_of_others(&self, named: &BTreeMap<String, Region<'a>>) -> Option<&str> {
         let name = self.offer.region.as_str();
-        let names = [name, IN_REGION];
-        let free = names.into_iter().find(|name| !named.contains_key(*name));
+        let free = [name, IN_REGION]
+            .into_iter()
+            .find(|name| !named.contains_key(*name));
         if free.is_none() {
             self.cursor.fault(
                 format!("the regions `{name}` and `{IN_REGION}` have prices of their own"),

@@ -1,5 +1,6 @@
 //! Whole real catalogs, where there are some: every entry gives sheets or one reason.
 
+mod openrouter;
 mod portkey;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use unroof::input::cursor::{Cursor, Faults};
 use unroof::input::json::{self, Json};
 use unroof::sheet::{PriceSheet, canonical, catalog, json_schema, recognize};
+use unroof::units::Decimal;
 
 use crate::support::say;
 
@@ -36,8 +38,21 @@ impl Survey {
         self.sheets.values().map(Vec::len).sum()
     }
 
-    fn sheet(&self, key: &str) -> &PriceSheet {
-        &self.sheets[key][0]
+    /// The prices of the first cells of an entry's first sheet: input, output.
+    fn prices(&self, key: &str) -> Vec<String> {
+        let price =
+            |price: &Option<Decimal>| price.as_ref().map_or("-".to_owned(), ToString::to_string);
+        let cells = self.sheets[key][0].rates.iter();
+        cells
+            .map(|cell| {
+                let (tier, start) = (&cell.service_tier, cell.context_tier.min_prompt_tokens);
+                format!(
+                    "{tier} {start}: {} {}",
+                    price(&cell.input),
+                    price(&cell.output)
+                )
+            })
+            .collect()
     }
 }
 
@@ -69,7 +84,8 @@ fn survey(format: &str, file: &Path) -> Survey {
                 assert!(!sheets.is_empty(), "{}", entry.key);
                 for sheet in &sheets {
                     check_round_trip(&entry.key, sheet, &validator);
-                    let names: BTreeSet<_> = sheet.unmapped.keys().map(first_part).collect();
+                    let names: BTreeSet<_> =
+                        sheet.unmapped.keys().map(|path| first_part(path)).collect();
                     for name in names {
                         *survey.unmapped.entry(name.to_owned()).or_default() += 1;
                     }
@@ -96,7 +112,7 @@ fn survey(format: &str, file: &Path) -> Survey {
     survey
 }
 
-fn first_part(path: &String) -> &str {
+fn first_part(path: &str) -> &str {
     path.split('/').next().unwrap_or_default()
 }
 
