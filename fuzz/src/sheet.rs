@@ -27,6 +27,7 @@ pub fn check_catalog(name: &str, input: &[u8]) -> Option<()> {
     let format = Format::Entry {
         catalog: catalog(name).expect("a catalog has this name"),
         model: model.to_owned(),
+        at: jiff::Timestamp::UNIX_EPOCH,
     };
     check(&input[end + 1..], &format);
     Some(())

@@ -44,17 +44,17 @@ const METERS: [(&str, Meter); 6] = [
 /// What is no text token: its field, what it is, and what its price here is for. That of an image can be one per image or
 /// one per token.
 const OTHERS: [(&str, &str, &str, u32); 6] = [
-    ("audio", "input_audio", "1M tokens", MILLION),
-    ("audio_output", "output_audio", "1M tokens", MILLION),
-    ("image_token", "input_image", "1M tokens", MILLION),
+    ("audio", "input_audio", "per_1m_tokens", MILLION),
+    ("audio_output", "output_audio", "per_1m_tokens", MILLION),
+    ("image_token", "input_image", "per_1m_tokens", MILLION),
     (
         "input_audio_cache",
         "cache_read_audio",
-        "1M tokens",
+        "per_1m_tokens",
         MILLION,
     ),
-    ("request", "request", "1000 calls", THOUSAND),
-    ("web_search", "web_search", "1000 calls", THOUSAND),
+    ("request", "requests", "per_1000", THOUSAND),
+    ("web_search", "web_search", "per_1000_calls", THOUSAND),
 ];
 
 type Prices = BTreeMap<Meter, Decimal>;

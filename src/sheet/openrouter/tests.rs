@@ -120,13 +120,13 @@ fn texts_per_token_become_exact_prices_per_million() {
     let meters: Vec<_> = sheet
         .other_meters
         .iter()
-        .map(|meter| format!("{} {} per {}", meter.meter, meter.price, meter.unit))
+        .map(|meter| format!("{} {} {}", meter.meter, meter.price, meter.unit))
         .collect();
     assert_eq!(
         meters,
         [
-            "input_audio 32 per 1M tokens",
-            "web_search 10 per 1000 calls"
+            "input_audio 32 per_1m_tokens",
+            "web_search 10 per_1000_calls"
         ]
     );
     assert_eq!(sheet.unmapped["pricing/image"], "0.001");

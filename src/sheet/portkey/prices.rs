@@ -115,7 +115,12 @@ impl<'a> Prices<'a> {
         for (name, meter) in OTHER_TOKENS {
             if let Some(field) = left.remove(name) {
                 let path = format!("{}/{name}", place.path);
-                self.add_meter(entry, (meter, "1M tokens", TOKENS_PER_PRICE), &path, &field)?;
+                self.add_meter(
+                    entry,
+                    (meter, "per_1m_tokens", TOKENS_PER_PRICE),
+                    &path,
+                    &field,
+                )?;
             }
         }
         for (name, field) in left {
@@ -142,7 +147,12 @@ impl<'a> Prices<'a> {
             if name == "cache_write_1h" {
                 read_quote(entry, cell, Meter::CacheWriteHour, path, &field)?;
             } else if let Some(call) = CALLS.iter().find(|call| **call == name) {
-                self.add_meter(entry, (call, "1000 calls", CALLS_PER_PRICE), &path, &field)?;
+                self.add_meter(
+                    entry,
+                    (call, "per_1000_calls", CALLS_PER_PRICE),
+                    &path,
+                    &field,
+                )?;
             } else {
                 entry.keep(&path, field.json);
                 self.others.insert(name.to_owned());
@@ -158,7 +168,7 @@ impl<'a> Prices<'a> {
         path: &str,
         fee: &Cursor<'a>,
     ) -> Option<()> {
-        self.add_meter(entry, ("request", "1000 calls", CALLS_PER_PRICE), path, fee)
+        self.add_meter(entry, ("requests", "per_1000", CALLS_PER_PRICE), path, fee)
     }
 
     /// A price of 0 here is a place that nobody filled in: it is kept, and read as none.

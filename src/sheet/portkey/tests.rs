@@ -562,15 +562,15 @@ fn tools_audio_and_requests_are_other_meters() {
     let meters: Vec<_> = sheet
         .other_meters
         .iter()
-        .map(|meter| format!("{} {} per {}", meter.meter, meter.price, meter.unit))
+        .map(|meter| format!("{} {} {}", meter.meter, meter.price, meter.unit))
         .collect();
     assert_eq!(
         meters,
         [
-            "file_search 2.5 per 1000 calls",
-            "input_audio 10 per 1M tokens",
-            "request 5 per 1000 calls",
-            "web_search 10 per 1000 calls",
+            "file_search 2.5 per_1000_calls",
+            "input_audio 10 per_1m_tokens",
+            "requests 5 per_1000",
+            "web_search 10 per_1000_calls",
         ]
     );
     assert_eq!(

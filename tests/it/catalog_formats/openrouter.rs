@@ -3,7 +3,7 @@
 use unroof::input::cursor::{Cursor, Faults};
 use unroof::input::json::{self, Json};
 
-use super::{folder, overlaps, survey};
+use super::survey::{folder, overlaps, survey};
 use crate::support::say;
 
 #[test]

@@ -1,6 +1,6 @@
 //! The catalog of Portkey.
 
-use super::{folder, overlaps, survey};
+use super::survey::{folder, overlaps, survey};
 
 #[test]
 fn every_entry_of_portkey_gives_sheets_or_one_reason() {
