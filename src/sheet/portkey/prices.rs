@@ -269,25 +269,35 @@ impl<'a> Prices<'a> {
 
     /// Drops the cells of longer prompts where all of them cost what the shortest ones do, and says so.
     pub(super) fn drop_flat_tiers(&mut self, entry: &mut Entry<'a>) {
+        const MOST_NAMED: usize = 16;
         let tiers: BTreeSet<_> = self.cells.keys().map(|(tier, _)| tier.clone()).collect();
+        let mut dropped = BTreeSet::new();
         for tier in tiers {
-            let mut longer = self
-                .cells
-                .range((tier.clone(), 1)..=(tier.clone(), u32::MAX));
-            let base = self.cells.get(&(tier.clone(), 0));
-            let is_flat =
-                base.is_some_and(|(_, base)| longer.all(|(_, (_, cell))| is_same(base, cell)));
-            let starts = self
-                .cells
-                .keys()
-                .filter(|(of, start)| *of == tier && *start > 0);
-            let starts: Vec<_> = starts.map(|(_, start)| *start).collect();
-            for start in starts.into_iter().filter(|_| is_flat) {
-                self.cells.remove(&(tier.clone(), start));
-                entry.note(&format!(
-                    "Prompts beyond {start} tokens are listed at the prices of shorter ones."
-                ));
+            let Some((_, base)) = self.cells.get(&(tier.clone(), 0)) else {
+                continue;
+            };
+            let longer = || {
+                self.cells
+                    .range((tier.clone(), 1)..=(tier.clone(), u32::MAX))
+            };
+            if longer().all(|(_, (_, cell))| is_same(base, cell)) {
+                let keys: Vec<_> = longer().map(|(key, _)| key.clone()).collect();
+                for key in keys {
+                    self.cells.remove(&key);
+                    dropped.insert(key.1);
+                }
             }
+        }
+        let named: Vec<_> = dropped
+            .iter()
+            .take(MOST_NAMED)
+            .map(u32::to_string)
+            .collect();
+        if !named.is_empty() {
+            entry.note(&format!(
+                "Prompts beyond {} tokens are listed at the prices of shorter ones.",
+                named.join(", ")
+            ));
         }
     }
 

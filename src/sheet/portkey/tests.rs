@@ -368,6 +368,27 @@ fn a_tier_at_the_prices_of_shorter_prompts_is_none() {
 }
 
 #[test]
+fn many_tiers_at_one_price_make_one_note() {
+    let tiers: Vec<_> = (0..100)
+        .map(|n| {
+            let name = if n == 0 {
+                "lte-1k".to_owned()
+            } else {
+                format!("gt-{n}k")
+            };
+            format!(r#""{name}": {}"#, list(&prices("1e-4", "2e-4")))
+        })
+        .collect();
+    let entry = format!(
+        r#"{{"pricing_config": null, "custom_pricing": {{"regions": {{"default": {{"execution_modes": {{"standard": {{"context_tiers": {{{}}}}}}}}}}}}}}}"#,
+        tiers.join(", ")
+    );
+    let sheet = sheet("openai/m", &entry);
+    assert_eq!(cells(&sheet), ["standard: input 1, output 2"]);
+    assert_eq!(sheet.notes.len(), 1);
+}
+
+#[test]
 fn of_tiers_at_two_lengths_those_at_the_longest_count() {
     let file = format!(
         r#"{{"m-lte-128k": {0}, "m-gt-128k": {1}, "m-lte-200k": {0}, "m-gt-200k": {1}, "m": {2}}}"#,
