@@ -155,6 +155,15 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// The value at a key of an object, if it is one and has the key.
+    #[must_use]
+    pub fn at(&self, key: &str) -> Option<Self> {
+        match self.json {
+            Json::Object(entries) => entries.get(key).map(|json| self.child(key, json)),
+            _ => None,
+        }
+    }
+
     /// The value as a list.
     #[must_use]
     pub fn items(&self) -> Option<Vec<Self>> {

@@ -1,6 +1,6 @@
 //! Published catalogs: how each is recognised and taken apart into entries, and how an entry becomes sheets.
 
-use super::{PriceSheet, genai_prices, litellm, llm_prices, models_dev};
+use super::{PriceSheet, genai_prices, litellm, llm_prices, models_dev, openrouter, portkey};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;
 
@@ -30,11 +30,13 @@ pub struct CatalogEntry<'a> {
 }
 
 /// The catalogs that are read.
-pub const CATALOGS: [&Catalog; 4] = [
+pub const CATALOGS: [&Catalog; 6] = [
     &genai_prices::CATALOG,
     &litellm::CATALOG,
     &llm_prices::CATALOG,
     &models_dev::CATALOG,
+    &openrouter::CATALOG,
+    &portkey::CATALOG,
 ];
 
 /// The catalog of this name.

@@ -27,17 +27,21 @@ pub(super) struct Entry<'a> {
 impl<'a> Entry<'a> {
     /// The fields of an object; null is the same as absent.
     pub(super) fn new(entry: &Cursor<'a>) -> Option<Self> {
-        let fields = entry
-            .entries()?
+        entry.entries().map(Self::of)
+    }
+
+    /// These fields; null is the same as absent.
+    pub(super) fn of(fields: Vec<(&'a str, Cursor<'a>)>) -> Self {
+        let fields = fields
             .into_iter()
             .filter(|(_, field)| *field.json != Json::Null);
-        Some(Self {
+        Self {
             fields: fields.collect(),
             kept: JsonObject::new(),
             rounded: JsonObject::new(),
             notes: Vec::new(),
             has_faults: false,
-        })
+        }
     }
 
     /// Hands out a field; it is then the reader's to keep what it cannot use.

@@ -17,6 +17,8 @@ pub mod litellm;
 mod llm_prices;
 mod models_dev;
 mod names;
+pub mod openrouter;
+pub mod portkey;
 mod price_sheet;
 mod rate;
 mod rules;

@@ -39,6 +39,10 @@ pub(super) fn canonical_model(provider: &str, name: &str) -> Option<String> {
     let (_, author, families) = FIRST_PARTIES
         .iter()
         .find(|(seller, _, _)| *seller == provider)?;
+    of_family(author, families, name)
+}
+
+fn of_family(author: &str, families: &[&str], name: &str) -> Option<String> {
     let name = without_date(name);
     let is_certain = families.iter().any(|family| name.starts_with(family))
         && name.bytes().any(|byte| byte.is_ascii_digit())
@@ -79,6 +83,47 @@ pub(super) fn split_region<'n>(provider: &str, name: &'n str) -> (&'static str, 
 /// Whether a model is one of Google's Gemini, whoever sells it and however that name is written.
 pub(super) fn is_gemini(model: &str) -> bool {
     model.to_ascii_lowercase().contains("gemini")
+}
+
+/// Authors as `OpenRouter` writes them, where the shop of the author is called otherwise.
+const ROUTED_AUTHORS: [(&str, &str); 3] =
+    [("mistralai", "mistral"), ("x-ai", "xai"), ("z-ai", "zai")];
+/// Authors that have no shop in the table above: as `OpenRouter` writes them, as others do, and how their models begin.
+const ROUTED_FAMILIES: [(&str, &str, &str); 4] = [
+    ("meta-llama", "meta", "llama-"),
+    ("nvidia", "nvidia", "nemotron-"),
+    ("qwen", "alibaba", "qwen"),
+    ("xiaomi", "xiaomi", "mimo-"),
+];
+/// Variants of a name on `OpenRouter` that are served by the same weights.
+const SAME_WEIGHTS: [&str; 2] = [":batch", ":free"];
+
+/// The same for a name of `OpenRouter`, which carries the author: `anthropic/claude-opus-4.7:free`.
+pub(super) fn canonical_model_of_router(name: &str) -> Option<String> {
+    let (author, name) = name.split_once('/')?;
+    let name = SAME_WEIGHTS
+        .iter()
+        .find_map(|variant| name.strip_suffix(variant))
+        .unwrap_or(name);
+    // Other variants think longer or read more, and what is fast has a price of its own.
+    if name.contains(':') || (author == "anthropic" && name.ends_with("-fast")) {
+        return None;
+    }
+    if let Some((_, author, family)) = ROUTED_FAMILIES.iter().find(|(slug, _, _)| *slug == author) {
+        return of_family(author, &[family], name);
+    }
+    let shop = ROUTED_AUTHORS
+        .iter()
+        .find(|(slug, _)| *slug == author)
+        .map_or(author, |(_, shop)| shop);
+    match shop {
+        "anthropic" => canonical_model(shop, &name.replace('.', "-")),
+        // Its models are written in small letters here; of a name with more words nobody knows how it is written there.
+        "minimax" if !name.trim_start_matches("minimax-").contains('-') => {
+            canonical_model(shop, &name.replace("minimax-m", "MiniMax-M"))
+        }
+        _ => canonical_model(shop, name),
+    }
 }
 
 /// Cuts `-20250929` or `-2026-03-05` off the end.
@@ -218,5 +263,39 @@ mod tests {
             assert_eq!(split_region("amazon-bedrock", name), split, "{name}");
         }
         assert_eq!(split_region("openai", "us.x"), ("global", "us.x"));
+    }
+
+    #[test]
+    fn a_name_of_a_router_joins_the_shop_of_its_author() {
+        let cases = [
+            ("anthropic/claude-opus-4.7", "anthropic/claude-opus-4-7"),
+            ("deepseek/deepseek-v4-pro:free", "deepseek/deepseek-v4-pro"),
+            (
+                "meta-llama/llama-3.3-70b-instruct",
+                "meta/llama-3.3-70b-instruct",
+            ),
+            ("minimax/minimax-m2.5", "minimax/MiniMax-M2.5"),
+            ("mistralai/mistral-large-2512", "mistral/mistral-large-2512"),
+            ("openai/gpt-oss-120b:batch", "openai/gpt-oss-120b"),
+            ("qwen/qwen3.8-27b", "alibaba/qwen3.8-27b"),
+            ("x-ai/grok-4.6", "xai/grok-4.6"),
+            ("z-ai/glm-5.2", "zhipuai/glm-5.2"),
+        ];
+        for (name, canonical) in cases {
+            assert_eq!(canonical_model_of_router(name).as_deref(), Some(canonical));
+        }
+        let uncertain = [
+            "~google/gemini-pro-latest",
+            "google/gemini-3-flash-preview",
+            "anthropic/claude-opus-4.7-fast",
+            "qwen/qwen-plus-2025-07-28:thinking",
+            "minimax/minimax-m2-her",
+            "openrouter/auto",
+            "gpt-5.4",
+            "",
+        ];
+        for name in uncertain {
+            assert_eq!(canonical_model_of_router(name), None, "{name}");
+        }
     }
 }

@@ -3,6 +3,9 @@
 mod genai_prices;
 mod llm_prices;
 mod models_dev;
+mod openrouter;
+mod portkey;
+mod survey;
 
 use std::collections::BTreeMap;
 use std::path::Path;
