@@ -61,6 +61,17 @@ impl StoreLimits {
     }
 }
 
+/// Connections to the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreConnections {
+    /// At work for somebody.
+    pub used: usize,
+    /// Open and free.
+    pub idle: usize,
+    /// How many there may be.
+    pub limit: usize,
+}
+
 /// Where the store is: `postgres://…` or `sqlite:path`.
 #[derive(Clone, PartialEq, Eq)]
 pub enum DatabaseUrl {
@@ -297,6 +308,20 @@ impl Store {
         on_connection!(self, connection => {
             Ok(sqlx::query_scalar(SQL).fetch_one(connection).await?)
         })
+    }
+
+    /// The connections there are.
+    #[must_use]
+    pub fn connections(&self) -> StoreConnections {
+        let (open, idle) = match &self.pool {
+            Pool::Postgres { pool, .. } => (pool.size(), pool.num_idle()),
+            Pool::Sqlite { pool, .. } => (pool.size(), pool.num_idle()),
+        };
+        StoreConnections {
+            used: (open as usize).saturating_sub(idle),
+            idle,
+            limit: self.limits.connections as usize,
+        }
     }
 
     /// Closes all connections.

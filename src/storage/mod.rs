@@ -10,15 +10,17 @@ mod price_sheets;
 mod record;
 mod tables;
 mod time;
+mod watched;
 
 pub use changes::{ChangeKind, ChangeRow};
-pub use database::{DatabaseUrl, DatabaseUrlError, Store, StoreLimits};
+pub use database::{DatabaseUrl, DatabaseUrlError, Store, StoreConnections, StoreLimits};
 pub use estimates::{EstimateRow, LatestKey};
 pub use history::{DisagreementRow, HistoryKey, HistoryRow, Withdrawal, Withdrawn};
 pub use imports::{ImportRow, LeaderRow, StatementRow};
 pub use price_sheets::PriceSheetRow;
 pub use record::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
 pub use time::DbTime;
+pub use watched::WatchedRow;
 
 use sqlx::migrate::MigrateError;
 

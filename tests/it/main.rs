@@ -11,6 +11,7 @@ mod durability;
 mod formats;
 mod golden;
 mod joint;
+mod metrics;
 mod openapi;
 mod server;
 mod snapshots;
