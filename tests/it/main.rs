@@ -6,6 +6,7 @@ mod api;
 mod catalog;
 mod checks;
 mod cli;
+mod dashboards;
 mod database_faults;
 mod durability;
 mod formats;
