@@ -8,6 +8,7 @@ mod imports;
 mod plan;
 mod price_sheets;
 mod record;
+mod reporting;
 mod tables;
 mod time;
 mod watched;
@@ -50,6 +51,12 @@ pub enum StoreError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// Views for dashboards, and roles that may read them, are PostgreSQL's.
+    #[error("an embedded database has no roles; whoever may read its file may read all of it")]
+    NoRoles,
+    /// Nobody has made the role.
+    #[error("there is no role `{0}`; make it with CREATE ROLE first")]
+    NoSuchRole(String),
     /// A stored document is not what was stored.
     #[error("the stored document of {0} is damaged")]
     Damaged(uuid::Uuid),
