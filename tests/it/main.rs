@@ -14,6 +14,7 @@ mod golden;
 mod joint;
 mod metrics;
 mod openapi;
+mod reporting;
 mod server;
 mod snapshots;
 mod storage;
