@@ -3,17 +3,28 @@
 use std::io::Write;
 
 use anyhow::Context;
+use clap::Args;
 
 use super::{DatabaseArguments, Failure};
 use crate::storage::{Store, StoreLimits};
+
+/// Arguments of `unroof migrate`.
+#[derive(Debug, Args)]
+pub(super) struct MigrateArguments {
+    /// Role of PostgreSQL, made before, that may then read the views of the schema `reporting`, and nothing else
+    #[arg(long, value_name = "NAME")]
+    reporting_role: Option<String>,
+    #[command(flatten)]
+    database: DatabaseArguments,
+}
 
 #[expect(
     clippy::needless_pass_by_value,
     reason = "a command takes its arguments"
 )]
-pub(super) fn run(arguments: DatabaseArguments) -> Result<(), Failure> {
-    arguments.start_logging()?;
-    let url = arguments.database_url()?;
+pub(super) fn run(arguments: MigrateArguments) -> Result<(), Failure> {
+    arguments.database.start_logging()?;
+    let url = arguments.database.database_url()?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     runtime.block_on(async {
         let store = Store::open(&url, StoreLimits::default())
@@ -23,9 +34,21 @@ pub(super) fn run(arguments: DatabaseArguments) -> Result<(), Failure> {
             .migrate()
             .await
             .with_context(|| format!("cannot bring the tables of {url} up to date"))?;
+        if let Some(role) = &arguments.reporting_role {
+            store
+                .grant_reporting(role)
+                .await
+                .with_context(|| format!("cannot let `{role}` read the views of {url}"))?;
+        }
         store.close().await;
         anyhow::Ok(())
     })?;
     writeln!(anstream::stdout(), "the tables of {url} are up to date")?;
+    if let Some(role) = &arguments.reporting_role {
+        writeln!(
+            anstream::stdout(),
+            "`{role}` may read the views of the schema reporting"
+        )?;
+    }
     Ok(())
 }

@@ -63,7 +63,7 @@ enum Command {
     /// Serve the HTTP API
     Serve(serve::ServeArguments),
     /// Bring the tables of a database up to date
-    Migrate(DatabaseArguments),
+    Migrate(migrate::MigrateArguments),
     /// Ask a running service whether it lives: 0 if it does, 1 if not
     Healthcheck(healthcheck::HealthcheckArguments),
     /// Print the OpenAPI document

@@ -11,7 +11,8 @@ use super::examples::EXAMPLE_SHEETS;
 use super::limits::LimitArguments;
 use super::{DatabaseArguments, Failure};
 use crate::http::{
-    App, Clock, Limits, Refresh, Server, StopSignals, keep_due_known, keep_fresh, serve,
+    App, Clock, Limits, Refresh, Server, StopSignals, WatchedModel, Watchlist, keep_due_known,
+    keep_fresh, serve, serve_metrics,
 };
 use crate::storage::{DatabaseUrl, Store};
 
@@ -21,7 +22,8 @@ use crate::storage::{DatabaseUrl, Store};
 Examples:
   unroof serve --examples
   unroof serve --refresh litellm=https://example.com/litellm.json@24h
-  unroof serve --database-url postgres://unroof@db/unroof --listen 0.0.0.0:8080 --log-format json")]
+  unroof serve --database-url postgres://unroof@db/unroof --listen 0.0.0.0:8080 --log-format json
+  unroof serve --metrics-listen 127.0.0.1:9464 --watch openai/gpt-5.4 --watch google/gemini-2.5-pro")]
 pub(super) struct ServeArguments {
     /// Address and port; port 0 takes a free one
     #[arg(
@@ -45,7 +47,27 @@ pub(super) struct ServeArguments {
     #[command(flatten)]
     database: DatabaseArguments,
     #[command(flatten)]
+    metrics: MetricsArguments,
+    #[command(flatten)]
     limits: LimitArguments,
+}
+
+/// What is said to Prometheus.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Metrics")]
+struct MetricsArguments {
+    /// Address and port of a listener of its own for `/metrics`; none if left out
+    #[arg(long, env = "UNROOF_METRICS_LISTEN", value_name = "ADDRESS")]
+    metrics_listen: Option<SocketAddr>,
+    /// Model whose latest estimates `/metrics` shows; may be repeated, up to a hundred
+    #[arg(
+        long = "watch",
+        env = "UNROOF_WATCH",
+        value_name = "PROVIDER/MODEL",
+        value_delimiter = ',',
+        requires = "metrics_listen"
+    )]
+    watched: Vec<WatchedModel>,
 }
 
 #[expect(
@@ -65,17 +87,30 @@ pub(super) fn run(arguments: ServeArguments) -> Result<(), Failure> {
 async fn run_service(arguments: &ServeArguments, url: &DatabaseUrl) -> anyhow::Result<()> {
     let stop = StopSignals::listen().context("cannot listen for signals")?;
     // Bound first: a port that is taken is found out before anything is stored.
-    let bound = Server::bind(arguments.listen).await;
-    let server = bound.with_context(|| format!("cannot listen on {}", arguments.listen))?;
+    let server = bind(arguments.listen).await?;
     let address = server.address();
+    let metrics_server = match arguments.metrics.metrics_listen {
+        Some(address) => Some(bind(address).await?),
+        None => None,
+    };
     let opened = Store::open(url, arguments.limits.store()).await;
     let store = opened.with_context(|| format!("cannot open the database {url}"))?;
     let limits = within_open_files(arguments.limits.service());
-    let app = App::new(store.clone(), Clock::system(), limits);
+    let watchlist = Watchlist::new(arguments.metrics.watched.clone());
+    let app = App::new(store.clone(), Clock::system(), limits).watching(watchlist);
     tokio::spawn(keep_due_known(app.clone()));
     for refresh in &arguments.refresh {
         tokio::spawn(keep_fresh(app.clone(), refresh.clone()));
     }
+    let metrics = async {
+        match metrics_server {
+            Some(server) => {
+                tracing::info!(address = %server.address(), "listening for those who collect metrics");
+                serve_metrics(server, app.clone()).await
+            }
+            None => std::future::pending().await,
+        }
+    };
     // What needs no database is answered while there is none yet.
     let unprepared = async {
         let prepared = async {
@@ -96,7 +131,13 @@ async fn run_service(arguments: &ServeArguments, url: &DatabaseUrl) -> anyhow::R
     tokio::select! {
         ended = serve(server, app.clone(), stop) => ended.context("the server ended early"),
         error = unprepared => Err(error),
+        never = metrics => never,
     }
+}
+
+async fn bind(address: SocketAddr) -> anyhow::Result<Server> {
+    let bound = Server::bind(address).await;
+    bound.with_context(|| format!("cannot listen on {address}"))
 }
 
 /// Longest pause before a database that was away is asked again.

@@ -11,8 +11,10 @@ use jiff::Timestamp;
 use tokio::sync::{Mutex, Semaphore};
 
 use super::Limits;
+use super::metrics::Metrics;
 use super::polling::{BodyCache, CachedBody, prefers_csv};
 use super::problem::{INTERNAL, Problem};
+use super::watchlist::Watchlist;
 use crate::estimate::{Answer, Format, Request, Wanted, infer_while, read_request};
 use crate::reference::calibration::Calibration;
 use crate::storage::{NewEstimate, Saved, Store, StoreError};
@@ -56,12 +58,16 @@ impl fmt::Debug for Clock {
 pub struct App {
     pub(super) store: Store,
     pub(super) limits: Arc<Limits>,
-    bodies: BodyCache,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) watchlist: Arc<Watchlist>,
+    pub(super) bodies: BodyCache,
+    /// Places for connections.
+    pub(super) connections: Arc<Semaphore>,
     clock: Clock,
     version: Arc<Mutex<KnownVersion>>,
     /// Answers worked out at once, and those together with the requests that wait for one.
-    computing: Arc<Semaphore>,
-    accepted: Arc<Semaphore>,
+    pub(super) computing: Arc<Semaphore>,
+    pub(super) accepted: Arc<Semaphore>,
     /// Catalogs imported at once.
     pub(super) importing: Arc<Semaphore>,
     is_stopping: Arc<AtomicBool>,
@@ -91,7 +97,10 @@ impl App {
     pub fn new(store: Store, clock: Clock, limits: Limits) -> Self {
         Self {
             store,
+            metrics: Arc::new(Metrics::new()),
+            watchlist: Arc::default(),
             bodies: BodyCache::new(limits.cache_bytes),
+            connections: Arc::new(Semaphore::new(limits.connections)),
             clock,
             version: Arc::default(),
             computing: Arc::new(Semaphore::new(limits.computing)),
@@ -99,6 +108,15 @@ impl App {
             importing: Arc::new(Semaphore::new(1)),
             is_stopping: Arc::default(),
             limits: Arc::new(limits),
+        }
+    }
+
+    /// The same with models whose estimates `/metrics` shows.
+    #[must_use]
+    pub fn watching(self, watchlist: Watchlist) -> Self {
+        Self {
+            watchlist: Arc::new(watchlist),
+            ..self
         }
     }
 

@@ -1,9 +1,8 @@
 //! What a model cost when, where catalogs disagree, and prices that are withdrawn.
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response, Uri};
+use axum::http::{HeaderMap, Response, Uri, header};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -494,7 +493,7 @@ pub(super) async fn withdraw_price_sheet(
     Path(id): Path<Uuid>,
     Query(NoQuery {}): Query<NoQuery>,
     JsonBody(body): JsonBody,
-) -> Result<Json<WithdrawnSheet>, Problem> {
+) -> Result<Response<Body>, Problem> {
     let request = WithdrawRequest::read(&body)?;
     match app.store.withdraw(id, &request.reason, app.now()).await? {
         Withdrawn::Unknown => Err(Problem::not_found("price sheet")),
@@ -504,11 +503,17 @@ pub(super) async fn withdraw_price_sheet(
         ),
         Withdrawn::Done(withdrawal, version) => {
             app.saw_version(version).await;
-            Ok(Json(WithdrawnSheet {
+            let answer = WithdrawnSheet {
                 sheet_id: id,
                 withdrawn_at: withdrawal.withdrawn_at,
                 reason: withdrawal.withdrawn_because,
-            }))
+            };
+            let text = serde_json::to_string(&answer)
+                .map_err(|_| Problem::new(INTERNAL, "the answer has no text"))?;
+            let mut response = Response::new(Body::from(text));
+            let json = header::HeaderValue::from_static("application/json");
+            response.headers_mut().insert(header::CONTENT_TYPE, json);
+            Ok(response)
         }
     }
 }

@@ -11,6 +11,7 @@ mod history;
 mod infer;
 mod layout;
 mod limits;
+mod metrics;
 mod names;
 mod openapi;
 mod page;
@@ -22,13 +23,14 @@ mod refresh;
 mod server;
 mod simulate;
 mod training;
+mod watchlist;
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{Method, header};
-use axum::middleware::from_fn;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
 use axum::routing::get;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -40,9 +42,11 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 
 pub use app::{App, Clock};
 pub use limits::Limits;
+pub use metrics::metrics_router;
 pub use openapi::openapi;
 pub use refresh::{Refresh, keep_due_known, keep_fresh};
-pub use server::{Server, StopSignals, serve};
+pub use server::{Server, StopSignals, serve, serve_metrics};
+pub use watchlist::{WatchedModel, WatchedModelError, Watchlist};
 
 /// The list of routes: it is both the router and the document.
 fn routes() -> OpenApiRouter<App> {
@@ -78,15 +82,20 @@ fn docs() -> Config<'static> {
 
 /// Everything that is served.
 pub fn router(app: App) -> Router {
-    unwrapped(app).layer(from_fn(envelope::surround))
+    let count = from_fn_with_state(Arc::clone(&app.metrics), metrics::count);
+    unwrapped(app)
+        .layer(from_fn(envelope::surround))
+        .layer(count)
 }
 
 /// The same for requests off the wire, which HTTP asks more of than this library does.
 fn service(app: App) -> Router {
+    let count = from_fn_with_state(Arc::clone(&app.metrics), metrics::count);
     unwrapped(app)
         .layer(from_fn(envelope::require_plain_coding))
         .layer(from_fn(envelope::require_host))
         .layer(from_fn(envelope::surround))
+        .layer(count)
 }
 
 fn unwrapped(app: App) -> Router {

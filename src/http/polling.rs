@@ -125,6 +125,11 @@ impl BodyCache {
             .map_err(|problem: Arc<Problem>| (*problem).clone())
     }
 
+    /// How many bodies are kept.
+    pub(super) fn entries(&self) -> u64 {
+        self.current.entry_count() + self.last.entry_count()
+    }
+
     /// The last body that there was for a question.
     pub(super) async fn last(&self, question: &str) -> Option<Arc<CachedBody>> {
         self.last.get(question).await
@@ -145,6 +150,11 @@ fn has_matching_tag(headers: &HeaderMap, etag: &HeaderValue) -> bool {
 
 /// Whether the client would rather have CSV than JSON.
 pub(super) fn prefers_csv(headers: &HeaderMap) -> bool {
+    prefers(headers, "text/csv", "application/json")
+}
+
+/// Whether the client would rather have one media type than another, which it gets if it says nothing.
+pub(super) fn prefers(headers: &HeaderMap, media_type: &str, default: &str) -> bool {
     let quality = |media_type: &str| {
         let accepted = headers
             .get_all(header::ACCEPT)
@@ -162,7 +172,7 @@ pub(super) fn prefers_csv(headers: &HeaderMap) -> bool {
             });
         ranges.fold(0.0, f32::max)
     };
-    quality("text/csv") > quality("application/json")
+    quality(media_type) > quality(default)
 }
 
 #[cfg(test)]

@@ -20,9 +20,9 @@ pub struct Refresh {
 }
 
 /// Shortest time between two pulls.
-const SHORTEST_PERIOD: Duration = Duration::from_secs(60);
+const SHORTEST_PERIOD: Duration = Duration::from_mins(1);
 /// After a failure it is tried again this soon, then each time twice as late, but never later than planned.
-const FIRST_PAUSE: Duration = Duration::from_secs(60);
+const FIRST_PAUSE: Duration = Duration::from_mins(1);
 /// Runs that are looked at to tell how often it failed in a row.
 const RUNS_LOOKED_AT: u32 = 12;
 /// Where the database cannot say when to begin.
@@ -218,7 +218,7 @@ async fn import(
 }
 
 /// Longest time between two looks for prices that come into force or run out.
-const LONGEST_REST: Duration = Duration::from_secs(60);
+const LONGEST_REST: Duration = Duration::from_mins(1);
 /// Shortest one.
 const SHORTEST_REST: Duration = Duration::from_millis(500);
 

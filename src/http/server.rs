@@ -11,11 +11,12 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
+use prometheus_client::metrics::counter::Counter;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_io_timeout::TimeoutStream;
 
-use super::{App, Limits, envelope, service};
+use super::{App, Limits, envelope, metrics_router, service};
 use crate::estimate::Format;
 
 /// A bound socket that does not serve yet: its address is known, also where port 0 was asked for.
@@ -101,7 +102,7 @@ impl StopSignals {
 pub async fn serve(server: Server, app: App, mut stop: StopSignals) -> std::io::Result<()> {
     let store = app.store.clone();
     let limits = Arc::clone(&app.limits);
-    let connections = Connections::new(app.clone()).await;
+    let connections = Connections::of_api(app.clone()).await;
     let asked = tokio::select! {
         never = connections.accept(&server.listener) => never,
         asked = stop.next() => asked,
@@ -127,6 +128,17 @@ pub async fn serve(server: Server, app: App, mut stop: StopSignals) -> std::io::
     Ok(())
 }
 
+/// Connections at once to whoever collects metrics.
+const METRICS_CONNECTIONS: usize = 16;
+
+/// Serves `/metrics` and nothing else, until it is dropped.
+pub async fn serve_metrics<T>(server: Server, app: App) -> T {
+    Connections::of_metrics(app)
+        .await
+        .accept(&server.listener)
+        .await
+}
+
 fn asked_again() -> std::io::Error {
     std::io::Error::other("asked to stop again before all was finished")
 }
@@ -139,19 +151,31 @@ struct Connections {
     router: Router,
     limits: Arc<Limits>,
     places: Arc<Semaphore>,
+    refused: Counter,
     graceful: GracefulShutdown,
     refusal: Vec<u8>,
 }
 
 impl Connections {
-    async fn new(app: App) -> Self {
-        let limits = Arc::clone(&app.limits);
+    async fn of_api(app: App) -> Self {
         Self {
-            router: service(app),
-            places: Arc::new(Semaphore::new(limits.connections)),
-            limits,
+            limits: Arc::clone(&app.limits),
+            places: Arc::clone(&app.connections),
+            refused: app.metrics.refused_connections.clone(),
             graceful: GracefulShutdown::new(),
             refusal: refusal().await,
+            router: service(app),
+        }
+    }
+
+    async fn of_metrics(app: App) -> Self {
+        Self {
+            limits: Arc::clone(&app.limits),
+            places: Arc::new(Semaphore::new(METRICS_CONNECTIONS)),
+            refused: Counter::default(),
+            graceful: GracefulShutdown::new(),
+            refusal: refusal().await,
+            router: metrics_router(app),
         }
     }
 
@@ -180,6 +204,7 @@ impl Connections {
                 continue;
             }
             self.refuse(&stream);
+            self.refused.inc();
             if warned.is_none_or(|at| at.elapsed() > BETWEEN_WARNINGS) {
                 warned = Some(Instant::now());
                 tracing::warn!("as many connections as there may be; refusing others");

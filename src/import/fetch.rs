@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Largest catalog that is read.
 pub const MOST_BYTES: u64 = 64 * 1024 * 1024;
 /// How long it may take to arrive.
-const LONGEST_WAIT: Duration = Duration::from_secs(120);
+const LONGEST_WAIT: Duration = Duration::from_mins(2);
 
 /// What a server says about the version of what it sends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! What is different between two sheets of one offer, in words a person understands.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use super::decision::{is_same_threshold, prices_of};
 use super::{Limits, PriceSheet, RateCell};
@@ -149,7 +150,8 @@ pub fn contradiction_words(contradictions: &[PriceDifference], sheet: &PriceShee
         });
     let mut words = format!("{} {unit}", shown.collect::<Vec<_>>().join(", "));
     if contradictions.len() > MOST_NAMED {
-        words.push_str(&format!(", and {} more", contradictions.len() - MOST_NAMED));
+        let more = contradictions.len() - MOST_NAMED;
+        let _ = write!(words, ", and {more} more");
     }
     words
 }
@@ -221,10 +223,10 @@ impl Line<'_> {
         }
         words.push_str(&self.meter);
         if self.threshold > 0 {
-            words.push_str(&format!(" above {} tokens", self.threshold));
+            let _ = write!(words, " above {} tokens", self.threshold);
         }
         if let Some(schedule) = self.schedule {
-            words.push_str(&format!(" ({schedule})"));
+            let _ = write!(words, " ({schedule})");
         }
         words
     }

@@ -176,10 +176,15 @@ const DOTTED_AUTHORS: [&str; 21] = [
 #[must_use]
 pub fn model_key(name: &str) -> String {
     let lower = name.to_lowercase();
+    // `@20250929` says which copy it is, `@deepinfra/fp8` whose.
+    let lower = match lower.find('@') {
+        Some(place) if place > 0 => &lower[..place],
+        _ => &lower,
+    };
     let mut name = lower
         .rsplit('/')
         .find(|part| !part.is_empty())
-        .unwrap_or(&lower);
+        .unwrap_or(lower);
     let is_region = |word: &str| BEDROCK_REGIONS.iter().any(|(written, _)| *written == word);
     let is_author = |word: &str| DOTTED_AUTHORS.contains(&word);
     for is_meant in [&is_region as &dyn Fn(&str) -> bool, &is_author] {
@@ -189,8 +194,8 @@ pub fn model_key(name: &str) -> String {
             name = rest;
         }
     }
-    // `@20250929` and `:0` say which copy it is, `-v1` which edition of Bedrock's.
-    let name = name.split(['@', ':']).next().unwrap_or(name);
+    // `:0` says which copy it is, `-v1` which edition of Bedrock's.
+    let name = name.split(':').next().unwrap_or(name);
     let name = name
         .strip_suffix("-v1")
         .or_else(|| name.strip_suffix("-v2"))
@@ -224,6 +229,8 @@ mod tests {
                 "accounts/fireworks/models/minimax-m2-5",
             ],
             &["gpt-5.4", "gpt-5.4-2026-03-05", "openai/gpt-5.4"],
+            &["deepseek/deepseek-v4-pro@deepinfra/fp8", "deepseek-v4-pro"],
+            &["@cf/meta/llama-3.1-8b-instruct", "llama-3.1-8b-instruct"],
         ] {
             for name in names {
                 assert_eq!(model_key(name), model_key(names[0]), "{name}");

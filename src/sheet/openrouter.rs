@@ -179,6 +179,11 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
         Some(_) => format!("{API}/{model}/endpoints"),
         None => API.to_owned(),
     };
+    // Hosts of one model are offers of their own: their prices do not replace each other.
+    let (name, alias) = match host {
+        Some(_) => (key, model),
+        None => (model, key),
+    };
     Some(PriceSheet {
         upstream_provider: host,
         // With its author in front, a name can be too long.
@@ -186,7 +191,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
         aliases: if key == model {
             Vec::new()
         } else {
-            vec![key.to_owned()]
+            vec![alias.to_owned()]
         },
         region: region.unwrap_or_else(|| PriceSheet::DEFAULT_REGION.to_owned()),
         quantization,
@@ -204,7 +209,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
         }],
         notes,
         unmapped,
-        ..PriceSheet::new(PROVIDER, model, rates)
+        ..PriceSheet::new(PROVIDER, name, rates)
     })
 }
 

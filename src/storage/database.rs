@@ -50,7 +50,7 @@ impl StoreLimits {
         Self {
             connections: 4,
             connection_wait: Duration::from_secs(30),
-            statement: Duration::from_secs(60),
+            statement: Duration::from_mins(1),
         }
     }
 
@@ -59,6 +59,17 @@ impl StoreLimits {
     fn operation(self) -> Duration {
         self.statement + self.connection_wait
     }
+}
+
+/// Connections to the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreConnections {
+    /// At work for somebody.
+    pub used: usize,
+    /// Open and free.
+    pub idle: usize,
+    /// How many there may be.
+    pub limit: usize,
 }
 
 /// Where the store is: `postgres://…` or `sqlite:path`.
@@ -321,6 +332,20 @@ impl Store {
             }))
         })
         .await
+    }
+
+    /// The connections there are.
+    #[must_use]
+    pub fn connections(&self) -> StoreConnections {
+        let (open, idle) = match &self.pool {
+            Pool::Postgres { pool, .. } => (pool.size(), pool.num_idle()),
+            Pool::Sqlite { pool, .. } => (pool.size(), pool.num_idle()),
+        };
+        StoreConnections {
+            used: (open as usize).saturating_sub(idle),
+            idle,
+            limit: self.limits.connections as usize,
+        }
     }
 
     /// Closes all connections.

@@ -8,17 +8,22 @@ mod imports;
 mod plan;
 mod price_sheets;
 mod record;
+mod reporting;
 mod tables;
 mod time;
+mod watched;
 
 pub use changes::{ChangeKind, ChangeRow};
-pub use database::{DatabaseUrl, DatabaseUrlError, Store, StoreLimits, StoreLock};
+pub use database::{
+    DatabaseUrl, DatabaseUrlError, Store, StoreConnections, StoreLimits, StoreLock,
+};
 pub use estimates::{EstimateRow, LatestKey};
 pub use history::{DisagreementRow, HistoryKey, HistoryRow, Withdrawal, Withdrawn};
 pub use imports::{ImportRow, LeaderRow, StatementRow};
 pub use price_sheets::PriceSheetRow;
 pub use record::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
 pub use time::DbTime;
+pub use watched::WatchedRow;
 
 use sqlx::migrate::MigrateError;
 
@@ -48,6 +53,12 @@ pub enum StoreError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// Views for dashboards, and roles that may read them, are PostgreSQL's.
+    #[error("an embedded database has no roles; whoever may read its file may read all of it")]
+    NoRoles,
+    /// Nobody has made the role.
+    #[error("there is no role `{0}`; make it with CREATE ROLE first")]
+    NoSuchRole(String),
     /// A stored document is not what was stored.
     #[error("the stored document of {0} is damaged")]
     Damaged(uuid::Uuid),

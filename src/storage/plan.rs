@@ -10,7 +10,9 @@ use super::StoreError;
 use super::changes::ChangeKind;
 use super::record::{Listing, Recording};
 use crate::input::json;
-use crate::sheet::difference::{contradiction_words, contradictions, first_words, in_words};
+use crate::sheet::difference::{
+    PriceDifference, contradiction_words, contradictions, first_words, in_words,
+};
 use crate::sheet::timeline::{Edit, Period, Statement, admit};
 use crate::sheet::{PriceSheet, canonical};
 
@@ -203,7 +205,7 @@ impl Plan {
                     differences: contradiction_words(&contradictions, &sheet),
                     largest_factor: contradictions
                         .iter()
-                        .filter_map(|difference| difference.factor())
+                        .filter_map(PriceDifference::factor)
                         .reduce(f64::max),
                 });
             }
@@ -293,9 +295,7 @@ impl Known {
             observed_at: recording.observed_at,
         };
         // A catalog that says again what it said is no news, whatever others have said meanwhile.
-        if step.statement.is_none() {
-            return None;
-        }
+        step.statement?;
         let is_over = |end: Option<Timestamp>| end.is_some_and(|end| end <= recording.observed_at);
         let mut opened = None;
         let mut part = 0;

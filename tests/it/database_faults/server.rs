@@ -82,7 +82,9 @@ async fn a_wrong_password_is_said_in_the_log_and_the_service_waits_for_it_to_be_
     };
     let mut connection = PgConnection::connect(&cluster.url()).await.unwrap();
     sqlx::raw_sql(
-        "CREATE ROLE ludmilla LOGIN PASSWORD 'right'; GRANT CREATE ON SCHEMA public TO ludmilla",
+        "CREATE ROLE ludmilla LOGIN PASSWORD 'right';
+         GRANT CREATE ON SCHEMA public TO ludmilla;
+         CREATE SCHEMA reporting AUTHORIZATION ludmilla",
     )
     .execute(&mut connection)
     .await

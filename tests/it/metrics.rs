@@ -1,0 +1,572 @@
+//! `/metrics`: what is said to Prometheus, in both of its formats, and what it costs.
+
+#![expect(
+    clippy::float_cmp,
+    reason = "what is shown is what is stored, to the last digit"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{Method, Request, StatusCode};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use tower::ServiceExt;
+use unroof::http::{App, Limits, Watchlist, metrics_router};
+use unroof::storage::Store;
+
+use crate::server::{self, Server, client, get, run};
+use crate::support::{
+    Api, NOW, TestDatabase, clock, example, on_each_database, on_each_database_blocking, sheet,
+    sheet_of, with,
+};
+
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0";
+
+/// A metric with its samples.
+#[derive(Debug, Default)]
+struct Metric {
+    kind: String,
+    /// Value by name and labels, as they are written.
+    samples: BTreeMap<String, f64>,
+}
+
+/// What was scraped, by the name in `# TYPE`.
+type Scrape = BTreeMap<String, Metric>;
+
+/// Reads a text as strictly as its format is: a metric is described, then come its samples, and it never comes again.
+fn parse(text: &str, is_open: bool) -> Scrape {
+    let mut scrape = Scrape::new();
+    let mut current = String::new();
+    let mut series = BTreeSet::new();
+    assert!(text.ends_with('\n'), "the last line has no end");
+    let body = if is_open {
+        text.strip_suffix("# EOF\n")
+            .expect("OpenMetrics has an end")
+    } else {
+        text
+    };
+    let mut lines = body.lines();
+    while let Some(line) = lines.next() {
+        if let Some(help) = line.strip_prefix("# HELP ") {
+            let (name, help) = help.split_once(' ').unwrap();
+            assert!(!help.is_empty(), "{line}");
+            let kind = lines.next().unwrap_or_default();
+            let kind = kind.strip_prefix(&format!("# TYPE {name} "));
+            let kind = kind.unwrap_or_else(|| panic!("no type after {line}"));
+            name.clone_into(&mut current);
+            let metric = Metric {
+                kind: kind.to_owned(),
+                ..Metric::default()
+            };
+            let before = scrape.insert(current.clone(), metric);
+            assert!(before.is_none(), "{name} comes twice");
+            continue;
+        }
+        let (labelled, value) = line.rsplit_once(' ').unwrap();
+        let value: f64 = value.parse().unwrap_or_else(|_| panic!("{line}"));
+        assert!(value.is_finite(), "{line}");
+        let name = labelled.split('{').next().unwrap();
+        assert_labels(&labelled[name.len()..]);
+        let metric = scrape.get_mut(&current).unwrap_or_else(|| panic!("{line}"));
+        let suffix = name.strip_prefix(&current);
+        let suffix = suffix.unwrap_or_else(|| panic!("{line} below {current}"));
+        let suffixes: &[&str] = match (&*metric.kind, is_open) {
+            ("histogram", _) => &["_bucket", "_sum", "_count"],
+            ("counter", true) => &["_total"],
+            ("info", true) => &["_info"],
+            ("counter" | "gauge", _) => &[""],
+            (kind, _) => panic!("{current} is a {kind}"),
+        };
+        assert!(suffixes.contains(&suffix), "{line}");
+        assert!(series.insert(labelled.to_owned()), "{line} comes twice");
+        metric.samples.insert(labelled.to_owned(), value);
+    }
+    scrape
+}
+
+/// `{name="value",…}` or nothing.
+fn assert_labels(text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    let inner = text
+        .strip_prefix('{')
+        .and_then(|text| text.strip_suffix('}'));
+    let mut rest = inner.unwrap_or_else(|| panic!("{text}"));
+    let mut names = BTreeSet::new();
+    loop {
+        let (name, after) = rest.split_once("=\"").unwrap_or_else(|| panic!("{text}"));
+        let is_name = |letter: char| letter.is_ascii_lowercase() || letter == '_';
+        assert!(!name.is_empty() && name.chars().all(is_name), "{text}");
+        assert!(names.insert(name), "{text}");
+        let mut escaped = false;
+        let end = after.find(|letter| {
+            let is_end = letter == '"' && !escaped;
+            escaped = letter == '\\' && !escaped;
+            is_end
+        });
+        let end = end.unwrap_or_else(|| panic!("{text}"));
+        rest = &after[end + 1..];
+        match rest.strip_prefix(',') {
+            Some(next) => rest = next,
+            None => break,
+        }
+    }
+    assert_eq!(rest, "", "{text}");
+}
+
+/// A replica whose metrics are read without a socket.
+pub(crate) struct Replica {
+    pub(crate) api: Api,
+    app: App,
+    store: Store,
+}
+
+impl Replica {
+    pub(crate) async fn new(database: &TestDatabase, watched: &[&str]) -> Self {
+        let names = watched.iter().map(|name| name.parse().unwrap()).collect();
+        let store = database.store().await;
+        let app = App::new(store.clone(), clock(), Limits::default());
+        let app = app.watching(Watchlist::new(names));
+        Self {
+            api: Api::new(app.clone()),
+            app,
+            store,
+        }
+    }
+
+    async fn ask(&self, accept: &str) -> String {
+        // A version that was asked for is believed for a quarter of a second.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let request = Request::get("/metrics").header("accept", accept);
+        let request = request.body(Body::empty()).unwrap();
+        let response = metrics_router(self.app.clone()).oneshot(request).await;
+        let (parts, body) = response.unwrap().into_parts();
+        assert_eq!(parts.status, StatusCode::OK);
+        let expected = if accept.contains("openmetrics") {
+            "application/openmetrics-text; version=1.0.0; charset=utf-8"
+        } else {
+            "text/plain; version=0.0.4; charset=utf-8"
+        };
+        assert_eq!(parts.headers["content-type"], expected);
+        let bytes = body.collect().await.unwrap().to_bytes();
+        String::from_utf8(bytes.to_vec()).unwrap()
+    }
+
+    /// The names of all samples.
+    pub(crate) async fn names(&self) -> BTreeSet<String> {
+        let scrape = self.scrape().await;
+        let samples = scrape.values().flat_map(|metric| metric.samples.keys());
+        let name = |sample: &String| sample.split('{').next().unwrap().to_owned();
+        samples.map(name).collect()
+    }
+
+    /// Read in the older format.
+    async fn scrape(&self) -> Scrape {
+        parse(&self.ask("*/*").await, false)
+    }
+}
+
+/// The only sample of a metric.
+fn value(scrape: &Scrape, name: &str) -> f64 {
+    labelled(scrape, name, "")
+}
+
+/// A sample of a metric.
+fn labelled(scrape: &Scrape, name: &str, labels: &str) -> f64 {
+    let samples = &scrape
+        .get(name)
+        .unwrap_or_else(|| panic!("no {name}"))
+        .samples;
+    let value = samples.get(&format!("{name}{labels}"));
+    *value.unwrap_or_else(|| panic!("no {name}{labels} in {samples:?}"))
+}
+
+fn series(scrape: &Scrape) -> usize {
+    scrape.values().map(|metric| metric.samples.len()).sum()
+}
+
+#[tokio::test]
+async fn requests_are_counted_by_method_route_and_class_of_their_status() {
+    let database = TestDatabase::sqlite();
+    let replica = Replica::new(&database, &[]).await;
+    let id = replica.api.store(&sheet()).await;
+    for _ in 0..3 {
+        replica.api.get(&format!("/estimates/{id}")).await;
+    }
+    replica.api.get("/estimates/nothing").await;
+    replica.api.get("/nothing").await;
+    replica.api.ask(Method::DELETE, "/infer", &[]).await;
+    // Whoever leaves before the answer is counted too.
+    let left = tokio::time::timeout(Duration::ZERO, replica.api.infer(&sheet_of("m-2"))).await;
+    assert!(left.is_err(), "{left:?}");
+    let scrape = replica.scrape().await;
+    let requests = "unroof_http_requests_total";
+    for (labels, expected) in [
+        (r#"{method="POST",route="/infer",status="2xx"}"#, 1.0),
+        (r#"{method="POST",route="/infer",status="none"}"#, 1.0),
+        (r#"{method="DELETE",route="/infer",status="4xx"}"#, 1.0),
+        (
+            r#"{method="GET",route="/estimates/{id}",status="2xx"}"#,
+            3.0,
+        ),
+        (
+            r#"{method="GET",route="/estimates/{id}",status="4xx"}"#,
+            1.0,
+        ),
+        (r#"{method="GET",route="none",status="4xx"}"#, 1.0),
+    ] {
+        assert_eq!(labelled(&scrape, requests, labels), expected, "{labels}");
+    }
+    assert_eq!(scrape[requests].samples.len(), 6);
+    assert_eq!(value(&scrape, "unroof_http_requests_in_flight"), 0.0);
+    let durations = &scrape["unroof_http_request_duration_seconds"].samples;
+    let of_route = |part: &str, end: &str| {
+        let name = format!("unroof_http_request_duration_seconds{part}");
+        durations[&format!("{name}{{{end}route=\"/infer\"}}")]
+    };
+    assert_eq!(of_route("_count", ""), 3.0);
+    assert_eq!(of_route("_bucket", "le=\"+Inf\","), 3.0);
+    assert!(of_route("_sum", "") > 0.0);
+    assert!(of_route("_bucket", "le=\"0.001\",") < 3.0);
+}
+
+#[tokio::test]
+async fn the_service_says_how_it_is() {
+    on_each_database(async |database: &TestDatabase| {
+        let replica = Replica::new(database, &[]).await;
+        replica.api.store(&sheet()).await;
+        replica.api.get("/estimates").await;
+        let scrape = replica.scrape().await;
+        let started: jiff::Timestamp = NOW.parse().unwrap();
+        for (name, expected) in [
+            ("unroof_database_up", 1.0),
+            ("unroof_store_version", 1.0),
+            ("unroof_connections_open", 0.0),
+            ("unroof_connections_limit", 2048.0),
+            ("unroof_connections_refused_total", 0.0),
+            ("unroof_computations_running", 0.0),
+            ("unroof_computations_waiting", 0.0),
+            ("unroof_database_connections_limit", 16.0),
+            (
+                "process_start_time_seconds",
+                started.as_duration().as_secs_f64(),
+            ),
+        ] {
+            assert_eq!(value(&scrape, name), expected, "{name}");
+        }
+        let connections =
+            ["used", "idle"].map(|state| format!("unroof_database_connections_{state}"));
+        let open: f64 = connections.iter().map(|name| value(&scrape, name)).sum();
+        assert!((1.0..=16.0).contains(&open), "{open}");
+        let version = concat!("{version=\"", env!("CARGO_PKG_VERSION"), "\"}");
+        assert_eq!(labelled(&scrape, "unroof_build_info", version), 1.0);
+        assert!(scrape.contains_key("unroof_cache_entries"));
+        let watched = |name: &&String| name.contains("watch") || name.contains("estimate");
+        assert_eq!(scrape.keys().find(watched), None);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn both_formats_say_the_same() {
+    let database = TestDatabase::sqlite();
+    let replica = Replica::new(&database, &["acme/m-1"]).await;
+    // A name that must be escaped.
+    let odd = with(sheet(), "/region", json!("a \"b\" \\ c"));
+    replica.api.store(&odd).await;
+    let plain = parse(&replica.ask("text/plain").await, false);
+    let open = parse(&replica.ask(OPEN_METRICS).await, true);
+    let samples = |scrape: &Scrape| -> BTreeMap<String, f64> {
+        let all = scrape.values().flat_map(|metric| metric.samples.clone());
+        // A connection goes back to its pool when it has time to.
+        all.filter(|(name, _)| !name.starts_with("unroof_database_connections"))
+            .collect()
+    };
+    assert_eq!(samples(&plain), samples(&open));
+    assert_eq!(plain.len(), open.len());
+    assert_eq!(plain["unroof_http_requests_total"].kind, "counter");
+    assert_eq!(open["unroof_http_requests"].kind, "counter");
+    assert_eq!(plain["unroof_build_info"].kind, "gauge");
+    assert_eq!(open["unroof_build"].kind, "info");
+    let escaped = r#"{provider="acme",model="m-1",region="a \"b\" \\ c"}"#;
+    let updated = "unroof_estimate_updated_timestamp_seconds";
+    assert!(labelled(&plain, updated, escaped) > 0.0);
+    // What Prometheus itself sends.
+    let prometheus = "application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;\
+                      q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2";
+    parse(&replica.ask(prometheus).await, true);
+}
+
+#[tokio::test]
+async fn what_a_client_makes_up_makes_no_series() {
+    let database = TestDatabase::sqlite();
+    let replica = Replica::new(&database, &[]).await;
+    let send = async |round: usize| {
+        for name in ["BREW", "PROPFIND", "GET", "get"] {
+            let method = format!(
+                "{name}{}",
+                if name == "GET" { "" } else { "X" }.repeat(round)
+            );
+            let method = Method::from_bytes(method.as_bytes()).unwrap();
+            for path in [
+                format!("/odd/{round}"),
+                format!("/estimates/{round}"),
+                format!("/docs/{round}.js"),
+                format!("/estimates?provider=p{round}"),
+                format!("/price-sheets/{round}%2F\"}}"),
+            ] {
+                replica.api.ask(method.clone(), &path, &[]).await;
+            }
+        }
+    };
+    send(1).await;
+    let before = series(&replica.scrape().await);
+    for round in 2..40 {
+        send(round).await;
+    }
+    let after = replica.scrape().await;
+    assert_eq!(series(&after), before, "{after:?}");
+    let requests: f64 = after["unroof_http_requests_total"].samples.values().sum();
+    assert_eq!(requests, 39.0 * 20.0);
+}
+
+/// Columns of the list by the name of the gauge, with what makes one unit of it.
+const GAUGES: [(&str, &str, f64); 10] = [
+    ("unroof_active_parameters", "active_parameters", 1.0),
+    ("unroof_total_parameters", "total_parameters", 1.0),
+    ("unroof_kv_bytes_per_token", "kv_bytes_per_token_read", 1.0),
+    (
+        "unroof_kv_stored_bytes_per_token",
+        "kv_bytes_per_token_stored",
+        1.0,
+    ),
+    (
+        "unroof_memory_bound_ratio",
+        "memory_time_over_compute_time",
+        1.0,
+    ),
+    (
+        "unroof_batch_over_optimal_ratio",
+        "batch_over_optimal_batch",
+        1.0,
+    ),
+    (
+        "unroof_crossover_context_tokens",
+        "crossover_context_tokens",
+        1.0,
+    ),
+    ("unroof_latency_floor_seconds", "latency_floor_seconds", 1.0),
+    (
+        "unroof_input_cost_usd_per_token",
+        "cost_input_usd_per_mtok",
+        1e6,
+    ),
+    (
+        "unroof_output_cost_usd_per_token",
+        "cost_output_usd_per_mtok",
+        1e6,
+    ),
+];
+
+fn assert_shown(scrape: &Scrape, row: &Value) {
+    let text = |column: &str| row[column].as_str().unwrap().to_owned();
+    let offer = format!(
+        "provider=\"{}\",model=\"{}\",region=\"{}\"",
+        text("provider"),
+        text("model"),
+        text("region")
+    );
+    for (name, column, units) in GAUGES {
+        for (end, quantile) in [("low_90", "0.05"), ("median", "0.5"), ("high_90", "0.95")] {
+            let labels = format!("{{{offer},quantile=\"{quantile}\"}}");
+            let expected = row[format!("{column}_{end}")].as_f64().unwrap() / units;
+            assert_eq!(labelled(scrape, name, &labels), expected, "{name}{labels}");
+        }
+        let labels = format!("{{{offer},quantity=\"{column}\"}}");
+        let identified = labelled(scrape, "unroof_estimate_identified", &labels);
+        assert_eq!(
+            identified > 0.0,
+            row[format!("{column}_identified")],
+            "{labels}"
+        );
+    }
+    let stored: jiff::Timestamp = text("observed_at").parse().unwrap();
+    let updated = "unroof_estimate_updated_timestamp_seconds";
+    let shown = labelled(scrape, updated, &format!("{{{offer}}}"));
+    assert_eq!(shown, stored.as_duration().as_secs_f64());
+}
+
+#[tokio::test]
+async fn watched_models_show_what_the_list_of_latest_estimates_shows() {
+    on_each_database(async |database: &TestDatabase| {
+        let watched = ["openai/gpt-5.4", "acme/z/m-1", "acme/none", "acme/stated"];
+        let replica = Replica::new(database, &watched).await;
+        let slash = with(sheet(), "/model", json!("z/m-1"));
+        for sheet in [
+            example("openai_gpt-5.4.json"),
+            slash.clone(),
+            with(slash.clone(), "/region", json!("eu")),
+            // The last counts, and neither other models nor estimates for which something was stated.
+            with(slash.clone(), "/rates/0/output", json!("11.00")),
+            sheet_of("z"),
+        ] {
+            replica.api.store(&sheet).await;
+        }
+        let stated =
+            json!({"price_sheet": sheet_of("stated"), "assumptions": {"active_parameters": 1e9}});
+        replica.api.store(&stated).await;
+        let scrape = replica.scrape().await;
+        let listed = replica.api.get("/estimates/latest").await.rows();
+        let is_watched = |row: &&Value| row["model"] == "z/m-1" || row["provider"] == "openai";
+        let rows: Vec<&Value> = listed.iter().filter(is_watched).collect();
+        assert_eq!(rows.len(), 3);
+        for row in rows {
+            assert_shown(&scrape, row);
+        }
+        let updated = "unroof_estimate_updated_timestamp_seconds";
+        assert_eq!(scrape[updated].samples.len(), 3);
+        let matches = |labels: &str| labelled(&scrape, "unroof_watched_estimates", labels);
+        assert_eq!(matches(r#"{provider="openai",model="gpt-5.4"}"#), 1.0);
+        assert_eq!(matches(r#"{provider="acme",model="z/m-1"}"#), 2.0);
+        assert_eq!(matches(r#"{provider="acme",model="none"}"#), 0.0);
+        assert_eq!(matches(r#"{provider="acme",model="stated"}"#), 0.0);
+        assert_eq!(value(&scrape, "unroof_watchlist_truncated"), 0.0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn nothing_is_read_while_nothing_changed_and_the_last_values_outlive_the_database() {
+    on_each_database(async |database: &TestDatabase| {
+        let replica = Replica::new(database, &["acme/m-1"]).await;
+        replica.api.store(&sheet()).await;
+        let listed = replica.api.get("/estimates/latest").await.rows();
+        assert_shown(&replica.scrape().await, &listed[0]);
+        // A change that no version tells of is one that nobody looks for.
+        let hidden = "UPDATE estimates SET reading_numbers = '{}'";
+        database.execute(hidden).await;
+        assert_shown(&replica.scrape().await, &listed[0]);
+        replica.api.store(&sheet_of("m-2")).await;
+        let scrape = replica.scrape().await;
+        assert!(
+            !scrape.contains_key("unroof_active_parameters"),
+            "{scrape:?}"
+        );
+        let updated = "unroof_estimate_updated_timestamp_seconds";
+        assert_eq!(scrape[updated].samples.len(), 1);
+        replica
+            .api
+            .store(&with(sheet(), "/rates/0/input", json!("2.50")))
+            .await;
+        let listed = replica.api.get("/estimates/latest?model=m-1").await.rows();
+        let scrape = replica.scrape().await;
+        assert_shown(&scrape, &listed[0]);
+        replica.store.close().await;
+        let away = replica.scrape().await;
+        assert_eq!(value(&away, "unroof_database_up"), 0.0);
+        assert_eq!(
+            value(&away, "unroof_store_version"),
+            value(&scrape, "unroof_store_version")
+        );
+        assert_shown(&away, &listed[0]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn no_more_than_a_hundred_are_shown_and_the_rest_is_not_hidden() {
+    let database = TestDatabase::sqlite();
+    let names: Vec<String> = (0..101).map(|number| format!("acme/m-{number}")).collect();
+    let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let truncated = async |names: &[&str]| {
+        let scrape = Replica::new(&database, names).await.scrape().await;
+        let shown = scrape["unroof_watched_estimates"].samples.len();
+        (shown, value(&scrape, "unroof_watchlist_truncated"))
+    };
+    assert_eq!(truncated(&names).await, (100, 1.0));
+    names.pop();
+    assert_eq!(truncated(&names).await, (100, 0.0));
+    // One model in many regions.
+    let replica = Replica::new(&database, &["acme/m-1"]).await;
+    for region in 0..101 {
+        let sheet = with(sheet(), "/region", json!(format!("r-{region:03}")));
+        replica.api.store(&sheet).await;
+    }
+    let scrape = replica.scrape().await;
+    let updated = "unroof_estimate_updated_timestamp_seconds";
+    assert_eq!(scrape[updated].samples.len(), 100);
+    assert_eq!(value(&scrape, "unroof_watchlist_truncated"), 1.0);
+}
+
+/// Where a server listens for those who collect metrics.
+fn metrics_address(server: &Server) -> String {
+    let log = server.wait_for_log("listening for those who collect metrics");
+    let line = log.lines().find(|line| line.contains("collect metrics"));
+    let address = line.unwrap().split("address=").nth(1).unwrap();
+    format!("http://{}", address.trim())
+}
+
+#[test]
+fn the_listener_for_metrics_serves_them_and_nothing_else() {
+    on_each_database_blocking(|database| {
+        let server = Server::start_with(&[
+            "--database-url",
+            &database.url,
+            "--listen",
+            "127.0.0.1:0",
+            "--examples",
+            "--metrics-listen",
+            "127.0.0.1:0",
+            "--watch",
+            "openai/gpt-5.4,google/gemini-2.5-pro",
+            "--watch",
+            "openai/none",
+        ]);
+        let address = metrics_address(&server);
+        let client = client();
+        let (status, text) = get(&client, &format!("{address}/metrics"));
+        assert_eq!(status, 200);
+        let scrape = parse(&text, false);
+        assert_eq!(scrape["unroof_watched_estimates"].samples.len(), 3);
+        let (_, listed) = get(
+            &client,
+            &format!("{}/estimates/latest?model=gpt-5.4", server.address),
+        );
+        let listed: Value = serde_json::from_str(&listed).unwrap();
+        assert_shown(&scrape, &listed["data"][0]);
+        for path in ["/", "/healthz", "/estimates", "/metrics/", "/docs"] {
+            assert_eq!(get(&client, &format!("{address}{path}")).0, 404, "{path}");
+        }
+        let posted = server::post(&client, &format!("{address}/metrics"), &json!({}));
+        assert_eq!(posted.unwrap().0, 405);
+        assert_eq!(get(&client, &format!("{}/metrics", server.address)).0, 404);
+        // The client above keeps its connection; whoever scrapes is not among them.
+        let scrape = parse(&get(&client, &format!("{address}/metrics")).1, false);
+        assert_eq!(value(&scrape, "unroof_connections_open"), 1.0);
+        let (status, _) = server.stop();
+        assert!(status.success());
+    });
+}
+
+#[test]
+fn without_the_flag_nothing_listens_and_wrong_flags_are_refused() {
+    let database = TestDatabase::sqlite();
+    let server = Server::start(&database.url);
+    let log = server.wait_for_log("listening");
+    assert!(!log.contains("metrics"), "{log}");
+    for (arguments, words) in [
+        (&["--watch", "openai/gpt-5.4"][..], "--metrics-listen"),
+        (
+            &["--metrics-listen", "127.0.0.1:0", "--watch", "gpt-5.4"],
+            "openai/gpt-5.4",
+        ),
+        (&["--metrics-listen", "here"], "invalid socket address"),
+    ] {
+        let ended = run(&[&["serve"], arguments].concat());
+        assert_eq!(ended.code, Some(2), "{}", ended.err);
+        assert!(ended.err.contains(words), "{}", ended.err);
+    }
+}

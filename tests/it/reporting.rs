@@ -1,0 +1,308 @@
+//! The schema `reporting`: its views, who may read them, and the dashboard that does.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use sqlx::error::DatabaseError;
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection};
+use unroof::estimate::row_columns;
+use uuid::Uuid;
+
+use crate::dashboards::dashboards;
+use crate::server::{Ended, run};
+use crate::support::{TestDatabase, examples, on_postgres, sheet};
+
+/// A role that may read the views.
+struct Reader {
+    /// As an identifier.
+    name: String,
+    connection: PgConnection,
+}
+
+impl Reader {
+    /// A new role, let in by the command.
+    async fn new(database: &TestDatabase, name: &str) -> Self {
+        // Roles are those of the server, not of the database.
+        let role = format!("{name} {}", Uuid::new_v4().simple());
+        let name = format!("\"{}\"", role.replace('"', "\"\""));
+        let make = format!("CREATE ROLE {name} LOGIN PASSWORD 'reader'");
+        database.execute(&make).await;
+        let ended = migrate(database, &role);
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        assert!(ended.out.contains("may read the views"), "{}", ended.out);
+        let options: PgConnectOptions = database.url.parse().unwrap();
+        let options = options.username(&role).password("reader");
+        let connection = options.connect().await.unwrap();
+        Self { name, connection }
+    }
+
+    async fn remove(self, database: &TestDatabase) {
+        self.connection.close().await.unwrap();
+        let remove = format!("DROP OWNED BY {0}; DROP ROLE {0}", self.name);
+        database.execute(&remove).await;
+    }
+
+    /// How many rows a query gives, or the code of the error.
+    async fn rows(&mut self, sql: &str) -> Result<usize, String> {
+        let query = sqlx::query(AssertSqlSafe(sql.to_owned()));
+        let rows = query.fetch_all(&mut self.connection).await;
+        rows.map(|rows| rows.len()).map_err(|error| {
+            let code = error.as_database_error().and_then(DatabaseError::code);
+            code.map_or_else(|| error.to_string(), Into::into)
+        })
+    }
+}
+
+/// A role and an address with it, which may make tables and no schema.
+async fn owner_of_tables(database: &TestDatabase) -> (String, String) {
+    let role = format!("owner_{}", Uuid::new_v4().simple());
+    let statements = format!(
+        "CREATE ROLE {role} LOGIN PASSWORD 'owner'; CREATE SCHEMA {role} AUTHORIZATION {role}"
+    );
+    let mut connection = PgConnection::connect(&database.url).await.unwrap();
+    let made = sqlx::raw_sql(AssertSqlSafe(statements)).execute(&mut connection);
+    made.await.unwrap();
+    let mut url = url::Url::parse(&database.url).unwrap();
+    url.set_username(&role).unwrap();
+    url.set_password(Some("owner")).unwrap();
+    (role, url.into())
+}
+
+fn migrate(database: &TestDatabase, role: &str) -> Ended {
+    let role = format!("--reporting-role={role}");
+    run(&["migrate", &role, "--database-url", &database.url])
+}
+
+const VIEWS: &str =
+    "SELECT table_name::text FROM information_schema.views WHERE table_schema = 'reporting'";
+
+const TABLES: &str = "SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema()";
+
+/// Insufficient privilege.
+const REFUSED: &str = "42501";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_role_may_read_every_view_and_nothing_else() {
+    on_postgres(async |database: &TestDatabase| {
+        database.api().await.store(&sheet()).await;
+        let name = "a \"b\"'; DROP SCHEMA c; --";
+        let mut reader = Reader::new(database, name).await;
+        let refused = || Err(REFUSED.to_owned());
+        let views = database.texts(VIEWS).await;
+        assert_eq!(views.len(), 7, "{views:?}");
+        for view in views {
+            let read = reader
+                .rows(&format!("SELECT * FROM reporting.{view}"))
+                .await;
+            assert!(read.is_ok(), "{view}: {read:?}");
+        }
+        // Views as plain as these could be written through.
+        for view in ["price_sheets", "changes", "imports"] {
+            let delete = reader.rows(&format!("DELETE FROM reporting.{view}")).await;
+            assert_eq!(delete, refused(), "{view}");
+        }
+        let tables = database.texts(TABLES).await;
+        assert!(tables.len() > 8, "{tables:?}");
+        for table in tables {
+            let read = reader.rows(&format!("SELECT * FROM {table}")).await;
+            assert_eq!(read, refused(), "{table}");
+        }
+        let make = reader.rows("CREATE VIEW reporting.mine AS SELECT 1").await;
+        assert_eq!(make, refused());
+        reader.remove(database).await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_no_role_is_refused() {
+    on_postgres(async |database: &TestDatabase| {
+        for name in ["nobody made this", "public", "current_user", "a\"b", ""] {
+            let ended = migrate(database, name);
+            assert_eq!(ended.code, Some(1), "{name}: {}", ended.out);
+            let said = format!("caused by: there is no role `{name}`");
+            assert!(ended.err.contains(&said), "{}", ended.err);
+        }
+    })
+    .await;
+    let ended = migrate(&TestDatabase::sqlite(), "reader");
+    assert_eq!(ended.code, Some(1), "{}", ended.out);
+    assert!(ended.err.contains("has no roles"), "{}", ended.err);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_role_that_may_make_no_schema_hears_how_to_have_it_made() {
+    on_postgres(async |database: &TestDatabase| {
+        // Tables go into the schema that has the name of the role.
+        let (role, url) = owner_of_tables(database).await;
+        let ended = run(&["migrate", "--database-url", &url]);
+        assert_eq!(ended.code, Some(1), "{}", ended.out);
+        let advice = format!("CREATE SCHEMA reporting AUTHORIZATION {role}");
+        assert!(ended.err.contains(&advice), "{}", ended.err);
+        let mut connection = PgConnection::connect(&database.url).await.unwrap();
+        let made = sqlx::raw_sql(AssertSqlSafe(advice)).execute(&mut connection);
+        made.await.unwrap();
+        let ended = run(&["migrate", "--database-url", &url]);
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        assert_eq!(database.texts(VIEWS).await.len(), 7);
+        let statements = format!("DROP OWNED BY {role}; DROP ROLE {role}");
+        let removed = sqlx::raw_sql(AssertSqlSafe(statements)).execute(&mut connection);
+        removed.await.unwrap();
+    })
+    .await;
+}
+
+/// Type by column of a view.
+async fn columns(database: &TestDatabase, view: &str) -> BTreeMap<String, String> {
+    const COLUMNS: &str = "
+        SELECT table_name || ' ' || column_name || ' ' || data_type FROM information_schema.columns
+        WHERE table_schema = 'reporting'";
+    let all = database.texts(COLUMNS).await;
+    let of_view = all.iter().filter_map(|line| {
+        let rest = line.strip_prefix(view)?.strip_prefix(' ')?;
+        rest.split_once(' ')
+    });
+    of_view
+        .map(|(column, kind)| (column.to_owned(), kind.to_owned()))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_views_have_the_columns_of_the_lists() {
+    let more = ["stated_assumptions", "price_sheet_id", "sequence"];
+    on_postgres(async |database: &TestDatabase| {
+        let api = database.api().await;
+        api.store(&sheet()).await;
+        for (path, view, more) in [
+            ("/estimates", "estimates", &more[..]),
+            ("/estimates/latest", "latest_estimates", &more),
+            ("/price-sheets", "price_sheets", &[]),
+        ] {
+            let row = &api.get(path).await.rows()[0];
+            let listed = row.as_object().unwrap().keys().map(String::as_str);
+            let expected: BTreeSet<&str> = listed.chain(more.iter().copied()).collect();
+            let columns = columns(database, view).await;
+            let found: BTreeSet<&str> = columns.keys().map(String::as_str).collect();
+            assert_eq!(found, expected, "{view}");
+            for column in row_columns().filter(|column| found.contains(column)) {
+                let is_flag = column.ends_with("_identified");
+                let kind = if is_flag {
+                    "boolean"
+                } else {
+                    "double precision"
+                };
+                assert_eq!(columns[column], kind, "{view}.{column}");
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_views_have_the_values_of_the_lists() {
+    const ESTIMATES: &str =
+        "SELECT to_jsonb(row)::text FROM reporting.estimates AS row ORDER BY sequence DESC";
+    const LATEST: &str = "SELECT to_jsonb(row)::text FROM reporting.latest_estimates AS row
+                          ORDER BY provider, model, region";
+    let names = ["id", "provider", "model", "region", "readings_defined"];
+    on_postgres(async |database: &TestDatabase| {
+        let api = database.api().await;
+        for (_, sheet) in examples() {
+            api.store(&sheet).await;
+        }
+        for (path, sql) in [("/estimates", ESTIMATES), ("/estimates/latest", LATEST)] {
+            let listed = api.get(path).await.rows();
+            let rows = database.texts(sql).await;
+            assert!(!rows.is_empty(), "{sql}");
+            assert_eq!(rows.len(), listed.len(), "{sql}");
+            for (row, listed) in rows.iter().zip(&listed) {
+                let row: Value = serde_json::from_str(row).unwrap();
+                for column in row_columns().chain(names) {
+                    // PostgreSQL writes the same number in other digits, such as 60000 for 60000.0.
+                    let same_number = listed[column].is_number()
+                        && row[column].as_f64() == listed[column].as_f64();
+                    let is_same = same_number || row[column] == listed[column];
+                    assert!(is_same, "{column}: {} and {}", row[column], listed[column]);
+                }
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_view_and_column_says_what_it_is() {
+    const SILENT: &str = "
+        SELECT view.relname || '.' || attname FROM pg_class AS view
+        JOIN pg_attribute ON attrelid = view.oid AND attnum > 0
+        WHERE relnamespace = 'reporting'::regnamespace
+          AND (col_description(view.oid, attnum) IS NULL OR obj_description(view.oid, 'pg_class') IS NULL)";
+    on_postgres(async |database: &TestDatabase| {
+        database.store().await.close().await;
+        assert_eq!(database.texts(VIEWS).await.len(), 7);
+        assert_eq!(database.texts(SILENT).await, [""; 0]);
+    })
+    .await;
+}
+
+/// A query of the dashboard as Grafana sends it.
+fn sent(sql: &str, quantity: &str) -> String {
+    let (from, to) = ("'2020-01-01T00:00:00Z'", "'2040-01-01T00:00:00Z'");
+    let mut sql = sql
+        .replace("$__timeFrom()", from)
+        .replace("$__timeTo()", to)
+        .replace("${provider:sqlstring}", "'acme'")
+        .replace("${model:sqlstring}", "'m-1'")
+        .replace("${region:sqlstring}", "'global'")
+        .replace("${quantity:raw}", quantity);
+    while let Some((before, rest)) = sql.split_once("$__timeFilter(") {
+        let (column, after) = rest.split_once(')').unwrap();
+        sql = format!("{before}{column} BETWEEN {from} AND {to}{after}");
+    }
+    assert!(!sql.contains('$'), "{sql}");
+    sql
+}
+
+/// The queries of its panels and of its variables.
+fn queries(dashboard: &Value) -> Vec<&str> {
+    let panels = dashboard["panels"].as_array().into_iter().flatten();
+    let targets = panels.flat_map(|panel| panel["targets"].as_array().into_iter().flatten());
+    let variables = dashboard["templating"]["list"].as_array();
+    let variables = variables.into_iter().flatten();
+    targets
+        .filter_map(|target| target["rawSql"].as_str())
+        .chain(variables.filter_map(|variable| variable["query"].as_str()))
+        .filter(|query| query.contains("SELECT"))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_query_of_the_dashboard_runs() {
+    // Of these there are none in this test.
+    let empty = ["reporting.disagreements", "reporting.imports"];
+    let all = dashboards();
+    let mut all = all.iter().map(|(_, dashboard)| dashboard);
+    let dashboard = all.find(|dashboard| dashboard["uid"] == "unroof-prices");
+    let dashboard = dashboard.unwrap();
+    let mut variables = dashboard["templating"]["list"].as_array().unwrap().iter();
+    let quantity = variables.find(|variable| variable["name"] == "quantity");
+    let quantities = quantity.unwrap()["options"].as_array().unwrap();
+    assert_eq!(quantities.len(), 10);
+    assert!(queries(dashboard).len() > 12);
+    on_postgres(async |database: &TestDatabase| {
+        database.api().await.store(&sheet()).await;
+        let mut reader = Reader::new(database, "dashboard").await;
+        for quantity in quantities {
+            for query in queries(dashboard) {
+                let sql = sent(query, quantity["value"].as_str().unwrap());
+                let rows = reader.rows(&sql).await;
+                let may_be_empty = empty.iter().any(|view| sql.contains(view));
+                let is_right = matches!(rows, Ok(count) if count > 0 || may_be_empty);
+                assert!(is_right, "{sql}: {rows:?}");
+            }
+        }
+        reader.remove(database).await;
+    })
+    .await;
+}
