@@ -140,10 +140,10 @@ const BUMP_VERSION: &str =
     "UPDATE store_version SET version = version + $1 WHERE id = 1 RETURNING version";
 
 const PERIODS_OF_SHEET: &str = "
-    SELECT sequence, part, period.sheet_id, catalog, starts_at, ends_at, sheet.valid_to
+    SELECT period.sequence, part, period.sheet_id, catalog, starts_at, ends_at, sheet.valid_to
     FROM price_periods AS period JOIN price_sheets AS sheet ON sheet.id = period.sheet_id
     WHERE period.offer_id = (SELECT offer_id FROM price_sheets WHERE id = $1)
-    ORDER BY starts_at, sequence, part";
+    ORDER BY starts_at, period.sequence, part";
 
 const IS_SHEET: &str = "SELECT count(*) FROM price_sheets WHERE id = $1";
 

@@ -14,7 +14,7 @@ use crate::sheet::difference::{
     PriceDifference, contradiction_words, contradictions, first_words, in_words,
 };
 use crate::sheet::timeline::{Edit, Period, Statement, admit};
-use crate::sheet::{PriceSheet, canonical};
+use crate::sheet::{PriceSheet, SheetId, canonical};
 
 /// What the tables hold about the offers, sheets and estimates of some recordings.
 #[derive(Debug, Default)]
@@ -195,7 +195,7 @@ impl Plan {
                 }
                 self.ended_disagreements.extend(open.map(|open| open.id));
                 self.new_disagreements.push(NewDisagreement {
-                    id: Uuid::new_v4(),
+                    id: disagreement_id(offer, catalog, self.number(index)),
                     offer_id: offer,
                     recording: index,
                     catalog: in_force.period.catalog.clone(),
@@ -380,6 +380,11 @@ impl Known {
             None => read_sheet(id, self.sheets.get(&id)),
         }
     }
+}
+
+/// No chance below the HTTP layer: the number of the recording makes it unique.
+fn disagreement_id(offer: Uuid, catalog: &str, number: i64) -> Uuid {
+    SheetId::digest(format!("{offer}\n{catalog}\n{number}").as_bytes())
 }
 
 /// A stored sheet.
