@@ -11,7 +11,7 @@ use super::examples::EXAMPLE_SHEETS;
 use super::limits::LimitArguments;
 use super::{DatabaseArguments, Failure};
 use crate::http::{App, Clock, Limits, Server, StopSignals, serve};
-use crate::storage::{DatabaseUrl, Store};
+use crate::storage::{DatabaseUrl, ServingLock, Store};
 
 /// Arguments of `unroof serve`.
 #[derive(Debug, Args)]
@@ -57,6 +57,9 @@ async fn run_service(arguments: &ServeArguments, url: &DatabaseUrl) -> anyhow::R
     let bound = Server::bind(arguments.listen).await;
     let server = bound.with_context(|| format!("cannot listen on {}", arguments.listen))?;
     let address = server.address();
+    // Held to the end: two processes on one file would not learn what the other writes.
+    let taken = ServingLock::take(url);
+    let _lock = taken.with_context(|| format!("cannot serve {url}"))?;
     let opened = Store::open(url, arguments.limits.store()).await;
     let store = opened.with_context(|| format!("cannot open the database {url}"))?;
     let limits = within_open_files(arguments.limits.service());

@@ -2,15 +2,19 @@
 
 mod app;
 mod calculator;
+mod changes;
+mod courier;
 mod envelope;
 mod estimates;
 mod extract;
+mod feed;
 mod health;
 mod infer;
 mod layout;
 mod limits;
 mod names;
 mod openapi;
+mod outgoing;
 mod page;
 mod polling;
 mod price_sheets;
@@ -19,6 +23,7 @@ mod reference;
 mod server;
 mod simulate;
 mod training;
+mod webhooks;
 
 use std::sync::Arc;
 
@@ -49,6 +54,11 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(estimates::show_estimate))
         .routes(routes!(price_sheets::list_price_sheets))
         .routes(routes!(price_sheets::show_price_sheet))
+        .routes(routes!(changes::list_changes))
+        .routes(routes!(changes::stream_changes))
+        .routes(routes!(webhooks::add_webhook, webhooks::list_webhooks))
+        .routes(routes!(webhooks::show_webhook, webhooks::remove_webhook))
+        .routes(routes!(webhooks::list_deliveries))
         .routes(routes!(simulate::simulate_model))
         .routes(routes!(layout::lay_out_model))
         .routes(routes!(training::plan_training))
@@ -108,6 +118,7 @@ fn cross_origin(limits: &Limits) -> CorsLayer {
         .allow_headers([
             header::CONTENT_TYPE,
             header::IF_NONE_MATCH,
+            changes::LAST_EVENT_ID,
             envelope::REQUEST_ID,
         ])
         .expose_headers([

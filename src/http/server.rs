@@ -13,6 +13,7 @@ use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
 use tokio_io_timeout::TimeoutStream;
 
 use super::{App, Limits, envelope, service};
@@ -102,6 +103,9 @@ pub async fn serve(server: Server, app: App, mut stop: StopSignals) -> std::io::
     let store = app.store.clone();
     let limits = Arc::clone(&app.limits);
     let connections = Connections::new(app.clone()).await;
+    // Ends with this function.
+    let mut background = JoinSet::new();
+    background.spawn(app.clone().follow());
     let asked = tokio::select! {
         never = connections.accept(&server.listener) => never,
         asked = stop.next() => asked,
@@ -123,6 +127,7 @@ pub async fn serve(server: Server, app: App, mut stop: StopSignals) -> std::io::
         }
         _ = stop.next() => return Err(asked_again()),
     }
+    drop(background);
     store.close().await;
     Ok(())
 }

@@ -3,18 +3,24 @@
 mod changes;
 mod database;
 mod estimates;
+mod listener;
 mod plan;
 mod price_sheets;
 mod record;
+mod serving_lock;
 mod tables;
 mod time;
+mod webhooks;
 
 pub use changes::{ChangeKind, ChangeRow};
 pub use database::{DatabaseUrl, DatabaseUrlError, Store, StoreLimits};
 pub use estimates::{EstimateRow, LatestKey};
+pub use listener::Listener;
 pub use price_sheets::PriceSheetRow;
 pub use record::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
+pub use serving_lock::ServingLock;
 pub use time::DbTime;
+pub use webhooks::{Attempt, DeliveryRow, NewWebhook, Outcome, WebhookLease, WebhookRow};
 
 use sqlx::migrate::MigrateError;
 
@@ -44,6 +50,11 @@ pub enum StoreError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// Another process serves the file.
+    #[error(
+        "another process is at work on `{0}`: an embedded database is for one; PostgreSQL is for several"
+    )]
+    Served(String),
     /// A stored document is not what was stored.
     #[error("the stored document of {0} is damaged")]
     Damaged(uuid::Uuid),

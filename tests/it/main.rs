@@ -4,6 +4,7 @@
 
 mod api;
 mod catalog;
+mod changes;
 mod checks;
 mod cli;
 mod database_faults;
