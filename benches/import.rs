@@ -32,27 +32,59 @@ struct Service {
 impl Service {
     fn start(database: &str) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_unroof"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--log", "error", "--database-url", database])
+            .args([
+                "serve",
+                "--listen",
+                "127.0.0.1:0",
+                "--log",
+                "error",
+                "--database-url",
+                database,
+            ])
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.split_whitespace().find(|word| word.starts_with("http://")).unwrap();
-        Self { address: address.to_owned(), child }
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        let address = line
+            .split_whitespace()
+            .find(|word| word.starts_with("http://"))
+            .unwrap();
+        Self {
+            address: address.to_owned(),
+            child,
+        }
     }
 
     fn post(&self, path: &str, body: &str) -> String {
         let url = format!("{}{path}", self.address);
-        let reply = ureq::post(url).header("content-type", "application/json").send(body);
-        reply.unwrap().body_mut().with_config().limit(1 << 30).read_to_string().unwrap()
+        let reply = ureq::post(url)
+            .header("content-type", "application/json")
+            .send(body);
+        reply
+            .unwrap()
+            .body_mut()
+            .with_config()
+            .limit(1 << 30)
+            .read_to_string()
+            .unwrap()
     }
 
     /// The most memory it ever held, in MB.
     fn peak_memory(&self) -> f64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
-        line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() / 1e3
+        let line = status
+            .lines()
+            .find(|line| line.starts_with("VmHWM"))
+            .unwrap();
+        line.split_whitespace()
+            .nth(1)
+            .unwrap()
+            .parse::<f64>()
+            .unwrap()
+            / 1e3
     }
 }
 
@@ -74,7 +106,12 @@ struct Run {
 /// Asks until it is told to stop; every wait in milliseconds.
 fn read_meanwhile(address: &str, stop: &AtomicBool) -> Vec<f64> {
     let agent = ureq::Agent::new_with_defaults();
-    let paths = ["/healthz", "/estimates/latest?limit=10", "/price-sheets?limit=10", "/reference/readings"];
+    let paths = [
+        "/healthz",
+        "/estimates/latest?limit=10",
+        "/price-sheets?limit=10",
+        "/reference/readings",
+    ];
     let mut waits = Vec::new();
     for path in paths.iter().cycle() {
         if stop.load(Ordering::Relaxed) {
@@ -92,7 +129,10 @@ fn read_meanwhile(address: &str, stop: &AtomicBool) -> Vec<f64> {
 fn import(service: &Service, catalog: &str) -> (f64, Vec<Value>) {
     let began = Instant::now();
     let text = service.post("/catalogs", catalog);
-    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert_eq!(lines.last().unwrap()["type"], "done", "{:?}", lines.last());
     (began.elapsed().as_secs_f64(), lines)
 }
@@ -107,12 +147,20 @@ fn run(database: &str, catalog: &str, compares: bool) -> Run {
         (first, reader.join().unwrap(), lines)
     });
     let (unchanged, again) = import(&service, catalog);
-    assert_eq!(again.last().unwrap()["unchanged"], again.last().unwrap()["sheets"]);
+    assert_eq!(
+        again.last().unwrap()["unchanged"],
+        again.last().unwrap()["sheets"]
+    );
     let memory = service.peak_memory();
     if compares {
         one_by_one(&service, catalog, &lines);
     }
-    Run { first, unchanged, memory, waits }
+    Run {
+        first,
+        unchanged,
+        memory,
+        waits,
+    }
 }
 
 /// The same entries as requests of their own: they must give the same bytes.
@@ -124,18 +172,31 @@ fn one_by_one(service: &Service, catalog: &str, lines: &[Value]) {
     let mut count = 0;
     for line in estimated.step_by(every.max(1)) {
         let key = line["entry"].as_str().unwrap();
-        let query: String = url::form_urlencoded::Serializer::new("format=litellm&store=false".to_owned())
-            .append_pair("model", key)
-            .finish();
+        let query: String =
+            url::form_urlencoded::Serializer::new("format=litellm&store=false".to_owned())
+                .append_pair("model", key)
+                .finish();
         let began = Instant::now();
         let alone = service.post(&format!("/infer?{query}"), &catalog[key].to_string());
         time += began.elapsed().as_secs_f64();
-        let url = format!("{}/estimates/{}", service.address, line["estimate_id"].as_str().unwrap());
-        let stored = ureq::get(url).call().unwrap().body_mut().read_to_string().unwrap();
+        let url = format!(
+            "{}/estimates/{}",
+            service.address,
+            line["estimate_id"].as_str().unwrap()
+        );
+        let stored = ureq::get(url)
+            .call()
+            .unwrap()
+            .body_mut()
+            .read_to_string()
+            .unwrap();
         assert_eq!(alone, stored, "{key}");
         count += 1;
     }
-    println!("  {count} entries one by one: {:.0} a second, the same bytes", f64::from(count) / time);
+    println!(
+        "  {count} entries one by one: {:.0} a second, the same bytes",
+        f64::from(count) / time
+    );
 }
 
 fn median(mut numbers: Vec<f64>) -> f64 {
@@ -165,8 +226,14 @@ fn postgres(server: &str, name: &str) -> String {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let mut connection = PgConnection::connect(server).await.unwrap();
-        for statement in [format!("DROP DATABASE IF EXISTS {name}"), format!("CREATE DATABASE {name}")] {
-            sqlx::query(AssertSqlSafe(statement)).execute(&mut connection).await.unwrap();
+        for statement in [
+            format!("DROP DATABASE IF EXISTS {name}"),
+            format!("CREATE DATABASE {name}"),
+        ] {
+            sqlx::query(AssertSqlSafe(statement))
+                .execute(&mut connection)
+                .await
+                .unwrap();
         }
     });
     let mut url = url::Url::parse(server).unwrap();
@@ -190,6 +257,12 @@ fn main() {
         println!("PostgreSQL skipped: UNROOF_TEST_POSTGRES_URL names no server");
         return;
     };
-    let runs = (0..RUNS).map(|number| run(&postgres(&server, &format!("bench_{number}")), &catalog, number == 0));
+    let runs = (0..RUNS).map(|number| {
+        run(
+            &postgres(&server, &format!("bench_{number}")),
+            &catalog,
+            number == 0,
+        )
+    });
     report("PostgreSQL", runs.collect());
 }

@@ -40,6 +40,8 @@ RULES = [
     r"/assumptions/speed_multiplier.*: `speed_multiplier` names the service tier `.*`, which the sheet does not have",
     r"/price_sheets: the first sheet names no `canonical_model`",
     r"/price_sheets: sheet \d+ is of .*, the first one of `.*`",
+    # Where an address leads.
+    r"/url: (it is no URL|the address is not a public one)",
     # A list that the document does not hold, and an open object.
     r".*/timezone: `.*` is not a time zone",
     r"(/entry)?: the entry has no token price.*",

@@ -48,6 +48,15 @@ pub(super) struct LimitArguments {
         value_name = "COUNT"
     )]
     max_waiting: usize,
+    /// Streams of changes at once; further ones get 503. Each takes a connection
+    #[arg(long, env = "UNROOF_STREAMS", default_value = "256", value_name = "COUNT", value_parser = count)]
+    streams: usize,
+    /// How long a stream may be silent before a comment is sent
+    #[arg(long, env = "UNROOF_HEARTBEAT", default_value = "15s", value_name = "TIME", value_parser = duration)]
+    heartbeat: Duration,
+    /// Lets webhooks lead to this machine, its network and other addresses that are not of the internet
+    #[arg(long, env = "UNROOF_WEBHOOK_ALLOW_PRIVATE")]
+    webhook_allow_private: bool,
     /// Bytes of answers kept for those who poll
     #[arg(
         long,
@@ -93,6 +102,10 @@ impl LimitArguments {
             write_time: self.write_timeout,
             computing: self.max_computing.unwrap_or(default.computing),
             waiting: self.max_waiting,
+            streams: self.streams,
+            heartbeat: self.heartbeat,
+            webhook_allow_private: self.webhook_allow_private,
+            webhook_rest: default.webhook_rest,
             cache_bytes: self.cache_bytes,
             stop_notice: self.stop_notice,
             drain_time: self.drain_timeout,

@@ -14,7 +14,7 @@ use crate::http::{
     App, Clock, Limits, Refresh, Server, StopSignals, WatchedModel, Watchlist, keep_due_known,
     keep_fresh, serve, serve_metrics,
 };
-use crate::storage::{DatabaseUrl, Store};
+use crate::storage::{DatabaseUrl, ServingLock, Store};
 
 /// Arguments of `unroof serve`.
 #[derive(Debug, Args)]
@@ -93,6 +93,9 @@ async fn run_service(arguments: &ServeArguments, url: &DatabaseUrl) -> anyhow::R
         Some(address) => Some(bind(address).await?),
         None => None,
     };
+    // Held to the end: two processes on one file would not learn what the other writes.
+    let taken = ServingLock::take(url);
+    let _lock = taken.with_context(|| format!("cannot serve {url}"))?;
     let opened = Store::open(url, arguments.limits.store()).await;
     let store = opened.with_context(|| format!("cannot open the database {url}"))?;
     let limits = within_open_files(arguments.limits.service());

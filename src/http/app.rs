@@ -2,16 +2,17 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Response, Uri};
 use jiff::Timestamp;
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::{Mutex, Semaphore, watch};
 
 use super::Limits;
+use super::feed::Feed;
 use super::metrics::Metrics;
+use super::outgoing;
 use super::polling::{BodyCache, CachedBody, prefers_csv};
 use super::problem::{INTERNAL, Problem};
 use super::watchlist::Watchlist;
@@ -64,24 +65,26 @@ pub struct App {
     /// Places for connections.
     pub(super) connections: Arc<Semaphore>,
     clock: Clock,
-    version: Arc<Mutex<KnownVersion>>,
+    pub(super) feed: Arc<Feed>,
+    /// Sends to webhooks.
+    pub(super) courier: ureq::Agent,
+    asked: Arc<Mutex<Asked>>,
     /// Answers worked out at once, and those together with the requests that wait for one.
     pub(super) computing: Arc<Semaphore>,
     pub(super) accepted: Arc<Semaphore>,
     /// Catalogs imported at once.
     pub(super) importing: Arc<Semaphore>,
-    is_stopping: Arc<AtomicBool>,
+    is_stopping: watch::Sender<bool>,
 }
 
-/// The store's version as last seen.
+/// When the store was last asked for its version.
 #[derive(Debug, Default)]
-struct KnownVersion {
-    version: i64,
+struct Asked {
     checked_at: Option<Instant>,
     failed_at: Option<Instant>,
 }
 
-/// A version is believed for this long: four queries a second, however many clients poll.
+/// A version that was asked for is believed for this long: four queries a second, however many clients poll.
 const VERSION_BELIEVED_FOR: Duration = Duration::from_millis(250);
 
 /// An answer, and the text that is sent for it.
@@ -102,11 +105,13 @@ impl App {
             bodies: BodyCache::new(limits.cache_bytes),
             connections: Arc::new(Semaphore::new(limits.connections)),
             clock,
-            version: Arc::default(),
+            feed: Arc::new(Feed::new(limits.streams)),
+            courier: outgoing::client(limits.webhook_allow_private),
+            asked: Arc::default(),
             computing: Arc::new(Semaphore::new(limits.computing)),
             accepted: Arc::new(Semaphore::new(limits.computing + limits.waiting)),
             importing: Arc::new(Semaphore::new(1)),
-            is_stopping: Arc::default(),
+            is_stopping: watch::Sender::default(),
             limits: Arc::new(limits),
         }
     }
@@ -125,31 +130,38 @@ impl App {
         self.clock.now()
     }
 
-    /// The store's version, at most a quarter of a second old and never older than this process's own last write.
+    /// The store's version: known without asking while changes are heard of, else at most a quarter of a second old; and
+    /// never older than this process's own last write.
     pub(super) async fn version(&self) -> Result<i64, StoreError> {
+        if !self.feed.is_current() {
+            self.ask_for_version().await?;
+        }
+        Ok(self.store.newest())
+    }
+
+    /// Makes sure that the database answered within the last quarter of a second.
+    async fn ask_for_version(&self) -> Result<(), StoreError> {
         // Holding the lock across the query makes everyone who asks meanwhile share its result.
         let came_at = Instant::now();
-        let mut known = self.version.lock().await;
+        let mut asked = self.asked.lock().await;
         // However slow the database is: what was asked after one came is recent enough.
         let is_recent = |at: Option<Instant>| {
             at.is_some_and(|at| at >= came_at || at.elapsed() < VERSION_BELIEVED_FOR)
         };
-        if is_recent(known.failed_at) {
+        if is_recent(asked.failed_at) {
             return Err(StoreError::Away);
         }
-        if !is_recent(known.checked_at) {
+        if !is_recent(asked.checked_at) {
             let asked_at = Instant::now();
-            match self.store.version().await {
-                Ok(version) => known.version = version,
-                Err(error) => {
-                    // Those who waited for the lock must not each wait for the database in turn.
-                    known.failed_at = Some(Instant::now());
-                    return Err(error);
-                }
+            if let Err(error) = self.store.version().await {
+                self.feed.doubt();
+                // Those who waited for the lock must not each wait for the database in turn.
+                asked.failed_at = Some(Instant::now());
+                return Err(error);
             }
-            known.checked_at = Some(asked_at);
+            asked.checked_at = Some(asked_at);
         }
-        Ok(known.version)
+        Ok(())
     }
 
     /// Computes off the async threads, a few tasks at a time; a few more wait, and beyond those the service is busy. Whoever
@@ -212,17 +224,7 @@ impl App {
             observed_at: seen_at.unwrap_or_else(|| self.now()),
             counts_again: seen_at.is_some(),
         };
-        let saved = self.store.save(new).await?;
-        self.saw_version(saved.version).await;
-        Ok(saved)
-    }
-
-    /// The store is at least of this version: whoever wrote reads what it wrote.
-    pub(super) async fn saw_version(&self, version: Option<i64>) {
-        if let Some(version) = version {
-            let mut known = self.version.lock().await;
-            known.version = known.version.max(version);
-        }
+        Ok(self.store.save(new).await?)
     }
 
     /// A list for those who poll: while nothing is written, no query is made but for the version. While the database is
@@ -243,6 +245,7 @@ impl App {
         match answer.await {
             Ok(body) => Ok(body.respond(headers)),
             Err(problem) if problem.is_unavailable() => {
+                self.feed.doubt();
                 let last = self.bodies.last(&question).await.ok_or(problem)?;
                 Ok(last.respond_stale(headers))
             }
@@ -267,14 +270,30 @@ impl App {
 
     /// Whether requests should be sent here: the database answers, and the process has not been asked to stop.
     pub(super) async fn is_ready(&self) -> Result<(), Problem> {
-        if self.is_stopping.load(Ordering::Relaxed) {
+        self.is_going_on()?;
+        Ok(self.ask_for_version().await?)
+    }
+
+    /// Whether the process has not been asked to stop.
+    pub(super) fn is_going_on(&self) -> Result<(), Problem> {
+        if *self.is_stopping.borrow() {
             return Err(Problem::busy("the service is stopping"));
         }
-        Ok(self.version().await.map(drop)?)
+        Ok(())
     }
 
     /// Not ready from now on.
     pub(super) fn stop(&self) {
-        self.is_stopping.store(true, Ordering::Relaxed);
+        self.is_stopping.send_replace(true);
+    }
+
+    /// Waits until the process is asked to stop.
+    pub(super) async fn stopped(&self) {
+        // It cannot end before: the sender is here.
+        let _ = self
+            .is_stopping
+            .subscribe()
+            .wait_for(|stopping| *stopping)
+            .await;
     }
 }

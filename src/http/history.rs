@@ -501,8 +501,7 @@ pub(super) async fn withdraw_price_sheet(
             Problem::new(CONFLICT, "the sheet is neither in force nor to come")
                 .hint("GET /models/{provider}/{model}/history shows what held when"),
         ),
-        Withdrawn::Done(withdrawal, version) => {
-            app.saw_version(version).await;
+        Withdrawn::Done(withdrawal) => {
             let answer = WithdrawnSheet {
                 sheet_id: id,
                 withdrawn_at: withdrawal.withdrawn_at,

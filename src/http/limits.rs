@@ -27,6 +27,14 @@ pub struct Limits {
     pub computing: usize,
     /// Requests that wait for their answer to be worked out; whoever comes beyond gets 503.
     pub waiting: usize,
+    /// Streams of changes at once; whoever comes beyond gets 503.
+    pub streams: usize,
+    /// How long a stream may be silent before a comment is sent.
+    pub heartbeat: Duration,
+    /// Whether webhooks may lead to addresses that are not of the internet.
+    pub webhook_allow_private: bool,
+    /// How long before it is looked whether another process left a delivery behind.
+    pub webhook_rest: Duration,
     /// Bytes of answers that are kept for those who poll.
     pub cache_bytes: u64,
     /// How long `/readyz` says no before new connections are refused, once the process is asked to stop.
@@ -50,6 +58,10 @@ impl Default for Limits {
             write_time: Duration::from_secs(30),
             computing: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             waiting: 128,
+            streams: 256,
+            heartbeat: Duration::from_secs(15),
+            webhook_allow_private: false,
+            webhook_rest: Duration::from_secs(30),
             cache_bytes: 64 * 1024 * 1024,
             stop_notice: Duration::from_secs(1),
             drain_time: Duration::from_secs(10),

@@ -3,9 +3,12 @@
 mod app;
 mod calculator;
 mod catalogs;
+mod changes;
+mod courier;
 mod envelope;
 mod estimates;
 mod extract;
+mod feed;
 mod health;
 mod history;
 mod infer;
@@ -14,6 +17,7 @@ mod limits;
 mod metrics;
 mod names;
 mod openapi;
+mod outgoing;
 mod page;
 mod polling;
 mod price_sheets;
@@ -24,6 +28,7 @@ mod server;
 mod simulate;
 mod training;
 mod watchlist;
+mod webhooks;
 
 use std::sync::Arc;
 
@@ -62,6 +67,11 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(history::list_disagreements))
         .routes(routes!(catalogs::import_catalog))
         .routes(routes!(catalogs::list_imports))
+        .routes(routes!(changes::list_changes))
+        .routes(routes!(changes::stream_changes))
+        .routes(routes!(webhooks::add_webhook, webhooks::list_webhooks))
+        .routes(routes!(webhooks::show_webhook, webhooks::remove_webhook))
+        .routes(routes!(webhooks::list_deliveries))
         .routes(routes!(simulate::simulate_model))
         .routes(routes!(layout::lay_out_model))
         .routes(routes!(training::plan_training))
@@ -126,6 +136,7 @@ fn cross_origin(limits: &Limits) -> CorsLayer {
         .allow_headers([
             header::CONTENT_TYPE,
             header::IF_NONE_MATCH,
+            changes::LAST_EVENT_ID,
             envelope::REQUEST_ID,
         ])
         .expose_headers([

@@ -290,7 +290,7 @@ impl<Row: ListItem> Page<Row> {
         let link = self
             .next_cursor
             .as_ref()
-            .map(|cursor| next_link(uri, cursor));
+            .map(|cursor| next_link(uri, "cursor", cursor));
         let no_text = |_| Problem::new(INTERNAL, "the list has no text");
         if prefers_csv(headers) {
             return Ok(CachedBody::new(
@@ -305,21 +305,22 @@ impl<Row: ListItem> Page<Row> {
     }
 }
 
-fn next_link(uri: &Uri, cursor: &str) -> String {
+/// A link to the same list from another place on.
+pub(super) fn next_link(uri: &Uri, parameter: &str, place: &str) -> String {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     for (name, value) in url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {
-        if name != "cursor" {
+        if name != parameter {
             query.append_pair(&name, &value);
         }
     }
-    query.append_pair("cursor", cursor);
+    query.append_pair(parameter, place);
     let mut link = String::new();
     let _ = write!(link, "<{}?{}>; rel=\"next\"", uri.path(), query.finish());
     link
 }
 
 /// Rows of a list as CSV: a header line, also where the list is empty, then one line per row.
-fn csv_text<Row: ListItem>(rows: &[Row]) -> Result<String, Box<dyn std::error::Error>> {
+pub(super) fn csv_text<Row: ListItem>(rows: &[Row]) -> Result<String, Box<dyn std::error::Error>> {
     csv_of_columns(&Row::columns(), rows)
 }
 

@@ -73,6 +73,8 @@ problem_kinds! {
         "The header `Allow` names the methods that it takes.";
     TIMEOUT = "timeout", REQUEST_TIMEOUT, "The request took too long",
         "The request was not answered in time. Sending it again is safe: the same question is stored once.";
+    FULL = "full", CONFLICT, "There is no room for more",
+        "There are as many of these as there may be. Delete one that is not needed.";
     TOO_LARGE = "too-large", PAYLOAD_TOO_LARGE, "The body is too large",
         "A price sheet takes a few kilobytes; the limit is 1 MiB.";
     UNSUPPORTED_MEDIA_TYPE = "unsupported-media-type", UNSUPPORTED_MEDIA_TYPE, "The body is not JSON in UTF-8",

@@ -248,8 +248,7 @@ pub async fn keep_due_known(app: App) {
 }
 
 async fn make_due_known(app: &App) -> Result<Option<Timestamp>, StoreError> {
-    let version = app.store.make_due_known(app.now()).await?;
-    app.saw_version(version).await;
+    app.store.make_due_known(app.now()).await?;
     app.store.next_due().await
 }
 

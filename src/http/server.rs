@@ -14,6 +14,7 @@ use hyper_util::service::TowerToHyperService;
 use prometheus_client::metrics::counter::Counter;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
 use tokio_io_timeout::TimeoutStream;
 
 use super::{App, Limits, envelope, metrics_router, service};
@@ -103,6 +104,9 @@ pub async fn serve(server: Server, app: App, mut stop: StopSignals) -> std::io::
     let store = app.store.clone();
     let limits = Arc::clone(&app.limits);
     let connections = Connections::of_api(app.clone()).await;
+    // Ends with this function.
+    let mut background = JoinSet::new();
+    background.spawn(app.clone().follow());
     let asked = tokio::select! {
         never = connections.accept(&server.listener) => never,
         asked = stop.next() => asked,
@@ -124,6 +128,7 @@ pub async fn serve(server: Server, app: App, mut stop: StopSignals) -> std::io::
         }
         _ = stop.next() => return Err(asked_again()),
     }
+    drop(background);
     store.close().await;
     Ok(())
 }

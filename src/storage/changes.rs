@@ -4,7 +4,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::database::on_connection;
-use super::{DbTime, Store, StoreError};
+use super::{DbTime, Filter, Store, StoreError};
 
 /// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,19 +82,26 @@ pub struct ChangeRow {
 const CHANGES: &str = "
     SELECT sequence, kind, observed_at, provider, model, canonical_model, region, sheet_id, estimate_id, summary
     FROM changes
-    WHERE sequence > $1
+    WHERE sequence > $1 AND ($2 IS NULL OR provider = $2) AND ($3 IS NULL OR model = $3)
     ORDER BY sequence
-    LIMIT $2";
+    LIMIT $4";
 
 impl Store {
-    /// Changes after a sequence number, in order.
+    /// Changes after a sequence number, in order; of the filter, provider and model count.
     ///
     /// # Errors
     /// The database refuses.
-    pub async fn changes(&self, since: i64, limit: u32) -> Result<Vec<ChangeRow>, StoreError> {
+    pub async fn changes(
+        &self,
+        filter: &Filter,
+        since: i64,
+        limit: u32,
+    ) -> Result<Vec<ChangeRow>, StoreError> {
         on_connection!(self, connection => {
             Ok(sqlx::query_as(CHANGES)
                 .bind(since)
+                .bind(&filter.provider)
+                .bind(&filter.model)
                 .bind(i64::from(limit))
                 .fetch_all(connection)
                 .await?)

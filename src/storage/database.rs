@@ -11,7 +11,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Connection, PgConnection, PgPool, SqlitePool};
-use tokio::sync::{Mutex, OwnedMutexGuard, SetOnce};
+use tokio::sync::{Mutex, OwnedMutexGuard, SetOnce, watch};
 
 use super::StoreError;
 
@@ -134,6 +134,8 @@ pub struct Store {
     pub(super) limits: StoreLimits,
     /// Set once the tables are up to date.
     migrated: Arc<SetOnce<()>>,
+    /// The newest version that this process knows of.
+    pub(super) newest: watch::Sender<i64>,
 }
 
 /// Connections to either database.
@@ -228,6 +230,7 @@ impl Store {
             pool,
             limits,
             migrated: Arc::default(),
+            newest: watch::Sender::default(),
         })
     }
 
@@ -305,9 +308,11 @@ impl Store {
     /// The database cannot be reached.
     pub async fn version(&self) -> Result<i64, StoreError> {
         const SQL: &str = "SELECT version FROM store_version WHERE id = 1";
-        on_connection!(self, connection => {
+        let version = on_connection!(self, connection => {
             Ok(sqlx::query_scalar(SQL).fetch_one(connection).await?)
-        })
+        })?;
+        self.rise_to(version);
+        Ok(version)
     }
 
     /// The right to do something of this name, if nobody else has it: no other replica on PostgreSQL. In a file there are
@@ -391,7 +396,7 @@ async fn open_file(path: &Path, limits: StoreLimits) -> Result<SqlitePool, Store
 }
 
 /// Makes the file, readable by its owner alone; missing folders likewise.
-fn make_private_file(path: &Path) -> Result<(), StoreError> {
+pub(super) fn make_private_file(path: &Path) -> Result<(), StoreError> {
     let failed = |path: &Path, source| StoreError::File {
         path: path.display().to_string(),
         source,

@@ -103,8 +103,8 @@ pub enum Withdrawn {
     Unknown,
     /// It is neither in force nor to come.
     Over,
-    /// It is withdrawn, now or since before; with the version that this made, if it wrote.
-    Done(Withdrawal, Option<i64>),
+    /// It is withdrawn, now or since before.
+    Done(Withdrawal),
 }
 
 const HISTORY: &str = "
@@ -301,7 +301,7 @@ impl Store {
                     sqlx::query_as(WITHDRAWAL).bind(sheet_id).fetch_optional(&mut *transaction).await?;
                 transaction.rollback().await?;
                 return Ok(match before {
-                    Some(withdrawal) => Withdrawn::Done(withdrawal, None),
+                    Some(withdrawal) => Withdrawn::Done(withdrawal),
                     None if known > 0 => Withdrawn::Over,
                     None => Withdrawn::Unknown,
                 });
@@ -338,22 +338,22 @@ impl Store {
                 .await?;
             transaction.commit().await?;
             let withdrawal = Withdrawal { withdrawn_at: at, withdrawn_because: reason.to_owned() };
-            Ok(Withdrawn::Done(withdrawal, Some(version)))
+            self.rise_to(version);
+            Ok(Withdrawn::Done(withdrawal))
         })
     }
 
-    /// Makes known which prices have come into force and which have run out; whoever does it first tells. The version that
-    /// this made, if it wrote.
+    /// Makes known which prices have come into force and which have run out; whoever does it first tells.
     ///
     /// # Errors
     /// The database refuses.
-    pub async fn make_due_known(&self, now: Timestamp) -> Result<Option<i64>, StoreError> {
+    pub async fn make_due_known(&self, now: Timestamp) -> Result<(), StoreError> {
         let _writer = self.wait_to_write().await?;
         on_connection!(self, connection => {
             let now = DbTime::from(now);
             let next: Option<DbTime> = sqlx::query_scalar(NEXT_DUE).fetch_one(&mut *connection).await?;
             if next.is_none_or(|next| next > now) {
-                return Ok(None);
+                return Ok(());
             }
             let mut transaction = connection.begin_with(self.begin()).await?;
             // Taken before the rows are read: another replica may be telling at this moment.
@@ -379,7 +379,8 @@ impl Store {
                 version = sqlx::query_scalar(BUMP_VERSION).bind(1_i64).fetch_one(&mut *transaction).await?;
             }
             transaction.commit().await?;
-            Ok(Some(version))
+            self.rise_to(version);
+            Ok(())
         })
     }
 

@@ -5,13 +5,16 @@ mod database;
 mod estimates;
 mod history;
 mod imports;
+mod listener;
 mod plan;
 mod price_sheets;
 mod record;
 mod reporting;
+mod serving_lock;
 mod tables;
 mod time;
 mod watched;
+mod webhooks;
 
 pub use changes::{ChangeKind, ChangeRow};
 pub use database::{
@@ -20,10 +23,13 @@ pub use database::{
 pub use estimates::{EstimateRow, LatestKey};
 pub use history::{DisagreementRow, HistoryKey, HistoryRow, Withdrawal, Withdrawn};
 pub use imports::{ImportRow, LeaderRow, StatementRow};
+pub use listener::Listener;
 pub use price_sheets::PriceSheetRow;
 pub use record::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
+pub use serving_lock::ServingLock;
 pub use time::DbTime;
 pub use watched::WatchedRow;
+pub use webhooks::{Attempt, DeliveryRow, NewWebhook, Outcome, WebhookLease, WebhookRow};
 
 use sqlx::migrate::MigrateError;
 
@@ -59,6 +65,11 @@ pub enum StoreError {
     /// Nobody has made the role.
     #[error("there is no role `{0}`; make it with CREATE ROLE first")]
     NoSuchRole(String),
+    /// Another process serves the file.
+    #[error(
+        "another process is at work on `{0}`: an embedded database is for one; PostgreSQL is for several"
+    )]
+    Served(String),
     /// A stored document is not what was stored.
     #[error("the stored document of {0} is damaged")]
     Damaged(uuid::Uuid),

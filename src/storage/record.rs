@@ -223,6 +223,7 @@ impl Store {
             }
             transaction.write(recordings, &plan).await?;
             transaction.commit().await?;
+            self.rise_to(version);
             Ok(Saved { is_new: plan.has_new_estimates(), version: Some(version) })
         })
     }

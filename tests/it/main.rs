@@ -5,6 +5,7 @@
 mod api;
 mod catalog;
 mod catalog_formats;
+mod changes;
 mod checks;
 mod cli;
 mod dashboards;

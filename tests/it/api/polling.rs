@@ -154,7 +154,7 @@ async fn what_a_replica_wrote_it_shows_at_once() {
 }
 
 #[test]
-fn polling_costs_at_most_four_small_queries_a_second() {
+fn polling_costs_no_query() {
     on_each_database_blocking(|database| {
         let arguments = [
             "--database-url",
@@ -204,10 +204,13 @@ fn polling_costs_at_most_four_small_queries_a_second() {
             .into_iter()
             .partition(|line| line.contains("SELECT version FROM store_version"));
         assert!(others.is_empty(), "{}: {others:#?}", database.name);
-        // 200 requests; one query when the first comes, then one per quarter of a second.
-        let quarters = elapsed.as_millis().div_ceil(250);
+        // 200 requests. On SQLite, where no notice comes, the version is looked at once a second, however many ask.
+        let looks = match database.name {
+            "SQLite" => 1 + elapsed.as_secs(),
+            _ => 0,
+        };
         assert!(
-            of_version.len() as u128 <= 1 + quarters,
+            of_version.len() as u64 <= looks,
             "{}: {} queries in {elapsed:?}",
             database.name,
             of_version.len()

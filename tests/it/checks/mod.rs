@@ -14,7 +14,7 @@ mod writes;
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::openapi::{committed, operations};
 use crate::support::{Api, Reply, sheet};
@@ -35,18 +35,23 @@ impl Route {
 async fn routes(api: &Api) -> Vec<Route> {
     let answer = api.infer(&sheet()).await.json();
     let text = |pointer| answer.pointer(pointer).and_then(Value::as_str).unwrap();
+    let webhook = json!({"url": "https://93.184.216.34/hook"}).to_string();
+    let webhook = api.post("/webhooks", webhook).await.id();
     let address = |path: &str| {
-        let is_of_sheets = path.starts_with("/price-sheets");
-        let id = text(if is_of_sheets {
-            "/price_sheets/0/id"
-        } else {
-            "/id"
-        });
+        let id = match path.split('/').nth(1) {
+            Some("price-sheets") => text("/price_sheets/0/id"),
+            Some("webhooks") => &webhook,
+            _ => text("/id"),
+        };
         path.replace("{id}", id).replace("{slug}", "unreadable")
     };
     let document = committed();
     let mut routes: Vec<Route> = Vec::new();
     for (path, method, _) in operations(&document) {
+        // A stream has no end that one could wait for. Its own tests are beside those of the changes.
+        if path.ends_with("/stream") {
+            continue;
+        }
         let (path, method) = (address(path), method.to_uppercase());
         match routes.iter_mut().find(|route| route.path == path) {
             Some(route) => {
@@ -58,7 +63,7 @@ async fn routes(api: &Api) -> Vec<Route> {
             }),
         }
     }
-    assert!(routes.len() >= 17, "{}", routes.len());
+    assert!(routes.len() >= 21, "{}", routes.len());
     routes
 }
 

@@ -1,6 +1,6 @@
 //! Polling: what stands beside every body, tags that outlive the process, and what a poll costs the database.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
 use serde_json::json;
@@ -156,7 +156,9 @@ fn tags_are_the_same_in_every_process_and_after_a_restart() {
         let client = client();
         let mut known = vec!["\"none\"".to_owned(); paths.len()];
         let mut expected = 200;
-        let replicas = [Server::start(&database.url), Server::start(&database.url)];
+        // An embedded database has one replica at a time.
+        let count = if database.name == "SQLite" { 1 } else { 2 };
+        let replicas: Vec<Server> = (0..count).map(|_| Server::start(&database.url)).collect();
         let mut check = |server: &Server| {
             for (path, known) in paths.iter().zip(&mut known) {
                 let (status, tag) = tag_of(&client, &format!("{}{path}", server.address), known);
@@ -189,7 +191,7 @@ fn reads_of(database: &TestDatabase, sql: &'static str) -> i64 {
 }
 
 #[test]
-fn two_thousand_polls_that_learn_nothing_cost_the_database_four_rows_a_second() {
+fn two_thousand_polls_that_learn_nothing_cost_the_database_nothing() {
     const VERSIONS: &str =
         "SELECT coalesce(sum(seq_scan + coalesce(idx_scan, 0)), 0)::bigint FROM pg_stat_user_tables
         WHERE relname = 'store_version'";
@@ -216,7 +218,6 @@ fn two_thousand_polls_that_learn_nothing_cost_the_database_four_rows_a_second() 
         let poll = |rounds: usize| {
             let (versions, others) = (reads_of(database, VERSIONS), reads_of(database, OTHERS));
             let server = Server::start(&database.url);
-            let began = Instant::now();
             let mut known = paths.map(|_| "\"none\"".to_owned());
             for round in 0..rounds {
                 for (path, known) in paths.iter().zip(&mut known) {
@@ -226,21 +227,20 @@ fn two_thousand_polls_that_learn_nothing_cost_the_database_four_rows_a_second() 
                     *known = tag;
                 }
             }
-            let quarters = i64::try_from(began.elapsed().as_millis().div_ceil(250)).unwrap();
             server.stop();
             (
                 reads_of(database, VERSIONS) - versions,
                 reads_of(database, OTHERS) - others,
-                quarters,
             )
         };
-        let (_, others_of_one, _) = poll(1);
+        let (versions_of_one, others_of_one) = poll(1);
         assert!(others_of_one > 0, "the database counts nothing");
-        let (versions, others, quarters) = poll(500);
+        let (versions, others) = poll(500);
         assert_eq!(others, others_of_one, "a list was read again");
+        // Until the service listens it may have to ask: at its start, and once for the first who comes.
         assert!(
-            versions > 0 && versions <= 2 + quarters,
-            "{versions} in {quarters} quarters of a second"
+            versions > 0 && (versions - versions_of_one).abs() <= 2,
+            "{versions}, and {versions_of_one} for one poll"
         );
     });
 }

@@ -148,6 +148,17 @@ async fn a_clock_that_jumps_back_disturbs_no_id_no_order_and_no_cursor() {
 #[test]
 fn servers_that_start_at_once_on_an_empty_database_all_serve() {
     on_each_database_blocking(|database| {
+        // An embedded database is served by one, but others may bring its tables up to date.
+        if database.name == "SQLite" {
+            std::thread::scope(|scope| {
+                let migrate = || output_of(&["migrate", "--database-url", &database.url]);
+                for migration in [(); 3].map(|()| scope.spawn(migrate)) {
+                    migration.join().unwrap();
+                }
+            });
+            Server::start(&database.url);
+            return;
+        }
         let servers: Vec<Server> = std::thread::scope(|scope| {
             let starts: Vec<_> = (0..3)
                 .map(|_| scope.spawn(|| Server::start(&database.url)))

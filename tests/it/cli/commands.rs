@@ -98,6 +98,8 @@ fn serve_warns_where_others_can_reach_it_and_only_there() {
         open.address
     );
     open.wait_for_log("there is no authentication");
+    // An embedded database is served by one.
+    drop(open);
     let closed = Server::start(&database.url);
     let log = closed.wait_for_log("listening");
     assert!(

@@ -24,6 +24,8 @@ const SOON: Duration = Duration::from_secs(12);
 async fn replica(url: &str, limits: StoreLimits) -> (Api, Store) {
     let store = Store::open(&url.parse().unwrap(), limits).await.unwrap();
     let app = App::new(store.clone(), clock(), Limits::default());
+    // As the server does; it ends with the test.
+    tokio::spawn(app.clone().follow());
     (Api::new(app), store)
 }
 

@@ -1,0 +1,342 @@
+//! `/changes`: what changed, in the order in which it was committed, as a list and as a stream.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, Response, Uri};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response as AnyResponse};
+use futures_util::stream;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+use tokio::sync::{OwnedSemaphorePermit, broadcast};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::app::App;
+use super::extract::Query;
+use super::feed::{News, PAGE, PAUSE};
+use super::page::{FilterText, Limit, ListItem, ListQuery, csv_text, next_link};
+use super::polling::{CachedBody, prefers_csv};
+use super::problem::{INTERNAL, Problem, UNREADABLE};
+use crate::storage::{ChangeRow, DbTime, Filter};
+
+pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// How long a client that lost its stream should wait.
+const RETRY: Duration = Duration::from_secs(5);
+
+/// A change.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ChangeItem {
+    /// Its place: whoever has seen it has seen all that come before it.
+    sequence: i64,
+    /// `sheet.added`, `sheet.changed`, `sheet.announced`, `sheet.in_force`, `sheet.withdrawn` or `estimate.updated`.
+    kind: String,
+    /// When it was seen.
+    #[schema(value_type = String, format = DateTime)]
+    observed_at: DbTime,
+    /// Who bills.
+    provider: String,
+    /// The model as the provider spells it.
+    model: String,
+    /// author/model
+    canonical_model: Option<String>,
+    /// Where it is served.
+    region: String,
+    /// The sheet.
+    sheet_id: Option<Uuid>,
+    /// The estimate that is listed for it.
+    estimate_id: Option<Uuid>,
+    /// In words.
+    summary: String,
+}
+
+impl ListItem for ChangeItem {
+    fn columns() -> Vec<&'static str> {
+        vec![
+            "sequence",
+            "kind",
+            "observed_at",
+            "provider",
+            "model",
+            "canonical_model",
+            "region",
+            "sheet_id",
+            "estimate_id",
+            "summary",
+        ]
+    }
+}
+
+impl From<ChangeRow> for ChangeItem {
+    fn from(row: ChangeRow) -> Self {
+        Self {
+            sequence: row.sequence,
+            kind: row.kind,
+            observed_at: row.observed_at,
+            provider: row.provider,
+            model: row.model,
+            canonical_model: row.canonical_model,
+            region: row.region,
+            sheet_id: row.sheet_id,
+            estimate_id: row.estimate_id,
+            summary: row.summary,
+        }
+    }
+}
+
+/// Changes after a place.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ChangePage {
+    /// The changes, the first committed first.
+    data: Vec<ChangeItem>,
+    /// Send it as `since` for what comes after these, now or later.
+    next_since: i64,
+    /// Whether there are more already.
+    has_more: bool,
+}
+
+impl ChangePage {
+    /// A page from one row more than it shows, if there are so many.
+    fn new(mut rows: Vec<ChangeRow>, since: i64, limit: Limit) -> Self {
+        let has_more = rows.len() > limit.0 as usize;
+        rows.truncate(limit.0 as usize);
+        Self {
+            next_since: rows.last().map_or(since, |last| last.sequence),
+            has_more,
+            data: rows.into_iter().map(ChangeItem::from).collect(),
+        }
+    }
+
+    fn body(&self, uri: &Uri, headers: &HeaderMap) -> Result<CachedBody, Problem> {
+        let next = self.next_since.to_string();
+        let link = self.has_more.then(|| next_link(uri, "since", &next));
+        let no_text = || Problem::new(INTERNAL, "the list has no text");
+        if prefers_csv(headers) {
+            let text = csv_text(&self.data).map_err(|_| no_text())?;
+            return Ok(CachedBody::new(text, "text/csv; charset=utf-8", link));
+        }
+        let text = serde_json::to_string(self).map_err(|_| no_text())?;
+        Ok(CachedBody::new(text, "application/json", link))
+    }
+}
+
+/// A place among the changes; 0 is before the first.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Since(i64);
+
+impl Since {
+    fn read(text: &str) -> Result<Self, String> {
+        let place = text.parse().ok().filter(|place| *place >= 0);
+        place
+            .map(Self)
+            .ok_or_else(|| format!("`{text}` is not a number from 0 to {}", i64::MAX))
+    }
+}
+
+impl<'de> Deserialize<'de> for Since {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::read(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+/// Which changes.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ChangesQuery {
+    /// `next_since` of the page before; 0 is before the first.
+    #[param(value_type = i64, minimum = 0, default = 0)]
+    since: Since,
+    /// Who bills.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    provider: Option<String>,
+    /// The model as the provider spells it.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    model: Option<String>,
+    /// Changes per page.
+    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
+    limit: Limit,
+}
+
+/// What changed since a place, the first committed first
+///
+/// Numbers grow in the order of commits: whoever asks again with `next_since` misses nothing and sees nothing twice, whatever is
+/// written meanwhile and by whom. `next_since` is there also where there is nothing new. `Accept: text/csv` gives CSV.
+#[utoipa::path(
+    get,
+    path = "/changes",
+    tag = "changes",
+    params(ChangesQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    responses(
+        (status = 200, description = "A page of changes", content((ChangePage = "application/json"), (String = "text/csv")),
+            headers(("etag" = String), ("link" = String, description = "The next page"))),
+        (status = 304, description = "The client has this body"),
+        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn list_changes(
+    State(app): State<App>,
+    Query(query): Query<ChangesQuery>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response<Body>, Problem> {
+    let (Since(since), limit) = (query.since, query.limit);
+    let names = ListQuery {
+        provider: query.provider,
+        model: query.model,
+        ..ListQuery::default()
+    };
+    let filter = names.filter()?;
+    let body = async {
+        let rows = app.store.changes(&filter, since, limit.0 + 1).await?;
+        ChangePage::new(rows, since, limit).body(&uri, &headers)
+    };
+    app.polled(&uri, &headers, body).await
+}
+
+/// Where a stream begins.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct StreamQuery {
+    /// Begins after this place; from now on if left out. `Last-Event-ID` wins.
+    #[param(nullable = false, value_type = Option<i64>, minimum = 0)]
+    since: Option<Since>,
+}
+
+/// The same as server-sent events
+///
+/// One event per change: `id` is its place, `event` its kind, `data` the row as JSON. A client that comes back with the header
+/// `Last-Event-ID`, as browsers do by themselves, goes on where it was. Comments keep a silent stream open. The stream ends when the
+/// service stops.
+#[utoipa::path(
+    get,
+    path = "/changes/stream",
+    tag = "changes",
+    params(StreamQuery, ("last-event-id" = Option<i64>, Header, description = "Place of the last change that the client has")),
+    responses(
+        (status = 200, description = "Changes, as they are committed", body = String, content_type = "text/event-stream"),
+        (status = 400, description = "The query or the header is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "There are as many streams as there may be, or the database cannot be reached", body = Problem,
+            content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn stream_changes(
+    State(app): State<App>,
+    Query(query): Query<StreamQuery>,
+    headers: HeaderMap,
+) -> Result<AnyResponse, Problem> {
+    let since = last_event_id(&headers)?.or(query.since);
+    app.is_going_on()?;
+    // Joined before the place is known, so that nothing falls between.
+    let (place, news) = app.feed.join()?;
+    let position = match since {
+        Some(Since(since)) => since,
+        None => app.version().await?,
+    };
+    let heartbeat = app.limits.heartbeat;
+    let changes = ChangeStream {
+        app,
+        news,
+        position,
+        is_behind: since.is_some(),
+        backlog: VecDeque::new(),
+        is_begun: false,
+        _place: place,
+    };
+    let events = stream::unfold(changes, async |mut changes| {
+        let event = changes.next_until_stopped().await?;
+        Some((Ok::<_, Infallible>(event), changes))
+    });
+    let sent = Sse::new(events).keep_alive(KeepAlive::new().interval(heartbeat));
+    // Proxies that gather what they pass on are told not to.
+    Ok(([("x-accel-buffering", "no")], sent).into_response())
+}
+
+fn last_event_id(headers: &HeaderMap) -> Result<Option<Since>, Problem> {
+    let read = |value: &axum::http::HeaderValue| {
+        let text = String::from_utf8_lossy(value.as_bytes());
+        Since::read(&text).map_err(|detail| {
+            Problem::new(
+                UNREADABLE,
+                format!("the header `Last-Event-ID` is wrong: {detail}"),
+            )
+            .hint("send the `id` of the last event, or leave the header out")
+        })
+    };
+    headers.get(LAST_EVENT_ID).map(read).transpose()
+}
+
+/// What one client has yet to be sent.
+struct ChangeStream {
+    app: App,
+    news: broadcast::Receiver<Arc<News>>,
+    /// The last change that was sent.
+    position: i64,
+    /// Whether there may be changes that were told before this stream listened, or faster than it did.
+    is_behind: bool,
+    backlog: VecDeque<News>,
+    is_begun: bool,
+    _place: OwnedSemaphorePermit,
+}
+
+impl ChangeStream {
+    async fn next_until_stopped(&mut self) -> Option<Event> {
+        let app = self.app.clone();
+        tokio::select! {
+            biased;
+            () = app.stopped() => None,
+            event = self.next() => event,
+        }
+    }
+
+    async fn next(&mut self) -> Option<Event> {
+        if !self.is_begun {
+            self.is_begun = true;
+            return Some(Event::default().retry(RETRY));
+        }
+        loop {
+            if let Some(news) = self.backlog.pop_front() {
+                return Some(self.event(&news));
+            }
+            if self.is_behind {
+                self.catch_up().await;
+                continue;
+            }
+            match self.news.recv().await {
+                Ok(news) if news.sequence > self.position => return Some(self.event(&news)),
+                // It was in the backlog.
+                Ok(_) => {}
+                Err(broadcast::error::RecvError::Lagged(_)) => self.is_behind = true,
+                Err(broadcast::error::RecvError::Closed) => return None,
+            }
+        }
+    }
+
+    /// Reads what comes next from the database. A stream outlives a database that is away.
+    async fn catch_up(&mut self) {
+        let filter = Filter::default();
+        match self.app.store.changes(&filter, self.position, PAGE).await {
+            Ok(rows) => {
+                self.is_behind = rows.len() == PAGE as usize;
+                self.backlog = rows.into_iter().map(News::from).collect();
+            }
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+    }
+
+    fn event(&mut self, news: &News) -> Event {
+        self.position = news.sequence;
+        Event::default()
+            .id(news.sequence.to_string())
+            .event(&news.kind)
+            .data(&news.data)
+    }
+}

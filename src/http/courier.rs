@@ -1,0 +1,206 @@
+//! Sends changes to webhooks: in their order, again where it fails, and from one process at a time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hmac::{Hmac, KeyInit, Mac};
+use serde::Serialize;
+use sha2::Sha256;
+use tokio::sync::{Notify, Semaphore};
+use uuid::Uuid;
+
+use super::app::App;
+use super::changes::ChangeItem;
+use super::feed::PAUSE;
+use crate::storage::{Attempt, ChangeRow, Filter, Outcome, StoreError, WebhookLease};
+
+/// Changes of a delivery.
+const BATCH: u32 = 100;
+/// Deliveries under way at once, each to another webhook.
+const AT_ONCE: usize = 8;
+/// How long a process may take for an attempt before another one begins it anew.
+const LEASE: Duration = Duration::from_secs(30);
+/// How long deliveries are remembered.
+const REMEMBERED: Duration = Duration::from_hours(30 * 24);
+/// Rests after the first seven attempts, before up to a tenth is added: eight attempts within 23 hours.
+const RESTS: [Duration; 7] = [
+    Duration::from_secs(30),
+    Duration::from_mins(2),
+    Duration::from_mins(10),
+    Duration::from_mins(30),
+    Duration::from_hours(2),
+    Duration::from_hours(6),
+    Duration::from_hours(12),
+];
+
+/// How long a delivery rests after so many attempts, if there is another one. Deliveries that fail together do not all
+/// come back together.
+fn rest_after(attempts: i64, delivery: Uuid) -> Option<Duration> {
+    let place = usize::try_from(attempts - 1).ok()?;
+    let rest = RESTS.get(place)?;
+    // The id is made by chance; every attempt takes other bits of it.
+    let chance = delivery.as_u128().rotate_right(16 * (place as u32)) as u16;
+    Some(*rest + (*rest / 10).mul_f64(f64::from(chance) / f64::from(u16::MAX)))
+}
+
+/// What a webhook is sent.
+#[derive(Serialize)]
+struct Body {
+    webhook_id: Uuid,
+    changes: Vec<ChangeItem>,
+    next_since: i64,
+}
+
+/// What the receiver checks: that the body is from somebody who knows the secret, and when it was sent.
+fn signature(secret: &str, timestamp: i64, body: &str) -> String {
+    let mut code = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("a key of any length");
+    code.update(format!("{timestamp}.{body}").as_bytes());
+    let bytes = code.finalize().into_bytes();
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("v1={digits}")
+}
+
+impl App {
+    /// Sends what there is to be sent, until the process is asked to stop.
+    pub(super) async fn deliver(&self) {
+        tokio::select! {
+            () = self.stopped() => {}
+            () = self.deliver_on() => {}
+        }
+    }
+
+    async fn deliver_on(&self) {
+        let turns = Arc::new(Semaphore::new(AT_ONCE));
+        let is_done = Arc::new(Notify::new());
+        let mut newest = self.store.watch_newest();
+        loop {
+            let Ok(turn) = Arc::clone(&turns).acquire_owned().await else {
+                return;
+            };
+            newest.mark_unchanged();
+            match self.next_lease().await {
+                Ok(Ok(lease)) => {
+                    let (app, is_done) = (self.clone(), Arc::clone(&is_done));
+                    tokio::spawn(async move {
+                        app.attempt(&lease).await;
+                        drop(turn);
+                        is_done.notify_one();
+                    });
+                }
+                Ok(Err(rest)) => {
+                    tokio::select! {
+                        _ = newest.changed() => {}
+                        () = is_done.notified() => {}
+                        () = tokio::time::sleep(rest) => {}
+                    }
+                }
+                Err(_) => tokio::time::sleep(PAUSE).await,
+            }
+        }
+    }
+
+    /// A webhook to send to, or how long to rest.
+    async fn next_lease(&self) -> Result<Result<WebhookLease, Duration>, StoreError> {
+        let longest = self.limits.webhook_rest;
+        let now = self.now();
+        let Some(due) = self.store.next_delivery_due().await? else {
+            return Ok(Err(longest));
+        };
+        if let Ok(rest) = Duration::try_from(due.duration_since(now))
+            && !rest.is_zero()
+        {
+            // Others may give a lease back before it ends.
+            return Ok(Err(rest.min(longest)));
+        }
+        let lease = self.store.lease_webhook(now, now + LEASE).await?;
+        // Another process was faster.
+        Ok(lease.ok_or(PAUSE))
+    }
+
+    async fn attempt(&self, lease: &WebhookLease) {
+        if let Err(error) = self.try_attempt(lease).await {
+            // The lease ends by itself.
+            let error = error.with_causes();
+            tracing::warn!(webhook.id = %lease.id, error, "a delivery could not be noted");
+        }
+    }
+
+    async fn try_attempt(&self, lease: &WebhookLease) -> Result<(), StoreError> {
+        let filter = Filter::default();
+        let mut changes = self.store.changes(&filter, lease.since, BATCH).await?;
+        let began = self.now();
+        let Some(attempt) = self.store.begin_attempt(lease, &changes, began).await? else {
+            return Ok(());
+        };
+        changes.retain(|change| change.sequence <= attempt.next_since);
+        let answer = self.send(lease, &attempt, changes).await;
+        let now = self.now();
+        let outcome = match &answer {
+            Ok(200..=299) => Outcome::Delivered,
+            Ok(410) => Outcome::Unwanted,
+            _ => rest_after(attempt.attempts, attempt.id)
+                .map_or(Outcome::Failed, |rest| Outcome::Again(now + rest)),
+        };
+        tracing::info!(webhook.id = %lease.id, delivery.id = %attempt.id, attempt.attempts, ?answer, ?outcome, "sent");
+        let answer = answer
+            .as_ref()
+            .map(|status| *status)
+            .map_err(String::as_str);
+        self.store
+            .end_attempt(lease, &attempt, outcome, answer, now, now - REMEMBERED)
+            .await
+    }
+
+    /// Sends; the status of the answer, of which no more is read.
+    async fn send(
+        &self,
+        lease: &WebhookLease,
+        attempt: &Attempt,
+        changes: Vec<ChangeRow>,
+    ) -> Result<u16, String> {
+        let body = Body {
+            webhook_id: lease.id,
+            changes: changes.into_iter().map(ChangeItem::from).collect(),
+            next_since: attempt.next_since,
+        };
+        let body = serde_json::to_string(&body).expect("rows of texts and numbers serialise");
+        let timestamp = self.now().as_second();
+        let request = self
+            .courier
+            .post(&lease.url)
+            .header("content-type", "application/json")
+            .header("unroof-timestamp", timestamp.to_string())
+            .header(
+                "unroof-signature",
+                signature(&lease.secret, timestamp, &body),
+            )
+            .header("unroof-delivery", attempt.id.to_string());
+        let sent = tokio::task::spawn_blocking(move || request.send(body)).await;
+        match sent {
+            Ok(Ok(answer)) => Ok(answer.status().as_u16()),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err("sending it failed".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn eight_attempts_take_less_than_a_day_and_every_rest_is_longer_than_the_last() {
+        for id in [Uuid::nil(), Uuid::max(), Uuid::new_v4()] {
+            let rests: Vec<Duration> = (1..=8).map_while(|made| rest_after(made, id)).collect();
+            assert_eq!(rests.len(), 7);
+            assert!(
+                rests.is_sorted_by(|one, next| *one * 2 < *next + *one / 2),
+                "{rests:?}"
+            );
+            let whole: Duration = rests.iter().sum();
+            assert!(whole < Duration::from_hours(23), "{whole:?}");
+            assert!(rests.iter().zip(RESTS).all(|(rest, least)| *rest >= least));
+        }
+        assert_eq!(rest_after(1, Uuid::max()), Some(Duration::from_secs(33)));
+    }
+}

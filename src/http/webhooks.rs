@@ -1,0 +1,444 @@
+//! `/webhooks`: who is told of changes.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, Response, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response as AnyResponse};
+use serde::{Deserialize, Serialize};
+use url::Url;
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::app::App;
+use super::extract::{JsonBody, Path, Query};
+use super::outgoing::{ATTEMPT_TIME, NOT_PUBLIC, is_public, read_url};
+use super::page::{Limit, ListItem, ListQuery, Page};
+use super::polling::CachedBody;
+use super::problem::{FULL, INTERNAL, Problem};
+use super::reference::NoQuery;
+use crate::input::cursor::{Cursor, Fault};
+use crate::input::{RequestError, read};
+use crate::storage::{DbTime, DeliveryRow, NewWebhook, WebhookRow};
+
+/// Webhooks at once.
+const MOST_WEBHOOKS: u32 = 64;
+/// Characters of a secret.
+const SECRET_LENGTH: std::ops::RangeInclusive<usize> = 16..=255;
+
+/// Where to, and what to sign with.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WebhookRequest {
+    /// `http` or `https`, without a name or password, and at a public address.
+    #[schema(
+        format = "uri",
+        max_length = 2000,
+        pattern = "^https?://[^\\x00-\\x20@]+$",
+        example = "https://hooks.example.com/unroof"
+    )]
+    url: String,
+    /// What deliveries are signed with; one is made where none is sent.
+    #[schema(
+        nullable = false,
+        min_length = 16,
+        max_length = 255,
+        pattern = "^[!-~]+$"
+    )]
+    secret: Option<String>,
+}
+
+/// The same as it is read.
+struct Asked {
+    url: Url,
+    secret: Option<String>,
+}
+
+impl Asked {
+    fn read(root: &Cursor<'_>) -> Option<Self> {
+        let fields = root.fields()?;
+        let url = fields.required("url", "write where changes are to be sent");
+        let url = url.and_then(|url| read_target(&url));
+        let secret = fields.optional("secret", read_secret);
+        fields.refuse_unknown();
+        Some(Self {
+            url: url?,
+            secret: secret.ok()?,
+        })
+    }
+}
+
+const URL_HINT: &str = "write `http://` or `https://` and a public host, without a name or password, in up to 2,000 characters";
+
+fn read_target(field: &Cursor<'_>) -> Option<Url> {
+    let read = read_url(&field.text()?);
+    read.map_err(|fault| field.fault(fault, URL_HINT)).ok()
+}
+
+fn read_secret(field: &Cursor<'_>) -> Option<String> {
+    let secret = field.name()?;
+    let is_fit =
+        SECRET_LENGTH.contains(&secret.len()) && secret.bytes().all(|byte| byte.is_ascii_graphic());
+    if !is_fit {
+        field.fault(
+            "it is no secret that can be used",
+            "write 16 to 255 ASCII letters, digits or signs, or leave it out",
+        );
+    }
+    is_fit.then_some(secret)
+}
+
+/// A webhook.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct WebhookItem {
+    /// Its id.
+    id: Uuid,
+    /// Where changes are sent.
+    url: String,
+    /// When it was added.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: DbTime,
+    /// The last change that was delivered, or given up.
+    since: i64,
+    /// When its receiver answered 410; nothing is sent to it any more.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    disabled_at: Option<DbTime>,
+}
+
+impl ListItem for WebhookItem {
+    fn columns() -> Vec<&'static str> {
+        vec!["id", "url", "created_at", "since", "disabled_at"]
+    }
+}
+
+impl From<WebhookRow> for WebhookItem {
+    fn from(row: WebhookRow) -> Self {
+        Self {
+            id: row.id,
+            url: row.url,
+            created_at: row.created_at,
+            since: row.since,
+            disabled_at: row.disabled_at,
+        }
+    }
+}
+
+/// A webhook that was added.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct NewWebhookItem {
+    /// Its id.
+    id: Uuid,
+    /// Where changes are sent.
+    url: String,
+    /// When it was added.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: DbTime,
+    /// What deliveries are signed with, where the request did not say. It is shown here and never again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    secret: Option<String>,
+}
+
+/// A delivery.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct DeliveryItem {
+    /// Its id, as in the header `Unroof-Delivery`; the same at every attempt.
+    id: Uuid,
+    /// `pending`, `delivered` or `failed`.
+    state: String,
+    /// It has the changes after this one,
+    since: i64,
+    /// up to this one.
+    next_since: i64,
+    /// How many these are.
+    changes: i64,
+    /// How often it was sent.
+    attempts: i64,
+    /// When it was sent first.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: DbTime,
+    /// When it was sent last.
+    #[schema(value_type = String, format = DateTime)]
+    attempted_at: DbTime,
+    /// When it is sent again.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    next_attempt_at: Option<DbTime>,
+    /// The status that the receiver answered last.
+    status: Option<i64>,
+    /// Why there was no answer the last time.
+    error: Option<String>,
+}
+
+impl ListItem for DeliveryItem {
+    fn columns() -> Vec<&'static str> {
+        vec![
+            "id",
+            "state",
+            "since",
+            "next_since",
+            "changes",
+            "attempts",
+            "created_at",
+            "attempted_at",
+            "next_attempt_at",
+            "status",
+            "error",
+        ]
+    }
+}
+
+impl From<DeliveryRow> for DeliveryItem {
+    fn from(row: DeliveryRow) -> Self {
+        Self {
+            id: row.id,
+            state: row.state,
+            since: row.since,
+            next_since: row.next_since,
+            changes: row.changes,
+            attempts: row.attempts,
+            created_at: row.created_at,
+            attempted_at: row.attempted_at,
+            next_attempt_at: row.next_attempt_at,
+            status: row.status,
+            error: row.error,
+        }
+    }
+}
+
+/// Adds a webhook
+///
+/// What changes from then on is sent there as `{"webhook_id", "changes": [...], "next_since"}`, up to 100 changes at a time, in their
+/// order and at least once. The header `Unroof-Signature` is `v1=` and the HMAC-SHA256 of `Unroof-Timestamp`, a point and the body, in
+/// hexadecimal digits; `Unroof-Delivery` is the same when a delivery is sent again. Any 2xx is taken for received; anything else is
+/// tried again, eight times within a day; 410 ends the webhook. Redirects are not followed.
+#[utoipa::path(
+    post,
+    path = "/webhooks",
+    tag = "changes",
+    request_body(content = WebhookRequest, content_type = "application/json",
+        example = json!({"url": "https://hooks.example.com/unroof"})),
+    responses(
+        (status = 201, description = "Added", body = NewWebhookItem,
+            headers(("location" = String, description = "Path of the webhook"))),
+        (status = 400, description = "The body is not JSON, or the query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 408, description = "The body did not arrive in time", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "There are as many webhooks as there may be", body = Problem, content_type = "application/problem+json"),
+        (status = 413, description = "Larger than 1 MiB", body = Problem, content_type = "application/problem+json"),
+        (status = 415, description = "Not JSON in UTF-8", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "The body is JSON but no such request, or the address is not a public one", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn add_webhook(
+    State(app): State<App>,
+    Query(NoQuery {}): Query<NoQuery>,
+    JsonBody(body): JsonBody,
+) -> Result<AnyResponse, Problem> {
+    let asked = read(&body, Asked::read)?;
+    app.refuse_private(&asked.url).await?;
+    let made = asked.secret.is_none().then(new_secret);
+    let secret = asked.secret.as_ref().or(made.as_ref());
+    let (id, created_at) = (Uuid::new_v4(), app.now());
+    let new = NewWebhook {
+        id,
+        url: asked.url.as_str(),
+        secret: secret.map_or("", String::as_str),
+        created_at,
+    };
+    if !app.store.add_webhook(new, MOST_WEBHOOKS.into()).await? {
+        return Err(
+            Problem::new(FULL, format!("there are {MOST_WEBHOOKS} webhooks already"))
+                .hint("delete one that is not needed"),
+        );
+    }
+    let item = NewWebhookItem {
+        id,
+        url: asked.url.into(),
+        created_at: created_at.into(),
+        secret: made,
+    };
+    let text = serde_json::to_string(&item)
+        .map_err(|_| Problem::new(INTERNAL, "the webhook has no text"))?;
+    let headers = [
+        (header::CONTENT_TYPE, "application/json".to_owned()),
+        (header::CACHE_CONTROL, "no-store".to_owned()),
+        (header::LOCATION, format!("/webhooks/{id}")),
+    ];
+    Ok((StatusCode::CREATED, headers, text).into_response())
+}
+
+/// 244 bits by chance.
+fn new_secret() -> String {
+    [Uuid::new_v4(), Uuid::new_v4()]
+        .map(|part| part.simple().to_string())
+        .concat()
+}
+
+impl App {
+    /// Refuses an address that leads to something nearer than the internet. What a name leads to is looked at again
+    /// whenever something is sent: a name that leads nowhere now is let in.
+    async fn refuse_private(&self, url: &Url) -> Result<(), Problem> {
+        if self.limits.webhook_allow_private {
+            return Ok(());
+        }
+        let asked = url.clone();
+        let resolving = tokio::task::spawn_blocking(move || asked.socket_addrs(|| None));
+        let resolved = tokio::time::timeout(ATTEMPT_TIME / 2, resolving).await;
+        let addresses = resolved.ok().and_then(Result::ok).and_then(Result::ok);
+        if addresses
+            .into_iter()
+            .flatten()
+            .all(|address| is_public(address.ip()))
+        {
+            return Ok(());
+        }
+        let fault = Fault {
+            pointer: "/url".to_owned(),
+            detail: NOT_PUBLIC.to_owned(),
+            hint: "write a host that is reached over the internet; an operator may allow others"
+                .to_owned(),
+        };
+        Err(RequestError::Wrong(vec![fault]).into())
+    }
+
+    async fn webhook(&self, id: Uuid) -> Result<WebhookItem, Problem> {
+        let row = self.store.webhooks(Some(id)).await?.pop();
+        row.map(WebhookItem::from)
+            .ok_or_else(|| Problem::not_found("webhook"))
+    }
+}
+
+/// All webhooks
+///
+/// The first added first, without their secrets.
+#[utoipa::path(
+    get,
+    path = "/webhooks",
+    tag = "changes",
+    params(("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    responses(
+        (status = 200, description = "All webhooks", content((Page<WebhookItem> = "application/json"), (String = "text/csv")),
+            headers(("etag" = String))),
+        (status = 304, description = "The client has this body"),
+        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn list_webhooks(
+    State(app): State<App>,
+    Query(NoQuery {}): Query<NoQuery>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response<Body>, Problem> {
+    let rows = app.store.webhooks(None).await?;
+    let page = Page {
+        data: rows.into_iter().map(WebhookItem::from).collect(),
+        next_cursor: None,
+    };
+    Ok(page.body(&uri, &headers)?.respond(&headers))
+}
+
+/// One webhook
+///
+/// Without its secret.
+#[utoipa::path(
+    get,
+    path = "/webhooks/{id}",
+    tag = "changes",
+    params(("id" = Uuid, Path, description = "Id of the webhook")),
+    responses(
+        (status = 200, description = "The webhook", body = WebhookItem, headers(("etag" = String))),
+        (status = 304, description = "The client has this body"),
+        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 404, description = "No such webhook", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn show_webhook(
+    State(app): State<App>,
+    Path(id): Path<Uuid>,
+    Query(NoQuery {}): Query<NoQuery>,
+    headers: HeaderMap,
+) -> Result<Response<Body>, Problem> {
+    let webhook = app.webhook(id).await?;
+    let text = serde_json::to_string(&webhook)
+        .map_err(|_| Problem::new(INTERNAL, "the webhook has no text"))?;
+    Ok(CachedBody::new(text, "application/json", None).respond(&headers))
+}
+
+/// Removes a webhook
+///
+/// With its deliveries. What is being sent at this moment may still arrive.
+#[utoipa::path(
+    delete,
+    path = "/webhooks/{id}",
+    tag = "changes",
+    params(("id" = Uuid, Path, description = "Id of the webhook")),
+    responses(
+        (status = 204, description = "Removed"),
+        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 404, description = "No such webhook", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn remove_webhook(
+    State(app): State<App>,
+    Path(id): Path<Uuid>,
+    Query(NoQuery {}): Query<NoQuery>,
+) -> Result<StatusCode, Problem> {
+    if app.store.remove_webhook(id).await? {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(Problem::not_found("webhook"))
+    }
+}
+
+/// Which page of deliveries.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct DeliveriesQuery {
+    /// Rows per page.
+    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
+    limit: Limit,
+    /// `next_cursor` of the page before.
+    #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
+    cursor: Option<String>,
+}
+
+/// What was sent to a webhook, the last first
+///
+/// And what came of it. Deliveries of more than 30 days ago are forgotten.
+#[utoipa::path(
+    get,
+    path = "/webhooks/{id}/deliveries",
+    tag = "changes",
+    params(("id" = Uuid, Path, description = "Id of the webhook"), DeliveriesQuery,
+        ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    responses(
+        (status = 200, description = "A page of deliveries", content((Page<DeliveryItem> = "application/json"), (String = "text/csv")),
+            headers(("etag" = String), ("link" = String, description = "The next page"))),
+        (status = 304, description = "The client has this body"),
+        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 404, description = "No such webhook", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn list_deliveries(
+    State(app): State<App>,
+    Path(id): Path<Uuid>,
+    Query(query): Query<DeliveriesQuery>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response<Body>, Problem> {
+    const LIST: &str = "deliveries";
+    let limit = query.limit;
+    let query = ListQuery {
+        cursor: query.cursor,
+        ..ListQuery::default()
+    };
+    let below = query.after::<i64>(LIST)?;
+    app.webhook(id).await?;
+    let rows = app.store.webhook_deliveries(id, below, limit.0 + 1).await?;
+    let page = Page::new(LIST, rows, limit, |row| row.since, DeliveryItem::from);
+    Ok(page.body(&uri, &headers)?.respond(&headers))
+}

@@ -1,0 +1,105 @@
+//! Which version is the newest: this process's own writes tell it, and on PostgreSQL so does every other process.
+
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
+use tokio::sync::watch;
+
+use super::database::Pool;
+use super::{Store, StoreError};
+
+/// The channel that a trigger on the version speaks on.
+const CHANNEL: &str = "unroof_version";
+
+/// After so long a silence it is made sure that nothing was missed.
+const SILENCE: Duration = Duration::from_secs(1);
+
+/// Hears of versions, whoever commits them.
+#[derive(Debug)]
+pub struct Listener {
+    store: Store,
+    /// Where others may write to the same tables.
+    link: Option<PgListener>,
+}
+
+impl Store {
+    /// The newest version that this process has committed, read or heard of.
+    #[must_use]
+    pub fn newest(&self) -> i64 {
+        *self.newest.borrow()
+    }
+
+    /// Tells of every newer version.
+    #[must_use]
+    pub fn watch_newest(&self) -> watch::Receiver<i64> {
+        self.newest.subscribe()
+    }
+
+    /// Notes a version. They are not always heard of in their order, and an older one is no news.
+    pub(super) fn rise_to(&self, version: i64) {
+        self.newest.send_if_modified(|newest| {
+            let is_newer = version > *newest;
+            *newest = version.max(*newest);
+            is_newer
+        });
+    }
+
+    /// Listens from now on, on a connection of its own; what was committed before is known when this returns.
+    ///
+    /// # Errors
+    /// The database cannot be reached.
+    pub async fn listener(&self) -> Result<Listener, StoreError> {
+        let link = match &self.pool {
+            Pool::Postgres { patient, .. } => Some(self.in_time(listen(patient)).await?),
+            Pool::Sqlite { .. } => None,
+        };
+        // Read after the listening has begun, so that nothing falls between.
+        self.version().await?;
+        Ok(Listener {
+            store: self.clone(),
+            link,
+        })
+    }
+}
+
+async fn listen(options: &PgConnectOptions) -> Result<PgListener, StoreError> {
+    let pool = PgPoolOptions::new()
+        .max_connections(1)
+        .max_lifetime(None)
+        .idle_timeout(None)
+        .connect_lazy_with(options.clone());
+    let mut link = PgListener::connect_with(&pool).await?;
+    link.eager_reconnect(false);
+    link.listen(CHANNEL).await?;
+    Ok(link)
+}
+
+impl Listener {
+    /// Waits until something may be new. When this returns, the newest version was known a moment ago.
+    ///
+    /// # Errors
+    /// The link is broken, or nothing passes on it. What is committed from then on is heard by another listener alone.
+    pub async fn next(&mut self) -> Result<(), StoreError> {
+        let Some(link) = &mut self.link else {
+            tokio::time::sleep(SILENCE).await;
+            return self.store.version().await.map(drop);
+        };
+        match tokio::time::timeout(SILENCE, link.try_recv()).await {
+            Ok(Ok(Some(heard))) => {
+                // Whoever else speaks on this channel says nothing that counts.
+                if let Ok(version) = heard.payload().parse() {
+                    self.store.rise_to(version);
+                }
+                Ok(())
+            }
+            Ok(Ok(None)) => Err(StoreError::Away),
+            Ok(Err(error)) => Err(error.into()),
+            Err(_silence) => {
+                let asked = sqlx::query("SELECT 1").execute(link);
+                let answered = tokio::time::timeout(self.store.limits.connection_wait, asked).await;
+                answered.map_err(|_| StoreError::Away)?.map(drop)?;
+                Ok(())
+            }
+        }
+    }
+}

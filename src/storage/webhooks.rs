@@ -1,0 +1,322 @@
+//! Who is told of changes, and what was sent to them. Of several processes one sends: it takes a lease, and a delivery is
+//! noted before it is sent, so that it is sent again where that process dies.
+
+use jiff::Timestamp;
+use sqlx::{Connection, FromRow};
+use uuid::Uuid;
+
+use super::database::on_connection;
+use super::{ChangeRow, DbTime, Store, StoreError};
+
+/// A webhook to be added.
+#[derive(Debug, Clone, Copy)]
+pub struct NewWebhook<'a> {
+    /// Its id.
+    pub id: Uuid,
+    /// Where to.
+    pub url: &'a str,
+    /// What deliveries are signed with.
+    pub secret: &'a str,
+    /// When it was asked for.
+    pub created_at: Timestamp,
+}
+
+/// A webhook, without its secret.
+#[derive(Debug, Clone, FromRow)]
+pub struct WebhookRow {
+    /// Its id.
+    pub id: Uuid,
+    /// Where to.
+    pub url: String,
+    /// When it was asked for.
+    pub created_at: DbTime,
+    /// The last change that was delivered, or given up.
+    pub since: i64,
+    /// When its receiver said that it wants no more.
+    pub disabled_at: Option<DbTime>,
+}
+
+/// A delivery.
+#[derive(Debug, Clone, FromRow)]
+pub struct DeliveryRow {
+    /// Its id.
+    pub id: Uuid,
+    /// `pending`, `delivered` or `failed`.
+    pub state: String,
+    /// Changes after this one,
+    pub since: i64,
+    /// up to this one.
+    pub next_since: i64,
+    /// How many.
+    pub changes: i64,
+    /// How often it was sent.
+    pub attempts: i64,
+    /// When it was sent first.
+    pub created_at: DbTime,
+    /// When it was sent last.
+    pub attempted_at: DbTime,
+    /// When it is sent again.
+    pub next_attempt_at: Option<DbTime>,
+    /// What the receiver answered last.
+    pub status: Option<i64>,
+    /// Why there was no answer.
+    pub error: Option<String>,
+}
+
+/// The right to send to a webhook, for a while.
+#[derive(Debug, Clone, FromRow)]
+pub struct WebhookLease {
+    /// The webhook.
+    pub id: Uuid,
+    /// This lease, and no other one.
+    pub lease_id: Uuid,
+    /// Where to.
+    pub url: String,
+    /// What deliveries are signed with.
+    pub secret: String,
+    /// Changes after this one.
+    pub since: i64,
+}
+
+/// What is sent now.
+#[derive(Debug, Clone, FromRow)]
+pub struct Attempt {
+    /// Id of the delivery, the same at every attempt.
+    pub id: Uuid,
+    /// Changes up to this one, the same at every attempt.
+    pub next_since: i64,
+    /// Which attempt it is, from 1.
+    pub attempts: i64,
+}
+
+/// What came of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The receiver has it.
+    Delivered,
+    /// It is sent again then.
+    Again(Timestamp),
+    /// It is not sent again; what comes after it is.
+    Failed,
+    /// The receiver wants no more, of this webhook.
+    Unwanted,
+}
+
+const WEBHOOKS: &str = "
+    SELECT id, url, created_at, since, disabled_at FROM webhooks
+    WHERE ($1 IS NULL OR id = $1)
+    ORDER BY created_at, id";
+
+const INSERT_WEBHOOK: &str = "
+    INSERT INTO webhooks (id, url, secret, created_at, since, due_at)
+    SELECT $1, $2, $3, $4, (SELECT coalesce(max(sequence), 0) FROM changes), $4
+    WHERE (SELECT count(*) FROM webhooks) < $5";
+
+const DELETE_WEBHOOK: &str = "DELETE FROM webhooks WHERE id = $1";
+
+const DELIVERIES: &str = "
+    SELECT id, state, since, next_since, changes, attempts, created_at, attempted_at, next_attempt_at, status, error
+    FROM webhook_deliveries
+    WHERE webhook_id = $1 AND ($2 IS NULL OR since < $2)
+    ORDER BY since DESC
+    LIMIT $3";
+
+const DUE: &str = "
+    SELECT min(CASE WHEN leased_until > due_at THEN leased_until ELSE due_at END) FROM webhooks
+    WHERE disabled_at IS NULL AND since < (SELECT max(sequence) FROM changes)";
+
+// Where two processes choose the same one, the second waits for the first and then finds it leased.
+const LEASE: &str = "
+    UPDATE webhooks SET lease_id = $2, leased_until = $3
+    WHERE id = (
+        SELECT id FROM webhooks
+        WHERE disabled_at IS NULL AND due_at <= $1 AND (leased_until IS NULL OR leased_until <= $1)
+          AND since < (SELECT max(sequence) FROM changes)
+        ORDER BY due_at, id LIMIT 1)
+      AND (leased_until IS NULL OR leased_until <= $1)
+    RETURNING id, lease_id, url, secret, since";
+
+// A delivery that was begun keeps its id and its changes.
+const BEGIN_ATTEMPT: &str = "
+    INSERT INTO webhook_deliveries (id, webhook_id, since, next_since, changes, state, attempts, created_at, attempted_at)
+    SELECT $3, id, since, $4, $5, 'pending', 1, $6, $6 FROM webhooks WHERE id = $1 AND lease_id = $2
+    ON CONFLICT (webhook_id, since)
+    DO UPDATE SET attempts = webhook_deliveries.attempts + 1, attempted_at = excluded.attempted_at, next_attempt_at = NULL
+    RETURNING id, next_since, attempts";
+
+const END_LEASE: &str = "
+    UPDATE webhooks SET since = $3, due_at = $4, disabled_at = $5, lease_id = NULL, leased_until = NULL
+    WHERE id = $1 AND lease_id = $2";
+
+const END_ATTEMPT: &str = "
+    UPDATE webhook_deliveries SET state = $2, next_attempt_at = $3, status = $4, error = $5 WHERE id = $1";
+
+const DELETE_OLD: &str =
+    "DELETE FROM webhook_deliveries WHERE attempted_at < $1 AND state <> 'pending'";
+
+impl Store {
+    /// Adds a webhook that is told of what changes from now on. Whether there was room among so many.
+    ///
+    /// # Errors
+    /// The database refuses.
+    pub async fn add_webhook(&self, new: NewWebhook<'_>, most: i64) -> Result<bool, StoreError> {
+        let _writer = self.wait_to_write().await?;
+        on_connection!(self, connection => {
+            let added = sqlx::query(INSERT_WEBHOOK)
+                .bind(new.id)
+                .bind(new.url)
+                .bind(new.secret)
+                .bind(DbTime::from(new.created_at))
+                .bind(most)
+                .execute(connection)
+                .await?;
+            Ok(added.rows_affected() > 0)
+        })
+    }
+
+    /// All webhooks, or the one with this id, the first added first.
+    ///
+    /// # Errors
+    /// The database refuses.
+    pub async fn webhooks(&self, id: Option<Uuid>) -> Result<Vec<WebhookRow>, StoreError> {
+        on_connection!(self, connection => {
+            Ok(sqlx::query_as(WEBHOOKS).bind(id).fetch_all(connection).await?)
+        })
+    }
+
+    /// Removes a webhook with its deliveries. Whether it was there.
+    ///
+    /// # Errors
+    /// The database refuses.
+    pub async fn remove_webhook(&self, id: Uuid) -> Result<bool, StoreError> {
+        let _writer = self.wait_to_write().await?;
+        on_connection!(self, connection => {
+            let removed = sqlx::query(DELETE_WEBHOOK).bind(id).execute(connection).await?;
+            Ok(removed.rows_affected() > 0)
+        })
+    }
+
+    /// Deliveries of a webhook, the last first, beginning below a place.
+    ///
+    /// # Errors
+    /// The database refuses.
+    pub async fn webhook_deliveries(
+        &self,
+        id: Uuid,
+        below: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<DeliveryRow>, StoreError> {
+        on_connection!(self, connection => {
+            Ok(sqlx::query_as(DELIVERIES)
+                .bind(id)
+                .bind(below)
+                .bind(i64::from(limit))
+                .fetch_all(connection)
+                .await?)
+        })
+    }
+
+    /// When there is next something to be sent, as far as is known now.
+    ///
+    /// # Errors
+    /// The database refuses.
+    pub async fn next_delivery_due(&self) -> Result<Option<Timestamp>, StoreError> {
+        on_connection!(self, connection => {
+            let due: Option<DbTime> = sqlx::query_scalar(DUE).fetch_one(connection).await?;
+            Ok(due.map(Timestamp::from))
+        })
+    }
+
+    /// Takes the right to send to a webhook for which there is something to be sent.
+    ///
+    /// # Errors
+    /// The database refuses.
+    pub async fn lease_webhook(
+        &self,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<Option<WebhookLease>, StoreError> {
+        let _writer = self.wait_to_write().await?;
+        on_connection!(self, connection => {
+            Ok(sqlx::query_as(LEASE)
+                .bind(DbTime::from(now))
+                .bind(Uuid::new_v4())
+                .bind(DbTime::from(until))
+                .fetch_optional(connection)
+                .await?)
+        })
+    }
+
+    /// Notes that the changes after those that were delivered are sent now: these, or those of them that were sent before.
+    /// Nothing where the webhook was removed meanwhile.
+    ///
+    /// # Errors
+    /// The database refuses.
+    pub async fn begin_attempt(
+        &self,
+        lease: &WebhookLease,
+        changes: &[ChangeRow],
+        now: Timestamp,
+    ) -> Result<Option<Attempt>, StoreError> {
+        let _writer = self.wait_to_write().await?;
+        on_connection!(self, connection => {
+            Ok(sqlx::query_as(BEGIN_ATTEMPT)
+                .bind(lease.id)
+                .bind(lease.lease_id)
+                .bind(Uuid::new_v4())
+                .bind(changes.last().map_or(lease.since, |last| last.sequence))
+                .bind(i64::try_from(changes.len()).unwrap_or(i64::MAX))
+                .bind(DbTime::from(now))
+                .fetch_optional(connection)
+                .await?)
+        })
+    }
+
+    /// Notes what came of an attempt, and gives the right to send back. Deliveries of before `oldest` are forgotten.
+    ///
+    /// # Errors
+    /// The database refuses; then the delivery is sent again when the lease has run out.
+    pub async fn end_attempt(
+        &self,
+        lease: &WebhookLease,
+        attempt: &Attempt,
+        outcome: Outcome,
+        answer: Result<u16, &str>,
+        now: Timestamp,
+        oldest: Timestamp,
+    ) -> Result<(), StoreError> {
+        let (state, since, due_at) = match outcome {
+            Outcome::Delivered => ("delivered", attempt.next_since, now),
+            Outcome::Again(at) => ("pending", lease.since, at),
+            Outcome::Failed | Outcome::Unwanted => ("failed", attempt.next_since, now),
+        };
+        let next_attempt_at = (state == "pending").then_some(DbTime::from(due_at));
+        let disabled_at = (outcome == Outcome::Unwanted).then_some(DbTime::from(now));
+        let _writer = self.wait_to_write().await?;
+        on_connection!(self, connection => {
+            let mut transaction = connection.begin_with(self.begin()).await?;
+            let ended = sqlx::query(END_LEASE)
+                .bind(lease.id)
+                .bind(lease.lease_id)
+                .bind(since)
+                .bind(DbTime::from(due_at))
+                .bind(disabled_at)
+                .execute(&mut *transaction)
+                .await?;
+            // Another one has the lease by now, or the webhook was removed.
+            if ended.rows_affected() == 0 {
+                return Ok(());
+            }
+            sqlx::query(END_ATTEMPT)
+                .bind(attempt.id)
+                .bind(state)
+                .bind(next_attempt_at)
+                .bind(answer.ok().map(i64::from))
+                .bind(answer.err())
+                .execute(&mut *transaction)
+                .await?;
+            sqlx::query(DELETE_OLD).bind(DbTime::from(oldest)).execute(&mut *transaction).await?;
+            Ok(transaction.commit().await?)
+        })
+    }
+}

@@ -1,0 +1,57 @@
+//! What changed, for those who ask, for those who listen, and for those who are told.
+
+mod client;
+mod list;
+mod lock;
+mod replicas;
+mod stream;
+mod webhooks;
+
+use jiff::Timestamp;
+use unroof::estimate::{Format, infer, read_request};
+use unroof::storage::{EstimateRecord, Recording, Store};
+
+use crate::support::{NOW, sheet_of};
+
+/// Recordings of models that are not there yet, a change each.
+struct Prepared(Recording);
+
+impl Prepared {
+    /// The answer is worked out once: who records hundreds of sheets does not wait for each.
+    fn new() -> Self {
+        let text = sheet_of("prepared").to_string();
+        let request = read_request(text.as_bytes(), &Format::Canonical).unwrap();
+        let answer = infer(&request);
+        let document = serde_json::to_string(&answer).unwrap();
+        let observed_at: Timestamp = NOW.parse().unwrap();
+        let mut recording = Recording::new(request.sheets[0].clone(), observed_at, answer.id);
+        recording.estimate = Some(EstimateRecord::new(&answer, document));
+        Self(recording)
+    }
+
+    fn of(&self, model: &str) -> Recording {
+        let mut recording = self.0.clone();
+        model.clone_into(&mut recording.sheet.model);
+        recording.sheet_id = recording.sheet.id().0;
+        recording
+    }
+
+    /// Records models in one transaction, again and again until it is done.
+    async fn record(&self, store: &Store, models: &[String]) {
+        let recordings: Vec<Recording> = models.iter().map(|model| self.of(model)).collect();
+        for _ in 0..1_000 {
+            match store.record(&recordings).await {
+                Ok(_) => return,
+                Err(error) if error.is_temporary() => {}
+                Err(error) => panic!("{}", error.with_causes()),
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        panic!("never recorded");
+    }
+}
+
+/// Numbered models.
+fn models(range: std::ops::Range<usize>) -> Vec<String> {
+    range.map(|number| format!("m-{number:04}")).collect()
+}

@@ -1,0 +1,587 @@
+//! Webhooks: who may be told, what is sent, and how often.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::response::IntoResponse;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tokio::task::JoinSet;
+use unroof::http::{App, Clock, Limits};
+use unroof::storage::Store;
+
+use super::{Prepared, models};
+use crate::server::LONGEST_WAIT;
+use crate::support::{Api, NOW, TestDatabase, on_each_database, on_postgres};
+
+/// A receiver that answers as it is told, and keeps what it was sent.
+#[derive(Clone, Default)]
+struct Receiver {
+    /// Statuses of the next answers; 200 after these.
+    answers: Arc<Mutex<VecDeque<u16>>>,
+    received: Arc<Mutex<Vec<(HeaderMap, String)>>>,
+    /// How long it takes.
+    delay: Duration,
+}
+
+impl Receiver {
+    async fn listen(&self) -> SocketAddr {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let router = Router::new().fallback(take).with_state(self.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        address
+    }
+
+    fn count(&self) -> usize {
+        self.received.lock().unwrap().len()
+    }
+
+    /// Waits for so many requests in all.
+    async fn wait_for(&self, count: usize) {
+        let began = Instant::now();
+        while self.count() < count {
+            assert!(
+                began.elapsed() < LONGEST_WAIT,
+                "{} of {count}",
+                self.count()
+            );
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Nothing more comes for a while.
+    async fn assert_silent(&self) {
+        let count = self.count();
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        assert_eq!(self.count(), count);
+    }
+
+    /// The models of all changes received, in the order in which they came.
+    fn models(&self) -> Vec<String> {
+        let received = self.received.lock().unwrap();
+        let bodies = received
+            .iter()
+            .map(|(_, body)| serde_json::from_str(body).unwrap());
+        bodies.flat_map(|body: Value| models_of(&body)).collect()
+    }
+}
+
+fn models_of(body: &Value) -> Vec<String> {
+    let changes = body["changes"].as_array().unwrap().iter();
+    changes
+        .map(|change| change["model"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+async fn take(
+    State(receiver): State<Receiver>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> impl IntoResponse {
+    tokio::time::sleep(receiver.delay).await;
+    let body = String::from_utf8(body.to_vec()).unwrap();
+    receiver.received.lock().unwrap().push((headers, body));
+    let status = receiver.answers.lock().unwrap().pop_front().unwrap_or(200);
+    // Where it leads must not be asked.
+    let headers = [(header::LOCATION, "/elsewhere")];
+    (
+        StatusCode::from_u16(status).unwrap(),
+        headers,
+        "x".repeat(100_000),
+    )
+}
+
+/// A clock that goes on when it is told to.
+#[derive(Clone)]
+struct Hand(Arc<Mutex<Timestamp>>);
+
+impl Hand {
+    fn new() -> Self {
+        Self(Arc::new(Mutex::new(NOW.parse().unwrap())))
+    }
+
+    fn clock(&self) -> Clock {
+        let now = Arc::clone(&self.0);
+        Clock::new(move || *now.lock().unwrap())
+    }
+
+    fn advance(&self, time: Duration) {
+        *self.0.lock().unwrap() += time;
+    }
+}
+
+/// A replica that sends.
+struct Sender {
+    api: Api,
+    store: Store,
+    _background: JoinSet<()>,
+}
+
+impl Sender {
+    async fn new(database: &TestDatabase, hand: &Hand, allows_private: bool) -> Self {
+        let limits = Limits {
+            webhook_allow_private: allows_private,
+            webhook_rest: Duration::from_millis(20),
+            ..Limits::default()
+        };
+        let store = database.store().await;
+        let app = App::new(store.clone(), hand.clock(), limits);
+        let mut background = JoinSet::new();
+        background.spawn(app.clone().follow());
+        Self {
+            api: Api::new(app),
+            store,
+            _background: background,
+        }
+    }
+
+    async fn add(&self, body: &Value) -> Value {
+        let reply = self.api.post("/webhooks", body.to_string()).await;
+        assert_eq!(reply.status, StatusCode::CREATED, "{}", reply.text());
+        assert_eq!(reply.header("cache-control"), Some("no-store"));
+        let webhook = reply.json();
+        let path = format!("/webhooks/{}", webhook["id"].as_str().unwrap());
+        assert_eq!(reply.header("location"), Some(path.as_str()));
+        webhook
+    }
+
+    async fn add_at(&self, address: SocketAddr) -> String {
+        let webhook = self
+            .add(&json!({"url": format!("http://{address}/hook")}))
+            .await;
+        webhook["id"].as_str().unwrap().to_owned()
+    }
+
+    async fn deliveries(&self, id: &str) -> Vec<Value> {
+        self.api
+            .get(&format!("/webhooks/{id}/deliveries"))
+            .await
+            .rows()
+    }
+
+    /// Waits until the last delivery is as it should be.
+    async fn wait_for_last(&self, id: &str, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+        let began = Instant::now();
+        loop {
+            let rows = self.deliveries(id).await;
+            match rows.first() {
+                Some(last) if holds(last) => return last.clone(),
+                last => assert!(began.elapsed() < LONGEST_WAIT, "never {what}: {last:?}"),
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+/// HMAC as RFC 2104 writes it down.
+fn hmac(key: &[u8], text: &str) -> String {
+    let mut block = [0; 64];
+    block[..key.len()].copy_from_slice(key);
+    let padded = |with: u8| block.map(|byte| byte ^ with);
+    let inner = Sha256::digest([&padded(0x36)[..], text.as_bytes()].concat());
+    let outer = Sha256::digest([&padded(0x5c)[..], &inner[..]].concat());
+    outer.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_changes_is_sent_in_order_and_signed() {
+    on_each_database(async |database: &TestDatabase| {
+        let (hand, receiver) = (Hand::new(), Receiver::default());
+        let sender = Sender::new(database, &hand, true).await;
+        let prepared = Prepared::new();
+        prepared.record(&sender.store, &["before".to_owned()]).await;
+        let url = format!("http://{}/hook", receiver.listen().await);
+        let secret = "a secret of one's own".replace(' ', "-");
+        let webhook = sender.add(&json!({"url": url, "secret": secret})).await;
+        assert_eq!(webhook.get("secret"), None);
+        let id = webhook["id"].as_str().unwrap();
+        let all = models(0..250);
+        for batch in all.chunks(125) {
+            prepared.record(&sender.store, batch).await;
+        }
+        let began = Instant::now();
+        while receiver.models().len() < all.len() && began.elapsed() < LONGEST_WAIT {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert_eq!(receiver.models(), all, "{}", database.name);
+        let mut next = None;
+        for (headers, body) in receiver.received.lock().unwrap().clone() {
+            let header = |name: &str| headers[name].to_str().unwrap().to_owned();
+            let time = header("unroof-timestamp");
+            let now: Timestamp = NOW.parse().unwrap();
+            assert_eq!(time, now.as_second().to_string());
+            let expected = hmac(secret.as_bytes(), &format!("{time}.{body}"));
+            assert_eq!(header("unroof-signature"), format!("v1={expected}"));
+            assert_eq!(header("content-type"), "application/json");
+            let body: Value = serde_json::from_str(&body).unwrap();
+            assert_eq!(body["webhook_id"], id);
+            let changes = body["changes"].as_array().unwrap();
+            assert!((1..=100).contains(&changes.len()), "{}", changes.len());
+            assert_eq!(body["next_since"], changes.last().unwrap()["sequence"]);
+            let (since, limit) = (next.unwrap_or(1), changes.len());
+            let listed = format!("/changes?since={since}&limit={limit}");
+            assert_eq!(sender.api.get(&listed).await.rows(), *changes);
+            next = body["next_since"].as_i64();
+        }
+        sender
+            .wait_for_last(id, "delivered", |last| last["state"] == "delivered")
+            .await;
+        let rows = sender.deliveries(id).await;
+        assert_eq!(rows.len(), receiver.count());
+        assert_eq!(rows[0]["next_since"].as_i64(), next);
+        assert_eq!(
+            (&rows[0]["attempts"], &rows[0]["status"]),
+            (&json!(1), &json!(200))
+        );
+        // The same, a page each.
+        let mut path = format!("/webhooks/{id}/deliveries?limit=1");
+        for row in &rows {
+            let page = sender.api.get(&path).await;
+            assert_eq!(page.rows(), [row.clone()]);
+            let cursor = page.json()["next_cursor"].as_str().map(str::to_owned);
+            path = format!(
+                "/webhooks/{id}/deliveries?limit=1&cursor={}",
+                cursor.unwrap_or_default()
+            );
+        }
+        assert!(path.ends_with("cursor="));
+        receiver.assert_silent().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_fails_is_sent_again_eight_times_within_a_day_and_then_the_next() {
+    on_each_database(async |database: &TestDatabase| {
+        let (hand, receiver) = (Hand::new(), Receiver::default());
+        let sender = Sender::new(database, &hand, true).await;
+        let id = sender.add_at(receiver.listen().await).await;
+        // A redirect is not followed, and counts as no.
+        receiver
+            .answers
+            .lock()
+            .unwrap()
+            .extend([500, 302, 404, 503, 429, 201 + 200, 307, 418]);
+        let prepared = Prepared::new();
+        prepared.record(&sender.store, &models(0..2)).await;
+        let rests = [30, 120, 600, 1_800, 7_200, 21_600, 43_200].map(Duration::from_secs);
+        let mut whole = Duration::ZERO;
+        for (made, rest) in rests.into_iter().enumerate() {
+            receiver.wait_for(made + 1).await;
+            let last = sender
+                .wait_for_last(&id, "answered", |last| {
+                    last["attempts"] == made + 1 && last["status"].is_number()
+                })
+                .await;
+            assert_eq!(last["state"], "pending", "{}", database.name);
+            let at = |name: &str| last[name].as_str().unwrap().parse::<Timestamp>().unwrap();
+            let planned = Duration::try_from(at("next_attempt_at") - at("attempted_at")).unwrap();
+            assert!(
+                planned >= rest && planned <= rest.mul_f64(1.1),
+                "{planned:?}"
+            );
+            // What came meanwhile waits.
+            if made == 0 {
+                prepared.record(&sender.store, &models(2..3)).await;
+            }
+            hand.advance(planned - Duration::from_secs(1));
+            if made < 2 {
+                receiver.assert_silent().await;
+            }
+            hand.advance(Duration::from_secs(1));
+            whole += planned;
+        }
+        assert!(whole < Duration::from_hours(24), "{whole:?}");
+        // The eighth fails too, and what comes after it is delivered.
+        receiver.wait_for(9).await;
+        sender
+            .wait_for_last(&id, "delivered", |last| last["state"] == "delivered")
+            .await;
+        let rows = sender.deliveries(&id).await;
+        assert_eq!((rows.len(), &rows[1]["state"]), (2, &json!("failed")));
+        assert_eq!(
+            (&rows[1]["attempts"], &rows[1]["status"]),
+            (&json!(8), &json!(418))
+        );
+        assert_eq!(rows[1]["next_attempt_at"], Value::Null);
+        let received = receiver.received.lock().unwrap().clone();
+        let ids: Vec<_> = received
+            .iter()
+            .map(|(headers, _)| &headers["unroof-delivery"])
+            .collect();
+        assert!(
+            ids[..8].iter().all(|id| *id == ids[0]) && ids[8] != ids[0],
+            "{ids:?}"
+        );
+        let bodies: Vec<Value> = received
+            .iter()
+            .map(|(_, body)| serde_json::from_str(body).unwrap())
+            .collect();
+        assert!(bodies[..8].iter().all(|body| *body == bodies[0]));
+        assert_eq!(
+            (models_of(&bodies[0]), models_of(&bodies[8])),
+            (models(0..2), models(2..3))
+        );
+        // A month later they are forgotten.
+        hand.advance(Duration::from_hours(31 * 24));
+        prepared.record(&sender.store, &models(3..4)).await;
+        receiver.wait_for(10).await;
+        sender
+            .wait_for_last(&id, "delivered", |last| {
+                last["next_since"] == 4 && last["state"] == "delivered"
+            })
+            .await;
+        assert_eq!(sender.deliveries(&id).await.len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_receiver_that_is_gone_or_removed_hears_no_more() {
+    on_each_database(async |database: &TestDatabase| {
+        let (hand, receiver) = (Hand::new(), Receiver::default());
+        let sender = Sender::new(database, &hand, true).await;
+        let prepared = Prepared::new();
+        let gone = sender.add_at(receiver.listen().await).await;
+        receiver.answers.lock().unwrap().push_back(410);
+        prepared.record(&sender.store, &models(0..1)).await;
+        sender
+            .wait_for_last(&gone, "failed", |last| last["state"] == "failed")
+            .await;
+        prepared.record(&sender.store, &models(1..2)).await;
+        receiver.assert_silent().await;
+        let shown = sender.api.get(&format!("/webhooks/{gone}")).await.json();
+        assert!(shown["disabled_at"].is_string(), "{shown}");
+        let removed = sender.add_at(receiver.listen().await).await;
+        let path = format!("/webhooks/{removed}");
+        for status in [StatusCode::NO_CONTENT, StatusCode::NOT_FOUND] {
+            assert_eq!(
+                sender.api.ask(Method::DELETE, &path, &[]).await.status,
+                status
+            );
+        }
+        sender.api.get(&path).await.problem(404);
+        sender
+            .api
+            .get(&format!("{path}/deliveries"))
+            .await
+            .problem(404);
+        prepared.record(&sender.store, &models(2..3)).await;
+        receiver.assert_silent().await;
+        assert_eq!(receiver.count(), 1);
+        // One that nobody listens at is tried again, and says why.
+        let nobody = {
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            listener.local_addr().unwrap()
+        };
+        let id = sender.add_at(nobody).await;
+        prepared.record(&sender.store, &models(3..4)).await;
+        let last = sender
+            .wait_for_last(&id, "refused", |last| last["error"].is_string())
+            .await;
+        assert_eq!(
+            (&last["state"], &last["status"]),
+            (&json!("pending"), &Value::Null)
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn secrets_are_shown_once_and_not_weak() {
+    let hand = Hand::new();
+    let sender = Sender::new(&TestDatabase::sqlite(), &hand, true).await;
+    let url = "https://hooks.example.com/unroof";
+    let made = sender.add(&json!({"url": url})).await;
+    let secret = made["secret"].as_str().unwrap();
+    assert_eq!(secret.len(), 64);
+    let other = sender.add(&json!({"url": url})).await;
+    assert_ne!(other["secret"], made["secret"]);
+    let id = made["id"].as_str().unwrap();
+    for path in [
+        "/webhooks".to_owned(),
+        format!("/webhooks/{id}"),
+        format!("/webhooks/{id}/deliveries"),
+    ] {
+        let shown = sender.api.get(&path).await;
+        assert!(
+            !shown.text().contains("secret") && !shown.text().contains(secret),
+            "{path}"
+        );
+    }
+    let listed = sender.api.get("/webhooks").await.rows();
+    assert_eq!((listed.len(), &listed[0]["url"]), (2, &json!(url)));
+    for wrong in [
+        "",
+        "short",
+        "fifteen-letters",
+        "with a space in the middle",
+        "ünïcödë-ünïcödë-ünïcödë",
+    ] {
+        let body = json!({"url": url, "secret": wrong});
+        let problem = sender
+            .api
+            .post("/webhooks", body.to_string())
+            .await
+            .problem(422);
+        assert_eq!(problem["errors"][0]["pointer"], "/secret", "{problem}");
+    }
+    // There is room for 64.
+    for _ in 2..64 {
+        sender.add(&json!({"url": url})).await;
+    }
+    let full = sender
+        .api
+        .post("/webhooks", json!({"url": url}).to_string())
+        .await;
+    assert_eq!(full.problem(409)["type"], "/problems/full");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn addresses_that_are_not_of_the_internet_are_refused_however_they_are_spelled() {
+    let (hand, database, receiver) = (Hand::new(), TestDatabase::sqlite(), Receiver::default());
+    let sender = Sender::new(&database, &hand, false).await;
+    let address = receiver.listen().await;
+    let port = address.port();
+    for host in [
+        "127.0.0.1",
+        "localhost",
+        "LOCALHOST",
+        "localhost.",
+        "2130706433",
+        "0x7f000001",
+        "0x7f.1",
+        "0177.0.0.1",
+        "127.1",
+        "0",
+        "0.0.0.0",
+        "10.1.2.3",
+        "172.16.0.1",
+        "192.168.0.1",
+        "169.254.169.254",
+        "100.64.0.1",
+        "224.0.0.1",
+        "255.255.255.255",
+        "[::1]",
+        "[::]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "[fe80::1]",
+        "[fd00::1]",
+        "[ff02::1]",
+        "[64:ff9b::7f00:1]",
+        "[2002:7f00:1::]",
+    ] {
+        for scheme in ["http", "https"] {
+            let body = json!({"url": format!("{scheme}://{host}:{port}/hook")});
+            let problem = sender
+                .api
+                .post("/webhooks", body.to_string())
+                .await
+                .problem(422);
+            assert_eq!(problem["errors"][0]["pointer"], "/url", "{host}: {problem}");
+        }
+    }
+    for url in [
+        "ftp://hooks.example.com/",
+        "https://ann:secret@hooks.example.com/",
+        "hooks.example.com",
+        "/hook",
+    ] {
+        let problem = sender
+            .api
+            .post("/webhooks", json!({"url": url}).to_string())
+            .await
+            .problem(422);
+        assert_eq!(problem["errors"][0]["pointer"], "/url", "{url}: {problem}");
+    }
+    // A name that led elsewhere when it was added is looked at again before anything is sent.
+    let careless = App::new(
+        database.store().await,
+        hand.clock(),
+        Limits {
+            webhook_allow_private: true,
+            ..Limits::default()
+        },
+    );
+    let url = format!("http://localhost:{port}/hook");
+    let added = Api::new(careless)
+        .post("/webhooks", json!({"url": url}).to_string())
+        .await;
+    assert_eq!(added.status, StatusCode::CREATED);
+    Prepared::new().record(&sender.store, &models(0..1)).await;
+    let id = added.id();
+    let last = sender
+        .wait_for_last(&id, "refused", |last| last["error"].is_string())
+        .await;
+    assert!(
+        last["error"].as_str().unwrap().contains("not a public one"),
+        "{last}"
+    );
+    assert_eq!(receiver.count(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_several_replicas_one_sends_and_another_goes_on_where_it_dies() {
+    on_postgres(async |database: &TestDatabase| {
+        let receiver = Receiver {
+            delay: Duration::from_millis(20),
+            ..Receiver::default()
+        };
+        let hand = Hand::new();
+        let mut senders = Vec::new();
+        for _ in 0..3 {
+            senders.push(Sender::new(database, &hand, true).await);
+        }
+        let id = senders[0].add_at(receiver.listen().await).await;
+        let prepared = Prepared::new();
+        let all = models(0..600);
+        for (number, batch) in all.chunks(20).enumerate() {
+            prepared.record(&senders[number % 3].store, batch).await;
+        }
+        let began = Instant::now();
+        while receiver.models().len() < all.len() && began.elapsed() < LONGEST_WAIT {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert_eq!(receiver.models(), all);
+        senders[0]
+            .wait_for_last(&id, "delivered", |last| last["state"] == "delivered")
+            .await;
+        receiver.assert_silent().await;
+        // One takes the right to send and is heard of no more.
+        let last = senders.pop().unwrap();
+        drop(senders);
+        let dying = database.store().await;
+        prepared.record(&dying, &models(600..601)).await;
+        receiver.wait_for(receiver.count()).await;
+        drop(last);
+        let count = receiver.count();
+        let now = *hand.0.lock().unwrap();
+        prepared.record(&dying, &models(601..602)).await;
+        let lease = dying
+            .lease_webhook(now, now + Duration::from_secs(30))
+            .await
+            .unwrap();
+        assert!(lease.is_some());
+        assert!(
+            dying.lease_webhook(now, now).await.unwrap().is_none(),
+            "leased twice"
+        );
+        let heir = Sender::new(database, &hand, true).await;
+        receiver.assert_silent().await;
+        hand.advance(Duration::from_secs(31));
+        receiver.wait_for(count + 1).await;
+        let seen = receiver.models();
+        assert_eq!(seen.last(), Some(&"m-0601".to_owned()));
+        drop(heir);
+    })
+    .await;
+}
