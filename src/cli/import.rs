@@ -17,7 +17,7 @@ use crate::import::{
     CatalogError, CatalogFormat, Fetched, Imported, Line, Options, Outcome, Summary, Version,
     fetch, without_secrets,
 };
-use crate::storage::{Store, StoreLimits};
+use crate::storage::{ServingLock, Store, StoreLimits};
 
 /// Arguments of `unroof import`.
 #[derive(Debug, Args)]
@@ -67,6 +67,10 @@ pub(super) fn run(arguments: &ImportArguments) -> Result<(), Failure> {
 
 async fn import_all(arguments: &ImportArguments) -> Result<(), Failure> {
     let url = arguments.database.database_url()?;
+    // A process that serves the file would not learn what is written here; its /catalogs is for that.
+    let taken = ServingLock::take(&url);
+    let _lock = taken
+        .with_context(|| format!("cannot write to {url}; a service takes catalogs at /catalogs"))?;
     let limits = StoreLimits::patient();
     let opened = Store::open(&url, limits).await;
     let store = opened.with_context(|| format!("cannot open the database {url}"))?;

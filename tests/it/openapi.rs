@@ -70,6 +70,11 @@ async fn every_route_is_listed_and_every_listed_route_is_there() {
         ("/estimates/{id}", "get"),
         ("/price-sheets", "get"),
         ("/price-sheets/{id}", "get"),
+        ("/price-sheets/{id}/withdraw", "post"),
+        ("/models/{provider}/{model}/history", "get"),
+        ("/disagreements", "get"),
+        ("/catalogs", "post"),
+        ("/imports", "get"),
         ("/changes", "get"),
         ("/changes/stream", "get"),
         ("/webhooks", "post"),
@@ -94,7 +99,8 @@ async fn every_route_is_listed_and_every_listed_route_is_there() {
     for (path, method) in listed {
         let path = path
             .replace("{id}", &Uuid::nil().to_string())
-            .replace("{slug}", "internal");
+            .replace("{slug}", "internal")
+            .replace("{provider}/{model}", "acme/m-1");
         // Without its head a stream has no end.
         let method: Method = if path.ends_with("/stream") {
             Method::HEAD

@@ -108,7 +108,9 @@ async fn rows_are_flat_and_hold_the_documented_columns_in_order() {
         for (path, columns) in columns_of {
             let reply = api.get(path).await;
             let rows = reply.rows();
-            assert!(rows.len() >= 16, "{path}: {}", rows.len());
+            // Some examples are prices of the past.
+            let least = if path == "/estimates/latest" { 12 } else { 16 };
+            assert!(rows.len() >= least, "{path}: {}", rows.len());
             let first_row = reply
                 .text()
                 .split_once('{')

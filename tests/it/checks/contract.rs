@@ -84,6 +84,11 @@ async fn send(api: &Api, path: &str, headers: &[(&str, &str)], body: &str) -> Re
         .await
 }
 
+/// What too large a body gets that is also nested too deep.
+fn too_large(path: &str) -> u16 {
+    if path == "/catalogs" { 400 } else { 413 }
+}
+
 #[tokio::test]
 async fn every_route_refuses_every_kind_of_fault_with_a_problem_that_is_not_kept() {
     let api = TestDatabase::sqlite().api().await;
@@ -104,7 +109,8 @@ async fn every_route_refuses_every_kind_of_fault_with_a_problem_that_is_not_kept
                 (400, unknown.as_str(), vec![json], "{}"),
                 (400, path, vec![json], ""),
                 (400, path, vec![json], "{"),
-                (413, path, vec![json], too_much.as_str()),
+                // A catalog may be larger, but not nested deeper.
+                (too_large(path), path, vec![json], too_much.as_str()),
                 (415, path, vec![], "{}"),
                 (415, path, vec![("content-type", "text/plain")], "{}"),
                 (415, path, vec![json, ("content-encoding", "gzip")], "{}"),

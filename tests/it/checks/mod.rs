@@ -43,7 +43,9 @@ async fn routes(api: &Api) -> Vec<Route> {
             Some("webhooks") => &webhook,
             _ => text("/id"),
         };
-        path.replace("{id}", id).replace("{slug}", "unreadable")
+        path.replace("{id}", id)
+            .replace("{slug}", "unreadable")
+            .replace("{provider}/{model}", "acme/m-1")
     };
     let document = committed();
     let mut routes: Vec<Route> = Vec::new();

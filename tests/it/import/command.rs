@@ -45,7 +45,7 @@ fn a_file_and_standard_input_are_imported_with_a_table_or_lines() {
         let said = text(&first.stdout);
         for part in [
             "claude-sonnet-4-5-20250929",
-            "a copy of anthropic/claude-sonnet-4-5",
+            "a copy of",
             "estimated          2",
             "duplicate          3",
             "8 entries, 6 sheets",
