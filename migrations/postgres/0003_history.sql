@@ -34,6 +34,7 @@ CREATE INDEX estimate_listings_by_offer ON estimate_listings (provider, model, s
 CREATE INDEX estimate_listings_by_sheet ON estimate_listings (sheet_id, sequence);
 CREATE INDEX estimate_listings_by_offer_id ON estimate_listings (offer_id, sequence);
 CREATE INDEX estimate_listings_by_estimate ON estimate_listings (estimate_id);
+CREATE INDEX estimate_listings_of_pools ON estimate_listings (provider, model, sequence) WHERE sheet_id IS NULL;
 CREATE INDEX estimate_listings_by_time ON estimate_listings (observed_at);
 DROP INDEX estimates_by_offer;
 ALTER TABLE estimates DROP COLUMN provider;
@@ -53,6 +54,9 @@ CREATE TABLE price_periods (
     -- Of several periods that one sheet opened at once.
     part              bigint NOT NULL,
     offer_id          uuid NOT NULL,
+    provider          text COLLATE "C" NOT NULL,
+    model             text COLLATE "C" NOT NULL,
+    region            text COLLATE "C" NOT NULL,
     sheet_id          uuid NOT NULL REFERENCES price_sheets (id),
     -- Who says so.
     catalog           text COLLATE "C" NOT NULL,
@@ -68,6 +72,7 @@ CREATE TABLE price_periods (
     CHECK (ends_at IS NULL OR ends_at >= starts_at)
 );
 CREATE INDEX price_periods_by_offer ON price_periods (offer_id, starts_at);
+CREATE INDEX price_periods_by_name ON price_periods (provider, model, starts_at);
 CREATE INDEX price_periods_by_sheet ON price_periods (sheet_id);
 CREATE INDEX price_periods_to_begin ON price_periods (starts_at) WHERE has_begun = false;
 CREATE INDEX price_periods_to_end ON price_periods (ends_at) WHERE has_ended = false;

@@ -34,6 +34,7 @@ CREATE INDEX estimate_listings_by_offer ON estimate_listings (provider, model, s
 CREATE INDEX estimate_listings_by_sheet ON estimate_listings (sheet_id, sequence);
 CREATE INDEX estimate_listings_by_offer_id ON estimate_listings (offer_id, sequence);
 CREATE INDEX estimate_listings_by_estimate ON estimate_listings (estimate_id);
+CREATE INDEX estimate_listings_of_pools ON estimate_listings (provider, model, sequence) WHERE sheet_id IS NULL;
 CREATE INDEX estimate_listings_by_time ON estimate_listings (observed_at);
 DROP INDEX estimates_by_offer;
 ALTER TABLE estimates DROP COLUMN provider;
@@ -53,6 +54,9 @@ CREATE TABLE price_periods (
     -- Of several periods that one sheet opened at once.
     part              integer NOT NULL,
     offer_id          blob NOT NULL,
+    provider          text NOT NULL,
+    model             text NOT NULL,
+    region            text NOT NULL,
     sheet_id          blob NOT NULL REFERENCES price_sheets (id),
     -- Who says so.
     catalog           text NOT NULL,
@@ -68,6 +72,7 @@ CREATE TABLE price_periods (
     CHECK (ends_at IS NULL OR ends_at >= starts_at)
 ) STRICT;
 CREATE INDEX price_periods_by_offer ON price_periods (offer_id, starts_at);
+CREATE INDEX price_periods_by_name ON price_periods (provider, model, starts_at);
 CREATE INDEX price_periods_by_sheet ON price_periods (sheet_id);
 CREATE INDEX price_periods_to_begin ON price_periods (starts_at) WHERE has_begun = 0;
 CREATE INDEX price_periods_to_end ON price_periods (ends_at) WHERE has_ended = 0;

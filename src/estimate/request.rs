@@ -163,9 +163,9 @@ fn read_pool(list: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
 fn read_sheet(sheet: &Cursor<'_>, format: &Format) -> Option<PriceSheet> {
     match format {
         Format::Canonical => canonical::read_sheet(sheet),
-        Format::Entry { catalog, model, at } => {
-            (catalog.read_entry)(model, sheet).and_then(|sheets| in_force(sheets, *at))
-        }
+        Format::Entry { catalog, model, at } => catalog
+            .read(model, sheet)
+            .and_then(|sheets| in_force(sheets, *at)),
     }
 }
 

@@ -147,7 +147,7 @@ pub(super) fn read(
     for (key, entry) in entries {
         let sheets = match format {
             CatalogFormat::Canonical => canonical::read_sheet(&entry).map(|sheet| vec![sheet]),
-            CatalogFormat::Published(catalog) => (catalog.read_entry)(&key, &entry),
+            CatalogFormat::Published(catalog) => catalog.read(&key, &entry),
         };
         let sheets = match faults.result(sheets) {
             Ok(sheets) => sheets,

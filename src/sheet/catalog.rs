@@ -1,5 +1,6 @@
 //! Published catalogs: how each is recognised and taken apart into entries, and how an entry becomes sheets.
 
+use super::rules::tokenizer_note;
 use super::{PriceSheet, genai_prices, litellm, llm_prices, models_dev, openrouter, portkey};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;
@@ -18,6 +19,19 @@ pub struct Catalog {
     /// Reads one entry by its key into its sheets: one for each region and each interval of validity that it states.
     /// `None` means that a fault is recorded.
     pub read_entry: fn(&str, &Cursor<'_>) -> Option<Vec<PriceSheet>>,
+}
+
+impl Catalog {
+    /// Reads one entry by its key into its sheets, with what is to be known of them whatever their catalog. `None` means
+    /// that a fault is recorded.
+    #[must_use]
+    pub fn read(&self, key: &str, entry: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
+        let mut sheets = (self.read_entry)(key, entry)?;
+        for sheet in &mut sheets {
+            sheet.notes.extend(tokenizer_note(&sheet.model));
+        }
+        Some(sheets)
+    }
 }
 
 /// One entry of a catalog.

@@ -8,6 +8,7 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::entry::Entry;
+use super::names::model_key;
 use super::{CacheWriteBilling, CatalogEntry, ContextTier, JsonObject, PriceSheet, RateCell};
 use crate::input::cursor::{Cursor, LONGEST_NAME, one_of_hint, shortened};
 use crate::input::json::Json;
@@ -18,6 +19,20 @@ pub(super) const FREE: &str =
     "Input and output are stated as 0: free, run locally, billed by a plan, or unknown.";
 /// Most service tiers, schedules and other meters of a sheet each.
 const MOST_ENTRIES: usize = 64;
+
+/// What is to be known before prices of one generation of Claude are compared with those of another.
+pub(super) fn tokenizer_note(model: &str) -> Option<String> {
+    const NOTE: &str = "From Claude 4.7 on the same text is about 30 % more tokens; prices per token do not compare with those of earlier generations.";
+    let key = model_key(model);
+    let mut words = key
+        .strip_prefix("claude-")?
+        .split('-')
+        .map(str::parse::<u32>);
+    // `claude-opus-4-7` and `claude-3-5-sonnet`.
+    let major = words.find_map(Result::ok)?;
+    let minor = words.next().and_then(Result::ok).unwrap_or(0);
+    ((major, minor) >= (4, 7)).then(|| NOTE.to_owned())
+}
 
 /// Whether a text can name an offer.
 pub(super) fn is_name(text: &str) -> bool {
@@ -307,5 +322,34 @@ pub(super) fn object(value: Value) -> JsonObject {
     match value {
         Value::Object(fields) => fields,
         _ => JsonObject::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tokenizer_that_changed_under_the_price_is_noted() {
+        for name in [
+            "claude-opus-4-7",
+            "us.anthropic.claude-opus-5-20260901-v1:0",
+            "anthropic/claude-fable-5.1",
+            "claude-haiku-5-5",
+        ] {
+            assert!(
+                tokenizer_note(name).is_some_and(|note| note.contains("30 %")),
+                "{name}"
+            );
+        }
+        for name in [
+            "claude-sonnet-4-6",
+            "claude-3-5-sonnet-20241022",
+            "claude-instant",
+            "gpt-5.4",
+            "",
+        ] {
+            assert_eq!(tokenizer_note(name), None, "{name}");
+        }
     }
 }

@@ -152,6 +152,11 @@ impl Plan {
         self.base + 1 + i64::try_from(index).unwrap_or(i64::MAX - self.base - 1)
     }
 
+    /// The recording with a number.
+    pub(super) fn index(&self, number: i64) -> usize {
+        usize::try_from(number - self.base - 1).unwrap_or(usize::MAX)
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.steps.iter().all(Step::is_empty) && self.periods.is_empty()
     }

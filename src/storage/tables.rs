@@ -344,9 +344,13 @@ macro_rules! tables {
                 }
                 let periods: Vec<_> = plan.periods.iter().filter(|(_, stored)| stored.is_new).collect();
                 insert!(INSERT_PERIODS, periods, "", |list, (offer, stored)| {
+                    let sheet = &recordings[plan.index(stored.key.0)].sheet;
                     list.push_bind(stored.key.0)
                         .push_bind(stored.key.1)
                         .push_bind(*offer)
+                        .push_bind(&sheet.provider)
+                        .push_bind(&sheet.model)
+                        .push_bind(&sheet.region)
                         .push_bind(stored.period.sheet_id)
                         .push_bind(&stored.period.catalog)
                         .push_bind(DbTime::from(stored.period.starts_at))
@@ -423,8 +427,8 @@ const UPDATE_STATEMENT: &str = "
     DO UPDATE SET sheet_id = excluded.sheet_id, observed_at = excluded.observed_at";
 
 const INSERT_PERIODS: &str = "
-    INSERT INTO price_periods (sequence, part, offer_id, sheet_id, catalog, starts_at, ends_at, observed_at, has_begun,
-                               has_ended) ";
+    INSERT INTO price_periods (sequence, part, offer_id, provider, model, region, sheet_id, catalog, starts_at, ends_at,
+                               observed_at, has_begun, has_ended) ";
 const END_PERIOD: &str =
     "UPDATE price_periods SET ends_at = $3, has_ended = $4 WHERE sequence = $1 AND part = $2";
 

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use serde_json::json;
+use unroof::storage::Filter;
 
 use super::{from, priced, seen};
 use crate::support::{TestDatabase, on_each_database, with};
@@ -43,7 +44,10 @@ async fn a_price_that_comes_into_force_or_runs_out_is_told_by_one_replica() {
             );
             one.unwrap();
             other.unwrap();
-            let changes = replicas[0].changes(since, 100).await.unwrap();
+            let changes = replicas[0]
+                .changes(&Filter::default(), since, 100)
+                .await
+                .unwrap();
             let mut told: Vec<String> = changes
                 .iter()
                 .map(|row| format!("{} {}", row.kind, row.model))

@@ -1,6 +1,7 @@
 //! One pricing decision is estimated once, whoever lists it.
 
 use serde_json::json;
+use unroof::storage::Filter;
 
 use super::{catalog, entry, import, outcomes, summary};
 use crate::support::{TestDatabase, on_each_database};
@@ -136,7 +137,10 @@ async fn sending_a_catalog_again_changes_nothing_and_a_changed_price_is_one_chan
             3,
             "the refused ones and the changed one: {told:?}"
         );
-        let changes = store.changes(version, 10).await.unwrap();
+        let changes = store
+            .changes(&Filter::default(), version, 10)
+            .await
+            .unwrap();
         assert_eq!(changes.len(), 1, "{changes:?}");
         assert_eq!(changes[0].kind, "sheet.changed");
         assert_eq!(
