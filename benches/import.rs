@@ -204,7 +204,7 @@ fn median(mut numbers: Vec<f64>) -> f64 {
     numbers[numbers.len() / 2]
 }
 
-fn report(name: &str, runs: Vec<Run>) {
+fn report(name: &str, runs: &[Run]) {
     let of = |figure: fn(&Run) -> f64| median(runs.iter().map(figure).collect());
     let p99 = |run: &Run| {
         let mut waits = run.waits.clone();
@@ -252,7 +252,7 @@ fn main() {
         let file = folder.path().join(format!("{number}.db"));
         run(&format!("sqlite:{}", file.display()), &catalog, number == 0)
     });
-    report("SQLite", runs.collect());
+    report("SQLite", &runs.collect::<Vec<_>>());
     let Ok(server) = std::env::var("UNROOF_TEST_POSTGRES_URL") else {
         println!("PostgreSQL skipped: UNROOF_TEST_POSTGRES_URL names no server");
         return;
@@ -264,5 +264,5 @@ fn main() {
             number == 0,
         )
     });
-    report("PostgreSQL", runs.collect());
+    report("PostgreSQL", &runs.collect::<Vec<_>>());
 }

@@ -42,7 +42,7 @@ pub(super) fn is_public(address: IpAddr) -> bool {
 
 /// Blocks of IPv4 that lead to this machine, its network, a provider's, nowhere or to many (RFC 6890 and its successors).
 const PRIVATE_V4: [(Ipv4Addr, u32); 15] = [
-    (Ipv4Addr::new(0, 0, 0, 0), 8),
+    (Ipv4Addr::UNSPECIFIED, 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
     (Ipv4Addr::new(100, 64, 0, 0), 10),
     (Ipv4Addr::new(127, 0, 0, 0), 8),
@@ -63,8 +63,8 @@ fn is_in(address: Ipv4Addr, (block, bits): (Ipv4Addr, u32)) -> bool {
     (address.to_bits() ^ block.to_bits()) >> (32 - bits) == 0
 }
 
-/// Of IPv6 only 2000::/3 is given out, and of that some blocks carry IPv4 addresses, or are for other ends: 2001::/23,
-/// 2001:db8::/32, 2002::/16, 3fff::/20.
+/// Of IPv6 only `2000::/3` is given out, and of that some blocks carry IPv4 addresses, or are for other ends: `2001::/23`,
+/// `2001:db8::/32`, `2002::/16`, `3fff::/20`.
 fn is_public_v6(address: Ipv6Addr) -> bool {
     match address.segments() {
         [0x2001, second, ..] => second > 0x01ff && second != 0x0db8,

@@ -271,8 +271,8 @@ impl<'a> Lines<'a> {
 mod tests {
     use super::*;
 
-    fn price(text: &str) -> Option<Decimal> {
-        Some(text.parse().unwrap())
+    fn price(text: &str) -> Decimal {
+        text.parse().unwrap()
     }
 
     fn sheet(input: &str, output: &str, cache_read: &str) -> PriceSheet {
@@ -281,9 +281,9 @@ mod tests {
             super::super::ContextTier::default(),
             None,
         );
-        cell.input = price(input);
-        cell.output = price(output);
-        cell.cache_read = price(cache_read);
+        cell.input = Some(price(input));
+        cell.output = Some(price(output));
+        cell.cache_read = Some(price(cache_read));
         PriceSheet::new("acme", "m", vec![cell])
     }
 
@@ -303,7 +303,7 @@ mod tests {
         after.rates[0].cache_read = None;
         let mut batch = after.rates[0].clone();
         batch.service_tier = "batch".to_owned();
-        batch.input = price("1");
+        batch.input = Some(price("1"));
         batch.output = None;
         after.rates.push(batch);
         after.limits.context = Some(200_000);

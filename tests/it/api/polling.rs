@@ -199,6 +199,8 @@ fn polling_costs_no_query() {
             .1
             .lines()
             .filter(|line| line.contains("sqlx::query"))
+            // The link on which news come is tried now and then, and given up in the end.
+            .filter(|line| !line.contains("\"SELECT 1\"") && !line.contains("\"UNLISTEN *\""))
             .collect();
         let (of_version, others): (Vec<&str>, Vec<&str>) = queries
             .into_iter()

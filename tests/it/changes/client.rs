@@ -123,7 +123,7 @@ impl Stream {
     }
 
     async fn receive(&mut self) -> bool {
-        let mut piece = [0; 16 * 1024];
+        let mut piece = [0; 2048];
         let read = tokio::time::timeout(LONGEST_WAIT, self.socket.read(&mut piece));
         let count = read.await.expect("silent for too long").unwrap_or(0);
         self.received

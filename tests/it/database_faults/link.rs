@@ -6,7 +6,9 @@ use axum::http::StatusCode;
 use unroof::storage::StoreLimits;
 
 use super::proxy::{Link, Proxy};
-use super::{ask_at_once, assert_recovers, assert_stale, assert_unavailable, replica, soon};
+use super::{
+    ask_at_once, assert_recovers, assert_stale, assert_unavailable, quiet_replica, replica, soon,
+};
 use crate::server::{Server, client, get};
 use crate::support::{TestDatabase, on_postgres, sheet_of};
 
@@ -59,7 +61,12 @@ async fn a_link_on_which_nothing_passes_costs_no_more_and_no_place_in_the_pool()
 #[tokio::test(flavor = "multi_thread")]
 async fn a_link_with_two_hundred_milliseconds_of_delay_works() {
     on_postgres(async |database| {
-        let (proxy, api) = behind_proxy(database).await;
+        let proxy = Proxy::to(&database.url, Link::Open).await;
+        let url = proxy.url(&database.url);
+        // A write on a connection that has made none before takes longer than it may: every statement is first prepared.
+        let (api, store) = quiet_replica(&url, StoreLimits::default()).await;
+        store.migrate().await.unwrap();
+        api.store(&sheet_of("known")).await;
         proxy.set(Link::Slow(Duration::from_millis(200)));
         let stored = api.infer(&sheet_of("far away")).await;
         assert_eq!(stored.status, StatusCode::CREATED, "{}", stored.text());

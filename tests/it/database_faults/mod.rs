@@ -22,11 +22,21 @@ const SOON: Duration = Duration::from_secs(12);
 
 /// A replica with the limits that it has when none are given, and the tables brought up to date on another way.
 async fn replica(url: &str, limits: StoreLimits) -> (Api, Store) {
-    let store = Store::open(&url.parse().unwrap(), limits).await.unwrap();
-    let app = App::new(store.clone(), clock(), Limits::default());
+    let (app, store) = app(url, limits).await;
     // As the server does; it ends with the test.
     tokio::spawn(app.clone().follow());
     (Api::new(app), store)
+}
+
+/// The same, but nothing is asked of the database except for requests.
+async fn quiet_replica(url: &str, limits: StoreLimits) -> (Api, Store) {
+    let (app, store) = app(url, limits).await;
+    (Api::new(app), store)
+}
+
+async fn app(url: &str, limits: StoreLimits) -> (App, Store) {
+    let store = Store::open(&url.parse().unwrap(), limits).await.unwrap();
+    (App::new(store.clone(), clock(), Limits::default()), store)
 }
 
 /// Waits for an answer, which must come soon.

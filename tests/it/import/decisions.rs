@@ -137,14 +137,14 @@ async fn sending_a_catalog_again_changes_nothing_and_a_changed_price_is_one_chan
             3,
             "the refused ones and the changed one: {told:?}"
         );
-        let changes = store
+        let feed = store
             .changes(&Filter::default(), version, 10)
             .await
             .unwrap();
-        assert_eq!(changes.len(), 1, "{changes:?}");
-        assert_eq!(changes[0].kind, "sheet.changed");
+        assert_eq!(feed.len(), 1, "{feed:?}");
+        assert_eq!(feed[0].kind, "sheet.changed");
         assert_eq!(
-            changes[0].summary,
+            feed[0].summary,
             "output 3.96 → 2.64 $/Mtok, input and cache read unchanged"
         );
         let history = api

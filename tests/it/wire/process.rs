@@ -7,6 +7,15 @@ pub(super) fn open_files(process: u32) -> usize {
         .count()
 }
 
+/// Sockets that it has open.
+pub(super) fn open_sockets(process: u32) -> usize {
+    let entries = std::fs::read_dir(format!("/proc/{process}/fd")).unwrap();
+    entries
+        .filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok())
+        .filter(|target| target.to_string_lossy().starts_with("socket:"))
+        .count()
+}
+
 /// Memory that it takes, in bytes.
 pub(super) fn resident_bytes(process: u32) -> u64 {
     let kilobytes = status_line(process, "VmRSS:");

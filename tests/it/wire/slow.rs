@@ -7,7 +7,7 @@ use super::client::post_lines;
 #[cfg(target_os = "linux")]
 use super::{
     client::{Client, get},
-    process::{open_files, resident_bytes},
+    process::{open_sockets, resident_bytes},
     wait_until,
 };
 use crate::support::Reply;
@@ -104,7 +104,7 @@ const UNREAD_REQUESTS: usize = 500;
 fn clients_that_do_not_read_are_closed_in_time_and_take_no_memory() {
     let service = Service::with(&["--write-timeout", LIMIT]);
     let number = service.server.id();
-    let (files, bytes) = (open_files(number), resident_bytes(number));
+    let (sockets, bytes) = (open_sockets(number), resident_bytes(number));
     let whole = service.get("/openapi.json").body.len();
     let clients: Vec<Client> = (0..4)
         .map(|_| {
@@ -116,7 +116,9 @@ fn clients_that_do_not_read_are_closed_in_time_and_take_no_memory() {
     assert_eq!(service.get("/healthz").status, 200);
     let taken = resident_bytes(number).saturating_sub(bytes);
     assert!(taken < 64 * 1024 * 1024, "{taken} bytes");
-    wait_until("the connections are closed", || open_files(number) <= files);
+    wait_until("the connections are closed", || {
+        open_sockets(number) <= sockets
+    });
     let lifetime = clients[0].age();
     assert!(NEAR_LIMIT.contains(&lifetime), "{lifetime:?}");
     for client in clients {
