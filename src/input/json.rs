@@ -17,6 +17,8 @@ use super::cursor::shortened;
 
 /// Longest written form of a number, without its exponent.
 const LONGEST_NUMBER: usize = 100;
+/// Values of a document: seven times as many as the largest published catalog has.
+const MOST_VALUES: usize = 2_000_000;
 /// Containers inside containers, at most.
 pub const DEEPEST_NESTING: u32 = 32;
 
@@ -107,7 +109,7 @@ pub fn parse(text: &[u8]) -> Result<Json, JsonError> {
         ..Default::default()
     };
     let mut reader = JsonStreamReader::new_custom(text, settings);
-    let value = read_value(&mut reader)?;
+    let value = read_value(&mut reader, &mut 0)?;
     reader.consume_trailing_whitespace()?;
     Ok(value)
 }
@@ -150,7 +152,14 @@ fn check_encoding(text: &[u8]) -> Result<(), JsonError> {
 
 type Reader<'a> = JsonStreamReader<&'a [u8]>;
 
-fn read_value(reader: &mut Reader<'_>) -> Result<Json, JsonError> {
+/// Reads a value; `values` counts them, since each takes more room in memory than in the text.
+fn read_value(reader: &mut Reader<'_>, values: &mut usize) -> Result<Json, JsonError> {
+    *values += 1;
+    if *values > MOST_VALUES {
+        let reason = format!("there are more than {MOST_VALUES} values");
+        let position = reader.current_position(false);
+        return Err(error_at(&position, reason, "send a part of it at a time"));
+    }
     Ok(match reader.peek()? {
         ValueType::Null => {
             reader.next_null()?;
@@ -163,16 +172,16 @@ fn read_value(reader: &mut Reader<'_>) -> Result<Json, JsonError> {
             let mut items = Vec::new();
             reader.begin_array()?;
             while reader.has_next()? {
-                items.push(read_value(reader)?);
+                items.push(read_value(reader, values)?);
             }
             reader.end_array()?;
             Json::Array(items)
         }
-        ValueType::Object => read_object(reader)?,
+        ValueType::Object => read_object(reader, values)?,
     })
 }
 
-fn read_object(reader: &mut Reader<'_>) -> Result<Json, JsonError> {
+fn read_object(reader: &mut Reader<'_>, values: &mut usize) -> Result<Json, JsonError> {
     let mut entries = BTreeMap::new();
     reader.begin_object()?;
     while reader.has_next()? {
@@ -182,7 +191,7 @@ fn read_object(reader: &mut Reader<'_>) -> Result<Json, JsonError> {
             let reason = format!("the key `{}` stands twice in one object", shortened(&name));
             return Err(error_at(&position, reason, "keep one of the two"));
         }
-        let value = read_value(reader)?;
+        let value = read_value(reader, values)?;
         entries.insert(name, value);
     }
     reader.end_object()?;
@@ -291,6 +300,13 @@ mod tests {
 
     fn refusal(text: &str) -> String {
         parse(text.as_bytes()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_document_of_too_many_values_is_refused() {
+        let list = |values: usize| format!("[{}0]", "0,".repeat(values - 1));
+        assert!(parse(list(MOST_VALUES - 1).as_bytes()).is_ok());
+        assert!(refusal(&list(MOST_VALUES)).contains("more than 2000000 values"));
     }
 
     #[test]
