@@ -181,20 +181,23 @@ impl<Database: sqlx::Database> Drop for Lease<Database> {
 /// Runs the same statements on a connection of either pool, within the time that one operation has.
 macro_rules! on_connection {
     ($store:expr, $connection:ident => $body:expr) => {
+        $crate::storage::database::on_connection!($store, in_time, $connection => $body)
+    };
+    ($store:expr, $in_time:ident, $connection:ident => $body:expr) => {
         match &$store.pool {
             $crate::storage::database::Pool::Postgres { pool, .. } => {
-                $crate::storage::database::on_connection!(@ $store, pool, $connection => $body)
+                $crate::storage::database::on_connection!(@ $store, $in_time, pool, $connection => $body)
             }
             $crate::storage::database::Pool::Sqlite { pool, .. } => {
-                $crate::storage::database::on_connection!(@ $store, pool, $connection => $body)
+                $crate::storage::database::on_connection!(@ $store, $in_time, pool, $connection => $body)
             }
         }
     };
-    (@ $store:expr, $pool:ident, $connection:ident => $body:expr) => {{
+    (@ $store:expr, $in_time:ident, $pool:ident, $connection:ident => $body:expr) => {{
         $store.wait_for_tables().await?;
         let mut lease = $crate::storage::database::Lease::take($pool, $store.limits).await?;
         let $connection = &mut *lease.connection;
-        $store.in_time(Box::pin(async { $body })).await
+        $store.$in_time(Box::pin(async { $body })).await
     }};
 }
 pub(super) use on_connection;
@@ -278,6 +281,17 @@ impl Store {
         operation: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         tokio::time::timeout(self.limits.operation(), operation)
+            .await
+            .map_err(|_| StoreError::Away)?
+    }
+
+    /// The same for an operation of a dozen statements.
+    pub(super) async fn in_long_time<T>(
+        &self,
+        operation: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        const TIMES: u32 = 3;
+        tokio::time::timeout(TIMES * self.limits.operation(), operation)
             .await
             .map_err(|_| StoreError::Away)?
     }

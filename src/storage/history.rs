@@ -108,7 +108,7 @@ pub enum Withdrawn {
 }
 
 const HISTORY: &str = "
-    SELECT period.sequence, period.part, region, period.sheet_id, catalog, starts_at, ends_at, period.observed_at,
+    SELECT period.sequence, period.part, sheet.region, period.sheet_id, catalog, starts_at, ends_at, period.observed_at,
            withdrawn_at, withdrawn_because, listing.estimate_id, listing.duplicate_of, reading_numbers,
            sheet.document AS document
     FROM (SELECT id, region, document FROM price_sheets
@@ -121,8 +121,8 @@ const HISTORY: &str = "
            ON listing.sequence = last.sequence
     LEFT JOIN (SELECT id, reading_numbers FROM estimates) AS estimate ON estimate.id = listing.estimate_id
     WHERE ($4 IS NULL OR starts_at <= $4)
-      AND ($5 IS NULL OR (region, starts_at, period.sequence, part) >= ($5, $6, $7, $8))
-    ORDER BY region, starts_at, period.sequence, part
+      AND ($5 IS NULL OR (sheet.region, starts_at, period.sequence, part) >= ($5, $6, $7, $8))
+    ORDER BY sheet.region, starts_at, period.sequence, part
     LIMIT $9";
 
 const DISAGREEMENTS: &str = "

@@ -205,12 +205,15 @@ impl Store {
     /// The database refuses; then nothing is stored.
     pub async fn record(&self, recordings: &[Recording]) -> Result<Saved, StoreError> {
         let _writer = self.wait_to_write().await?;
-        on_connection!(self, connection => {
-            // Read without a lock first: what is known needs none.
+        // Read without a lock first: what is known needs none.
+        let is_known = on_connection!(self, connection => {
             let known = connection.load_known(recordings).await?;
-            if Plan::make(recordings, known, 0)?.is_empty() {
-                return Ok(Saved::KNOWN);
-            }
+            Ok(Plan::make(recordings, known, 0)?.is_empty())
+        })?;
+        if is_known {
+            return Ok(Saved::KNOWN);
+        }
+        on_connection!(self, in_long_time, connection => {
             let mut transaction = connection.begin_with(self.begin()).await?;
             let count = i64::try_from(recordings.len()).unwrap_or(i64::MAX);
             let version: i64 =
