@@ -156,3 +156,14 @@ END
 $$;
 CREATE TRIGGER announce_version AFTER UPDATE ON store_version
     FOR EACH ROW EXECUTE FUNCTION announce_version();
+
+-- Answers are long texts. LZ4 takes a tenth of the time that PostgreSQL's own compression takes; servers before version 14,
+-- and those built without it, go on with their own.
+DO $$
+BEGIN
+    EXECUTE 'ALTER TABLE estimates ALTER COLUMN document SET COMPRESSION lz4';
+    EXECUTE 'ALTER TABLE price_sheets ALTER COLUMN document SET COMPRESSION lz4';
+EXCEPTION
+    WHEN syntax_error OR feature_not_supported THEN NULL;
+END
+$$;

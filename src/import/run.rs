@@ -20,7 +20,7 @@ use crate::sheet::{PriceSheet, SheetId, canonical, model_key};
 use crate::storage::{EstimateRecord, Listing, Recording, Store, StoreError};
 
 /// Sheets that are recorded in one transaction: many enough to be fast, few enough not to keep other writers waiting.
-const ESTIMATES_AT_ONCE: usize = 32;
+const ESTIMATES_AT_ONCE: usize = 64;
 const COPIES_AT_ONCE: usize = 200;
 
 /// What is imported, and how.
@@ -49,6 +49,9 @@ pub enum ImportError {
     /// The database refuses.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The system gives no thread.
+    #[error("no thread could be started")]
+    Thread(#[source] std::io::Error),
     /// Nobody listens any more.
     #[error("nobody waits for the import any more")]
     Unwanted,
@@ -403,7 +406,13 @@ impl Recorder {
         for _ in 0..self.options.threads {
             let (leaders, next) = (Arc::clone(&leaders), Arc::clone(&next));
             let (wanted, sender) = (wanted.clone(), sender.clone());
-            tokio::task::spawn_blocking(move || estimate_all(&leaders, &next, &wanted, &sender));
+            // Threads of its own, since what they give away of their priority does not come back.
+            let work = move || {
+                give_way();
+                estimate_all(&leaders, &next, &wanted, &sender);
+            };
+            let thread = std::thread::Builder::new().name("import".to_owned());
+            thread.spawn(work).map_err(ImportError::Thread)?;
         }
         drop(sender);
         let mut batch = Vec::with_capacity(ESTIMATES_AT_ONCE);
@@ -460,6 +469,12 @@ impl Recorder {
         }
         Ok(())
     }
+}
+
+/// Lets whoever waits for an answer go first. Where the system does not have it, everybody is alike.
+fn give_way() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, 10);
 }
 
 /// Takes sheets until there are none left. Ends early where nobody wants the rest.

@@ -37,6 +37,15 @@ pub const CATALOG: Catalog = Catalog {
 
 /// Keys of a catalog that are no models: an example in prose, and rules for names.
 const NOT_MODELS: [&str; 2] = ["fallback_generalizations", "sample_spec"];
+/// Modes in which no text is generated: their prices say nothing about decoding.
+const WITHOUT_TEXT: [&str; 6] = [
+    "audio_speech",
+    "embedding",
+    "image_edit",
+    "image_generation",
+    "moderation",
+    "rerank",
+];
 /// Where an entry comes from that does not say it.
 const CATALOG_URL: &str = "https://github.com/BerriAI/litellm";
 /// What the multipliers of regions apply to.
@@ -89,6 +98,15 @@ pub fn read_entry(name: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     }
     let mut entry = Entry::new(cursor)?;
     let offer = read_offer(name, cursor, &mut entry)?;
+    if let Some(Json::Text(mode)) = entry.look_at("mode").map(|field| field.json)
+        && WITHOUT_TEXT.contains(&mode.as_str())
+    {
+        cursor.fault(
+            format!("the model generates no text: its mode is `{mode}`"),
+            "send models that generate text, such as those of the mode `chat`",
+        );
+        return None;
+    }
     let mut quotes = Quotes::take(&mut entry);
     let mut cache_write_billing = quotes.settle_cache_writes(&mut entry);
     add_notes(&mut entry, &quotes, &offer);

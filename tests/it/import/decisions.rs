@@ -59,7 +59,7 @@ async fn every_entry_is_told_and_copies_share_the_estimate_of_their_decision() {
             entry(&lines, "acme/picture")["reason"]
                 .as_str()
                 .unwrap()
-                .contains("output_cost_per_image")
+                .contains("mode is `image_generation`")
         );
         let sum = summary(&lines);
         assert_eq!(
