@@ -80,7 +80,8 @@ const ESTIMATES: &str = "
 const LATEST: &str = "
     SELECT estimates.id, latest.sequence, engine_version, provider, model, canonical_model, region, currency, valid_from,
            valid_to, observed_at, duplicate_of, readings_defined, conflicts, reading_numbers
-    FROM (SELECT period.provider, period.model, period.region, listing.sequence, estimate_id, canonical_model, currency,
+    FROM (SELECT * FROM (
+          SELECT period.provider, period.model, period.region, listing.sequence, estimate_id, canonical_model, currency,
                  valid_from, valid_to, listing.observed_at, duplicate_of
           FROM price_periods AS period
           JOIN estimate_listings AS listing ON listing.sequence = (
@@ -89,20 +90,23 @@ const LATEST: &str = "
           WHERE starts_at <= $11 AND (ends_at IS NULL OR ends_at > $11)
             AND ($1 IS NULL OR period.provider = $1) AND ($2 IS NULL OR period.model = $2)
             AND ($4 IS NULL OR period.region = $4)
+            AND ($3 IS NULL OR canonical_model = $3) AND ($5 IS NULL OR currency = $5)
             AND ($6 IS NULL OR (period.provider, period.model, period.region) > ($6, $7, $8))
+          ORDER BY period.provider, period.model, period.region
+          LIMIT $12) AS priced
           UNION ALL
           SELECT provider, model, region, sequence, estimate_id, canonical_model, currency, valid_from, valid_to,
                  observed_at, duplicate_of
           FROM estimate_listings AS pool
           WHERE sheet_id IS NULL AND (stated_assumptions = $9 OR $10)
             AND ($1 IS NULL OR provider = $1) AND ($2 IS NULL OR model = $2) AND ($4 IS NULL OR region = $4)
+            AND ($3 IS NULL OR canonical_model = $3) AND ($5 IS NULL OR currency = $5)
             AND ($6 IS NULL OR (provider, model, region) > ($6, $7, $8))
             AND NOT EXISTS (
                 SELECT 1 FROM estimate_listings AS newer
                 WHERE newer.sheet_id IS NULL AND newer.provider = pool.provider AND newer.model = pool.model
                   AND newer.sequence > pool.sequence AND (newer.stated_assumptions = $9 OR $10))) AS latest
     JOIN estimates ON estimates.id = latest.estimate_id
-    WHERE ($3 IS NULL OR canonical_model = $3) AND ($5 IS NULL OR currency = $5)
     ORDER BY provider, model, region
     LIMIT $12";
 

@@ -205,11 +205,12 @@ impl Store {
     /// The database refuses; then nothing is stored.
     pub async fn record(&self, recordings: &[Recording]) -> Result<Saved, StoreError> {
         let _writer = self.wait_to_write().await?;
-        // Read without a lock first: what is known needs none.
-        let is_known = on_connection!(self, connection => {
-            let known = connection.load_known(recordings).await?;
-            Ok(Plan::make(recordings, known, 0)?.is_empty())
-        })?;
+        // Read without a lock first: what is known needs none. Whoever records many knows what is new.
+        let is_known = recordings.len() == 1
+            && on_connection!(self, connection => {
+                let known = connection.load_known(recordings).await?;
+                Ok(Plan::make(recordings, known, 0)?.is_empty())
+            })?;
         if is_known {
             return Ok(Saved::KNOWN);
         }
