@@ -29,7 +29,8 @@ use crate::estimate::row_columns;
     ),
     tags(
         (name = "estimates", description = "What price sheets reveal"),
-        (name = "price sheets", description = "The sheets as they were stored"),
+        (name = "price sheets", description = "The sheets as they were stored, what held when, and who says otherwise"),
+        (name = "catalogs", description = "Whole catalogs in, and the runs of their imports"),
         (name = "changes", description = "What changed: as a list, as a stream, and sent to webhooks"),
         (name = "forward", description = "What a model takes and costs, how it is laid out, what its training takes"),
         (name = "reference", description = "The data and the equations behind every answer"),

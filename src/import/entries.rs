@@ -157,7 +157,7 @@ pub(super) fn read(
                     contents.entries += 1;
                     contents.refused.push(Refused {
                         entry: key,
-                        reason: reasons(&found),
+                        reason: reasons(&entry.pointer, &found),
                     });
                 }
                 continue;
@@ -247,13 +247,18 @@ fn canonical_sheets<'a>(root: &Cursor<'a>) -> Vec<(String, Cursor<'a>)> {
         .collect()
 }
 
-fn reasons(faults: &[Fault]) -> String {
+/// What is wrong with an entry, each with the field it stands at.
+fn reasons(entry: &str, faults: &[Fault]) -> String {
     const MOST: usize = 3;
-    let mut reasons: Vec<String> = faults
-        .iter()
-        .take(MOST)
-        .map(|fault| fault.detail.clone())
-        .collect();
+    let reason = |fault: &Fault| {
+        let place = fault.pointer.strip_prefix(entry).unwrap_or_default();
+        let place = place.trim_start_matches('/');
+        if place.is_empty() || fault.detail.contains(place) {
+            return fault.detail.clone();
+        }
+        format!("{place}: {}", fault.detail)
+    };
+    let mut reasons: Vec<String> = faults.iter().take(MOST).map(reason).collect();
     if faults.len() > MOST {
         reasons.push(format!("{} more faults", faults.len() - MOST));
     }

@@ -187,8 +187,10 @@ impl Plan {
                 if catalog == in_force.period.catalog || sheet_id == in_force.period.sheet_id {
                     continue;
                 }
-                let contradictions = contradictions(&sheet, &known.sheet(sheet_id, recordings)?);
-                if contradictions.is_empty() {
+                let other = known.sheet(sheet_id, recordings)?;
+                let is_over = other.valid_to.is_some_and(|end| end <= now);
+                let contradictions = contradictions(&sheet, &other);
+                if is_over || contradictions.is_empty() {
                     continue;
                 }
                 found.push(catalog.to_owned());

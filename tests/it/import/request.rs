@@ -79,6 +79,12 @@ async fn canonical_sheets_are_a_catalog_too() {
         let sum = summary(&lines);
         // Two names of one seller are two models, though their prices are equal.
         assert_eq!([&sum["estimated"], &sum["refused"]], [2, 2]);
+        let refused = lines
+            .iter()
+            .find(|line| line["entry"] == "acme/m-3")
+            .unwrap();
+        let reason = refused["reason"].as_str().unwrap();
+        assert!(reason.starts_with("rates/0/input: "), "{reason}");
         assert_eq!(api.get("/price-sheets").await.rows().len(), 2);
     })
     .await;
