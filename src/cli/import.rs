@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use tokio::sync::mpsc;
 
 use super::infer::read_input;
-use super::report::{table, write_table};
+use super::report::{paragraph, table, write_table};
 use super::{DatabaseArguments, Failure};
 use crate::http::{App, Clock, Limits};
 use crate::import::{
@@ -205,8 +205,8 @@ impl Report {
             .as_ref()
             .filter(|_| imported.outcome != Outcome::Duplicate)
         {
-            // What follows says which prices or how many bits.
-            let general = reason.split([';', ':']).next().unwrap_or(reason).to_owned();
+            // What follows says which prices there are, or what is missing.
+            let general = reason.split(';').next().unwrap_or(reason).to_owned();
             *self.reasons.entry((imported.outcome, general)).or_default() += 1;
         }
         if imported.outcome != Outcome::Unchanged && self.entries.len() <= Self::MOST_ENTRIES {
@@ -219,7 +219,8 @@ impl Report {
             let reason = self.failure.as_deref().unwrap_or("it ended early");
             return writeln!(out, "{reason}");
         };
-        if !self.entries.is_empty() && self.entries.len() <= Self::MOST_ENTRIES {
+        let are_listed = self.entries.len() <= Self::MOST_ENTRIES;
+        if !self.entries.is_empty() && are_listed {
             let rows = self.entries.iter().map(|imported| {
                 vec![
                     imported.entry.clone(),
@@ -228,18 +229,19 @@ impl Report {
                 ]
             });
             write_table(out, &table(&["entry", "outcome", "why"], rows))?;
-            writeln!(out)?;
         }
         let counts = Outcome::ALL
             .iter()
             .map(|outcome| vec![outcome.words().to_owned(), summary.of(*outcome).to_string()]);
         write_table(out, &table(&["outcome", "count"], counts))?;
-        writeln!(
-            out,
-            "\n{} entries, {} sheets; {} quantities identified in what is new; {} fields kept under unmapped.",
+        let sum = format!(
+            "{} entries, {} sheets; {} quantities identified in what is new; {} fields kept under unmapped.",
             summary.entries, summary.sheets, summary.identified_quantities, summary.unmapped
-        )?;
-        if !self.reasons.is_empty() {
+        );
+        paragraph(out, &sum, 0)?;
+        writeln!(out)?;
+        // Where every entry is listed, its reason stands beside it.
+        if !self.reasons.is_empty() && !are_listed {
             let mut reasons: Vec<_> = self.reasons.iter().collect();
             reasons.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
             let rows = reasons.into_iter().take(Self::MOST_REASONS);
@@ -250,7 +252,6 @@ impl Report {
                     reason.clone(),
                 ]
             });
-            writeln!(out)?;
             write_table(out, &table(&["count", "outcome", "why"], rows))?;
         }
         if !self.unmatched.is_empty() {
@@ -260,13 +261,13 @@ impl Report {
                 .take(Self::MOST_NAMES)
                 .map(String::as_str)
                 .collect();
-            writeln!(
-                out,
-                "\n{} sheets are joined with other sellers' by the name of their model; {} names match no canonical model, such as {}. --json lists all.",
+            let names = format!(
+                "{} sheets are joined with other sellers' by the name of their model; {} names match no canonical model, such as {}. --json lists all.",
                 summary.joined_names,
                 summary.unmatched_names,
                 shown.join(", ")
-            )?;
+            );
+            paragraph(out, &names, 0)?;
         }
         Ok(())
     }

@@ -1,34 +1,18 @@
 //! `unroof import`.
 
-use std::io::Write;
-use std::process::{Command, Output, Stdio};
-
 use serde_json::Value;
 
 use super::{catalog, summary};
+use crate::server::{Ended, run_with, unroof};
 use crate::support::{TestDatabase, on_each_database_blocking};
 
-fn unroof(database: &TestDatabase, arguments: &[&str], input: Option<&str>) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unroof"));
+fn import(database: &TestDatabase, arguments: &[&str], input: &str) -> Ended {
+    let mut command = unroof(&["import"]);
     command
-        .arg("import")
         .args(arguments)
         .env("UNROOF_DATABASE_URL", &database.url)
-        .env("UNROOF_LOG", "error")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    stdin
-        .write_all(input.unwrap_or_default().as_bytes())
-        .unwrap();
-    drop(stdin);
-    child.wait_with_output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
+        .env("UNROOF_LOG", "error");
+    run_with(&mut command, input)
 }
 
 #[test]
@@ -38,11 +22,11 @@ fn a_file_and_standard_input_are_imported_with_a_table_or_lines() {
         let file = folder.path().join("catalog.json");
         std::fs::write(&file, catalog().to_string()).unwrap();
         let file = file.to_str().unwrap();
-        let dry = unroof(database, &[file, "--dry-run"], None);
-        assert_eq!(dry.status.code(), Some(0), "{}", text(&dry.stderr));
-        let first = unroof(database, &[file], None);
-        assert_eq!(first.status.code(), Some(0), "{}", text(&first.stderr));
-        let said = text(&first.stdout);
+        let dry = import(database, &[file, "--dry-run"], "");
+        assert_eq!(dry.code, Some(0), "{}", dry.err);
+        let first = import(database, &[file], "");
+        assert_eq!(first.code, Some(0), "{}", first.err);
+        let said = first.out;
         for part in [
             "claude-sonnet-4-5-20250929",
             "a copy of",
@@ -54,18 +38,19 @@ fn a_file_and_standard_input_are_imported_with_a_table_or_lines() {
             assert!(said.contains(part), "{part}\n{said}");
         }
         // A bar is for terminals.
-        assert!(first.stderr.is_empty(), "{}", text(&first.stderr));
-        let again = unroof(
+        assert!(first.err.is_empty(), "{}", first.err);
+        let again = import(
             database,
             &["-", "--json", "--only-changed"],
-            Some(&catalog().to_string()),
+            &catalog().to_string(),
         );
-        let lines: Vec<Value> = text(&again.stdout)
+        let lines: Vec<Value> = again
+            .out
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
         assert_eq!(summary(&lines)["unchanged"], 6);
-        assert!(!text(&again.stdout).contains("\"unchanged\"}"));
+        assert!(!again.out.contains("\"unchanged\"}"));
     });
 }
 
@@ -98,9 +83,9 @@ fn what_matches_nothing_fails_and_says_why() {
         ),
         (&[], "", 2, "SOURCE"),
     ] {
-        let output = unroof(&database, arguments, Some(input));
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+        let output = import(&database, arguments, input);
+        let said = output.err;
+        assert_eq!(output.code, Some(code), "{arguments:?}: {said}");
         assert!(said.contains(says), "{arguments:?}: {said}");
     }
 }
