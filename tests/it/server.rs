@@ -11,9 +11,11 @@ use serde_json::Value;
 /// How long something may take that takes milliseconds; only a test that fails waits for so long.
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// The binary in an environment of its own.
+/// The binary in an environment of its own; `UNROOF_TEST_PROGRAM` names another build of it.
 pub(crate) fn unroof(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unroof"));
+    let built = env!("CARGO_BIN_EXE_unroof").into();
+    let program = std::env::var_os("UNROOF_TEST_PROGRAM").unwrap_or(built);
+    let mut command = Command::new(program);
     command.env_clear().args(arguments);
     command.stdin(Stdio::null());
     command

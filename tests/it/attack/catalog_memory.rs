@@ -1,0 +1,1 @@
+//! What catalogs can make the service hold in memory.

@@ -1,0 +1,1 @@
+//! A PostgreSQL server that is far away.

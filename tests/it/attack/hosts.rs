@@ -1,0 +1,1 @@
+//! Requests for hosts that are not served.

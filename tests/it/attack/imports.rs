@@ -1,0 +1,1 @@
+//! How an import says that it ended.

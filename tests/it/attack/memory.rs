@@ -1,0 +1,1 @@
+//! What clients can make the service hold in memory.

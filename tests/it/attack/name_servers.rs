@@ -1,0 +1,1 @@
+//! Name servers that never answer.

@@ -1,0 +1,1 @@
+//! Costly reads and floods of refused requests.

@@ -1,0 +1,1 @@
+//! Small faults of what is stored.

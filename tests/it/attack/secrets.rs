@@ -1,0 +1,1 @@
+//! Passwords that must not be printed.

@@ -1,0 +1,1 @@
+//! Control characters and formulas that must not be printed.

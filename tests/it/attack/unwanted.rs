@@ -1,0 +1,1 @@
+//! Work that no client waits for any more.

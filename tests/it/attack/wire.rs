@@ -1,0 +1,1 @@
+//! Small faults on the wire.

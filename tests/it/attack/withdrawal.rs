@@ -1,0 +1,1 @@
+//! A withdrawal that is undone.
