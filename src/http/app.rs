@@ -10,12 +10,15 @@ use jiff::Timestamp;
 use tokio::sync::{Mutex, Semaphore, watch};
 
 use super::Limits;
+use super::courier::Unnoted;
 use super::feed::Feed;
 use super::metrics::Metrics;
 use super::outgoing;
 use super::polling::{BodyCache, CachedBody, prefers_csv};
 use super::problem::{INTERNAL, Problem};
+use super::resolver::Names;
 use super::watchlist::Watchlist;
+use super::webhooks;
 use crate::estimate::{Answer, Format, Request, Wanted, infer_while, read_request};
 use crate::reference::calibration::Calibration;
 use crate::storage::{NewEstimate, Saved, Store, StoreError};
@@ -68,7 +71,13 @@ pub struct App {
     pub(super) feed: Arc<Feed>,
     /// Sends to webhooks.
     pub(super) courier: ureq::Agent,
+    /// Looks names of new webhooks up.
+    pub(super) names: Names,
+    /// Attempts whose outcome is not noted yet.
+    pub(super) unnoted: Arc<Unnoted>,
     asked: Arc<Mutex<Asked>>,
+    /// When it was last made sure that the store takes writes.
+    wrote_at: Arc<Mutex<Option<Instant>>>,
     /// Answers worked out at once, and those together with the requests that wait for one.
     pub(super) computing: Arc<Semaphore>,
     pub(super) accepted: Arc<Semaphore>,
@@ -84,8 +93,27 @@ struct Asked {
     failed_at: Option<Instant>,
 }
 
+impl Asked {
+    async fn ask(&mut self, app: &App) -> Result<(), StoreError> {
+        let asked_at = Instant::now();
+        if let Err(error) = app.store.version().await {
+            app.feed.doubt();
+            // Those who waited for the lock must not each wait for the database in turn.
+            self.failed_at = Some(Instant::now());
+            return Err(error);
+        }
+        self.checked_at = Some(asked_at);
+        self.failed_at = None;
+        Ok(())
+    }
+}
+
 /// A version that was asked for is believed for this long: four queries a second, however many clients poll.
 const VERSION_BELIEVED_FOR: Duration = Duration::from_millis(250);
+/// A write that was made for `/readyz` is believed for this long.
+const WRITE_BELIEVED_FOR: Duration = Duration::from_secs(1);
+/// A failure that took no longer than this is made sure of by asking again.
+const SHORT_FAILURE: Duration = Duration::from_secs(2);
 
 /// An answer, and the text that is sent for it.
 pub(crate) struct Answered {
@@ -107,7 +135,10 @@ impl App {
             clock,
             feed: Arc::new(Feed::new(limits.streams)),
             courier: outgoing::client(limits.webhook_allow_private),
+            names: Names::new(webhooks::NAMES_AT_ONCE),
+            unnoted: Arc::default(),
             asked: Arc::default(),
+            wrote_at: Arc::default(),
             computing: Arc::new(Semaphore::new(limits.computing)),
             accepted: Arc::new(Semaphore::new(limits.computing + limits.waiting)),
             importing: Arc::new(Semaphore::new(1)),
@@ -151,17 +182,10 @@ impl App {
         if is_recent(asked.failed_at) {
             return Err(StoreError::Away);
         }
-        if !is_recent(asked.checked_at) {
-            let asked_at = Instant::now();
-            if let Err(error) = self.store.version().await {
-                self.feed.doubt();
-                // Those who waited for the lock must not each wait for the database in turn.
-                asked.failed_at = Some(Instant::now());
-                return Err(error);
-            }
-            asked.checked_at = Some(asked_at);
+        if is_recent(asked.checked_at) {
+            return Ok(());
         }
-        Ok(())
+        asked.ask(self).await
     }
 
     /// Computes off the async threads, a few tasks at a time; a few more wait, and beyond those the service is busy. Whoever
@@ -268,10 +292,50 @@ impl App {
         self.polled(uri, headers, body).await
     }
 
-    /// Whether requests should be sent here: the database answers, and the process has not been asked to stop.
+    /// Whether requests should be sent here: the database answers and takes writes, and the process has not been asked to
+    /// stop. One failure may be that of a single connection: only a second one in a row counts.
     pub(super) async fn is_ready(&self) -> Result<(), Problem> {
         self.is_going_on()?;
-        Ok(self.ask_for_version().await?)
+        let came_at = Instant::now();
+        if let Err(error) = self.ask_for_version().await {
+            if came_at.elapsed() > SHORT_FAILURE {
+                return Err(error.into());
+            }
+            self.ask_again(came_at).await?;
+        }
+        self.is_going_on()?;
+        Ok(self.ask_to_write().await?)
+    }
+
+    /// Asks once more for the version, together with all whose first question failed.
+    async fn ask_again(&self, came_at: Instant) -> Result<(), StoreError> {
+        let asked_again_at = Instant::now();
+        let mut asked = self.asked.lock().await;
+        if asked.checked_at.is_some_and(|at| at >= came_at) {
+            return Ok(());
+        }
+        if asked.failed_at.is_some_and(|at| at >= asked_again_at) {
+            return Err(StoreError::Away);
+        }
+        asked.ask(self).await
+    }
+
+    /// Makes sure that the store took a write within the last second, and that none failed since.
+    async fn ask_to_write(&self) -> Result<(), StoreError> {
+        // Not the lock of the version: this may wait for another writer.
+        let mut wrote_at = self.wrote_at.lock().await;
+        if wrote_at.is_some_and(|at| at.elapsed() < WRITE_BELIEVED_FOR) {
+            return self.store.require_writable();
+        }
+        let asked_at = Instant::now();
+        match self.store.probe_writing().await {
+            Err(error) if error.refusal().is_some() => Err(error),
+            // A lock that was not to be had in time says nothing of the writes that follow.
+            _ => {
+                *wrote_at = Some(asked_at);
+                Ok(())
+            }
+        }
     }
 
     /// Whether the process has not been asked to stop.

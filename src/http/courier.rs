@@ -1,10 +1,12 @@
 //! Sends changes to webhooks: in their order, again where it fails, and from one process at a time.
 
+use std::collections::HashMap;
 use std::fmt::Write;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use hmac::{Hmac, KeyInit, Mac};
+use jiff::Timestamp;
 use serde::Serialize;
 use sha2::Sha256;
 use tokio::sync::{Notify, Semaphore};
@@ -13,7 +15,7 @@ use uuid::Uuid;
 use super::app::App;
 use super::changes::ChangeItem;
 use super::feed::PAUSE;
-use crate::storage::{Attempt, ChangeRow, Filter, Outcome, StoreError, WebhookLease};
+use crate::storage::{Attempt, ChangeRow, Ended, Filter, Outcome, StoreError, WebhookLease};
 
 /// Changes of a delivery.
 const BATCH: u32 = 100;
@@ -21,6 +23,9 @@ const BATCH: u32 = 100;
 const AT_ONCE: usize = 8;
 /// How long a process may take for an attempt before another one begins it anew.
 const LEASE: Duration = Duration::from_secs(30);
+/// How often, and after what rests, it is tried to note an attempt: for as long as the lease would last.
+const NOTING_TRIES: u32 = 40;
+const NOTING_PAUSE: Duration = Duration::from_millis(500);
 /// How long deliveries are remembered.
 const REMEMBERED: Duration = Duration::from_hours(30 * 24);
 /// Rests after the first seven attempts, before up to a tenth is added: eight attempts within 23 hours.
@@ -62,6 +67,39 @@ fn signature(secret: &str, timestamp: i64, body: &str) -> String {
         let _ = write!(signature, "{byte:02x}");
     }
     signature
+}
+
+/// What came of an attempt.
+#[derive(Debug)]
+struct Sent {
+    attempt: Attempt,
+    outcome: Outcome,
+    answer: Result<u16, String>,
+    at: Timestamp,
+}
+
+/// What was sent and is not noted yet, by webhook: at most one attempt each.
+#[derive(Debug, Default)]
+pub(super) struct Unnoted(Mutex<HashMap<Uuid, Arc<Sent>>>);
+
+impl Unnoted {
+    /// What was sent of the changes that a lease is for.
+    fn of(&self, lease: &WebhookLease) -> Option<Arc<Sent>> {
+        let sent = self.lock().get(&lease.id).cloned();
+        sent.filter(|sent| sent.attempt.next_since > lease.since)
+    }
+
+    fn remember(&self, webhook: Uuid, sent: &Arc<Sent>) {
+        self.lock().insert(webhook, Arc::clone(sent));
+    }
+
+    fn forget(&self, webhook: Uuid) {
+        self.lock().remove(&webhook);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Arc<Sent>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl App {
@@ -125,11 +163,16 @@ impl App {
         if let Err(error) = self.try_attempt(lease).await {
             // The lease ends by itself.
             let error = error.with_causes();
-            tracing::warn!(webhook.id = %lease.id, error, "a delivery could not be noted");
+            tracing::warn!(webhook.id = %lease.id, error, "a delivery could not be begun");
         }
     }
 
     async fn try_attempt(&self, lease: &WebhookLease) -> Result<(), StoreError> {
+        // Sent already under an earlier lease: whatever the database knows of it, it is not sent again.
+        if let Some(sent) = self.unnoted.of(lease) {
+            self.note(lease, &sent).await;
+            return Ok(());
+        }
         let filter = Filter::default();
         let mut changes = self.store.changes(&filter, lease.since, BATCH).await?;
         let began = self.now();
@@ -138,21 +181,48 @@ impl App {
         };
         changes.retain(|change| change.sequence <= attempt.next_since);
         let answer = self.send(lease, &attempt, changes).await;
-        let now = self.now();
+        let at = self.now();
         let outcome = match &answer {
             Ok(200..=299) => Outcome::Delivered,
             Ok(410) => Outcome::Unwanted,
             _ => rest_after(attempt.attempts, attempt.id)
-                .map_or(Outcome::Failed, |rest| Outcome::Again(now + rest)),
+                .map_or(Outcome::Failed, |rest| Outcome::Again(at + rest)),
         };
         tracing::info!(webhook.id = %lease.id, delivery.id = %attempt.id, attempt.attempts, ?answer, ?outcome, "sent");
-        let answer = answer
-            .as_ref()
-            .map(|status| *status)
-            .map_err(String::as_str);
-        self.store
-            .end_attempt(lease, &attempt, outcome, answer, now, now - REMEMBERED)
-            .await
+        let sent = Arc::new(Sent {
+            attempt,
+            outcome,
+            answer,
+            at,
+        });
+        self.unnoted.remember(lease.id, &sent);
+        self.note(lease, &sent).await;
+        Ok(())
+    }
+
+    /// Notes what came of an attempt, again and again while the lease would last. What could not be noted is remembered,
+    /// and noted under the next lease.
+    async fn note(&self, lease: &WebhookLease, sent: &Sent) {
+        let oldest = sent.at - REMEMBERED;
+        let answer = sent.answer.as_ref().map(|status| *status);
+        let answer = answer.map_err(String::as_str);
+        let mut is_first = true;
+        for _ in 0..NOTING_TRIES {
+            let noting =
+                self.store
+                    .end_attempt(lease, &sent.attempt, sent.outcome, answer, sent.at, oldest);
+            match noting.await {
+                Ok(Ended::Noted | Ended::Removed) => return self.unnoted.forget(lease.id),
+                Ok(Ended::Lost) => return,
+                Err(error) if is_first => {
+                    is_first = false;
+                    let error = error.with_causes();
+                    tracing::warn!(webhook.id = %lease.id, error, "a delivery could not be noted; it is not sent again, and noted when the database takes it");
+                }
+                Err(_) => {}
+            }
+            tokio::time::sleep(NOTING_PAUSE).await;
+        }
     }
 
     /// Sends; the status of the answer, of which no more is read.

@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use tracing::Instrument;
 use uuid::Uuid;
 
+use super::metrics::method_name;
 use super::problem::{INTERNAL, NOT_FOUND, PROBLEM_JSON, Problem, UNREADABLE};
 
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -24,7 +25,12 @@ pub(super) async fn surround(request: Request, next: Next) -> Response {
         .map_or("", |path| path.as_str())
         .to_owned();
     let is_page = route.starts_with("/docs");
-    let span = tracing::info_span!("request", method = %request.method(), route, request_id);
+    let span = tracing::info_span!(
+        "request",
+        method = method_name(request.method()),
+        route,
+        request_id
+    );
     let started = Instant::now();
     async move {
         let mut response = with_problem(next.run(request).await, &request_id);

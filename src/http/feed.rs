@@ -82,7 +82,12 @@ impl Feed {
 impl App {
     /// Follows the store for as long as it is polled; without it, everything works and asks more.
     pub async fn follow(self) {
-        tokio::join!(self.listen(), self.tell(), self.deliver());
+        tokio::join!(
+            self.listen(),
+            self.tell(),
+            self.deliver(),
+            self.watch_outage()
+        );
     }
 
     /// Keeps the newest version known.

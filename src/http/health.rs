@@ -39,7 +39,7 @@ pub(super) async fn check_liveness(Query(NoQuery {}): Query<NoQuery>) -> impl In
     ok()
 }
 
-/// The database answers
+/// The database answers and takes writes
 #[utoipa::path(get, path = "/readyz", tag = "health", responses(
     (status = 200, description = "It does", body = Health),
     (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),

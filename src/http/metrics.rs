@@ -140,8 +140,8 @@ impl Drop for Counted {
     }
 }
 
-/// The methods of RFC 9110; clients may send any other word.
-fn method_name(method: &Method) -> &'static str {
+/// The methods of RFC 9110; clients may send any other word, of any length.
+pub(super) fn method_name(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
         Method::HEAD => "HEAD",

@@ -6,15 +6,17 @@ use std::time::Duration;
 
 use ureq::Agent;
 use ureq::config::Config;
-use ureq::http::Uri;
-use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+use ureq::unversioned::transport::DefaultConnector;
 use url::Url;
+
+use super::resolver::{Names, PlacedResolver};
 
 /// Longest address.
 pub(super) const LONGEST_URL: usize = 2_000;
 /// How long an attempt may take, from the name to the answer.
 pub(super) const ATTEMPT_TIME: Duration = Duration::from_secs(10);
+/// Names that the sender looks up at once, with those whose attempt has ended before the look-up.
+const NAMES_OF_SENDER: usize = 32;
 
 /// Reads an address that may be sent to, as far as that can be said without asking for its name. Whatever way a number is
 /// spelled, the result has it as four numbers.
@@ -74,26 +76,6 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     }
 }
 
-/// Resolves names to public addresses alone.
-#[derive(Debug)]
-struct PublicResolver(DefaultResolver);
-
-impl Resolver for PublicResolver {
-    fn resolve(
-        &self,
-        uri: &Uri,
-        config: &Config,
-        timeout: NextTimeout,
-    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
-        let addresses = self.0.resolve(uri, config, timeout)?;
-        let is_private = addresses.iter().any(|address| !is_public(address.ip()));
-        if is_private {
-            return Err(ureq::Error::Other(NOT_PUBLIC.into()));
-        }
-        Ok(addresses)
-    }
-}
-
 /// What is said of an address that is not sent to.
 pub(super) const NOT_PUBLIC: &str = "the address is not a public one";
 
@@ -107,12 +89,8 @@ pub(super) fn client(allows_private: bool) -> Agent {
         .timeout_global(Some(ATTEMPT_TIME))
         .user_agent(concat!("unroof/", env!("CARGO_PKG_VERSION")))
         .build();
-    let (connector, resolver) = (DefaultConnector::default(), DefaultResolver::default());
-    if allows_private {
-        Agent::with_parts(config, connector, resolver)
-    } else {
-        Agent::with_parts(config, connector, PublicResolver(resolver))
-    }
+    let resolver = PlacedResolver::new(Names::new(NAMES_OF_SENDER), allows_private);
+    Agent::with_parts(config, DefaultConnector::default(), resolver)
 }
 
 #[cfg(test)]

@@ -9,10 +9,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::extract::{Path, Query};
+use super::outage;
 use super::reference::NoQuery;
 use crate::input::RequestError;
 use crate::input::cursor::Fault;
-use crate::storage::StoreError;
+use crate::storage::{Refusal, StoreError};
 
 /// Media type of a problem.
 pub(super) const PROBLEM_JSON: &str = "application/problem+json";
@@ -90,6 +91,9 @@ problem_kinds! {
         "Send the request again after the number of seconds in `Retry-After`.";
     UNAVAILABLE = "unavailable", SERVICE_UNAVAILABLE, "The database cannot be reached",
         "Send the request again after the number of seconds in `Retry-After`.";
+    NO_WRITES = "no-writes", SERVICE_UNAVAILABLE, "The database takes no writes",
+        "Its disk is full, or it may only be read, or its file was replaced. What is stored can be read. Send the request \
+         again when `/readyz` says ok.";
 }
 
 impl Problem {
@@ -206,11 +210,22 @@ impl Problem {
     }
 }
 
-/// Logged here once, with its causes; the client learns no more than the class.
+/// Logged here, with its causes; the client learns no more than the class.
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        tracing::error!(error = error.with_causes(), "the store failed");
-        if error.is_temporary() {
+        outage::note(&error);
+        if let Some(refusal) = error.refusal() {
+            let detail = match refusal {
+                Refusal::Disk => "the disk of the database is full, or fails",
+                Refusal::ReadOnly => "the database may only be read at the moment",
+                Refusal::Replaced => {
+                    "the file of the database was replaced: what is written would be lost"
+                }
+            };
+            Self::new(NO_WRITES, detail).hint(
+                "stored answers can still be read; send the request again when `/readyz` says ok: the same question is stored once",
+            )
+        } else if error.is_temporary() {
             Self::new(UNAVAILABLE, "the database cannot be reached at the moment")
                 .hint("send the request again in a second; the same question is stored once")
         } else {

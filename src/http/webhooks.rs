@@ -1,5 +1,7 @@
 //! `/webhooks`: who is told of changes.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response, StatusCode, Uri, header};
@@ -11,17 +13,22 @@ use uuid::Uuid;
 
 use super::app::App;
 use super::extract::{JsonBody, Path, Query};
-use super::outgoing::{ATTEMPT_TIME, NOT_PUBLIC, is_public, read_url};
+use super::outgoing::{NOT_PUBLIC, is_public, read_url};
 use super::page::{Limit, ListItem, ListQuery, Page};
 use super::polling::CachedBody;
 use super::problem::{FULL, INTERNAL, Problem};
 use super::reference::NoQuery;
+use super::resolver::NameFault;
 use crate::input::cursor::{Cursor, Fault};
 use crate::input::{RequestError, read};
 use crate::storage::{DbTime, DeliveryRow, NewWebhook, WebhookRow};
 
 /// Webhooks at once.
 const MOST_WEBHOOKS: u32 = 64;
+/// Names of webhooks that are looked up at once before the webhooks are added.
+pub(super) const NAMES_AT_ONCE: usize = 8;
+/// How long a request waits for a name.
+const NAME_TIME: Duration = Duration::from_secs(5);
 /// Characters of a secret.
 const SECRET_LENGTH: std::ops::RangeInclusive<usize> = 16..=255;
 
@@ -225,7 +232,7 @@ impl From<DeliveryRow> for DeliveryItem {
         (status = 413, description = "Larger than 1 MiB", body = Problem, content_type = "application/problem+json"),
         (status = 415, description = "Not JSON in UTF-8", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "The body is JSON but no such request, or the address is not a public one", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database cannot be reached or takes no writes, or as many names are looked up as may be", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn add_webhook(
@@ -234,6 +241,10 @@ pub(super) async fn add_webhook(
     JsonBody(body): JsonBody,
 ) -> Result<AnyResponse, Problem> {
     let asked = read(&body, Asked::read)?;
+    // Before any name is looked up.
+    if app.store.webhooks(None).await?.len() >= MOST_WEBHOOKS as usize {
+        return Err(full());
+    }
     app.refuse_private(&asked.url).await?;
     let made = asked.secret.is_none().then(new_secret);
     let secret = asked.secret.as_ref().or(made.as_ref());
@@ -245,10 +256,7 @@ pub(super) async fn add_webhook(
         created_at,
     };
     if !app.store.add_webhook(new, MOST_WEBHOOKS.into()).await? {
-        return Err(
-            Problem::new(FULL, format!("there are {MOST_WEBHOOKS} webhooks already"))
-                .hint("delete one that is not needed"),
-        );
+        return Err(full());
     }
     let item = NewWebhookItem {
         id,
@@ -266,6 +274,11 @@ pub(super) async fn add_webhook(
     Ok((StatusCode::CREATED, headers, text).into_response())
 }
 
+fn full() -> Problem {
+    Problem::new(FULL, format!("there are {MOST_WEBHOOKS} webhooks already"))
+        .hint("delete one that is not needed")
+}
+
 /// 244 bits by chance.
 fn new_secret() -> String {
     [Uuid::new_v4(), Uuid::new_v4()]
@@ -280,15 +293,21 @@ impl App {
         if self.limits.webhook_allow_private {
             return Ok(());
         }
-        let asked = url.clone();
-        let resolving = tokio::task::spawn_blocking(move || asked.socket_addrs(|| None));
-        let resolved = tokio::time::timeout(ATTEMPT_TIME / 2, resolving).await;
-        let addresses = resolved.ok().and_then(Result::ok).and_then(Result::ok);
-        if addresses
-            .into_iter()
-            .flatten()
-            .all(|address| is_public(address.ip()))
-        {
+        let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
+            return Ok(());
+        };
+        let looked_up = self
+            .names
+            .look_up(format!("{host}:{port}"), NAME_TIME)
+            .await;
+        let addresses = match looked_up {
+            Ok(addresses) => addresses,
+            Err(NameFault::Unknown | NameFault::Late) => return Ok(()),
+            Err(NameFault::Busy) => {
+                return Err(Problem::busy("as many names are looked up as may be"));
+            }
+        };
+        if addresses.iter().all(|address| is_public(address.ip())) {
             return Ok(());
         }
         let fault = Fault {

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::migrate::Migrator;
-use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Connection, PgConnection, PgPool, SqlitePool};
 use tokio::sync::{Mutex, OwnedMutexGuard, SetOnce, watch};
 
 use super::StoreError;
+use super::writing::{FileIdentity, Writing};
 
 static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
 static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
@@ -136,6 +136,7 @@ pub struct Store {
     migrated: Arc<SetOnce<()>>,
     /// The newest version that this process knows of.
     pub(super) newest: watch::Sender<i64>,
+    pub(super) writing: Arc<Writing>,
 }
 
 /// Connections to either database.
@@ -151,34 +152,14 @@ pub(super) enum Pool {
         /// Whoever holds it may write. SQLite lets one write at a time and has the others try again and again, each on a
         /// connection that readers could use.
         writer: Arc<Mutex<()>>,
+        path: PathBuf,
+        /// The file that was opened.
+        file: FileIdentity,
     },
 }
 
-/// A connection that goes back to its pool, but not without end: the pool asks it first whether it still works, and a
-/// server that has stopped answering would keep its place in the pool.
-pub(super) struct Lease<Database: sqlx::Database> {
-    pub(super) connection: PoolConnection<Database>,
-    limits: StoreLimits,
-}
-
-impl<Database: sqlx::Database> Lease<Database> {
-    pub(super) async fn take(
-        pool: &sqlx::Pool<Database>,
-        limits: StoreLimits,
-    ) -> Result<Self, StoreError> {
-        let connection = pool.acquire().await?;
-        Ok(Self { connection, limits })
-    }
-}
-
-impl<Database: sqlx::Database> Drop for Lease<Database> {
-    fn drop(&mut self) {
-        let back = self.connection.return_to_pool();
-        tokio::spawn(tokio::time::timeout(self.limits.statement, back));
-    }
-}
-
-/// Runs the same statements on a connection of either pool, within the time that one operation has.
+/// Runs the same statements on a connection of either pool, within the time that one operation has. After an error the
+/// connection is closed.
 macro_rules! on_connection {
     ($store:expr, $connection:ident => $body:expr) => {
         $crate::storage::database::on_connection!($store, in_time, $connection => $body)
@@ -195,9 +176,13 @@ macro_rules! on_connection {
     };
     (@ $store:expr, $in_time:ident, $pool:ident, $connection:ident => $body:expr) => {{
         $store.wait_for_tables().await?;
-        let mut lease = $crate::storage::database::Lease::take($pool, $store.limits).await?;
-        let $connection = &mut *lease.connection;
-        $store.$in_time(Box::pin(async { $body })).await
+        let mut lease = $crate::storage::lease::Lease::take($pool, &$store).await?;
+        let outcome = {
+            let $connection = &mut *lease.connection;
+            $store.$in_time(Box::pin(async { $body })).await
+        };
+        lease.note(&outcome);
+        outcome
     }};
 }
 pub(super) use on_connection;
@@ -224,16 +209,25 @@ impl Store {
                     patient: Box::new(patient),
                 }
             }
-            DatabaseUrl::Sqlite(path) => Pool::Sqlite {
-                pool: open_file(path, limits).await?,
-                writer: Arc::default(),
-            },
+            DatabaseUrl::Sqlite(path) => {
+                let pool = open_file(path, limits).await?;
+                Pool::Sqlite {
+                    pool,
+                    writer: Arc::default(),
+                    path: path.clone(),
+                    file: FileIdentity::of(path).map_err(|source| StoreError::File {
+                        path: path.display().to_string(),
+                        source,
+                    })?,
+                }
+            }
         };
         Ok(Self {
             pool,
             limits,
             migrated: Arc::default(),
             newest: watch::Sender::default(),
+            writing: Arc::default(),
         })
     }
 
@@ -296,8 +290,17 @@ impl Store {
             .map_err(|_| StoreError::Away)?
     }
 
-    /// The right to write, on SQLite; PostgreSQL sees to that itself.
+    /// The right to write, on SQLite; PostgreSQL sees to that itself. Refused while the database takes no writes.
     pub(super) async fn wait_to_write(&self) -> Result<Option<OwnedMutexGuard<()>>, StoreError> {
+        self.require_writable()?;
+        let turn = self.wait_for_turn().await?;
+        // Another writer may have failed meanwhile.
+        self.require_writable()?;
+        Ok(turn)
+    }
+
+    /// The same, whether the database takes writes or not.
+    pub(super) async fn wait_for_turn(&self) -> Result<Option<OwnedMutexGuard<()>>, StoreError> {
         let Pool::Sqlite { writer, .. } = &self.pool else {
             return Ok(None);
         };
@@ -367,6 +370,14 @@ impl Store {
         }
     }
 
+    /// Whether it was closed.
+    pub(super) fn is_closed(&self) -> bool {
+        match &self.pool {
+            Pool::Postgres { pool, .. } => pool.is_closed(),
+            Pool::Sqlite { pool, .. } => pool.is_closed(),
+        }
+    }
+
     /// Closes all connections.
     pub async fn close(&self) {
         match &self.pool {
@@ -400,7 +411,7 @@ async fn open_file(path: &Path, limits: StoreLimits) -> Result<SqlitePool, Store
         match opened.map_err(StoreError::from) {
             // Where several processes begin with an empty file, SQLite refuses all but one of them the switch to its
             // write-ahead log, without waiting.
-            Err(error) if error.is_temporary() && pauses < BUSY_PAUSES => {
+            Err(error) if error.is_busy() && pauses < BUSY_PAUSES => {
                 pauses += 1;
                 tokio::time::sleep(BUSY_PAUSE).await;
             }

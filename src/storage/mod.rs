@@ -5,6 +5,7 @@ mod database;
 mod estimates;
 mod history;
 mod imports;
+mod lease;
 mod listener;
 mod plan;
 mod price_sheets;
@@ -15,6 +16,7 @@ mod tables;
 mod time;
 mod watched;
 mod webhooks;
+mod writing;
 
 pub use changes::{ChangeKind, ChangeRow};
 pub use database::{
@@ -29,7 +31,8 @@ pub use record::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
 pub use serving_lock::ServingLock;
 pub use time::DbTime;
 pub use watched::WatchedRow;
-pub use webhooks::{Attempt, DeliveryRow, NewWebhook, Outcome, WebhookLease, WebhookRow};
+pub use webhooks::{Attempt, DeliveryRow, Ended, NewWebhook, Outcome, WebhookLease, WebhookRow};
+pub use writing::Refusal;
 
 use sqlx::migrate::MigrateError;
 
@@ -43,6 +46,9 @@ pub enum StoreError {
     /// The database did not answer a moment ago, and was not asked again.
     #[error("the database did not answer a moment ago")]
     Away,
+    /// The database takes no writes at the moment.
+    #[error("the database takes no writes: {0}")]
+    Refused(Refusal),
     /// The tables could not be brought up to date.
     #[error("database migration failed")]
     Migration(#[source] MigrateError),
@@ -104,13 +110,85 @@ impl StoreError {
     #[must_use]
     pub fn is_temporary(&self) -> bool {
         match self {
-            Self::Away => true,
+            Self::Away | Self::Refused(_) => true,
+            _ => self.query().is_some_and(is_temporary),
+        }
+    }
+
+    /// Why the database takes no writes, where this is what the error says.
+    #[must_use]
+    pub fn refusal(&self) -> Option<Refusal> {
+        match self {
+            Self::Refused(refusal) => Some(*refusal),
+            _ => refusal_of_code(&self.query()?.as_database_error()?.code()?),
+        }
+    }
+
+    /// Whether the error repeats an earlier one without having asked the database again.
+    #[must_use]
+    pub fn is_repeated(&self) -> bool {
+        matches!(
+            self,
+            Self::Away | Self::Refused(Refusal::Disk | Refusal::ReadOnly)
+        )
+    }
+
+    /// Whether another connection is at work on the same file.
+    fn is_busy(&self) -> bool {
+        const KINDS: [u32; 2] = [5, 6];
+        let code = self
+            .query()
+            .and_then(|error| error.as_database_error()?.code());
+        code.is_some_and(|code| sqlite_kind(&code).is_some_and(|kind| KINDS.contains(&kind)))
+    }
+
+    /// Whether the connection on which it happened must not be used again.
+    fn spoils_connection(&self) -> bool {
+        use sqlx::Error as Sql;
+        match self {
+            Self::Query(Sql::RowNotFound) => false,
+            // PostgreSQL refused a statement, and says that it goes on; SQLite may have ended the transaction by itself.
+            Self::Query(Sql::Database(error)) => error.code().is_none_or(|code| {
+                code.len() != 5 || code.starts_with("08") || code.starts_with("57P")
+            }),
+            Self::Query(_) | Self::Away => true,
+            _ => false,
+        }
+    }
+
+    fn query(&self) -> Option<&sqlx::Error> {
+        match self {
             Self::Query(error)
             | Self::Migration(
                 MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _),
-            ) => is_temporary(error),
-            _ => false,
+            ) => Some(error),
+            _ => None,
         }
+    }
+}
+
+/// The low byte of SQLite's code is its class, the rest its kind.
+fn sqlite_kind(code: &str) -> Option<u32> {
+    let code: u32 = code.parse().ok().filter(|_| code.len() != 5)?;
+    Some(code & 0xff)
+}
+
+fn refusal_of_code(code: &str) -> Option<Refusal> {
+    // PostgreSQL: read-only transaction, disk full, input or output failed.
+    match code {
+        "25006" => return Some(Refusal::ReadOnly),
+        "53100" | "58030" => return Some(Refusal::Disk),
+        _ => {}
+    }
+    // SQLite: the file was moved; read-only; full; writing, syncing or growing a file failed.
+    const MOVED: u32 = 8 | (4 << 8);
+    const NOT_WRITTEN: [u32; 5] = [3, 4, 5, 6, 19];
+    match (sqlite_kind(code)?, code.parse::<u32>().ok()?) {
+        (8, MOVED) => Some(Refusal::Replaced),
+        (8, _) => Some(Refusal::ReadOnly),
+        (13, _) => Some(Refusal::Disk),
+        (10, code) if NOT_WRITTEN.contains(&(code >> 8)) => Some(Refusal::Disk),
+        _ => None,
     }
 }
 
@@ -132,14 +210,12 @@ fn is_temporary_code(code: &str) -> bool {
     // PostgreSQL: connection lost, read-only, wrong password, no such database, deadlock, resources short, lock not to be
     // had, statement ended or server shutting down.
     const CLASSES: [&str; 8] = ["08", "25", "28", "3D", "40", "53", "55", "57"];
-    // SQLite: busy, locked, input or output failed, full.
-    const KINDS: [u32; 4] = [5, 6, 10, 13];
+    // SQLite: busy, locked, read-only, input or output failed, full, not to be opened.
+    const KINDS: [u32; 6] = [5, 6, 8, 10, 13, 14];
     if code.len() == 5 {
-        return CLASSES.iter().any(|class| code.starts_with(class));
+        return code == "58030" || CLASSES.iter().any(|class| code.starts_with(class));
     }
-    // The low byte of SQLite's code is its class, the rest its kind.
-    code.parse()
-        .is_ok_and(|code: u32| KINDS.contains(&(code & 0xff)))
+    sqlite_kind(code).is_some_and(|kind| KINDS.contains(&kind))
 }
 
 /// Restricts a list to offers with these names.

@@ -102,6 +102,17 @@ pub enum Outcome {
     Unwanted,
 }
 
+/// How the noting of an attempt ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It is noted, and the lease is given back.
+    Noted,
+    /// The lease has run out, and there is another one.
+    Lost,
+    /// The webhook was removed.
+    Removed,
+}
+
 const WEBHOOKS: &str = "
     SELECT id, url, created_at, since, disabled_at FROM webhooks
     WHERE ($1 IS NULL OR id = $1)
@@ -275,7 +286,7 @@ impl Store {
     /// Notes what came of an attempt, and gives the right to send back. Deliveries of before `oldest` are forgotten.
     ///
     /// # Errors
-    /// The database refuses; then the delivery is sent again when the lease has run out.
+    /// The database refuses; whoever takes a lease next finds the attempt without an end.
     pub async fn end_attempt(
         &self,
         lease: &WebhookLease,
@@ -284,7 +295,7 @@ impl Store {
         answer: Result<u16, &str>,
         now: Timestamp,
         oldest: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Ended, StoreError> {
         let (state, since, due_at) = match outcome {
             Outcome::Delivered => ("delivered", attempt.next_since, now),
             Outcome::Again(at) => ("pending", lease.since, at),
@@ -303,9 +314,10 @@ impl Store {
                 .bind(disabled_at)
                 .execute(&mut *transaction)
                 .await?;
-            // Another one has the lease by now, or the webhook was removed.
             if ended.rows_affected() == 0 {
-                return Ok(());
+                let there: Option<WebhookRow> =
+                    sqlx::query_as(WEBHOOKS).bind(Some(lease.id)).fetch_optional(&mut *transaction).await?;
+                return Ok(there.map_or(Ended::Removed, |_| Ended::Lost));
             }
             sqlx::query(END_ATTEMPT)
                 .bind(attempt.id)
@@ -316,7 +328,8 @@ impl Store {
                 .execute(&mut *transaction)
                 .await?;
             sqlx::query(DELETE_OLD).bind(DbTime::from(oldest)).execute(&mut *transaction).await?;
-            Ok(transaction.commit().await?)
+            transaction.commit().await?;
+            Ok(Ended::Noted)
         })
     }
 }

@@ -5,7 +5,7 @@ mod list;
 mod lock;
 mod replicas;
 mod stream;
-mod webhooks;
+pub(crate) mod webhooks;
 
 use jiff::Timestamp;
 use unroof::estimate::{Format, infer, read_request};
@@ -14,11 +14,11 @@ use unroof::storage::{EstimateRecord, Recording, Store};
 use crate::support::{NOW, sheet_of};
 
 /// Recordings of models that are not there yet, a change each.
-struct Prepared(Recording);
+pub(crate) struct Prepared(Recording);
 
 impl Prepared {
     /// The answer is worked out once: who records hundreds of sheets does not wait for each.
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let text = sheet_of("prepared").to_string();
         let request = read_request(text.as_bytes(), &Format::Canonical).unwrap();
         let answer = infer(&request);
@@ -37,7 +37,7 @@ impl Prepared {
     }
 
     /// Records models in one transaction, again and again until it is done.
-    async fn record(&self, store: &Store, models: &[String]) {
+    pub(crate) async fn record(&self, store: &Store, models: &[String]) {
         let recordings: Vec<Recording> = models.iter().map(|model| self.of(model)).collect();
         for _ in 0..1_000 {
             match store.record(&recordings).await {
@@ -52,6 +52,6 @@ impl Prepared {
 }
 
 /// Numbered models.
-fn models(range: std::ops::Range<usize>) -> Vec<String> {
+pub(crate) fn models(range: std::ops::Range<usize>) -> Vec<String> {
     range.map(|number| format!("m-{number:04}")).collect()
 }

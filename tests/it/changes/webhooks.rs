@@ -24,16 +24,24 @@ use crate::support::{Api, NOW, TestDatabase, on_each_database, on_postgres};
 
 /// A receiver that answers as it is told, and keeps what it was sent.
 #[derive(Clone, Default)]
-struct Receiver {
+pub(crate) struct Receiver {
     /// Statuses of the next answers; 200 after these.
-    answers: Arc<Mutex<VecDeque<u16>>>,
+    pub(crate) answers: Arc<Mutex<VecDeque<u16>>>,
     received: Arc<Mutex<Vec<(HeaderMap, String)>>>,
     /// How long it takes.
     delay: Duration,
 }
 
 impl Receiver {
-    async fn listen(&self) -> SocketAddr {
+    /// One that takes so long.
+    pub(crate) fn slow(delay: Duration) -> Self {
+        Self {
+            delay,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) async fn listen(&self) -> SocketAddr {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let router = Router::new().fallback(take).with_state(self.clone());
@@ -41,12 +49,12 @@ impl Receiver {
         address
     }
 
-    fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.received.lock().unwrap().len()
     }
 
     /// Waits for so many requests in all.
-    async fn wait_for(&self, count: usize) {
+    pub(crate) async fn wait_for(&self, count: usize) {
         let began = Instant::now();
         while self.count() < count {
             assert!(
@@ -59,7 +67,7 @@ impl Receiver {
     }
 
     /// Nothing more comes for a while.
-    async fn assert_silent(&self) {
+    pub(crate) async fn assert_silent(&self) {
         let count = self.count();
         tokio::time::sleep(Duration::from_millis(300)).await;
         assert_eq!(self.count(), count);
@@ -102,10 +110,10 @@ async fn take(
 
 /// A clock that goes on when it is told to.
 #[derive(Clone)]
-struct Hand(Arc<Mutex<Timestamp>>);
+pub(crate) struct Hand(Arc<Mutex<Timestamp>>);
 
 impl Hand {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Arc::new(Mutex::new(NOW.parse().unwrap())))
     }
 
@@ -114,20 +122,20 @@ impl Hand {
         Clock::new(move || *now.lock().unwrap())
     }
 
-    fn advance(&self, time: Duration) {
+    pub(crate) fn advance(&self, time: Duration) {
         *self.0.lock().unwrap() += time;
     }
 }
 
 /// A replica that sends.
-struct Sender {
-    api: Api,
-    store: Store,
+pub(crate) struct Sender {
+    pub(crate) api: Api,
+    pub(crate) store: Store,
     _background: JoinSet<()>,
 }
 
 impl Sender {
-    async fn new(database: &TestDatabase, hand: &Hand, allows_private: bool) -> Self {
+    pub(crate) async fn new(database: &TestDatabase, hand: &Hand, allows_private: bool) -> Self {
         let limits = Limits {
             webhook_allow_private: allows_private,
             webhook_rest: Duration::from_millis(20),
@@ -154,7 +162,7 @@ impl Sender {
         webhook
     }
 
-    async fn add_at(&self, address: SocketAddr) -> String {
+    pub(crate) async fn add_at(&self, address: SocketAddr) -> String {
         let webhook = self
             .add(&json!({"url": format!("http://{address}/hook")}))
             .await;
@@ -169,7 +177,12 @@ impl Sender {
     }
 
     /// Waits until the last delivery is as it should be.
-    async fn wait_for_last(&self, id: &str, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) async fn wait_for_last(
+        &self,
+        id: &str,
+        what: &str,
+        holds: impl Fn(&Value) -> bool,
+    ) -> Value {
         let began = Instant::now();
         loop {
             let rows = self.deliveries(id).await;
@@ -537,10 +550,7 @@ async fn addresses_that_are_not_of_the_internet_are_refused_however_they_are_spe
 #[tokio::test(flavor = "multi_thread")]
 async fn of_several_replicas_one_sends_and_another_goes_on_where_it_dies() {
     on_postgres(async |database: &TestDatabase| {
-        let receiver = Receiver {
-            delay: Duration::from_millis(20),
-            ..Receiver::default()
-        };
+        let receiver = Receiver::slow(Duration::from_millis(20));
         let hand = Hand::new();
         let mut senders = Vec::new();
         for _ in 0..3 {

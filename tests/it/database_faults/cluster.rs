@@ -110,6 +110,17 @@ impl Cluster {
         self.must("pg_ctl", &["reload", "-s", "-D", &self.data()]);
     }
 
+    /// Starts it as a standby that waits for its primary, and only reads.
+    pub(crate) fn up_as_standby(&self) {
+        std::fs::write(Path::new(&self.data()).join("standby.signal"), "").unwrap();
+        self.up();
+    }
+
+    /// Makes a standby a primary.
+    pub(crate) fn promote(&self) {
+        self.must("pg_ctl", &["promote", "-s", "-w", "-D", &self.data()]);
+    }
+
     fn try_up(&self) -> bool {
         let options = format!(
             "-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories=''",

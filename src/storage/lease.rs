@@ -1,0 +1,79 @@
+//! A connection on loan from its pool. It goes back only while it is sound.
+
+use sqlx::Connection;
+use sqlx::pool::PoolConnection;
+
+use super::{Store, StoreError, StoreLimits};
+
+/// A connection that goes back to its pool, but not without end: the pool asks it first whether it still works, and a
+/// server that has stopped answering would keep its place in the pool.
+pub(super) struct Lease<Database: sqlx::Database> {
+    pub(super) connection: PoolConnection<Database>,
+    limits: StoreLimits,
+    /// The store's generation of connections when this one was lent.
+    generation: u64,
+    store: Store,
+    is_spoiled: bool,
+}
+
+impl<Database: sqlx::Database> Lease<Database> {
+    pub(super) async fn take(
+        pool: &sqlx::Pool<Database>,
+        store: &Store,
+    ) -> Result<Self, StoreError> {
+        let generation = store.writing.generation();
+        let connection = if store.is_file_gone() {
+            open_connection(pool, store.limits).await?
+        } else {
+            pool.acquire().await?
+        };
+        Ok(Self {
+            connection,
+            limits: store.limits,
+            generation,
+            store: store.clone(),
+            is_spoiled: false,
+        })
+    }
+
+    /// Notes how an operation ended. After an error SQLite may have ended the transaction by itself, and the link to
+    /// PostgreSQL may be in the middle of an answer: such a connection is not used again.
+    pub(super) fn note<T>(&mut self, outcome: &Result<T, StoreError>) {
+        if let Err(error) = outcome {
+            self.is_spoiled |= error.spoils_connection();
+            self.store.note_failure(error);
+        }
+    }
+}
+
+/// A connection that is open already. A new one would read another file.
+async fn open_connection<Database: sqlx::Database>(
+    pool: &sqlx::Pool<Database>,
+    limits: StoreLimits,
+) -> Result<PoolConnection<Database>, StoreError> {
+    const PAUSE: std::time::Duration = std::time::Duration::from_millis(5);
+    let waiting = async {
+        loop {
+            match pool.try_acquire() {
+                Some(connection) => return connection,
+                None => tokio::time::sleep(PAUSE).await,
+            }
+        }
+    };
+    tokio::time::timeout(limits.connection_wait, waiting)
+        .await
+        .map_err(|_| StoreError::Refused(super::Refusal::Replaced))
+}
+
+impl<Database: sqlx::Database> Drop for Lease<Database> {
+    fn drop(&mut self) {
+        // Also where a client left in the middle of a transaction, and the rollback has not succeeded yet.
+        let is_spoiled = self.is_spoiled || self.connection.is_in_transaction();
+        if is_spoiled || self.generation != self.store.writing.generation() {
+            self.connection.close_on_drop();
+            return;
+        }
+        let back = self.connection.return_to_pool();
+        tokio::spawn(tokio::time::timeout(self.limits.statement, back));
+    }
+}
