@@ -14,6 +14,7 @@ use sqlx::{Connection, PgConnection, PgPool, SqlitePool};
 use tokio::sync::{Mutex, OwnedMutexGuard, SetOnce, watch};
 
 use super::StoreError;
+use super::group::Queue;
 
 static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
 static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
@@ -136,6 +137,8 @@ pub struct Store {
     migrated: Arc<SetOnce<()>>,
     /// The newest version that this process knows of.
     pub(super) newest: watch::Sender<i64>,
+    /// What waits to be recorded.
+    pub(super) queue: Arc<Queue>,
 }
 
 /// Connections to either database.
@@ -234,6 +237,7 @@ impl Store {
             limits,
             migrated: Arc::default(),
             newest: watch::Sender::default(),
+            queue: Arc::default(),
         })
     }
 
@@ -264,6 +268,7 @@ impl Store {
         }
         // Set already where it was called before.
         let _ = self.migrated.set(());
+        self.add_missing_checksums().await?;
         self.add_missing_history().await
     }
 

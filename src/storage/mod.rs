@@ -1,8 +1,10 @@
 //! Stored sheets and estimates: the only place with SQL. One text serves SQLite and PostgreSQL.
 
 mod changes;
+mod checksum;
 mod database;
 mod estimates;
+mod group;
 mod history;
 mod imports;
 mod listener;
@@ -10,6 +12,7 @@ mod plan;
 mod price_sheets;
 mod record;
 mod reporting;
+mod rows;
 mod serving_lock;
 mod tables;
 mod time;
@@ -73,6 +76,9 @@ pub enum StoreError {
     /// A stored document is not what was stored.
     #[error("the stored document of {0} is damaged")]
     Damaged(uuid::Uuid),
+    /// The same error for all who were recorded in one transaction.
+    #[error("{0}")]
+    Shared(#[source] std::sync::Arc<Self>),
 }
 
 impl From<MigrateError> for StoreError {
@@ -105,6 +111,7 @@ impl StoreError {
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::Away => true,
+            Self::Shared(error) => error.is_temporary(),
             Self::Query(error)
             | Self::Migration(
                 MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _),
