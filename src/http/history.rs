@@ -15,9 +15,8 @@ use super::page::{FilterText, Limit, ListItem, ListQuery, Moment, Page};
 use super::problem::{CONFLICT, INTERNAL, Problem};
 use super::reference::NoQuery;
 use crate::input;
-use crate::input::json;
 use crate::sheet::difference::{first_words, in_words};
-use crate::sheet::{PriceSheet, RateCell, canonical};
+use crate::sheet::{PriceSheet, RateCell};
 use crate::storage::{DbTime, DisagreementRow, HistoryKey, HistoryRow, Withdrawn};
 use crate::units::Decimal;
 
@@ -110,12 +109,7 @@ struct Entry {
 
 impl Entry {
     fn read(row: HistoryRow) -> Result<Self, Problem> {
-        let tree = json::parse(row.document.as_bytes()).ok();
-        let sheet = tree.and_then(|tree| canonical::read(&tree).ok());
-        let sheet = sheet.ok_or_else(|| {
-            tracing::error!(sheet.id = %row.sheet_id, "the stored document is damaged");
-            Problem::new(INTERNAL, "the request could not be carried out")
-        })?;
+        let sheet = row.sheet()?;
         Ok(Self { row, sheet })
     }
 

@@ -228,6 +228,8 @@ impl From<StoreError> for Problem {
         } else if error.is_temporary() {
             Self::new(UNAVAILABLE, "the database cannot be reached at the moment")
                 .hint("send the request again in a second; the same question is stored once")
+        } else if let StoreError::Damaged(_) = error {
+            Self::new(INTERNAL, error.to_string()).hint("restore it from a backup of the database")
         } else {
             Self::new(INTERNAL, "the request could not be carried out")
         }

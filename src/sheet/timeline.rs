@@ -46,7 +46,7 @@ pub struct Statement<'a> {
 
 impl Statement<'_> {
     /// A price without a start is known from when it was seen on; one that was over by then, from an unknown beginning.
-    fn starts_at(&self) -> Timestamp {
+    pub(crate) fn starts_at(&self) -> Timestamp {
         let is_over = self.valid_to.is_some_and(|end| end <= self.observed_at);
         self.valid_from.unwrap_or(if is_over {
             Timestamp::UNIX_EPOCH
@@ -55,7 +55,8 @@ impl Statement<'_> {
         })
     }
 
-    fn is_dated(&self) -> bool {
+    /// Whether it states when it holds.
+    pub(crate) fn is_dated(&self) -> bool {
         self.valid_from.is_some() || self.valid_to.is_some()
     }
 

@@ -14,6 +14,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard, SetOnce, watch};
 
 use super::StoreError;
 use super::writing::{FileIdentity, Writing};
+use super::group::Queue;
 
 static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
 static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
@@ -137,6 +138,8 @@ pub struct Store {
     /// The newest version that this process knows of.
     pub(super) newest: watch::Sender<i64>,
     pub(super) writing: Arc<Writing>,
+    /// What waits to be recorded.
+    pub(super) queue: Arc<Queue>,
 }
 
 /// Connections to either database.
@@ -228,6 +231,7 @@ impl Store {
             migrated: Arc::default(),
             newest: watch::Sender::default(),
             writing: Arc::default(),
+            queue: Arc::default(),
         })
     }
 
@@ -258,6 +262,7 @@ impl Store {
         }
         // Set already where it was called before.
         let _ = self.migrated.set(());
+        self.add_missing_checksums().await?;
         self.add_missing_history().await
     }
 

@@ -3,6 +3,7 @@
 use sqlx::FromRow;
 use uuid::Uuid;
 
+use super::checksum::StoredDocument;
 use super::database::on_connection;
 use super::{DbTime, Filter, Store, StoreError, Times};
 
@@ -53,7 +54,7 @@ pub struct LatestKey {
 }
 
 const ESTIMATE: &str = "
-    SELECT document FROM estimates
+    SELECT document, checksum FROM estimates
     WHERE id = $1
       AND ($2 IS NULL OR EXISTS (
           SELECT 1 FROM estimate_listings AS listing JOIN price_periods AS period ON period.sheet_id = listing.sheet_id
@@ -114,15 +115,16 @@ impl Store {
     /// The document of an estimate, if it was that of a price in force at a time, where one is given.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The database refuses, or the document is damaged.
     pub async fn estimate(
         &self,
         id: Uuid,
         as_of: Option<DbTime>,
     ) -> Result<Option<String>, StoreError> {
-        on_connection!(self, connection => {
-            Ok(sqlx::query_scalar(ESTIMATE).bind(id).bind(as_of).fetch_optional(connection).await?)
-        })
+        let stored: Option<StoredDocument> = on_connection!(self, connection => {
+            Ok(sqlx::query_as(ESTIMATE).bind(id).bind(as_of).fetch_optional(connection).await?)
+        })?;
+        stored.map(|stored| stored.checked(id)).transpose()
     }
 
     /// Estimates, the last stored first, beginning below a sequence number.

@@ -5,12 +5,13 @@ use sqlx::{Connection, FromRow};
 use uuid::Uuid;
 
 use super::changes::ChangeKind;
+use super::checksum::StoredDocument;
 use super::database::on_connection;
 use super::plan::read_sheet;
 use super::record::{Listing, Recording};
 use super::{DbTime, Filter, Store, StoreError};
-use crate::sheet::model_key;
 use crate::sheet::timeline::{Edit, Period, withdraw};
+use crate::sheet::{PriceSheet, model_key};
 
 /// A price of an offer over a time.
 #[derive(Debug, Clone, FromRow)]
@@ -42,7 +43,19 @@ pub struct HistoryRow {
     /// JSON: a nullable number per column of a list.
     pub reading_numbers: Option<String>,
     /// The sheet's document.
-    pub document: String,
+    #[sqlx(flatten)]
+    document: StoredDocument,
+}
+
+impl HistoryRow {
+    /// The sheet.
+    ///
+    /// # Errors
+    /// The stored document is damaged.
+    pub fn sheet(&self) -> Result<PriceSheet, StoreError> {
+        let document = self.document.clone().checked(self.sheet_id)?;
+        read_sheet(self.sheet_id, Some(&document))
+    }
 }
 
 /// Place in a history.
@@ -110,8 +123,8 @@ pub enum Withdrawn {
 const HISTORY: &str = "
     SELECT period.sequence, period.part, sheet.region, period.sheet_id, catalog, starts_at, ends_at, period.observed_at,
            withdrawn_at, withdrawn_because, listing.estimate_id, listing.duplicate_of, reading_numbers,
-           sheet.document AS document
-    FROM (SELECT id, region, document FROM price_sheets
+           sheet.document AS document, sheet.checksum AS checksum
+    FROM (SELECT id, region, document, checksum FROM price_sheets
           WHERE provider = $1 AND model = $2 AND ($3 IS NULL OR region = $3)) AS sheet
     JOIN price_periods AS period ON period.sheet_id = sheet.id
     LEFT JOIN (SELECT sheet_id, max(sequence) AS sequence FROM estimate_listings

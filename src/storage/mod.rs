@@ -1,8 +1,10 @@
 //! Stored sheets and estimates: the only place with SQL. One text serves SQLite and PostgreSQL.
 
 mod changes;
+mod checksum;
 mod database;
 mod estimates;
+mod group;
 mod history;
 mod imports;
 mod lease;
@@ -11,6 +13,7 @@ mod plan;
 mod price_sheets;
 mod record;
 mod reporting;
+mod rows;
 mod serving_lock;
 mod tables;
 mod time;
@@ -79,6 +82,9 @@ pub enum StoreError {
     /// A stored document is not what was stored.
     #[error("the stored document of {0} is damaged")]
     Damaged(uuid::Uuid),
+    /// The same error for all who were recorded in one transaction.
+    #[error("{0}")]
+    Shared(#[source] std::sync::Arc<Self>),
 }
 
 impl From<MigrateError> for StoreError {
@@ -111,6 +117,7 @@ impl StoreError {
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::Away | Self::Refused(_) => true,
+            Self::Shared(error) => error.is_temporary(),
             _ => self.query().is_some_and(is_temporary),
         }
     }
@@ -120,6 +127,7 @@ impl StoreError {
     pub fn refusal(&self) -> Option<Refusal> {
         match self {
             Self::Refused(refusal) => Some(*refusal),
+            Self::Shared(error) => error.refusal(),
             _ => refusal_of_code(&self.query()?.as_database_error()?.code()?),
         }
     }

@@ -13,21 +13,21 @@ use crate::input::json;
 use crate::sheet::difference::{
     PriceDifference, contradiction_words, contradictions, first_words, in_words,
 };
-use crate::sheet::timeline::{Edit, Period, Statement, admit};
+use crate::sheet::timeline::{Edit, Period, admit};
 use crate::sheet::{PriceSheet, SheetId, canonical};
 
 /// What the tables hold about the offers, sheets and estimates of some recordings.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    /// Documents of sheets.
+    /// Documents of the sheets that are recorded, and of those that they are compared with.
     pub(super) sheets: HashMap<Uuid, String>,
     /// Estimates that are stored.
     pub(super) estimates: Vec<Uuid>,
     /// Sheet, and the estimate that was last listed for it with nothing stated.
     pub(super) listings: HashMap<Uuid, Uuid>,
-    /// (offer, catalog, start) to sheet.
+    /// (offer, catalog, start) to sheet: those of the same start, and those in force.
     pub(super) statements: BTreeMap<(Uuid, String, Timestamp), Uuid>,
-    /// By offer, in the order of their starts.
+    /// By offer, in the order of their starts: those that end after something may change.
     pub(super) periods: HashMap<Uuid, Vec<StoredPeriod>>,
     /// Open disagreements by (offer, other catalog).
     pub(super) disagreements: HashMap<(Uuid, String), OpenDisagreement>,
@@ -66,7 +66,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         !self.inserts_sheet
             && self.new_document.is_none()
             && !self.inserts_estimate
@@ -105,7 +105,8 @@ pub(super) struct Plan {
     pub(super) steps: Vec<Step>,
     /// Periods that are new or end otherwise, with their offer.
     pub(super) periods: Vec<(Uuid, StoredPeriod)>,
-    pub(super) ended_disagreements: Vec<Uuid>,
+    /// Disagreements that are settled, with the recording that settles them.
+    pub(super) ended_disagreements: Vec<(Uuid, usize)>,
     pub(super) new_disagreements: Vec<NewDisagreement>,
 }
 
@@ -161,10 +162,6 @@ impl Plan {
         self.steps.iter().all(Step::is_empty) && self.periods.is_empty()
     }
 
-    pub(super) fn has_new_estimates(&self) -> bool {
-        self.steps.iter().any(|step| step.inserts_estimate)
-    }
-
     /// What the other catalogs say against the sheet in force.
     fn compare_catalogs(
         &mut self,
@@ -200,7 +197,8 @@ impl Plan {
                 }) {
                     continue;
                 }
-                self.ended_disagreements.extend(open.map(|open| open.id));
+                self.ended_disagreements
+                    .extend(open.map(|open| (open.id, index)));
                 self.new_disagreements.push(NewDisagreement {
                     id: disagreement_id(offer, catalog, self.number(index)),
                     offer_id: offer,
@@ -222,7 +220,7 @@ impl Plan {
             .iter()
             .filter(|((of, catalog), _)| *of == offer && !found.contains(catalog));
         self.ended_disagreements
-            .extend(settled.map(|(_, open)| open.id));
+            .extend(settled.map(|(_, open)| (open.id, index)));
         Ok(())
     }
 }
@@ -285,8 +283,7 @@ impl Known {
         step: &mut Step,
     ) -> Option<Timestamp> {
         let catalog = recording.catalog();
-        let sheet = &recording.sheet;
-        let key = sheet.valid_from.unwrap_or(Timestamp::UNIX_EPOCH);
+        let key = recording.statement_start();
         let place = (offer, catalog.to_owned(), key);
         let stated = self.statements.insert(place, recording.sheet_id);
         if stated != Some(recording.sheet_id) {
@@ -294,19 +291,12 @@ impl Known {
         }
         let stored = self.periods.entry(offer).or_default();
         let periods: Vec<Period> = stored.iter().map(|stored| stored.period.clone()).collect();
-        let statement = Statement {
-            sheet_id: recording.sheet_id,
-            catalog,
-            valid_from: sheet.valid_from,
-            valid_to: sheet.valid_to,
-            observed_at: recording.observed_at,
-        };
         // A catalog that says again what it said is no news, whatever others have said meanwhile.
         step.statement?;
         let is_over = |end: Option<Timestamp>| end.is_some_and(|end| end <= recording.observed_at);
         let mut opened = None;
         let mut part = 0;
-        for edit in admit(&periods, &statement) {
+        for edit in admit(&periods, &recording.statement()) {
             match edit {
                 Edit::End(index, end) => {
                     stored[index].period.ends_at = end;

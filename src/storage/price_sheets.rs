@@ -3,6 +3,7 @@
 use sqlx::FromRow;
 use uuid::Uuid;
 
+use super::checksum::StoredDocument;
 use super::database::on_connection;
 use super::{DbTime, Filter, Store, StoreError, Times};
 
@@ -38,7 +39,7 @@ pub struct PriceSheetRow {
 }
 
 const PRICE_SHEET: &str = "
-    SELECT document FROM price_sheets
+    SELECT document, checksum FROM price_sheets
     WHERE id = $1
       AND ($2 IS NULL OR EXISTS (
           SELECT 1 FROM price_periods AS period
@@ -64,15 +65,16 @@ impl Store {
     /// The document of a price sheet, with its sources and remarks, if it was in force at a time, where one is given.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The database refuses, or the document is damaged.
     pub async fn price_sheet(
         &self,
         id: Uuid,
         as_of: Option<DbTime>,
     ) -> Result<Option<String>, StoreError> {
-        on_connection!(self, connection => {
-            Ok(sqlx::query_scalar(PRICE_SHEET).bind(id).bind(as_of).fetch_optional(connection).await?)
-        })
+        let stored: Option<StoredDocument> = on_connection!(self, connection => {
+            Ok(sqlx::query_as(PRICE_SHEET).bind(id).bind(as_of).fetch_optional(connection).await?)
+        })?;
+        stored.map(|stored| stored.checked(id)).transpose()
     }
 
     /// Price sheets, the last stored first, beginning below a sequence number.

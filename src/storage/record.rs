@@ -1,15 +1,18 @@
 //! Records sheets and their estimates: what is new is stored, what a price was before ends, and what changed is told. All
 //! of a batch, or nothing.
 
+use std::ops::Range;
+
 use jiff::Timestamp;
-use sqlx::Connection;
+use sqlx::{Connection, Executor, SqlSafeStr};
 use uuid::Uuid;
 
 use super::database::on_connection;
-use super::plan::Plan;
+use super::plan::{Plan, Step};
 use super::tables::Tables;
 use super::{Store, StoreError};
 use crate::estimate::{Answer, ListRow};
+use crate::sheet::timeline::Statement;
 use crate::sheet::{PriceSheet, offer_id};
 
 /// An estimate to be stored.
@@ -156,6 +159,22 @@ impl Recording {
     pub fn catalog(&self) -> &'static str {
         statement_catalog(&self.sheet)
     }
+
+    /// What the sheet states.
+    pub(super) fn statement(&self) -> Statement<'static> {
+        Statement {
+            sheet_id: self.sheet_id,
+            catalog: self.catalog(),
+            valid_from: self.sheet.valid_from,
+            valid_to: self.sheet.valid_to,
+            observed_at: self.observed_at,
+        }
+    }
+
+    /// The start under which the statement is kept.
+    pub(super) fn statement_start(&self) -> Timestamp {
+        self.sheet.valid_from.unwrap_or(Timestamp::UNIX_EPOCH)
+    }
 }
 
 /// Who says what a sheet says: its first source.
@@ -166,7 +185,8 @@ pub(super) fn statement_catalog(sheet: &PriceSheet) -> &'static str {
         .map_or("manual", |source| source.format.name())
 }
 
-const BUMP_VERSION: &str =
+/// Takes the lock of those who write, with as many numbers.
+pub(super) const BUMP_VERSION: &str =
     "UPDATE store_version SET version = version + $1 WHERE id = 1 RETURNING version";
 
 impl Store {
@@ -196,7 +216,7 @@ impl Store {
             };
             last.estimate = Some(EstimateRecord::new(new.answer, new.document.to_owned()));
         }
-        self.record(&recordings).await
+        self.record_all(recordings).await
     }
 
     /// Records sheets with their estimates in one transaction, in their order.
@@ -204,17 +224,31 @@ impl Store {
     /// # Errors
     /// The database refuses; then nothing is stored.
     pub async fn record(&self, recordings: &[Recording]) -> Result<Saved, StoreError> {
-        let _writer = self.wait_to_write().await?;
-        // Read without a lock first: what is known needs none. Whoever records many knows what is new.
+        self.record_all(recordings.to_vec()).await
+    }
+
+    async fn record_all(&self, recordings: Vec<Recording>) -> Result<Saved, StoreError> {
+        // Read without a lock first: what is known needs none. An import knows what is new.
         let is_known = recordings.len() == 1
             && on_connection!(self, connection => {
-                let known = connection.load_known(recordings).await?;
-                Ok(Plan::make(recordings, known, 0)?.is_empty())
+                let known = connection.load_known(&recordings).await?;
+                Ok(Plan::make(&recordings, known, 0)?.is_empty())
             })?;
         if is_known {
             return Ok(Saved::KNOWN);
         }
+        self.record_in_group(recordings).await
+    }
+
+    /// Records in one transaction.
+    pub(super) async fn record_at_once(
+        &self,
+        recordings: &[Recording],
+    ) -> Result<Recorded, StoreError> {
         on_connection!(self, in_long_time, connection => {
+            // The version is the lock of those who write: from here to the end there are three round trips.
+            connection.prepare_to_record().await?;
+            connection.prepare(BUMP_VERSION.into_sql_str()).await?;
             let mut transaction = connection.begin_with(self.begin()).await?;
             let count = i64::try_from(recordings.len()).unwrap_or(i64::MAX);
             let version: i64 =
@@ -223,12 +257,33 @@ impl Store {
             let plan = Plan::make(recordings, known, version - count)?;
             if plan.is_empty() {
                 transaction.rollback().await?;
-                return Ok(Saved::KNOWN);
+            } else {
+                transaction.write(recordings, &plan).await?;
+                transaction.commit().await?;
+                self.rise_to(version);
             }
-            transaction.write(recordings, &plan).await?;
-            transaction.commit().await?;
-            self.rise_to(version);
-            Ok(Saved { is_new: plan.has_new_estimates(), version: Some(version) })
+            Ok(Recorded { version, steps: plan.steps })
         })
+    }
+}
+
+/// What a transaction recorded.
+#[derive(Debug)]
+pub(super) struct Recorded {
+    version: i64,
+    steps: Vec<Step>,
+}
+
+impl Recorded {
+    /// What it did for some of the recordings.
+    pub(super) fn saved(&self, members: Range<usize>) -> Saved {
+        let steps = &self.steps[members];
+        if steps.iter().all(Step::is_empty) {
+            return Saved::KNOWN;
+        }
+        Saved {
+            is_new: steps.iter().any(|step| step.inserts_estimate),
+            version: Some(self.version),
+        }
     }
 }

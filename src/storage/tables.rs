@@ -1,26 +1,54 @@
-//! Reads and writes what recording sheets takes, a batch at a time: the same statements on both databases.
+//! Reads and writes what recording sheets takes: the same statements on both databases, one round trip each on
+//! `PostgreSQL`.
 
-use sqlx::{FromRow, PgConnection, Postgres, QueryBuilder, Sqlite, SqliteConnection};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use jiff::Timestamp;
+use sqlx::FromRow;
 use uuid::Uuid;
 
+use super::checksum::{StoredDocument, checksum};
 use super::plan::{Known, OpenDisagreement, Plan, StoredPeriod};
 use super::record::{EstimateRecord, Listing, Recording};
+use super::rows::{Connected, Kind, MOST_ROWS, Piece, Pieces, Rows, Value};
 use super::{DbTime, StoreError};
 use crate::sheet::timeline::Period;
 use crate::sheet::{PriceSheet, RateCell, model_key};
 use crate::units::Decimal;
 
 /// The tables, through a connection to either database.
-pub(super) trait Tables {
-    /// What is known about the offers, sheets and estimates of some recordings.
-    async fn load_known(&mut self, recordings: &[Recording]) -> Result<Known, StoreError>;
+pub(super) trait Tables: Connected {
+    /// Prepares all that recording takes, so that none of it is prepared while others wait to write.
+    async fn prepare_to_record(&mut self) -> Result<(), StoreError> {
+        self.prepare_for(&LOAD).await?;
+        self.prepare_for(&WRITE).await
+    }
+
+    /// What is known about the offers, sheets and estimates of some recordings, as far as it matters to them.
+    async fn load_known(&mut self, recordings: &[Recording]) -> Result<Known, StoreError> {
+        let mut known = Known::default();
+        for recordings in recordings.chunks(MOST_ROWS) {
+            let rows: Vec<KnownRow> = self.read_rows(&LOAD, &wanted(recordings)).await?;
+            for row in rows {
+                let id = row.sheet_id.or(row.id).unwrap_or_default();
+                known.add(row)?.ok_or(StoreError::Damaged(id))?;
+            }
+        }
+        for periods in known.periods.values_mut() {
+            periods.sort_by_key(|stored| (stored.period.starts_at, stored.key));
+            periods.dedup_by_key(|stored| stored.key);
+        }
+        Ok(known)
+    }
 
     /// Writes what was planned.
-    async fn write(&mut self, recordings: &[Recording], plan: &Plan) -> Result<(), StoreError>;
+    async fn write(&mut self, recordings: &[Recording], plan: &Plan) -> Result<(), StoreError> {
+        self.write_rows(&WRITE, &Writing::new(recordings, plan).rows())
+            .await
+    }
 }
 
-/// Rows per statement: each binds up to sixteen values, and SQLite takes 32,766 of them.
-const ROWS: usize = 1_000;
+impl<T: Connected> Tables for T {}
 
 #[derive(FromRow)]
 struct KnownRow {
@@ -36,57 +64,177 @@ struct KnownRow {
     sequence: Option<i64>,
     part: Option<i64>,
     document: Option<String>,
+    checksum: Option<Vec<u8>>,
 }
 
-// One query, since every query costs a round trip while others wait to write. Each part takes a list of ids.
-const SHEETS: &str = "
-    SELECT 'sheet' AS kind, id, CAST(NULL AS uuid) AS offer_id, CAST(NULL AS uuid) AS sheet_id,
-           CAST(NULL AS uuid) AS other_id, CAST(NULL AS text) AS catalog, valid_from AS starts_at, valid_to AS ends_at,
-           observed_at, sequence, CAST(NULL AS bigint) AS part, document
-    FROM price_sheets WHERE id IN (";
-const ESTIMATES: &str = ")
-    UNION ALL
-    SELECT 'estimate', id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-    FROM estimates WHERE id IN (";
-const LISTINGS: &str = ")
-    UNION ALL
-    SELECT 'listing', estimate_id, NULL, sheet_id, NULL, NULL, NULL, NULL, NULL, sequence, NULL, NULL
-    FROM estimate_listings AS listing
-    WHERE stated_assumptions = FALSE
-      AND sequence = (SELECT max(newer.sequence) FROM estimate_listings AS newer
-                      WHERE newer.sheet_id = listing.sheet_id AND newer.stated_assumptions = FALSE)
-      AND sheet_id IN (";
-const STATEMENTS: &str = ")
-    UNION ALL
-    SELECT 'statement', NULL, statements.offer_id, statements.sheet_id, NULL, statements.catalog, statements.starts_at,
-           NULL, NULL, NULL, NULL, price_sheets.document
-    FROM statements JOIN price_sheets ON price_sheets.id = statements.sheet_id
-    WHERE statements.offer_id IN (";
-const PERIODS: &str = ")
-    UNION ALL
-    SELECT 'period', NULL, price_periods.offer_id, price_periods.sheet_id, NULL, price_periods.catalog,
-           price_periods.starts_at, price_periods.ends_at, price_periods.observed_at, price_periods.sequence,
-           price_periods.part, price_sheets.document
-    FROM price_periods JOIN price_sheets ON price_sheets.id = price_periods.sheet_id
-    WHERE price_periods.offer_id IN (";
-const DISAGREEMENTS: &str = ")
-    UNION ALL
-    SELECT 'disagreement', id, offer_id, sheet_id, other_sheet_id, other_catalog, NULL, NULL, NULL, NULL, NULL, NULL
-    FROM disagreements WHERE ended_at IS NULL AND offer_id IN (";
+// An offer has up to thousands of prices. Of its periods those are read that may matter, and of the documents only those
+// that are compared.
+static LOAD: Pieces = Pieces::reading(&[
+    Piece {
+        before: "
+            SELECT 'sheet' AS kind, sheet.id, CAST(NULL AS uuid) AS offer_id, CAST(NULL AS uuid) AS sheet_id,
+                   CAST(NULL AS uuid) AS other_id, CAST(NULL AS text) AS catalog,
+                   sheet.valid_from AS starts_at, sheet.valid_to AS ends_at, sheet.observed_at, sheet.sequence,
+                   CAST(NULL AS bigint) AS part, sheet.document, sheet.checksum
+            FROM",
+        columns: &[Kind::Id],
+        after: "JOIN price_sheets AS sheet ON sheet.id = given.column1",
+    },
+    // Of the offers, the sheets in force at the times at which they were seen.
+    Piece {
+        before: "
+            SELECT 'sheet', sheet.id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, sheet.document,
+                   sheet.checksum
+            FROM",
+        columns: &[Kind::Id, Kind::Time],
+        after: "
+            JOIN price_periods AS period
+              ON period.offer_id = given.column1 AND period.starts_at <= given.column2
+             AND (period.ends_at IS NULL OR period.ends_at > given.column2)
+            JOIN price_sheets AS sheet ON sheet.id = period.sheet_id",
+    },
+    Piece {
+        before: "
+            SELECT 'estimate', estimate.id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+            FROM",
+        columns: &[Kind::Id],
+        after: "JOIN estimates AS estimate ON estimate.id = given.column1",
+    },
+    // Of the sheets, the last listings with nothing stated.
+    Piece {
+        before: "
+            SELECT 'listing', listing.estimate_id, NULL, listing.sheet_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+                   NULL
+            FROM",
+        columns: &[Kind::Id],
+        after: "
+            JOIN estimate_listings AS listing ON listing.sequence = (
+                SELECT max(newer.sequence) FROM estimate_listings AS newer
+                WHERE newer.sheet_id = given.column1 AND newer.stated_assumptions = FALSE)",
+    },
+    // What the catalogs said of the same starts.
+    Piece {
+        before: "
+            SELECT 'statement', NULL, statement.offer_id, statement.sheet_id, NULL, statement.catalog,
+                   statement.starts_at, NULL, NULL, NULL, NULL, NULL, NULL
+            FROM",
+        columns: &[Kind::Id, Kind::Text, Kind::Time],
+        after: "
+            JOIN statements AS statement
+              ON statement.offer_id = given.column1 AND statement.catalog = given.column2
+             AND statement.starts_at = given.column3",
+    },
+    // Of the offers, what each catalog says at the times at which they were seen.
+    Piece {
+        before: "
+            SELECT 'statement', NULL, statement.offer_id, statement.sheet_id, NULL, statement.catalog,
+                   statement.starts_at, NULL, NULL, NULL, NULL, sheet.document, sheet.checksum
+            FROM (SELECT offer_id, catalog, max(starts_at) AS starts_at
+                  FROM",
+        columns: &[Kind::Id, Kind::Time],
+        after: "   JOIN statements ON offer_id = given.column1 AND starts_at <= given.column2
+                  GROUP BY given.column2, offer_id, catalog) AS last
+            JOIN statements AS statement
+              ON statement.offer_id = last.offer_id AND statement.catalog = last.catalog
+             AND statement.starts_at = last.starts_at
+            JOIN price_sheets AS sheet ON sheet.id = statement.sheet_id",
+    },
+    // Of the offers, the prices that end after the time from which on something may change.
+    Piece {
+        before: "
+            SELECT 'period', NULL, period.offer_id, period.sheet_id, NULL, period.catalog, period.starts_at,
+                   period.ends_at, period.observed_at, period.sequence, period.part, NULL, NULL
+            FROM",
+        columns: &[Kind::Id, Kind::Time],
+        after: "
+            JOIN price_periods AS period
+              ON period.offer_id = given.column1 AND (period.ends_at IS NULL OR period.ends_at > given.column2)",
+    },
+    // A sheet with dates has its place in time once and for all.
+    Piece {
+        before: "
+            SELECT 'period', NULL, period.offer_id, period.sheet_id, NULL, period.catalog, period.starts_at,
+                   period.ends_at, period.observed_at, period.sequence, period.part, NULL, NULL
+            FROM",
+        columns: &[Kind::Id],
+        after: "JOIN price_periods AS period ON period.sheet_id = given.column1",
+    },
+    Piece {
+        before: "
+            SELECT 'disagreement', open.id, open.offer_id, open.sheet_id, open.other_sheet_id, open.other_catalog, NULL,
+                   NULL, NULL, NULL, NULL, NULL, NULL
+            FROM",
+        columns: &[Kind::Id],
+        after: "JOIN disagreements AS open ON open.offer_id = given.column1 AND open.ended_at IS NULL",
+    },
+]);
+
+/// What is asked for, for each piece of [`LOAD`].
+fn wanted(recordings: &[Recording]) -> [Rows<'_>; 9] {
+    let (mut sheets, mut estimates, mut dated) =
+        (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let (mut moments, mut statements) = (BTreeSet::new(), BTreeSet::new());
+    let mut offers: BTreeMap<Uuid, Timestamp> = BTreeMap::new();
+    for recording in recordings {
+        let (offer, statement) = (recording.offer_id(), recording.statement());
+        let observed_at = recording.observed_at;
+        sheets.insert(recording.sheet_id);
+        estimates.insert(recording.estimate_id);
+        if statement.is_dated() {
+            dated.insert(recording.sheet_id);
+        }
+        moments.insert((offer, observed_at));
+        statements.insert((offer, statement.catalog, recording.statement_start()));
+        let from = statement.starts_at().min(observed_at);
+        let earliest = offers.entry(offer).or_insert(from);
+        *earliest = from.min(*earliest);
+    }
+    let ids = |ids: &BTreeSet<Uuid>| ids.iter().map(|id| vec![(*id).into()]).collect();
+    let at = |(offer, at): (&Uuid, &Timestamp)| vec![(*offer).into(), DbTime::from(*at).into()];
+    let moments = || {
+        moments
+            .iter()
+            .map(|(offer, time)| at((offer, time)))
+            .collect()
+    };
+    [
+        ids(&sheets),
+        moments(),
+        ids(&estimates),
+        ids(&sheets),
+        statements
+            .into_iter()
+            .map(|(offer, catalog, start)| {
+                vec![offer.into(), catalog.into(), DbTime::from(start).into()]
+            })
+            .collect(),
+        moments(),
+        offers.iter().map(at).collect(),
+        ids(&dated),
+        offers.keys().map(|offer| vec![(*offer).into()]).collect(),
+    ]
+}
 
 impl Known {
-    fn add(&mut self, row: KnownRow) -> Option<()> {
+    /// Adds a row. None where it lacks what such a row has.
+    fn add(&mut self, mut row: KnownRow) -> Result<Option<()>, StoreError> {
+        if let (Some(id), Some(document)) = (row.sheet_id.or(row.id), row.document.take()) {
+            let stored = StoredDocument::new(document, row.checksum.take());
+            self.sheets.insert(id, stored.checked(id)?);
+        }
+        Ok(self.add_whole(row))
+    }
+
+    fn add_whole(&mut self, row: KnownRow) -> Option<()> {
         match row.kind.as_str() {
-            "sheet" => drop(self.sheets.insert(row.id?, row.document?)),
+            "sheet" => {}
             "estimate" => self.estimates.push(row.id?),
             "listing" => drop(self.listings.insert(row.sheet_id?, row.id?)),
             "statement" => {
                 let place = (row.offer_id?, row.catalog?, row.starts_at?.into());
                 self.statements.insert(place, row.sheet_id?);
-                self.sheets.insert(row.sheet_id?, row.document?);
             }
             "period" => {
-                self.sheets.insert(row.sheet_id?, row.document?);
                 self.periods
                     .entry(row.offer_id?)
                     .or_default()
@@ -183,260 +331,363 @@ struct Numbered<'a> {
     step: &'a super::plan::Step,
 }
 
-macro_rules! tables {
-    ($connection:ty, $database:ty) => {
-        impl Tables for $connection {
-            async fn load_known(&mut self, recordings: &[Recording]) -> Result<Known, StoreError> {
-                let mut known = Known::default();
-                for recordings in recordings.chunks(ROWS) {
-                    let offers = || recordings.iter().map(Recording::offer_id);
-                    let sheets = || recordings.iter().map(|recording| recording.sheet_id);
-                    let estimates = || recordings.iter().map(|recording| recording.estimate_id);
-                    let parts: [(&str, Vec<Uuid>); 6] = [
-                        (SHEETS, sheets().collect()),
-                        (ESTIMATES, estimates().collect()),
-                        (LISTINGS, sheets().collect()),
-                        (STATEMENTS, offers().collect()),
-                        (PERIODS, offers().collect()),
-                        (DISAGREEMENTS, offers().collect()),
-                    ];
-                    let mut query = QueryBuilder::<$database>::new("");
-                    for (part, ids) in parts {
-                        query.push(part);
-                        let mut list = query.separated(", ");
-                        for id in ids {
-                            list.push_bind(id);
-                        }
-                    }
-                    query.push(")");
-                    let rows: Vec<KnownRow> = query
-                        .build_query_as()
-                        .persistent(recordings.len() == 1)
-                        .fetch_all(&mut *self)
-                        .await?;
-                    for row in rows {
-                        let id = row.sheet_id.or(row.id).unwrap_or_default();
-                        known.add(row).ok_or(StoreError::Damaged(id))?;
-                    }
-                }
-                for periods in known.periods.values_mut() {
-                    periods.sort_by_key(|stored| (stored.period.starts_at, stored.key));
-                }
-                Ok(known)
-            }
-
-            async fn write(&mut self, recordings: &[Recording], plan: &Plan) -> Result<(), StoreError> {
-                let numbered: Vec<Numbered<'_>> = recordings
-                    .iter()
-                    .zip(&plan.steps)
-                    .enumerate()
-                    .map(|(index, (recording, step))| Numbered { number: plan.number(index), recording, step })
-                    .collect();
-                // SQLite takes so many values in a statement.
-                macro_rules! insert {
-                    ($into:expr, $rows:expr, $then:expr, |$list:ident, $row:pat_param| $bind:expr) => {
-                        for rows in $rows.chunks(ROWS) {
-                            let mut query = QueryBuilder::<$database>::new($into);
-                            query.push_values(rows, |mut $list, $row| $bind);
-                            query.push($then);
-                            query.build().persistent(rows.len() == 1).execute(&mut *self).await?;
-                        }
-                    };
-                }
-                let sheets: Vec<_> = numbered.iter().filter(|row| row.step.inserts_sheet).collect();
-                insert!(INSERT_SHEETS, sheets, "", |list, row| {
-                    let sheet = &row.recording.sheet;
-                    let base = sheet.base_rate();
-                    let price = |of: fn(&RateCell) -> Option<&Decimal>| base.and_then(of).map(Decimal::to_f64);
-                    list.push_bind(row.recording.sheet_id)
-                        .push_bind(row.number)
-                        .push_bind(row.recording.offer_id())
-                        .push_bind(model_key(&sheet.model))
-                        .push_bind(&sheet.provider)
-                        .push_bind(&sheet.model)
-                        .push_bind(&row.recording.canonical_model)
-                        .push_bind(&sheet.region)
-                        .push_bind(&sheet.currency)
-                        .push_bind(sheet.valid_from.map(DbTime::from))
-                        .push_bind(sheet.valid_to.map(DbTime::from))
-                        .push_bind(DbTime::from(row.recording.observed_at))
-                        .push_bind(price(|rate| rate.input.as_ref()))
-                        .push_bind(price(|rate| rate.output.as_ref()))
-                        .push_bind(price(|rate| rate.cache_read.as_ref()))
-                        .push_bind(serde_json::to_string(sheet).expect("a sheet of texts and numbers serialises"));
-                });
-                for row in &numbered {
-                    if let Some(document) = &row.step.new_document {
-                        sqlx::query(UPDATE_SHEET_DOCUMENT)
-                            .bind(row.recording.sheet_id)
-                            .bind(document)
-                            .execute(&mut *self)
-                            .await?;
-                    }
-                }
-                let estimates: Vec<(i64, &EstimateRecord)> = numbered
-                    .iter()
-                    .filter(|row| row.step.inserts_estimate)
-                    .filter_map(|row| Some((row.number, row.recording.estimate.as_ref()?)))
-                    .collect();
-                insert!(INSERT_ESTIMATES, estimates, "", |list, (number, estimate)| {
-                    list.push_bind(estimate.id)
-                        .push_bind(*number)
-                        .push_bind(estimate.engine_version)
-                        .push_bind(estimate.readings_defined)
-                        .push_bind(estimate.conflicts)
-                        .push_bind(&estimate.numbers)
-                        .push_bind(&estimate.document);
-                });
-                // The sheets of a pool come before the one that carries its estimate.
-                let drawn: Vec<(Uuid, Uuid)> = estimates
-                    .iter()
-                    .flat_map(|(_, estimate)| {
-                        let of_it = move |recording: &&Recording| recording.is_drawn_from(estimate.id);
-                        recordings.iter().filter(of_it).map(|recording| (estimate.id, recording.sheet_id))
-                    })
-                    .collect();
-                insert!(INSERT_ESTIMATE_SHEETS, drawn, " ON CONFLICT DO NOTHING", |list, (estimate, sheet)| {
-                    list.push_bind(*estimate).push_bind(*sheet);
-                });
-                let listings: Vec<_> = numbered.iter().filter(|row| row.step.inserts_listing).collect();
-                insert!(INSERT_LISTINGS, listings, "", |list, row| {
-                    let listed = Row::of(row.recording);
-                    list.push_bind(row.number)
-                        .push_bind(row.recording.estimate_id)
-                        .push_bind(listed.offer_id)
-                        .push_bind(listed.sheet_id)
-                        .push_bind(listed.duplicate_of)
-                        .push_bind(listed.provider)
-                        .push_bind(listed.model)
-                        .push_bind(listed.canonical_model)
-                        .push_bind(listed.region)
-                        .push_bind(&row.recording.sheet.currency)
-                        .push_bind(listed.valid_from)
-                        .push_bind(listed.valid_to)
-                        .push_bind(DbTime::from(row.recording.observed_at))
-                        .push_bind(listed.is_stated);
-                });
-                // One row per key: of two sheets that one catalog states for one offer and start, the last counts.
-                let statements: std::collections::BTreeMap<_, _> = numbered
-                    .iter()
-                    .filter_map(|row| {
-                        let recording = row.recording;
-                        Some(((recording.offer_id(), recording.catalog(), row.step.statement?), recording))
-                    })
-                    .collect();
-                let statements: Vec<_> = statements.into_iter().collect();
-                insert!(INSERT_STATEMENTS, statements, UPDATE_STATEMENT, |list, ((offer, catalog, start), recording)| {
-                    list.push_bind(*catalog)
-                        .push_bind(*offer)
-                        .push_bind(DbTime::from(*start))
-                        .push_bind(recording.sheet_id)
-                        .push_bind(DbTime::from(recording.observed_at));
-                });
-                for (_, stored) in plan.periods.iter().filter(|(_, stored)| !stored.is_new) {
-                    sqlx::query(END_PERIOD)
-                        .bind(stored.key.0)
-                        .bind(stored.key.1)
-                        .bind(stored.period.ends_at.map(DbTime::from))
-                        .bind(stored.has_ended)
-                        .execute(&mut *self)
-                        .await?;
-                }
-                let periods: Vec<_> = plan.periods.iter().filter(|(_, stored)| stored.is_new).collect();
-                insert!(INSERT_PERIODS, periods, "", |list, (offer, stored)| {
-                    let sheet = &recordings[plan.index(stored.key.0)].sheet;
-                    list.push_bind(stored.key.0)
-                        .push_bind(stored.key.1)
-                        .push_bind(*offer)
-                        .push_bind(&sheet.provider)
-                        .push_bind(&sheet.model)
-                        .push_bind(&sheet.region)
-                        .push_bind(stored.period.sheet_id)
-                        .push_bind(&stored.period.catalog)
-                        .push_bind(DbTime::from(stored.period.starts_at))
-                        .push_bind(stored.period.ends_at.map(DbTime::from))
-                        .push_bind(DbTime::from(stored.observed_at))
-                        .push_bind(stored.period.starts_at <= stored.observed_at)
-                        .push_bind(stored.has_ended);
-                });
-                for id in &plan.ended_disagreements {
-                    let now = recordings.last().map(|recording| DbTime::from(recording.observed_at));
-                    sqlx::query(END_DISAGREEMENT).bind(id).bind(now).execute(&mut *self).await?;
-                }
-                insert!(INSERT_DISAGREEMENTS, plan.new_disagreements, "", |list, disagreement| {
-                    let recording = &recordings[disagreement.recording];
-                    list.push_bind(disagreement.id)
-                        .push_bind(disagreement.offer_id)
-                        .push_bind(&recording.sheet.provider)
-                        .push_bind(&recording.sheet.model)
-                        .push_bind(&recording.sheet.region)
-                        .push_bind(&disagreement.catalog)
-                        .push_bind(disagreement.sheet_id)
-                        .push_bind(&disagreement.other_catalog)
-                        .push_bind(disagreement.other_sheet_id)
-                        .push_bind(&disagreement.differences)
-                        .push_bind(disagreement.largest_factor)
-                        .push_bind(DbTime::from(recording.observed_at));
-                });
-                let changes: Vec<_> = numbered
-                    .iter()
-                    .filter_map(|row| Some((row, row.step.change.as_ref()?)))
-                    .collect();
-                insert!(INSERT_CHANGES, changes, "", |list, (row, change)| {
-                    let listed = Row::of(row.recording);
-                    list.push_bind(row.number)
-                        .push_bind(change.kind.name())
-                        .push_bind(DbTime::from(row.recording.observed_at))
-                        .push_bind(listed.provider)
-                        .push_bind(listed.model)
-                        .push_bind(listed.canonical_model)
-                        .push_bind(listed.region)
-                        .push_bind(listed.sheet_id)
-                        .push_bind(row.recording.estimate_id)
-                        .push_bind(&change.summary);
-                });
-                Ok(())
-            }
-        }
-    };
+/// What is written, as rows.
+struct Writing<'a> {
+    recordings: &'a [Recording],
+    plan: &'a Plan,
+    numbered: Vec<Numbered<'a>>,
+    /// Documents of sheets that have other sources now, as they are in the end.
+    documents: HashMap<Uuid, &'a str>,
 }
 
-tables!(PgConnection, Postgres);
-tables!(SqliteConnection, Sqlite);
+impl<'a> Writing<'a> {
+    fn new(recordings: &'a [Recording], plan: &'a Plan) -> Self {
+        let steps = recordings.iter().zip(&plan.steps).enumerate();
+        let numbered: Vec<Numbered<'a>> = steps
+            .map(|(index, (recording, step))| Numbered {
+                number: plan.number(index),
+                recording,
+                step,
+            })
+            .collect();
+        let documents = numbered.iter().filter_map(|row| {
+            let document = row.step.new_document.as_deref()?;
+            Some((row.recording.sheet_id, document))
+        });
+        Self {
+            recordings,
+            plan,
+            documents: documents.collect(),
+            numbered,
+        }
+    }
 
-const INSERT_SHEETS: &str = "
-    INSERT INTO price_sheets (id, sequence, offer_id, model_key, provider, model, canonical_model, region, currency,
-                              valid_from, valid_to, observed_at, input_price, output_price, cache_read_price, document) ";
+    /// Rows for each piece of [`WRITE`].
+    fn rows(&self) -> [Rows<'a>; 11] {
+        [
+            self.sheets(),
+            self.documents(),
+            self.estimates(),
+            self.estimate_sheets(),
+            self.listings(),
+            self.statements(),
+            self.ended_periods(),
+            self.new_periods(),
+            self.ended_disagreements(),
+            self.new_disagreements(),
+            self.changes(),
+        ]
+    }
 
-const UPDATE_SHEET_DOCUMENT: &str = "UPDATE price_sheets SET document = $2 WHERE id = $1";
+    fn with(
+        &self,
+        is_wanted: fn(&super::plan::Step) -> bool,
+    ) -> impl Iterator<Item = &Numbered<'a>> {
+        self.numbered.iter().filter(move |row| is_wanted(row.step))
+    }
 
-const INSERT_ESTIMATES: &str = "
-    INSERT INTO estimates (id, sequence, engine_version, readings_defined, conflicts, reading_numbers, document) ";
+    fn sheets(&self) -> Rows<'a> {
+        let row = |row: &Numbered<'a>| {
+            let sheet = &row.recording.sheet;
+            let base = sheet.base_rate();
+            let price =
+                |of: fn(&RateCell) -> Option<&Decimal>| base.and_then(of).map(Decimal::to_f64);
+            let document = self.documents.get(&row.recording.sheet_id).map_or_else(
+                || serde_json::to_string(sheet).expect("a sheet of texts and numbers serialises"),
+                |document| (*document).to_owned(),
+            );
+            vec![
+                row.recording.sheet_id.into(),
+                row.number.into(),
+                row.recording.offer_id().into(),
+                model_key(&sheet.model).into(),
+                (&sheet.provider).into(),
+                (&sheet.model).into(),
+                row.recording.canonical_model.as_deref().into(),
+                (&sheet.region).into(),
+                (&sheet.currency).into(),
+                sheet.valid_from.map(DbTime::from).into(),
+                sheet.valid_to.map(DbTime::from).into(),
+                DbTime::from(row.recording.observed_at).into(),
+                price(|rate| rate.input.as_ref()).into(),
+                price(|rate| rate.output.as_ref()).into(),
+                price(|rate| rate.cache_read.as_ref()).into(),
+                checksum(&document).into(),
+                document.into(),
+            ]
+        };
+        self.with(|step| step.inserts_sheet).map(row).collect()
+    }
 
-const INSERT_ESTIMATE_SHEETS: &str = "INSERT INTO estimate_sheets (estimate_id, sheet_id) ";
+    fn documents(&self) -> Rows<'a> {
+        let new: BTreeSet<Uuid> = self
+            .with(|step| step.inserts_sheet)
+            .map(|row| row.recording.sheet_id)
+            .collect();
+        let known = self.documents.iter().filter(|(id, _)| !new.contains(id));
+        known
+            .map(|(id, document)| vec![(*id).into(), (*document).into(), checksum(document).into()])
+            .collect()
+    }
 
-const INSERT_LISTINGS: &str = "
-    INSERT INTO estimate_listings (sequence, estimate_id, offer_id, sheet_id, duplicate_of, provider, model,
-                                   canonical_model, region, currency, valid_from, valid_to, observed_at,
-                                   stated_assumptions) ";
+    fn new_estimates(&self) -> impl Iterator<Item = (i64, &'a EstimateRecord)> {
+        self.with(|step| step.inserts_estimate)
+            .filter_map(|row| Some((row.number, row.recording.estimate.as_ref()?)))
+    }
 
-const INSERT_STATEMENTS: &str =
-    "INSERT INTO statements (catalog, offer_id, starts_at, sheet_id, observed_at) ";
-const UPDATE_STATEMENT: &str = "
-    ON CONFLICT (offer_id, catalog, starts_at)
-    DO UPDATE SET sheet_id = excluded.sheet_id, observed_at = excluded.observed_at";
+    fn estimates(&self) -> Rows<'a> {
+        let row = |(number, estimate): (i64, &'a EstimateRecord)| {
+            vec![
+                estimate.id.into(),
+                number.into(),
+                estimate.engine_version.into(),
+                estimate.readings_defined.into(),
+                estimate.conflicts.into(),
+                (&estimate.numbers).into(),
+                checksum(&estimate.document).into(),
+                (&estimate.document).into(),
+            ]
+        };
+        self.new_estimates().map(row).collect()
+    }
 
-const INSERT_PERIODS: &str = "
-    INSERT INTO price_periods (sequence, part, offer_id, provider, model, region, sheet_id, catalog, starts_at, ends_at,
-                               observed_at, has_begun, has_ended) ";
-const END_PERIOD: &str =
-    "UPDATE price_periods SET ends_at = $3, has_ended = $4 WHERE sequence = $1 AND part = $2";
+    fn estimate_sheets(&self) -> Rows<'a> {
+        let mut drawn = BTreeSet::new();
+        for (_, estimate) in self.new_estimates() {
+            let of_it = |recording: &&Recording| recording.is_drawn_from(estimate.id);
+            let sheets = self.recordings.iter().filter(of_it);
+            drawn.extend(sheets.map(|recording| (estimate.id, recording.sheet_id)));
+        }
+        let row = |(estimate, sheet): (Uuid, Uuid)| vec![estimate.into(), sheet.into()];
+        drawn.into_iter().map(row).collect()
+    }
 
-const INSERT_DISAGREEMENTS: &str = "
-    INSERT INTO disagreements (id, offer_id, provider, model, region, catalog, sheet_id, other_catalog, other_sheet_id,
-                               differences, largest_factor, observed_at) ";
-const END_DISAGREEMENT: &str = "UPDATE disagreements SET ended_at = $2 WHERE id = $1";
+    fn listings(&self) -> Rows<'a> {
+        let row = |row: &Numbered<'a>| {
+            let listed = Row::of(row.recording);
+            vec![
+                row.number.into(),
+                row.recording.estimate_id.into(),
+                listed.offer_id.into(),
+                listed.sheet_id.into(),
+                listed.duplicate_of.into(),
+                listed.provider.into(),
+                listed.model.into(),
+                listed.canonical_model.into(),
+                listed.region.into(),
+                (&row.recording.sheet.currency).into(),
+                listed.valid_from.into(),
+                listed.valid_to.into(),
+                DbTime::from(row.recording.observed_at).into(),
+                listed.is_stated.into(),
+            ]
+        };
+        self.with(|step| step.inserts_listing).map(row).collect()
+    }
 
-const INSERT_CHANGES: &str = "
-    INSERT INTO changes (sequence, kind, observed_at, provider, model, canonical_model, region, sheet_id, estimate_id,
-                         summary) ";
+    /// One row per key: of two sheets that one catalog states for one offer and start, the last counts.
+    fn statements(&self) -> Rows<'a> {
+        let mut last: BTreeMap<(Uuid, &str, DbTime), &'a Recording> = BTreeMap::new();
+        for row in &self.numbered {
+            let recording = row.recording;
+            if let Some(start) = row.step.statement {
+                last.insert(
+                    (recording.offer_id(), recording.catalog(), start.into()),
+                    recording,
+                );
+            }
+        }
+        let row =
+            |((offer, catalog, start), recording): ((Uuid, &'static str, DbTime), &Recording)| {
+                vec![
+                    catalog.into(),
+                    offer.into(),
+                    start.into(),
+                    recording.sheet_id.into(),
+                    DbTime::from(recording.observed_at).into(),
+                ]
+            };
+        last.into_iter().map(row).collect()
+    }
+
+    fn ended_periods(&self) -> Rows<'a> {
+        let ended = self
+            .plan
+            .periods
+            .iter()
+            .filter(|(_, stored)| !stored.is_new);
+        let row = |(_, stored): &(Uuid, StoredPeriod)| {
+            vec![
+                stored.key.0.into(),
+                stored.key.1.into(),
+                stored.period.ends_at.map(DbTime::from).into(),
+                stored.has_ended.into(),
+            ]
+        };
+        ended.map(row).collect()
+    }
+
+    fn new_periods(&self) -> Rows<'a> {
+        let new = self.plan.periods.iter().filter(|(_, stored)| stored.is_new);
+        let row = |(offer, stored): &'a (Uuid, StoredPeriod)| {
+            let sheet = &self.recordings[self.plan.index(stored.key.0)].sheet;
+            vec![
+                stored.key.0.into(),
+                stored.key.1.into(),
+                (*offer).into(),
+                (&sheet.provider).into(),
+                (&sheet.model).into(),
+                (&sheet.region).into(),
+                stored.period.sheet_id.into(),
+                (&stored.period.catalog).into(),
+                DbTime::from(stored.period.starts_at).into(),
+                stored.period.ends_at.map(DbTime::from).into(),
+                DbTime::from(stored.observed_at).into(),
+                (stored.period.starts_at <= stored.observed_at).into(),
+                stored.has_ended.into(),
+            ]
+        };
+        new.map(row).collect()
+    }
+
+    fn ended_disagreements(&self) -> Rows<'a> {
+        let row = |(id, index): &(Uuid, usize)| {
+            let now = DbTime::from(self.recordings[*index].observed_at);
+            vec![(*id).into(), now.into()]
+        };
+        self.plan.ended_disagreements.iter().map(row).collect()
+    }
+
+    fn new_disagreements(&self) -> Rows<'a> {
+        let row = |disagreement: &'a super::plan::NewDisagreement| {
+            let recording = &self.recordings[disagreement.recording];
+            vec![
+                disagreement.id.into(),
+                disagreement.offer_id.into(),
+                (&recording.sheet.provider).into(),
+                (&recording.sheet.model).into(),
+                (&recording.sheet.region).into(),
+                (&disagreement.catalog).into(),
+                disagreement.sheet_id.into(),
+                (&disagreement.other_catalog).into(),
+                disagreement.other_sheet_id.into(),
+                (&disagreement.differences).into(),
+                disagreement.largest_factor.into(),
+                DbTime::from(recording.observed_at).into(),
+            ]
+        };
+        self.plan.new_disagreements.iter().map(row).collect()
+    }
+
+    fn changes(&self) -> Rows<'a> {
+        let row = |row: &Numbered<'a>| {
+            let listed = Row::of(row.recording);
+            let change = row.step.change.as_ref()?;
+            Some(vec![
+                row.number.into(),
+                change.kind.name().into(),
+                DbTime::from(row.recording.observed_at).into(),
+                listed.provider.into(),
+                listed.model.into(),
+                listed.canonical_model.into(),
+                listed.region.into(),
+                listed.sheet_id.into(),
+                row.recording.estimate_id.into(),
+                Value::from(&change.summary),
+            ])
+        };
+        self.numbered.iter().filter_map(row).collect()
+    }
+}
+
+static WRITE: Pieces = {
+    use Kind::{Bytes, Flag, Id, Number, Real, Text, Time};
+    Pieces::writing(&[
+        Piece {
+            before: "
+                INSERT INTO price_sheets (id, sequence, offer_id, model_key, provider, model, canonical_model, region,
+                                          currency, valid_from, valid_to, observed_at, input_price, output_price,
+                                          cache_read_price, checksum, document)
+                SELECT * FROM",
+            columns: &[
+                Id, Number, Id, Text, Text, Text, Text, Text, Text, Time, Time, Time, Real, Real, Real, Bytes, Text,
+            ],
+            after: "",
+        },
+        Piece {
+            before: "UPDATE price_sheets SET document = given.column2, checksum = given.column3 FROM",
+            columns: &[Id, Text, Bytes],
+            after: "WHERE price_sheets.id = given.column1",
+        },
+        Piece {
+            before: "
+                INSERT INTO estimates (id, sequence, engine_version, readings_defined, conflicts, reading_numbers,
+                                       checksum, document)
+                SELECT * FROM",
+            columns: &[Id, Number, Text, Number, Number, Text, Bytes, Text],
+            after: "",
+        },
+        Piece {
+            before: "INSERT INTO estimate_sheets (estimate_id, sheet_id) SELECT * FROM",
+            columns: &[Id, Id],
+            after: "",
+        },
+        Piece {
+            before: "
+                INSERT INTO estimate_listings (sequence, estimate_id, offer_id, sheet_id, duplicate_of, provider, model,
+                                               canonical_model, region, currency, valid_from, valid_to, observed_at,
+                                               stated_assumptions)
+                SELECT * FROM",
+            columns: &[
+                Number, Id, Id, Id, Id, Text, Text, Text, Text, Text, Time, Time, Time, Flag,
+            ],
+            after: "",
+        },
+        Piece {
+            before: "INSERT INTO statements (catalog, offer_id, starts_at, sheet_id, observed_at) SELECT * FROM",
+            columns: &[Text, Id, Time, Id, Time],
+            after: "
+                WHERE TRUE
+                ON CONFLICT (offer_id, catalog, starts_at)
+                DO UPDATE SET sheet_id = excluded.sheet_id, observed_at = excluded.observed_at",
+        },
+        Piece {
+            before: "UPDATE price_periods SET ends_at = given.column3, has_ended = given.column4 FROM",
+            columns: &[Number, Number, Time, Flag],
+            after: "WHERE sequence = given.column1 AND part = given.column2",
+        },
+        Piece {
+            before: "
+                INSERT INTO price_periods (sequence, part, offer_id, provider, model, region, sheet_id, catalog,
+                                           starts_at, ends_at, observed_at, has_begun, has_ended)
+                SELECT * FROM",
+            columns: &[
+                Number, Number, Id, Text, Text, Text, Id, Text, Time, Time, Time, Flag, Flag,
+            ],
+            after: "",
+        },
+        Piece {
+            before: "UPDATE disagreements SET ended_at = given.column2 FROM",
+            columns: &[Id, Time],
+            after: "WHERE disagreements.id = given.column1",
+        },
+        Piece {
+            before: "
+                INSERT INTO disagreements (id, offer_id, provider, model, region, catalog, sheet_id, other_catalog,
+                                           other_sheet_id, differences, largest_factor, observed_at)
+                SELECT * FROM",
+            columns: &[
+                Id, Id, Text, Text, Text, Text, Id, Text, Id, Text, Real, Time,
+            ],
+            after: "",
+        },
+        Piece {
+            before: "
+                INSERT INTO changes (sequence, kind, observed_at, provider, model, canonical_model, region, sheet_id,
+                                     estimate_id, summary)
+                SELECT * FROM",
+            columns: &[Number, Text, Time, Text, Text, Text, Text, Id, Id, Text],
+            after: "",
+        },
+    ])
+};

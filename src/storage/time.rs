@@ -4,6 +4,7 @@ use jiff::{Timestamp, TimestampRound, Unit};
 use serde::Serialize;
 use sqlx::encode::IsNull;
 use sqlx::error::BoxDynError;
+use sqlx::postgres::{PgHasArrayType, PgTypeInfo};
 use sqlx::{Database, Decode, Encode, Postgres, Sqlite, Type};
 
 /// A timestamp cut to microseconds, which is what PostgreSQL keeps; SQLite keeps text of fixed width, so that the order
@@ -30,6 +31,12 @@ impl From<DbTime> for Timestamp {
 impl Type<Postgres> for DbTime {
     fn type_info() -> <Postgres as Database>::TypeInfo {
         <jiff_sqlx::Timestamp as Type<Postgres>>::type_info()
+    }
+}
+
+impl PgHasArrayType for DbTime {
+    fn array_type_info() -> PgTypeInfo {
+        <jiff_sqlx::Timestamp as PgHasArrayType>::array_type_info()
     }
 }
 

@@ -1,0 +1,185 @@
+//! Gathers what several requests record at the same moment into one transaction. One after another they would wait for as
+//! many round trips to a database far away, and for as many writes to the disk of one that is not.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+use tracing::Instrument;
+
+use super::record::{Recording, Saved};
+use super::{Store, StoreError};
+
+/// Most recordings of a group. A request that brings more is recorded alone.
+const MOST_RECORDINGS: usize = 64;
+/// Most bytes of documents of a group, likewise.
+const MOST_BYTES: usize = 8 << 20;
+
+/// What waits to be recorded.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    waiting: Mutex<VecDeque<Waiting>>,
+    /// Held while a group is recorded.
+    turn: tokio::sync::Mutex<()>,
+}
+
+/// What a request wants to be recorded.
+#[derive(Debug)]
+struct Waiting {
+    recordings: Vec<Recording>,
+    since: Instant,
+    done: oneshot::Sender<Result<Saved, StoreError>>,
+}
+
+/// What is recorded in one transaction, and who wants to know what came of which part of it.
+#[derive(Debug, Default)]
+struct Group {
+    recordings: Vec<Recording>,
+    members: Members,
+}
+
+/// Parts of what is recorded, each with where its outcome is waited for.
+type Members = Vec<(Range<usize>, oneshot::Sender<Result<Saved, StoreError>>)>;
+
+impl Queue {
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<Waiting>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next ones that fit together, first come first served. Requests that were given up are forgotten.
+    fn next_group(&self) -> Group {
+        let mut group = Group::default();
+        let mut bytes = 0;
+        let mut waiting = self.waiting();
+        while let Some(next) = waiting.front() {
+            let size = next.size();
+            let is_full = group.recordings.len() + next.recordings.len() > MOST_RECORDINGS
+                || bytes + size > MOST_BYTES;
+            let is_wanted = !next.done.is_closed();
+            if is_wanted && is_full && !group.members.is_empty() {
+                break;
+            }
+            let Some(next) = waiting.pop_front().filter(|_| is_wanted) else {
+                continue;
+            };
+            let start = group.recordings.len();
+            group.recordings.extend(next.recordings);
+            group
+                .members
+                .push((start..group.recordings.len(), next.done));
+            bytes += size;
+        }
+        group
+    }
+
+    /// Refuses those that came no later than this.
+    fn refuse_since(&self, oldest: Instant, error: StoreError) {
+        let mut late = Members::new();
+        let mut waiting = self.waiting();
+        while let Some(refused) = waiting.pop_front_if(|waiting| waiting.since <= oldest) {
+            late.push((0..0, refused.done));
+        }
+        refuse(late, error);
+    }
+}
+
+impl Waiting {
+    /// Bytes of documents.
+    fn size(&self) -> usize {
+        let estimates = self
+            .recordings
+            .iter()
+            .filter_map(|recording| recording.estimate.as_ref());
+        estimates.map(|estimate| estimate.document.len()).sum()
+    }
+}
+
+impl Store {
+    /// Records in one transaction with what others record at the same moment. Once it has begun it goes on, whether its
+    /// outcome is waited for or not.
+    pub(super) async fn record_in_group(
+        &self,
+        recordings: Vec<Recording>,
+    ) -> Result<Saved, StoreError> {
+        let (done, saved) = oneshot::channel();
+        self.queue.waiting().push_back(Waiting {
+            recordings,
+            since: Instant::now(),
+            done,
+        });
+        // As many tasks as requests: some find that another one has recorded everything.
+        let store = self.clone();
+        tokio::spawn(async move { store.record_next_group().await }.in_current_span());
+        saved.await.unwrap_or(Err(StoreError::Away))
+    }
+
+    async fn record_next_group(&self) {
+        let began = Instant::now();
+        let turn = tokio::time::timeout(self.limits.statement, self.queue.turn.lock());
+        let Ok(_turn) = turn.await else {
+            return self.queue.refuse_since(began, StoreError::Away);
+        };
+        if self.queue.waiting().is_empty() {
+            return;
+        }
+        let _writer = match self.wait_to_write().await {
+            Ok(writer) => writer,
+            Err(error) => return self.queue.refuse_since(began, error),
+        };
+        // As late as can be: who comes meanwhile is recorded with them.
+        let group = self.queue.next_group();
+        if !group.members.is_empty() {
+            self.record_group(group).await;
+        }
+    }
+
+    /// Records a group. Where that fails, each is tried alone: what is wrong with one is no reason to refuse the others.
+    /// Only that the database is away is the same for all.
+    async fn record_group(&self, group: Group) {
+        let Group {
+            recordings,
+            members,
+        } = group;
+        // Whoever waits for an outcome may have gone, so that sending it may fail.
+        match self.record_at_once(&recordings).await {
+            Ok(recorded) => {
+                for (range, done) in members {
+                    let _ = done.send(Ok(recorded.saved(range)));
+                }
+            }
+            Err(error) if members.len() > 1 && !error.is_temporary() => {
+                self.record_each(&recordings, members).await;
+            }
+            Err(error) => refuse(members, error),
+        }
+    }
+
+    async fn record_each(&self, recordings: &[Recording], members: Members) {
+        let mut members = VecDeque::from(members);
+        while let Some((range, done)) = members.pop_front() {
+            let count = range.len();
+            match self.record_at_once(&recordings[range.clone()]).await {
+                Ok(recorded) => drop(done.send(Ok(recorded.saved(0..count)))),
+                Err(error) if error.is_temporary() => {
+                    members.push_front((range, done));
+                    return refuse(members.into(), error);
+                }
+                Err(error) => drop(done.send(Err(error))),
+            }
+        }
+    }
+}
+
+/// Gives all of them the same error.
+fn refuse(mut members: Members, error: StoreError) {
+    if members.len() == 1 {
+        drop(members.pop().map(|(_, done)| done.send(Err(error))));
+        return;
+    }
+    let error = Arc::new(error);
+    for (_, done) in members {
+        let _ = done.send(Err(StoreError::Shared(Arc::clone(&error))));
+    }
+}
