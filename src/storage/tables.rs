@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::plan::{Known, OpenDisagreement, Plan, StoredPeriod};
 use super::record::{EstimateRecord, Listing, Recording};
 use super::{DbTime, StoreError};
-use crate::sheet::timeline::Period;
+use crate::sheet::timeline::{Cut, Period};
 use crate::sheet::{PriceSheet, RateCell, model_key};
 use crate::units::Decimal;
 
@@ -69,6 +69,10 @@ const PERIODS: &str = ")
            price_periods.part, price_sheets.document
     FROM price_periods JOIN price_sheets ON price_sheets.id = price_periods.sheet_id
     WHERE price_periods.offer_id IN (";
+const WITHDRAWALS: &str = ")
+    UNION ALL
+    SELECT 'withdrawal', NULL, offer_id, sheet_id, NULL, NULL, withdrawn_at, withdrawn_end, NULL, sequence, part, NULL
+    FROM price_periods WHERE withdrawn_at IS NOT NULL AND offer_id IN (";
 const DISAGREEMENTS: &str = ")
     UNION ALL
     SELECT 'disagreement', id, offer_id, sheet_id, other_sheet_id, other_catalog, NULL, NULL, NULL, NULL, NULL, NULL
@@ -97,6 +101,7 @@ impl Known {
                             catalog: row.catalog?,
                             starts_at: row.starts_at?.into(),
                             ends_at: row.ends_at.map(Into::into),
+                            withdrawn: None,
                         },
                         is_new: false,
                         is_changed: false,
@@ -104,6 +109,15 @@ impl Known {
                         has_ended: false,
                         observed_at: row.observed_at?.into(),
                     });
+            }
+            "withdrawal" => {
+                let key = (row.sequence?, row.part?);
+                let stored = self.periods.get_mut(&row.offer_id?)?;
+                let stored = stored.iter_mut().find(|stored| stored.key == key)?;
+                stored.period.withdrawn = Some(Cut {
+                    at: row.starts_at?.into(),
+                    ends_at: row.ends_at.map(Into::into),
+                });
             }
             _ => {
                 let open = OpenDisagreement {
@@ -192,12 +206,13 @@ macro_rules! tables {
                     let offers = || recordings.iter().map(Recording::offer_id);
                     let sheets = || recordings.iter().map(|recording| recording.sheet_id);
                     let estimates = || recordings.iter().map(|recording| recording.estimate_id);
-                    let parts: [(&str, Vec<Uuid>); 6] = [
+                    let parts: [(&str, Vec<Uuid>); 7] = [
                         (SHEETS, sheets().collect()),
                         (ESTIMATES, estimates().collect()),
                         (LISTINGS, sheets().collect()),
                         (STATEMENTS, offers().collect()),
                         (PERIODS, offers().collect()),
+                        (WITHDRAWALS, offers().collect()),
                         (DISAGREEMENTS, offers().collect()),
                     ];
                     let mut query = QueryBuilder::<$database>::new("");
@@ -209,11 +224,13 @@ macro_rules! tables {
                         }
                     }
                     query.push(")");
-                    let rows: Vec<KnownRow> = query
+                    let mut rows: Vec<KnownRow> = query
                         .build_query_as()
                         .persistent(recordings.len() == 1)
                         .fetch_all(&mut *self)
                         .await?;
+                    // A withdrawal is noted on its period.
+                    rows.sort_by_key(|row| row.kind == "withdrawal");
                     for row in rows {
                         let id = row.sheet_id.or(row.id).unwrap_or_default();
                         known.add(row).ok_or(StoreError::Damaged(id))?;
