@@ -35,7 +35,8 @@ const RETRY: Duration = Duration::from_secs(5);
 pub(super) struct ChangeItem {
     /// Its place: whoever has seen it has seen all that come before it.
     sequence: i64,
-    /// `sheet.added`, `sheet.changed`, `sheet.announced`, `sheet.in_force`, `sheet.withdrawn` or `estimate.updated`.
+    /// `sheet.added`, `sheet.changed`, `sheet.announced`, `sheet.in_force`, `sheet.withdrawn`, `sheet.reinstated`,
+    /// `sheet.expired` or `estimate.updated`.
     kind: String,
     /// When it was seen.
     #[schema(value_type = String, format = DateTime)]

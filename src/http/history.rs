@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response, Uri, header};
+use axum::http::{HeaderMap, Response, StatusCode, Uri, header};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -17,7 +17,7 @@ use super::reference::NoQuery;
 use crate::input;
 use crate::sheet::difference::{first_words, in_words};
 use crate::sheet::{PriceSheet, RateCell};
-use crate::storage::{DbTime, DisagreementRow, HistoryKey, HistoryRow, Withdrawn};
+use crate::storage::{DbTime, DisagreementRow, HistoryKey, HistoryRow, Reinstated, Withdrawn};
 use crate::units::Decimal;
 
 /// Which part of a history.
@@ -463,7 +463,9 @@ pub(super) struct WithdrawnSheet {
 /// Withdraw a price
 ///
 /// A price in force ends now. One that is to come never comes into force, and the price before it holds on. The sheet and
-/// its estimates stay where they are, and the reason stands in the history. Sending it again changes nothing.
+/// its estimates stay where they are, and the reason stands in the history. Sending it again changes nothing. The price
+/// is in force again when it is seen later than that, sent again or listed by a catalog, or when the withdrawal is undone:
+/// `DELETE /price-sheets/{id}/withdrawal`.
 #[utoipa::path(
     post,
     path = "/price-sheets/{id}/withdraw",
@@ -508,5 +510,39 @@ pub(super) async fn withdraw_price_sheet(
             response.headers_mut().insert(header::CONTENT_TYPE, json);
             Ok(response)
         }
+    }
+}
+
+/// Undo a withdrawal
+///
+/// The price holds again as if it had not been withdrawn: up to the end that it had, or up to the start of a price that was
+/// announced since; a price that held on in its place ends again where it begins. Sending it again changes nothing, and
+/// neither does a sheet that is not withdrawn.
+#[utoipa::path(
+    delete,
+    path = "/price-sheets/{id}/withdrawal",
+    tag = "price sheets",
+    params(("id" = Uuid, Path, description = "Id of the pricing content")),
+    responses(
+        (status = 204, description = "It is not withdrawn"),
+        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 404, description = "No such sheet", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "Another price is in force by now", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn reinstate_price_sheet(
+    State(app): State<App>,
+    Path(id): Path<Uuid>,
+    Query(NoQuery {}): Query<NoQuery>,
+) -> Result<StatusCode, Problem> {
+    match app.store.reinstate(id, app.now()).await? {
+        Reinstated::Done => Ok(StatusCode::NO_CONTENT),
+        Reinstated::Unknown => Err(Problem::not_found("price sheet")),
+        Reinstated::Taken => Err(Problem::new(
+            CONFLICT,
+            "another price is in force where this one would hold again",
+        )
+        .hint("send the sheet again to put it in force from now on, or withdraw the other price first")),
     }
 }

@@ -65,6 +65,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(price_sheets::list_price_sheets))
         .routes(routes!(price_sheets::show_price_sheet))
         .routes(routes!(history::withdraw_price_sheet))
+        .routes(routes!(history::reinstate_price_sheet))
         .routes(routes!(history::show_history))
         .routes(routes!(history::list_disagreements))
         .routes(routes!(catalogs::import_catalog))

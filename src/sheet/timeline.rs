@@ -19,6 +19,17 @@ pub struct Period {
     pub starts_at: Timestamp,
     /// Exclusive. A period that was replaced the moment it began is empty.
     pub ends_at: Option<Timestamp>,
+    /// Where it ends because it was withdrawn.
+    pub withdrawn: Option<Cut>,
+}
+
+/// A withdrawal that ended a period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    /// When it was withdrawn.
+    pub at: Timestamp,
+    /// Where the period would have ended without it.
+    pub ends_at: Option<Timestamp>,
 }
 
 impl Period {
@@ -26,6 +37,10 @@ impl Period {
     #[must_use]
     pub fn covers(&self, at: Timestamp) -> bool {
         self.starts_at <= at && self.ends_at.is_none_or(|end| at < end)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.ends_at == Some(self.starts_at)
     }
 }
 
@@ -77,26 +92,53 @@ pub enum Edit {
 }
 
 /// What a statement changes in the timeline of its offer. The periods are in order and do not overlap, and do not
-/// afterwards.
+/// afterwards. A withdrawn sheet that is seen later than it was withdrawn holds again from then on.
 #[must_use]
 pub fn admit(periods: &[Period], statement: &Statement<'_>) -> Vec<Edit> {
-    let start = statement.starts_at();
-    let in_force = periods.iter().rposition(|period| period.covers(start));
-    let is_known = match in_force {
-        _ if statement.is_dated() => periods
-            .iter()
-            .any(|period| period.sheet_id == statement.sheet_id),
-        Some(index) => periods[index].sheet_id == statement.sheet_id,
-        None => false,
+    let Some(withdrawn_at) = withdrawn_at(periods, statement.sheet_id) else {
+        return if is_known(periods, statement) {
+            Vec::new()
+        } else {
+            place(periods, statement)
+        };
     };
-    if is_known {
+    let seen = statement.observed_at;
+    if seen <= withdrawn_at || statement.valid_to.is_some_and(|end| end <= seen) {
         return Vec::new();
     }
-    let Some(index) = in_force else {
+    let again = Statement {
+        valid_from: statement.valid_from.map(|from| from.max(seen)),
+        ..*statement
+    };
+    place(periods, &again)
+}
+
+/// When a sheet was withdrawn, unless it has held again since.
+#[must_use]
+pub fn withdrawn_at(periods: &[Period], sheet_id: Uuid) -> Option<Timestamp> {
+    let own = || periods.iter().filter(|period| period.sheet_id == sheet_id);
+    let cuts = own().filter_map(|period| period.withdrawn);
+    let at = cuts.map(|cut| cut.at).max()?;
+    let holds_again = own().any(|period| {
+        let is_later = period.ends_at.is_none_or(|end| end > at);
+        period.withdrawn.is_none() && !period.is_empty() && is_later
+    });
+    (!holds_again).then_some(at)
+}
+
+fn is_known(periods: &[Period], statement: &Statement<'_>) -> bool {
+    let start = statement.starts_at();
+    periods.iter().any(|period| {
+        period.sheet_id == statement.sheet_id && (statement.is_dated() || period.covers(start))
+    })
+}
+
+fn place(periods: &[Period], statement: &Statement<'_>) -> Vec<Edit> {
+    let start = statement.starts_at();
+    let Some(index) = periods.iter().rposition(|period| period.covers(start)) else {
         return fill(periods, statement);
     };
-    let current = &periods[index];
-    if statement.takes_precedence() || current.catalog == statement.catalog {
+    if statement.takes_precedence() || periods[index].catalog == statement.catalog {
         return replace(periods, index, statement);
     }
     if statement.is_dated() {
@@ -112,6 +154,7 @@ fn replace(periods: &[Period], index: usize, statement: &Statement<'_>) -> Vec<E
     let current = &periods[index];
     let next = periods
         .iter()
+        .filter(|period| !period.is_empty())
         .map(|period| period.starts_at)
         .find(|next| *next > start);
     let end = earlier(statement.valid_to, next);
@@ -126,6 +169,7 @@ fn replace(periods: &[Period], index: usize, statement: &Statement<'_>) -> Vec<E
         edits.push(Edit::Open(Period {
             starts_at: end,
             ends_at: earlier(current.ends_at, next),
+            withdrawn: None,
             ..current.clone()
         }));
     }
@@ -136,9 +180,7 @@ fn replace(periods: &[Period], index: usize, statement: &Statement<'_>) -> Vec<E
 fn fill(periods: &[Period], statement: &Statement<'_>) -> Vec<Edit> {
     let mut edits = Vec::new();
     let mut start = statement.starts_at();
-    let later = periods
-        .iter()
-        .filter(|period| period.ends_at != Some(period.starts_at));
+    let later = periods.iter().filter(|period| !period.is_empty());
     for known in later {
         if known.ends_at.is_some_and(|end| end <= start) {
             continue;
@@ -172,25 +214,90 @@ pub fn withdraw(
     now: Timestamp,
     stated_end: impl Fn(Uuid) -> Option<Timestamp>,
 ) -> Vec<Edit> {
-    let mut edits = Vec::new();
-    for (index, period) in periods.iter().enumerate() {
+    let mut after = periods.to_vec();
+    for index in 0..periods.len() {
+        let period = after[index].clone();
         if period.sheet_id != sheet_id {
             continue;
         }
         if period.covers(now) {
-            edits.push(Edit::End(index, Some(now)));
-        } else if period.starts_at > now && period.ends_at != Some(period.starts_at) {
-            edits.push(Edit::End(index, Some(period.starts_at)));
-            let before = periods[..index].iter().rposition(|before| {
+            after[index].ends_at = Some(now);
+        } else if period.starts_at > now && !period.is_empty() {
+            after[index].ends_at = Some(period.starts_at);
+            let before = after[..index].iter().rposition(|before| {
                 before.ends_at == Some(period.starts_at) && before.starts_at < period.starts_at
             });
             if let Some(before) = before {
-                let end = earlier(period.ends_at, stated_end(periods[before].sheet_id));
-                edits.push(Edit::End(before, end));
+                let end = earlier(period.ends_at, stated_end(after[before].sheet_id));
+                after[before].ends_at = end;
             }
         }
     }
-    edits
+    ends_that_differ(periods, &after)
+}
+
+/// Why a withdrawal cannot be undone: another price holds in that time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeTaken;
+
+/// What undoing the last withdrawal of a sheet changes: its periods end where they ended before, or earlier where a price
+/// that is to come begins, and a price that held on in its place ends again where the sheet begins. Without any edit the
+/// sheet is not withdrawn.
+///
+/// # Errors
+/// By now another price is in force in that time.
+pub fn reinstate(
+    periods: &[Period],
+    sheet_id: Uuid,
+    now: Timestamp,
+) -> Result<Vec<Edit>, TimeTaken> {
+    let Some(withdrawn_at) = withdrawn_at(periods, sheet_id) else {
+        return Ok(Vec::new());
+    };
+    let mut after = periods.to_vec();
+    // From the last one, since each was withdrawn after those before it.
+    for index in (0..periods.len()).rev() {
+        let period = &periods[index];
+        let Some(cut) = period.withdrawn.filter(|cut| cut.at == withdrawn_at) else {
+            continue;
+        };
+        if period.sheet_id != sheet_id {
+            continue;
+        }
+        let from = period.starts_at.max(withdrawn_at);
+        let others = || after.iter().filter(|other| !other.is_empty());
+        let next = others()
+            .map(|other| other.starts_at)
+            .find(|start| *start >= from);
+        let end = earlier(cut.ends_at, next);
+        if next.is_some_and(|next| next <= now.max(from) && end == Some(next) && cut.ends_at != end)
+        {
+            return Err(TimeTaken);
+        }
+        let before = after
+            .iter()
+            .position(|other| other.starts_at < from && other.covers(from));
+        if let Some(before) = before {
+            let other = &after[before];
+            let is_newer = other.starts_at > withdrawn_at && from <= now;
+            // What it holds beyond the sheet's end would be lost.
+            let ends_later = earlier(other.ends_at, end) != other.ends_at;
+            if is_newer || ends_later {
+                return Err(TimeTaken);
+            }
+            after[before].ends_at = Some(from);
+        }
+        after[index].ends_at = end;
+    }
+    Ok(ends_that_differ(periods, &after))
+}
+
+fn ends_that_differ(before: &[Period], after: &[Period]) -> Vec<Edit> {
+    let pairs = before.iter().zip(after).enumerate();
+    pairs
+        .filter(|(_, (before, after))| before.ends_at != after.ends_at)
+        .map(|(index, (_, after))| Edit::End(index, after.ends_at))
+        .collect()
 }
 
 fn period(statement: &Statement<'_>, starts_at: Timestamp, ends_at: Option<Timestamp>) -> Period {
@@ -199,6 +306,7 @@ fn period(statement: &Statement<'_>, starts_at: Timestamp, ends_at: Option<Times
         catalog: statement.catalog.to_owned(),
         starts_at,
         ends_at,
+        withdrawn: None,
     }
 }
 
@@ -238,6 +346,36 @@ mod tests {
     fn state(periods: &mut Vec<Period>, statement: &Statement<'_>) {
         let edits = admit(periods, statement);
         apply(periods, edits);
+    }
+
+    /// Withdraws a sheet as the database does.
+    fn take_back(periods: &mut Vec<Period>, number: u128, day: i64) {
+        let before = periods.clone();
+        let edits = withdraw(periods, sheet(number), at(day), |_| None);
+        apply(periods, edits);
+        for (period, before) in periods.iter_mut().zip(before) {
+            if period.sheet_id == sheet(number) && period.ends_at != before.ends_at {
+                period.withdrawn = Some(Cut {
+                    at: at(day),
+                    ends_at: before.ends_at,
+                });
+            }
+        }
+    }
+
+    /// Undoes it as the database does.
+    fn give_back(periods: &mut Vec<Period>, number: u128, day: i64) -> Result<(), TimeTaken> {
+        for edit in reinstate(periods, sheet(number), at(day))? {
+            let Edit::End(index, end) = edit else {
+                panic!("reinstating adds nothing")
+            };
+            let period = &mut periods[index];
+            period.ends_at = end;
+            if period.sheet_id == sheet(number) {
+                period.withdrawn = None;
+            }
+        }
+        Ok(())
     }
 
     fn seen(number: u128, catalog: &'static str, day: i64) -> Statement<'static> {
@@ -361,12 +499,14 @@ mod tests {
                 catalog: "official".to_owned(),
                 starts_at: at(10),
                 ends_at: Some(at(50)),
+                withdrawn: None,
             },
             Period {
                 sheet_id: sheet(2),
                 catalog: "official".to_owned(),
                 starts_at: at(50),
                 ends_at: None,
+                withdrawn: None,
             },
         ];
         let edits = withdraw(&periods, sheet(2), at(20), |_| Some(at(50)));
@@ -387,7 +527,202 @@ mod tests {
         assert_eq!(written(&periods), ["1: 10..20", "2: 30.."]);
     }
 
+    #[test]
+    fn a_price_seen_after_a_rise_was_called_off_holds_until_further_notice() {
+        let mut periods = Vec::new();
+        state(&mut periods, &seen(1, "official", 10));
+        let announced = Statement {
+            valid_from: Some(at(50)),
+            ..seen(2, "official", 11)
+        };
+        state(&mut periods, &announced);
+        take_back(&mut periods, 2, 20);
+        state(&mut periods, &seen(3, "official", 30));
+        assert_eq!(written(&periods), ["1: 10..30", "3: 30..", "2: 50..50"]);
+    }
+
+    #[test]
+    fn a_withdrawn_price_that_is_seen_later_holds_again_from_then_on() {
+        let mut periods = Vec::new();
+        state(&mut periods, &seen(1, "litellm", 10));
+        take_back(&mut periods, 1, 20);
+        for day in [10, 20] {
+            state(&mut periods, &seen(1, "litellm", day));
+        }
+        assert_eq!(written(&periods), ["1: 10..20"]);
+        assert_eq!(withdrawn_at(&periods, sheet(1)), Some(at(20)));
+        for day in [30, 31] {
+            state(&mut periods, &seen(1, "litellm", day));
+        }
+        assert_eq!(written(&periods), ["1: 10..20", "1: 30.."]);
+        assert_eq!(withdrawn_at(&periods, sheet(1)), None);
+        // It can be withdrawn again, and then holds no more until it is seen again.
+        take_back(&mut periods, 1, 40);
+        state(&mut periods, &seen(1, "litellm", 35));
+        assert_eq!(written(&periods), ["1: 10..20", "1: 30..40"]);
+    }
+
+    #[test]
+    fn a_withdrawn_price_with_dates_that_is_seen_later_keeps_to_them() {
+        let dated = |day, from, to| Statement {
+            valid_from: Some(at(from)),
+            valid_to: Some(at(to)),
+            ..seen(2, "litellm", day)
+        };
+        let mut periods = Vec::new();
+        state(&mut periods, &seen(1, "litellm", 5));
+        state(&mut periods, &dated(6, 10, 50));
+        take_back(&mut periods, 2, 20);
+        assert_eq!(written(&periods), ["1: 5..10", "2: 10..20", "1: 50.."]);
+        // Over by then: what is past stays.
+        let mut late = periods.clone();
+        state(&mut late, &dated(60, 10, 50));
+        assert_eq!(late, periods);
+        state(&mut periods, &dated(30, 10, 50));
+        assert_eq!(
+            written(&periods),
+            ["1: 5..10", "2: 10..20", "2: 30..50", "1: 50.."]
+        );
+        // To come again.
+        let mut periods = Vec::new();
+        state(&mut periods, &seen(1, "litellm", 5));
+        state(&mut periods, &dated(6, 40, 50));
+        take_back(&mut periods, 2, 20);
+        assert_eq!(written(&periods), ["1: 5..50", "2: 40..40", "1: 50.."]);
+        state(&mut periods, &dated(30, 40, 50));
+        assert_eq!(
+            written(&periods),
+            ["1: 5..40", "2: 40..40", "2: 40..50", "1: 50.."]
+        );
+    }
+
+    #[test]
+    fn a_withdrawn_price_is_not_reinstated_over_one_that_is_in_force_since() {
+        let mut periods = Vec::new();
+        state(&mut periods, &seen(1, "litellm", 10));
+        take_back(&mut periods, 1, 20);
+        state(&mut periods, &seen(2, "litellm", 30));
+        let before = periods.clone();
+        assert_eq!(give_back(&mut periods, 1, 40), Err(TimeTaken));
+        assert_eq!(periods, before);
+        // One that is to come leaves the time before it.
+        let announced = Statement {
+            valid_from: Some(at(50)),
+            ..seen(2, "litellm", 30)
+        };
+        let mut periods = Vec::new();
+        state(&mut periods, &seen(1, "litellm", 10));
+        take_back(&mut periods, 1, 20);
+        state(&mut periods, &announced);
+        assert_eq!(give_back(&mut periods, 1, 40), Ok(()));
+        assert_eq!(written(&periods), ["1: 10..50", "2: 50.."]);
+        // A rise that is to come again ends the price that was seen meanwhile; one that would have come does not.
+        for (now, expected) in [(40, Ok(())), (60, Err(TimeTaken))] {
+            let mut periods = Vec::new();
+            state(&mut periods, &seen(1, "litellm", 10));
+            state(&mut periods, &announced);
+            take_back(&mut periods, 2, 32);
+            state(&mut periods, &seen(3, "litellm", 35));
+            assert_eq!(give_back(&mut periods, 2, now), expected);
+        }
+    }
+
+    #[test]
+    fn two_withdrawals_of_one_offer_are_undone_in_any_order() {
+        for order in [[1, 2], [2, 1]] {
+            let mut periods = Vec::new();
+            state(&mut periods, &seen(1, "litellm", 10));
+            let announced = Statement {
+                valid_from: Some(at(50)),
+                ..seen(2, "litellm", 11)
+            };
+            state(&mut periods, &announced);
+            let before = periods.clone();
+            take_back(&mut periods, 2, 20);
+            take_back(&mut periods, 1, 20);
+            for number in order {
+                assert_eq!(give_back(&mut periods, number, 30), Ok(()));
+            }
+            assert_eq!(periods, before);
+        }
+    }
+
+    type Told = (u128, usize, i64, Option<i64>, Option<i64>);
+
+    fn told() -> impl Strategy<Value = Vec<Told>> {
+        let dates = (prop::option::of(0..40_i64), prop::option::of(1..20_i64));
+        let one = (0..6_u128, 0..3_usize, 0..40_i64, dates);
+        let one = one.prop_map(|(number, catalog, day, (from, length))| {
+            (number, catalog, day, from, length)
+        });
+        prop::collection::vec(one, 0..30)
+    }
+
+    fn statement((number, catalog, day, from, length): Told) -> Statement<'static> {
+        let catalog = ["litellm", "portkey", "official"][catalog];
+        // A sheet with other dates is another sheet.
+        let dates = u128::try_from(from.map_or(0, |from| from + 1) + 100 * length.unwrap_or(0));
+        Statement {
+            valid_from: from.map(at),
+            valid_to: length.map(|length| at(from.unwrap_or(day) + length)),
+            ..seen(number + 10 * dates.unwrap(), catalog, day)
+        }
+    }
+
+    fn assert_in_order(periods: &[Period]) {
+        for pair in periods.windows(2) {
+            let is_over = pair[0].ends_at.is_some_and(|end| end <= pair[1].starts_at);
+            assert!(is_over, "{:?}", written(periods));
+        }
+        for period in periods {
+            let ends_at = period.ends_at;
+            assert!(ends_at.is_none_or(|end| period.starts_at <= end));
+        }
+    }
+
     proptest! {
+        #[test]
+        fn withdrawing_and_reinstating_changes_nothing(
+            statements in told(), which in any::<prop::sample::Index>(), day in 0..40_i64, later in 0..30_i64,
+        ) {
+            let mut periods: Vec<Period> = Vec::new();
+            for told in statements {
+                state(&mut periods, &statement(told));
+            }
+            prop_assume!(!periods.is_empty());
+            let number = periods[which.index(periods.len())].sheet_id.as_u128();
+            let before = periods.clone();
+            take_back(&mut periods, number, day);
+            assert_in_order(&periods);
+            prop_assert_eq!(give_back(&mut periods, number, day + later), Ok(()));
+            prop_assert_eq!(&periods, &before);
+            // Again, it changes nothing.
+            prop_assert_eq!(reinstate(&periods, sheet(number), at(day + later)), Ok(Vec::new()));
+        }
+
+        #[test]
+        fn periods_are_in_order_whatever_is_withdrawn_seen_again_and_reinstated(
+            statements in told(), acts in prop::collection::vec((0..3_u8, any::<prop::sample::Index>(), 0..40_i64), 0..30)
+        ) {
+            let mut periods: Vec<Period> = Vec::new();
+            let mut statements = statements.into_iter().map(statement);
+            for (act, which, day) in acts {
+                if let Some(statement) = statements.next() {
+                    state(&mut periods, &statement);
+                }
+                if !periods.is_empty() {
+                    let period = periods[which.index(periods.len())].clone();
+                    let number = period.sheet_id.as_u128();
+                    match act {
+                        0 => take_back(&mut periods, number, day),
+                        1 => drop(give_back(&mut periods, number, day)),
+                        _ => state(&mut periods, &seen(number, "litellm", day)),
+                    }
+                }
+                assert_in_order(&periods);
+            }
+        }
+
         #[test]
         fn periods_never_overlap(
             statements in prop::collection::vec((0..6_u128, 0..3_usize, 0..40_i64, prop::option::of(0..40_i64), prop::option::of(1..20_i64)), 0..30)

@@ -19,6 +19,8 @@ pub enum ChangeKind {
     SheetInForce,
     /// A price was withdrawn.
     SheetWithdrawn,
+    /// A price that was withdrawn holds again.
+    SheetReinstated,
     /// A price has run out, and nothing is known of the one after it.
     SheetExpired,
     /// There is another estimate for the same price.
@@ -27,12 +29,13 @@ pub enum ChangeKind {
 
 impl ChangeKind {
     /// Every kind.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::SheetAdded,
         Self::SheetChanged,
         Self::SheetAnnounced,
         Self::SheetInForce,
         Self::SheetWithdrawn,
+        Self::SheetReinstated,
         Self::SheetExpired,
         Self::EstimateUpdated,
     ];
@@ -46,6 +49,7 @@ impl ChangeKind {
             Self::SheetAnnounced => "sheet.announced",
             Self::SheetInForce => "sheet.in_force",
             Self::SheetWithdrawn => "sheet.withdrawn",
+            Self::SheetReinstated => "sheet.reinstated",
             Self::SheetExpired => "sheet.expired",
             Self::EstimateUpdated => "estimate.updated",
         }

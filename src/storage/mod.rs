@@ -26,7 +26,7 @@ pub use database::{
     DatabaseUrl, DatabaseUrlError, Store, StoreConnections, StoreLimits, StoreLock,
 };
 pub use estimates::{EstimateRow, LatestKey};
-pub use history::{DisagreementRow, HistoryKey, HistoryRow, Withdrawal, Withdrawn};
+pub use history::{DisagreementRow, HistoryKey, HistoryRow, Reinstated, Withdrawal, Withdrawn};
 pub use imports::{ImportRow, LeaderRow, StatementRow};
 pub use listener::Listener;
 pub use price_sheets::PriceSheetRow;

@@ -13,7 +13,7 @@ use crate::input::json;
 use crate::sheet::difference::{
     PriceDifference, contradiction_words, contradictions, first_words, in_words,
 };
-use crate::sheet::timeline::{Edit, Period, admit};
+use crate::sheet::timeline::{Edit, Period, admit, withdrawn_at};
 use crate::sheet::{PriceSheet, SheetId, canonical};
 
 /// What the tables hold about the offers, sheets and estimates of some recordings.
@@ -250,7 +250,8 @@ impl Known {
         }
         let offer = recording.offer_id();
         let before = self.current(offer, recording.observed_at);
-        let opened = if step.inserts_sheet || recording.counts_again {
+        let is_back = self.is_back(recording, offer);
+        let opened = if step.inserts_sheet || recording.counts_again || is_back {
             self.admit(recording, offer, number, &mut step)
         } else {
             None
@@ -263,8 +264,18 @@ impl Known {
                 opened.is_some() || last != Some(recording.estimate_id)
             }
         };
-        step.change = self.change(recording, before, opened, &step)?;
+        step.change = self.change(recording, before, opened, is_back, &step)?;
         Ok(step)
+    }
+
+    /// Whether the sheet was withdrawn and is seen later than that.
+    fn is_back(&self, recording: &Recording, offer: Uuid) -> bool {
+        let stored = self.periods.get(&offer).map_or(&[][..], Vec::as_slice);
+        if stored.iter().all(|stored| stored.period.withdrawn.is_none()) {
+            return false;
+        }
+        withdrawn_at(&periods_of(stored), recording.sheet_id)
+            .is_some_and(|at| at < recording.observed_at)
     }
 
     /// The sheet in force.
@@ -290,9 +301,12 @@ impl Known {
             step.statement = Some(key);
         }
         let stored = self.periods.entry(offer).or_default();
-        let periods: Vec<Period> = stored.iter().map(|stored| stored.period.clone()).collect();
-        // A catalog that says again what it said is no news, whatever others have said meanwhile.
-        step.statement?;
+        let periods = periods_of(stored);
+        // A catalog that says again what it said is no news, whatever others have said meanwhile; unless it was withdrawn.
+        let is_withdrawn = withdrawn_at(&periods, recording.sheet_id).is_some();
+        if step.statement.is_none() && !is_withdrawn {
+            return None;
+        }
         let is_over = |end: Option<Timestamp>| end.is_some_and(|end| end <= recording.observed_at);
         let mut opened = None;
         let mut part = 0;
@@ -320,6 +334,8 @@ impl Known {
             }
         }
         stored.sort_by_key(|stored| (stored.period.starts_at, stored.key));
+        // Stated anew, so that it is compared with what other catalogs say.
+        step.statement = step.statement.or(opened.map(|_| key));
         opened
     }
 
@@ -328,6 +344,7 @@ impl Known {
         recording: &Recording,
         before: Option<Uuid>,
         opened: Option<Timestamp>,
+        is_back: bool,
         step: &Step,
     ) -> Result<Option<Change>, StoreError> {
         let sheet = &recording.sheet;
@@ -359,6 +376,11 @@ impl Known {
         if is_to_come {
             summary = format!("from {starts_at}: {summary}");
         }
+        if is_back {
+            let kind = ChangeKind::SheetReinstated;
+            let summary = format!("seen again after it was withdrawn: {summary}");
+            return Ok(Some(Change { kind, summary }));
+        }
         Ok(Some(Change { kind, summary }))
     }
 
@@ -377,6 +399,10 @@ impl Known {
             None => read_sheet(id, self.sheets.get(&id)),
         }
     }
+}
+
+fn periods_of(stored: &[StoredPeriod]) -> Vec<Period> {
+    stored.iter().map(|stored| stored.period.clone()).collect()
 }
 
 /// No chance below the HTTP layer: the number of the recording makes it unique.

@@ -12,7 +12,7 @@ use super::plan::{Known, OpenDisagreement, Plan, StoredPeriod};
 use super::record::{EstimateRecord, Listing, Recording};
 use super::rows::{Connected, Kind, MOST_ROWS, Piece, Pieces, Rows, Value};
 use super::{DbTime, StoreError};
-use crate::sheet::timeline::Period;
+use crate::sheet::timeline::{Cut, Period};
 use crate::sheet::{PriceSheet, RateCell, model_key};
 use crate::units::Decimal;
 
@@ -28,7 +28,9 @@ pub(super) trait Tables: Connected {
     async fn load_known(&mut self, recordings: &[Recording]) -> Result<Known, StoreError> {
         let mut known = Known::default();
         for recordings in recordings.chunks(MOST_ROWS) {
-            let rows: Vec<KnownRow> = self.read_rows(&LOAD, &wanted(recordings)).await?;
+            let mut rows: Vec<KnownRow> = self.read_rows(&LOAD, &wanted(recordings)).await?;
+            // A withdrawal is noted on its period.
+            rows.sort_by_key(|row| row.kind == "withdrawal");
             for row in rows {
                 let id = row.sheet_id.or(row.id).unwrap_or_default();
                 known.add(row)?.ok_or(StoreError::Damaged(id))?;
@@ -159,6 +161,27 @@ static LOAD: Pieces = Pieces::reading(&[
         columns: &[Kind::Id],
         after: "JOIN price_periods AS period ON period.sheet_id = given.column1",
     },
+    // A sheet that was withdrawn may hold again.
+    Piece {
+        before: "
+            SELECT 'period', NULL, period.offer_id, period.sheet_id, NULL, period.catalog, period.starts_at,
+                   period.ends_at, period.observed_at, period.sequence, period.part, NULL, NULL
+            FROM",
+        columns: &[Kind::Id],
+        after: "
+            JOIN price_periods AS period ON period.sheet_id = given.column1
+            WHERE EXISTS (SELECT 1 FROM price_periods AS cut
+                          WHERE cut.sheet_id = given.column1 AND cut.withdrawn_at IS NOT NULL)",
+    },
+    Piece {
+        before: "
+            SELECT 'withdrawal', NULL, cut.offer_id, cut.sheet_id, NULL, NULL, cut.withdrawn_at, cut.withdrawn_end, NULL,
+                   cut.sequence, cut.part, NULL, NULL
+            FROM",
+        columns: &[Kind::Id],
+        after: "
+            JOIN price_periods AS cut ON cut.sheet_id = given.column1 AND cut.withdrawn_at IS NOT NULL",
+    },
     Piece {
         before: "
             SELECT 'disagreement', open.id, open.offer_id, open.sheet_id, open.other_sheet_id, open.other_catalog, NULL,
@@ -170,7 +193,7 @@ static LOAD: Pieces = Pieces::reading(&[
 ]);
 
 /// What is asked for, for each piece of [`LOAD`].
-fn wanted(recordings: &[Recording]) -> [Rows<'_>; 9] {
+fn wanted(recordings: &[Recording]) -> [Rows<'_>; 11] {
     let (mut sheets, mut estimates, mut dated) =
         (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let (mut moments, mut statements) = (BTreeSet::new(), BTreeSet::new());
@@ -211,6 +234,8 @@ fn wanted(recordings: &[Recording]) -> [Rows<'_>; 9] {
         moments(),
         offers.iter().map(at).collect(),
         ids(&dated),
+        ids(&sheets),
+        ids(&sheets),
         offers.keys().map(|offer| vec![(*offer).into()]).collect(),
     ]
 }
@@ -245,6 +270,7 @@ impl Known {
                             catalog: row.catalog?,
                             starts_at: row.starts_at?.into(),
                             ends_at: row.ends_at.map(Into::into),
+                            withdrawn: None,
                         },
                         is_new: false,
                         is_changed: false,
@@ -252,6 +278,15 @@ impl Known {
                         has_ended: false,
                         observed_at: row.observed_at?.into(),
                     });
+            }
+            "withdrawal" => {
+                let key = (row.sequence?, row.part?);
+                let stored = self.periods.get_mut(&row.offer_id?)?;
+                let stored = stored.iter_mut().find(|stored| stored.key == key)?;
+                stored.period.withdrawn = Some(Cut {
+                    at: row.starts_at?.into(),
+                    ends_at: row.ends_at.map(Into::into),
+                });
             }
             _ => {
                 let open = OpenDisagreement {

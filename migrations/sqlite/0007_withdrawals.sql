@@ -1,0 +1,25 @@
+-- Where a period would have ended without its withdrawal, so that this can be undone.
+ALTER TABLE price_periods ADD COLUMN withdrawn_end text;
+UPDATE price_periods AS period
+SET withdrawn_end = (
+    SELECT min(at) FROM (
+        SELECT valid_to AS at FROM price_sheets WHERE id = period.sheet_id
+        UNION ALL
+        SELECT next.starts_at FROM price_periods AS next
+        WHERE next.offer_id = period.offer_id AND next.starts_at > period.starts_at AND next.starts_at >= period.ends_at
+          AND (next.ends_at IS NULL OR next.ends_at > next.starts_at) AND next.observed_at <= period.withdrawn_at) AS ends)
+WHERE withdrawn_at IS NOT NULL;
+CREATE INDEX price_periods_withdrawn ON price_periods (offer_id) WHERE withdrawn_at IS NOT NULL;
+
+-- Sheets of a catalog that hold again after they were withdrawn.
+ALTER TABLE imports ADD COLUMN reinstated integer NOT NULL DEFAULT 0;
+
+-- A start that is not known stands before all times that can be stated, which begin in 1970. It stood under 1970 itself.
+UPDATE price_periods
+SET starts_at = '0001-01-01T00:00:00.000000Z'
+WHERE starts_at = '1970-01-01T00:00:00.000000Z' AND observed_at > starts_at
+  AND sheet_id IN (SELECT id FROM price_sheets WHERE valid_from IS NULL);
+UPDATE statements
+SET starts_at = '0001-01-01T00:00:00.000000Z'
+WHERE starts_at = '1970-01-01T00:00:00.000000Z'
+  AND sheet_id IN (SELECT id FROM price_sheets WHERE valid_from IS NULL);
