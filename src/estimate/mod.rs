@@ -11,7 +11,6 @@ pub mod quantities;
 mod request;
 mod row;
 mod storage_tiers;
-mod wanted;
 
 use std::sync::LazyLock;
 
@@ -24,7 +23,7 @@ pub use conflict::Conflict;
 pub use joint::Joint;
 pub use request::{Format, Request, RequestFile, read_file, read_request};
 pub use row::{ListRow, row_columns};
-pub use wanted::{Unwanted, Waiting, Wanted};
+pub use crate::input::wanted::{Unwanted, Waiting, Wanted};
 
 use crate::clue;
 use crate::clue::assumptions::{Assumptions, Origin};

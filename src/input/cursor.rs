@@ -2,7 +2,6 @@
 //! what is wrong and what would be right.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
@@ -10,7 +9,7 @@ use bigdecimal::BigDecimal;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::json::Json;
+use super::json::{Json, Object};
 use crate::units::{Decimal, DecimalError, readable};
 
 /// Longest name of a provider, model, region and the like, in characters.
@@ -148,7 +147,7 @@ impl<'a> Cursor<'a> {
             Json::Object(entries) => Some(
                 entries
                     .iter()
-                    .map(|(name, json)| (name.as_str(), self.child(name, json)))
+                    .map(|(name, json)| (name, self.child(name, json)))
                     .collect(),
             ),
             _ => self.expected("an object"),
@@ -372,7 +371,7 @@ impl<'a> Cursor<'a> {
         };
         let found = choices
             .iter()
-            .find(|(name, _)| name == text)
+            .find(|(name, _)| *name == &**text)
             .map(|(_, choice)| *choice);
         if found.is_none() {
             let names: Vec<_> = choices.iter().map(|(name, _)| *name).collect();
@@ -400,7 +399,7 @@ pub struct Recorded;
 
 /// The fields of an object; whatever is not asked for by name is a fault.
 pub struct Fields<'a> {
-    entries: &'a BTreeMap<String, Json>,
+    entries: &'a Object,
     /// The object itself, for faults that are not of one field.
     pub cursor: Cursor<'a>,
     asked: RefCell<Vec<&'static str>>,
@@ -453,7 +452,7 @@ impl<'a> Fields<'a> {
             if self.cursor.faults.is_full() {
                 break;
             }
-            if !asked.contains(&name.as_str()) {
+            if !asked.contains(&name) {
                 self.cursor.child(name, json).fault(
                     format!("`{}` is not a known field", shortened(name)),
                     one_of_hint(name, &asked),

@@ -3,7 +3,8 @@
 //! Numbers keep the digits they were written with, and what would be ambiguous or dangerous further on is refused here
 //! with its line and column: duplicate keys, nesting deeper than 32, NUL, numbers that no floating-point number is near.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::ops::Index;
 use std::str::FromStr;
 
 use bigdecimal::BigDecimal;
@@ -14,15 +15,19 @@ use struson::reader::{
 };
 
 use super::cursor::shortened;
+use super::wanted::{Unwanted, Wanted};
 
 /// Longest written form of a number, without its exponent.
 const LONGEST_NUMBER: usize = 100;
-/// Values of a document: seven times as many as the largest published catalog has.
-const MOST_VALUES: usize = 2_000_000;
+/// Values of a document: more than three times as many as the largest published catalog has.
+const MOST_VALUES: usize = 1_000_000;
+/// Values between two looks whether the tree is still wanted.
+const VALUES_BETWEEN_LOOKS: usize = 512;
 /// Containers inside containers, at most.
 pub const DEEPEST_NESTING: u32 = 32;
 
-/// A JSON value; a number is the text it was written as.
+/// A JSON value; a number is the text it was written as. It takes 24 bytes, an entry of an object 40, each with what
+/// its text takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Json {
     /// `null`
@@ -30,14 +35,98 @@ pub enum Json {
     /// `true` or `false`
     Bool(bool),
     /// A number as it was written.
-    Number(String),
+    Number(Box<str>),
     /// A text.
-    Text(String),
+    Text(Box<str>),
     /// A list.
-    Array(Vec<Json>),
+    Array(Box<[Json]>),
     /// An object; keys are unique and sorted.
-    Object(BTreeMap<String, Json>),
+    Object(Object),
 }
+
+/// The entries of an object: keys are unique and sorted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Object(Box<[(Box<str>, Json)]>);
+
+impl Object {
+    /// Sorts the entries. The error says that two have one key.
+    fn sorted(mut entries: Vec<(Box<str>, Json)>) -> Result<Self, SameKey> {
+        entries.sort_unstable_by(|left, right| left.0.cmp(&right.0));
+        if entries.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+            return Err(SameKey);
+        }
+        Ok(Self(entries.into_boxed_slice()))
+    }
+
+    /// The value of a key.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Json> {
+        let place = self.0.binary_search_by(|(name, _)| (**name).cmp(key));
+        place.ok().map(|place| &self.0[place].1)
+    }
+
+    /// Whether the object has a key.
+    #[must_use]
+    pub fn contains_key(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// How many entries there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The entries in the order of their keys.
+    pub fn iter(&self) -> <&Self as IntoIterator>::IntoIter {
+        self.into_iter()
+    }
+
+    /// The keys in their order.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.iter().map(|(name, _)| name)
+    }
+
+    /// The values in the order of their keys.
+    pub fn values(&self) -> impl Iterator<Item = &Json> {
+        self.iter().map(|(_, json)| json)
+    }
+
+    /// The entries from a key on.
+    pub fn starting_at(&self, key: &str) -> impl Iterator<Item = (&str, &Json)> {
+        let start = self.0.partition_point(|(name, _)| **name < *key);
+        self.0[start..].iter().map(|(name, json)| (&**name, json))
+    }
+}
+
+impl<'a> IntoIterator for &'a Object {
+    type Item = (&'a str, &'a Json);
+    type IntoIter = std::iter::Map<
+        std::slice::Iter<'a, (Box<str>, Json)>,
+        fn(&'a (Box<str>, Json)) -> (&'a str, &'a Json),
+    >;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter().map(|(name, json)| (&**name, json))
+    }
+}
+
+impl Index<&str> for Object {
+    type Output = Json;
+
+    fn index(&self, key: &str) -> &Json {
+        self.get(key).expect("the object has the key")
+    }
+}
+
+/// Two entries of one object have one key.
+struct SameKey;
 
 impl Json {
     /// The value as a person would call it, for messages.
@@ -52,6 +141,23 @@ impl Json {
             Self::Object(_) => "an object",
         }
     }
+
+    /// Whether the value and those inside it are at most so many.
+    #[must_use]
+    pub fn has_at_most(&self, values: usize) -> bool {
+        fn count(json: &Json, left: &mut usize) -> bool {
+            let Some(fewer) = left.checked_sub(1) else {
+                return false;
+            };
+            *left = fewer;
+            match json {
+                Json::Array(items) => items.iter().all(|item| count(item, left)),
+                Json::Object(entries) => entries.values().all(|value| count(value, left)),
+                _ => true,
+            }
+        }
+        count(self, &mut { values })
+    }
 }
 
 impl From<&Json> for serde_json::Value {
@@ -60,12 +166,12 @@ impl From<&Json> for serde_json::Value {
             Json::Null => Self::Null,
             Json::Bool(value) => Self::Bool(*value),
             Json::Number(written) => verbatim_number(written),
-            Json::Text(text) => Self::String(text.clone()),
+            Json::Text(text) => Self::String(text.to_string()),
             Json::Array(items) => Self::Array(items.iter().map(Self::from).collect()),
             Json::Object(entries) => Self::Object(
                 entries
                     .iter()
-                    .map(|(key, value)| (key.clone(), Self::from(value)))
+                    .map(|(key, value)| (key.to_owned(), Self::from(value)))
                     .collect(),
             ),
         }
@@ -95,12 +201,71 @@ pub struct JsonError {
     pub hint: &'static str,
 }
 
+/// Why reading a text ended early.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stopped {
+    /// The text is wrong.
+    Wrong(JsonError),
+    /// No client waits for the result.
+    Unwanted,
+}
+
+impl From<JsonError> for Stopped {
+    fn from(error: JsonError) -> Self {
+        Self::Wrong(error)
+    }
+}
+
+impl From<ReaderError> for Stopped {
+    fn from(error: ReaderError) -> Self {
+        Self::Wrong(error.into())
+    }
+}
+
+impl From<Unwanted> for Stopped {
+    fn from(_: Unwanted) -> Self {
+        Self::Unwanted
+    }
+}
+
 /// Reads one JSON value that fills the whole text.
 ///
 /// # Errors
 /// [`JsonError`] at the first fault, with its line and column.
 pub fn parse(text: &[u8]) -> Result<Json, JsonError> {
+    // What is wanted by default stays wanted.
+    parse_while(text, &Wanted::default()).map_err(|stopped| match stopped {
+        Stopped::Wrong(error) => error,
+        Stopped::Unwanted => JsonError {
+            line: 1,
+            column: 1,
+            reason: Unwanted.to_string(),
+            hint: "send it again",
+        },
+    })
+}
+
+/// The same, as long as the result is wanted.
+///
+/// # Errors
+/// The text is wrong, or the result is not wanted.
+pub fn parse_while(text: &[u8], wanted: &Wanted) -> Result<Json, Stopped> {
     check_encoding(text)?;
+    let mut reading = Reading {
+        reader: reader_of(text),
+        values: 0,
+        has_same_key: false,
+        wanted,
+    };
+    let value = reading.value()?;
+    reading.reader.consume_trailing_whitespace()?;
+    if reading.has_same_key {
+        find_same_key(&mut reader_of(text), wanted)?;
+    }
+    Ok(value)
+}
+
+fn reader_of(text: &[u8]) -> Reader<'_> {
     let settings = ReaderSettings {
         max_nesting_depth: Some(DEEPEST_NESTING),
         track_path: false,
@@ -108,10 +273,7 @@ pub fn parse(text: &[u8]) -> Result<Json, JsonError> {
         restrict_number_values: false,
         ..Default::default()
     };
-    let mut reader = JsonStreamReader::new_custom(text, settings);
-    let value = read_value(&mut reader, &mut 0)?;
-    reader.consume_trailing_whitespace()?;
-    Ok(value)
+    JsonStreamReader::new_custom(text, settings)
 }
 
 fn check_encoding(text: &[u8]) -> Result<(), JsonError> {
@@ -152,50 +314,99 @@ fn check_encoding(text: &[u8]) -> Result<(), JsonError> {
 
 type Reader<'a> = JsonStreamReader<&'a [u8]>;
 
-/// Reads a value; `values` counts them, since each takes more room in memory than in the text.
-fn read_value(reader: &mut Reader<'_>, values: &mut usize) -> Result<Json, JsonError> {
-    *values += 1;
-    if *values > MOST_VALUES {
-        let reason = format!("there are more than {MOST_VALUES} values");
-        let position = reader.current_position(false);
-        return Err(error_at(&position, reason, "send a part of it at a time"));
-    }
-    Ok(match reader.peek()? {
-        ValueType::Null => {
-            reader.next_null()?;
-            Json::Null
-        }
-        ValueType::Boolean => Json::Bool(reader.next_bool()?),
-        ValueType::Number => Json::Number(read_number(reader)?),
-        ValueType::String => Json::Text(read_text(reader, JsonReader::next_string)?),
-        ValueType::Array => {
-            let mut items = Vec::new();
-            reader.begin_array()?;
-            while reader.has_next()? {
-                items.push(read_value(reader, values)?);
-            }
-            reader.end_array()?;
-            Json::Array(items)
-        }
-        ValueType::Object => read_object(reader, values)?,
-    })
+/// A text being read.
+struct Reading<'a> {
+    reader: Reader<'a>,
+    /// Values so far: each takes more room in memory than in the text.
+    values: usize,
+    /// Whether an object has two entries of one key; where they stand is looked for afterwards.
+    has_same_key: bool,
+    wanted: &'a Wanted,
 }
 
-fn read_object(reader: &mut Reader<'_>, values: &mut usize) -> Result<Json, JsonError> {
-    let mut entries = BTreeMap::new();
-    reader.begin_object()?;
-    while reader.has_next()? {
-        let position = reader.current_position(false);
-        let name = read_text(reader, JsonReader::next_name_owned)?;
-        if entries.contains_key(&name) {
-            let reason = format!("the key `{}` stands twice in one object", shortened(&name));
-            return Err(error_at(&position, reason, "keep one of the two"));
-        }
-        let value = read_value(reader, values)?;
-        entries.insert(name, value);
+impl Reading<'_> {
+    fn value(&mut self) -> Result<Json, Stopped> {
+        self.count()?;
+        let reader = &mut self.reader;
+        Ok(match reader.peek()? {
+            ValueType::Null => {
+                reader.next_null()?;
+                Json::Null
+            }
+            ValueType::Boolean => Json::Bool(reader.next_bool()?),
+            ValueType::Number => Json::Number(read_number(reader)?.into()),
+            ValueType::String => Json::Text(read_text(reader, JsonReader::next_string)?.into()),
+            ValueType::Array => {
+                let mut items = Vec::new();
+                reader.begin_array()?;
+                while self.reader.has_next()? {
+                    items.push(self.value()?);
+                }
+                self.reader.end_array()?;
+                Json::Array(items.into())
+            }
+            ValueType::Object => Json::Object(self.object()?),
+        })
     }
-    reader.end_object()?;
-    Ok(Json::Object(entries))
+
+    fn object(&mut self) -> Result<Object, Stopped> {
+        let mut entries = Vec::new();
+        self.reader.begin_object()?;
+        while self.reader.has_next()? {
+            let name = read_text(&mut self.reader, JsonReader::next_name_owned)?;
+            entries.push((name.into(), self.value()?));
+        }
+        self.reader.end_object()?;
+        Ok(Object::sorted(entries).unwrap_or_else(|SameKey| {
+            self.has_same_key = true;
+            Object::default()
+        }))
+    }
+
+    fn count(&mut self) -> Result<(), Stopped> {
+        self.values += 1;
+        if self.values > MOST_VALUES {
+            let reason = format!("there are more than {MOST_VALUES} values");
+            let position = self.reader.current_position(false);
+            return Err(error_at(&position, reason, "send a part of it at a time").into());
+        }
+        if self.values.is_multiple_of(VALUES_BETWEEN_LOOKS) {
+            self.wanted.check()?;
+        }
+        Ok(())
+    }
+}
+
+/// The error that names the first key that stands a second time in its object. The text is otherwise right.
+fn find_same_key(reader: &mut Reader<'_>, wanted: &Wanted) -> Result<(), Stopped> {
+    match reader.peek()? {
+        ValueType::Array => {
+            reader.begin_array()?;
+            while reader.has_next()? {
+                find_same_key(reader, wanted)?;
+            }
+            reader.end_array()?;
+        }
+        ValueType::Object => {
+            wanted.check()?;
+            let mut names = BTreeSet::new();
+            reader.begin_object()?;
+            while reader.has_next()? {
+                let position = reader.current_position(false);
+                let name: Box<str> = reader.next_name_owned()?.into();
+                if names.contains(&name) {
+                    let reason =
+                        format!("the key `{}` stands twice in one object", shortened(&name));
+                    return Err(error_at(&position, reason, "keep one of the two").into());
+                }
+                names.insert(name);
+                find_same_key(reader, wanted)?;
+            }
+            reader.end_object()?;
+        }
+        _ => reader.skip_value()?,
+    }
+    Ok(())
 }
 
 fn read_text<'a>(
@@ -306,7 +517,49 @@ mod tests {
     fn a_document_of_too_many_values_is_refused() {
         let list = |values: usize| format!("[{}0]", "0,".repeat(values - 1));
         assert!(parse(list(MOST_VALUES - 1).as_bytes()).is_ok());
-        assert!(refusal(&list(MOST_VALUES)).contains("more than 2000000 values"));
+        assert!(refusal(&list(MOST_VALUES)).contains("more than 1000000 values"));
+    }
+
+    #[test]
+    fn a_value_takes_24_bytes_and_an_entry_40() {
+        assert_eq!(size_of::<Json>(), 24);
+        assert_eq!(size_of::<(Box<str>, Json)>(), 40);
+    }
+
+    #[test]
+    fn an_object_has_each_key_once_and_finds_it() {
+        let keys = |count: u32| (0..count).rev().map(|key| format!("\"k{key:06}\":{key}"));
+        let object = |keys: Vec<String>| parse(format!("{{{}}}", keys.join(",")).as_bytes());
+        let Json::Object(large) = object(keys(300_000).collect()).unwrap() else {
+            panic!()
+        };
+        assert_eq!(large.len(), 300_000);
+        assert_eq!(large["k299999"], Json::Number("299999".into()));
+        assert!(!large.contains_key("k3") && large.keys().is_sorted());
+        let from: Vec<&str> = large.starting_at("k29999").map(|(key, _)| key).collect();
+        assert_eq!(from.first(), Some(&"k299990"));
+        let twice = keys(300_000).chain(["\"k000007\":0".to_owned()]);
+        let refusal = object(twice.collect()).unwrap_err();
+        assert_eq!(refusal.reason, "the key `k000007` stands twice in one object");
+        let length: usize = keys(300_000).map(|entry| entry.len() + 1).sum();
+        assert_eq!(refusal.column, length as u64 + 2);
+    }
+
+    #[test]
+    fn of_two_keys_that_stand_twice_the_first_in_the_text_is_named() {
+        assert_eq!(
+            refusal("[{\"b\": 1},\n {\"b\": 1, \"a\": {\"c\": 1, \"c\": 2}, \"b\": 2}]"),
+            "line 2, column 25: the key `c` stands twice in one object"
+        );
+    }
+
+    #[test]
+    fn a_text_that_no_client_waits_for_is_not_read_to_its_end() {
+        let (wanted, waiting) = Wanted::while_waiting();
+        let text = format!("[{}0]", "0,".repeat(VALUES_BETWEEN_LOOKS));
+        assert!(parse_while(text.as_bytes(), &wanted).is_ok());
+        drop(waiting);
+        assert_eq!(parse_while(text.as_bytes(), &wanted), Err(Stopped::Unwanted));
     }
 
     #[test]
@@ -314,13 +567,10 @@ mod tests {
         let Json::Object(entries) = parse(br#"{"b": 4e-07, "a": [0.10, -3]}"#).unwrap() else {
             panic!()
         };
-        assert_eq!(entries["b"], Json::Number("4e-07".to_owned()));
+        assert_eq!(entries["b"], Json::Number("4e-07".into()));
         assert_eq!(
             entries["a"],
-            Json::Array(vec![
-                Json::Number("0.10".to_owned()),
-                Json::Number("-3".to_owned())
-            ])
+            Json::Array([Json::Number("0.10".into()), Json::Number("-3".into())].into())
         );
     }
 
@@ -380,7 +630,7 @@ mod tests {
         ] {
             assert_eq!(
                 parse(number.as_bytes()),
-                Ok(Json::Number(number.to_owned())),
+                Ok(Json::Number((*number).into())),
                 "{number}"
             );
         }

@@ -1,9 +1,11 @@
 //! Reading what people send: text to a JSON tree that keeps numbers as written (`json`), then a walk over the tree that
-//! records every fault with its place (`cursor`); what may be sent, for the API document (`schema`).
+//! records every fault with its place (`cursor`); what may be sent, for the API document (`schema`); when to stop because
+//! the client has left (`wanted`).
 
 pub mod cursor;
 pub mod json;
 pub mod schema;
+pub mod wanted;
 
 use cursor::{Cursor, Fault, Faults};
 use json::JsonError;

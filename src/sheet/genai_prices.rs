@@ -161,7 +161,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
             context.write_lifetime_s
         ));
     }
-    if matches!(entry.look_at("id"), Some(id) if *id.json == Json::Text(name.to_owned())) {
+    if matches!(entry.look_at("id"), Some(id) if *id.json == Json::Text(name.into())) {
         entry.take("id");
     }
     add_price_comments(&mut entry);

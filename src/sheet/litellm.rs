@@ -99,7 +99,7 @@ pub fn read_entry(name: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     let mut entry = Entry::new(cursor)?;
     let offer = read_offer(name, cursor, &mut entry)?;
     if let Some(Json::Text(mode)) = entry.look_at("mode").map(|field| field.json)
-        && WITHOUT_TEXT.contains(&mode.as_str())
+        && WITHOUT_TEXT.contains(&&**mode)
     {
         cursor.fault(
             format!("the model generates no text: its mode is `{mode}`"),
@@ -324,7 +324,7 @@ fn read_source(name: &str, entry: &mut Entry<'_>) -> Source {
             && !text.chars().any(char::is_control)
     };
     let stated = entry.look_at("source").and_then(|field| match field.json {
-        Json::Text(text) if is_address(text) => Some(text.clone()),
+        Json::Text(text) if is_address(text) => Some(text.to_string()),
         _ => None,
     });
     if stated.is_some() {

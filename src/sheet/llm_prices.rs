@@ -144,7 +144,7 @@ fn seller(vendor: &str) -> &str {
 
 /// A field that says what the key says already.
 fn take_same(entry: &mut Entry<'_>, name: &str, known: &str) {
-    if matches!(entry.look_at(name), Some(field) if *field.json == Json::Text(known.to_owned())) {
+    if matches!(entry.look_at(name), Some(field) if *field.json == Json::Text(known.into())) {
         entry.take(name);
     }
 }

@@ -97,7 +97,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     let limits = read_limits(&mut entry);
     let canonical_model =
         read_canonical_model(&mut entry).or_else(|| names::canonical_model(provider, model));
-    if matches!(entry.look_at("id"), Some(id) if *id.json == Json::Text(name.to_owned())) {
+    if matches!(entry.look_at("id"), Some(id) if *id.json == Json::Text(name.into())) {
         entry.take("id");
     }
     let (unmapped, notes) = entry.finish();
@@ -177,7 +177,7 @@ impl<'a> Reader<'_, 'a> {
             .fields()?
             .required("tier", "write where the tier begins: {\"tier\": {\"type\": \"context\", \"size\": 200000}}")?
             .fields()?;
-        if !matches!(threshold.get("type"), Some(kind) if *kind.json == Json::Text("context".to_owned()))
+        if !matches!(threshold.get("type"), Some(kind) if *kind.json == Json::Text("context".into()))
         {
             self.entry.keep(&path, tier.json);
             self.entry.note(
@@ -333,7 +333,7 @@ impl<'a> Reader<'_, 'a> {
                 ("cost", _) => {}
                 ("provider", Json::Object(parts)) => {
                     for (part, json) in parts {
-                        match (part.as_str(), Value::from(json)) {
+                        match (part, Value::from(json)) {
                             ("body", Value::Object(body)) => request = body,
                             _ => self.entry.keep(&format!("{path}/provider/{part}"), json),
                         }
@@ -420,7 +420,7 @@ fn read_limits(entry: &mut Entry<'_>) -> Limits {
         return limits;
     };
     for (name, json) in counts {
-        let place = match name.as_str() {
+        let place = match name {
             "context" => Some(&mut limits.context),
             "input" => Some(&mut limits.max_input),
             "output" => Some(&mut limits.max_output),
@@ -437,7 +437,7 @@ fn read_limits(entry: &mut Entry<'_>) -> Limits {
 /// The catalog's own name for the same weights at all hosts.
 fn read_canonical_model(entry: &mut Entry<'_>) -> Option<String> {
     let name = match entry.look_at("canonical_model_id")?.json {
-        Json::Text(name) if is_name(name) => name.clone(),
+        Json::Text(name) if is_name(name) => name.to_string(),
         _ => return None,
     };
     entry.take("canonical_model_id");

@@ -90,7 +90,7 @@ fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
 /// A text that is not empty.
 fn text_at(cursor: &Cursor<'_>, name: &str) -> Option<String> {
     match cursor.at(name)?.json {
-        Json::Text(text) if !text.is_empty() => Some(text.clone()),
+        Json::Text(text) if !text.is_empty() => Some(text.to_string()),
         _ => None,
     }
 }

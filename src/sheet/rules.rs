@@ -209,7 +209,7 @@ pub(super) fn split_key<'k>(cursor: &Cursor<'_>, key: &'k str) -> Option<(&'k st
 /// Midnight UTC at the start of a day, from 1970 on; a fault is recorded where the text is no date.
 pub(super) fn start_of_day(field: &Cursor<'_>) -> Option<Timestamp> {
     let text = match field.json {
-        Json::Text(text) => text.as_str(),
+        Json::Text(text) => text,
         _ => "",
     };
     let is_plain = text.len() == 10;

@@ -4,12 +4,11 @@
 //! window belongs to the day on which it starts, so one with weekdays is cut at midnight, and both are told in the zone
 //! of the weekdays.
 
-use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::input::json::Json;
+use crate::input::json::{Json, Object};
 use crate::sheet::{Schedule, Window};
 
 /// What the schedule is called.
@@ -34,7 +33,7 @@ struct Rule {
 
 /// Reads `{"hours_utc": "16:30-00:30"}` or `{"windows": [{"hours_utc": …, "weekdays": …}], "weekday_timezone": …}`;
 /// nothing where a part is unclear, or where the hours move with daylight saving.
-pub(super) fn read_schedule(pricing: &BTreeMap<String, Json>) -> Option<Schedule> {
+pub(super) fn read_schedule(pricing: &Object) -> Option<Schedule> {
     // Weekdays beside the hours rather than in a window: LiteLLM does not read them, their writer meant them.
     if pricing.contains_key("weekdays") {
         return None;
@@ -69,12 +68,12 @@ pub(super) fn read_schedule(pricing: &BTreeMap<String, Json>) -> Option<Schedule
     })
 }
 
-fn present<'j>(fields: &'j BTreeMap<String, Json>, name: &str) -> Option<&'j Json> {
+fn present<'j>(fields: &'j Object, name: &str) -> Option<&'j Json> {
     fields.get(name).filter(|json| **json != Json::Null)
 }
 
 /// Name of the zone and its offset from UTC in minutes, if that is the same all year.
-fn read_zone(pricing: &BTreeMap<String, Json>) -> Option<(String, i32)> {
+fn read_zone(pricing: &Object) -> Option<(String, i32)> {
     let name = match present(pricing, "weekday_timezone") {
         None => "UTC",
         Some(Json::Text(name)) => name.trim(),

@@ -340,7 +340,7 @@ fn band_start(band: &Json) -> Option<u32> {
     let Some(Json::Array(range)) = fields.get("range") else {
         return None;
     };
-    let [from, _to] = range.as_slice() else {
+    let [from, _to] = &**range else {
         return None;
     };
     let start = crate::sheet::rules::whole_number(from)?;

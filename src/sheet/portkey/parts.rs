@@ -80,7 +80,7 @@ fn tiers_of<'f>(model: &str, file: &'f Json) -> Vec<(&'f str, TierName<'f>)> {
     let mut tiers = Vec::new();
     for (mark, _) in TierName::MARKS {
         let start = format!("{model}{mark}");
-        let names = fields.range(start.clone()..).map(|(name, _)| name.as_str());
+        let names = fields.starting_at(&start).map(|(name, _)| name);
         let names = names.take_while(|name| name.starts_with(&start));
         let read = names.filter_map(|name| Some((name, TierName::parse(name)?)));
         tiers.extend(read.filter(|(_, tier)| tier.model == model));

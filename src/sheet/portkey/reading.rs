@@ -400,7 +400,7 @@ fn read_tiers(custom: &Cursor<'_>) -> Option<BTreeMap<String, u32>> {
     };
     let mut tiers = BTreeMap::new();
     for (start, name) in map.entries()? {
-        let Some(start) = whole_number(&Json::Number(start.to_owned())) else {
+        let Some(start) = whole_number(&Json::Number(start.into())) else {
             name.fault(
                 format!("`{}` is not a number of tokens", shortened(start)),
                 "write the map from thresholds to the names of tiers: {\"0\": \"lte-272k\", \"272000\": \"gt-272k\"}",
