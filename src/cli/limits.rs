@@ -6,7 +6,7 @@ use axum::http::HeaderValue;
 use clap::Args;
 use jiff::SignedDuration;
 
-use crate::http::Limits;
+use crate::http::{LARGEST_ANSWER, Limits};
 use crate::storage::StoreLimits;
 
 /// How much the service takes on, and for how long.
@@ -28,6 +28,9 @@ pub(super) struct LimitArguments {
     /// Bytes of a catalog sent to /catalogs; beyond it 413
     #[arg(long, env = "UNROOF_MAX_CATALOG_BYTES", default_value = "67108864", value_name = "BYTES", value_parser = count)]
     max_catalog_bytes: usize,
+    /// Bytes of bodies and answers at once, beyond those up to 64 KiB and those kept for clients that poll; beyond it 503
+    #[arg(long, env = "UNROOF_MAX_BYTES_IN_FLIGHT", default_value = "536870912", value_name = "BYTES", value_parser = bytes_in_flight)]
+    max_bytes_in_flight: usize,
     /// How long a body may take; beyond it 408
     #[arg(long, env = "UNROOF_BODY_TIMEOUT", default_value = "30s", value_name = "TIME", value_parser = duration)]
     body_timeout: Duration,
@@ -97,6 +100,7 @@ impl LimitArguments {
             head_time: self.head_timeout,
             body_bytes: self.max_body_bytes,
             catalog_bytes: self.max_catalog_bytes,
+            bytes_in_flight: self.max_bytes_in_flight,
             body_time: self.body_timeout,
             answer_time: self.answer_timeout,
             write_time: self.write_timeout,
@@ -163,6 +167,13 @@ fn head_bytes(text: &str) -> Result<usize, String> {
     })
 }
 
+fn bytes_in_flight(text: &str) -> Result<usize, String> {
+    // One large answer takes no more than half of them.
+    let least = 2 * LARGEST_ANSWER;
+    let bytes = text.parse().ok().filter(|bytes| *bytes >= least);
+    bytes.ok_or_else(|| format!("expected {least} or more"))
+}
+
 fn origin(text: &str) -> Result<HeaderValue, String> {
     let is_origin =
         url::Url::parse(text).is_ok_and(|url| url.origin().ascii_serialization() == text);
@@ -204,6 +215,7 @@ mod tests {
             ("--max-connections", "0"),
             ("--max-head-bytes", "8191"),
             ("--max-body-bytes", "5000000000"),
+            ("--max-bytes-in-flight", "1048576"),
             ("--database-connections", "0"),
             ("--allow-origin", "*"),
             ("--allow-origin", "https://dashboard.example/"),

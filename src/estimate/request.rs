@@ -40,6 +40,8 @@ const ENTRY: &str = "entry";
 const POOL: &str = "price_sheets";
 /// Most sheets that are pooled.
 const MOST_SHEETS: usize = 64;
+/// Most rates of all of them: an answer takes some 16 kB for each.
+const MOST_POOLED_RATES: usize = 256;
 
 /// Reads the body of a request: an object with the sheet and the assumptions, or a bare sheet.
 ///
@@ -132,6 +134,14 @@ fn read_pool(list: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
         return None;
     }
     let mut sheets = list.list_of(canonical::read_sheet)?;
+    let rates: usize = sheets.iter().map(|sheet| sheet.rates.len()).sum();
+    if rates > MOST_POOLED_RATES {
+        list.fault(
+            format!("{rates} rates in all sheets together"),
+            format!("pool sheets with at most {MOST_POOLED_RATES} rates in all, or ask for them one by one"),
+        );
+        return None;
+    }
     let Some(model) = sheets.first()?.canonical_model.clone() else {
         list.fault(
             "the first sheet names no `canonical_model`",

@@ -4,24 +4,28 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
-use axum::http::{HeaderMap, Response, Uri};
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, Response};
 use jiff::Timestamp;
 use tokio::sync::{Mutex, Semaphore, watch};
+use uuid::Uuid;
 
 use super::Limits;
+use super::budget::{Budget, Text};
 use super::courier::Unnoted;
 use super::feed::Feed;
 use super::metrics::Metrics;
 use super::outgoing;
 use super::polling::{BodyCache, CachedBody, prefers_csv};
 use super::problem::{INTERNAL, Problem};
+use super::refusals::Refusals;
 use super::resolver::Names;
 use super::watchlist::Watchlist;
 use super::webhooks;
+use super::workers::Workers;
 use crate::estimate::{Answer, Format, Request, Wanted, infer_while, read_request};
 use crate::reference::calibration::Calibration;
-use crate::storage::{NewEstimate, Saved, Store, StoreError};
+use crate::storage::{DbTime, NewEstimate, Saved, Store, StoreError};
 
 /// Tells the time; an argument, so that tests can fix it.
 #[derive(Clone)]
@@ -78,9 +82,13 @@ pub struct App {
     asked: Arc<Mutex<Asked>>,
     /// When it was last made sure that the store takes writes.
     wrote_at: Arc<Mutex<Option<Instant>>>,
-    /// Answers worked out at once, and those together with the requests that wait for one.
-    pub(super) computing: Arc<Semaphore>,
-    pub(super) accepted: Arc<Semaphore>,
+    /// Bytes of bodies and answers.
+    pub(super) budget: Budget,
+    /// Works out answers.
+    pub(super) computing: Arc<Workers>,
+    /// Writes lists and documents.
+    pub(super) writing: Arc<Workers>,
+    pub(super) refusals: Arc<Refusals>,
     /// Catalogs imported at once.
     pub(super) importing: Arc<Semaphore>,
     is_stopping: watch::Sender<bool>,
@@ -115,17 +123,29 @@ const WRITE_BELIEVED_FOR: Duration = Duration::from_secs(1);
 /// A failure that took no longer than this is made sure of by asking again.
 const SHORT_FAILURE: Duration = Duration::from_secs(2);
 
+/// Lists and documents that are written at once: fewer than there are connections to the database.
+const WRITTEN_AT_ONCE: usize = 8;
+
 /// An answer, and the text that is sent for it.
 pub(crate) struct Answered {
     pub(crate) answer: Answer,
-    pub(crate) document: String,
+    document: Text,
     request: Request,
+}
+
+impl Answered {
+    /// The text that is sent, counted until it is.
+    pub(super) fn into_document(self) -> Result<Bytes, Problem> {
+        self.document.finish()
+    }
 }
 
 impl App {
     /// An application on a store. While its tables are not up to date, what needs them is unavailable.
     #[must_use]
     pub fn new(store: Store, clock: Clock, limits: Limits) -> Self {
+        let limits = limits.within_budget();
+        let (threads, waiting) = (limits.computing, limits.waiting);
         Self {
             store,
             metrics: Arc::new(Metrics::new()),
@@ -139,8 +159,15 @@ impl App {
             unnoted: Arc::default(),
             asked: Arc::default(),
             wrote_at: Arc::default(),
-            computing: Arc::new(Semaphore::new(limits.computing)),
-            accepted: Arc::new(Semaphore::new(limits.computing + limits.waiting)),
+            budget: Budget::new(limits.bytes_in_flight, limits.cache_bytes),
+            computing: Arc::new(Workers::new("computing", threads, threads, waiting)),
+            writing: Arc::new(Workers::new(
+                "writing",
+                threads.div_ceil(2),
+                WRITTEN_AT_ONCE,
+                waiting,
+            )),
+            refusals: Arc::default(),
             importing: Arc::new(Semaphore::new(1)),
             is_stopping: watch::Sender::default(),
             limits: Arc::new(limits),
@@ -188,44 +215,31 @@ impl App {
         asked.ask(self).await
     }
 
-    /// Computes off the async threads, a few tasks at a time; a few more wait, and beyond those the service is busy. Whoever
-    /// leaves is forgotten while it waits, and what is worked out for it ends unfinished.
+    /// Computes off the async threads, a few tasks at a time; a few more wait, and beyond those the service is busy. A client
+    /// that leaves while it waits is forgotten, and what is worked out for it ends unfinished.
     pub(super) async fn compute<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Wanted) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        let crashed = |error: tokio::task::JoinError| {
-            tracing::error!(%error, "working out an answer failed");
-            Problem::new(INTERNAL, "the request could not be worked out")
-        };
-        let place = Arc::clone(&self.accepted)
-            .try_acquire_owned()
-            .map_err(|_| Problem::busy("as many requests wait for their answer as may wait"))?;
-        let turn = Arc::clone(&self.computing)
-            .acquire_owned()
-            .await
-            .map_err(|_| Problem::new(INTERNAL, "the service is shutting down"))?;
-        let span = tracing::Span::current();
+        let place = self.computing.admit().await?;
         let (wanted, _waiting) = Wanted::while_waiting();
         let work = move || {
-            let _until_done = (place, turn);
-            span.in_scope(|| work(&wanted))
+            let _until_done = place;
+            work(&wanted)
         };
-        tokio::task::spawn_blocking(work).await.map_err(crashed)?
+        self.computing.run(work).await?
     }
 
     /// Reads and answers a price sheet.
-    pub(crate) async fn answer(
-        &self,
-        body: axum::body::Bytes,
-        format: Format,
-    ) -> Result<Answered, Problem> {
+    pub(crate) async fn answer(&self, body: Bytes, format: Format) -> Result<Answered, Problem> {
+        let budget = self.budget.clone();
         self.compute(move |wanted| {
             let request = read_request(&body, &format)?;
+            drop(body);
             let answer = infer_while(&request, Calibration::shipped(), wanted)
                 .map_err(|unwanted| Problem::new(INTERNAL, unwanted.to_string()))?;
-            let document = serde_json::to_string(&answer)
-                .map_err(|_| Problem::new(INTERNAL, "the answer has no text"))?;
+            let mut document = Text::new(&budget)?;
+            document.write_with(|text| serde_json::to_writer(text, &answer))?;
             Ok(Answered {
                 answer,
                 document,
@@ -241,9 +255,11 @@ impl App {
         answered: &Answered,
         seen_at: Option<Timestamp>,
     ) -> Result<Saved, Problem> {
+        let document = std::str::from_utf8(answered.document.bytes())
+            .map_err(|_| Problem::new(INTERNAL, "the answer has no text"))?;
         let new = NewEstimate {
             answer: &answered.answer,
-            document: &answered.document,
+            document,
             sheets: &answered.request.sheets,
             observed_at: seen_at.unwrap_or_else(|| self.now()),
             counts_again: seen_at.is_some(),
@@ -251,20 +267,26 @@ impl App {
         Ok(self.store.save(new).await?)
     }
 
-    /// A list for those who poll: while nothing is written, no query is made but for the version. While the database is
-    /// away, what was known last.
+    /// A list or document for clients that poll: while nothing is written, no query is made but for the version. While the
+    /// database is away, what was known last. The question names what is asked for, in one spelling of all that ask for
+    /// the same; writing the answer waits its turn.
     pub(super) async fn polled(
         &self,
-        uri: &Uri,
+        question: String,
         headers: &HeaderMap,
         body: impl Future<Output = Result<CachedBody, Problem>>,
     ) -> Result<Response<Body>, Problem> {
         let form = if prefers_csv(headers) { "csv" } else { "json" };
-        let question = format!("{form} {uri}");
+        let question = format!("{form} {question}");
+        let in_turn = async {
+            let _place = self.writing.admit().await?;
+            body.await
+        };
         let answer = async {
             // Asked before the list is read: a body is then never older than the version it is kept under.
             let version = self.version().await?;
-            self.bodies.get(version, &question, Box::pin(body)).await
+            let body = self.bodies.get(version, &question, Box::pin(in_turn));
+            body.await
         };
         match answer.await {
             Ok(body) => Ok(body.respond(headers)),
@@ -277,19 +299,23 @@ impl App {
         }
     }
 
-    /// A single document for those who poll.
+    /// A single document for clients that poll.
     pub(super) async fn polled_document(
         &self,
-        uri: &Uri,
-        headers: &HeaderMap,
         what: &str,
+        id: Uuid,
+        as_of: Option<DbTime>,
+        headers: &HeaderMap,
         document: impl Future<Output = Result<Option<String>, StoreError>>,
     ) -> Result<Response<Body>, Problem> {
-        let body = Box::pin(async {
+        let body = async {
             let document = document.await?.ok_or_else(|| Problem::not_found(what))?;
-            Ok(CachedBody::new(document, "application/json", None))
-        });
-        self.polled(uri, headers, body).await
+            let held = self.budget.take(document.len())?;
+            let body = || CachedBody::new(held.keep(document), "application/json", None);
+            self.writing.run(body).await
+        };
+        let question = format!("{what} {id} {as_of:?}");
+        self.polled(question, headers, body).await
     }
 
     /// Whether requests should be sent here: the database answers and takes writes, and the process has not been asked to

@@ -1,14 +1,16 @@
 //! What the calculators share: an answer as JSON or its series as CSV, and how they refuse.
 
+use axum::Extension;
 use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::IntoResponses;
 
 use super::app::App;
-use super::page::csv_of_rows;
+use super::budget::{Counted, Text};
+use super::page::write_csv_of_rows;
 use super::polling::prefers_csv;
-use super::problem::{INTERNAL, Problem};
+use super::problem::Problem;
 use crate::input::RequestError;
 
 /// How a calculator refuses.
@@ -43,14 +45,17 @@ pub(super) async fn calculated<Answer: Serialize, Row: Serialize>(
     series: impl FnOnce(&Answer) -> &[Row] + Send + 'static,
 ) -> Result<Response, Problem> {
     let is_csv = prefers_csv(headers);
-    let no_text = || Problem::new(INTERNAL, "the answer has no text");
+    let budget = app.budget.clone();
     let text = app
         .compute(move |_| {
             let answer = answer()?;
+            let mut text = Text::new(&budget)?;
             if is_csv {
-                return csv_of_rows(series(&answer)).map_err(|_| no_text());
+                text.write_with(|text| write_csv_of_rows(text, series(&answer)))?;
+            } else {
+                text.write_with(|text| serde_json::to_writer(text, &answer))?;
             }
-            serde_json::to_string(&answer).map_err(|_| no_text())
+            text.finish()
         })
         .await?;
     let media_type = if is_csv {
@@ -60,5 +65,5 @@ pub(super) async fn calculated<Answer: Serialize, Row: Serialize>(
     };
     let headers: [(HeaderName, &str); 2] =
         [(header::CONTENT_TYPE, media_type), (header::VARY, "accept")];
-    Ok((headers, text).into_response())
+    Ok((headers, Extension(Counted), text).into_response())
 }

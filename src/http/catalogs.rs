@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::app::App;
 use super::extract::{CatalogBody, Query};
-use super::page::{FilterText, Limit, ListItem, ListQuery, Moment, Page};
+use super::page::{FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest};
 use super::problem::{INVALID, Problem};
 use crate::import::{
     CatalogError, CatalogFormat, Import, ImportError, Line, Options, Summary, Version,
@@ -439,16 +439,10 @@ pub(super) async fn list_imports(
     let source = list.filter()?.provider;
     let after = list.after::<(Timestamp, Uuid)>(LIST)?;
     let after = after.map(|(started_at, id)| (DbTime::from(started_at), id));
-    let rows = app
-        .store
-        .imports(source.as_deref(), after, list.limit.0 + 1)
-        .await?;
-    let page = Page::new(
-        LIST,
-        rows,
-        list.limit,
-        |row| (row.started_at, row.id),
-        ImportItem::from,
-    );
-    Ok(page.body(&uri, &headers)?.respond(&headers))
+    let page = PageRequest::new(&app, LIST, list.limit, &uri, &headers);
+    let _place = app.writing.admit().await?;
+    let rows = |after, limit| app.store.imports(source.as_deref(), after, limit);
+    let key = |row: &ImportRow| (row.started_at, row.id);
+    let body = page.write::<_, ImportItem, _, _>(after, key, rows).await?;
+    Ok(body.respond(&headers))
 }

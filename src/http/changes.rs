@@ -20,9 +20,8 @@ use uuid::Uuid;
 use super::app::App;
 use super::extract::Query;
 use super::feed::{News, PAGE, PAUSE};
-use super::page::{FilterText, Limit, ListItem, ListQuery, csv_text, next_link};
-use super::polling::{CachedBody, prefers_csv};
-use super::problem::{INTERNAL, Problem, UNREADABLE};
+use super::page::{FilterText, Limit, ListItem, ListQuery, PageRequest, WrittenRows, next_link};
+use super::problem::{Problem, UNREADABLE};
 use crate::storage::{ChangeRow, DbTime, Filter};
 
 pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -92,7 +91,7 @@ impl From<ChangeRow> for ChangeItem {
 }
 
 /// Changes after a place.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct ChangePage {
     /// The changes, the first committed first.
     data: Vec<ChangeItem>,
@@ -102,29 +101,11 @@ pub(super) struct ChangePage {
     has_more: bool,
 }
 
-impl ChangePage {
-    /// A page from one row more than it shows, if there are so many.
-    fn new(mut rows: Vec<ChangeRow>, since: i64, limit: Limit) -> Self {
-        let has_more = rows.len() > limit.0 as usize;
-        rows.truncate(limit.0 as usize);
-        Self {
-            next_since: rows.last().map_or(since, |last| last.sequence),
-            has_more,
-            data: rows.into_iter().map(ChangeItem::from).collect(),
-        }
-    }
-
-    fn body(&self, uri: &Uri, headers: &HeaderMap) -> Result<CachedBody, Problem> {
-        let next = self.next_since.to_string();
-        let link = self.has_more.then(|| next_link(uri, "since", &next));
-        let no_text = || Problem::new(INTERNAL, "the list has no text");
-        if prefers_csv(headers) {
-            let text = csv_text(&self.data).map_err(|_| no_text())?;
-            return Ok(CachedBody::new(text, "text/csv; charset=utf-8", link));
-        }
-        let text = serde_json::to_string(self).map_err(|_| no_text())?;
-        Ok(CachedBody::new(text, "application/json", link))
-    }
+/// What stands behind the rows of a page of changes.
+#[derive(Serialize)]
+struct ChangesEnd {
+    next_since: i64,
+    has_more: bool,
 }
 
 /// A place among the changes; 0 is before the first.
@@ -195,11 +176,31 @@ pub(super) async fn list_changes(
         ..ListQuery::default()
     };
     let filter = names.filter()?;
+    let page = PageRequest::new(&app, "changes", limit, &uri, &headers);
+    let rows =
+        |after: Option<i64>, limit| app.store.changes(&filter, after.unwrap_or(since), limit);
+    let items = |rows: Vec<ChangeRow>| Ok(rows.into_iter().map(ChangeItem::from).collect());
     let body = async {
-        let rows = app.store.changes(&filter, since, limit.0 + 1).await?;
-        ChangePage::new(rows, since, limit).body(&uri, &headers)
+        let written = page.write_rows(Some(since), |row| row.sequence, rows, items);
+        let WrittenRows {
+            text,
+            last,
+            has_more,
+        } = written.await?;
+        let next_since = last.unwrap_or(since);
+        let link = has_more.then(|| next_link(&uri, "since", &next_since.to_string()));
+        let end = ChangesEnd {
+            next_since,
+            has_more,
+        };
+        page.end(text, end, link).await
     };
-    app.polled(&uri, &headers, body).await
+    app.polled(
+        format!("changes {since} {limit:?} {names:?}"),
+        &headers,
+        body,
+    )
+    .await
 }
 
 /// Where a stream begins.
@@ -323,14 +324,23 @@ impl ChangeStream {
 
     /// Reads what comes next from the database. A stream outlives a database that is away.
     async fn catch_up(&mut self) {
-        let filter = Filter::default();
-        match self.app.store.changes(&filter, self.position, PAGE).await {
-            Ok(rows) => {
-                self.is_behind = rows.len() == PAGE as usize;
-                self.backlog = rows.into_iter().map(News::from).collect();
+        match self.backlog().await {
+            Ok(backlog) => {
+                self.is_behind = backlog.len() == PAGE as usize;
+                self.backlog = backlog;
             }
             Err(_) => tokio::time::sleep(PAUSE).await,
         }
+    }
+
+    /// What comes next, read and written in turn with the lists.
+    async fn backlog(&self) -> Result<VecDeque<News>, Problem> {
+        let app = &self.app;
+        let _place = app.writing.admit().await?;
+        let filter = Filter::default();
+        let rows = app.store.changes(&filter, self.position, PAGE).await?;
+        let news = || rows.into_iter().map(News::from).collect();
+        app.writing.run(news).await
     }
 
     fn event(&mut self, news: &News) -> Event {

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::time::Instant;
 
-use axum::extract::{MatchedPath, Request};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header};
 use axum::middleware::Next;
@@ -11,13 +11,16 @@ use axum::response::{IntoResponse, Response};
 use tracing::Instrument;
 use uuid::Uuid;
 
+use super::app::App;
 use super::metrics::method_name;
 use super::problem::{INTERNAL, NOT_FOUND, PROBLEM_JSON, Problem, UNREADABLE};
+use super::refusals::PAUSE;
 
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Gives the request an id, writes one log line for it, and turns every refusal into a problem.
-pub(super) async fn surround(request: Request, next: Next) -> Response {
+/// Gives the request an id, writes one log line for it, and turns every refusal into a problem. Refusals for lack of room
+/// are sent at a pace, and those beyond it have no line of their own.
+pub(super) async fn surround(State(app): State<App>, request: Request, next: Next) -> Response {
     let request_id = request_id(&request);
     let route = request
         .extensions()
@@ -25,6 +28,7 @@ pub(super) async fn surround(request: Request, next: Next) -> Response {
         .map_or("", |path| path.as_str())
         .to_owned();
     let is_page = route.starts_with("/docs");
+    let is_probe = route == "/readyz";
     let span = tracing::info_span!(
         "request",
         method = method_name(request.method()),
@@ -33,8 +37,19 @@ pub(super) async fn surround(request: Request, next: Next) -> Response {
     );
     let started = Instant::now();
     async move {
-        let mut response = with_problem(next.run(request).await, &request_id);
+        let answer = next.run(request).await;
+        let is_refusal = answer.status() == BUSY && !is_probe;
+        let is_prompt = !is_refusal || app.refusals.count();
+        if !is_prompt {
+            app.pause().await;
+        }
+        let answer = app.budget.hold(with_problem(answer, &request_id)).await;
+        let no_room = |problem: Problem| with_problem(problem.into_response(), &request_id);
+        let mut response = answer.unwrap_or_else(no_room);
         restrict_browsers(response.headers_mut(), is_page);
+        if !is_prompt {
+            return response;
+        }
         // Whole microseconds.
         let duration_ms = (started.elapsed().as_secs_f64() * 1e6).round() / 1e3;
         tracing::info!(status = response.status().as_u16(), duration_ms, "served");
@@ -165,5 +180,15 @@ pub(super) fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
     Problem::new(INTERNAL, "the request could not be carried out").into_response()
 }
 
-/// Status of a request that was not answered in time.
-pub(super) const TIMED_OUT: StatusCode = StatusCode::SERVICE_UNAVAILABLE;
+/// Status of a request that there is no room for at the moment.
+const BUSY: StatusCode = StatusCode::SERVICE_UNAVAILABLE;
+
+impl App {
+    /// Waits as long as a client that is refused is asked to wait; not while the process ends.
+    async fn pause(&self) {
+        tokio::select! {
+            () = tokio::time::sleep(PAUSE) => {}
+            () = self.stopped() => {}
+        }
+    }
+}

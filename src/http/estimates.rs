@@ -10,7 +10,9 @@ use uuid::Uuid;
 
 use super::app::App;
 use super::extract::{Path, Query};
-use super::page::{AsOfQuery, FilterText, Limit, ListItem, ListQuery, Moment, Page, bad_cursor};
+use super::page::{
+    AsOfQuery, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest, bad_cursor,
+};
 use super::problem::Problem;
 use crate::estimate::{Answer, row_columns};
 use crate::storage::{DbTime, EstimateRow, LatestKey};
@@ -138,21 +140,11 @@ pub(super) async fn list_estimates(
     const LIST: &str = "estimates";
     let (filter, times) = (query.filter()?, query.times());
     let below = query.after::<i64>(LIST)?;
-    let body = async {
-        let rows = app
-            .store
-            .estimates(&filter, &times, below, query.limit.0 + 1)
-            .await?;
-        let page = Page::new(
-            LIST,
-            rows,
-            query.limit,
-            |row| row.sequence,
-            EstimateItem::from,
-        );
-        page.body(&uri, &headers)
-    };
-    app.polled(&uri, &headers, body).await
+    let page = PageRequest::new(&app, LIST, query.limit, &uri, &headers);
+    let rows = |below, limit| app.store.estimates(&filter, &times, below, limit);
+    let body = page.write::<_, EstimateItem, _, _>(below, |row| row.sequence, rows);
+    app.polled(format!("{LIST} {query:?}"), &headers, body)
+        .await
 }
 
 /// Which offers, and whether estimates with stated assumptions count.
@@ -235,27 +227,24 @@ pub(super) async fn list_latest_estimates(
     {
         return Err(bad_cursor());
     }
-    let after = after.map(|(provider, model, region)| LatestKey {
-        provider,
-        model,
-        region,
-    });
     let filter = query.filter()?;
-    let body = async {
-        let rows = app
-            .store
-            .latest_estimates(
-                &filter,
-                any,
-                as_of.into(),
-                after.as_ref(),
-                query.limit.0 + 1,
-            )
-            .await?;
-        let key = |row: &EstimateRow| (row.provider.clone(), row.model.clone(), row.region.clone());
-        Page::new(LIST, rows, query.limit, key, EstimateItem::from).body(&uri, &headers)
+    let page = PageRequest::new(&app, LIST, query.limit, &uri, &headers);
+    let key = |row: &EstimateRow| (row.provider.clone(), row.model.clone(), row.region.clone());
+    let (store, filter) = (&app.store, &filter);
+    let rows = |after: Option<(String, String, String)>, limit| async move {
+        let after = after.map(|(provider, model, region)| LatestKey {
+            provider,
+            model,
+            region,
+        });
+        let after = after.as_ref();
+        store
+            .latest_estimates(filter, any, as_of.into(), after, limit)
+            .await
     };
-    app.polled(&uri, &headers, body).await
+    let body = page.write::<_, EstimateItem, _, _>(after, key, rows);
+    app.polled(format!("{LIST} {any} {query:?}"), &headers, body)
+        .await
 }
 
 /// One estimate
@@ -279,13 +268,9 @@ pub(super) async fn show_estimate(
     Path(id): Path<Uuid>,
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
-    uri: Uri,
 ) -> Result<Response<Body>, Problem> {
-    app.polled_document(
-        &uri,
-        &headers,
-        "estimate",
-        app.store.estimate(id, query.as_of()),
-    )
-    .await
+    let as_of = query.as_of();
+    let document = app.store.estimate(id, as_of);
+    app.polled_document("estimate", id, as_of, &headers, document)
+        .await
 }

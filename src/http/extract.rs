@@ -5,14 +5,16 @@
 )]
 
 use axum::body::Bytes;
-use axum::extract::rejection::{BytesRejection, PathRejection, QueryRejection};
+use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, header};
+use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 
+use super::App;
 use super::problem::{NOT_FOUND, Problem, TIMEOUT, TOO_LARGE, UNREADABLE, UNSUPPORTED_MEDIA_TYPE};
-use super::{App, Limits};
+use super::refusals::PAUSE;
 
 /// The query string; unknown names and bad values are refused by name.
 #[derive(Debug)]
@@ -67,6 +69,23 @@ impl FromRequest<App> for JsonBody {
     }
 }
 
+/// The same of a question whose answer is worked out. While as many wait for theirs as may, it is refused unread.
+#[derive(Debug)]
+pub(super) struct Question(pub(super) Bytes);
+
+impl FromRequest<App> for Question {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        if let Err(busy) = app.computing.has_room() {
+            discard(request, app.limits.body_bytes).await;
+            return Err(busy);
+        }
+        let read = read_json(request, app, app.limits.body_bytes);
+        read.await.map(Self)
+    }
+}
+
 /// The bytes of a whole catalog, not yet read.
 #[derive(Debug)]
 pub(super) struct CatalogBody(pub(super) Bytes);
@@ -80,27 +99,82 @@ impl FromRequest<App> for CatalogBody {
     }
 }
 
-async fn read_json(mut request: Request, app: &App, most_bytes: usize) -> Result<Bytes, Problem> {
+/// The body of a request that says it is JSON, in one piece. It takes from the budget what has come of it.
+pub(super) async fn read_json(
+    request: Request,
+    app: &App,
+    most_bytes: usize,
+) -> Result<Bytes, Problem> {
     check_media_type(request.headers())?;
-    let Limits { body_time, .. } = *app.limits;
-    // The limit that holds for all routes is that of a sheet.
-    axum::extract::DefaultBodyLimit::max(most_bytes).apply(&mut request);
-    let read = tokio::time::timeout(body_time, Bytes::from_request(request, app));
-    let body = read.await.map_err(|_| {
+    let stated = stated_length(request.headers()).unwrap_or_default();
+    if stated > most_bytes {
+        return Err(too_large(most_bytes));
+    }
+    let body_time = app.limits.body_time;
+    let mut body = request.into_body();
+    let read = async {
+        let mut held = app.budget.take(0)?;
+        // Memory that is asked for is not taken before something is written there.
+        let mut text = Vec::with_capacity(stated);
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|_| Problem::new(UNREADABLE, "the body ended early"))?;
+            let Ok(piece) = frame.into_data() else {
+                continue;
+            };
+            let length = text.len() + piece.len();
+            if length > most_bytes {
+                return Err(too_large(most_bytes));
+            }
+            let takes = if stated == 0 { 2 * length } else { length };
+            held.resize(takes.next_multiple_of(STEP))?;
+            text.extend_from_slice(&piece);
+        }
+        Ok(held.keep(text))
+    };
+    let read = tokio::time::timeout(body_time, read);
+    read.await.map_err(|_| {
         Problem::new(TIMEOUT, "the body did not arrive in time")
             .hint(format!("send all of it within {body_time:?}"))
-    })?;
-    body.map_err(|rejection: BytesRejection| {
-        if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-            Problem::new(
-                TOO_LARGE,
-                format!("the body is larger than {most_bytes} bytes"),
-            )
-            .hint("send one price sheet at a time, or a catalog to /catalogs")
-        } else {
-            Problem::new(UNREADABLE, "the body ended early")
+    })?
+}
+
+/// A body takes from the budget in steps of this many bytes.
+const STEP: usize = 64 * 1024;
+
+fn too_large(most_bytes: usize) -> Problem {
+    Problem::new(
+        TOO_LARGE,
+        format!("the body is larger than {most_bytes} bytes"),
+    )
+    .hint("send one price sheet at a time, or a catalog to /catalogs")
+}
+
+fn stated_length(headers: &HeaderMap) -> Option<usize> {
+    headers
+        .get(header::CONTENT_LENGTH)?
+        .to_str()
+        .ok()?
+        .parse()
+        .ok()
+}
+
+/// Takes the body of a request that is refused, and keeps none of it: a client that is still sending when the connection
+/// is closed may not see the answer.
+async fn discard(request: Request, most_bytes: usize) {
+    if request.headers().contains_key(header::EXPECT) {
+        return;
+    }
+    let mut body = request.into_body();
+    let take = async {
+        let mut left = most_bytes;
+        while let Some(Ok(frame)) = body.frame().await
+            && let Some(rest) = left.checked_sub(frame.data_ref().map_or(0, Bytes::len))
+        {
+            left = rest;
         }
-    })
+    };
+    // A client that is slow has the rest of its body left unread.
+    let _ = tokio::time::timeout(PAUSE, take).await;
 }
 
 fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {

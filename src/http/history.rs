@@ -11,13 +11,15 @@ use uuid::Uuid;
 
 use super::app::App;
 use super::extract::{JsonBody, Path, Query};
-use super::page::{FilterText, Limit, ListItem, ListQuery, Moment, Page};
+use super::page::{FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest};
 use super::problem::{CONFLICT, INTERNAL, Problem};
 use super::reference::NoQuery;
 use crate::input;
 use crate::sheet::difference::{first_words, in_words};
 use crate::sheet::{PriceSheet, RateCell};
-use crate::storage::{DbTime, DisagreementRow, HistoryKey, HistoryRow, Reinstated, Withdrawn};
+use crate::storage::{
+    DbTime, DisagreementRow, HistoryKey, HistoryRow, Reinstated, Store, StoreError, Withdrawn,
+};
 use crate::units::Decimal;
 
 /// Which part of a history.
@@ -111,16 +113,6 @@ impl Entry {
     fn read(row: HistoryRow) -> Result<Self, Problem> {
         let sheet = row.sheet()?;
         Ok(Self { row, sheet })
-    }
-
-    fn key(&self) -> (String, Timestamp, i64, i64) {
-        let row = &self.row;
-        (
-            row.region.clone(),
-            row.starts_at.into(),
-            row.sequence,
-            row.part,
-        )
     }
 
     fn item(&self, before: Option<&Self>) -> HistoryItem {
@@ -232,57 +224,110 @@ pub(super) async fn show_history(
         ..ListQuery::default()
     };
     let filter = names.filter()?;
-    let after = names.after::<(String, Timestamp, i64, i64)>(LIST)?;
-    let from = after.map(|(region, starts_at, sequence, part)| HistoryKey {
-        region: region.replace('\0', ""),
-        starts_at: starts_at.into(),
-        sequence,
-        part,
-    });
-    let as_of = query.as_of.map(|moment| moment.0.into());
-    let body = async {
-        let (provider, model) = (
-            filter.provider.unwrap_or_default(),
-            filter.model.unwrap_or_default(),
-        );
-        // A page begins with the last row of the page before, which is what its first row is compared with.
-        let overlap = u32::from(from.is_some());
-        let rows = app
-            .store
-            .history(
-                &provider,
-                &model,
-                filter.region.as_deref(),
-                as_of,
-                from.as_ref(),
-                names.limit.0 + 1 + overlap,
-            )
-            .await?;
-        if rows.is_empty() {
-            return Err(Problem::not_found("price of this provider and model")
-                .hint("GET /price-sheets lists the names; write `/` in a model's name as `%2F`"));
-        }
-        let entries: Vec<Entry> = rows
-            .into_iter()
-            .map(Entry::read)
-            .collect::<Result<_, _>>()?;
-        let mut before = None;
-        let mut items = Vec::with_capacity(entries.len());
-        for entry in &entries {
-            items.push((entry.key(), entry.item(before)));
-            before = Some(entry);
-        }
-        let shown = items.split_off(overlap as usize);
-        let page = Page::new(
-            LIST,
-            shown,
-            names.limit,
-            |(key, _)| key.clone(),
-            |(_, item)| item,
-        );
-        page.body(&uri, &headers)
+    let after = names.after::<PriceKey>(LIST)?;
+    let mut page = PageRequest::new(&app, LIST, names.limit, &uri, &headers);
+    page.piece = SHEETS_AT_A_TIME;
+    let prices = Prices {
+        store: &app.store,
+        provider: filter.provider.as_deref().unwrap_or_default(),
+        model: filter.model.as_deref().unwrap_or_default(),
+        region: filter.region.as_deref(),
+        as_of: query.as_of.map(|moment| moment.0.into()),
     };
-    app.polled(&uri, &headers, body).await
+    let body = async {
+        let mut before = prices.at(after.as_ref()).await?;
+        let items = move |rows: Vec<HistoryRow>| {
+            let item = |row| {
+                let entry = Entry::read(row)?;
+                let item = entry.item(before.as_ref());
+                before = Some(entry);
+                Ok(item)
+            };
+            rows.into_iter().map(item).collect()
+        };
+        let rows = |after, limit| prices.after(after, limit);
+        let written = page.write_rows(after.clone(), key, rows, items).await?;
+        if written.last.is_none() {
+            return Err(no_price());
+        }
+        page.end_with_cursor(written).await
+    };
+    let question = format!("{LIST} {:?} {names:?}", prices.as_of);
+    app.polled(question, &headers, body).await
+}
+
+fn no_price() -> Problem {
+    Problem::not_found("price of this provider and model")
+        .hint("GET /price-sheets lists the names; write `/` in a model's name as `%2F`")
+}
+
+/// A price sheet may take as much as a body.
+const SHEETS_AT_A_TIME: u32 = 16;
+
+/// Region, start, sequence and part of a price.
+type PriceKey = (String, Timestamp, i64, i64);
+
+fn key(row: &HistoryRow) -> PriceKey {
+    (
+        row.region.clone(),
+        row.starts_at.into(),
+        row.sequence,
+        row.part,
+    )
+}
+
+/// The prices of a model.
+struct Prices<'a> {
+    store: &'a Store,
+    provider: &'a str,
+    model: &'a str,
+    region: Option<&'a str>,
+    as_of: Option<DbTime>,
+}
+
+impl Prices<'_> {
+    async fn from(
+        &self,
+        from: Option<&PriceKey>,
+        limit: u32,
+    ) -> Result<Vec<HistoryRow>, StoreError> {
+        let from = from.map(|(region, starts_at, sequence, part)| HistoryKey {
+            region: region.replace('\0', ""),
+            starts_at: (*starts_at).into(),
+            sequence: *sequence,
+            part: *part,
+        });
+        let (provider, model) = (self.provider, self.model);
+        let rows = self.store.history(
+            provider,
+            model,
+            self.region,
+            self.as_of,
+            from.as_ref(),
+            limit,
+        );
+        rows.await
+    }
+
+    /// The last row of the page before, which is what the first row of a page is compared with.
+    async fn at(&self, key: Option<&PriceKey>) -> Result<Option<Entry>, Problem> {
+        let Some(key) = key else { return Ok(None) };
+        let row = self.from(Some(key), 1).await?.pop().ok_or_else(no_price)?;
+        Entry::read(row).map(Some)
+    }
+
+    async fn after(
+        &self,
+        after: Option<PriceKey>,
+        limit: u32,
+    ) -> Result<Vec<HistoryRow>, StoreError> {
+        let overlap = usize::from(after.is_some());
+        let mut rows = self
+            .from(after.as_ref(), limit + u32::from(after.is_some()))
+            .await?;
+        rows.drain(..overlap.min(rows.len()));
+        Ok(rows)
+    }
 }
 
 /// Which disagreements.
@@ -409,21 +454,11 @@ pub(super) async fn list_disagreements(
     };
     let (filter, after) = (names.filter()?, names.after::<Uuid>(LIST)?);
     let as_of = query.as_of.map(|moment| moment.0.into());
-    let body = async {
-        let rows = app
-            .store
-            .disagreements(&filter, as_of, after, names.limit.0 + 1)
-            .await?;
-        let page = Page::new(
-            LIST,
-            rows,
-            names.limit,
-            |row| row.id,
-            DisagreementItem::from,
-        );
-        page.body(&uri, &headers)
-    };
-    app.polled(&uri, &headers, body).await
+    let page = PageRequest::new(&app, LIST, names.limit, &uri, &headers);
+    let rows = |after, limit| app.store.disagreements(&filter, as_of, after, limit);
+    let body = page.write::<_, DisagreementItem, _, _>(after, |row| row.id, rows);
+    app.polled(format!("{LIST} {as_of:?} {names:?}"), &headers, body)
+        .await
 }
 
 /// Why a price is withdrawn.

@@ -1,5 +1,6 @@
 //! `POST /infer`: a price sheet in, what it reveals out.
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -11,7 +12,8 @@ use utoipa::openapi::schema::Schema;
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::app::App;
-use super::extract::{JsonBody, Query};
+use super::budget::Counted;
+use super::extract::{Query, Question};
 use super::page::Moment;
 use super::problem::{Problem, UNREADABLE};
 use crate::estimate::{Answer, Format};
@@ -192,7 +194,7 @@ pub(super) enum InferBody {
 pub(super) async fn infer_price_sheet(
     State(app): State<App>,
     Query(query): Query<InferQuery>,
-    JsonBody(body): JsonBody,
+    Question(body): Question,
 ) -> Result<Response, Problem> {
     let seen_at = query
         .observed_at
@@ -214,5 +216,6 @@ pub(super) async fn infer_price_sheet(
         headers.extend(location.ok().map(|location| (header::LOCATION, location)));
     }
     tracing::info!(estimate.id = %answered.answer.id, is_new = status == StatusCode::CREATED, "answered");
-    Ok((status, headers, answered.document).into_response())
+    let document = answered.into_document()?;
+    Ok((status, headers, Extension(Counted), document).into_response())
 }

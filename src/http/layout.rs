@@ -10,7 +10,7 @@ use utoipa::openapi::schema::{Array, ArrayBuilder, ObjectBuilder, Type};
 
 use super::app::App;
 use super::calculator::{CalculatorRefusals, calculated};
-use super::extract::{JsonBody, Query};
+use super::extract::{Query, Question};
 use super::names::RackName;
 use super::problem::Problem;
 use super::reference::NoQuery;
@@ -173,7 +173,7 @@ pub(super) async fn lay_out_model(
     State(app): State<App>,
     Query(NoQuery {}): Query<NoQuery>,
     headers: HeaderMap,
-    JsonBody(body): JsonBody,
+    Question(body): Question,
 ) -> Result<Response, Problem> {
     calculated(
         &app,

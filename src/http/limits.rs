@@ -17,6 +17,8 @@ pub struct Limits {
     pub body_bytes: usize,
     /// Bytes of a body that is a whole catalog.
     pub catalog_bytes: usize,
+    /// Bytes of bodies and answers at once, beside those of [`Self::cache_bytes`]; what comes beyond gets 503.
+    pub bytes_in_flight: usize,
     /// How long a body may take.
     pub body_time: Duration,
     /// How long the answer may take once the body is there.
@@ -53,6 +55,7 @@ impl Default for Limits {
             head_time: Duration::from_secs(10),
             body_bytes: 1024 * 1024,
             catalog_bytes: 64 * 1024 * 1024,
+            bytes_in_flight: 512 * 1024 * 1024,
             body_time: Duration::from_secs(30),
             answer_time: Duration::from_secs(10),
             write_time: Duration::from_secs(30),
@@ -66,6 +69,18 @@ impl Default for Limits {
             stop_notice: Duration::from_secs(1),
             drain_time: Duration::from_secs(10),
             allowed_origins: Vec::new(),
+        }
+    }
+}
+
+impl Limits {
+    /// The same where no body is larger than what one may take of the bytes in flight.
+    pub(super) fn within_budget(self) -> Self {
+        let most = self.bytes_in_flight / 2;
+        Self {
+            body_bytes: self.body_bytes.min(most),
+            catalog_bytes: self.catalog_bytes.min(most),
+            ..self
         }
     }
 }

@@ -250,12 +250,7 @@ impl App {
         self.watchlist.register(self, &mut registry).await;
         let connections = self.limits.connections;
         let open = connections.saturating_sub(self.connections.available_permits());
-        let running = self
-            .limits
-            .computing
-            .saturating_sub(self.computing.available_permits());
-        let accepted = (self.limits.computing + self.limits.waiting)
-            .saturating_sub(self.accepted.available_permits());
+        let (bytes, most_bytes) = self.budget.used();
         let gauges = [
             ("unroof_connections_open", "Connections of clients", open),
             (
@@ -266,12 +261,22 @@ impl App {
             (
                 "unroof_computations_running",
                 "Answers that are worked out",
-                running,
+                self.computing.running(),
             ),
             (
                 "unroof_computations_waiting",
                 "Requests that wait for their answer to be worked out",
-                accepted.saturating_sub(running),
+                self.computing.queued(),
+            ),
+            (
+                "unroof_bytes_in_flight",
+                "Bytes of bodies and answers in memory, those that are kept included",
+                bytes,
+            ),
+            (
+                "unroof_bytes_in_flight_limit",
+                "Bytes that there may be",
+                most_bytes,
             ),
             (
                 "unroof_database_connections_used",

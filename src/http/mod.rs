@@ -1,6 +1,8 @@
 //! The HTTP API: the only place that knows status codes. One file per resource.
 
+mod answer_time;
 mod app;
+mod budget;
 mod calculator;
 mod catalogs;
 mod changes;
@@ -25,29 +27,30 @@ mod price_sheets;
 mod problem;
 mod reference;
 mod refresh;
+mod refusals;
 mod resolver;
 mod server;
 mod simulate;
 mod training;
 mod watchlist;
 mod webhooks;
+mod workers;
 
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
 use axum::http::{Method, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
 use axum::routing::get;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::{AllowOrigin, CorsLayer};
-use tower_http::timeout::TimeoutLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 pub use app::{App, Clock};
+pub use budget::LARGEST_ANSWER;
 pub use limits::Limits;
 pub use metrics::metrics_router;
 pub use openapi::openapi;
@@ -96,18 +99,18 @@ fn docs() -> Config<'static> {
 /// Everything that is served.
 pub fn router(app: App) -> Router {
     let count = from_fn_with_state(Arc::clone(&app.metrics), metrics::count);
-    unwrapped(app)
-        .layer(from_fn(envelope::surround))
+    unwrapped(app.clone())
+        .layer(from_fn_with_state(app, envelope::surround))
         .layer(count)
 }
 
 /// The same for requests off the wire, which HTTP asks more of than this library does.
 fn service(app: App) -> Router {
     let count = from_fn_with_state(Arc::clone(&app.metrics), metrics::count);
-    unwrapped(app)
+    unwrapped(app.clone())
         .layer(from_fn(envelope::require_plain_coding))
         .layer(from_fn(envelope::require_host))
-        .layer(from_fn(envelope::surround))
+        .layer(from_fn_with_state(app, envelope::surround))
         .layer(count)
 }
 
@@ -119,11 +122,7 @@ fn unwrapped(app: App) -> Router {
         .route("/", get(async || Redirect::temporary("/docs")))
         .fallback(envelope::no_route)
         .with_state(app)
-        .layer(DefaultBodyLimit::max(limits.body_bytes))
-        .layer(TimeoutLayer::with_status_code(
-            envelope::TIMED_OUT,
-            limits.body_time + limits.answer_time,
-        ))
+        .layer(from_fn_with_state(Arc::clone(&limits), answer_time::limit))
         .layer(CatchPanicLayer::custom(envelope::panicked));
     if limits.allowed_origins.is_empty() {
         return router;

@@ -1,6 +1,6 @@
 //! Pages of lists: how long, from where, in which form.
 
-use std::fmt::Write;
+use std::io::Write;
 
 use axum::http::{HeaderMap, Uri};
 use base64::Engine;
@@ -13,9 +13,11 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
+use super::app::App;
+use super::budget::Text;
 use super::polling::{CachedBody, prefers_csv};
-use super::problem::{INTERNAL, Problem, UNREADABLE};
-use crate::storage::{DbTime, Filter, Times};
+use super::problem::{Problem, UNREADABLE};
+use crate::storage::{DbTime, Filter, StoreError, Times};
 
 const MOST_ROWS: u32 = 2_000;
 const ROWS: u32 = 100;
@@ -255,52 +257,194 @@ pub(super) trait ListItem: Serialize {
 }
 
 /// Rows, and where the next page begins.
-#[derive(Debug, Serialize, utoipa::ToSchema)]
+#[derive(Serialize, utoipa::ToSchema)]
 pub(super) struct Page<Row> {
     /// The rows.
-    pub(super) data: Vec<Row>,
+    data: Vec<Row>,
     /// Send it as `cursor` for the next page; null on the last.
-    pub(super) next_cursor: Option<String>,
+    next_cursor: Option<String>,
 }
 
-impl<Row: ListItem> Page<Row> {
-    /// A page from one row more than it shows, if there are so many.
-    pub(super) fn new<Stored, Key: Serialize>(
-        list: &str,
-        mut stored: Vec<Stored>,
+/// What stands behind the rows of a page.
+#[derive(Serialize)]
+struct NextCursor {
+    next_cursor: Option<String>,
+}
+
+/// Which page of which list is asked for, and in which form.
+pub(super) struct PageRequest<'a> {
+    app: &'a App,
+    list: &'static str,
+    limit: Limit,
+    uri: &'a Uri,
+    headers: &'a HeaderMap,
+    /// Rows that are read and written at a time.
+    pub(super) piece: u32,
+}
+
+impl<'a> PageRequest<'a> {
+    pub(super) fn new(
+        app: &'a App,
+        list: &'static str,
         limit: Limit,
-        key: impl Fn(&Stored) -> Key,
-        row: impl Fn(Stored) -> Row,
+        uri: &'a Uri,
+        headers: &'a HeaderMap,
     ) -> Self {
-        let rows = limit.0 as usize;
-        let has_more = stored.len() > rows;
-        stored.truncate(rows);
-        let next_cursor = stored
-            .last()
-            .filter(|_| has_more)
-            .map(|last| cursor(list, &key(last)));
         Self {
-            data: stored.into_iter().map(row).collect(),
-            next_cursor,
+            app,
+            list,
+            limit,
+            uri,
+            headers,
+            piece: 250,
         }
     }
 
-    /// The body in the form the client prefers, with a link to the next page.
-    pub(super) fn body(&self, uri: &Uri, headers: &HeaderMap) -> Result<CachedBody, Problem> {
-        let link = self
-            .next_cursor
-            .as_ref()
-            .map(|cursor| next_link(uri, "cursor", cursor));
-        let no_text = |_| Problem::new(INTERNAL, "the list has no text");
-        if prefers_csv(headers) {
-            return Ok(CachedBody::new(
-                csv_text(&self.data).map_err(no_text)?,
-                "text/csv; charset=utf-8",
-                link,
-            ));
+    /// The page of the rows after a place.
+    pub(super) async fn write<Row, Item, Key, Rows>(
+        &self,
+        after: Option<Key>,
+        key: impl Fn(&Row) -> Key,
+        rows: impl Fn(Option<Key>, u32) -> Rows,
+    ) -> Result<CachedBody, Problem>
+    where
+        Row: Send + 'static,
+        Item: ListItem + From<Row>,
+        Key: Serialize + Clone,
+        Rows: Future<Output = Result<Vec<Row>, StoreError>>,
+    {
+        let items = |rows: Vec<Row>| Ok(rows.into_iter().map(Item::from).collect());
+        let written = self.write_rows(after, key, rows, items).await?;
+        self.end_with_cursor(written).await
+    }
+
+    /// The rows after a place: each piece is written off the async threads before the next one is read.
+    pub(super) async fn write_rows<Row, Item, Key, Rows>(
+        &self,
+        mut after: Option<Key>,
+        key: impl Fn(&Row) -> Key,
+        rows: impl Fn(Option<Key>, u32) -> Rows,
+        mut items: impl FnMut(Vec<Row>) -> Result<Vec<Item>, Problem> + Send + 'static,
+    ) -> Result<WrittenRows<Key>, Problem>
+    where
+        Row: Send + 'static,
+        Item: ListItem,
+        Key: Clone,
+        Rows: Future<Output = Result<Vec<Row>, StoreError>>,
+    {
+        let mut text = ListText::begin::<Item>(self.app, self.headers)?;
+        // One row more than is shown tells whether others follow.
+        let mut missing = self.limit.0 + 1;
+        loop {
+            let wanted = missing.min(self.piece);
+            let mut piece = rows(after.clone(), wanted).await?;
+            let came = u32::try_from(piece.len()).unwrap_or(wanted);
+            missing -= came.min(missing);
+            let has_more = missing == 0;
+            if has_more {
+                piece.pop();
+            }
+            after = piece.last().map(&key).or(after);
+            let write = move || {
+                let written = items(piece).and_then(|items| text.add(&items));
+                (written, text, items)
+            };
+            let written;
+            (written, text, items) = self.app.writing.run(write).await?;
+            written?;
+            if has_more || came < wanted {
+                return Ok(WrittenRows {
+                    text,
+                    last: after,
+                    has_more,
+                });
+            }
         }
-        let text = serde_json::to_string(self)
-            .map_err(|_| Problem::new(INTERNAL, "the list has no text"))?;
+    }
+
+    /// The page of these rows, with a cursor if others follow.
+    pub(super) async fn end_with_cursor<Key: Serialize>(
+        &self,
+        rows: WrittenRows<Key>,
+    ) -> Result<CachedBody, Problem> {
+        let last = rows.last.as_ref().filter(|_| rows.has_more);
+        let next_cursor = last.map(|key| cursor(self.list, key));
+        let link = next_cursor
+            .as_ref()
+            .map(|cursor| next_link(self.uri, "cursor", cursor));
+        self.end(rows.text, NextCursor { next_cursor }, link).await
+    }
+
+    /// The body, with what stands behind the rows and a link to what follows.
+    pub(super) async fn end(
+        &self,
+        text: ListText,
+        tail: impl Serialize + Send + 'static,
+        link: Option<String>,
+    ) -> Result<CachedBody, Problem> {
+        let end = move || text.end(&tail, link);
+        self.app.writing.run(end).await?
+    }
+}
+
+/// Rows of a page in its text.
+pub(super) struct WrittenRows<Key> {
+    pub(super) text: ListText,
+    /// The key of the last one, or the place where the page begins.
+    pub(super) last: Option<Key>,
+    pub(super) has_more: bool,
+}
+
+/// A list as it is written, in the form that the client prefers.
+pub(super) struct ListText {
+    text: Text,
+    columns: Option<Vec<&'static str>>,
+    is_empty: bool,
+}
+
+impl ListText {
+    fn begin<Item: ListItem>(app: &App, headers: &HeaderMap) -> Result<Self, Problem> {
+        let columns = prefers_csv(headers).then(Item::columns);
+        let mut text = Text::new(&app.budget)?;
+        text.write_with(|text| match &columns {
+            Some(columns) => write_csv_header(text, columns),
+            None => Ok(text.write_all(b"{\"data\":[")?),
+        })?;
+        Ok(Self {
+            text,
+            columns,
+            is_empty: true,
+        })
+    }
+
+    fn add<Item: ListItem>(&mut self, items: &[Item]) -> Result<(), Problem> {
+        let Self {
+            text,
+            columns,
+            is_empty,
+        } = self;
+        text.write_with(|text| match columns {
+            Some(columns) => write_csv_rows(text, columns, items),
+            None => items.iter().try_for_each(|item| {
+                if !std::mem::take(is_empty) {
+                    text.write_all(b",")?;
+                }
+                Ok(serde_json::to_writer(&mut *text, item)?)
+            }),
+        })
+    }
+
+    fn end(mut self, tail: &impl Serialize, link: Option<String>) -> Result<CachedBody, Problem> {
+        if self.columns.is_some() {
+            let text = self.text.finish()?;
+            return Ok(CachedBody::new(text, "text/csv; charset=utf-8", link));
+        }
+        self.text.write_with(|text| {
+            let tail = serde_json::to_string(tail)?;
+            let fields = tail.strip_prefix('{').unwrap_or(&tail);
+            Ok::<_, CsvError>(write!(text, "],{fields}")?)
+        })?;
+        let text = self.text.finish()?;
         Ok(CachedBody::new(text, "application/json", link))
     }
 }
@@ -314,35 +458,39 @@ pub(super) fn next_link(uri: &Uri, parameter: &str, place: &str) -> String {
         }
     }
     query.append_pair(parameter, place);
-    let mut link = String::new();
-    let _ = write!(link, "<{}?{}>; rel=\"next\"", uri.path(), query.finish());
-    link
+    format!("<{}?{}>; rel=\"next\"", uri.path(), query.finish())
 }
 
-/// Rows of a list as CSV: a header line, also where the list is empty, then one line per row.
-pub(super) fn csv_text<Row: ListItem>(rows: &[Row]) -> Result<String, Box<dyn std::error::Error>> {
-    csv_of_columns(&Row::columns(), rows)
-}
+type CsvError = Box<dyn std::error::Error>;
 
 /// Flat rows as CSV: a header line with the names of the first row's fields in their order, then one line per row.
-pub(super) fn csv_of_rows<Row: Serialize>(
+pub(super) fn write_csv_of_rows<Row: Serialize>(
+    text: &mut impl Write,
     rows: &[Row],
-) -> Result<String, Box<dyn std::error::Error>> {
+) -> Result<(), CsvError> {
     let first = rows.first().map(serde_json::to_value).transpose()?;
     let fields = first.as_ref().and_then(serde_json::Value::as_object);
     let columns: Vec<&str> = fields
         .into_iter()
         .flat_map(|fields| fields.keys().map(String::as_str))
         .collect();
-    csv_of_columns(&columns, rows)
+    write_csv_header(text, &columns)?;
+    write_csv_rows(text, &columns, rows)
 }
 
-fn csv_of_columns<Row: Serialize>(
+/// The header line of CSV; a list has it also where it is empty.
+fn write_csv_header(text: &mut impl Write, columns: &[&str]) -> Result<(), CsvError> {
+    let mut writer = csv::Writer::from_writer(text);
+    writer.write_record(columns)?;
+    Ok(writer.flush()?)
+}
+
+fn write_csv_rows<Row: Serialize>(
+    text: &mut impl Write,
     columns: &[&str],
     rows: &[Row],
-) -> Result<String, Box<dyn std::error::Error>> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(columns)?;
+) -> Result<(), CsvError> {
+    let mut writer = csv::Writer::from_writer(text);
     for row in rows {
         let fields = serde_json::to_value(row)?;
         let text = |column: &&str| match &fields[*column] {
@@ -352,7 +500,7 @@ fn csv_of_columns<Row: Serialize>(
         };
         writer.write_record(columns.iter().map(text))?;
     }
-    Ok(String::from_utf8(writer.into_inner()?)?)
+    Ok(writer.flush()?)
 }
 
 #[cfg(test)]
@@ -380,7 +528,8 @@ mod tests {
                 bytes: Some(0.5),
             },
         ];
-        let text = csv_of_rows(&rows).unwrap();
-        assert_eq!(text, "stages,name,bytes\n2,\"a, b\",\n1,,0.5\n");
+        let mut text = Vec::new();
+        write_csv_of_rows(&mut text, &rows).unwrap();
+        assert_eq!(text, b"stages,name,bytes\n2,\"a, b\",\n1,,0.5\n");
     }
 }

@@ -9,6 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use moka::future::Cache;
 use sha2::{Digest, Sha256};
 
+use super::budget::Counted;
 use super::problem::Problem;
 
 /// Bodies that were made; forgotten when room is needed, those that nobody asks for first.
@@ -56,6 +57,7 @@ impl CachedBody {
             Body::from(self.bytes.clone())
         };
         let mut response = Response::new(body);
+        response.extensions_mut().insert(Counted);
         let headers = response.headers_mut();
         headers.insert(header::ETAG, self.etag.clone());
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));

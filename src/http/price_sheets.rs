@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::app::App;
 use super::extract::{Path, Query};
-use super::page::{AsOfQuery, ListItem, ListQuery, Page};
+use super::page::{AsOfQuery, ListItem, ListQuery, Page, PageRequest};
 use super::problem::Problem;
 use crate::sheet::PriceSheet;
 use crate::storage::{DbTime, PriceSheetRow};
@@ -110,21 +110,11 @@ pub(super) async fn list_price_sheets(
     const LIST: &str = "price-sheets";
     let (filter, times) = (query.filter()?, query.times());
     let below = query.after::<i64>(LIST)?;
-    let body = async {
-        let rows = app
-            .store
-            .price_sheets(&filter, &times, below, query.limit.0 + 1)
-            .await?;
-        Page::new(
-            LIST,
-            rows,
-            query.limit,
-            |row| row.sequence,
-            PriceSheetItem::from,
-        )
-        .body(&uri, &headers)
-    };
-    app.polled(&uri, &headers, body).await
+    let page = PageRequest::new(&app, LIST, query.limit, &uri, &headers);
+    let rows = |below, limit| app.store.price_sheets(&filter, &times, below, limit);
+    let body = page.write::<_, PriceSheetItem, _, _>(below, |row| row.sequence, rows);
+    app.polled(format!("{LIST} {query:?}"), &headers, body)
+        .await
 }
 
 /// One price sheet
@@ -148,13 +138,9 @@ pub(super) async fn show_price_sheet(
     Path(id): Path<Uuid>,
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
-    uri: Uri,
 ) -> Result<Response<Body>, Problem> {
-    app.polled_document(
-        &uri,
-        &headers,
-        "price sheet",
-        app.store.price_sheet(id, query.as_of()),
-    )
-    .await
+    let as_of = query.as_of();
+    let document = app.store.price_sheet(id, as_of);
+    app.polled_document("price sheet", id, as_of, &headers, document)
+        .await
 }

@@ -17,6 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio_io_timeout::TimeoutStream;
 
+use super::refusals::Refusals;
 use super::{App, Limits, envelope, metrics_router, service};
 use crate::estimate::Format;
 
@@ -148,6 +149,9 @@ fn asked_again() -> std::io::Error {
     std::io::Error::other("asked to stop again before all was finished")
 }
 
+/// Pause between refusals of connections beyond those that are refused at once.
+const BETWEEN_REFUSALS: Duration = Duration::from_millis(10);
+
 /// A flood of connections is no flood of log lines.
 const BETWEEN_WARNINGS: Duration = Duration::from_secs(10);
 
@@ -157,6 +161,7 @@ struct Connections {
     limits: Arc<Limits>,
     places: Arc<Semaphore>,
     refused: Counter,
+    refusals: Arc<Refusals>,
     graceful: GracefulShutdown,
     refusal: Vec<u8>,
 }
@@ -167,6 +172,7 @@ impl Connections {
             limits: Arc::clone(&app.limits),
             places: Arc::clone(&app.connections),
             refused: app.metrics.refused_connections.clone(),
+            refusals: Arc::clone(&app.refusals),
             graceful: GracefulShutdown::new(),
             refusal: refusal().await,
             router: service(app),
@@ -178,6 +184,7 @@ impl Connections {
             limits: Arc::clone(&app.limits),
             places: Arc::new(Semaphore::new(METRICS_CONNECTIONS)),
             refused: Counter::default(),
+            refusals: Arc::default(),
             graceful: GracefulShutdown::new(),
             refusal: refusal().await,
             router: metrics_router(app),
@@ -197,7 +204,7 @@ impl Connections {
                     continue;
                 }
             };
-            if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
+            if let Some(place) = self.place().await {
                 let (router, limits) = (self.router.clone(), Arc::clone(&self.limits));
                 tokio::spawn(speak(
                     stream,
@@ -215,6 +222,23 @@ impl Connections {
                 tracing::warn!("as many connections as there may be; refusing others");
             }
         }
+    }
+
+    /// A place for a connection. Where there is none and many were refused lately, one that is freed soon is waited for,
+    /// and other connections wait with the system meanwhile.
+    async fn place(&self) -> Option<OwnedSemaphorePermit> {
+        let places = &self.places;
+        if let Ok(place) = Arc::clone(places).try_acquire_owned() {
+            return Some(place);
+        }
+        if self.refusals.count() {
+            return None;
+        }
+        let freed = Arc::clone(places).acquire_owned();
+        tokio::time::timeout(BETWEEN_REFUSALS, freed)
+            .await
+            .ok()?
+            .ok()
     }
 
     /// Says that there is no place. Whoever cannot be told at once need not be told.

@@ -12,7 +12,7 @@ use utoipa::openapi::schema::{
 
 use super::app::App;
 use super::calculator::{CalculatorRefusals, calculated};
-use super::extract::{JsonBody, Query};
+use super::extract::{Query, Question};
 use super::names::{AcceleratorId, OfferedTierId, OpenModelName};
 use super::problem::Problem;
 use super::reference::NoQuery;
@@ -378,7 +378,7 @@ pub(super) async fn simulate_model(
     State(app): State<App>,
     Query(NoQuery {}): Query<NoQuery>,
     headers: HeaderMap,
-    JsonBody(body): JsonBody,
+    Question(body): Question,
 ) -> Result<Response, Problem> {
     calculated(
         &app,

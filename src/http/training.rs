@@ -10,7 +10,7 @@ use utoipa::openapi::schema::{Array, ArrayBuilder, ObjectBuilder, Type};
 
 use super::app::App;
 use super::calculator::{CalculatorRefusals, calculated};
-use super::extract::{JsonBody, Query};
+use super::extract::{Query, Question};
 use super::names::{AcceleratorId, RoutingName};
 use super::problem::Problem;
 use super::reference::NoQuery;
@@ -189,7 +189,7 @@ pub(super) async fn plan_training(
     State(app): State<App>,
     Query(NoQuery {}): Query<NoQuery>,
     headers: HeaderMap,
-    JsonBody(body): JsonBody,
+    Question(body): Question,
 ) -> Result<Response, Problem> {
     calculated(
         &app,

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::app::App;
 use super::extract::{JsonBody, Path, Query};
 use super::outgoing::{NOT_PUBLIC, is_public, read_url};
-use super::page::{Limit, ListItem, ListQuery, Page};
+use super::page::{Limit, ListItem, ListQuery, Page, PageRequest};
 use super::polling::CachedBody;
 use super::problem::{FULL, INTERNAL, Problem};
 use super::reference::NoQuery;
@@ -348,12 +348,10 @@ pub(super) async fn list_webhooks(
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
-    let rows = app.store.webhooks(None).await?;
-    let page = Page {
-        data: rows.into_iter().map(WebhookItem::from).collect(),
-        next_cursor: None,
-    };
-    Ok(page.body(&uri, &headers)?.respond(&headers))
+    let page = PageRequest::new(&app, "webhooks", Limit(MOST_WEBHOOKS), &uri, &headers);
+    let rows = |_: Option<()>, _| app.store.webhooks(None);
+    let body = page.write::<_, WebhookItem, _, _>(None, |_| (), rows);
+    Ok(body.await?.respond(&headers))
 }
 
 /// One webhook
@@ -457,7 +455,9 @@ pub(super) async fn list_deliveries(
     };
     let below = query.after::<i64>(LIST)?;
     app.webhook(id).await?;
-    let rows = app.store.webhook_deliveries(id, below, limit.0 + 1).await?;
-    let page = Page::new(LIST, rows, limit, |row| row.since, DeliveryItem::from);
-    Ok(page.body(&uri, &headers)?.respond(&headers))
+    let page = PageRequest::new(&app, LIST, limit, &uri, &headers);
+    let _place = app.writing.admit().await?;
+    let rows = |below, limit| app.store.webhook_deliveries(id, below, limit);
+    let body = page.write::<_, DeliveryItem, _, _>(below, |row| row.since, rows);
+    Ok(body.await?.respond(&headers))
 }

@@ -1,0 +1,275 @@
+//! The budget of bytes in flight: bodies that are read and answers that are not yet sent, all together.
+
+use std::io::{Error, Write};
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes, HttpBody, to_bytes};
+use axum::http::Response;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::problem::{INTERNAL, INVALID, Problem};
+
+/// Bodies and answers up to this size are not counted: a connection has at most one of each.
+const SMALL: usize = 64 * 1024;
+/// What is larger than this takes from one half of the budget, so that the other half is left for the rest.
+const LARGE: usize = 1024 * 1024;
+/// Most bytes of an answer.
+pub const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
+/// The budget counts in units of this many bytes.
+const UNIT: usize = 1024;
+
+/// Bytes that may be in memory for requests and answers.
+#[derive(Debug, Clone)]
+pub(super) struct Budget {
+    all: Arc<Semaphore>,
+    large: Arc<Semaphore>,
+    units: usize,
+}
+
+/// A part of the budget, given back when it is dropped.
+#[derive(Debug)]
+pub(super) struct Held {
+    budget: Budget,
+    all: Option<OwnedSemaphorePermit>,
+    large: Option<OwnedSemaphorePermit>,
+}
+
+impl Budget {
+    /// A budget of this many bytes, and of those that are kept for clients that poll.
+    pub(super) fn new(bytes: usize, cache_bytes: u64) -> Self {
+        let cached = usize::try_from(cache_bytes).unwrap_or(usize::MAX) / UNIT;
+        let in_flight = bytes / UNIT;
+        let units = cached.saturating_add(in_flight).min(Semaphore::MAX_PERMITS);
+        Self {
+            all: Arc::new(Semaphore::new(units)),
+            large: Arc::new(Semaphore::new(units - in_flight.min(units) / 2)),
+            units,
+        }
+    }
+
+    /// Takes this many bytes.
+    ///
+    /// # Errors
+    /// There are not so many left.
+    pub(super) fn take(&self, bytes: usize) -> Result<Held, Problem> {
+        let mut held = Held {
+            budget: self.clone(),
+            all: None,
+            large: None,
+        };
+        held.resize(bytes)?;
+        Ok(held)
+    }
+
+    /// Bytes that are taken, and bytes that there are.
+    pub(super) fn used(&self) -> (usize, usize) {
+        let free = self.all.available_permits();
+        (self.units.saturating_sub(free) * UNIT, self.units * UNIT)
+    }
+
+    /// Counts an answer that was made elsewhere until the last byte of it is sent.
+    ///
+    /// # Errors
+    /// There is no room for it.
+    pub(super) async fn hold(&self, response: Response<Body>) -> Result<Response<Body>, Problem> {
+        let size = response.body().size_hint().exact().unwrap_or_default();
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        if size <= SMALL || response.extensions().get::<Counted>().is_some() {
+            return Ok(response);
+        }
+        let held = self.take(size)?;
+        let (parts, body) = response.into_parts();
+        let bytes = to_bytes(body, size)
+            .await
+            .map_err(|_| Problem::new(INTERNAL, "the answer has no text"))?;
+        Ok(Response::from_parts(parts, Body::from(held.keep(bytes))))
+    }
+}
+
+/// Marks an answer whose bytes are counted already.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counted;
+
+impl Held {
+    /// Holds this many bytes from now on.
+    ///
+    /// # Errors
+    /// There are not so many left; what was held before still is.
+    pub(super) fn resize(&mut self, bytes: usize) -> Result<(), Problem> {
+        let counted = if bytes > SMALL { bytes } else { 0 };
+        let large = if bytes > LARGE { bytes } else { 0 };
+        let is_done = set(&self.budget.all, &mut self.all, counted)
+            && set(&self.budget.large, &mut self.large, large);
+        is_done.then_some(()).ok_or_else(|| {
+            Problem::busy("bodies and answers in flight take as much memory as they may")
+        })
+    }
+
+    /// Bytes that are counted for as long as any part of them is used.
+    pub(super) fn keep(self, bytes: impl AsRef<[u8]> + Send + 'static) -> Bytes {
+        Bytes::from_owner(Kept { bytes, _held: self })
+    }
+}
+
+/// Makes a permit one for this many bytes. Whether there are so many.
+fn set(from: &Arc<Semaphore>, permit: &mut Option<OwnedSemaphorePermit>, bytes: usize) -> bool {
+    let wanted = bytes.div_ceil(UNIT);
+    let has = permit.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+    if wanted < has {
+        let excess = permit
+            .as_mut()
+            .and_then(|permit| permit.split(has - wanted));
+        drop(excess);
+        return true;
+    }
+    let Ok(missing) = u32::try_from(wanted - has) else {
+        return false;
+    };
+    let Ok(more) = Arc::clone(from).try_acquire_many_owned(missing) else {
+        return false;
+    };
+    match permit {
+        Some(permit) => permit.merge(more),
+        None => *permit = Some(more),
+    }
+    true
+}
+
+/// Bytes with the part of the budget that they take.
+struct Kept<Text> {
+    bytes: Text,
+    _held: Held,
+}
+
+impl<Text: AsRef<[u8]>> AsRef<[u8]> for Kept<Text> {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes.as_ref()
+    }
+}
+
+/// A text that is being written; it is counted as it grows, and it does not grow without end.
+#[derive(Debug)]
+pub(super) struct Text {
+    bytes: Vec<u8>,
+    held: Held,
+    refusal: Option<Problem>,
+}
+
+impl Text {
+    /// An empty one.
+    ///
+    /// # Errors
+    /// There is no room.
+    pub(super) fn new(budget: &Budget) -> Result<Self, Problem> {
+        Ok(Self {
+            bytes: Vec::new(),
+            held: budget.take(0)?,
+            refusal: None,
+        })
+    }
+
+    /// Writes to it.
+    ///
+    /// # Errors
+    /// It would be larger than an answer may be, there is no room for it, or what is written has no text.
+    pub(super) fn write_with<E>(
+        &mut self,
+        write: impl FnOnce(&mut Self) -> Result<(), E>,
+    ) -> Result<(), Problem> {
+        let written = write(self);
+        let no_text = || Problem::new(INTERNAL, "the answer has no text");
+        written.map_err(|_| self.refusal.take().unwrap_or_else(no_text))
+    }
+
+    /// What is written, counted for as long as it is used.
+    pub(super) fn finish(mut self) -> Result<Bytes, Problem> {
+        self.bytes.shrink_to_fit();
+        self.held.resize(self.bytes.len())?;
+        Ok(self.held.keep(self.bytes))
+    }
+
+    /// What is written so far.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    fn make_room(&mut self, length: usize) -> Result<(), Problem> {
+        if length > LARGEST_ANSWER {
+            let most = LARGEST_ANSWER / (1024 * 1024);
+            let detail = format!("the answer would be larger than {most} MiB");
+            return Err(Problem::new(INVALID, detail)
+                .hint("ask for less: fewer rows, points, sheets or prices"));
+        }
+        let capacity = length.max(2 * self.bytes.capacity()).min(LARGEST_ANSWER);
+        self.held.resize(capacity)?;
+        self.bytes.reserve_exact(capacity - self.bytes.len());
+        Ok(())
+    }
+}
+
+impl Write for Text {
+    fn write(&mut self, piece: &[u8]) -> std::io::Result<usize> {
+        let length = self.bytes.len() + piece.len();
+        if length > self.bytes.capacity()
+            && let Err(problem) = self.make_room(length)
+        {
+            self.refusal = Some(problem);
+            return Err(Error::other("no room for the text"));
+        }
+        self.bytes.extend_from_slice(piece);
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1024 * 1024;
+
+    #[test]
+    fn what_is_taken_comes_back_when_the_last_part_of_the_bytes_is_gone() {
+        let budget = Budget::new(4 * MIB, 0);
+        let mut held = budget.take(100 * UNIT).unwrap();
+        assert_eq!(budget.used().0, 100 * UNIT);
+        held.resize(200 * UNIT).unwrap();
+        held.resize(150 * UNIT).unwrap();
+        assert_eq!(budget.used().0, 150 * UNIT);
+        let bytes = held.keep(vec![0_u8; 150 * UNIT]);
+        let part = bytes.slice(..10);
+        drop(bytes);
+        assert_eq!(budget.used().0, 150 * UNIT);
+        drop(part);
+        assert_eq!(budget.used(), (0, 4 * MIB));
+    }
+
+    #[test]
+    fn what_is_small_is_not_counted_and_what_is_large_leaves_half() {
+        let budget = Budget::new(8 * MIB, 0);
+        let small: Vec<Held> = (0..1000).map(|_| budget.take(SMALL).unwrap()).collect();
+        assert_eq!(budget.used().0, 0);
+        let large = [budget.take(2 * MIB).unwrap(), budget.take(2 * MIB).unwrap()];
+        assert!(budget.take(2 * MIB).is_err());
+        let others: Vec<Held> = (0..4).map(|_| budget.take(MIB).unwrap()).collect();
+        assert!(budget.take(MIB).is_err());
+        drop((small, large, others));
+        assert_eq!(budget.used().0, 0);
+    }
+
+    #[test]
+    fn a_text_ends_where_answers_or_the_budget_end() {
+        let piece = vec![b' '; MIB];
+        let write = |text: &mut Text| (0..17).try_for_each(|_| text.write_all(&piece));
+        let roomy = Budget::new(1024 * MIB, 0);
+        let too_large = Text::new(&roomy).unwrap().write_with(write).unwrap_err();
+        assert_eq!(too_large.status, 422);
+        let tight = Budget::new(4 * MIB, 0);
+        let busy = Text::new(&tight).unwrap().write_with(write).unwrap_err();
+        assert_eq!(busy.status, 503);
+        assert_eq!((roomy.used().0, tight.used().0), (0, 0));
+    }
+}
