@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use super::infer::read_input;
 use super::report::{paragraph, table, write_table};
-use super::{DatabaseArguments, Failure};
+use super::{DatabaseArguments, Failure, terminal};
 use crate::http::{App, Clock, Limits};
 use crate::import::{
     CatalogError, CatalogFormat, Fetched, Imported, Line, Options, Outcome, Summary, Version,
@@ -148,7 +148,7 @@ async fn tell(mut lines: mpsc::Receiver<Line>, as_json: bool) -> Result<(), Fail
     while let Some(line) = lines.recv().await {
         if as_json {
             let text = serde_json::to_string(&line).context("a line has no text")?;
-            writeln!(anstream::stdout(), "{text}")?;
+            writeln!(terminal::stdout(), "{text}")?;
             continue;
         }
         match line {
@@ -167,7 +167,7 @@ async fn tell(mut lines: mpsc::Receiver<Line>, as_json: bool) -> Result<(), Fail
     if as_json {
         return Ok(());
     }
-    Ok(report.write(&mut anstream::stdout().lock())?)
+    Ok(report.write(&mut terminal::stdout())?)
 }
 
 fn progress_bar(as_json: bool) -> ProgressBar {

@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::examples::EXAMPLE_SHEETS;
 use super::limits::LimitArguments;
-use super::{DatabaseArguments, Failure};
+use super::{DatabaseArguments, Failure, terminal};
 use crate::http::{
     App, Clock, Limits, Refresh, Server, StopSignals, WatchedModel, Watchlist, keep_due_known,
     keep_fresh, serve, serve_metrics,
@@ -187,13 +187,13 @@ fn announce(address: SocketAddr, url: &DatabaseUrl) -> anyhow::Result<()> {
     if !address.ip().is_loopback() {
         // Whatever is logged, this is said.
         writeln!(
-            anstream::stderr(),
+            terminal::stderr(),
             "warning: anyone who can reach {address} can read and write: there is no authentication; put a proxy before it"
         )?;
     }
     tracing::info!(%address, database = %url, "listening");
     writeln!(
-        anstream::stdout(),
+        terminal::stdout(),
         "unroof listens on http://{address} (API docs at http://{address}/docs)"
     )?;
     Ok(())
