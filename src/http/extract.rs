@@ -4,11 +4,14 @@
     reason = "these wrap axum's extractors, whose rejections are plain text"
 )]
 
-use axum::body::Bytes;
+use std::time::Duration;
+
+use axum::body::{Bytes, HttpBody};
 use axum::extract::rejection::{BytesRejection, PathRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
+use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 
 use super::problem::{NOT_FOUND, Problem, TIMEOUT, TOO_LARGE, UNREADABLE, UNSUPPORTED_MEDIA_TYPE};
@@ -82,6 +85,9 @@ impl FromRequest<App> for CatalogBody {
 
 async fn read_json(mut request: Request, app: &App, most_bytes: usize) -> Result<Bytes, Problem> {
     check_media_type(request.headers())?;
+    if !is_of_stated_length(&request, most_bytes) {
+        return Err(refuse_unread(request, app.limits.body_time, most_bytes).await);
+    }
     let Limits { body_time, .. } = *app.limits;
     // The limit that holds for all routes is that of a sheet.
     axum::extract::DefaultBodyLimit::max(most_bytes).apply(&mut request);
@@ -92,15 +98,44 @@ async fn read_json(mut request: Request, app: &App, most_bytes: usize) -> Result
     })?;
     body.map_err(|rejection: BytesRejection| {
         if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-            Problem::new(
-                TOO_LARGE,
-                format!("the body is larger than {most_bytes} bytes"),
-            )
-            .hint("send one price sheet at a time, or a catalog to /catalogs")
+            too_large(most_bytes)
         } else {
             Problem::new(UNREADABLE, "the body ended early")
         }
     })
+}
+
+/// Whether a body can be as short as allowed, by what the request says of it.
+fn is_of_stated_length(request: &Request, most_bytes: usize) -> bool {
+    let least = request.body().size_hint().lower();
+    usize::try_from(least).is_ok_and(|least| least <= most_bytes)
+}
+
+/// Refuses a body that is too large by its own word. A client that asks first is not told to send it; of others as much is
+/// taken and forgotten as would be read, since one that still writes when the connection ends does not see the answer.
+async fn refuse_unread(request: Request, body_time: Duration, most_bytes: usize) -> Problem {
+    if !request.headers().contains_key(header::EXPECT) {
+        let mut pieces = request.into_body().into_data_stream();
+        let mut taken = 0;
+        let take = async {
+            while let Some(Ok(piece)) = pieces.next().await
+                && taken <= most_bytes
+            {
+                taken += piece.len();
+            }
+        };
+        // Late or not, it is refused.
+        let _ = tokio::time::timeout(body_time, take).await;
+    }
+    too_large(most_bytes)
+}
+
+fn too_large(most_bytes: usize) -> Problem {
+    Problem::new(
+        TOO_LARGE,
+        format!("the body is larger than {most_bytes} bytes"),
+    )
+    .hint("send one price sheet at a time, or a catalog to /catalogs")
 }
 
 fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {

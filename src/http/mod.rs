@@ -11,6 +11,7 @@ mod extract;
 mod feed;
 mod health;
 mod history;
+mod hosts;
 mod infer;
 mod layout;
 mod limits;
@@ -46,6 +47,7 @@ use utoipa_axum::routes;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 pub use app::{App, Clock};
+pub use hosts::host_name;
 pub use limits::Limits;
 pub use metrics::metrics_router;
 pub use openapi::openapi;
@@ -101,9 +103,10 @@ pub fn router(app: App) -> Router {
 /// The same for requests off the wire, which HTTP asks more of than this library does.
 fn service(app: App) -> Router {
     let count = from_fn_with_state(Arc::clone(&app.metrics), metrics::count);
+    let require_host = from_fn_with_state(Arc::clone(&app.limits), hosts::require_known_host);
     unwrapped(app)
         .layer(from_fn(envelope::require_plain_coding))
-        .layer(from_fn(envelope::require_host))
+        .layer(require_host)
         .layer(from_fn(envelope::surround))
         .layer(count)
 }

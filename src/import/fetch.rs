@@ -48,7 +48,7 @@ pub fn fetch(url: &str, known: &Version) -> Result<Fetched, FetchError> {
     if !is_certain(url) {
         return Err(failed_because(AMBIGUOUS.to_owned()));
     }
-    let failed = |error: ureq::Error| failed_because(reason(&error));
+    let failed = |error: ureq::Error| failed_because(client_error(&error));
     let client = ureq::Agent::config_builder()
         .timeout_global(Some(LONGEST_WAIT))
         .user_agent(concat!("unroof/", env!("CARGO_PKG_VERSION")))
@@ -84,7 +84,8 @@ pub fn fetch(url: &str, known: &Version) -> Result<Fetched, FetchError> {
 }
 
 /// What the client says, without the address that it quotes: its own, or the one that a server redirects it to.
-fn reason(error: &ureq::Error) -> String {
+#[must_use]
+pub fn client_error(error: &ureq::Error) -> String {
     match error {
         ureq::Error::BadUri(_) => "it is no address that can be fetched".to_owned(),
         ureq::Error::Protocol(error) => {
