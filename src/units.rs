@@ -104,6 +104,9 @@ pub enum DecimalError {
     /// Not digits with at most one point, or a sign or exponent where none may stand.
     #[error("`{0}` is not a decimal of up to 12 digits before the point and up to 18 after it")]
     NotADecimal(String),
+    /// A zero before the first digit of a number above one, or a second one before the point.
+    #[error("`{0}` begins with a 0 that means nothing")]
+    LeadingZero(String),
     /// Below zero.
     #[error("`{0}` is negative")]
     Negative(String),
@@ -202,6 +205,10 @@ impl FromStr for Decimal {
                 _ => DecimalError::NotADecimal(text.to_owned()),
             });
         }
+        // `00.1` may as well be a slip of `10.1` or of `0.01`.
+        if before.len() > 1 && before.starts_with('0') {
+            return Err(DecimalError::LeadingZero(text.to_owned()));
+        }
         BigDecimal::from_str(text)
             .map(Self)
             .map_err(|_| DecimalError::NotADecimal(text.to_owned()))
@@ -224,7 +231,7 @@ impl utoipa::PartialSchema for Decimal {
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
         utoipa::openapi::ObjectBuilder::new()
             .schema_type(utoipa::openapi::schema::Type::String)
-            .pattern(Some(r"^[0-9]{1,12}(\.[0-9]{1,18})?$"))
+            .pattern(Some(r"^(0|[1-9][0-9]{0,11})(\.[0-9]{1,18})?$"))
             .description(Some("exact decimal, written as a string"))
             .examples(["1.25"])
             .into()
@@ -331,6 +338,10 @@ mod tests {
             "1234567890123",
             "1 ",
             "1,5",
+            "00.1",
+            "00",
+            "01",
+            "007.50",
         ] {
             assert!(text.parse::<Decimal>().is_err(), "{text}");
         }

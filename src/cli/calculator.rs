@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::infer::read_input;
 use super::report::{paragraph, table, write_table};
-use super::{Failure, label};
+use super::{Failure, label, terminal};
 use crate::forward::inputs::{EquationUsed, InputOrigin, InputUsed, InputValue, NoValue};
 use crate::input::RequestError;
 use crate::units::{Bytes, readable};
@@ -62,7 +62,7 @@ pub(super) fn print<Answer: Serialize>(
     as_json: bool,
     write: impl Fn(&mut dyn Write, &Answer) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    let mut out = anstream::stdout().lock();
+    let mut out = terminal::stdout();
     if as_json {
         let text = serde_json::to_string(answer).context("the answer has no text")?;
         writeln!(out, "{text}")?;

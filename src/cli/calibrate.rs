@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 
-use super::Failure;
+use super::{Failure, terminal};
 use crate::calibration::prices::{PricedModel, Settings, built_in, calibrate, read};
 
 /// Where models and prices come from.
@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<(), Failure> {
     let mut document =
         serde_json::to_string_pretty(&calibration).context("the calibration has no text")?;
     document.push('\n');
-    let mut out = anstream::stdout().lock();
+    let mut out = terminal::stdout();
     let file = &arguments.output;
     if file == Path::new("-") {
         out.write_all(document.as_bytes())?;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Args;
 
-use super::Failure;
 use super::generated::{write, write_section};
+use super::{Failure, terminal};
 use crate::calibration::{Report, svg};
 
 /// Arguments of `unroof fit`.
@@ -34,7 +34,7 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Failure> {
     let mut efficiencies =
         serde_json::to_string_pretty(&report.file()).context("the efficiencies have no text")?;
     efficiencies.push('\n');
-    let mut out = anstream::stdout().lock();
+    let mut out = terminal::stdout();
     if arguments.json {
         out.write_all(efficiencies.as_bytes())?;
     } else if arguments.write {

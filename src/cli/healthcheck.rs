@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use clap::Args;
 
 use super::Failure;
+use crate::import::{client_error, without_secrets};
 
 /// Arguments of `unroof healthcheck`.
 #[derive(Debug, Args)]
@@ -29,6 +30,7 @@ pub(super) fn run(arguments: &HealthcheckArguments) -> Result<(), Failure> {
     client
         .get(url)
         .call()
-        .with_context(|| format!("{url} does not answer well"))?;
+        .map_err(|error| anyhow!(client_error(&error)))
+        .with_context(|| format!("{} does not answer well", without_secrets(url)))?;
     Ok(())
 }

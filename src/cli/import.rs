@@ -11,12 +11,13 @@ use tokio::sync::mpsc;
 
 use super::infer::read_input;
 use super::report::{paragraph, table, write_table};
-use super::{DatabaseArguments, Failure};
+use super::{DatabaseArguments, Failure, terminal};
 use crate::http::{App, Clock, Limits};
 use crate::import::{
     CatalogError, CatalogFormat, Fetched, Imported, Line, Options, Outcome, Summary, Version,
     fetch, without_secrets,
 };
+use crate::input::text::printable;
 use crate::storage::{ServingLock, Store, StoreLimits};
 
 /// Arguments of `unroof import`.
@@ -86,7 +87,12 @@ async fn import_all(arguments: &ImportArguments) -> Result<(), Failure> {
 
 /// Imports one catalog.
 async fn import(arguments: &ImportArguments, app: &App, source: &str) -> Result<(), Failure> {
-    let (text, version) = read_source(source)?;
+    let name = if source.contains("://") {
+        without_secrets(source)
+    } else {
+        source.to_owned()
+    };
+    let (text, version) = read_source(source, &name)?;
     let now = app.now();
     let observed_at = arguments.observed_at.unwrap_or(now);
     if observed_at > now {
@@ -103,12 +109,7 @@ async fn import(arguments: &ImportArguments, app: &App, source: &str) -> Result<
     let import = match app.read_catalog(text, options).await {
         Ok(import) => import,
         Err(CatalogError::Wrong(error)) => return Err(Failure::Refused(error)),
-        Err(unknown) => return Err(Failure::Other(anyhow!("{source}: {unknown}"))),
-    };
-    let name = if source.contains("://") {
-        without_secrets(source)
-    } else {
-        source.to_owned()
+        Err(unknown) => return Err(Failure::Other(anyhow!("{name}: {unknown}"))),
     };
     let (sender, receiver) = mpsc::channel(1_000);
     let place = app
@@ -130,15 +131,19 @@ async fn import(arguments: &ImportArguments, app: &App, source: &str) -> Result<
     Ok(())
 }
 
-fn read_source(source: &str) -> Result<(Vec<u8>, Version), Failure> {
-    if source.starts_with("http://") || source.starts_with("https://") {
-        let fetched = fetch(source, &Version::default()).map_err(anyhow::Error::from)?;
-        return match fetched {
-            Fetched::Catalog(text, version) => Ok((text, version)),
-            Fetched::NotModified => Err(Failure::Other(anyhow!("{source} sent nothing"))),
-        };
+/// Reads a file or fetches an address; `name` is what may be said of it.
+fn read_source(source: &str, name: &str) -> Result<(Vec<u8>, Version), Failure> {
+    let Some((scheme, _)) = source.split_once("://") else {
+        return Ok((read_input(Path::new(source))?, Version::default()));
+    };
+    if !["http", "https"].contains(&scheme.to_ascii_lowercase().as_str()) {
+        let refusal = anyhow!("{name} is neither a file nor an address of http or https");
+        return Err(Failure::Usage(refusal));
     }
-    Ok((read_input(Path::new(source))?, Version::default()))
+    match fetch(source, &Version::default()).map_err(anyhow::Error::from)? {
+        Fetched::Catalog(text, version) => Ok((text, version)),
+        Fetched::NotModified => Err(Failure::Other(anyhow!("{name} sent nothing"))),
+    }
 }
 
 /// Says the lines as they come: as they are, or as a bar, then tables.
@@ -148,7 +153,7 @@ async fn tell(mut lines: mpsc::Receiver<Line>, as_json: bool) -> Result<(), Fail
     while let Some(line) = lines.recv().await {
         if as_json {
             let text = serde_json::to_string(&line).context("a line has no text")?;
-            writeln!(anstream::stdout(), "{text}")?;
+            writeln!(terminal::stdout(), "{text}")?;
             continue;
         }
         match line {
@@ -167,7 +172,7 @@ async fn tell(mut lines: mpsc::Receiver<Line>, as_json: bool) -> Result<(), Fail
     if as_json {
         return Ok(());
     }
-    Ok(report.write(&mut anstream::stdout().lock())?)
+    Ok(report.write(&mut terminal::stdout())?)
 }
 
 fn progress_bar(as_json: bool) -> ProgressBar {
@@ -217,15 +222,16 @@ impl Report {
     fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
         let Some(summary) = &self.summary else {
             let reason = self.failure.as_deref().unwrap_or("it ended early");
-            return writeln!(out, "{reason}");
+            return writeln!(out, "{}", printable(reason));
         };
         let are_listed = self.entries.len() <= Self::MOST_ENTRIES;
         if !self.entries.is_empty() && are_listed {
             let rows = self.entries.iter().map(|imported| {
+                let reason = imported.reason.as_deref().unwrap_or_default();
                 vec![
-                    imported.entry.clone(),
+                    printable(&imported.entry).into_owned(),
                     imported.outcome.words().to_owned(),
-                    imported.reason.clone().unwrap_or_default(),
+                    printable(reason).into_owned(),
                 ]
             });
             write_table(out, &table(&["entry", "outcome", "why"], rows))?;
@@ -249,7 +255,7 @@ impl Report {
                 vec![
                     count.to_string(),
                     outcome.words().to_owned(),
-                    reason.clone(),
+                    printable(reason).into_owned(),
                 ]
             });
             write_table(out, &table(&["count", "outcome", "why"], rows))?;
@@ -267,7 +273,7 @@ impl Report {
                 summary.unmatched_names,
                 shown.join(", ")
             );
-            paragraph(out, &names, 0)?;
+            paragraph(out, &printable(&names), 0)?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use anyhow::Context;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::{Failure, report};
+use super::{Failure, report, terminal};
 use crate::estimate::{Answer, Format, infer, read_file};
 use crate::http::Clock;
 use crate::sheet::{CATALOGS, Catalog, catalog};
@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &InferArguments) -> Result<(), Failure> {
         requests.extend(file.requests);
     }
     let answers: Vec<Answer> = requests.iter().map(infer).collect();
-    let mut out = anstream::stdout().lock();
+    let mut out = terminal::stdout();
     if arguments.json {
         let text = match answers.as_slice() {
             [answer] if !is_list => serde_json::to_string(answer),

@@ -6,7 +6,7 @@ use axum::http::HeaderValue;
 use clap::Args;
 use jiff::SignedDuration;
 
-use crate::http::{LARGEST_ANSWER, Limits};
+use crate::http::{LARGEST_ANSWER, Limits, host_name};
 use crate::storage::StoreLimits;
 
 /// How much the service takes on, and for how long.
@@ -88,6 +88,10 @@ pub(super) struct LimitArguments {
     #[arg(long = "allow-origin", env = "UNROOF_ALLOW_ORIGIN", value_name = "ORIGIN", value_delimiter = ',',
         value_parser = origin)]
     allow_origins: Vec<HeaderValue>,
+    /// Name that requests may be for, such as `unroof.example`, besides addresses and `localhost`; may be repeated
+    #[arg(long = "allow-host", env = "UNROOF_ALLOW_HOST", value_name = "NAME", value_delimiter = ',',
+        value_parser = allowed_host)]
+    allow_hosts: Vec<String>,
 }
 
 impl LimitArguments {
@@ -114,6 +118,12 @@ impl LimitArguments {
             stop_notice: self.stop_notice,
             drain_time: self.drain_timeout,
             allowed_origins: self.allow_origins.clone(),
+            allowed_hosts: self
+                .allow_hosts
+                .iter()
+                .filter(|name| !name.is_empty())
+                .cloned()
+                .collect(),
         }
     }
 
@@ -186,6 +196,14 @@ fn origin(text: &str) -> Result<HeaderValue, String> {
         })
 }
 
+/// An empty one names nothing, so that a variable may end with a comma.
+fn allowed_host(text: &str) -> Result<String, String> {
+    if text.is_empty() {
+        return Ok(String::new());
+    }
+    host_name(text)
+}
+
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -219,6 +237,9 @@ mod tests {
             ("--database-connections", "0"),
             ("--allow-origin", "*"),
             ("--allow-origin", "https://dashboard.example/"),
+            ("--allow-host", "*"),
+            ("--allow-host", "http://unroof.example"),
+            ("--allow-host", "unroof.example:8080"),
         ] {
             assert!(
                 Line::try_parse_from(["unroof", flag, value]).is_err(),

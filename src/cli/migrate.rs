@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Context;
 use clap::Args;
 
-use super::{DatabaseArguments, Failure};
+use super::{DatabaseArguments, Failure, terminal};
 use crate::storage::{Store, StoreLimits};
 
 /// Arguments of `unroof migrate`.
@@ -43,10 +43,10 @@ pub(super) fn run(arguments: MigrateArguments) -> Result<(), Failure> {
         store.close().await;
         anyhow::Ok(())
     })?;
-    writeln!(anstream::stdout(), "the tables of {url} are up to date")?;
+    writeln!(terminal::stdout(), "the tables of {url} are up to date")?;
     if let Some(role) = &arguments.reporting_role {
         writeln!(
-            anstream::stdout(),
+            terminal::stdout(),
             "`{role}` may read the views of the schema reporting"
         )?;
     }

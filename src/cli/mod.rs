@@ -14,6 +14,7 @@ mod migrate;
 mod report;
 mod serve;
 mod simulate;
+mod terminal;
 mod training;
 mod validate;
 
@@ -139,7 +140,11 @@ impl From<io::Error> for Failure {
 /// Runs the command named on the command line: 0 done, 1 refused or failed, 2 usage.
 #[must_use]
 pub fn run() -> ExitCode {
-    let outcome = match CommandLine::parse().command {
+    let command_line = match CommandLine::try_parse() {
+        Ok(command_line) => command_line,
+        Err(error) => terminal::without_typed_secrets(error).exit(),
+    };
+    let outcome = match command_line.command {
         Command::Infer(arguments) => infer::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
@@ -162,22 +167,17 @@ pub fn run() -> ExitCode {
 
 fn print_json(document: &impl serde::Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(document).context("the document has no text")?;
-    writeln!(anstream::stdout(), "{text}")?;
+    writeln!(terminal::stdout(), "{text}")?;
     Ok(())
 }
 
 fn report_failure(failure: &Failure) -> ExitCode {
-    let mut out = anstream::stderr();
+    let mut out = terminal::stderr();
     // Nobody is left to tell when standard error cannot be written.
     let _ = match failure {
         Failure::Refused(RequestError::Unreadable(error)) => {
-            writeln!(
-                out,
-                "{} {error}\n{} {}",
-                label("error:"),
-                label("hint:"),
-                error.hint
-            )
+            write_labelled(&mut out, "error:", &error.to_string())
+                .and_then(|()| write_labelled(&mut out, "hint:", error.hint))
         }
         Failure::Refused(RequestError::Wrong(faults)) => report_faults(&mut out, faults),
         Failure::Other(error) if is_closed_pipe(error) => return ExitCode::SUCCESS,
@@ -197,18 +197,23 @@ fn report_faults(out: &mut impl Write, faults: &[Fault]) -> io::Result<()> {
         } else {
             format!("{}: ", fault.pointer)
         };
-        writeln!(out, "{} {place}{}", label("error:"), fault.detail)?;
-        writeln!(out, "{} {}", label("hint:"), fault.hint)?;
+        write_labelled(out, "error:", &format!("{place}{}", fault.detail))?;
+        write_labelled(out, "hint:", &fault.hint)?;
     }
     Ok(())
 }
 
 fn report_causes(out: &mut impl Write, error: &anyhow::Error) -> io::Result<()> {
-    writeln!(out, "{} {error}", label("error:"))?;
+    write_labelled(out, "error:", &error.to_string())?;
     error
         .chain()
         .skip(1)
-        .try_for_each(|cause| writeln!(out, "{} {cause}", label("caused by:")))
+        .try_for_each(|cause| write_labelled(out, "caused by:", &cause.to_string()))
+}
+
+/// A line with a text that may quote what others wrote.
+fn write_labelled(out: &mut impl Write, name: &str, text: &str) -> io::Result<()> {
+    writeln!(out, "{} {}", label(name), terminal::quoted(text))
 }
 
 /// Whoever read the output has seen enough.
@@ -227,15 +232,13 @@ impl DatabaseArguments {
     fn start_logging(&self) -> Result<(), Failure> {
         let filter = tracing_subscriber::EnvFilter::try_new(&self.log)
             .map_err(|error| Failure::Usage(anyhow::anyhow!("--log: {error}")))?;
+        let has_styles = self.log_format == LogFormat::Text
+            && anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
         let builder = tracing_subscriber::fmt()
             .with_env_filter(filter)
-            .with_writer(io::stderr);
+            .with_writer(move || terminal::LogLines { has_styles });
         match self.log_format {
-            LogFormat::Text => builder
-                .with_ansi(
-                    anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never,
-                )
-                .init(),
+            LogFormat::Text => builder.with_ansi(has_styles).init(),
             LogFormat::Json => builder.json().init(),
         }
         Ok(())

@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::examples::EXAMPLE_SHEETS;
 use super::limits::LimitArguments;
-use super::{DatabaseArguments, Failure};
+use super::{DatabaseArguments, Failure, terminal};
 use crate::http::{
     App, Clock, Limits, Refresh, Server, StopSignals, WatchedModel, Watchlist, keep_due_known,
     keep_fresh, serve, serve_metrics,
@@ -40,6 +40,7 @@ pub(super) struct ServeArguments {
     #[arg(
         long,
         env = "UNROOF_REFRESH",
+        hide_env_values = true,
         value_delimiter = ' ',
         value_name = "FORMAT=URL@PERIOD"
     )]
@@ -99,6 +100,7 @@ async fn run_service(arguments: &ServeArguments, url: &DatabaseUrl) -> anyhow::R
     let opened = Store::open(url, arguments.limits.store()).await;
     let store = opened.with_context(|| format!("cannot open the database {url}"))?;
     let limits = within_open_files(arguments.limits.service());
+    let has_names = !limits.allowed_hosts.is_empty();
     let watchlist = Watchlist::new(arguments.metrics.watched.clone());
     let app = App::new(store.clone(), Clock::system(), limits).watching(watchlist);
     tokio::spawn(keep_due_known(app.clone()));
@@ -117,12 +119,12 @@ async fn run_service(arguments: &ServeArguments, url: &DatabaseUrl) -> anyhow::R
     // What needs no database is answered while there is none yet.
     let unprepared = async {
         let prepared = async {
-            let is_announced = wait_for_tables(&store, url, address).await?;
+            let is_announced = wait_for_tables(&store, url, address, has_names).await?;
             if arguments.examples {
                 load_examples(&app).await?;
             }
             if !is_announced {
-                announce(address, url)?;
+                announce(address, url, has_names)?;
             }
             anyhow::Ok(())
         };
@@ -151,6 +153,7 @@ async fn wait_for_tables(
     store: &Store,
     url: &DatabaseUrl,
     address: SocketAddr,
+    has_names: bool,
 ) -> anyhow::Result<bool> {
     let mut said = String::new();
     let mut pause = Duration::from_millis(100);
@@ -161,7 +164,7 @@ async fn wait_for_tables(
         }
         let why = error.with_causes();
         if said.is_empty() {
-            announce(address, url)?;
+            announce(address, url, has_names)?;
         }
         if said != why {
             tracing::warn!(database = %url, error = why, "the database is not ready; asking again until it is");
@@ -183,17 +186,23 @@ async fn load_examples(app: &App) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn announce(address: SocketAddr, url: &DatabaseUrl) -> anyhow::Result<()> {
+fn announce(address: SocketAddr, url: &DatabaseUrl, has_names: bool) -> anyhow::Result<()> {
     if !address.ip().is_loopback() {
         // Whatever is logged, this is said.
         writeln!(
-            anstream::stderr(),
+            terminal::stderr(),
             "warning: anyone who can reach {address} can read and write: there is no authentication; put a proxy before it"
         )?;
+        if !has_names {
+            writeln!(
+                terminal::stderr(),
+                "hint: requests are answered that name an IP address or localhost; --allow-host adds the names that clients and proxies use"
+            )?;
+        }
     }
     tracing::info!(%address, database = %url, "listening");
     writeln!(
-        anstream::stdout(),
+        terminal::stdout(),
         "unroof listens on http://{address} (API docs at http://{address}/docs)"
     )?;
     Ok(())

@@ -9,7 +9,7 @@ use super::calculator::{
     answered, or_dash, percent, print, size, write_grounds, write_values, yes_no,
 };
 use super::report::{paragraph, table, write_table};
-use super::{Failure, label};
+use super::{Failure, label, terminal};
 use crate::forward::simulate::{
     Bound, Decode, ImpliedSheet, Memory, Prefill, Roofline, SeriesItem, SimulationAnswer, Split,
     simulate,
@@ -76,7 +76,7 @@ pub(super) struct SimulateArguments {
 
 pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
     if arguments.list_models {
-        let mut out = anstream::stdout().lock();
+        let mut out = terminal::stdout();
         for model in open_models() {
             writeln!(out, "{}", model.name)?;
         }

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 
-use super::Failure;
 use super::calibrate::{DataFiles, text};
 use super::generated::{write, write_section};
 use super::report::{paragraph, table, write_table};
+use super::{Failure, terminal};
 use crate::calibration::prices::{PricedModel, Settings};
 use crate::calibration::validation::{By, Shown, Validation, experiments, svg, validate};
 use crate::reference::calibration::Calibration;
@@ -62,7 +62,7 @@ pub(super) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
         None => By::LeavingOut(&by_default),
     };
     let validation = validate(&models, by, Shown::ALL);
-    let mut out = anstream::stdout().lock();
+    let mut out = terminal::stdout();
     if arguments.json {
         writeln!(
             out,
@@ -81,7 +81,7 @@ pub(super) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
         print(&mut out, &validation)?;
     }
     if arguments.experiments {
-        let tried = experiments(&models, |name| _ = writeln!(anstream::stderr(), "{name} …"));
+        let tried = experiments(&models, |name| _ = writeln!(terminal::stderr(), "{name} …"));
         if arguments.write {
             write_section(&arguments.project.join(PAGE), &tried.markdown())?;
         } else {

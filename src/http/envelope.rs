@@ -4,8 +4,7 @@ use std::any::Any;
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tracing::Instrument;
@@ -59,6 +58,14 @@ pub(super) async fn surround(State(app): State<App>, request: Request, next: Nex
     .await
 }
 
+/// Turns every refusal into a problem, where no line is logged for a request.
+pub(super) async fn explain(request: Request, next: Next) -> Response {
+    let request_id = request_id(&request);
+    let mut response = with_problem(next.run(request).await, &request_id);
+    restrict_browsers(response.headers_mut(), false);
+    response
+}
+
 /// The client's own id where it is safe to log and echo, else a new one.
 fn request_id(request: &Request) -> String {
     let is_safe = |id: &&str| {
@@ -109,31 +116,6 @@ fn restrict_browsers(headers: &mut HeaderMap, is_page: bool) {
         (header::REFERRER_POLICY, "no-referrer"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
-    }
-}
-
-/// Refuses what RFC 9112 (3.2) has refused: a request that does not say once, and well, whom it is for.
-pub(super) async fn require_host(request: Request, next: Next) -> Response {
-    let hosts: Vec<_> = request.headers().get_all(header::HOST).iter().collect();
-    let is_well_formed = |host: &HeaderValue| {
-        host.is_empty()
-            || host
-                .to_str()
-                .is_ok_and(|host| !host.contains('@') && host.parse::<Authority>().is_ok())
-    };
-    match hosts.as_slice() {
-        [] if request.version() != Version::HTTP_11 => next.run(request).await,
-        [host] if is_well_formed(host) => next.run(request).await,
-        hosts => {
-            let detail = match hosts.len() {
-                0 => "the request has no header `Host`",
-                1 => "the header `Host` names no host",
-                _ => "the request has the header `Host` more than once",
-            };
-            Problem::new(UNREADABLE, detail)
-                .hint("send one header `Host` with the name that you connect to")
-                .into_response()
-        }
     }
 }
 

@@ -108,6 +108,7 @@ pub(super) async fn read_json(
     check_media_type(request.headers())?;
     let stated = stated_length(request.headers()).unwrap_or_default();
     if stated > most_bytes {
+        discard(request, most_bytes).await;
         return Err(too_large(most_bytes));
     }
     let body_time = app.limits.body_time;

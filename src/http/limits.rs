@@ -45,6 +45,8 @@ pub struct Limits {
     pub drain_time: Duration,
     /// Origins whose pages may read the answers.
     pub allowed_origins: Vec<HeaderValue>,
+    /// Names of hosts that requests may be for, besides addresses and `localhost`.
+    pub allowed_hosts: Vec<String>,
 }
 
 impl Default for Limits {
@@ -69,6 +71,7 @@ impl Default for Limits {
             stop_notice: Duration::from_secs(1),
             drain_time: Duration::from_secs(10),
             allowed_origins: Vec::new(),
+            allowed_hosts: Vec::new(),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};
-use axum::middleware::Next;
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use jiff::Timestamp;
@@ -20,6 +20,8 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
 use super::app::App;
+use super::envelope;
+use super::hosts::require_known_host;
 use super::polling::prefers;
 
 /// What is counted while requests are served. Labels hold no text that a client chose, so that there are never more than
@@ -169,6 +171,14 @@ pub fn metrics_router(app: App) -> Router {
     Router::new()
         .route("/metrics", get(show_metrics))
         .with_state((app, started_at))
+}
+
+/// The same for requests off the wire.
+pub(super) fn metrics_service(app: App) -> Router {
+    let require_host = from_fn_with_state(Arc::clone(&app.limits), require_known_host);
+    metrics_router(app)
+        .layer(require_host)
+        .layer(from_fn(envelope::explain))
 }
 
 async fn show_metrics(

@@ -13,6 +13,7 @@ mod extract;
 mod feed;
 mod health;
 mod history;
+mod hosts;
 mod infer;
 mod layout;
 mod limits;
@@ -51,6 +52,7 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 
 pub use app::{App, Clock};
 pub use budget::LARGEST_ANSWER;
+pub use hosts::host_name;
 pub use limits::Limits;
 pub use metrics::metrics_router;
 pub use openapi::openapi;
@@ -107,9 +109,10 @@ pub fn router(app: App) -> Router {
 /// The same for requests off the wire, which HTTP asks more of than this library does.
 fn service(app: App) -> Router {
     let count = from_fn_with_state(Arc::clone(&app.metrics), metrics::count);
+    let require_host = from_fn_with_state(Arc::clone(&app.limits), hosts::require_known_host);
     unwrapped(app.clone())
         .layer(from_fn(envelope::require_plain_coding))
-        .layer(from_fn(envelope::require_host))
+        .layer(require_host)
         .layer(from_fn_with_state(app, envelope::surround))
         .layer(count)
 }

@@ -495,7 +495,7 @@ fn write_csv_rows<Row: Serialize>(
         let fields = serde_json::to_value(row)?;
         let text = |column: &&str| match &fields[*column] {
             serde_json::Value::Null => String::new(),
-            serde_json::Value::String(text) => text.clone(),
+            serde_json::Value::String(text) => as_text(text),
             other => other.to_string(),
         };
         writer.write_record(columns.iter().map(text))?;
@@ -503,9 +503,43 @@ fn write_csv_rows<Row: Serialize>(
     Ok(writer.flush()?)
 }
 
+/// Signs that a spreadsheet takes for the beginning of a formula, also in their wide forms; an apostrophe is among them so
+/// that a reader may take off the first one of every cell.
+const BEGINS_FORMULA: [char; 12] = [
+    '=', '+', '-', '@', '\t', '\r', '\n', '\'', '＝', '＋', '－', '＠',
+];
+
+/// A text as a cell that no spreadsheet takes for a formula: with an apostrophe before it where it would. Numbers stay.
+fn as_text(text: &str) -> String {
+    if text.starts_with(BEGINS_FORMULA) && text.parse::<f64>().is_err() {
+        format!("'{text}")
+    } else {
+        text.to_owned()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_no_formula_and_a_number_stays_one() {
+        for (text, cell) in [
+            ("=1+1", "'=1+1"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("-2+3", "'-2+3"),
+            ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"),
+            ("\t=1", "'\t=1"),
+            ("'quoted", "''quoted"),
+            ("＝1+1", "'＝1+1"),
+            ("-1.5", "-1.5"),
+            ("+3e-7", "+3e-7"),
+            ("gpt-5.4", "gpt-5.4"),
+            ("", ""),
+        ] {
+            assert_eq!(as_text(text), cell);
+        }
+    }
 
     #[derive(Serialize)]
     struct Point {

@@ -68,6 +68,9 @@ problem_kinds! {
     UNREADABLE = "unreadable", BAD_REQUEST, "The request cannot be read",
         "The body is not JSON as RFC 8259 describes it, has a key twice in one object, is nested deeper than 32 levels, \
          or holds NUL or a number out of range; or the query string has an unknown name or a value out of range.";
+    MISDIRECTED = "unknown-host", MISDIRECTED_REQUEST, "The request is for another host",
+        "Requests are answered that name an address, `localhost` or a host that the service was started with: \
+         `--allow-host NAME`, or UNROOF_ALLOW_HOST.";
     NOT_FOUND = "not-found", NOT_FOUND, "There is nothing here",
         "No route has this path, or nothing is stored under this id.";
     METHOD_NOT_ALLOWED = "method-not-allowed", METHOD_NOT_ALLOWED, "The path does not take this method",
@@ -154,8 +157,8 @@ impl Problem {
             .headers
             .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         parts.headers.remove(header::CONTENT_LENGTH);
-        // What is left of the body may never come.
-        if parts.status == StatusCode::REQUEST_TIMEOUT {
+        // What is left of the body may never come, or be more than is read.
+        if [StatusCode::REQUEST_TIMEOUT, StatusCode::PAYLOAD_TOO_LARGE].contains(&parts.status) {
             parts
                 .headers
                 .insert(header::CONNECTION, HeaderValue::from_static("close"));

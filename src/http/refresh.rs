@@ -1,5 +1,6 @@
 //! What a serving process does by itself: it pulls catalogs, and tells when prices come into force or run out.
 
+use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -9,10 +10,11 @@ use uuid::Uuid;
 
 use super::app::App;
 use crate::import::{CatalogFormat, Fetched, Line, Options, Version, fetch, without_secrets};
+use crate::input::secrets::{AMBIGUOUS, is_certain};
 use crate::storage::{DbTime, ImportRow, StoreError};
 
 /// A catalog that is pulled again and again.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Refresh {
     format: CatalogFormat,
     url: String,
@@ -31,7 +33,8 @@ const PAUSE_WITHOUT_DATABASE: Duration = Duration::from_secs(5);
 impl FromStr for Refresh {
     type Err = String;
 
-    /// `litellm=https://example.com/prices.json@24h`
+    /// `litellm=https://example.com/prices.json@24h`. What is said of a wrong one does not repeat it: an address may hold a
+    /// password.
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             "expected FORMAT=URL@PERIOD, such as litellm=https://example.com/prices.json@24h"
@@ -41,14 +44,15 @@ impl FromStr for Refresh {
         let (url, period) = rest.rsplit_once('@').ok_or_else(wrong)?;
         let format = CatalogFormat::named(format).ok_or_else(|| {
             let known: Vec<&str> = CatalogFormat::names().collect();
-            format!("`{format}` is none of {}", known.join(", "))
+            format!("the format is none of {}", known.join(", "))
         })?;
+        if !is_certain(url) {
+            return Err(AMBIGUOUS.to_owned());
+        }
         let is_address =
             url::Url::parse(url).is_ok_and(|url| ["http", "https"].contains(&url.scheme()));
         if !is_address {
-            return Err(format!(
-                "`{url}` is no address that begins with http:// or https://"
-            ));
+            return Err("the address does not begin with http:// or https://".to_owned());
         }
         let period = period
             .parse::<SignedDuration>()
@@ -60,6 +64,18 @@ impl FromStr for Refresh {
             url: url.to_owned(),
             period: period.ok_or("the period is a time of a minute or more, such as 30m or 24h")?,
         })
+    }
+}
+
+impl fmt::Debug for Refresh {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "{}={}@{:?}",
+            self.format.name(),
+            self.source(),
+            self.period
+        )
     }
 }
 
@@ -286,6 +302,7 @@ mod tests {
             "litellm=file:///etc/passwd@24h",
             "litellm=https://example.com/prices.json@1s",
             "litellm=https://example.com/prices.json@often",
+            "litellm=https://ann:12/cret@example.com/prices.json@24h",
         ] {
             assert!(text.parse::<Refresh>().is_err(), "{text}");
         }

@@ -12,14 +12,22 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use prometheus_client::metrics::counter::Counter;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio_io_timeout::TimeoutStream;
 
+use super::metrics::metrics_service;
 use super::refusals::Refusals;
-use super::{App, Limits, envelope, metrics_router, service};
+use super::{App, Limits, envelope, service};
 use crate::estimate::Format;
+
+/// Bytes that the system keeps for a client that has not received them; its connections take it over. By itself the system
+/// grows this to megabytes, says that there is room again only when a third is free, and a slow client that reads all the
+/// time would seem to read nothing.
+const SEND_BUFFER: u32 = 128 * 1024;
+/// Connections that wait to be taken.
+const WAITING_CONNECTIONS: u32 = 1024;
 
 /// A bound socket that does not serve yet: its address is known, also where port 0 was asked for.
 #[derive(Debug)]
@@ -34,7 +42,17 @@ impl Server {
     /// # Errors
     /// It is taken, or not ours.
     pub async fn bind(address: SocketAddr) -> std::io::Result<Self> {
-        let listener = TcpListener::bind(address).await?;
+        let socket = if address.is_ipv4() {
+            TcpSocket::new_v4()?
+        } else {
+            TcpSocket::new_v6()?
+        };
+        // So that a restart need not wait for connections of the process before to be forgotten.
+        #[cfg(not(windows))]
+        socket.set_reuseaddr(true)?;
+        socket.set_send_buffer_size(SEND_BUFFER)?;
+        socket.bind(address)?;
+        let listener = socket.listen(WAITING_CONNECTIONS)?;
         let address = listener.local_addr()?;
         Ok(Self { listener, address })
     }
@@ -187,7 +205,7 @@ impl Connections {
             refusals: Arc::default(),
             graceful: GracefulShutdown::new(),
             refusal: refusal().await,
-            router: metrics_router(app),
+            router: metrics_service(app),
         }
     }
 
@@ -270,6 +288,8 @@ async fn speak(
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_time)
         .max_buf_size(limits.head_bytes)
+        // The buffer may be larger than was asked for; this is exact.
+        .max_header_size(limits.head_bytes)
         .serve_connection(
             TokioIo::new(Box::pin(stream)),
             TowerToHyperService::new(router),

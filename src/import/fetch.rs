@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+pub use crate::input::secrets::without_secrets;
+use crate::input::secrets::{AMBIGUOUS, is_certain, redacted};
+
 /// Largest catalog that is read.
 pub const MOST_BYTES: u64 = 64 * 1024 * 1024;
 /// How long it may take to arrive.
@@ -38,10 +41,14 @@ pub struct FetchError {
 /// # Errors
 /// There is no such server, or it does not answer well, or not in time.
 pub fn fetch(url: &str, known: &Version) -> Result<Fetched, FetchError> {
-    let failed = |error: ureq::Error| FetchError {
+    let failed_because = |reason: String| FetchError {
         url: without_secrets(url),
-        reason: error.to_string(),
+        reason,
     };
+    if !is_certain(url) {
+        return Err(failed_because(AMBIGUOUS.to_owned()));
+    }
+    let failed = |error: ureq::Error| failed_because(client_error(&error));
     let client = ureq::Agent::config_builder()
         .timeout_global(Some(LONGEST_WAIT))
         .user_agent(concat!("unroof/", env!("CARGO_PKG_VERSION")))
@@ -76,14 +83,16 @@ pub fn fetch(url: &str, known: &Version) -> Result<Fetched, FetchError> {
     Ok(Fetched::Catalog(read.map_err(failed)?, version))
 }
 
-/// The address without a user's name, password and query, which may hold a key.
+/// What the client says, without the address that it quotes: its own, or the one that a server redirects it to.
 #[must_use]
-pub fn without_secrets(url: &str) -> String {
-    let Ok(mut url) = url::Url::parse(url) else {
-        return "the address".to_owned();
-    };
-    let _ = url.set_username("");
-    let _ = url.set_password(None);
-    url.set_query(None);
-    url.to_string()
+pub fn client_error(error: &ureq::Error) -> String {
+    match error {
+        ureq::Error::BadUri(_) => "it is no address that can be fetched".to_owned(),
+        ureq::Error::Protocol(error) => {
+            let text = error.to_string();
+            let (general, _) = text.split_once(": ").unwrap_or((&text, ""));
+            format!("protocol: {general}")
+        }
+        error => redacted(&error.to_string()).into_owned(),
+    }
 }

@@ -10,6 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::json::{Json, Object};
+use super::text::{changes_layout, printable};
 use crate::units::{Decimal, DecimalError, readable};
 
 /// Longest name of a provider, model, region and the like, in characters.
@@ -193,10 +194,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A name: 1 to 255 characters, none of them a control character.
+    /// A name: 1 to 255 characters, none of them a control character or one that turns the direction of writing.
     #[must_use]
     pub fn name(&self) -> Option<String> {
-        self.text_of(LONGEST_NAME, &[])
+        let name = self.text_of(LONGEST_NAME, &[])?;
+        self.as_it_looks(name)
     }
 
     /// A text of up to 4,000 characters.
@@ -208,7 +210,23 @@ impl<'a> Cursor<'a> {
     /// The key of this value as a name.
     #[must_use]
     pub fn key_as_name(&self, key: &str) -> Option<String> {
-        self.checked_text(key, LONGEST_NAME, &[])
+        let name = self.checked_text(key, LONGEST_NAME, &[])?;
+        self.as_it_looks(name)
+    }
+
+    /// The name, if it reads as it is written.
+    fn as_it_looks(&self, name: String) -> Option<String> {
+        if name.contains(changes_layout) {
+            self.fault(
+                format!(
+                    "`{}` holds characters that change how it is shown",
+                    printable(&shortened(&name))
+                ),
+                "leave out line separators and bidirectional marks, overrides and isolates",
+            );
+            return None;
+        }
+        Some(name)
     }
 
     fn text_of(&self, longest: usize, allowed: &[char]) -> Option<String> {

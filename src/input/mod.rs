@@ -1,10 +1,13 @@
 //! Reading what people send: text to a JSON tree that keeps numbers as written (`json`), then a walk over the tree that
 //! records every fault with its place (`cursor`); what may be sent, for the API document (`schema`); when to stop because
-//! the client has left (`wanted`).
+//! the client has left (`wanted`). And what of a text is not shown again: secrets (`secrets`), and characters that do
+//! something else than to show (`text`).
 
 pub mod cursor;
 pub mod json;
 pub mod schema;
+pub mod secrets;
+pub mod text;
 pub mod wanted;
 
 use cursor::{Cursor, Fault, Faults};

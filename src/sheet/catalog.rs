@@ -2,8 +2,9 @@
 
 use super::rules::tokenizer_note;
 use super::{PriceSheet, genai_prices, litellm, llm_prices, models_dev, openrouter, portkey};
-use crate::input::cursor::Cursor;
+use crate::input::cursor::{Cursor, shortened};
 use crate::input::json::Json;
+use crate::input::text::{is_unprintable, printable};
 
 /// A format in which somebody publishes a catalog: one file in this folder each.
 #[derive(Debug, Clone, Copy)]
@@ -26,12 +27,50 @@ impl Catalog {
     /// that a fault is recorded.
     #[must_use]
     pub fn read(&self, key: &str, entry: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
+        if key.contains(is_unprintable) {
+            entry.fault(
+                format!(
+                    "the key `{}` holds characters that change how it is shown",
+                    printable(&shortened(key))
+                ),
+                PLAIN_NAME,
+            );
+            return None;
+        }
         let mut sheets = (self.read_entry)(key, entry)?;
+        if let Some(name) = sheets.iter().find_map(unprintable_name) {
+            entry.fault(
+                format!(
+                    "the name `{}` holds characters that change how it is shown",
+                    printable(&shortened(name))
+                ),
+                PLAIN_NAME,
+            );
+            return None;
+        }
         for sheet in &mut sheets {
             sheet.notes.extend(tokenizer_note(&sheet.model));
         }
         Some(sheets)
     }
+}
+
+const PLAIN_NAME: &str = "leave out control characters, line separators and bidirectional controls";
+
+/// A name of a sheet that a terminal or a browser would not show as it is.
+fn unprintable_name(sheet: &PriceSheet) -> Option<&str> {
+    let names = [&sheet.provider, &sheet.model, &sheet.region];
+    let others = [
+        &sheet.upstream_provider,
+        &sheet.canonical_model,
+        &sheet.quantization,
+    ];
+    let others = others.into_iter().flatten().chain(&sheet.aliases);
+    let tiers = sheet.service_tiers.keys().chain(sheet.schedules.keys());
+    let mut names = names.into_iter().chain(others).chain(tiers);
+    names
+        .find(|name| name.contains(is_unprintable))
+        .map(String::as_str)
 }
 
 /// One entry of a catalog.

@@ -336,7 +336,8 @@ impl Store {
         reason: &str,
         now: Timestamp,
     ) -> Result<Withdrawn, StoreError> {
-        self.act(sheet_id, |offer| offer.withdraw(reason, now)).await
+        self.act(sheet_id, |offer| offer.withdraw(reason, now))
+            .await
     }
 
     /// Undoes the last withdrawal of a sheet: what held before holds again, as far as no other price is in force since.
@@ -562,7 +563,8 @@ impl Offer {
     /// How the sheet was withdrawn, unless it has held again since.
     fn withdrawal(&self) -> Option<Withdrawal> {
         let at = DbTime::from(withdrawn_at(&self.periods, self.sheet_id)?);
-        let is_it = |row: &&PeriodRow| row.sheet_id == self.sheet_id && row.withdrawn_at == Some(at);
+        let is_it =
+            |row: &&PeriodRow| row.sheet_id == self.sheet_id && row.withdrawn_at == Some(at);
         let because = self.rows.iter().find(is_it)?.withdrawn_because.clone();
         Some(Withdrawal {
             withdrawn_at: at,

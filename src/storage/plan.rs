@@ -271,7 +271,10 @@ impl Known {
     /// Whether the sheet was withdrawn and is seen later than that.
     fn is_back(&self, recording: &Recording, offer: Uuid) -> bool {
         let stored = self.periods.get(&offer).map_or(&[][..], Vec::as_slice);
-        if stored.iter().all(|stored| stored.period.withdrawn.is_none()) {
+        if stored
+            .iter()
+            .all(|stored| stored.period.withdrawn.is_none())
+        {
             return false;
         }
         withdrawn_at(&periods_of(stored), recording.sheet_id)

@@ -1,0 +1,218 @@
+//! What reaches the terminal and the log: our own layout and styles, and of everything else no character that a terminal
+//! acts on and no secret of an address.
+
+use std::borrow::Cow;
+use std::io::{self, StderrLock, StdoutLock, Write};
+
+use anstream::AutoStream;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::input::secrets::{redacted, without_secrets};
+use crate::input::text::{escaped, is_unprintable, printable};
+
+/// Standard output.
+pub(super) fn stdout() -> Plain<AutoStream<StdoutLock<'static>>> {
+    Plain(anstream::stdout().lock())
+}
+
+/// Standard error.
+pub(super) fn stderr() -> Plain<AutoStream<StderrLock<'static>>> {
+    Plain(anstream::stderr().lock())
+}
+
+/// A part of a message that was not written here, such as an error of a library.
+pub(super) fn quoted(text: &str) -> String {
+    printable(&redacted(text)).into_owned()
+}
+
+/// The styles of [`super::label`].
+const STYLES: [&str; 2] = ["\u{1b}[1m", "\u{1b}[0m"];
+
+/// Writes texts in which nothing but line ends and our own styles acts on a terminal. Every other such character is
+/// written as JSON writes it, so that JSON stays what it is.
+pub(super) struct Plain<W>(W);
+
+impl<W: Write> Write for Plain<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        self.0.write_all(plain(&text).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+fn plain(text: &str) -> Cow<'_, str> {
+    keeping(text, |rest| {
+        STYLES
+            .into_iter()
+            .find(|style| rest.starts_with(style))
+            .map_or(0, str::len)
+    })
+}
+
+/// The text with what a terminal acts on escaped, but for line ends and for as much of what begins with an escape as
+/// `own` says.
+fn keeping(text: &str, own: impl Fn(&str) -> usize) -> Cow<'_, str> {
+    let is_escaped = |character: char| is_unprintable(character) && character != '\n';
+    if !text.contains('\u{1b}') {
+        return escaped(text, is_escaped);
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find('\u{1b}') {
+        let (before, at) = rest.split_at(start);
+        let (style, after) = at.split_at(own(at));
+        shown.push_str(&escaped(before, is_escaped));
+        shown.push_str(style);
+        rest = after;
+        if style.is_empty() {
+            let (escape, after) = rest.split_at(1);
+            shown.push_str(&printable(escape));
+            rest = after;
+        }
+    }
+    shown.push_str(&escaped(rest, is_escaped));
+    Cow::Owned(shown)
+}
+
+/// Writes lines of the log to standard error; an event is one line, whatever its texts hold.
+pub(super) struct LogLines {
+    /// Whether the styles of the log are kept.
+    pub(super) has_styles: bool,
+}
+
+impl Write for LogLines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        let line = text.strip_suffix('\n').unwrap_or(&text);
+        let line = redacted(line);
+        let line = keeping(&line, |rest| {
+            if self.has_styles {
+                style_length(rest)
+            } else {
+                0
+            }
+        });
+        let line = escaped(&line, |character| character == '\n');
+        io::stderr()
+            .lock()
+            .write_all(format!("{line}\n").as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+/// Length of the style that a text begins with: `ESC [`, numbers, `m`.
+fn style_length(text: &str) -> usize {
+    let Some(numbers) = text.strip_prefix("\u{1b}[") else {
+        return 0;
+    };
+    let behind = numbers.trim_start_matches(|sign: char| sign.is_ascii_digit() || sign == ';');
+    if behind.starts_with('m') {
+        text.len() - behind.len() + 1
+    } else {
+        0
+    }
+}
+
+/// Arguments whose value may be a secret however it is mistyped.
+const SECRET_ARGUMENTS: [&str; 3] = ["--database-url", "--refresh", "--url"];
+
+/// Takes from what is wrong with a command line the secrets that were typed, and what a terminal acts on.
+pub(super) fn without_typed_secrets(mut error: clap::Error) -> clap::Error {
+    if matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+            | ErrorKind::DisplayVersion
+    ) {
+        return error;
+    }
+    let is_of_secret = matches!(
+        error.get(ContextKind::InvalidArg),
+        Some(ContextValue::String(argument))
+            if SECRET_ARGUMENTS.iter().any(|secret| argument.starts_with(secret))
+    );
+    let mut is_changed = false;
+    let typed = [
+        ContextKind::InvalidValue,
+        ContextKind::InvalidArg,
+        ContextKind::InvalidSubcommand,
+    ];
+    for kind in typed {
+        let Some(ContextValue::String(value)) = error.get(kind) else {
+            continue;
+        };
+        let shown = if kind == ContextKind::InvalidValue && is_of_secret {
+            "…".to_owned()
+        } else {
+            typed_value(value)
+        };
+        if shown != *value {
+            is_changed = true;
+            error.insert(kind, ContextValue::String(shown));
+        }
+    }
+    // It quotes what was typed.
+    if is_changed {
+        error.remove(ContextKind::Suggested);
+    }
+    error
+}
+
+fn typed_value(value: &str) -> String {
+    let (flag, value) = match value.split_once('=') {
+        Some((flag, value)) if flag.starts_with("--") => (Some(flag), value),
+        _ => (None, value),
+    };
+    let shown = if value.contains("://") || value.contains('@') {
+        without_secrets(value)
+    } else {
+        quoted(value)
+    };
+    match flag {
+        Some(flag) => format!("{}={shown}", printable(flag)),
+        None => shown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_layout_and_styles_stay_and_all_else_is_shown() {
+        for (text, shown) in [
+            ("a\nb\n", "a\nb\n"),
+            (
+                "\u{1b}[1merror:\u{1b}[0m a\n",
+                "\u{1b}[1merror:\u{1b}[0m a\n",
+            ),
+            (
+                "a\u{1b}[2Jb\u{1b}]0;t\u{7}\n",
+                "a\\u001b[2Jb\\u001b]0;t\\u0007\n",
+            ),
+            ("a\u{9b}31mb\u{202e}c\u{1b}", "a\\u009b31mb\\u202ec\\u001b"),
+        ] {
+            assert_eq!(plain(text), shown);
+        }
+    }
+
+    #[test]
+    fn a_style_is_what_a_log_line_may_hold() {
+        for (text, length) in [
+            ("\u{1b}[2mx", 4),
+            ("\u{1b}[38;5;1mx", 9),
+            ("\u{1b}[2J", 0),
+            ("\u{1b}", 0),
+        ] {
+            assert_eq!(style_length(text), length, "{text:?}");
+        }
+    }
+}

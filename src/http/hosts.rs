@@ -1,0 +1,198 @@
+//! Whom requests may be for. A page elsewhere whose name is made to mean this machine's address would otherwise read and
+//! write with its visitor's browser.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, Version, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use super::Limits;
+use super::problem::{MISDIRECTED, Problem, UNREADABLE};
+
+/// What a `Host` or an authority means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Host {
+    /// An address, which no name server can turn elsewhere.
+    Address,
+    /// A name in lower case, without a point at its end.
+    Name(String),
+}
+
+/// Reads a host with or without a port. None where it is neither an address nor a name that a host can have: of what RFC
+/// 3986 allows besides, such as `,` or `%41`, no host is called.
+fn read_host(text: &str) -> Option<Host> {
+    let (host, port) = match text.find(']') {
+        Some(end) => text.split_at(end + 1),
+        None => text.split_at(text.find(':').unwrap_or(text.len())),
+    };
+    let is_port = |port: &str| {
+        port.bytes().all(|byte| byte.is_ascii_digit())
+            && (port.is_empty() || port.parse::<u16>().is_ok())
+    };
+    if !port.is_empty() && !port.strip_prefix(':').is_some_and(is_port) {
+        return None;
+    }
+    if let Some(address) = host.strip_prefix('[') {
+        let address = address.strip_suffix(']')?;
+        return address.parse::<Ipv6Addr>().ok().map(|_| Host::Address);
+    }
+    let name = host.strip_suffix('.').unwrap_or(host);
+    let is_name = !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte));
+    if !is_name {
+        return None;
+    }
+    if name.parse::<Ipv4Addr>().is_ok() {
+        return Some(Host::Address);
+    }
+    Some(Host::Name(name.to_ascii_lowercase()))
+}
+
+/// A name as `--allow-host` takes it: without a scheme, a port or a path, in the form that clients send.
+///
+/// # Errors
+/// It is no name of a host.
+pub fn host_name(text: &str) -> Result<String, String> {
+    let read = url::Host::parse(text).ok().map(|host| host.to_string());
+    let read = read
+        .filter(|_| !text.contains(':'))
+        .and_then(|name| read_host(&name));
+    match read {
+        Some(Host::Name(name)) => Ok(name),
+        Some(Host::Address) => Err("addresses are served without being named".to_owned()),
+        None => Err(
+            "expected the name of a host without scheme, port and path, such as unroof.example"
+                .to_owned(),
+        ),
+    }
+}
+
+/// Refuses requests that are for others than this service: what RFC 9112 (3.2) has refused, a request that does not say
+/// once and well whom it is for, with 400; and names that nobody allowed with 421. A request of HTTP/1.0 may name no host,
+/// as checks of load balancers do; no browser sends one.
+pub(super) async fn require_known_host(
+    State(limits): State<Arc<Limits>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    match check_host(&limits.allowed_hosts, &request) {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    }
+}
+
+fn check_host(allowed: &[String], request: &Request) -> Result<(), Problem> {
+    let hosts: Vec<_> = request.headers().get_all(header::HOST).iter().collect();
+    match hosts.as_slice() {
+        [] if request.version() != Version::HTTP_11 => {}
+        [] => return Err(unclear("the request has no header `Host`")),
+        [host] => check_one(allowed, host_of(host), "the header `Host` names no host")?,
+        _ => return Err(unclear("the request has the header `Host` more than once")),
+    }
+    // Of a target with a scheme, or of CONNECT.
+    match request.uri().authority() {
+        Some(authority) => check_one(
+            allowed,
+            read_host(authority.as_str()),
+            "the target of the request names no host",
+        ),
+        None => Ok(()),
+    }
+}
+
+fn host_of(value: &HeaderValue) -> Option<Host> {
+    read_host(value.to_str().ok()?)
+}
+
+fn check_one(allowed: &[String], host: Option<Host>, unread: &str) -> Result<(), Problem> {
+    match host {
+        None => Err(unclear(unread)),
+        Some(Host::Name(name)) if name != "localhost" && !allowed.contains(&name) => {
+            let shown: String = name.chars().take(200).collect();
+            let problem = Problem::new(
+                MISDIRECTED,
+                format!("the host `{shown}` is not served here"),
+            );
+            Err(problem.hint(
+                "start the service with `--allow-host` and this name, or in UNROOF_ALLOW_HOST, if it is its own",
+            ))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+fn unclear(detail: &str) -> Problem {
+    Problem::new(UNREADABLE, detail)
+        .hint("send one header `Host` with the name that you connect to")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_an_address_or_a_name() {
+        let name = |name: &str| Some(Host::Name(name.to_owned()));
+        for (text, expected) in [
+            ("127.0.0.1", Some(Host::Address)),
+            ("127.0.0.1.:8080", Some(Host::Address)),
+            ("[::1]:8080", Some(Host::Address)),
+            ("[::1]", Some(Host::Address)),
+            ("localhost:", name("localhost")),
+            ("LocalHost.:65535", name("localhost")),
+            ("my_host-1.Example", name("my_host-1.example")),
+            ("2130706433", name("2130706433")),
+            ("", None),
+            (".", None),
+            (":8080", None),
+            ("a,b", None),
+            ("a b", None),
+            ("a:65536", None),
+            ("a:99999999", None),
+            ("a:-1", None),
+            ("a:+1", None),
+            ("a:1:2", None),
+            ("user@a", None),
+            ("a/b", None),
+            ("a%41", None),
+            ("[::1", None),
+            ("::1", None),
+            ("[::1]a", None),
+            ("[fe80::1%eth0]", None),
+            ("é", None),
+        ] {
+            assert_eq!(read_host(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_allowed_is_in_the_form_that_clients_send() {
+        assert_eq!(
+            host_name("Unroof.Example."),
+            Ok("unroof.example".to_owned())
+        );
+        assert_eq!(
+            host_name("bücher.example"),
+            Ok("xn--bcher-kva.example".to_owned())
+        );
+        for text in [
+            "",
+            "*",
+            "*.example",
+            "a:80",
+            "http://a",
+            "a/b",
+            "127.0.0.1",
+            "[::1]",
+            "a b",
+            "a,b",
+        ] {
+            assert!(host_name(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Characters of a text that do something else than to show: controls, and what turns the direction of writing.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// Whether a character changes how the text around it is shown: the marks, embeddings, overrides and isolates of the
+/// Unicode bidirectional algorithm, and its separators of lines and paragraphs.
+#[must_use]
+pub fn changes_layout(character: char) -> bool {
+    matches!(
+        character,
+        '\u{61c}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}'
+    )
+}
+
+/// Whether a terminal may act on a character instead of showing it.
+#[must_use]
+pub fn is_unprintable(character: char) -> bool {
+    character.is_control() || changes_layout(character)
+}
+
+/// The text with every character that a terminal may act on written as JSON writes it, such as `\u001b`.
+#[must_use]
+pub fn printable(text: &str) -> Cow<'_, str> {
+    escaped(text, is_unprintable)
+}
+
+/// The text with these characters written as JSON writes them.
+#[must_use]
+pub fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_escaped) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        if is_escaped(character) {
+            // Writing to a text does not fail.
+            let _ = write!(shown, "\\u{:04x}", u32::from(character));
+        } else {
+            shown.push(character);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_may_act_on_is_written_as_json_writes_it() {
+        for (text, shown) in [
+            ("gpt-5.4 é 模型", "gpt-5.4 é 模型"),
+            ("a\u{1b}[2Jb", "a\\u001b[2Jb"),
+            ("a\nb\r\tc\u{7f}", "a\\u000ab\\u000d\\u0009c\\u007f"),
+            ("a\u{9b}2Jb", "a\\u009b2Jb"),
+            ("a\u{202e}b\u{2066}c\u{200f}", "a\\u202eb\\u2066c\\u200f"),
+        ] {
+            assert_eq!(printable(text), shown);
+        }
+    }
+}
