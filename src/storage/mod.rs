@@ -7,6 +7,7 @@ mod estimates;
 mod group;
 mod history;
 mod imports;
+mod known;
 mod listener;
 mod plan;
 mod price_sheets;

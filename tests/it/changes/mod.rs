@@ -14,11 +14,11 @@ use unroof::storage::{EstimateRecord, Recording, Store};
 use crate::support::{NOW, sheet_of};
 
 /// Recordings of models that are not there yet, a change each.
-struct Prepared(Recording);
+pub(crate) struct Prepared(Recording);
 
 impl Prepared {
     /// The answer is worked out once: who records hundreds of sheets does not wait for each.
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let text = sheet_of("prepared").to_string();
         let request = read_request(text.as_bytes(), &Format::Canonical).unwrap();
         let answer = infer(&request);
@@ -29,7 +29,7 @@ impl Prepared {
         Self(recording)
     }
 
-    fn of(&self, model: &str) -> Recording {
+    pub(crate) fn of(&self, model: &str) -> Recording {
         let mut recording = self.0.clone();
         model.clone_into(&mut recording.sheet.model);
         recording.sheet_id = recording.sheet.id().0;
