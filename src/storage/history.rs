@@ -1,14 +1,15 @@
 //! What an offer cost when, what was withdrawn, what comes into force, and where catalogs disagree.
 
 use jiff::Timestamp;
-use sqlx::{Connection, FromRow, QueryBuilder};
+use sqlx::{Connection, Executor, FromRow, QueryBuilder, SqlSafeStr};
 use uuid::Uuid;
 
 use super::changes::ChangeKind;
 use super::checksum::StoredDocument;
 use super::database::on_connection;
 use super::plan::read_sheet;
-use super::record::{Listing, Recording};
+use super::record::{BUMP_VERSION, Listing, Recording};
+use super::rows::{Connected, Kind, Piece, Pieces, Rows};
 use super::{DbTime, Filter, Store, StoreError};
 use crate::sheet::timeline::{Cut, Edit, Period, TimeTaken, reinstate, withdraw, withdrawn_at};
 use crate::sheet::{PriceSheet, model_key};
@@ -162,9 +163,6 @@ const DISAGREEMENTS: &str = "
     ORDER BY id
     LIMIT $6";
 
-const BUMP_VERSION: &str =
-    "UPDATE store_version SET version = version + $1 WHERE id = 1 RETURNING version";
-
 // The version first: where the next write makes the one after it, the periods are still these.
 const PERIODS_OF_SHEET: &str = "
     SELECT (SELECT version FROM store_version WHERE id = 1) AS version, period.sequence, part, period.sheet_id, catalog,
@@ -201,10 +199,32 @@ const DUE: &str = "
     FROM price_periods AS period
     WHERE (has_begun = FALSE AND starts_at <= $1) OR (has_ended = FALSE AND ends_at <= $1)
     ORDER BY starts_at, sequence, part
-    LIMIT 500";
+    LIMIT $2";
 
-const MARK_DUE: &str = "
-    UPDATE price_periods SET has_begun = TRUE, has_ended = $3 WHERE sequence = $1 AND part = $2";
+/// Most prices that are made known at once.
+const MOST_DUE: i64 = 500;
+
+static MAKE_KNOWN: Pieces = Pieces::writing(&[
+    Piece {
+        before: "UPDATE price_periods SET has_begun = TRUE, has_ended = given.column3 FROM",
+        columns: &[Kind::Number, Kind::Number, Kind::Flag],
+        after: "WHERE sequence = given.column1 AND part = given.column2",
+    },
+    Piece {
+        before: "
+            INSERT INTO changes (sequence, kind, observed_at, provider, model, canonical_model, region, sheet_id,
+                                 estimate_id, summary)
+            SELECT given.column1, given.column2, given.column3, sheet.provider, sheet.model, sheet.canonical_model,
+                   sheet.region, sheet.id,
+                   (SELECT estimate_id FROM estimate_listings WHERE sequence = (
+                        SELECT max(newer.sequence) FROM estimate_listings AS newer
+                        WHERE newer.sheet_id = sheet.id AND newer.stated_assumptions = FALSE)),
+                   given.column5
+            FROM",
+        columns: &[Kind::Number, Kind::Text, Kind::Time, Kind::Id, Kind::Text],
+        after: "JOIN price_sheets AS sheet ON sheet.id = given.column4",
+    },
+]);
 
 const NEXT_DUE: &str = "
     SELECT min(at) FROM (
@@ -427,29 +447,18 @@ impl Store {
             if next.is_none_or(|next| next > now) {
                 return Ok(());
             }
+            let due: Vec<DueRow> =
+                sqlx::query_as(DUE).bind(now).bind(MOST_DUE).fetch_all(&mut *connection).await?;
+            let most = i64::try_from(due.len()).unwrap_or(MOST_DUE);
+            connection.prepare_for(&MAKE_KNOWN).await?;
+            connection.prepare(BUMP_VERSION.into_sql_str()).await?;
             let mut transaction = connection.begin_with(self.begin()).await?;
-            // Taken before the rows are read: another replica may be telling at this moment.
-            let mut version: i64 =
-                sqlx::query_scalar(BUMP_VERSION).bind(1_i64).fetch_one(&mut *transaction).await?;
-            let due: Vec<DueRow> = sqlx::query_as(DUE).bind(now).fetch_all(&mut *transaction).await?;
-            for row in &due {
-                sqlx::query(MARK_DUE)
-                    .bind(row.sequence)
-                    .bind(row.part)
-                    .bind(row.ends_at.is_some_and(|end| end <= now))
-                    .execute(&mut *transaction)
-                    .await?;
-                let Some((kind, summary)) = row.news(now) else { continue };
-                sqlx::query(INSERT_CHANGE)
-                    .bind(version)
-                    .bind(kind.name())
-                    .bind(now)
-                    .bind(row.sheet_id)
-                    .bind(summary)
-                    .execute(&mut *transaction)
-                    .await?;
-                version = sqlx::query_scalar(BUMP_VERSION).bind(1_i64).fetch_one(&mut *transaction).await?;
-            }
+            let version: i64 =
+                sqlx::query_scalar(BUMP_VERSION).bind(most).fetch_one(&mut *transaction).await?;
+            // Read again under the lock: another replica may have told of them.
+            let due: Vec<DueRow> =
+                sqlx::query_as(DUE).bind(now).bind(most).fetch_all(&mut *transaction).await?;
+            transaction.write_rows(&MAKE_KNOWN, &due_rows(&due, now, version - most)).await?;
             transaction.commit().await?;
             self.rise_to(version);
             Ok(())
@@ -644,6 +653,28 @@ impl PeriodRow {
             }),
         }
     }
+}
+
+/// Rows for each piece of [`MAKE_KNOWN`]; news are numbered from the one after `base`.
+fn due_rows(due: &[DueRow], now: DbTime, base: i64) -> [Rows<'static>; 2] {
+    let marks = due.iter().map(|row| {
+        let has_ended = row.ends_at.is_some_and(|end| end <= now);
+        vec![row.sequence.into(), row.part.into(), has_ended.into()]
+    });
+    let news = due
+        .iter()
+        .filter_map(|row| Some((row.sheet_id, row.news(now)?)));
+    let news = news.zip(base + 1..).map(|((sheet_id, news), number)| {
+        let (kind, summary) = news;
+        vec![
+            number.into(),
+            kind.name().into(),
+            now.into(),
+            sheet_id.into(),
+            summary.into(),
+        ]
+    });
+    [marks.collect(), news.collect()]
 }
 
 impl DueRow {

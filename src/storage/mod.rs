@@ -7,6 +7,7 @@ mod estimates;
 mod group;
 mod history;
 mod imports;
+mod known;
 mod lease;
 mod listener;
 mod plan;

@@ -3,6 +3,7 @@
 //! `UNROOF_TEST_PROGRAM` names another build of the program that the tests start instead of this one.
 
 mod catalog_memory;
+mod checksums;
 mod delivery;
 mod disk;
 mod far_database;

@@ -29,7 +29,7 @@ impl Prepared {
         Self(recording)
     }
 
-    fn of(&self, model: &str) -> Recording {
+    pub(crate) fn of(&self, model: &str) -> Recording {
         let mut recording = self.0.clone();
         model.clone_into(&mut recording.sheet.model);
         recording.sheet_id = recording.sheet.id().0;

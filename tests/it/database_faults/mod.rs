@@ -4,7 +4,7 @@ pub(crate) mod cluster;
 mod embedded;
 mod link;
 mod locks;
-mod proxy;
+pub(crate) mod proxy;
 mod server;
 
 use std::time::{Duration, Instant};

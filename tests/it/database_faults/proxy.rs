@@ -1,6 +1,8 @@
-//! A proxy between the service and its database that can be told to break the link.
+//! A proxy between the service and its database that can be told to break the link, and that counts what passes.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -11,7 +13,7 @@ use url::Url;
 
 /// What becomes of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Link {
+pub(crate) enum Link {
     /// They pass.
     Open,
     /// Connections are cut, and new ones refused.
@@ -25,29 +27,74 @@ pub(super) enum Link {
 }
 
 /// A proxy; it ends with the test.
-pub(super) struct Proxy {
+pub(crate) struct Proxy {
     address: SocketAddr,
     link: watch::Sender<Link>,
+    traffic: Arc<Traffic>,
+}
+
+/// What the database has answered.
+#[derive(Debug, Default)]
+pub(crate) struct Traffic {
+    /// Bytes.
+    bytes: AtomicUsize,
+    /// Transactions that have ended.
+    transactions: AtomicUsize,
+    /// Round trips of the longest of them, after the one that began it.
+    longest: AtomicUsize,
 }
 
 impl Proxy {
     /// A proxy to the server of a database's URL.
-    pub(super) async fn to(database_url: &str, link: Link) -> Self {
+    pub(crate) async fn to(database_url: &str, link: Link) -> Self {
         let url = Url::parse(database_url).unwrap();
         let target = format!("{}:{}", url.host_str().unwrap(), url.port().unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (link, seen) = watch::channel(link);
-        tokio::spawn(take_connections(listener, target, seen));
-        Self { address, link }
+        let traffic = Arc::new(Traffic::default());
+        tokio::spawn(take_connections(
+            listener,
+            target,
+            seen,
+            Arc::clone(&traffic),
+        ));
+        Self {
+            address,
+            link,
+            traffic,
+        }
     }
 
-    pub(super) fn set(&self, link: Link) {
+    /// Counts from nothing again.
+    pub(crate) fn count_anew(&self) {
+        let counters = &self.traffic;
+        for counter in [&counters.bytes, &counters.transactions, &counters.longest] {
+            counter.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Bytes that the database has answered.
+    pub(crate) fn bytes(&self) -> usize {
+        self.traffic.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Transactions that have ended.
+    pub(crate) fn transactions(&self) -> usize {
+        self.traffic.transactions.load(Ordering::Relaxed)
+    }
+
+    /// Round trips of the longest transaction, after the one that began it.
+    pub(crate) fn longest_transaction(&self) -> usize {
+        self.traffic.longest.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set(&self, link: Link) {
         self.link.send_replace(link);
     }
 
     /// The database's URL on the way through here.
-    pub(super) fn url(&self, database_url: &str) -> String {
+    pub(crate) fn url(&self, database_url: &str) -> String {
         let mut url = Url::parse(database_url).unwrap();
         url.set_ip_host(self.address.ip()).unwrap();
         url.set_port(Some(self.address.port())).unwrap();
@@ -55,7 +102,12 @@ impl Proxy {
     }
 }
 
-async fn take_connections(listener: TcpListener, target: String, mut link: watch::Receiver<Link>) {
+async fn take_connections(
+    listener: TcpListener,
+    target: String,
+    mut link: watch::Receiver<Link>,
+    traffic: Arc<Traffic>,
+) {
     let address = listener.local_addr().unwrap();
     let mut listener = Some(listener);
     loop {
@@ -72,7 +124,7 @@ async fn take_connections(listener: TcpListener, target: String, mut link: watch
         tokio::select! {
             taken = listener.as_ref().unwrap().accept() => {
                 let (client, _) = taken.unwrap();
-                tokio::spawn(carry(client, target.clone(), link.clone()));
+                tokio::spawn(carry(client, target.clone(), link.clone(), Arc::clone(&traffic)));
             }
             changed = link.changed() => if changed.is_err() { return },
         }
@@ -80,7 +132,12 @@ async fn take_connections(listener: TcpListener, target: String, mut link: watch
 }
 
 /// Carries bytes both ways until either side ends or the link is closed.
-async fn carry(client: TcpStream, target: String, mut link: watch::Receiver<Link>) {
+async fn carry(
+    client: TcpStream,
+    target: String,
+    mut link: watch::Receiver<Link>,
+    traffic: Arc<Traffic>,
+) {
     let Ok(server) = TcpStream::connect(target).await else {
         return;
     };
@@ -88,7 +145,7 @@ async fn carry(client: TcpStream, target: String, mut link: watch::Receiver<Link
     let (from_server, to_server) = server.into_split();
     tokio::select! {
         () = questions(from_client, to_server, link.clone()) => {}
-        () = answers(from_server, to_client, link.clone()) => {}
+        () = answers(from_server, to_client, link.clone(), &traffic) => {}
         _ = link.wait_for(|link| *link == Link::Closed) => {}
     }
 }
@@ -106,9 +163,16 @@ async fn questions(
     }
 }
 
-async fn answers(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut link: watch::Receiver<Link>) {
+async fn answers(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    mut link: watch::Receiver<Link>,
+    traffic: &Traffic,
+) {
     let mut bytes = vec![0; 64 * 1024];
+    let mut messages = Messages::default();
     while let Some(count) = next(&mut from, &mut bytes, &mut link).await {
+        messages.read(&bytes[..count], traffic);
         let now = *link.borrow();
         if let Link::Slow(delay) = now {
             tokio::time::sleep(delay).await;
@@ -130,4 +194,69 @@ async fn next(
     let count = from.read(bytes).await.ok().filter(|count| *count > 0)?;
     link.wait_for(|link| *link != Link::Frozen).await.ok()?;
     Some(count)
+}
+
+/// The messages of one connection, of which the database ends each answer with one that says whether a transaction has
+/// begun.
+#[derive(Default)]
+struct Messages {
+    /// What is known of a message: its type and its length, and of a short one its content.
+    begun: Vec<u8>,
+    /// How much of a message is still to come.
+    rest: usize,
+    has_begun: bool,
+    /// Round trips of the transaction that goes on.
+    trips: Option<usize>,
+}
+
+impl Messages {
+    fn read(&mut self, mut bytes: &[u8], traffic: &Traffic) {
+        const HEAD: usize = 5;
+        traffic.bytes.fetch_add(bytes.len(), Ordering::Relaxed);
+        // No encryption; this answer is a letter alone.
+        if !self.has_begun && bytes.first() == Some(&b'N') {
+            bytes = &bytes[1..];
+        }
+        self.has_begun = true;
+        while let Some((byte, after)) = bytes.split_first() {
+            if self.begun.len() == HEAD && self.rest > 1 {
+                let passed = bytes.len().min(self.rest - 1);
+                self.rest -= passed;
+                bytes = &bytes[passed..];
+                continue;
+            }
+            bytes = after;
+            if self.begun.len() < HEAD {
+                self.begun.push(*byte);
+                let Ok([_, length @ ..]) = <[u8; HEAD]>::try_from(self.begun.as_slice()) else {
+                    continue;
+                };
+                self.rest = u32::from_be_bytes(length) as usize - 4;
+                if self.rest == 0 {
+                    self.begun.clear();
+                }
+                continue;
+            }
+            // The last byte.
+            if self.begun[0] == b'Z' {
+                self.end_answer(*byte, traffic);
+            }
+            self.begun.clear();
+        }
+    }
+
+    fn end_answer(&mut self, state: u8, traffic: &Traffic) {
+        let is_idle = state == b'I';
+        match self.trips {
+            None if is_idle => {}
+            None => self.trips = Some(0),
+            Some(trips) => {
+                traffic.longest.fetch_max(trips + 1, Ordering::Relaxed);
+                self.trips = Some(trips + 1).filter(|_| !is_idle);
+                traffic
+                    .transactions
+                    .fetch_add(usize::from(is_idle), Ordering::Relaxed);
+            }
+        }
+    }
 }
