@@ -19,11 +19,11 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+pub use crate::input::wanted::{Unwanted, Waiting, Wanted};
 pub use conflict::Conflict;
 pub use joint::Joint;
 pub use request::{Format, Request, RequestFile, read_file, read_request};
 pub use row::{ListRow, row_columns};
-pub use crate::input::wanted::{Unwanted, Waiting, Wanted};
 
 use crate::clue;
 use crate::clue::assumptions::{Assumptions, Origin};

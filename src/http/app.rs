@@ -74,6 +74,10 @@ pub struct App {
     pub(super) accepted: Arc<Semaphore>,
     /// Catalogs imported at once.
     pub(super) importing: Arc<Semaphore>,
+    /// Clients at once that read the lines of an import.
+    pub(super) told: Arc<Semaphore>,
+    /// Catalogs fetched at once.
+    pub(super) fetching: Arc<Semaphore>,
     is_stopping: watch::Sender<bool>,
 }
 
@@ -111,6 +115,8 @@ impl App {
             computing: Arc::new(Semaphore::new(limits.computing)),
             accepted: Arc::new(Semaphore::new(limits.computing + limits.waiting)),
             importing: Arc::new(Semaphore::new(1)),
+            told: Arc::new(Semaphore::new(super::catalogs::MOST_TOLD)),
+            fetching: Arc::new(Semaphore::new(1)),
             is_stopping: watch::Sender::default(),
             limits: Arc::new(limits),
         }

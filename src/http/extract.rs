@@ -67,19 +67,6 @@ impl FromRequest<App> for JsonBody {
     }
 }
 
-/// The bytes of a whole catalog, not yet read.
-#[derive(Debug)]
-pub(super) struct CatalogBody(pub(super) Bytes);
-
-impl FromRequest<App> for CatalogBody {
-    type Rejection = Problem;
-
-    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        let read = read_json(request, app, app.limits.catalog_bytes);
-        read.await.map(Self)
-    }
-}
-
 async fn read_json(mut request: Request, app: &App, most_bytes: usize) -> Result<Bytes, Problem> {
     check_media_type(request.headers())?;
     let Limits { body_time, .. } = *app.limits;
@@ -103,7 +90,7 @@ async fn read_json(mut request: Request, app: &App, most_bytes: usize) -> Result
     })
 }
 
-fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
+pub(super) fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
     let refusal = |detail: String| {
         Err(Problem::new(UNSUPPORTED_MEDIA_TYPE, detail)
             .hint("send `Content-Type: application/json`, in UTF-8"))

@@ -2,6 +2,7 @@
 
 mod app;
 mod calculator;
+mod catalog_body;
 mod catalogs;
 mod changes;
 mod courier;
@@ -14,6 +15,7 @@ mod history;
 mod infer;
 mod layout;
 mod limits;
+mod lines;
 mod metrics;
 mod names;
 mod openapi;
@@ -47,6 +49,7 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 
 pub use app::{App, Clock};
 pub use limits::Limits;
+pub(crate) use lines::{LineReceiver, lines};
 pub use metrics::metrics_router;
 pub use openapi::openapi;
 pub use refresh::{Refresh, keep_due_known, keep_fresh};

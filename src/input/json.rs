@@ -540,7 +540,10 @@ mod tests {
         assert_eq!(from.first(), Some(&"k299990"));
         let twice = keys(300_000).chain(["\"k000007\":0".to_owned()]);
         let refusal = object(twice.collect()).unwrap_err();
-        assert_eq!(refusal.reason, "the key `k000007` stands twice in one object");
+        assert_eq!(
+            refusal.reason,
+            "the key `k000007` stands twice in one object"
+        );
         let length: usize = keys(300_000).map(|entry| entry.len() + 1).sum();
         assert_eq!(refusal.column, length as u64 + 2);
     }
@@ -559,7 +562,10 @@ mod tests {
         let text = format!("[{}0]", "0,".repeat(VALUES_BETWEEN_LOOKS));
         assert!(parse_while(text.as_bytes(), &wanted).is_ok());
         drop(waiting);
-        assert_eq!(parse_while(text.as_bytes(), &wanted), Err(Stopped::Unwanted));
+        assert_eq!(
+            parse_while(text.as_bytes(), &wanted),
+            Err(Stopped::Unwanted)
+        );
     }
 
     #[test]

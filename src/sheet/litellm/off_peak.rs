@@ -4,7 +4,6 @@
 //! window belongs to the day on which it starts, so one with weekdays is cut at midnight, and both are told in the zone
 //! of the weekdays.
 
-
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
