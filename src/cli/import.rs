@@ -2,19 +2,20 @@
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
-use tokio::sync::mpsc;
 
 use super::infer::read_input;
 use super::report::{paragraph, table, write_table};
 use super::{DatabaseArguments, Failure, terminal};
-use crate::http::{App, Clock, Limits};
+use crate::estimate::Wanted;
+use crate::http::{App, Clock, Limits, LineReceiver, lines};
 use crate::import::{
-    CatalogError, CatalogFormat, Fetched, Imported, Line, Options, Outcome, Summary, Version,
+    CatalogError, CatalogFormat, Fetched, Imported, Line, Options, Outcome, Summary, Turn, Version,
     fetch, without_secrets,
 };
 use crate::input::text::printable;
@@ -106,17 +107,21 @@ async fn import(arguments: &ImportArguments, app: &App, source: &str) -> Result<
         observed_at,
         threads: Limits::default().computing,
     };
-    let import = match app.read_catalog(text, options).await {
+    let place = app
+        .import_place()
+        .map_err(|problem| anyhow!(problem.detail))?;
+    let turn = Turn {
+        wanted: Wanted::default(),
+        place,
+    };
+    let import = match app.read_catalog(text, options, turn).await {
         Ok(import) => import,
         Err(CatalogError::Wrong(error)) => return Err(Failure::Refused(error)),
         Err(unknown) => return Err(Failure::Other(anyhow!("{name}: {unknown}"))),
     };
-    let (sender, receiver) = mpsc::channel(1_000);
-    let place = app
-        .import_place()
-        .map_err(|problem| anyhow!(problem.detail))?;
+    let (sender, receiver) = lines(Duration::MAX);
     let telling = tell(receiver, arguments.json);
-    let importing = app.import(&name, import, version, sender, place);
+    let importing = app.import(&name, import, version, sender);
     let (imported, told) = tokio::join!(importing, telling);
     let summary = imported
         .with_context(|| format!("{name} was not imported to its end; run it again to go on"))?;
@@ -147,10 +152,10 @@ fn read_source(source: &str, name: &str) -> Result<(Vec<u8>, Version), Failure> 
 }
 
 /// Says the lines as they come: as they are, or as a bar, then tables.
-async fn tell(mut lines: mpsc::Receiver<Line>, as_json: bool) -> Result<(), Failure> {
+async fn tell(mut lines: LineReceiver, as_json: bool) -> Result<(), Failure> {
     let bar = progress_bar(as_json);
     let mut report = Report::default();
-    while let Some(line) = lines.recv().await {
+    while let Some(line) = lines.next().await {
         if as_json {
             let text = serde_json::to_string(&line).context("a line has no text")?;
             writeln!(terminal::stdout(), "{text}")?;

@@ -91,6 +91,10 @@ pub struct App {
     pub(super) refusals: Arc<Refusals>,
     /// Catalogs imported at once.
     pub(super) importing: Arc<Semaphore>,
+    /// Clients at once that read the lines of an import.
+    pub(super) told: Arc<Semaphore>,
+    /// Catalogs fetched at once.
+    pub(super) fetching: Arc<Semaphore>,
     is_stopping: watch::Sender<bool>,
 }
 
@@ -169,6 +173,8 @@ impl App {
             )),
             refusals: Arc::default(),
             importing: Arc::new(Semaphore::new(1)),
+            told: Arc::new(Semaphore::new(super::catalogs::MOST_TOLD)),
+            fetching: Arc::new(Semaphore::new(1)),
             is_stopping: watch::Sender::default(),
             limits: Arc::new(limits),
         }

@@ -2,25 +2,27 @@
 
 use std::sync::Arc;
 
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response, Uri, header};
-use futures_util::stream;
 use jiff::Timestamp;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::OwnedSemaphorePermit;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 use uuid::Uuid;
 
 use super::app::App;
-use super::extract::{CatalogBody, Query};
+use super::catalog_body::CatalogBody;
+use super::extract::Query;
+use super::lines::{LineSender, lines};
 use super::page::{FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest};
-use super::problem::{INVALID, Problem};
+use super::problem::{INTERNAL, INVALID, Problem};
+use crate::estimate::Wanted;
 use crate::import::{
-    CatalogError, CatalogFormat, Import, ImportError, Line, Options, Summary, Version,
+    CatalogError, CatalogFormat, Import, ImportError, Line, Options, Summary, Turn, Version,
 };
 use crate::input::schema::one_of_texts;
 use crate::storage::{DbTime, ImportRow};
@@ -100,73 +102,104 @@ impl CatalogQuery {
     }
 }
 
-/// A place among those who import: one at a time.
-pub(crate) type ImportPlace = OwnedSemaphorePermit;
+/// Clients at once that read the lines of an import: the one whose import goes on, and those who read slowly.
+pub(super) const MOST_TOLD: usize = 4;
+
+/// What a client takes that imports: the one place among those who import, and one among those who read lines.
+pub(super) struct ImportPlaces {
+    importing: Arc<OwnedSemaphorePermit>,
+    told: OwnedSemaphorePermit,
+}
 
 impl App {
-    /// The right to import, if nobody else does in this process.
-    pub(crate) fn import_place(&self) -> Result<ImportPlace, Problem> {
-        Arc::clone(&self.importing)
-            .try_acquire_owned()
-            .map_err(|_| {
-                Problem::busy("another catalog is being imported")
-                    .hint("send it again when that is done; GET /imports tells")
-            })
+    /// The right to import, if no one else does in this process, and to read what is said of it.
+    pub(super) fn import_places(&self) -> Result<ImportPlaces, Problem> {
+        let told = Arc::clone(&self.told).try_acquire_owned().map_err(|_| {
+            Problem::busy("the answers to earlier imports are not read yet")
+                .hint("send the catalog again when those clients have read them")
+        })?;
+        Ok(ImportPlaces {
+            importing: self.import_place()?,
+            told,
+        })
     }
 
-    /// The same, once whoever does is done.
-    pub(super) async fn wait_for_import_place(&self) -> ImportPlace {
+    /// The right to import, if no one else does in this process.
+    pub(crate) fn import_place(&self) -> Result<Arc<OwnedSemaphorePermit>, Problem> {
+        let place = Arc::clone(&self.importing).try_acquire_owned();
+        place.map(Arc::new).map_err(|_| {
+            Problem::busy("another catalog is being imported")
+                .hint("send it again when that is done; GET /imports tells")
+        })
+    }
+
+    /// The same, once the import that goes on is done.
+    pub(super) async fn wait_for_import_place(&self) -> Arc<OwnedSemaphorePermit> {
         let place = Arc::clone(&self.importing).acquire_owned().await;
-        place.expect("the semaphore is never closed")
+        Arc::new(place.expect("the semaphore is never closed"))
     }
 
-    /// Reads a catalog; nothing is stored yet.
+    /// Reads a catalog; nothing is stored yet. The place is taken until that has really ended, also where the client has
+    /// gone meanwhile.
     pub(crate) async fn read_catalog(
         &self,
         text: impl AsRef<[u8]> + Send + 'static,
         options: Options,
+        turn: Turn,
     ) -> Result<Import, CatalogError> {
         let store = self.store.clone();
-        let read = move || Import::read(text.as_ref(), options, store);
+        let read = move || Import::read(text, options, store, turn);
         tokio::task::spawn_blocking(read)
             .await
-            .unwrap_or(Err(CatalogError::Unknown))
+            .unwrap_or(Err(CatalogError::Crashed))
     }
 
-    /// Imports a catalog, and keeps a record of the run.
+    /// Imports a catalog, and keeps a record of the run. The last line says how it ended: `done` once that is recorded.
     pub(crate) async fn import(
         &self,
         source: &str,
         import: Import,
         version: Version,
-        lines: mpsc::Sender<Line>,
-        _place: ImportPlace,
+        mut lines: LineSender,
+    ) -> Result<Summary, ImportError> {
+        let outcome = if import.is_dry_run() {
+            import.run(&mut lines).await
+        } else {
+            self.record_import(source, import, version, &mut lines)
+                .await
+        };
+        lines.end(match &outcome {
+            Ok(summary) => Line::Done(summary.clone()),
+            Err(error) => Line::Failed {
+                reason: said(error),
+            },
+        });
+        outcome
+    }
+
+    async fn record_import(
+        &self,
+        source: &str,
+        import: Import,
+        version: Version,
+        lines: &mut LineSender,
     ) -> Result<Summary, ImportError> {
         let format = import.format();
-        if import.is_dry_run() {
-            return import.run(lines).await;
-        }
         let id = Uuid::new_v4();
         let started_at = DbTime::from(self.now());
         self.store
             .begin_import(id, source, Some(format), started_at)
             .await?;
-        let outcome = import.run(lines.clone()).await;
+        let outcome = import.run(lines).await;
         let run = ImportRow::ended(id, format, self.now().into(), &outcome, version);
-        self.store.end_import(&run).await?;
-        if let Err(error) = &outcome {
-            tracing::warn!(source, format, %error, "an import ended early");
-            // Whoever listens may have gone.
-            let _ = lines
-                .send(Line::Failed {
-                    reason: said(error),
-                })
-                .await;
+        let recorded = self.store.end_import(&run).await;
+        match &outcome {
+            Ok(summary) => tracing::info!(source, format, ?summary, "imported"),
+            Err(error) => tracing::warn!(source, format, %error, "an import ended early"),
         }
-        if let Ok(summary) = &outcome {
-            tracing::info!(source, format, ?summary, "imported");
-        }
-        outcome
+        let summary = outcome?;
+        recorded?;
+        Ok(summary)
     }
 }
 
@@ -186,6 +219,11 @@ impl From<CatalogError> for Problem {
             CatalogError::Wrong(error) => error.into(),
             unknown @ CatalogError::Unknown => Self::new(INVALID, unknown.to_string())
                 .hint("send a whole catalog as it is published, and name its `format` if it is not recognised"),
+            much @ CatalogError::TooMuch(_) => Self::new(INVALID, much.to_string())
+                .hint("send a part of it at a time, such as one provider"),
+            ended @ (CatalogError::Unwanted | CatalogError::Crashed) => {
+                Self::new(INTERNAL, ended.to_string())
+            }
         }
     }
 }
@@ -218,27 +256,23 @@ impl From<CatalogError> for Problem {
 pub(super) async fn import_catalog(
     State(app): State<App>,
     Query(query): Query<CatalogQuery>,
-    CatalogBody(body): CatalogBody,
+    CatalogBody { text, places }: CatalogBody,
 ) -> Result<Response<Body>, Problem> {
     let options = query.options(&app)?;
-    let place = app.import_place()?;
-    let import = app.read_catalog(body, options).await?;
+    let (wanted, waiting) = Wanted::while_waiting();
+    let turn = Turn {
+        wanted,
+        place: places.importing,
+    };
+    let import = app.read_catalog(text, options, turn).await?;
     app.version().await?;
-    let (sender, receiver) = mpsc::channel(LINES_AHEAD);
-    let work = app.clone();
-    // It ends with the one who listens: the sender fails.
+    let (sender, receiver) = lines(app.limits.write_time);
     tokio::spawn(async move {
-        work.import("request", import, Version::default(), sender, place)
+        app.import("request", import, Version::default(), sender)
             .await
     });
-    let lines = stream::unfold(receiver, async |mut receiver| {
-        let mut lines = Vec::new();
-        if receiver.recv_many(&mut lines, LINES_AHEAD).await == 0 {
-            return None;
-        }
-        Some((text_of(&lines), receiver))
-    });
-    let mut response = Response::new(Body::from_stream(lines));
+    // The import is wanted as long as the client is there.
+    let mut response = Response::new(receiver.into_body((waiting, places.told)));
     let headers = response.headers_mut();
     headers.insert(
         header::CONTENT_TYPE,
@@ -249,18 +283,6 @@ pub(super) async fn import_catalog(
         header::HeaderValue::from_static("no-store"),
     );
     Ok(response)
-}
-
-/// Lines that wait for a slow reader; the import then waits too.
-const LINES_AHEAD: usize = 1_000;
-
-fn text_of(lines: &[Line]) -> Result<Bytes, serde_json::Error> {
-    let mut text = Vec::new();
-    for line in lines {
-        serde_json::to_writer(&mut text, line)?;
-        text.push(b'\n');
-    }
-    Ok(text.into())
 }
 
 impl ImportRow {

@@ -86,19 +86,6 @@ impl FromRequest<App> for Question {
     }
 }
 
-/// The bytes of a whole catalog, not yet read.
-#[derive(Debug)]
-pub(super) struct CatalogBody(pub(super) Bytes);
-
-impl FromRequest<App> for CatalogBody {
-    type Rejection = Problem;
-
-    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        let read = read_json(request, app, app.limits.catalog_bytes);
-        read.await.map(Self)
-    }
-}
-
 /// The body of a request that says it is JSON, in one piece. It takes from the budget what has come of it.
 pub(super) async fn read_json(
     request: Request,
@@ -178,7 +165,7 @@ async fn discard(request: Request, most_bytes: usize) {
     let _ = tokio::time::timeout(PAUSE, take).await;
 }
 
-fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
+pub(super) fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
     let refusal = |detail: String| {
         Err(Problem::new(UNSUPPORTED_MEDIA_TYPE, detail)
             .hint("send `Content-Type: application/json`, in UTF-8"))

@@ -5,11 +5,12 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::app::App;
-use crate::import::{CatalogFormat, Fetched, Line, Options, Version, fetch, without_secrets};
+use super::lines::lines;
+use crate::estimate::Wanted;
+use crate::import::{CatalogFormat, Fetched, Options, Turn, Version, fetch, without_secrets};
 use crate::input::secrets::{AMBIGUOUS, is_certain};
 use crate::storage::{DbTime, ImportRow, StoreError};
 
@@ -177,11 +178,19 @@ async fn pull(
 ) -> Result<(), StoreError> {
     let started_at = DbTime::from(app.now());
     let (url, asked) = (refresh.url.clone(), known.clone());
+    // Whatever is fetched waits in memory for the place to import.
+    let fetching = app.fetching.acquire().await;
     let fetched = tokio::task::spawn_blocking(move || fetch(&url, &asked)).await;
     let (outcome, error, version) = match fetched {
         Ok(Ok(Fetched::NotModified)) => ("not_modified", None, known),
         Ok(Ok(Fetched::Catalog(text, version))) => {
-            match import(app, refresh, source, text, version).await {
+            let place = app.wait_for_import_place().await;
+            drop(fetching);
+            let turn = Turn {
+                wanted: Wanted::default(),
+                place,
+            };
+            match import(app, refresh, source, text, version, turn).await {
                 Ok(()) => return Ok(()),
                 Err(reason) => ("failed", Some(reason), Version::default()),
             }
@@ -212,6 +221,7 @@ async fn import(
     source: &str,
     text: Vec<u8>,
     version: Version,
+    turn: Turn,
 ) -> Result<(), String> {
     let options = Options {
         format: Some(refresh.format),
@@ -222,14 +232,13 @@ async fn import(
         threads: app.limits.computing,
     };
     let import = app
-        .read_catalog(text, options)
+        .read_catalog(text, options, turn)
         .await
         .map_err(|error| error.to_string())?;
-    let place = app.wait_for_import_place().await;
-    let (sender, mut lines) = mpsc::channel::<Line>(1_000);
-    let unread = async { while lines.recv().await.is_some() {} };
+    let (sender, mut receiver) = lines(Duration::MAX);
+    let unread = async { while receiver.next().await.is_some() {} };
     // How the import went stands in its own run.
-    let _ = tokio::join!(app.import(source, import, version, sender, place), unread);
+    let _ = tokio::join!(app.import(source, import, version, sender), unread);
     Ok(())
 }
 

@@ -5,9 +5,11 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use super::weight::bytes_of;
 use crate::input::RequestError;
 use crate::input::cursor::{Cursor, Fault, Faults};
-use crate::input::json::{self, Json};
+use crate::input::json::{self, Json, Stopped};
+use crate::input::wanted::{Unwanted, Wanted};
 use crate::sheet::{CATALOGS, Catalog, PriceSheet, canonical, catalog, offer_id, recognize};
 
 /// In which format a catalog is.
@@ -67,7 +69,38 @@ pub enum CatalogError {
     /// It looks like no format that is known.
     #[error("the catalog is in none of the known formats: {}", CatalogFormat::names().collect::<Vec<_>>().join(", "))]
     Unknown,
+    /// It gives more than one import may hold.
+    #[error("the catalog has more than {0}")]
+    TooMuch(String),
+    /// No client waits for it.
+    #[error("the client left before the catalog was read")]
+    Unwanted,
+    /// A worker panicked.
+    #[error("reading the catalog failed inside; the log says more")]
+    Crashed,
 }
+
+impl From<Stopped> for CatalogError {
+    fn from(stopped: Stopped) -> Self {
+        match stopped {
+            Stopped::Wrong(error) => Self::Wrong(error.into()),
+            Stopped::Unwanted => Self::Unwanted,
+        }
+    }
+}
+
+impl From<Unwanted> for CatalogError {
+    fn from(_: Unwanted) -> Self {
+        Self::Unwanted
+    }
+}
+
+/// Entries of a catalog: many times as many as the largest published one has.
+const MOST_ENTRIES: usize = 100_000;
+/// Values of one entry.
+const MOST_ENTRY_VALUES: usize = 50_000;
+/// Bytes that the sheets of a catalog take while it is imported.
+const MOST_SHEET_BYTES: usize = 160 * 1024 * 1024;
 
 /// A sheet of a catalog.
 #[derive(Debug, Clone)]
@@ -119,33 +152,49 @@ pub(super) struct Contents {
     pub(super) entries: usize,
     pub(super) sheets: Vec<Listed>,
     pub(super) refused: Vec<Refused>,
+    sheet_bytes: usize,
 }
 
 /// Reads a whole catalog. An entry that is wrong is refused, and the others are read.
 ///
 /// # Errors
-/// The text is no JSON, or no catalog.
+/// The text is no JSON, or no catalog, or gives more than one import may hold; or no client waits for it.
 pub(super) fn read(
-    text: &[u8],
+    text: impl AsRef<[u8]>,
     format: Option<CatalogFormat>,
     provider: Option<&str>,
     observed_at: Timestamp,
+    wanted: &Wanted,
 ) -> Result<Contents, CatalogError> {
-    let document = json::parse(text).map_err(RequestError::from)?;
+    let document = json::parse_while(text.as_ref(), wanted)?;
+    // The tree takes room enough.
+    drop(text);
     let format = format.or_else(|| CatalogFormat::of(&document));
     let format = format.ok_or(CatalogError::Unknown)?;
     let faults = Faults::default();
     let entries = take_apart(&Cursor::root(&document, &faults), format);
     let entries = faults.result(entries).map_err(RequestError::Wrong)?;
+    if entries.len() > MOST_ENTRIES {
+        return Err(CatalogError::TooMuch(format!("{MOST_ENTRIES} entries")));
+    }
     let mut contents = Contents {
         format,
         entries: 0,
         sheets: Vec::new(),
         refused: Vec::new(),
+        sheet_bytes: 0,
     };
     let mut seen = HashMap::new();
     for (key, entry) in entries {
+        wanted.check()?;
         let sheets = match format {
+            _ if !entry.json.has_at_most(MOST_ENTRY_VALUES) => {
+                entry.fault(
+                    format!("the entry has more than {MOST_ENTRY_VALUES} values"),
+                    "leave out what is no price",
+                );
+                None
+            }
             CatalogFormat::Canonical => canonical::read_sheet(&entry).map(|sheet| vec![sheet]),
             CatalogFormat::Published(catalog) => catalog.read(&key, &entry),
         };
@@ -163,12 +212,12 @@ pub(super) fn read(
                 continue;
             }
         };
-        let wanted = sheets
+        let sheets = sheets
             .into_iter()
             .filter(|sheet| provider.is_none_or(|provider| sheet.provider == provider));
         let before = contents.sheets.len() + contents.refused.len();
-        for sheet in wanted {
-            contents.add(key.clone(), sheet, observed_at, &mut seen);
+        for sheet in sheets {
+            contents.add(key.clone(), sheet, observed_at, &mut seen)?;
         }
         contents.entries += usize::from(contents.sheets.len() + contents.refused.len() > before);
     }
@@ -186,7 +235,7 @@ impl Contents {
         mut sheet: PriceSheet,
         observed_at: Timestamp,
         seen: &mut Seen,
-    ) {
+    ) -> Result<(), CatalogError> {
         for source in &mut sheet.sources {
             source
                 .retrieved_at
@@ -210,10 +259,16 @@ impl Contents {
                 entry: listed.entry,
                 reason,
             });
-            return;
+            return Ok(());
+        }
+        self.sheet_bytes += bytes_of(&listed);
+        if self.sheet_bytes > MOST_SHEET_BYTES {
+            let most = MOST_SHEET_BYTES / (1024 * 1024);
+            return Err(CatalogError::TooMuch(format!("{most} MiB of sheets")));
         }
         seen.insert(place, (listed.entry.clone(), listed.sheet_id));
         self.sheets.push(listed);
+        Ok(())
     }
 }
 

@@ -7,8 +7,9 @@ mod fetch;
 mod names;
 mod report;
 mod run;
+mod weight;
 
 pub use entries::{CatalogError, CatalogFormat};
 pub use fetch::{FetchError, Fetched, MOST_BYTES, Version, client_error, fetch, without_secrets};
-pub use report::{Imported, Line, Outcome, Summary};
-pub use run::{Import, ImportError, Options};
+pub use report::{Imported, Line, Lines, Outcome, Summary};
+pub use run::{Import, ImportError, Options, Turn};

@@ -4,6 +4,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::run::ImportError;
+
 /// What became of an entry, or of one of its sheets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -120,6 +122,15 @@ pub enum Line {
         /// Why.
         reason: String,
     },
+}
+
+/// Takes the lines of an import to their reader.
+pub trait Lines: Send {
+    /// Takes one more.
+    ///
+    /// # Errors
+    /// The reader has gone, or reads too slowly.
+    fn say(&mut self, line: Line) -> impl Future<Output = Result<(), ImportError>> + Send;
 }
 
 /// An import in numbers.

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jiff::Timestamp;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use uuid::Uuid;
 
 use super::copies::{Leader, Leaders, Standing, sort};
 use super::entries::{CatalogError, CatalogFormat, Contents, Listed, read};
 use super::names::CanonicalModels;
-use super::report::{Imported, Line, Outcome, Summary};
+use super::report::{Imported, Line, Lines, Outcome, Summary};
 use crate::clue::assumptions::Assumptions;
-use crate::estimate::{Answer, Request, Wanted, estimate_id, infer_while};
+use crate::estimate::{Answer, Request, Unwanted, Wanted, estimate_id, infer_while};
 use crate::input::json;
 use crate::reference::calibration::Calibration;
 use crate::sheet::{PriceSheet, SheetId, canonical, model_key};
@@ -52,9 +52,30 @@ pub enum ImportError {
     /// The system gives no thread.
     #[error("no thread could be started")]
     Thread(#[source] std::io::Error),
-    /// Nobody listens any more.
-    #[error("nobody waits for the import any more")]
+    /// The client has gone.
+    #[error("the client left before the import was done")]
     Unwanted,
+    /// The client takes the lines later than they come, for longer than it may.
+    #[error("the client reads too slowly")]
+    SlowReader,
+    /// A worker panicked.
+    #[error("the import failed inside; the log says more")]
+    Crashed,
+}
+
+impl From<Unwanted> for ImportError {
+    fn from(_: Unwanted) -> Self {
+        Self::Unwanted
+    }
+}
+
+/// The turn of an import: as long as any part of its work goes on, the place is taken.
+#[derive(Debug, Clone)]
+pub struct Turn {
+    /// Whether a client waits for the result.
+    pub wanted: Wanted,
+    /// The place among those who import; it is free again when the last clone is dropped.
+    pub place: Arc<OwnedSemaphorePermit>,
 }
 
 /// A catalog that has been read, and is about to be imported.
@@ -63,24 +84,32 @@ pub struct Import {
     contents: Contents,
     options: Options,
     store: Store,
+    turn: Turn,
 }
 
 impl Import {
-    /// Reads a catalog; nothing is stored yet.
+    /// Reads a catalog; nothing is stored yet. The text is dropped once its tree is there.
     ///
     /// # Errors
-    /// The text is no catalog.
-    pub fn read(text: &[u8], options: Options, store: Store) -> Result<Self, CatalogError> {
+    /// The text is no catalog, or the import is not wanted any more.
+    pub fn read(
+        text: impl AsRef<[u8]>,
+        options: Options,
+        store: Store,
+        turn: Turn,
+    ) -> Result<Self, CatalogError> {
         let contents = read(
             text,
             options.format,
             options.provider.as_deref(),
             options.observed_at,
+            &turn.wanted,
         )?;
         Ok(Self {
             contents,
             options,
             store,
+            turn,
         })
     }
 
@@ -96,15 +125,17 @@ impl Import {
         self.options.dry_run
     }
 
-    /// Imports it, saying a line about each entry. What a line says is stored by then.
+    /// Imports it, saying a line about each entry; the last line, how it ended, is left to the caller. What a line says
+    /// is stored by then.
     ///
     /// # Errors
-    /// The database refuses, or whoever listens has gone. What was said is stored.
-    pub async fn run(self, lines: mpsc::Sender<Line>) -> Result<Summary, ImportError> {
+    /// The database refuses, or the client has gone or reads too slowly. What was said is stored.
+    pub async fn run(self, lines: &mut impl Lines) -> Result<Summary, ImportError> {
         let Self {
             contents,
             options,
             store,
+            turn,
         } = self;
         let summary = Summary {
             entries: contents.entries,
@@ -135,23 +166,23 @@ impl Import {
         let names = canonical_models(&store, &contents.sheets).await?;
         teller.names(&contents.sheets, &names).await?;
         let fresh = set_known_aside(&store, contents.sheets, &names, &mut teller).await?;
-        let leaders = known_leaders(&store, &fresh).await?;
+        let leaders = known_leaders(&store, &fresh, &turn).await?;
         // Sorting thousands of sheets takes a while, and must not hold up others.
+        let sorting = turn.clone();
         let (fresh, standings) = tokio::task::spawn_blocking(move || {
-            let standings = sort(&fresh, leaders);
-            (fresh, standings)
+            let standings = sort(&fresh, leaders, &sorting.wanted)?;
+            Ok::<_, Unwanted>((fresh, standings))
         })
         .await
-        .map_err(|_| ImportError::Unwanted)?;
+        .map_err(|_| ImportError::Crashed)??;
         let recorder = Recorder {
             store,
             names,
             options,
+            turn,
         };
         recorder.record(fresh, standings, &mut teller).await?;
-        let summary = teller.summary.clone();
-        teller.say(Line::Done(summary.clone())).await?;
-        Ok(summary)
+        Ok(teller.summary)
     }
 }
 
@@ -197,22 +228,19 @@ fn canonical_model(sheet: &PriceSheet, names: &CanonicalModels) -> Option<String
 }
 
 /// Says lines and counts them.
-struct Teller {
-    lines: mpsc::Sender<Line>,
+struct Teller<'l, L> {
+    lines: &'l mut L,
     summary: Summary,
     done: usize,
     only_changed: bool,
 }
 
-impl Teller {
-    /// Progress is said every so many entries.
-    const STEP: usize = 100;
+/// Progress is said every so many entries.
+const STEP: usize = 100;
 
-    async fn say(&self, line: Line) -> Result<(), ImportError> {
-        self.lines
-            .send(line)
-            .await
-            .map_err(|_| ImportError::Unwanted)
+impl<L: Lines> Teller<'_, L> {
+    async fn say(&mut self, line: Line) -> Result<(), ImportError> {
+        self.lines.say(line).await
     }
 
     async fn entry(&mut self, imported: Imported) -> Result<(), ImportError> {
@@ -224,7 +252,7 @@ impl Teller {
         }
         if is_sheet {
             self.done += 1;
-            if self.done.is_multiple_of(Self::STEP) || self.done == self.summary.sheets {
+            if self.done.is_multiple_of(STEP) || self.done == self.summary.sheets {
                 let (done, sheets) = (self.done, self.summary.sheets);
                 self.say(Line::Progress { done, sheets }).await?;
             }
@@ -239,6 +267,7 @@ impl Teller {
     ) -> Result<(), ImportError> {
         let mut unmatched = BTreeSet::new();
         for listed in sheets {
+            tokio::task::consume_budget().await;
             if canonical_model(&listed.sheet, names).is_some() {
                 self.summary.joined_names += 1;
             } else {
@@ -273,7 +302,7 @@ async fn set_known_aside(
     store: &Store,
     sheets: Vec<Listed>,
     names: &CanonicalModels,
-    teller: &mut Teller,
+    teller: &mut Teller<'_, impl Lines>,
 ) -> Result<Vec<Listed>, ImportError> {
     let catalogs: BTreeSet<&str> = sheets.iter().map(Listed::catalog).collect();
     let mut known = HashMap::new();
@@ -291,6 +320,7 @@ async fn set_known_aside(
     }
     let mut fresh = Vec::new();
     for listed in sheets {
+        tokio::task::consume_budget().await;
         let starts_at = listed.sheet.valid_from.unwrap_or(Timestamp::UNIX_EPOCH);
         let place = (
             listed.catalog().to_owned(),
@@ -313,16 +343,22 @@ async fn set_known_aside(
 }
 
 /// The stored sheets that new ones may be copies of.
-async fn known_leaders(store: &Store, sheets: &[Listed]) -> Result<Leaders, ImportError> {
+async fn known_leaders(
+    store: &Store,
+    sheets: &[Listed],
+    turn: &Turn,
+) -> Result<Leaders, ImportError> {
     let keys: BTreeSet<String> = sheets
         .iter()
         .map(|listed| model_key(&listed.sheet.model))
         .collect();
     let keys: Vec<String> = keys.into_iter().collect();
     let rows = store.leaders(&keys).await?;
+    let turn = turn.clone();
     let read = tokio::task::spawn_blocking(move || {
         let mut leaders: Leaders = BTreeMap::new();
         for row in rows {
+            turn.wanted.check()?;
             if row.estimate_id != estimate_id(SheetId(row.id)) {
                 continue;
             }
@@ -336,9 +372,9 @@ async fn known_leaders(store: &Store, sheets: &[Listed]) -> Result<Leaders, Impo
                 .or_default()
                 .push(leader);
         }
-        Ok::<_, StoreError>(leaders)
+        Ok::<_, ImportError>(leaders)
     });
-    Ok(read.await.map_err(|_| ImportError::Unwanted)??)
+    read.await.map_err(|_| ImportError::Crashed)?
 }
 
 /// An estimate that has been worked out.
@@ -353,6 +389,7 @@ struct Recorder {
     store: Store,
     names: CanonicalModels,
     options: Options,
+    turn: Turn,
 }
 
 impl Recorder {
@@ -361,7 +398,7 @@ impl Recorder {
         &self,
         sheets: Vec<Listed>,
         standings: Vec<Standing>,
-        teller: &mut Teller,
+        teller: &mut Teller<'_, impl Lines>,
     ) -> Result<(), ImportError> {
         let (mut leaders, mut copies) = (Vec::new(), Vec::new());
         for (listed, standing) in sheets.into_iter().zip(standings) {
@@ -398,16 +435,19 @@ impl Recorder {
     async fn record_leaders(
         &self,
         leaders: Arc<Vec<Listed>>,
-        teller: &mut Teller,
+        teller: &mut Teller<'_, impl Lines>,
     ) -> Result<(), ImportError> {
+        // What is recorded no more, since the database or the client has gone, is estimated no more.
         let (wanted, _waiting) = Wanted::while_waiting();
         let (sender, mut worked) = mpsc::channel(2 * ESTIMATES_AT_ONCE);
         let next = Arc::new(AtomicUsize::new(0));
         for _ in 0..self.options.threads {
             let (leaders, next) = (Arc::clone(&leaders), Arc::clone(&next));
             let (wanted, sender) = (wanted.clone(), sender.clone());
+            let turn = self.turn.clone();
             // Threads of its own, since what they give away of their priority does not come back.
             let work = move || {
+                let _place = turn.place;
                 give_way();
                 estimate_all(&leaders, &next, &wanted, &sender);
             };
@@ -415,6 +455,7 @@ impl Recorder {
             thread.spawn(work).map_err(ImportError::Thread)?;
         }
         drop(sender);
+        let mut recorded = 0;
         let mut batch = Vec::with_capacity(ESTIMATES_AT_ONCE);
         while worked.recv_many(&mut batch, ESTIMATES_AT_ONCE).await > 0 {
             let mut said = Vec::with_capacity(batch.len());
@@ -444,12 +485,14 @@ impl Recorder {
                 });
             }
             self.store(&recordings).await?;
+            recorded += recordings.len();
             for imported in said {
                 teller.entry(imported).await?;
             }
         }
-        if next.load(Ordering::Relaxed) < leaders.len() {
-            return Err(ImportError::Unwanted);
+        // Workers that end before all is done have panicked.
+        if recorded < leaders.len() {
+            return Err(ImportError::Crashed);
         }
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! Which sheets of one model are one pricing decision: copies under another name, and resellers' markups.
 
-use std::collections::BTreeMap;
+mod index;
+
+pub use index::Index;
 
 use super::{PriceSheet, RateCell};
 use crate::units::Decimal;
@@ -59,22 +61,48 @@ pub fn likeness(left: &PriceSheet, right: &PriceSheet) -> Option<Likeness> {
 }
 
 /// The prices of a sheet, ready to be held against those of others.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Prices {
-    published: Published,
-    currency: String,
+    /// Sorted by what they are for; those for one thing are in the order of the sheet.
+    prices: Box<[Price]>,
+    /// The last digit they are published to.
+    step: f64,
+    currency: Box<str>,
     /// Factors on prices that the sheet states.
-    multipliers: Vec<f64>,
+    multipliers: Box<[f64]>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Price {
+    /// What it is for.
+    key: Box<str>,
+    /// The prompt length it begins at.
+    threshold: u32,
+    value: f64,
 }
 
 impl Prices {
     /// The prices of a sheet.
     #[must_use]
     pub fn of(sheet: &PriceSheet) -> Self {
+        let mut step = CENT;
+        let mut prices = Vec::new();
+        for cell in &sheet.rates {
+            for (name, price) in prices_of(cell) {
+                step = step.min(last_digit(price));
+                prices.push(Price {
+                    key: format!("{} {:?} {name}", cell.service_tier, cell.schedule).into(),
+                    threshold: cell.context_tier.min_prompt_tokens,
+                    value: price.to_f64(),
+                });
+            }
+        }
+        prices.sort_by(|left, right| left.key.cmp(&right.key));
         let multipliers = sheet.modifiers.iter();
         Self {
-            published: Published::of(sheet),
-            currency: sheet.currency.clone(),
+            prices: prices.into(),
+            step,
+            currency: sheet.currency.as_str().into(),
             multipliers: multipliers
                 .map(|modifier| modifier.multiplier.to_f64())
                 .collect(),
@@ -84,27 +112,14 @@ impl Prices {
     /// How many prices there are.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.published.prices.values().map(Vec::len).sum()
+        self.prices.len()
     }
 
     /// How alike they are; none where they are decisions of their own.
     #[must_use]
     pub fn likeness(&self, other: &Self) -> Option<Likeness> {
-        let (left_prices, right_prices) = (&self.published, &other.published);
-        let pairs = left_prices.beside(right_prices)?;
-        let stated = self.multipliers.iter().chain(&other.multipliers).copied();
-        let mut factors = COPY_FACTORS.into_iter().chain(stated);
-        // The same digits in two currencies are two prices.
-        let is_copy = self.currency == other.currency
-            && factors.any(|factor| {
-                let up = pairs
-                    .iter()
-                    .all(|(left, right)| is_rounded(left * factor, *right, right_prices.step));
-                up || pairs
-                    .iter()
-                    .all(|(left, right)| is_rounded(right * factor, *left, left_prices.step))
-            });
-        if is_copy {
+        let pairs = self.beside(other)?;
+        if self.is_copy(other, &pairs) {
             return Some(Likeness::OneDecision);
         }
         // A single price has no ratio.
@@ -113,71 +128,69 @@ impl Prices {
             .copied()
             .max_by(|one, other| one.0.total_cmp(&other.0))?;
         let factor = right / left;
-        let step = right_prices.step + factor * left_prices.step;
+        let step = other.step + factor * self.step;
         let same_ratios = pairs.len() > 1
             && pairs
                 .iter()
                 .all(|(left, right)| is_rounded(left * factor, *right, step));
         same_ratios.then_some(Likeness::OneRatio)
     }
-}
 
-/// Whether a published price is this one within half its last digit.
-fn is_rounded(exact: f64, published: f64, step: f64) -> bool {
-    (exact - published).abs() <= 0.5 * step * (1.0 + 1e-9)
-}
+    /// Whether both are one decision.
+    #[must_use]
+    pub fn is_one_decision(&self, other: &Self) -> bool {
+        self.beside(other)
+            .is_some_and(|pairs| self.is_copy(other, &pairs))
+    }
 
-/// The prices of a sheet by what they are for, and the last digit they are published to.
-#[derive(Debug, Clone)]
-struct Published {
-    prices: BTreeMap<String, Vec<(u32, f64)>>,
-    step: f64,
-}
-
-impl Published {
-    fn of(sheet: &PriceSheet) -> Self {
-        let mut published = Self {
-            prices: BTreeMap::new(),
-            step: CENT,
-        };
-        for cell in &sheet.rates {
-            for (name, price) in prices_of(cell) {
-                let key = format!("{} {:?} {name}", cell.service_tier, cell.schedule);
-                let threshold = cell.context_tier.min_prompt_tokens;
-                published.step = published.step.min(last_digit(price));
-                published
-                    .prices
-                    .entry(key)
-                    .or_default()
-                    .push((threshold, price.to_f64()));
-            }
-        }
-        published
+    fn is_copy(&self, other: &Self, pairs: &[(f64, f64)]) -> bool {
+        let stated = self.multipliers.iter().chain(&other.multipliers).copied();
+        let mut factors = COPY_FACTORS.into_iter().chain(stated);
+        // The same digits in two currencies are two prices.
+        self.currency == other.currency
+            && factors.any(|factor| {
+                let up = pairs
+                    .iter()
+                    .all(|(left, right)| is_rounded(left * factor, *right, other.step));
+                up || pairs
+                    .iter()
+                    .all(|(left, right)| is_rounded(right * factor, *left, self.step))
+            })
     }
 
     /// The prices that both state, other than zeros; none where there are none, or where only one of a pair is zero.
     fn beside(&self, other: &Self) -> Option<Vec<(f64, f64)>> {
         let mut pairs = Vec::new();
-        for (key, prices) in &self.prices {
-            for (threshold, price) in prices {
-                let same = |found: &&(u32, f64)| is_same_threshold(*threshold, found.0);
-                let Some((_, found)) = other
-                    .prices
-                    .get(key)
-                    .and_then(|prices| prices.iter().find(same))
-                else {
-                    continue;
-                };
-                if (*price == 0.0) != (*found == 0.0) {
-                    return None;
-                }
-                if *price > 0.0 {
-                    pairs.push((*price, *found));
-                }
+        let mut rest = &*other.prices;
+        for price in &self.prices {
+            while rest.first().is_some_and(|first| first.key < price.key) {
+                rest = &rest[1..];
+            }
+            let of_key = rest.iter().take_while(|found| found.key == price.key);
+            let mut same =
+                of_key.filter(|found| is_same_threshold(price.threshold, found.threshold));
+            let Some(found) = same.next() else {
+                continue;
+            };
+            if (price.value == 0.0) != (found.value == 0.0) {
+                return None;
+            }
+            if price.value > 0.0 {
+                pairs.push((price.value, found.value));
             }
         }
         (!pairs.is_empty()).then_some(pairs)
     }
+}
+
+/// Whether a published price is this one within half its last digit.
+fn is_rounded(exact: f64, published: f64, step: f64) -> bool {
+    (exact - published).abs() <= half(step)
+}
+
+/// Half a last digit, and what floating-point numbers lack.
+fn half(step: f64) -> f64 {
+    0.5 * step * (1.0 + 1e-9)
 }
 
 /// The prices of a cell by what they are for.

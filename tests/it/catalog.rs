@@ -16,11 +16,11 @@ const SENT: usize = 16;
 
 /// The text of a JSON tree, its numbers as they were written.
 fn text(json: &Json) -> String {
-    let quoted = |text: &String| serde_json::to_string(text).unwrap();
+    let quoted = |text: &str| serde_json::to_string(text).unwrap();
     match json {
         Json::Null => "null".to_owned(),
         Json::Bool(value) => value.to_string(),
-        Json::Number(written) => written.clone(),
+        Json::Number(written) => written.to_string(),
         Json::Text(text) => quoted(text),
         Json::Array(items) => {
             let items: Vec<String> = items.iter().map(text).collect();
@@ -39,7 +39,7 @@ fn is_of_text(entry: &Json) -> bool {
     let Json::Object(fields) = entry else {
         return false;
     };
-    matches!(fields.get("mode"), Some(Json::Text(mode)) if ["chat", "completion", "responses"].contains(&mode.as_str()))
+    matches!(fields.get("mode"), Some(Json::Text(mode)) if ["chat", "completion", "responses"].contains(&&**mode))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -55,7 +55,7 @@ async fn every_text_entry_of_a_real_catalog_is_read_and_gives_a_stored_estimate_
     let questions: Vec<(String, String)> = catalog
         .iter()
         .filter(|(_, entry)| is_of_text(entry))
-        .map(|(name, entry)| (name.clone(), text(entry)))
+        .map(|(name, entry)| (name.to_owned(), text(entry)))
         .collect();
     assert!(questions.len() >= 3_000, "{}", questions.len());
     let catalog = unroof::sheet::catalog("litellm").unwrap();

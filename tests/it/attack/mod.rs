@@ -2,12 +2,14 @@
 //!
 //! `UNROOF_TEST_PROGRAM` names another build of the program that the tests start instead of this one.
 
+mod catalog_client;
 mod catalog_memory;
 mod checksums;
 mod delivery;
 mod disk;
 mod far_database;
 mod hosts;
+mod import_stream;
 mod imports;
 mod log;
 mod memory;

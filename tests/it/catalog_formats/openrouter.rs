@@ -55,7 +55,7 @@ fn the_canonical_models_are_those_of_models_dev() {
         else {
             continue;
         };
-        if ours == theirs {
+        if **ours == **theirs {
             same += 1;
         } else {
             others.push(format!("{ours} for {theirs}"));

@@ -17,7 +17,7 @@ fn is_text_model(entry: &Json) -> bool {
     let Some(Json::Text(mode)) = fields.get("mode") else {
         return false;
     };
-    ["chat", "completion", "responses"].contains(&mode.as_str())
+    ["chat", "completion", "responses"].contains(&&**mode)
 }
 
 #[test]

@@ -1,0 +1,200 @@
+//! The lines of an import on their way to a client that reads them, perhaps slowly.
+//!
+//! An import goes on while up to 16 MiB of lines are unread. Beyond that it waits, in total as long as a client may leave
+//! unread what it is sent; then it ends. Whatever becomes of it, the last line says how it ended, or the body is cut.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::body::{Body, Bytes};
+use futures_util::stream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+use crate::import::{ImportError, Line, Lines};
+
+/// Bytes of lines that may be unread.
+const MOST_UNREAD: u32 = 16 * 1024 * 1024;
+/// Lines that are sent at once.
+const LINES_AT_ONCE: usize = 256;
+
+/// A line, and its share of what may be unread.
+struct Said {
+    line: Line,
+    _room: Option<OwnedSemaphorePermit>,
+}
+
+/// Takes lines.
+pub(crate) struct LineSender {
+    sender: mpsc::UnboundedSender<Said>,
+    room: Arc<Semaphore>,
+    /// How long the import may still wait for its reader.
+    patience: Duration,
+}
+
+/// Gives lines.
+pub(crate) struct LineReceiver {
+    receiver: mpsc::UnboundedReceiver<Said>,
+    has_ended: bool,
+}
+
+/// A way for lines; all in all the sender waits this long for the receiver.
+pub(crate) fn lines(patience: Duration) -> (LineSender, LineReceiver) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let sender = LineSender {
+        sender,
+        room: Arc::new(Semaphore::new(MOST_UNREAD as usize)),
+        patience,
+    };
+    let receiver = LineReceiver {
+        receiver,
+        has_ended: false,
+    };
+    (sender, receiver)
+}
+
+impl Lines for LineSender {
+    async fn say(&mut self, line: Line) -> Result<(), ImportError> {
+        let length = serde_json::to_vec(&line).map_or(0, |text| text.len());
+        let bytes = u32::try_from(length)
+            .unwrap_or(MOST_UNREAD)
+            .min(MOST_UNREAD);
+        let began = Instant::now();
+        let room = Arc::clone(&self.room).acquire_many_owned(bytes);
+        let room = tokio::select! {
+            room = tokio::time::timeout(self.patience, room) => room,
+            () = self.sender.closed() => return Err(ImportError::Unwanted),
+        };
+        self.patience = self.patience.saturating_sub(began.elapsed());
+        let room = room.map_err(|_| ImportError::SlowReader)?.ok();
+        let said = Said { line, _room: room };
+        self.sender.send(said).map_err(|_| ImportError::Unwanted)
+    }
+}
+
+impl LineSender {
+    /// Takes the last line: how the import ended.
+    pub(super) fn end(self, line: Line) {
+        // The client may have gone.
+        let _ = self.sender.send(Said { line, _room: None });
+    }
+}
+
+impl LineReceiver {
+    /// The next line; none after the last.
+    pub(crate) async fn next(&mut self) -> Option<Line> {
+        self.receiver.recv().await.map(|said| said.line)
+    }
+
+    /// The next lines as text. An error where no more come although none was the last.
+    async fn next_text(&mut self) -> Option<std::io::Result<Bytes>> {
+        if self.has_ended {
+            return None;
+        }
+        let mut said = Vec::new();
+        let text = match self.receiver.recv_many(&mut said, LINES_AT_ONCE).await {
+            0 => Err(std::io::Error::other("the import ended without saying how")),
+            _ => text_of(&said),
+        };
+        let is_last = |said: &Said| matches!(said.line, Line::Done(_) | Line::Failed { .. });
+        self.has_ended = text.is_err() || said.last().is_some_and(is_last);
+        Some(text)
+    }
+
+    /// The lines as a body. What it holds is dropped when the client has read it or has gone.
+    pub(super) fn into_body(self, holds: impl Send + 'static) -> Body {
+        let lines = stream::unfold((self, holds), async |(mut lines, holds)| {
+            let text = lines.next_text().await?;
+            Some((text, (lines, holds)))
+        });
+        Body::from_stream(lines)
+    }
+}
+
+fn text_of(said: &[Said]) -> std::io::Result<Bytes> {
+    let mut text = Vec::new();
+    for Said { line, .. } in said {
+        serde_json::to_writer(&mut text, line)?;
+        text.push(b'\n');
+    }
+    Ok(text.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::Summary;
+
+    fn progress(done: usize) -> Line {
+        Line::Progress { done, sheets: 9 }
+    }
+
+    /// A line of so many bytes and a few more.
+    fn long(bytes: usize) -> Line {
+        let names = vec!["x".repeat(bytes)];
+        Line::UnmatchedNames { names }
+    }
+
+    async fn whole(body: Body) -> Result<String, axum::Error> {
+        let bytes = axum::body::to_bytes(body, usize::MAX).await?;
+        Ok(String::from_utf8(bytes.to_vec()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_body_is_whole_only_with_a_last_line() {
+        for last in [
+            Some(Line::Done(Summary::default())),
+            Some(Line::Failed {
+                reason: "no".to_owned(),
+            }),
+            None,
+        ] {
+            let (mut sender, receiver) = lines(Duration::from_secs(1));
+            sender.say(progress(1)).await.unwrap();
+            let has_last = last.is_some();
+            match last {
+                Some(last) => sender.end(last),
+                // As where the import panics.
+                None => drop(sender),
+            }
+            let body = whole(receiver.into_body(())).await;
+            assert_eq!(body.is_ok(), has_last, "{body:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_import_waits_for_a_reader_so_long_and_then_ends_and_says_so() {
+        let (mut sender, receiver) = lines(Duration::from_millis(50));
+        for _ in 0..3 {
+            sender.say(long(5 * 1024 * 1024)).await.unwrap();
+        }
+        let refused = sender.say(long(5 * 1024 * 1024)).await;
+        assert!(
+            matches!(refused, Err(ImportError::SlowReader)),
+            "{refused:?}"
+        );
+        sender.end(Line::Failed {
+            reason: "the client reads too slowly".to_owned(),
+        });
+        let text = whole(receiver.into_body(())).await.unwrap();
+        assert_eq!(text.lines().count(), 4);
+        assert!(text.ends_with("too slowly\"}\n"), "{}", text.len());
+    }
+
+    #[tokio::test]
+    async fn a_line_longer_than_the_room_waits_for_all_of_it() {
+        let (mut sender, mut receiver) = lines(Duration::from_secs(30));
+        sender.say(progress(1)).await.unwrap();
+        let (sent, _) = tokio::join!(sender.say(long(20 * 1024 * 1024)), receiver.next());
+        assert!(sent.is_ok());
+    }
+
+    #[tokio::test]
+    async fn an_import_that_waits_ends_with_its_reader() {
+        let (mut sender, receiver) = lines(Duration::from_secs(30));
+        sender.say(long(16 * 1024 * 1024)).await.unwrap();
+        let waiting = async { sender.say(progress(1)).await };
+        let leaving = async { drop(receiver) };
+        let (refused, ()) = tokio::join!(waiting, leaving);
+        assert!(matches!(refused, Err(ImportError::Unwanted)), "{refused:?}");
+    }
+}

@@ -1,0 +1,82 @@
+//! How much memory a sheet takes while its catalog is imported.
+
+use serde_json::{Map, Value};
+
+use super::entries::Listed;
+use crate::sheet::{Modifier, RateCell, Schedule, ServiceTier};
+
+/// About as many bytes as a sheet takes while it is read and compared with others.
+pub(super) fn bytes_of(listed: &Listed) -> usize {
+    /// A price as a decimal, and as what it is compared by; a text, a name and a part beside their characters.
+    const PRICE: usize = 256;
+    const TEXT: usize = 48;
+    const PART: usize = 512;
+    let sheet = &listed.sheet;
+    let text = |text: &String| TEXT + text.len();
+    let cell = |cell: &RateCell| {
+        let prices = [
+            &cell.input,
+            &cell.output,
+            &cell.reasoning,
+            &cell.cache_read,
+            &cell.cache_read_explicit,
+            &cell.cache_storage_per_hour,
+        ];
+        let prices = prices.into_iter().flatten().count() + cell.cache_write.len();
+        size_of::<RateCell>() + prices * (PRICE + cell.service_tier.len())
+    };
+    let tier = |(name, tier): (&String, &ServiceTier)| {
+        let names = [&tier.aliases, &tier.excludes, &tier.stacks_with];
+        let names = names.into_iter().flatten().map(text).sum::<usize>();
+        PART + text(name) + names + bytes_of_fields(&tier.request)
+    };
+    let schedule = |(name, schedule): (&String, &Schedule)| {
+        PART + text(name) + schedule.windows.len() * 2 * TEXT
+    };
+    let modifier = |modifier: &Modifier| {
+        let applies_to = modifier.applies_to.iter().map(text).sum::<usize>();
+        PART + modifier.name.len() + applies_to + bytes_of_fields(&modifier.when)
+    };
+    // Twice, since the entry's key and the place of a sheet are noted too.
+    size_of::<Listed>()
+        + 2 * (text(&listed.entry) + text(&sheet.provider) + text(&sheet.model))
+        + sheet
+            .aliases
+            .iter()
+            .chain(&sheet.notes)
+            .map(text)
+            .sum::<usize>()
+        + sheet.rates.iter().map(cell).sum::<usize>()
+        + sheet.service_tiers.iter().map(tier).sum::<usize>()
+        + sheet.schedules.iter().map(schedule).sum::<usize>()
+        + sheet.modifiers.iter().map(modifier).sum::<usize>()
+        + sheet.other_meters.len() * PART
+        + sheet.sources.len() * PART
+        + bytes_of_fields(&sheet.unmapped)
+}
+
+fn bytes_of_fields(fields: &Map<String, Value>) -> usize {
+    /// A field with its name and its place in the table.
+    const FIELD: usize = 192;
+    let fields = fields.iter();
+    fields
+        .map(|(name, value)| FIELD + name.len() + bytes_of_value(value))
+        .sum()
+}
+
+fn bytes_of_value(value: &Value) -> usize {
+    /// What the smallest list and object take.
+    const LIST: usize = 320;
+    const OBJECT: usize = 448;
+    match value {
+        Value::String(text) => 16 + text.len(),
+        Value::Array(items) => {
+            LIST + items
+                .iter()
+                .map(|item| 72 + bytes_of_value(item))
+                .sum::<usize>()
+        }
+        Value::Object(fields) => OBJECT + bytes_of_fields(fields),
+        _ => 0,
+    }
+}
