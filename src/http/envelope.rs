@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::app::App;
 use super::metrics::method_name;
 use super::problem::{INTERNAL, NOT_FOUND, PROBLEM_JSON, Problem, UNREADABLE};
+use super::queue::note_refusal;
 use super::refusals::PAUSE;
 
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -41,6 +42,9 @@ pub(super) async fn surround(State(app): State<App>, request: Request, next: Nex
         let is_prompt = !is_refusal || app.refusals.count();
         if !is_prompt {
             app.pause().await;
+        }
+        if is_refusal {
+            note_refusal();
         }
         let answer = app.budget.hold(with_problem(answer, &request_id)).await;
         let no_room = |problem: Problem| with_problem(problem.into_response(), &request_id);

@@ -77,7 +77,7 @@ impl FromRequest<App> for Question {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        if let Err(busy) = app.computing.has_room() {
+        if let Err(busy) = app.computing.has_room().await {
             discard(request, app.limits.body_bytes).await;
             return Err(busy);
         }

@@ -28,6 +28,7 @@ mod page;
 mod polling;
 mod price_sheets;
 mod problem;
+mod queue;
 mod reference;
 mod refresh;
 mod refusals;

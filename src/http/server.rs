@@ -1,7 +1,6 @@
 //! The listening socket, its connections, and the end of the process.
 
 use std::net::SocketAddr;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,6 +17,7 @@ use tokio::task::JoinSet;
 use tokio_io_timeout::TimeoutStream;
 
 use super::metrics::metrics_service;
+use super::queue::MANNERS;
 use super::refusals::Refusals;
 use super::{App, Limits, envelope, service};
 use crate::estimate::Format;
@@ -294,7 +294,8 @@ async fn speak(
             TokioIo::new(Box::pin(stream)),
             TowerToHyperService::new(router),
         );
-    if let Err(error) = pin!(watcher.watch(connection)).await {
+    let served = MANNERS.scope(Arc::default(), watcher.watch(connection));
+    if let Err(error) = served.await {
         tracing::debug!(%error, "a connection ended early");
     }
 }

@@ -3,27 +3,16 @@
 use std::sync::Arc;
 
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::problem::{INTERNAL, Problem};
+use super::queue::{Queue, Refused, Turn, hold_hasty};
 
 /// Work of one kind. Its threads are its own: what blocks others, such as a slow name server, does not delay it.
 #[derive(Debug)]
 pub(super) struct Workers {
     /// Only its blocking threads are used; none while the process ends.
     runtime: Option<Runtime>,
-    /// Tasks that are under way, and those together with the ones that wait.
-    turns: Arc<Semaphore>,
-    admitted: Arc<Semaphore>,
-    at_once: usize,
-    waiting: usize,
-}
-
-/// The right to have work done; others wait for it.
-#[derive(Debug)]
-pub(super) struct Place {
-    _admitted: OwnedSemaphorePermit,
-    _turn: OwnedSemaphorePermit,
+    queue: Arc<Queue>,
 }
 
 impl Workers {
@@ -36,10 +25,7 @@ impl Workers {
             .expect("a runtime without a reactor asks nothing of the system");
         Self {
             runtime: Some(runtime),
-            turns: Arc::new(Semaphore::new(at_once)),
-            admitted: Arc::new(Semaphore::new(at_once + waiting)),
-            at_once,
-            waiting,
+            queue: Queue::new(at_once, waiting),
         }
     }
 
@@ -47,37 +33,28 @@ impl Workers {
     ///
     /// # Errors
     /// As many wait as may.
-    pub(super) fn has_room(&self) -> Result<(), Problem> {
-        if self.admitted.available_permits() == 0 {
-            return Err(full());
-        }
-        Ok(())
+    pub(super) async fn has_room(&self) -> Result<(), Problem> {
+        hold_hasty().await;
+        self.queue.has_room().map_err(full)
     }
 
     /// Tasks under way.
     pub(super) fn running(&self) -> usize {
-        self.at_once.saturating_sub(self.turns.available_permits())
+        self.queue.lengths().0
     }
 
     /// Tasks that wait.
     pub(super) fn queued(&self) -> usize {
-        let all = self.at_once + self.waiting;
-        all.saturating_sub(self.admitted.available_permits() + self.running())
+        self.queue.lengths().1
     }
 
     /// Waits for a turn.
     ///
     /// # Errors
     /// As many wait as may.
-    pub(super) async fn admit(&self) -> Result<Place, Problem> {
-        let admitted = Arc::clone(&self.admitted)
-            .try_acquire_owned()
-            .map_err(|_| full())?;
-        let turn = Arc::clone(&self.turns).acquire_owned().await;
-        Ok(Place {
-            _admitted: admitted,
-            _turn: turn.map_err(|_| ending())?,
-        })
+    pub(super) async fn admit(&self) -> Result<Turn, Problem> {
+        hold_hasty().await;
+        self.queue.enter().await.map_err(full)
     }
 
     /// Does a piece of work on one of the threads. Once begun it is done to its end, also for a client that leaves.
@@ -98,8 +75,8 @@ impl Workers {
     }
 }
 
-fn full() -> Problem {
-    Problem::busy("as many requests wait for their answer as may wait")
+fn full(_: Refused) -> Problem {
+    Problem::busy("the request queue is full")
 }
 
 fn ending() -> Problem {
