@@ -13,7 +13,7 @@ use super::extract::{Path, Query};
 use super::page::{AsOfQuery, FilterText, Limit, ListItem, ListQuery, Moment, Page, bad_cursor};
 use super::problem::Problem;
 use crate::estimate::{Answer, row_columns};
-use crate::storage::{DbTime, EstimateRow, LatestKey};
+use crate::storage::{AsOf, DbTime, EstimateRow, LatestKey};
 
 /// An estimate as a flat row: median, 90 % interval and whether it is identified per quantity, and one nullable number
 /// per scalar reading (standard tier, first threshold, shortest time to live).
@@ -225,7 +225,10 @@ pub(super) async fn list_latest_estimates(
         cursor: query.cursor,
         ..ListQuery::default()
     };
-    let as_of = query.as_of.map_or_else(|| app.now(), |moment| moment.0);
+    let as_of = match query.as_of {
+        Some(moment) => AsOf::Time(moment.0.into()),
+        None => AsOf::Now(app.now().into()),
+    };
     let after = query.after::<(String, String, String)>(LIST)?;
     // The seal is no secret: a cursor that somebody made may hold NUL, which PostgreSQL refuses.
     if let Some((provider, model, region)) = &after
@@ -244,13 +247,7 @@ pub(super) async fn list_latest_estimates(
     let body = async {
         let rows = app
             .store
-            .latest_estimates(
-                &filter,
-                any,
-                as_of.into(),
-                after.as_ref(),
-                query.limit.0 + 1,
-            )
+            .latest_estimates(&filter, any, as_of, after.as_ref(), query.limit.0 + 1)
             .await?;
         let key = |row: &EstimateRow| (row.provider.clone(), row.model.clone(), row.region.clone());
         Page::new(LIST, rows, query.limit, key, EstimateItem::from).body(&uri, &headers)

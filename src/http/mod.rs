@@ -11,6 +11,7 @@ mod extract;
 mod feed;
 mod health;
 mod history;
+mod import_runs;
 mod infer;
 mod layout;
 mod limits;
@@ -46,6 +47,7 @@ use utoipa_axum::routes;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 pub use app::{App, Clock};
+pub use import_runs::keep_imports_closed;
 pub use limits::Limits;
 pub use metrics::metrics_router;
 pub use openapi::openapi;

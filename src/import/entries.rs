@@ -8,6 +8,7 @@ use uuid::Uuid;
 use crate::input::RequestError;
 use crate::input::cursor::{Cursor, Fault, Faults};
 use crate::input::json::{self, Json};
+use crate::sheet::timeline::UNKNOWN_START;
 use crate::sheet::{CATALOGS, Catalog, PriceSheet, canonical, catalog, offer_id, recognize};
 
 /// In which format a catalog is.
@@ -197,7 +198,7 @@ impl Contents {
             entry,
             sheet,
         };
-        let start = listed.sheet.valid_from.unwrap_or(Timestamp::UNIX_EPOCH);
+        let start = listed.sheet.valid_from.unwrap_or(UNKNOWN_START);
         let place = (listed.offer_id(), start);
         if let Some((first, sheet_id)) = seen.get(&place)
             && *sheet_id != listed.sheet_id

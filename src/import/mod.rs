@@ -7,6 +7,7 @@ mod fetch;
 mod names;
 mod report;
 mod run;
+mod withdrawn;
 
 pub use entries::{CatalogError, CatalogFormat};
 pub use fetch::{FetchError, Fetched, MOST_BYTES, Version, fetch, without_secrets};

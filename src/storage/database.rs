@@ -3,9 +3,10 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use sqlx::migrate::Migrator;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -13,7 +14,8 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{Connection, PgConnection, PgPool, SqlitePool};
 use tokio::sync::{Mutex, OwnedMutexGuard, SetOnce, watch};
 
-use super::StoreError;
+use super::imports::Importing;
+use super::{DbTime, StoreError};
 
 static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
 static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
@@ -136,6 +138,17 @@ pub struct Store {
     migrated: Arc<SetOnce<()>>,
     /// The newest version that this process knows of.
     pub(super) newest: watch::Sender<i64>,
+    /// What the database's clock said last.
+    clock: Arc<std::sync::Mutex<Option<Read>>>,
+    /// The imports that this process makes.
+    pub(super) importing: Importing,
+}
+
+/// What a clock elsewhere said, and when it was asked.
+#[derive(Debug)]
+struct Read {
+    asked_at: Instant,
+    time: DbTime,
 }
 
 /// Connections to either database.
@@ -234,6 +247,8 @@ impl Store {
             limits,
             migrated: Arc::default(),
             newest: watch::Sender::default(),
+            clock: Arc::default(),
+            importing: Importing::default(),
         })
     }
 
@@ -264,7 +279,9 @@ impl Store {
         }
         // Set already where it was called before.
         let _ = self.migrated.set(());
-        self.add_missing_history().await
+        self.add_missing_history().await?;
+        // Learns the database's time.
+        self.version().await.map(drop)
     }
 
     /// Waits for [`Store::migrate`], no longer than for a connection.
@@ -321,12 +338,33 @@ impl Store {
     /// # Errors
     /// The database cannot be reached.
     pub async fn version(&self) -> Result<i64, StoreError> {
-        const SQL: &str = "SELECT version FROM store_version WHERE id = 1";
-        let version = on_connection!(self, connection => {
-            Ok(sqlx::query_scalar(SQL).fetch_one(connection).await?)
+        // An embedded database has no clock of its own.
+        let sql = match self.pool {
+            Pool::Postgres { .. } => {
+                "SELECT version, clock_timestamp() FROM store_version WHERE id = 1"
+            }
+            Pool::Sqlite { .. } => "SELECT version, NULL FROM store_version WHERE id = 1",
+        };
+        let asked_at = Instant::now();
+        let (version, time): (i64, Option<DbTime>) = on_connection!(self, connection => {
+            Ok(sqlx::query_as(sql).fetch_one(connection).await?)
         })?;
+        if let Some(time) = time {
+            let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+            *clock = Some(Read { asked_at, time });
+        }
         self.rise_to(version);
         Ok(version)
+    }
+
+    /// The time, or that of the database where it is earlier: a replica whose clock is ahead records nothing that others
+    /// would take for something to come.
+    #[must_use]
+    pub fn not_ahead(&self, now: Timestamp) -> Timestamp {
+        let clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(read) = &*clock else { return now };
+        let time = Timestamp::from(read.time).checked_add(read.asked_at.elapsed());
+        time.map_or(now, |time| time.min(now))
     }
 
     /// The right to do something of this name, if nobody else has it: no other replica on PostgreSQL. In a file there are
@@ -339,9 +377,15 @@ impl Store {
         let Pool::Postgres { patient, .. } = &self.pool else {
             return Ok(Some(StoreLock { _connection: None }));
         };
-        // PostgreSQL gives the lock back when the connection ends, however it ends.
+        // PostgreSQL gives the lock back when the connection ends, however it ends: at once where the process does, and in
+        // half a minute where its machine is gone.
+        let watched = patient.as_ref().clone().options([
+            ("tcp_keepalives_idle", "10"),
+            ("tcp_keepalives_interval", "10"),
+            ("tcp_keepalives_count", "2"),
+        ]);
         self.in_time(async {
-            let mut connection = PgConnection::connect_with(patient).await?;
+            let mut connection = PgConnection::connect_with(&watched).await?;
             let is_ours: bool = sqlx::query_scalar(SQL)
                 .bind(name)
                 .fetch_one(&mut connection)

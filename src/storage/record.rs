@@ -110,6 +110,8 @@ pub struct Recording {
     pub observed_at: Timestamp,
     /// Whether a price that was replaced is in force again when it is seen again. Sending a request again is no news.
     pub counts_again: bool,
+    /// Whether it was seen just now: then never before what is recorded of its offer already, whatever the clock says.
+    pub seen_now: bool,
     /// The estimate that is listed for it.
     pub estimate_id: Uuid,
     /// How it is listed.
@@ -128,6 +130,7 @@ impl Recording {
             sheet,
             observed_at,
             counts_again: false,
+            seen_now: false,
             estimate_id,
             listing: Listing::Offer { duplicate_of: None },
             estimate: None,
@@ -185,6 +188,7 @@ impl Store {
                 let mut recording = Recording::new(sheet.clone(), new.observed_at, new.answer.id);
                 recording.listing = Listing::Unlisted;
                 recording.counts_again = new.counts_again;
+                recording.seen_now = !new.counts_again;
                 recording
             })
             .collect();
