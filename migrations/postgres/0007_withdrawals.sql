@@ -11,8 +11,13 @@ SET withdrawn_end = (
 WHERE withdrawn_at IS NOT NULL;
 CREATE INDEX price_periods_withdrawn ON price_periods (offer_id) WHERE withdrawn_at IS NOT NULL;
 
+-- Whether something is recorded of a time that is yet to come by the clock of whoever reads.
+CREATE INDEX price_periods_by_observation ON price_periods (observed_at);
+CREATE INDEX price_periods_by_withdrawal ON price_periods (withdrawn_at) WHERE withdrawn_at IS NOT NULL;
+
 -- Sheets of a catalog that hold again after they were withdrawn.
 ALTER TABLE imports ADD COLUMN reinstated bigint NOT NULL DEFAULT 0;
+CREATE INDEX imports_running ON imports (id) WHERE outcome = 'running';
 
 -- A start that is not known stands before all times that can be stated, which begin in 1970. It stood under 1970 itself.
 UPDATE price_periods

@@ -79,6 +79,8 @@ async fn import_all(arguments: &ImportArguments) -> Result<(), Failure> {
     let migrated = store.migrate().await;
     migrated.with_context(|| format!("cannot bring the tables of {url} up to date"))?;
     let app = App::new(store.clone(), Clock::system(), Limits::default());
+    let closed = store.close_lost_imports(app.now().into()).await;
+    closed.context("cannot close the imports of processes that are gone")?;
     for source in &arguments.sources {
         import(arguments, &app, source).await?;
     }
@@ -105,6 +107,7 @@ async fn import(arguments: &ImportArguments, app: &App, source: &str) -> Result<
         only_changed: arguments.only_changed,
         dry_run: arguments.dry_run,
         observed_at,
+        seen_now: arguments.observed_at.is_none(),
         threads: Limits::default().computing,
     };
     let place = app

@@ -12,7 +12,7 @@ use super::limits::LimitArguments;
 use super::{DatabaseArguments, Failure, terminal};
 use crate::http::{
     App, Clock, Limits, Refresh, Server, StopSignals, WatchedModel, Watchlist, keep_due_known,
-    keep_fresh, serve, serve_metrics,
+    keep_fresh, keep_imports_closed, serve, serve_metrics,
 };
 use crate::storage::{DatabaseUrl, ServingLock, Store};
 
@@ -104,6 +104,7 @@ async fn run_service(arguments: &ServeArguments, url: &DatabaseUrl) -> anyhow::R
     let watchlist = Watchlist::new(arguments.metrics.watched.clone());
     let app = App::new(store.clone(), Clock::system(), limits).watching(watchlist);
     tokio::spawn(keep_due_known(app.clone()));
+    tokio::spawn(keep_imports_closed(app.clone()));
     for refresh in &arguments.refresh {
         tokio::spawn(keep_fresh(app.clone(), refresh.clone()));
     }

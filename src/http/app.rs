@@ -267,7 +267,7 @@ impl App {
             answer: &answered.answer,
             document,
             sheets: &answered.request.sheets,
-            observed_at: seen_at.unwrap_or_else(|| self.now()),
+            observed_at: self.store.not_ahead(seen_at.unwrap_or_else(|| self.now())),
             counts_again: seen_at.is_some(),
         };
         Ok(self.store.save(new).await?)

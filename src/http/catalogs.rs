@@ -90,13 +90,14 @@ impl CatalogQuery {
             .observed_at
             .map(|moment| moment.not_after(now))
             .transpose()?;
-        let observed_at = seen_at.unwrap_or(now);
+        let observed_at = app.store.not_ahead(seen_at.unwrap_or(now));
         Ok(Options {
             format: self.format.map(|FormatName(format)| format),
             provider: self.provider.clone(),
             only_changed: self.only_changed.unwrap_or_default(),
             dry_run: self.dry_run.unwrap_or_default(),
             observed_at,
+            seen_now: seen_at.is_none(),
             threads: app.limits.computing,
         })
     }
@@ -187,19 +188,18 @@ impl App {
         let format = import.format();
         let id = Uuid::new_v4();
         let started_at = DbTime::from(self.now());
-        self.store
+        let running = self
+            .store
             .begin_import(id, source, Some(format), started_at)
             .await?;
         let outcome = import.run(lines).await;
         let run = ImportRow::ended(id, format, self.now().into(), &outcome, version);
-        let recorded = self.store.end_import(&run).await;
+        self.end_import(running, run).await;
         match &outcome {
             Ok(summary) => tracing::info!(source, format, ?summary, "imported"),
             Err(error) => tracing::warn!(source, format, %error, "an import ended early"),
         }
-        let summary = outcome?;
-        recorded?;
-        Ok(summary)
+        outcome
     }
 }
 
@@ -303,6 +303,7 @@ impl ImportRow {
                 duplicates: count(summary.duplicates),
                 not_identifiable: count(summary.not_identifiable),
                 refused: count(summary.refused),
+                reinstated: count(summary.reinstated),
                 ..Self::without_entries(id, format, ended_at, "done", None, version)
             },
             // A version whose import failed is asked for again.
@@ -338,6 +339,7 @@ impl ImportRow {
             duplicates: 0,
             not_identifiable: 0,
             refused: 0,
+            reinstated: 0,
         }
     }
 }
@@ -368,7 +370,7 @@ pub(super) struct ImportItem {
     /// When it began.
     #[schema(value_type = String, format = DateTime)]
     started_at: DbTime,
-    /// When it ended; null while it runs, or where the process was killed.
+    /// When it ended, or was found to have lost its process; null while it runs.
     #[schema(value_type = Option<String>, format = DateTime)]
     ended_at: Option<DbTime>,
     /// `running`, `done`, `not_modified` or `failed`
@@ -387,6 +389,8 @@ pub(super) struct ImportItem {
     not_identifiable: i64,
     /// Entries without a sheet that can be used.
     refused: i64,
+    /// Sheets that are in force again after they were withdrawn.
+    reinstated: i64,
 }
 
 impl ListItem for ImportItem {
@@ -405,6 +409,7 @@ impl ListItem for ImportItem {
             "duplicates",
             "not_identifiable",
             "refused",
+            "reinstated",
         ]
     }
 }
@@ -425,6 +430,7 @@ impl From<ImportRow> for ImportItem {
             duplicates: row.duplicates,
             not_identifiable: row.not_identifiable,
             refused: row.refused,
+            reinstated: row.reinstated,
         }
     }
 }

@@ -15,7 +15,7 @@ use super::page::{
 };
 use super::problem::Problem;
 use crate::estimate::{Answer, row_columns};
-use crate::storage::{DbTime, EstimateRow, LatestKey};
+use crate::storage::{AsOf, DbTime, EstimateRow, LatestKey};
 
 /// An estimate as a flat row: median, 90 % interval and whether it is identified per quantity, and one nullable number
 /// per scalar reading (standard tier, first threshold, shortest time to live).
@@ -217,7 +217,10 @@ pub(super) async fn list_latest_estimates(
         cursor: query.cursor,
         ..ListQuery::default()
     };
-    let as_of = query.as_of.map_or_else(|| app.now(), |moment| moment.0);
+    let as_of = match query.as_of {
+        Some(moment) => AsOf::Time(moment.0.into()),
+        None => AsOf::Now(app.now().into()),
+    };
     let after = query.after::<(String, String, String)>(LIST)?;
     // The seal is no secret: a cursor that somebody made may hold NUL, which PostgreSQL refuses.
     if let Some((provider, model, region)) = &after
@@ -239,7 +242,7 @@ pub(super) async fn list_latest_estimates(
         });
         let after = after.as_ref();
         store
-            .latest_estimates(filter, any, as_of.into(), after, limit)
+            .latest_estimates(filter, any, as_of, after, limit)
             .await
     };
     let body = page.write::<_, EstimateItem, _, _>(after, key, rows);

@@ -16,6 +16,7 @@ use super::problem::{CONFLICT, INTERNAL, Problem};
 use super::reference::NoQuery;
 use crate::input;
 use crate::sheet::difference::{first_words, in_words};
+use crate::sheet::timeline::UNKNOWN_START;
 use crate::sheet::{PriceSheet, RateCell};
 use crate::storage::{
     DbTime, DisagreementRow, HistoryKey, HistoryRow, Reinstated, Store, StoreError, Withdrawn,
@@ -120,7 +121,7 @@ impl Entry {
         let row = &self.row;
         let base = self.sheet.base_rate();
         let price = |of: fn(&RateCell) -> Option<&Decimal>| base.and_then(of).map(Decimal::to_f64);
-        let is_known = Timestamp::from(row.starts_at) > Timestamp::UNIX_EPOCH;
+        let is_known = Timestamp::from(row.starts_at) != UNKNOWN_START;
         HistoryItem {
             region: row.region.clone(),
             valid_from: Some(row.starts_at).filter(|_| is_known),
@@ -526,7 +527,8 @@ pub(super) async fn withdraw_price_sheet(
     JsonBody(body): JsonBody,
 ) -> Result<Response<Body>, Problem> {
     let request = WithdrawRequest::read(&body)?;
-    match app.store.withdraw(id, &request.reason, app.now()).await? {
+    let now = app.store.not_ahead(app.now());
+    match app.store.withdraw(id, &request.reason, now).await? {
         Withdrawn::Unknown => Err(Problem::not_found("price sheet")),
         Withdrawn::Over => Err(
             Problem::new(CONFLICT, "the sheet is neither in force nor to come")
@@ -571,7 +573,8 @@ pub(super) async fn reinstate_price_sheet(
     Path(id): Path<Uuid>,
     Query(NoQuery {}): Query<NoQuery>,
 ) -> Result<StatusCode, Problem> {
-    match app.store.reinstate(id, app.now()).await? {
+    let now = app.store.not_ahead(app.now());
+    match app.store.reinstate(id, now).await? {
         Reinstated::Done => Ok(StatusCode::NO_CONTENT),
         Reinstated::Unknown => Err(Problem::not_found("price sheet")),
         Reinstated::Taken => Err(Problem::new(

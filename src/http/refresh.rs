@@ -207,11 +207,13 @@ async fn pull(
     }
     let id = Uuid::new_v4();
     let format = refresh.format.name();
-    app.store
+    let running = app
+        .store
         .begin_import(id, source, Some(format), started_at)
         .await?;
     let run = ImportRow::without_entries(id, format, app.now().into(), outcome, error, version);
-    app.store.end_import(&run).await
+    app.end_import(running, run).await;
+    Ok(())
 }
 
 /// Imports what was fetched. The error is a reason without a run in the list of imports.
@@ -228,7 +230,8 @@ async fn import(
         provider: None,
         only_changed: true,
         dry_run: false,
-        observed_at: app.now(),
+        observed_at: app.store.not_ahead(app.now()),
+        seen_now: true,
         threads: app.limits.computing,
     };
     let import = app
@@ -273,7 +276,10 @@ pub async fn keep_due_known(app: App) {
 }
 
 async fn make_due_known(app: &App) -> Result<Option<Timestamp>, StoreError> {
-    app.store.make_due_known(app.now()).await?;
+    // Also learns the database's time.
+    app.store.version().await?;
+    let now = app.store.not_ahead(app.now());
+    app.store.make_due_known(now).await?;
     app.store.next_due().await
 }
 

@@ -10,6 +10,7 @@ use crate::input::RequestError;
 use crate::input::cursor::{Cursor, Fault, Faults};
 use crate::input::json::{self, Json, Stopped};
 use crate::input::wanted::{Unwanted, Wanted};
+use crate::sheet::timeline::UNKNOWN_START;
 use crate::sheet::{CATALOGS, Catalog, PriceSheet, canonical, catalog, offer_id, recognize};
 
 /// In which format a catalog is.
@@ -246,7 +247,7 @@ impl Contents {
             entry,
             sheet,
         };
-        let start = listed.sheet.valid_from.unwrap_or(Timestamp::UNIX_EPOCH);
+        let start = listed.sheet.valid_from.unwrap_or(UNKNOWN_START);
         let place = (listed.offer_id(), start);
         if let Some((first, sheet_id)) = seen.get(&place)
             && *sheet_id != listed.sheet_id

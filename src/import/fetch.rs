@@ -2,6 +2,11 @@
 
 use std::time::Duration;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use percent_encoding::percent_decode_str;
+use ureq::config::RedirectAuthHeaders;
+
 pub use crate::input::secrets::without_secrets;
 use crate::input::secrets::{AMBIGUOUS, is_certain, redacted};
 
@@ -36,7 +41,8 @@ pub struct FetchError {
     reason: String,
 }
 
-/// Asks for a catalog, unless it is still of this version. Blocks.
+/// Asks for a catalog, unless it is still of this version. A user's name and password in the address are sent as Basic
+/// authorization, and where the server redirects, to the same host alone. Blocks.
 ///
 /// # Errors
 /// There is no such server, or it does not answer well, or not in time.
@@ -52,11 +58,16 @@ pub fn fetch(url: &str, known: &Version) -> Result<Fetched, FetchError> {
     let client = ureq::Agent::config_builder()
         .timeout_global(Some(LONGEST_WAIT))
         .user_agent(concat!("unroof/", env!("CARGO_PKG_VERSION")))
+        .redirect_auth_headers(RedirectAuthHeaders::SameHost)
         .build()
         .new_agent();
+    let (address, authorization) = without_credentials(url);
     let mut request = client
-        .get(url)
+        .get(address)
         .header("accept", "application/json, */*;q=0.5");
+    if let Some(authorization) = authorization {
+        request = request.header("authorization", authorization);
+    }
     if let Some(etag) = &known.etag {
         request = request.header("if-none-match", etag);
     }
@@ -83,6 +94,24 @@ pub fn fetch(url: &str, known: &Version) -> Result<Fetched, FetchError> {
     Ok(Fetched::Catalog(read.map_err(failed)?, version))
 }
 
+/// The address without a user's name and password, and what is sent to authorize that user.
+fn without_credentials(url: &str) -> (String, Option<String>) {
+    let Ok(mut address) = url::Url::parse(url) else {
+        return (url.to_owned(), None);
+    };
+    if address.username().is_empty() && address.password().is_none() {
+        return (url.to_owned(), None);
+    }
+    let mut credentials: Vec<u8> = percent_decode_str(address.username()).collect();
+    credentials.push(b':');
+    credentials.extend(percent_decode_str(address.password().unwrap_or_default()));
+    let authorization = format!("Basic {}", BASE64_STANDARD.encode(credentials));
+    // Only an address that cannot have them refuses to lose them.
+    let _ = address.set_username("");
+    let _ = address.set_password(None);
+    (address.into(), Some(authorization))
+}
+
 /// What the client says, without the address that it quotes: its own, or the one that a server redirects it to.
 #[must_use]
 pub fn client_error(error: &ureq::Error) -> String {
@@ -94,5 +123,43 @@ pub fn client_error(error: &ureq::Error) -> String {
             format!("protocol: {general}")
         }
         error => redacted(&error.to_string()).into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_and_a_password_in_the_address_become_an_authorization() {
+        let cases = [
+            ("https://host/a?b=c", "https://host/a?b=c", None),
+            // The example of RFC 7617.
+            (
+                "https://Aladdin:open%20sesame@host/a",
+                "https://host/a",
+                Some("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="),
+            ),
+            (
+                "https://token@host/",
+                "https://host/",
+                Some("Basic dG9rZW46"),
+            ),
+            (
+                "https://:key@host/",
+                "https://host/",
+                Some("Basic OmtleQ=="),
+            ),
+            // In UTF-8, as section 2.1 wants it.
+            (
+                "https://test:123%C2%A3@host/",
+                "https://host/",
+                Some("Basic dGVzdDoxMjPCow=="),
+            ),
+        ];
+        for (url, address, authorization) in cases {
+            let expected = (address.to_owned(), authorization.map(str::to_owned));
+            assert_eq!(without_credentials(url), expected, "{url}");
+        }
     }
 }

@@ -8,6 +8,7 @@ mod names;
 mod report;
 mod run;
 mod weight;
+mod withdrawn;
 
 pub use entries::{CatalogError, CatalogFormat};
 pub use fetch::{FetchError, Fetched, MOST_BYTES, Version, client_error, fetch, without_secrets};

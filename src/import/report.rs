@@ -20,16 +20,19 @@ pub enum Outcome {
     NotIdentifiable,
     /// No sheet that can be used.
     Refused,
+    /// This price was withdrawn, and is in force again since the catalog still lists it.
+    Reinstated,
 }
 
 impl Outcome {
     /// All of them, in the order in which they are counted.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Estimated,
         Self::Unchanged,
         Self::Duplicate,
         Self::NotIdentifiable,
         Self::Refused,
+        Self::Reinstated,
     ];
 
     /// In words.
@@ -41,6 +44,7 @@ impl Outcome {
             Self::Duplicate => "duplicate",
             Self::NotIdentifiable => "not identifiable",
             Self::Refused => "refused",
+            Self::Reinstated => "reinstated",
         }
     }
 }
@@ -150,6 +154,8 @@ pub struct Summary {
     pub not_identifiable: usize,
     /// Entries without a sheet that can be used.
     pub refused: usize,
+    /// Sheets that are in force again after they were withdrawn.
+    pub reinstated: usize,
     /// Quantities that are identified, over all new estimates.
     pub identified_quantities: usize,
     /// Fields without a place in a sheet, over all sheets.
@@ -168,6 +174,7 @@ impl Summary {
             Outcome::Duplicate => &mut self.duplicates,
             Outcome::NotIdentifiable => &mut self.not_identifiable,
             Outcome::Refused => &mut self.refused,
+            Outcome::Reinstated => &mut self.reinstated,
         } += 1;
     }
 
@@ -180,6 +187,7 @@ impl Summary {
             Outcome::Duplicate => self.duplicates,
             Outcome::NotIdentifiable => self.not_identifiable,
             Outcome::Refused => self.refused,
+            Outcome::Reinstated => self.reinstated,
         }
     }
 }

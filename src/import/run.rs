@@ -16,12 +16,13 @@ use crate::clue::assumptions::Assumptions;
 use crate::estimate::{Answer, Request, Unwanted, Wanted, estimate_id, infer_while};
 use crate::input::json;
 use crate::reference::calibration::Calibration;
+use crate::sheet::timeline::UNKNOWN_START;
 use crate::sheet::{PriceSheet, SheetId, canonical, model_key};
-use crate::storage::{EstimateRecord, Listing, Recording, Store, StoreError};
+use crate::storage::{DbTime, EstimateRecord, Listing, Recording, StatementRow, Store, StoreError};
 
 /// Sheets that are recorded in one transaction: many enough to be fast, few enough not to keep other writers waiting.
 const ESTIMATES_AT_ONCE: usize = 64;
-const COPIES_AT_ONCE: usize = 200;
+pub(super) const COPIES_AT_ONCE: usize = 200;
 
 /// What is imported, and how.
 #[derive(Debug, Clone)]
@@ -36,6 +37,8 @@ pub struct Options {
     pub dry_run: bool,
     /// When the catalog was seen.
     pub observed_at: Timestamp,
+    /// Whether that is now, and not a time that somebody states.
+    pub seen_now: bool,
     /// Threads that estimate.
     pub threads: usize,
 }
@@ -165,7 +168,8 @@ impl Import {
         }
         let names = canonical_models(&store, &contents.sheets).await?;
         teller.names(&contents.sheets, &names).await?;
-        let fresh = set_known_aside(&store, contents.sheets, &names, &mut teller).await?;
+        let (fresh, withdrawn) =
+            set_known_aside(&store, contents.sheets, &names, &options, &mut teller).await?;
         let leaders = known_leaders(&store, &fresh, &turn).await?;
         // Sorting thousands of sheets takes a while, and must not hold up others.
         let sorting = turn.clone();
@@ -181,6 +185,7 @@ impl Import {
             options,
             turn,
         };
+        recorder.reinstate(withdrawn, &mut teller).await?;
         recorder.record(fresh, standings, &mut teller).await?;
         Ok(teller.summary)
     }
@@ -203,7 +208,7 @@ impl Imported {
         }
     }
 
-    fn of(listed: &Listed, names: &CanonicalModels, outcome: Outcome) -> Self {
+    pub(super) fn of(listed: &Listed, names: &CanonicalModels, outcome: Outcome) -> Self {
         let sheet = &listed.sheet;
         Self {
             entry: listed.entry.clone(),
@@ -228,7 +233,7 @@ fn canonical_model(sheet: &PriceSheet, names: &CanonicalModels) -> Option<String
 }
 
 /// Says lines and counts them.
-struct Teller<'l, L> {
+pub(super) struct Teller<'l, L> {
     lines: &'l mut L,
     summary: Summary,
     done: usize,
@@ -243,7 +248,7 @@ impl<L: Lines> Teller<'_, L> {
         self.lines.say(line).await
     }
 
-    async fn entry(&mut self, imported: Imported) -> Result<(), ImportError> {
+    pub(super) async fn entry(&mut self, imported: Imported) -> Result<(), ImportError> {
         self.summary.count(imported.outcome);
         self.summary.unmapped += imported.unmapped;
         let is_sheet = imported.sheet_id.is_some();
@@ -297,13 +302,18 @@ async fn canonical_models(
     Ok(names)
 }
 
-/// Tells of the sheets that are known, each with its estimate by this engine, and hands back the others.
+/// A sheet that was withdrawn before the catalog was seen, and what is stored about it.
+pub(super) type Withdrawn = (Listed, StatementRow);
+
+/// Tells of the sheets that are known, each with its estimate by this engine, and hands back the others: those that are
+/// new, and those that were withdrawn and are listed again.
 async fn set_known_aside(
     store: &Store,
     sheets: Vec<Listed>,
     names: &CanonicalModels,
+    options: &Options,
     teller: &mut Teller<'_, impl Lines>,
-) -> Result<Vec<Listed>, ImportError> {
+) -> Result<(Vec<Listed>, Vec<Withdrawn>), ImportError> {
     let catalogs: BTreeSet<&str> = sheets.iter().map(Listed::catalog).collect();
     let mut known = HashMap::new();
     for catalog in catalogs {
@@ -318,10 +328,11 @@ async fn set_known_aside(
             }
         }
     }
-    let mut fresh = Vec::new();
+    let (mut fresh, mut withdrawn) = (Vec::new(), Vec::new());
+    let observed_at = DbTime::from(options.observed_at);
     for listed in sheets {
         tokio::task::consume_budget().await;
-        let starts_at = listed.sheet.valid_from.unwrap_or(Timestamp::UNIX_EPOCH);
+        let starts_at = listed.sheet.valid_from.unwrap_or(UNKNOWN_START);
         let place = (
             listed.catalog().to_owned(),
             listed.offer_id(),
@@ -332,6 +343,11 @@ async fn set_known_aside(
             fresh.push(listed);
             continue;
         };
+        let is_later = |at| options.seen_now || at < observed_at;
+        if row.withdrawn_at.is_some_and(is_later) {
+            withdrawn.push((listed, row.clone()));
+            continue;
+        }
         let unchanged = Imported {
             estimate_id: row.estimate_id,
             duplicate_of: row.duplicate_of,
@@ -339,7 +355,7 @@ async fn set_known_aside(
         };
         teller.entry(unchanged).await?;
     }
-    Ok(fresh)
+    Ok((fresh, withdrawn))
 }
 
 /// The stored sheets that new ones may be copies of.
@@ -385,10 +401,10 @@ struct Worked {
     reason: Option<String>,
 }
 
-struct Recorder {
-    store: Store,
-    names: CanonicalModels,
-    options: Options,
+pub(super) struct Recorder {
+    pub(super) store: Store,
+    pub(super) names: CanonicalModels,
+    pub(super) options: Options,
     turn: Turn,
 }
 
@@ -497,16 +513,17 @@ impl Recorder {
         Ok(())
     }
 
-    fn recording(&self, listed: &Listed, estimate_id: Uuid) -> Recording {
+    pub(super) fn recording(&self, listed: &Listed, estimate_id: Uuid) -> Recording {
         let canonical_model = canonical_model(&listed.sheet, &self.names);
         Recording {
             canonical_model,
             counts_again: true,
+            seen_now: self.options.seen_now,
             ..Recording::new(listed.sheet.clone(), self.options.observed_at, estimate_id)
         }
     }
 
-    async fn store(&self, recordings: &[Recording]) -> Result<(), ImportError> {
+    pub(super) async fn store(&self, recordings: &[Recording]) -> Result<(), ImportError> {
         if !self.options.dry_run {
             self.store.record(recordings).await?;
         }

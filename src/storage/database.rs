@@ -3,18 +3,20 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Connection, PgConnection, PgPool, SqlitePool};
 use tokio::sync::{Mutex, OwnedMutexGuard, SetOnce, watch};
 
-use super::StoreError;
 use super::group::Queue;
+use super::imports::Importing;
 use super::writing::{FileIdentity, Writing};
+use super::{DbTime, StoreError};
 use crate::input::secrets::{is_ambiguous, without_secrets};
 
 static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
@@ -196,6 +198,17 @@ pub struct Store {
     pub(super) writing: Arc<Writing>,
     /// What waits to be recorded.
     pub(super) queue: Arc<Queue>,
+    /// What the database's clock said last.
+    clock: Arc<std::sync::Mutex<Option<Read>>>,
+    /// The imports that this process makes.
+    pub(super) importing: Importing,
+}
+
+/// What a clock elsewhere said, and when it was asked.
+#[derive(Debug)]
+struct Read {
+    asked_at: Instant,
+    time: DbTime,
 }
 
 /// Connections to either database.
@@ -288,6 +301,8 @@ impl Store {
             newest: watch::Sender::default(),
             writing: Arc::default(),
             queue: Arc::default(),
+            clock: Arc::default(),
+            importing: Importing::default(),
         })
     }
 
@@ -319,7 +334,9 @@ impl Store {
         // Set already where it was called before.
         let _ = self.migrated.set(());
         self.add_missing_checksums().await?;
-        self.add_missing_history().await
+        self.add_missing_history().await?;
+        // Learns the database's time.
+        self.version().await.map(drop)
     }
 
     /// Waits for [`Store::migrate`], no longer than for a connection.
@@ -385,12 +402,33 @@ impl Store {
     /// # Errors
     /// The database cannot be reached.
     pub async fn version(&self) -> Result<i64, StoreError> {
-        const SQL: &str = "SELECT version FROM store_version WHERE id = 1";
-        let version = on_connection!(self, connection => {
-            Ok(sqlx::query_scalar(SQL).fetch_one(connection).await?)
+        // An embedded database has no clock of its own.
+        let sql = match self.pool {
+            Pool::Postgres { .. } => {
+                "SELECT version, clock_timestamp() FROM store_version WHERE id = 1"
+            }
+            Pool::Sqlite { .. } => "SELECT version, NULL FROM store_version WHERE id = 1",
+        };
+        let asked_at = Instant::now();
+        let (version, time): (i64, Option<DbTime>) = on_connection!(self, connection => {
+            Ok(sqlx::query_as(sql).fetch_one(connection).await?)
         })?;
+        if let Some(time) = time {
+            let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+            *clock = Some(Read { asked_at, time });
+        }
         self.rise_to(version);
         Ok(version)
+    }
+
+    /// The time, or that of the database where it is earlier: a replica whose clock is ahead records nothing that others
+    /// would take for something to come.
+    #[must_use]
+    pub fn not_ahead(&self, now: Timestamp) -> Timestamp {
+        let clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(read) = &*clock else { return now };
+        let time = Timestamp::from(read.time).checked_add(read.asked_at.elapsed());
+        time.map_or(now, |time| time.min(now))
     }
 
     /// The right to do something of this name, if nobody else has it: no other replica on PostgreSQL. In a file there are
@@ -403,9 +441,15 @@ impl Store {
         let Pool::Postgres { patient, .. } = &self.pool else {
             return Ok(Some(StoreLock { _connection: None }));
         };
-        // PostgreSQL gives the lock back when the connection ends, however it ends.
+        // PostgreSQL gives the lock back when the connection ends, however it ends: at once where the process does, and in
+        // half a minute where its machine is gone.
+        let watched = patient.as_ref().clone().options([
+            ("tcp_keepalives_idle", "10"),
+            ("tcp_keepalives_interval", "10"),
+            ("tcp_keepalives_count", "2"),
+        ]);
         self.in_time(async {
-            let mut connection = PgConnection::connect_with(patient).await?;
+            let mut connection = PgConnection::connect_with(&watched).await?;
             let is_ours: bool = sqlx::query_scalar(SQL)
                 .bind(name)
                 .fetch_one(&mut connection)

@@ -1,5 +1,7 @@
 //! Lists of estimates, and single ones.
 
+use std::sync::LazyLock;
+
 use sqlx::FromRow;
 use uuid::Uuid;
 
@@ -52,6 +54,49 @@ pub struct LatestKey {
     /// Where it is served.
     pub region: String,
 }
+
+/// When a price is to be in force.
+#[derive(Debug, Clone, Copy)]
+pub enum AsOf {
+    /// At a time, by what is recorded.
+    Time(DbTime),
+    /// Now. What was recorded as in force is so, also where the clock that recorded it was ahead of this one.
+    Now(DbTime),
+}
+
+impl From<DbTime> for AsOf {
+    fn from(time: DbTime) -> Self {
+        Self::Time(time)
+    }
+}
+
+impl AsOf {
+    fn time(self) -> DbTime {
+        let (Self::Time(time) | Self::Now(time)) = self;
+        time
+    }
+}
+
+// Hardly ever: then every offer is asked about its own time.
+const ARE_ANY_AHEAD: &str = "
+    SELECT EXISTS (SELECT 1 FROM price_periods WHERE observed_at > $1)
+        OR EXISTS (SELECT 1 FROM price_periods WHERE withdrawn_at > $1)";
+
+/// [`LATEST`] and [`WATCHED`](super::watched) where the time is not that of the clock, but never before the last that is
+/// recorded of an offer.
+pub(super) fn by_offer(sql: &str, time: &str) -> String {
+    let by_clock = format!("starts_at <= {time} AND (ends_at IS NULL OR ends_at > {time})");
+    let by_offer = format!(
+        "(SELECT max(at) FROM (
+             SELECT {time} AS at
+             UNION ALL SELECT observed_at FROM price_periods AS seen WHERE seen.offer_id = period.offer_id
+             UNION ALL SELECT withdrawn_at FROM price_periods AS seen WHERE seen.offer_id = period.offer_id) AS times)"
+    );
+    let in_force = format!("starts_at <= {by_offer} AND (ends_at IS NULL OR ends_at > {by_offer})");
+    sql.replace(&by_clock, &in_force)
+}
+
+static LATEST_BY_OFFER: LazyLock<String> = LazyLock::new(|| by_offer(LATEST, "$11"));
 
 const ESTIMATE: &str = "
     SELECT document, checksum FROM estimates
@@ -164,12 +209,18 @@ impl Store {
         &self,
         filter: &Filter,
         any_assumptions: bool,
-        as_of: DbTime,
+        as_of: impl Into<AsOf>,
         after: Option<&LatestKey>,
         limit: u32,
     ) -> Result<Vec<EstimateRow>, StoreError> {
+        let as_of = as_of.into();
+        let sql: &'static str = if self.is_any_ahead(as_of).await? {
+            &LATEST_BY_OFFER
+        } else {
+            LATEST
+        };
         on_connection!(self, connection => {
-            Ok(sqlx::query_as(LATEST)
+            Ok(sqlx::query_as(sql)
                 .bind(&filter.provider)
                 .bind(&filter.model)
                 .bind(&filter.canonical_model)
@@ -180,10 +231,20 @@ impl Store {
                 .bind(after.map(|key| &key.region))
                 .bind(false)
                 .bind(any_assumptions)
-                .bind(as_of)
+                .bind(as_of.time())
                 .bind(i64::from(limit))
                 .fetch_all(connection)
                 .await?)
+        })
+    }
+
+    /// Whether something is recorded of a time that is yet to come by the clock that says now.
+    pub(super) async fn is_any_ahead(&self, as_of: AsOf) -> Result<bool, StoreError> {
+        let AsOf::Now(now) = as_of else {
+            return Ok(false);
+        };
+        on_connection!(self, connection => {
+            Ok(sqlx::query_scalar(ARE_ANY_AHEAD).bind(now).fetch_one(connection).await?)
         })
     }
 }

@@ -1,7 +1,7 @@
 //! What an offer cost when, what was withdrawn, what comes into force, and where catalogs disagree.
 
 use jiff::Timestamp;
-use sqlx::{Connection, Executor, FromRow, QueryBuilder, SqlSafeStr};
+use sqlx::{Connection, Executor, FromRow, SqlSafeStr};
 use uuid::Uuid;
 
 use super::changes::ChangeKind;
@@ -11,7 +11,6 @@ use super::plan::read_sheet;
 use super::record::{BUMP_VERSION, Listing, Recording};
 use super::rows::{Connected, Kind, Piece, Pieces, Rows};
 use super::{DbTime, Filter, Store, StoreError};
-use crate::sheet::timeline::{Cut, Edit, Period, TimeTaken, reinstate, withdraw, withdrawn_at};
 use crate::sheet::{PriceSheet, model_key};
 
 /// A price of an offer over a time.
@@ -27,7 +26,7 @@ pub struct HistoryRow {
     pub sheet_id: Uuid,
     /// Who says so.
     pub catalog: String,
-    /// Inclusive; 1970 where it is not known.
+    /// Inclusive; [`UNKNOWN_START`](crate::sheet::timeline::UNKNOWN_START) where it is not known.
     pub starts_at: DbTime,
     /// Exclusive.
     pub ends_at: Option<DbTime>,
@@ -101,39 +100,6 @@ pub struct DisagreementRow {
     pub ended_at: Option<DbTime>,
 }
 
-/// A price that was withdrawn.
-#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
-pub struct Withdrawal {
-    /// When.
-    pub withdrawn_at: DbTime,
-    /// Why.
-    pub withdrawn_because: String,
-}
-
-/// What came of withdrawing a sheet.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Withdrawn {
-    /// There is no such sheet.
-    #[default]
-    Unknown,
-    /// It is neither in force nor to come.
-    Over,
-    /// It is withdrawn, now or since before.
-    Done(Withdrawal),
-}
-
-/// What came of undoing a withdrawal.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Reinstated {
-    /// There is no such sheet.
-    #[default]
-    Unknown,
-    /// Another price is in force by now.
-    Taken,
-    /// It is not withdrawn, any more or at all.
-    Done,
-}
-
 const HISTORY: &str = "
     SELECT period.sequence, period.part, sheet.region, period.sheet_id, catalog, starts_at, ends_at, period.observed_at,
            withdrawn_at, withdrawn_because, listing.estimate_id, listing.duplicate_of, reading_numbers,
@@ -163,26 +129,7 @@ const DISAGREEMENTS: &str = "
     ORDER BY id
     LIMIT $6";
 
-// The version first: where the next write makes the one after it, the periods are still these.
-const PERIODS_OF_SHEET: &str = "
-    SELECT (SELECT version FROM store_version WHERE id = 1) AS version, period.sequence, part, period.sheet_id, catalog,
-           starts_at, ends_at, period.observed_at, has_begun, withdrawn_at, withdrawn_because, withdrawn_end,
-           sheet.valid_to
-    FROM price_periods AS period JOIN price_sheets AS sheet ON sheet.id = period.sheet_id
-    WHERE period.offer_id = (SELECT offer_id FROM price_sheets WHERE id = $1)
-    ORDER BY starts_at, period.sequence, part";
-
-const IS_SHEET: &str = "SELECT count(*) FROM price_sheets WHERE id = $1";
-
-// Both databases call the columns of a list of values so.
-const END_PERIODS: &str = "
-    UPDATE price_periods
-    SET ends_at = column3, has_begun = column4, has_ended = column5, withdrawn_at = column6, withdrawn_because = column7,
-        withdrawn_end = column8
-    FROM (";
-const OF_PERIODS: &str = ") AS edited WHERE sequence = column1 AND part = column2";
-
-const INSERT_CHANGE: &str = "
+pub(super) const INSERT_CHANGE: &str = "
     INSERT INTO changes (sequence, kind, observed_at, provider, model, canonical_model, region, sheet_id, estimate_id,
                          summary)
     SELECT $1, $2, $3, provider, model, canonical_model, region, id,
@@ -238,47 +185,6 @@ const WITHOUT_HISTORY: &str = "
 const NAME_OFFER: &str = "UPDATE price_sheets SET offer_id = $2, model_key = $3 WHERE id = $1";
 
 const NAME_LISTINGS: &str = "UPDATE estimate_listings SET offer_id = $2 WHERE sheet_id = $1";
-
-#[derive(Clone, FromRow)]
-struct PeriodRow {
-    version: i64,
-    sequence: i64,
-    part: i64,
-    sheet_id: Uuid,
-    catalog: String,
-    starts_at: DbTime,
-    ends_at: Option<DbTime>,
-    observed_at: DbTime,
-    has_begun: bool,
-    withdrawn_at: Option<DbTime>,
-    withdrawn_because: Option<String>,
-    withdrawn_end: Option<DbTime>,
-    valid_to: Option<DbTime>,
-}
-
-/// The prices of the offer of a sheet.
-struct Offer {
-    sheet_id: Uuid,
-    rows: Vec<PeriodRow>,
-    periods: Vec<Period>,
-}
-
-/// What is done to a sheet's periods, and told.
-struct Act {
-    edits: Vec<Edit>,
-    kind: ChangeKind,
-    at: DbTime,
-    /// Why, where it is withdrawn.
-    reason: Option<String>,
-}
-
-/// What undoing or withdrawing comes to.
-enum Plan<T> {
-    /// Nothing is to be done.
-    Nothing(T),
-    /// This is.
-    Do(Act, T),
-}
 
 #[derive(FromRow)]
 struct DueRow {
@@ -343,95 +249,6 @@ impl Store {
                 .bind(i64::from(limit))
                 .fetch_all(connection)
                 .await?)
-        })
-    }
-
-    /// Withdraws a price: in force, it ends now; to come, it never does, and the price before it holds on.
-    ///
-    /// # Errors
-    /// The database refuses.
-    pub async fn withdraw(
-        &self,
-        sheet_id: Uuid,
-        reason: &str,
-        now: Timestamp,
-    ) -> Result<Withdrawn, StoreError> {
-        self.act(sheet_id, |offer| offer.withdraw(reason, now))
-            .await
-    }
-
-    /// Undoes the last withdrawal of a sheet: what held before holds again, as far as no other price is in force since.
-    ///
-    /// # Errors
-    /// The database refuses.
-    pub async fn reinstate(
-        &self,
-        sheet_id: Uuid,
-        now: Timestamp,
-    ) -> Result<Reinstated, StoreError> {
-        self.act(sheet_id, |offer| offer.reinstate(now)).await
-    }
-
-    /// Does to the prices of a sheet's offer what is decided from them. Others may write until the version is taken: where
-    /// they did, it is decided again.
-    async fn act<T: Default>(
-        &self,
-        sheet_id: Uuid,
-        decide: impl Fn(&Offer) -> Plan<T>,
-    ) -> Result<T, StoreError> {
-        let _writer = self.wait_to_write().await?;
-        on_connection!(self, connection => {
-            let rows: Vec<PeriodRow> =
-                sqlx::query_as(PERIODS_OF_SHEET).bind(sheet_id).fetch_all(&mut *connection).await?;
-            let read_at = rows.first().map(|row| row.version);
-            let offer = Offer::new(sheet_id, rows);
-            let (mut act, mut outcome) = match decide(&offer) {
-                Plan::Do(act, outcome) => (act, outcome),
-                Plan::Nothing(outcome) if offer.is_known() => return Ok(outcome),
-                Plan::Nothing(outcome) => {
-                    let known: i64 =
-                        sqlx::query_scalar(IS_SHEET).bind(sheet_id).fetch_one(&mut *connection).await?;
-                    return Ok(if known > 0 { outcome } else { T::default() });
-                }
-            };
-            let mut transaction = connection.begin_with(self.begin()).await?;
-            let version: i64 =
-                sqlx::query_scalar(BUMP_VERSION).bind(1_i64).fetch_one(&mut *transaction).await?;
-            let mut offer = offer;
-            if read_at != Some(version - 1) {
-                let rows = sqlx::query_as(PERIODS_OF_SHEET).bind(sheet_id).fetch_all(&mut *transaction).await?;
-                offer = Offer::new(sheet_id, rows);
-                (act, outcome) = match decide(&offer) {
-                    Plan::Do(act, outcome) => (act, outcome),
-                    Plan::Nothing(outcome) => {
-                        transaction.rollback().await?;
-                        return Ok(outcome);
-                    }
-                };
-            }
-            let mut query = QueryBuilder::new(END_PERIODS);
-            query.push_values(offer.edited(&act), |mut list, row| {
-                list.push_bind(row.sequence)
-                    .push_bind(row.part)
-                    .push_bind(row.ends_at)
-                    .push_bind(row.has_begun)
-                    .push_bind(row.ends_at.is_some_and(|end| end <= act.at))
-                    .push_bind(row.withdrawn_at)
-                    .push_bind(row.withdrawn_because)
-                    .push_bind(row.withdrawn_end);
-            });
-            query.push(OF_PERIODS).build().execute(&mut *transaction).await?;
-            sqlx::query(INSERT_CHANGE)
-                .bind(version)
-                .bind(act.kind.name())
-                .bind(act.at)
-                .bind(sheet_id)
-                .bind(act.summary())
-                .execute(&mut *transaction)
-                .await?;
-            transaction.commit().await?;
-            self.rise_to(version);
-            Ok(outcome)
         })
     }
 
@@ -510,147 +327,6 @@ impl Store {
                 transaction.commit().await?;
                 Ok::<_, StoreError>(())
             })?;
-        }
-    }
-}
-
-impl Act {
-    fn summary(&self) -> String {
-        match &self.reason {
-            Some(reason) => format!("withdrawn: {reason}"),
-            None => "the withdrawal is undone".to_owned(),
-        }
-    }
-}
-
-impl Offer {
-    fn new(sheet_id: Uuid, rows: Vec<PeriodRow>) -> Self {
-        let periods = rows.iter().map(PeriodRow::period).collect();
-        Self {
-            sheet_id,
-            rows,
-            periods,
-        }
-    }
-
-    fn is_known(&self) -> bool {
-        let mut rows = self.rows.iter();
-        rows.any(|row| row.sheet_id == self.sheet_id)
-    }
-
-    /// Not before what was recorded last, however late the clock that recorded it or early this one.
-    fn time(&self, now: Timestamp) -> Timestamp {
-        let recorded = self.rows.iter();
-        let recorded = recorded.flat_map(|row| [Some(row.observed_at), row.withdrawn_at]);
-        let last = recorded.flatten().max().map(Timestamp::from);
-        last.map_or(now, |last| last.max(now))
-    }
-
-    fn withdraw(&self, reason: &str, now: Timestamp) -> Plan<Withdrawn> {
-        let now = self.time(now);
-        let stated_end = |id: Uuid| {
-            let row = self.rows.iter().find(|row| row.sheet_id == id)?;
-            row.valid_to.map(Timestamp::from)
-        };
-        let edits = withdraw(&self.periods, self.sheet_id, now, stated_end);
-        if edits.is_empty() {
-            return Plan::Nothing(self.withdrawal().map_or(Withdrawn::Over, Withdrawn::Done));
-        }
-        let withdrawal = Withdrawal {
-            withdrawn_at: now.into(),
-            withdrawn_because: reason.to_owned(),
-        };
-        let act = Act {
-            edits,
-            kind: ChangeKind::SheetWithdrawn,
-            at: now.into(),
-            reason: Some(reason.to_owned()),
-        };
-        Plan::Do(act, Withdrawn::Done(withdrawal))
-    }
-
-    /// How the sheet was withdrawn, unless it has held again since.
-    fn withdrawal(&self) -> Option<Withdrawal> {
-        let at = DbTime::from(withdrawn_at(&self.periods, self.sheet_id)?);
-        let is_it =
-            |row: &&PeriodRow| row.sheet_id == self.sheet_id && row.withdrawn_at == Some(at);
-        let because = self.rows.iter().find(is_it)?.withdrawn_because.clone();
-        Some(Withdrawal {
-            withdrawn_at: at,
-            withdrawn_because: because.unwrap_or_default(),
-        })
-    }
-
-    fn reinstate(&self, now: Timestamp) -> Plan<Reinstated> {
-        let now = self.time(now);
-        match reinstate(&self.periods, self.sheet_id, now) {
-            Err(TimeTaken) => Plan::Nothing(Reinstated::Taken),
-            Ok(edits) if edits.is_empty() => Plan::Nothing(Reinstated::Done),
-            Ok(edits) => {
-                let act = Act {
-                    edits,
-                    kind: ChangeKind::SheetReinstated,
-                    at: now.into(),
-                    reason: None,
-                };
-                Plan::Do(act, Reinstated::Done)
-            }
-        }
-    }
-
-    /// The rows that end otherwise, as they are to be stored.
-    fn edited(&self, act: &Act) -> Vec<PeriodRow> {
-        let edited = act.edits.iter().filter_map(|edit| match edit {
-            Edit::End(index, end) => Some((&self.rows[*index], end.map(DbTime::from))),
-            Edit::Open(_) => None,
-        });
-        let edited = edited.map(|(row, ends_at)| {
-            let after = PeriodRow {
-                ends_at,
-                ..row.clone()
-            };
-            if row.sheet_id == self.sheet_id {
-                after.withdrawn_by(act, row.ends_at)
-            } else {
-                after
-            }
-        });
-        edited.collect()
-    }
-}
-
-impl PeriodRow {
-    /// What an act makes of a period of its sheet.
-    fn withdrawn_by(self, act: &Act, before: Option<DbTime>) -> Self {
-        let Some(reason) = &act.reason else {
-            return Self {
-                has_begun: self.starts_at <= act.at,
-                withdrawn_at: None,
-                withdrawn_because: None,
-                withdrawn_end: None,
-                ..self
-            };
-        };
-        Self {
-            // A price that never comes into force is not told of when its day comes.
-            has_begun: true,
-            withdrawn_at: Some(act.at),
-            withdrawn_because: Some(reason.clone()),
-            withdrawn_end: before,
-            ..self
-        }
-    }
-
-    fn period(&self) -> Period {
-        Period {
-            sheet_id: self.sheet_id,
-            catalog: self.catalog.clone(),
-            starts_at: self.starts_at.into(),
-            ends_at: self.ends_at.map(Timestamp::from),
-            withdrawn: self.withdrawn_at.map(|at| Cut {
-                at: at.into(),
-                ends_at: self.withdrawn_end.map(Timestamp::from),
-            }),
         }
     }
 }

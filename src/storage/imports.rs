@@ -1,17 +1,20 @@
 //! What an import asks before it records anything, and the runs of imports.
 
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use sqlx::{FromRow, QueryBuilder};
 use uuid::Uuid;
 
-use super::database::on_connection;
-use super::{DbTime, Store, StoreError};
+use super::database::{Pool, on_connection};
+use super::{DbTime, Store, StoreError, StoreLock};
 
 /// What a catalog said last about an offer, and how that is listed.
 #[derive(Debug, Clone, FromRow)]
 pub struct StatementRow {
     /// The offer.
     pub offer_id: Uuid,
-    /// Start of the sheet's validity; 1970 where it states none.
+    /// Start of the sheet's validity; [`UNKNOWN_START`](crate::sheet::timeline::UNKNOWN_START) where it states none.
     pub starts_at: DbTime,
     /// The sheet.
     pub sheet_id: Uuid,
@@ -19,6 +22,8 @@ pub struct StatementRow {
     pub estimate_id: Option<Uuid>,
     /// The sheet that it is a copy of.
     pub duplicate_of: Option<Uuid>,
+    /// When the sheet was withdrawn, unless it has held again since.
+    pub withdrawn_at: Option<DbTime>,
 }
 
 /// A sheet with an estimate of its own.
@@ -65,10 +70,41 @@ pub struct ImportRow {
     pub not_identifiable: i64,
     /// No sheet that can be used.
     pub refused: i64,
+    /// In force again after they were withdrawn.
+    pub reinstated: i64,
+}
+
+/// The runs that a process makes.
+pub(super) type Importing = Arc<Mutex<BTreeSet<Uuid>>>;
+
+/// Shows for as long as it is held that a run is being made. It is lost with its process.
+#[derive(Debug)]
+pub struct RunningImport {
+    id: Uuid,
+    importing: Importing,
+    _lock: StoreLock,
+}
+
+impl Drop for RunningImport {
+    fn drop(&mut self) {
+        let mut importing = self
+            .importing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        importing.remove(&self.id);
+    }
 }
 
 const STATEMENTS: &str = "
-    SELECT statements.offer_id, statements.starts_at, statements.sheet_id, listing.estimate_id, listing.duplicate_of
+    SELECT statements.offer_id, statements.starts_at, statements.sheet_id, listing.estimate_id, listing.duplicate_of,
+           (SELECT max(withdrawn_at) FROM price_periods AS cut
+            WHERE cut.offer_id = statements.offer_id AND cut.sheet_id = statements.sheet_id
+              AND cut.withdrawn_at IS NOT NULL
+              AND NOT EXISTS (
+                  SELECT 1 FROM price_periods AS later
+                  WHERE later.sheet_id = cut.sheet_id AND later.withdrawn_at IS NULL
+                    AND (later.ends_at IS NULL
+                         OR (later.ends_at > cut.withdrawn_at AND later.ends_at > later.starts_at)))) AS withdrawn_at
     FROM statements
     LEFT JOIN estimate_listings AS listing ON listing.sequence = (
         SELECT max(sequence) FROM estimate_listings AS newer
@@ -88,7 +124,7 @@ const CANONICAL_MODELS: &str =
 
 const IMPORTS: &str = "
     SELECT id, source, catalog, started_at, ended_at, outcome, error, etag, last_modified, entries, estimated, unchanged,
-           duplicates, not_identifiable, refused
+           duplicates, not_identifiable, refused, reinstated
     FROM imports
     WHERE ($1 IS NULL OR source = $1) AND ($2 IS NULL OR (started_at, id) < ($2, $3))
     ORDER BY started_at DESC, id DESC
@@ -99,8 +135,20 @@ const BEGIN_IMPORT: &str = "INSERT INTO imports (id, source, catalog, started_at
 const END_IMPORT: &str = "
     UPDATE imports
     SET catalog = $2, ended_at = $3, outcome = $4, error = $5, etag = $6, last_modified = $7, entries = $8,
-        estimated = $9, unchanged = $10, duplicates = $11, not_identifiable = $12, refused = $13
+        estimated = $9, unchanged = $10, duplicates = $11, not_identifiable = $12, refused = $13,
+        reinstated = $14
     WHERE id = $1";
+
+const RUNNING: &str = "SELECT id FROM imports WHERE outcome = 'running'";
+
+/// The lock of a run, until the end of the transaction; false where another process has it.
+const TRY_LOCK: &str = "SELECT pg_try_advisory_xact_lock(hashtext('unroof'), hashtext($1))";
+
+const CLOSE_IMPORT: &str = "
+    UPDATE imports SET outcome = 'failed', error = $2, ended_at = $3 WHERE id = $1 AND outcome = 'running'";
+
+/// Why a run failed whose process is gone.
+const PROCESS_GONE: &str = "the process ended before the import did";
 
 /// Keys per statement.
 const KEYS: usize = 1_000;
@@ -147,7 +195,7 @@ impl Store {
         })
     }
 
-    /// Notes that a catalog is being read.
+    /// Notes that a catalog is being read, by this process for as long as the result is held.
     ///
     /// # Errors
     /// The database refuses.
@@ -157,7 +205,15 @@ impl Store {
         source: &str,
         catalog: Option<&str>,
         started_at: DbTime,
-    ) -> Result<(), StoreError> {
+    ) -> Result<RunningImport, StoreError> {
+        // Locked before it is there to be seen: nobody else has its name.
+        let lock = self.try_lock(&id.to_string()).await?;
+        let running = RunningImport {
+            id,
+            importing: Arc::clone(&self.importing),
+            _lock: lock.ok_or(StoreError::Away)?,
+        };
+        self.made_here().insert(id);
         let _writer = self.wait_to_write().await?;
         on_connection!(self, connection => {
             sqlx::query(BEGIN_IMPORT)
@@ -167,7 +223,61 @@ impl Store {
                 .bind(started_at)
                 .execute(connection)
                 .await?;
-            Ok(())
+            Ok(running)
+        })
+    }
+
+    fn made_here(&self) -> std::sync::MutexGuard<'_, BTreeSet<Uuid>> {
+        self.importing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Closes the runs of processes that are gone, as failed; how many those were. An embedded database has one process,
+    /// so that the runs of others are all lost.
+    ///
+    /// # Errors
+    /// The database refuses.
+    pub async fn close_lost_imports(&self, now: DbTime) -> Result<usize, StoreError> {
+        let ids: Vec<Uuid> = on_connection!(self, connection => {
+            Ok(sqlx::query_scalar(RUNNING).fetch_all(connection).await?)
+        })?;
+        let mut closed = 0;
+        for id in ids {
+            let is_ours = self.made_here().contains(&id);
+            if !is_ours && self.close_if_lost(id, now).await? {
+                closed += 1;
+            }
+        }
+        Ok(closed)
+    }
+
+    async fn close_if_lost(&self, id: Uuid, now: DbTime) -> Result<bool, StoreError> {
+        if let Pool::Postgres { pool, .. } = &self.pool {
+            return self
+                .in_time(async {
+                    let mut transaction = pool.begin().await?;
+                    let is_lost: bool = sqlx::query_scalar(TRY_LOCK)
+                        .bind(id.to_string())
+                        .fetch_one(&mut *transaction)
+                        .await?;
+                    let mut closed = 0;
+                    if is_lost {
+                        let close = sqlx::query(CLOSE_IMPORT)
+                            .bind(id)
+                            .bind(PROCESS_GONE)
+                            .bind(now);
+                        closed = close.execute(&mut *transaction).await?.rows_affected();
+                    }
+                    transaction.commit().await?;
+                    Ok(closed > 0)
+                })
+                .await;
+        }
+        let _writer = self.wait_to_write().await?;
+        on_connection!(self, connection => {
+            let close = sqlx::query(CLOSE_IMPORT).bind(id).bind(PROCESS_GONE).bind(now);
+            Ok(close.execute(connection).await?.rows_affected() > 0)
         })
     }
 
@@ -192,6 +302,7 @@ impl Store {
                 .bind(run.duplicates)
                 .bind(run.not_identifiable)
                 .bind(run.refused)
+                .bind(run.reinstated)
                 .execute(connection)
                 .await?;
             Ok(())

@@ -20,15 +20,16 @@ mod tables;
 mod time;
 mod watched;
 mod webhooks;
+mod withdrawals;
 mod writing;
 
 pub use changes::{ChangeKind, ChangeRow};
 pub use database::{
     DatabaseUrl, DatabaseUrlError, Store, StoreConnections, StoreLimits, StoreLock,
 };
-pub use estimates::{EstimateRow, LatestKey};
-pub use history::{DisagreementRow, HistoryKey, HistoryRow, Reinstated, Withdrawal, Withdrawn};
-pub use imports::{ImportRow, LeaderRow, StatementRow};
+pub use estimates::{AsOf, EstimateRow, LatestKey};
+pub use history::{DisagreementRow, HistoryKey, HistoryRow};
+pub use imports::{ImportRow, LeaderRow, RunningImport, StatementRow};
 pub use listener::Listener;
 pub use price_sheets::PriceSheetRow;
 pub use record::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
@@ -36,6 +37,7 @@ pub use serving_lock::ServingLock;
 pub use time::DbTime;
 pub use watched::WatchedRow;
 pub use webhooks::{Attempt, DeliveryRow, Ended, NewWebhook, Outcome, WebhookLease, WebhookRow};
+pub use withdrawals::{Reinstated, Withdrawal, Withdrawn};
 pub use writing::Refusal;
 
 use sqlx::migrate::MigrateError;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use jiff::Timestamp;
+use jiff::{Timestamp, ToSpan};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -13,7 +13,7 @@ use crate::input::json;
 use crate::sheet::difference::{
     PriceDifference, contradiction_words, contradictions, first_words, in_words,
 };
-use crate::sheet::timeline::{Edit, Period, admit, withdrawn_at};
+use crate::sheet::timeline::{Edit, Period, Statement, admit, withdrawn_at};
 use crate::sheet::{PriceSheet, SheetId, canonical};
 
 /// What the tables hold about the offers, sheets and estimates of some recordings.
@@ -80,6 +80,15 @@ impl Step {
 pub(super) struct Change {
     pub(super) kind: ChangeKind,
     pub(super) summary: String,
+}
+
+/// The first period that a recording opened.
+#[derive(Debug, Clone, Copy)]
+struct Opened {
+    starts_at: Timestamp,
+    is_to_come: bool,
+    /// Whether the sheet was withdrawn.
+    is_back: bool,
 }
 
 /// A disagreement to be stored.
@@ -170,7 +179,7 @@ impl Plan {
         recordings: &[Recording],
         index: usize,
     ) -> Result<(), StoreError> {
-        let now = recordings[index].observed_at;
+        let now = known.time(&recordings[index], offer);
         let in_force = known.periods.get(&offer).and_then(|periods| {
             periods
                 .iter()
@@ -249,10 +258,11 @@ impl Known {
             self.estimates.push(recording.estimate_id);
         }
         let offer = recording.offer_id();
-        let before = self.current(offer, recording.observed_at);
-        let is_back = self.is_back(recording, offer);
+        let seen_at = self.time(recording, offer);
+        let before = self.current(offer, seen_at);
+        let is_back = self.is_back(sheet_id, offer, seen_at);
         let opened = if step.inserts_sheet || recording.counts_again || is_back {
-            self.admit(recording, offer, number, &mut step)
+            self.admit(recording, seen_at, number, &mut step)
         } else {
             None
         };
@@ -264,21 +274,36 @@ impl Known {
                 opened.is_some() || last != Some(recording.estimate_id)
             }
         };
-        step.change = self.change(recording, before, opened, is_back, &step)?;
+        let opened = opened.map(|starts_at| Opened {
+            starts_at,
+            is_to_come: starts_at > seen_at,
+            is_back,
+        });
+        step.change = self.change(recording, before, opened, &step)?;
         Ok(step)
     }
 
-    /// Whether the sheet was withdrawn and is seen later than that.
-    fn is_back(&self, recording: &Recording, offer: Uuid) -> bool {
+    /// When a sheet was seen. What is seen now is seen after all that is recorded of its offer, also where a clock was
+    /// ahead when that was recorded.
+    fn time(&self, recording: &Recording, offer: Uuid) -> Timestamp {
+        let seen_at = recording.observed_at;
         let stored = self.periods.get(&offer).map_or(&[][..], Vec::as_slice);
-        if stored
-            .iter()
-            .all(|stored| stored.period.withdrawn.is_none())
-        {
-            return false;
+        if !recording.seen_now || stored.is_empty() {
+            return seen_at;
         }
-        withdrawn_at(&periods_of(stored), recording.sheet_id)
-            .is_some_and(|at| at < recording.observed_at)
+        let last = stored.iter().map(|stored| stored.observed_at).max();
+        let withdrawn_at = withdrawn_at(&periods_of(stored), recording.sheet_id);
+        let after = withdrawn_at.and_then(|at| at.checked_add(1.microsecond()).ok());
+        [last, after]
+            .into_iter()
+            .flatten()
+            .fold(seen_at, Timestamp::max)
+    }
+
+    /// Whether the sheet was withdrawn and is seen later than that.
+    fn is_back(&self, sheet_id: Uuid, offer: Uuid, seen_at: Timestamp) -> bool {
+        let stored = self.periods.get(&offer).map_or(&[][..], Vec::as_slice);
+        withdrawn_at(&periods_of(stored), sheet_id).is_some_and(|at| at < seen_at)
     }
 
     /// The sheet in force.
@@ -292,10 +317,11 @@ impl Known {
     fn admit(
         &mut self,
         recording: &Recording,
-        offer: Uuid,
+        seen_at: Timestamp,
         number: i64,
         step: &mut Step,
     ) -> Option<Timestamp> {
+        let offer = recording.offer_id();
         let catalog = recording.catalog();
         let key = recording.statement_start();
         let place = (offer, catalog.to_owned(), key);
@@ -305,15 +331,19 @@ impl Known {
         }
         let stored = self.periods.entry(offer).or_default();
         let periods = periods_of(stored);
+        let statement = Statement {
+            observed_at: seen_at,
+            ..recording.statement()
+        };
         // A catalog that says again what it said is no news, whatever others have said meanwhile; unless it was withdrawn.
         let is_withdrawn = withdrawn_at(&periods, recording.sheet_id).is_some();
         if step.statement.is_none() && !is_withdrawn {
             return None;
         }
-        let is_over = |end: Option<Timestamp>| end.is_some_and(|end| end <= recording.observed_at);
+        let is_over = |end: Option<Timestamp>| end.is_some_and(|end| end <= seen_at);
         let mut opened = None;
         let mut part = 0;
-        for edit in admit(&periods, &recording.statement()) {
+        for edit in admit(&periods, &statement) {
             match edit {
                 Edit::End(index, end) => {
                     stored[index].period.ends_at = end;
@@ -330,7 +360,7 @@ impl Known {
                         period,
                         is_new: true,
                         is_changed: false,
-                        observed_at: recording.observed_at,
+                        observed_at: seen_at,
                     });
                     part += 1;
                 }
@@ -346,12 +376,11 @@ impl Known {
         &self,
         recording: &Recording,
         before: Option<Uuid>,
-        opened: Option<Timestamp>,
-        is_back: bool,
+        opened: Option<Opened>,
         step: &Step,
     ) -> Result<Option<Change>, StoreError> {
         let sheet = &recording.sheet;
-        let Some(starts_at) = opened else {
+        let Some(opened) = opened else {
             let summary = match recording.listing {
                 Listing::Pooled { .. } => "estimate of several hosts' sheets stored",
                 Listing::Stated => "estimate with stated assumptions stored",
@@ -362,7 +391,7 @@ impl Known {
                 summary: summary.to_owned(),
             }));
         };
-        let is_to_come = starts_at > recording.observed_at;
+        let is_to_come = opened.is_to_come;
         let (kind, mut summary) = match before.filter(|before| *before != recording.sheet_id) {
             None if is_to_come => (ChangeKind::SheetAnnounced, first_words(sheet)),
             None => (ChangeKind::SheetAdded, first_words(sheet)),
@@ -377,9 +406,9 @@ impl Known {
             }
         };
         if is_to_come {
-            summary = format!("from {starts_at}: {summary}");
+            summary = format!("from {}: {summary}", opened.starts_at);
         }
-        if is_back {
+        if opened.is_back {
             let kind = ChangeKind::SheetReinstated;
             let summary = format!("seen again after it was withdrawn: {summary}");
             return Ok(Some(Change { kind, summary }));

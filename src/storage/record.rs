@@ -12,7 +12,7 @@ use super::plan::{Plan, Step};
 use super::tables::Tables;
 use super::{Store, StoreError};
 use crate::estimate::{Answer, ListRow};
-use crate::sheet::timeline::Statement;
+use crate::sheet::timeline::{Statement, UNKNOWN_START};
 use crate::sheet::{PriceSheet, offer_id};
 
 /// An estimate to be stored.
@@ -113,6 +113,8 @@ pub struct Recording {
     pub observed_at: Timestamp,
     /// Whether a price that was replaced is in force again when it is seen again. Sending a request again is no news.
     pub counts_again: bool,
+    /// Whether it was seen just now: then never before what is recorded of its offer already, whatever the clock says.
+    pub seen_now: bool,
     /// The estimate that is listed for it.
     pub estimate_id: Uuid,
     /// How it is listed.
@@ -131,6 +133,7 @@ impl Recording {
             sheet,
             observed_at,
             counts_again: false,
+            seen_now: false,
             estimate_id,
             listing: Listing::Offer { duplicate_of: None },
             estimate: None,
@@ -173,7 +176,7 @@ impl Recording {
 
     /// The start under which the statement is kept.
     pub(super) fn statement_start(&self) -> Timestamp {
-        self.sheet.valid_from.unwrap_or(Timestamp::UNIX_EPOCH)
+        self.sheet.valid_from.unwrap_or(UNKNOWN_START)
     }
 }
 
@@ -205,6 +208,7 @@ impl Store {
                 let mut recording = Recording::new(sheet.clone(), new.observed_at, new.answer.id);
                 recording.listing = Listing::Unlisted;
                 recording.counts_again = new.counts_again;
+                recording.seen_now = !new.counts_again;
                 recording
             })
             .collect();

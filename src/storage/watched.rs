@@ -1,6 +1,7 @@
 //! The latest estimates of models that somebody named.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use sqlx::encode::IsNull;
 use sqlx::error::BoxDynError;
@@ -9,7 +10,8 @@ use sqlx::postgres::types::Oid;
 use sqlx::{Database, Encode, FromRow, Postgres, Sqlite, Type};
 
 use super::database::on_connection;
-use super::{DbTime, Store, StoreError};
+use super::estimates::by_offer;
+use super::{AsOf, DbTime, Store, StoreError};
 
 /// The latest estimate of an offer, with its values alone.
 #[derive(Debug, Clone, FromRow)]
@@ -36,8 +38,8 @@ const WATCHED: &str = "
           AND stated_assumptions = $2
           AND (sheet_id IS NULL OR EXISTS (
               SELECT 1 FROM price_periods AS period
-              WHERE period.sheet_id = listing.sheet_id AND period.starts_at <= $3
-                AND (period.ends_at IS NULL OR period.ends_at > $3))))
+              WHERE period.sheet_id = listing.sheet_id
+                AND starts_at <= $3 AND (ends_at IS NULL OR ends_at > $3))))
     SELECT provider, model, region, observed_at, reading_numbers
     FROM in_force AS latest JOIN estimates ON estimates.id = latest.estimate_id
     WHERE NOT EXISTS (
@@ -46,6 +48,8 @@ const WATCHED: &str = "
           AND newer.sequence > latest.sequence)
     ORDER BY provider, model, region
     LIMIT $4";
+
+static WATCHED_BY_OFFER: LazyLock<String> = LazyLock::new(|| by_offer(WATCHED, "$3"));
 
 impl Store {
     /// The last stored estimate of every region of these models, given as provider and model, for a sheet in force and
@@ -56,15 +60,20 @@ impl Store {
     pub async fn watched_estimates(
         &self,
         models: &[(&str, &str)],
-        as_of: DbTime,
+        now: DbTime,
         limit: u32,
     ) -> Result<Vec<WatchedRow>, StoreError> {
         let models = ModelNames::of(models);
+        let sql: &'static str = if self.is_any_ahead(AsOf::Now(now)).await? {
+            &WATCHED_BY_OFFER
+        } else {
+            WATCHED
+        };
         on_connection!(self, connection => {
-            Ok(sqlx::query_as(WATCHED)
+            Ok(sqlx::query_as(sql)
                 .bind(&models)
                 .bind(false)
-                .bind(as_of)
+                .bind(now)
                 .bind(i64::from(limit))
                 .fetch_all(connection)
                 .await?)

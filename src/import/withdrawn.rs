@@ -1,0 +1,56 @@
+//! Sheets that were withdrawn, and that a catalog still lists.
+
+use std::collections::BTreeSet;
+
+use super::report::{Imported, Lines, Outcome};
+use super::run::{COPIES_AT_ONCE, ImportError, Recorder, Teller, Withdrawn};
+use crate::storage::{Listing, Recording};
+
+impl Recorder {
+    /// Records sheets that were withdrawn as seen again. One stays withdrawn where another catalog's price is in force.
+    pub(super) async fn reinstate(
+        &self,
+        withdrawn: Vec<Withdrawn>,
+        teller: &mut Teller<'_, impl Lines>,
+    ) -> Result<(), ImportError> {
+        for withdrawn in withdrawn.chunks(COPIES_AT_ONCE) {
+            let recordings: Vec<Recording> = withdrawn
+                .iter()
+                .filter_map(|(listed, row)| {
+                    let listing = Listing::Offer {
+                        duplicate_of: row.duplicate_of,
+                    };
+                    Some(Recording {
+                        listing,
+                        ..self.recording(listed, row.estimate_id?)
+                    })
+                })
+                .collect();
+            self.store(&recordings).await?;
+            let catalogs: BTreeSet<&str> = withdrawn
+                .iter()
+                .map(|(listed, _)| listed.catalog())
+                .collect();
+            let mut remaining = BTreeSet::new();
+            for catalog in catalogs.into_iter().filter(|_| !self.options.dry_run) {
+                let rows = self.store.statements_of(catalog).await?.into_iter();
+                let rows = rows.filter(|row| row.withdrawn_at.is_some());
+                remaining.extend(rows.map(|row| row.sheet_id));
+            }
+            for (listed, row) in withdrawn {
+                let outcome = if remaining.contains(&listed.sheet_id) {
+                    Outcome::Unchanged
+                } else {
+                    Outcome::Reinstated
+                };
+                let imported = Imported {
+                    estimate_id: row.estimate_id,
+                    duplicate_of: row.duplicate_of,
+                    ..Imported::of(listed, &self.names, outcome)
+                };
+                teller.entry(imported).await?;
+            }
+        }
+        Ok(())
+    }
+}
