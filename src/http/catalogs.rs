@@ -233,7 +233,10 @@ impl From<CatalogError> for Problem {
 /// Reads a catalog in any of the formats, up to 64 MiB, and answers line by line (NDJSON) while it works: one line per
 /// sheet or refused entry, progress, the names that match no canonical model, and the sum. Each pricing decision is
 /// estimated once; copies of it share the estimate. What a line says is stored by then. Sending the same catalog again is
-/// safe and answers `unchanged`. A wrong entry is refused and the others are read. One catalog at a time.
+/// safe and answers `unchanged`. A wrong entry is refused and the others are read. One catalog at a time: while one is
+/// imported, the body of another is not read. A catalog has up to 1,000,000 JSON values, 100,000 entries of up to 50,000
+/// values, and 160 MiB of sheets in memory. The last line is `done` or `failed`; a body without one is cut. The import goes
+/// on while up to 16 MiB of lines are unread.
 #[utoipa::path(
     post,
     path = "/catalogs",
@@ -249,8 +252,8 @@ impl From<CatalogError> for Problem {
         (status = 408, description = "The body did not arrive in time", body = Problem, content_type = "application/problem+json"),
         (status = 413, description = "Larger than 64 MiB", body = Problem, content_type = "application/problem+json"),
         (status = 415, description = "Not JSON in UTF-8", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "The body is JSON but no catalog", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached, or another catalog is being imported", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "The body is JSON but no catalog, or a larger one than is imported at once", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database cannot be reached, another catalog is being imported, or four clients still read the lines of theirs", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn import_catalog(
