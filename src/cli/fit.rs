@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Args;
 
-use super::{Failure, terminal};
 use super::generated::{write, write_section};
+use super::{Failure, terminal};
 use crate::calibration::{Report, svg};
 
 /// Arguments of `unroof fit`.

@@ -46,7 +46,10 @@ impl<W: Write> Write for Plain<W> {
 
 fn plain(text: &str) -> Cow<'_, str> {
     keeping(text, |rest| {
-        STYLES.into_iter().find(|style| rest.starts_with(style)).map_or(0, str::len)
+        STYLES
+            .into_iter()
+            .find(|style| rest.starts_with(style))
+            .map_or(0, str::len)
     })
 }
 
@@ -86,9 +89,17 @@ impl Write for LogLines {
         let text = String::from_utf8_lossy(bytes);
         let line = text.strip_suffix('\n').unwrap_or(&text);
         let line = redacted(line);
-        let line = keeping(&line, |rest| if self.has_styles { style_length(rest) } else { 0 });
+        let line = keeping(&line, |rest| {
+            if self.has_styles {
+                style_length(rest)
+            } else {
+                0
+            }
+        });
         let line = escaped(&line, |character| character == '\n');
-        io::stderr().lock().write_all(format!("{line}\n").as_bytes())?;
+        io::stderr()
+            .lock()
+            .write_all(format!("{line}\n").as_bytes())?;
         Ok(bytes.len())
     }
 
@@ -129,8 +140,10 @@ pub(super) fn without_typed_secrets(mut error: clap::Error) -> clap::Error {
             if SECRET_ARGUMENTS.iter().any(|secret| argument.starts_with(secret))
     );
     let mut is_changed = false;
-    let typed = [ContextKind::InvalidValue, ContextKind::InvalidArg, ContextKind::InvalidSubcommand];
-    for kind in typed {
+    // Elsewhere this is the name of an argument of ours.
+    let argument = (error.kind() == ErrorKind::UnknownArgument).then_some(ContextKind::InvalidArg);
+    let typed = [ContextKind::InvalidValue, ContextKind::InvalidSubcommand];
+    for kind in typed.into_iter().chain(argument) {
         let Some(ContextValue::String(value)) = error.get(kind) else {
             continue;
         };
@@ -175,8 +188,14 @@ mod tests {
     fn our_layout_and_styles_stay_and_all_else_is_shown() {
         for (text, shown) in [
             ("a\nb\n", "a\nb\n"),
-            ("\u{1b}[1merror:\u{1b}[0m a\n", "\u{1b}[1merror:\u{1b}[0m a\n"),
-            ("a\u{1b}[2Jb\u{1b}]0;t\u{7}\n", "a\\u001b[2Jb\\u001b]0;t\\u0007\n"),
+            (
+                "\u{1b}[1merror:\u{1b}[0m a\n",
+                "\u{1b}[1merror:\u{1b}[0m a\n",
+            ),
+            (
+                "a\u{1b}[2Jb\u{1b}]0;t\u{7}\n",
+                "a\\u001b[2Jb\\u001b]0;t\\u0007\n",
+            ),
             ("a\u{9b}31mb\u{202e}c\u{1b}", "a\\u009b31mb\\u202ec\\u001b"),
         ] {
             assert_eq!(plain(text), shown);
@@ -185,7 +204,12 @@ mod tests {
 
     #[test]
     fn a_style_is_what_a_log_line_may_hold() {
-        for (text, length) in [("\u{1b}[2mx", 4), ("\u{1b}[38;5;1mx", 9), ("\u{1b}[2J", 0), ("\u{1b}", 0)] {
+        for (text, length) in [
+            ("\u{1b}[2mx", 4),
+            ("\u{1b}[38;5;1mx", 9),
+            ("\u{1b}[2J", 0),
+            ("\u{1b}", 0),
+        ] {
             assert_eq!(style_length(text), length, "{text:?}");
         }
     }

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 
-use super::{Failure, terminal};
 use super::calibrate::{DataFiles, text};
 use super::generated::{write, write_section};
 use super::report::{paragraph, table, write_table};
+use super::{Failure, terminal};
 use crate::calibration::prices::{PricedModel, Settings};
 use crate::calibration::validation::{By, Shown, Validation, experiments, svg, validate};
 use crate::reference::calibration::Calibration;

@@ -59,11 +59,16 @@ fn read_host(text: &str) -> Option<Host> {
 /// It is no name of a host.
 pub fn host_name(text: &str) -> Result<String, String> {
     let read = url::Host::parse(text).ok().map(|host| host.to_string());
-    let read = read.filter(|_| !text.contains(':')).and_then(|name| read_host(&name));
+    let read = read
+        .filter(|_| !text.contains(':'))
+        .and_then(|name| read_host(&name));
     match read {
         Some(Host::Name(name)) => Ok(name),
         Some(Host::Address) => Err("addresses are served without being named".to_owned()),
-        None => Err("expected the name of a host without scheme, port and path, such as unroof.example".to_owned()),
+        None => Err(
+            "expected the name of a host without scheme, port and path, such as unroof.example"
+                .to_owned(),
+        ),
     }
 }
 
@@ -109,7 +114,10 @@ fn check_one(allowed: &[String], host: Option<Host>, unread: &str) -> Result<(),
         None => Err(unclear(unread)),
         Some(Host::Name(name)) if name != "localhost" && !allowed.contains(&name) => {
             let shown: String = name.chars().take(200).collect();
-            let problem = Problem::new(MISDIRECTED, format!("the host `{shown}` is not served here"));
+            let problem = Problem::new(
+                MISDIRECTED,
+                format!("the host `{shown}` is not served here"),
+            );
             Err(problem.hint(
                 "start the service with `--allow-host` and this name, or in UNROOF_ALLOW_HOST, if it is its own",
             ))
@@ -164,9 +172,26 @@ mod tests {
 
     #[test]
     fn a_name_that_is_allowed_is_in_the_form_that_clients_send() {
-        assert_eq!(host_name("Unroof.Example."), Ok("unroof.example".to_owned()));
-        assert_eq!(host_name("bücher.example"), Ok("xn--bcher-kva.example".to_owned()));
-        for text in ["", "*", "*.example", "a:80", "http://a", "a/b", "127.0.0.1", "[::1]", "a b", "a,b"] {
+        assert_eq!(
+            host_name("Unroof.Example."),
+            Ok("unroof.example".to_owned())
+        );
+        assert_eq!(
+            host_name("bücher.example"),
+            Ok("xn--bcher-kva.example".to_owned())
+        );
+        for text in [
+            "",
+            "*",
+            "*.example",
+            "a:80",
+            "http://a",
+            "a/b",
+            "127.0.0.1",
+            "[::1]",
+            "a b",
+            "a,b",
+        ] {
             assert!(host_name(text).is_err(), "{text}");
         }
     }

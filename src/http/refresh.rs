@@ -69,7 +69,13 @@ impl FromStr for Refresh {
 
 impl fmt::Debug for Refresh {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}={}@{:?}", self.format.name(), self.source(), self.period)
+        write!(
+            formatter,
+            "{}={}@{:?}",
+            self.format.name(),
+            self.source(),
+            self.period
+        )
     }
 }
 

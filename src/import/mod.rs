@@ -9,8 +9,6 @@ mod report;
 mod run;
 
 pub use entries::{CatalogError, CatalogFormat};
-pub use fetch::{
-    FetchError, Fetched, MOST_BYTES, Version, client_error, fetch, without_secrets,
-};
+pub use fetch::{FetchError, Fetched, MOST_BYTES, Version, client_error, fetch, without_secrets};
 pub use report::{Imported, Line, Outcome, Summary};
 pub use run::{Import, ImportError, Options};

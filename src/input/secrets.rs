@@ -128,11 +128,23 @@ mod tests {
     #[test]
     fn an_address_is_shown_without_what_may_be_secret() {
         for (address, shown) in [
-            ("https://ann:s3cret@a.example/b?key=s3cret#s3cret", "https://a.example/b"),
+            (
+                "https://ann:s3cret@a.example/b?key=s3cret#s3cret",
+                "https://a.example/b",
+            ),
             ("https://s3cret@a.example/b", "https://a.example/b"),
-            ("https://cdn.example/npm/prices@latest/a.json", "https://cdn.example/npm/prices@latest/a.json"),
-            ("postgres://ann:s3cret@db/unroof?password=s3cret", "postgres://ann@db/unroof"),
-            ("postgres:///unroof?host=/run&password=s3cret", "postgres:///unroof"),
+            (
+                "https://cdn.example/npm/prices@latest/a.json",
+                "https://cdn.example/npm/prices@latest/a.json",
+            ),
+            (
+                "postgres://ann:s3cret@db/unroof?password=s3cret",
+                "postgres://ann@db/unroof",
+            ),
+            (
+                "postgres:///unroof?host=/run&password=s3cret",
+                "postgres:///unroof",
+            ),
             ("postgres://ann:s3/cret@db/unroof", "postgres://…"),
             ("postgres://ann:s3#cret@db/unroof", "postgres://…"),
             ("postgres://ann:12/s3cret@db/unroof", "postgres://…"),
@@ -153,13 +165,28 @@ mod tests {
     fn addresses_in_a_sentence_lose_their_secrets_and_the_rest_stays() {
         for (text, shown) in [
             ("nothing to hide", "nothing to hide"),
-            ("http: invalid uri 'https://ann:s3cret@a b'", "http: invalid uri 'https://… b'"),
-            ("see https://a.example/b?c=s3cret.", "see https://a.example/b."),
-            ("litellm=https://a:s3cret@a.example/b: no period", "litellm=https://a.example/b: no period"),
+            (
+                "http: invalid uri 'https://ann:s3cret@a b'",
+                "http: invalid uri 'https://… b'",
+            ),
+            (
+                "see https://a.example/b?c=s3cret.",
+                "see https://a.example/b.",
+            ),
+            (
+                "litellm=https://a:s3cret@a.example/b: no period",
+                "litellm=https://a.example/b: no period",
+            ),
             ("tried ann:s3cret@db, then gave up", "tried … then gave up"),
             ("ask ann@example.com", "ask ann@example.com"),
-            ("a.example/b?key=s3cret is missing scheme", "a.example/b?… is missing scheme"),
-            (r#"{"error":"no \"https://a:s3cret@a.example/b\""}"#, r#"{"error":"no \"https://a.example/b\""}"#),
+            (
+                "a.example/b?key=s3cret is missing scheme",
+                "a.example/b?… is missing scheme",
+            ),
+            (
+                r#"{"error":"no \"https://a:s3cret@a.example/b\""}"#,
+                r#"{"error":"no \"https://a.example/b\""}"#,
+            ),
         ] {
             assert_eq!(redacted(text), shown, "{text}");
         }

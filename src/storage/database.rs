@@ -550,8 +550,14 @@ mod tests {
     #[test]
     fn what_is_shown_of_an_address_holds_no_secret() {
         for (text, shown) in [
-            ("postgres://ann:s3%40@db/unroof?password=x", "postgres://ann@db/unroof"),
-            ("postgres:///unroof?host=/run&password=x", "postgres:///unroof"),
+            (
+                "postgres://ann:s3%40@db/unroof?password=x",
+                "postgres://ann@db/unroof",
+            ),
+            (
+                "postgres:///unroof?host=/run&password=x",
+                "postgres:///unroof",
+            ),
         ] {
             let url: DatabaseUrl = text.parse().unwrap();
             assert_eq!(url.to_string(), shown);

@@ -3,6 +3,7 @@
 //! `UNROOF_TEST_PROGRAM` names another build of the program that the tests start instead of this one.
 
 mod catalog_memory;
+mod decimals;
 mod delivery;
 mod disk;
 mod far_database;
@@ -10,6 +11,7 @@ mod hosts;
 mod imports;
 mod memory;
 mod name_servers;
+mod raw;
 mod reads;
 mod records;
 mod secrets;
