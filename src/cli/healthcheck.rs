@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::Failure;
 use crate::import::{client_error, without_secrets};
+use crate::input::secrets::{AMBIGUOUS, is_certain};
 
 /// Arguments of `unroof healthcheck`.
 #[derive(Debug, Args)]
@@ -27,6 +28,9 @@ pub(super) fn run(arguments: &HealthcheckArguments) -> Result<(), Failure> {
         .build()
         .new_agent();
     let url = &arguments.url;
+    if !is_certain(url) {
+        return Err(Failure::Usage(anyhow!(AMBIGUOUS)));
+    }
     client
         .get(url)
         .call()

@@ -140,12 +140,10 @@ pub(super) fn without_typed_secrets(mut error: clap::Error) -> clap::Error {
             if SECRET_ARGUMENTS.iter().any(|secret| argument.starts_with(secret))
     );
     let mut is_changed = false;
-    let typed = [
-        ContextKind::InvalidValue,
-        ContextKind::InvalidArg,
-        ContextKind::InvalidSubcommand,
-    ];
-    for kind in typed {
+    // Elsewhere this is the name of an argument of ours.
+    let argument = (error.kind() == ErrorKind::UnknownArgument).then_some(ContextKind::InvalidArg);
+    let typed = [ContextKind::InvalidValue, ContextKind::InvalidSubcommand];
+    for kind in typed.into_iter().chain(argument) {
         let Some(ContextValue::String(value)) = error.get(kind) else {
             continue;
         };

@@ -38,7 +38,6 @@ const SECRET_LENGTH: std::ops::RangeInclusive<usize> = 16..=255;
 pub(super) struct WebhookRequest {
     /// `http` or `https`, without a name or password, and at a public address.
     #[schema(
-        format = "uri",
         max_length = 2000,
         pattern = "^https?://[^\\x00-\\x20@]+$",
         example = "https://hooks.example.com/unroof"

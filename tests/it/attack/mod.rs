@@ -5,6 +5,7 @@
 mod catalog_client;
 mod catalog_memory;
 mod checksums;
+mod decimals;
 mod delivery;
 mod disk;
 mod far_database;
@@ -15,6 +16,7 @@ mod log;
 mod memory;
 mod name_servers;
 mod readiness;
+mod raw;
 mod reads;
 mod records;
 mod secrets;
