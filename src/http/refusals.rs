@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Refusals of a second that are sent at once.
-const AT_ONCE: u32 = 100;
+const AT_ONCE: u32 = 50;
 /// How long the others wait: what `Retry-After` names.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
 /// A flood of refusals is no flood of log lines.

@@ -2,6 +2,7 @@
 //!
 //! `UNROOF_TEST_PROGRAM` names another build of the program that the tests start instead of this one.
 
+mod answer_timeout;
 mod catalog_client;
 mod catalog_memory;
 mod checksums;
