@@ -71,6 +71,7 @@ async fn every_route_is_listed_and_every_listed_route_is_there() {
         ("/price-sheets", "get"),
         ("/price-sheets/{id}", "get"),
         ("/price-sheets/{id}/withdraw", "post"),
+        ("/price-sheets/{id}/withdrawal", "delete"),
         ("/models/{provider}/{model}/history", "get"),
         ("/disagreements", "get"),
         ("/catalogs", "post"),
