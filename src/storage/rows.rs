@@ -59,7 +59,7 @@ pub(super) struct Piece {
 /// Statements that PostgreSQL gets as one.
 #[derive(Debug)]
 pub(super) struct Pieces {
-    pieces: &'static [Piece],
+    all: &'static [Piece],
     is_reading: bool,
     whole: OnceLock<String>,
 }
@@ -190,7 +190,7 @@ impl Pieces {
     /// Statements that write. None of them sees what another one writes, and no two change one row.
     pub(super) const fn writing(pieces: &'static [Piece]) -> Self {
         Self {
-            pieces,
+            all: pieces,
             is_reading: false,
             whole: OnceLock::new(),
         }
@@ -199,7 +199,7 @@ impl Pieces {
     /// Statements that read rows of the same columns, which the first one names.
     pub(super) const fn reading(pieces: &'static [Piece]) -> Self {
         Self {
-            pieces,
+            all: pieces,
             is_reading: true,
             whole: OnceLock::new(),
         }
@@ -210,7 +210,7 @@ impl Pieces {
         self.whole.get_or_init(|| {
             let mut used = 0;
             let mut parts = Vec::new();
-            for piece in self.pieces {
+            for piece in self.all {
                 parts.push(piece.with_arrays(used));
                 used += piece.columns.len();
             }
@@ -228,7 +228,7 @@ impl Pieces {
     /// The columns of all given rows, as arrays.
     fn arrays(&self, rows: &[Rows<'_>]) -> Result<PgArguments, StoreError> {
         let mut arguments = PgArguments::default();
-        for (piece, rows) in self.pieces.iter().zip(rows) {
+        for (piece, rows) in self.all.iter().zip(rows) {
             for (index, kind) in piece.columns.iter().enumerate() {
                 let column = rows.iter().map(|row| &row[index]);
                 add_array(&mut arguments, *kind, column).map_err(sqlx::Error::Encode)?;
@@ -307,7 +307,7 @@ impl Connected for SqliteConnection {
         pieces: &'static Pieces,
         rows: &[Rows<'_>],
     ) -> Result<(), StoreError> {
-        for (piece, rows) in pieces.pieces.iter().zip(rows) {
+        for (piece, rows) in pieces.all.iter().zip(rows) {
             for rows in rows.chunks(MOST_ROWS) {
                 let mut query = QueryBuilder::new("");
                 piece.push_with_list(&mut query, rows);
@@ -324,7 +324,7 @@ impl Connected for SqliteConnection {
         rows: &[Rows<'_>],
     ) -> Result<Vec<T>, StoreError> {
         let mut query = QueryBuilder::new("");
-        for (index, (piece, rows)) in pieces.pieces.iter().zip(rows).enumerate() {
+        for (index, (piece, rows)) in pieces.all.iter().zip(rows).enumerate() {
             query.push(if index == 0 { "" } else { " UNION ALL " });
             piece.push_with_list(&mut query, rows);
         }
