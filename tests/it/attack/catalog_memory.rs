@@ -190,17 +190,17 @@ fn the_worst_catalogs_stay_below_the_bound() {
         assert!(peak < BOUND, "{what}: {peak} bytes");
     }
     // As many offers as fit, of one model, whose client leaves when they are read.
-    let mut sender = Sender::whole(&server, "?dry_run=true", &of_one_model(50_000));
+    let mut sender = Sender::whole(&server, "?dry_run=true", &of_one_model(20_000));
     let said = sender.read_until("\"type\":\"unmatched_names\"");
     assert!(
-        said.contains("\"sheets\":50000"),
+        said.contains("\"sheets\":20000"),
         "{}",
         &said[..said.len().min(300)]
     );
     drop(sender);
     wait_for_place(&server);
     let peak = peak(&server);
-    assert!(peak < BOUND, "50,000 offers: {peak} bytes");
+    assert!(peak < BOUND, "20,000 offers: {peak} bytes");
     let answer = post(
         &client(),
         &format!("{}/infer", server.address),
