@@ -45,7 +45,7 @@ fn ask_meanwhile(server: &Server, stop: &AtomicBool) -> usize {
 #[test]
 fn clients_that_leave_and_bodies_that_never_end_stay_below_the_bound() {
     let database = TestDatabase::sqlite();
-    let server = serve(&database, &["--body-timeout", "2s"]);
+    let server = serve(&database, &["--body-timeout", "8s"]);
     let objects = small_objects(1_900_000);
     let half_a_body = vec![b' '; 48 * 1024 * 1024];
     let stop = AtomicBool::new(false);
@@ -54,9 +54,11 @@ fn clients_that_leave_and_bodies_that_never_end_stay_below_the_bound() {
         let asking = scope.spawn(|| ask_meanwhile(&server, &stop));
         let leaving = (0..6).map(|_| {
             scope.spawn(|| {
-                for _ in 0..4 {
-                    Sender::whole(&server, "", &objects);
-                    std::thread::sleep(Duration::from_millis(200));
+                for _ in 0..8 {
+                    let sender = Sender::whole(&server, "", &objects);
+                    // It leaves while what it sent is read.
+                    std::thread::sleep(Duration::from_millis(1_500));
+                    drop(sender);
                 }
             })
         });
