@@ -49,7 +49,7 @@ fn an_import_whose_database_restarts_says_that_it_failed_or_is_cut() {
         return;
     };
     let database = TestDatabase::at(cluster.url());
-    let server = serve(&database, &["--pool-timeout", "1s"]);
+    let server = serve(&database, &[]);
     let url = format!("{}/catalogs", server.address);
     let catalog = catalog(600);
     let began = Instant::now();
