@@ -27,7 +27,7 @@ pub(super) async fn surround(request: Request, next: Next) -> Response {
     let is_page = route.starts_with("/docs");
     let span = tracing::info_span!(
         "request",
-        method = method_name(request.method()),
+        method = %method_name(request.method()),
         route,
         request_id
     );
