@@ -31,7 +31,7 @@ pub(super) async fn surround(State(app): State<App>, request: Request, next: Nex
     let is_probe = route == "/readyz";
     let span = tracing::info_span!(
         "request",
-        method = method_name(request.method()),
+        method = %method_name(request.method()),
         route,
         request_id
     );

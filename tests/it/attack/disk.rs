@@ -7,17 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use axum::http::StatusCode;
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tempfile::TempDir;
-use unroof::http::{App, Limits};
-use unroof::storage::StoreLimits;
 use url::Url;
 
 use crate::database_faults::cluster::Cluster;
 use crate::server::{LONGEST_WAIT, Server, client, get, post, unroof};
-use crate::support::{Api, TestDatabase, clock, on_postgres, say, sheet_of};
+use crate::support::{TestDatabase, on_postgres, say, sheet_of};
 
 /// A server of a file, for which a file that is too large is an error and not the end.
 pub(super) struct Served {
@@ -142,7 +139,7 @@ impl SmallDisk {
     fn mount() -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=4m", "tmpfs"])
+            .args(["-t", "tmpfs", "-o", "size=32m", "tmpfs"])
             .arg(folder.path())
             .output();
         if mounted.is_ok_and(|mounted| mounted.status.success()) {
@@ -272,54 +269,37 @@ fn a_file_that_was_deleted_or_replaced_is_written_to_no_more_until_it_is_back() 
     }
 }
 
-/// Waits until the service is ready, or not.
-async fn wait_until_ready(api: &Api, is_ready: bool) {
-    let began = Instant::now();
-    while (api.get("/readyz").await.status == StatusCode::OK) != is_ready {
-        assert!(
-            began.elapsed() < LONGEST_WAIT,
-            "ready for ever: {}",
-            !is_ready
-        );
-        tokio::time::sleep(Duration::from_millis(20)).await;
+impl Served {
+    /// A server of a PostgreSQL database with an estimate in it.
+    fn of_postgres(url: &str) -> Self {
+        let served = Self {
+            server: Server::start_with(&["--listen", "127.0.0.1:0", "--database-url", url]),
+            file: PathBuf::new(),
+            client: client(),
+        };
+        assert_eq!(served.infer("known").0, 201);
+        served
+    }
+
+    /// Waits until readiness says that nothing is written.
+    fn wait_for_refusal(&self) {
+        let (began, url) = (Instant::now(), format!("{}/readyz", self.server.address));
+        while !get(&self.client, &url).1.contains("/problems/no-writes") {
+            assert!(began.elapsed() < LONGEST_WAIT, "{}", self.server.log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 
-async fn assert_reads_alone(api: &Api) {
-    wait_until_ready(api, false).await;
-    for number in 0..5 {
-        let refused = api.infer(&sheet_of(&format!("refused {number}"))).await;
-        let problem = refused.problem(503);
-        assert_eq!(problem["type"], "/problems/no-writes", "{problem}");
-        assert_eq!(refused.header("retry-after"), Some("1"));
-    }
-    let problem = api.get("/readyz").await.problem(503);
-    assert_eq!(problem["type"], "/problems/no-writes", "{problem}");
-    assert_eq!(api.get("/estimates?limit=7").await.rows().len(), 1);
-}
-
-async fn assert_writes(api: &Api) {
-    wait_until_ready(api, true).await;
-    let writes: Vec<_> = (0..16)
-        .map(|number| {
-            let api = api.clone();
-            tokio::spawn(async move { api.infer(&sheet_of(&format!("healed {number}"))).await })
-        })
-        .collect();
-    for write in writes {
-        let written = write.await.unwrap();
-        assert_eq!(written.status, StatusCode::CREATED, "{}", written.text());
-    }
+async fn run(connection: &mut PgConnection, sql: String) {
+    let statements = sqlx::raw_sql(AssertSqlSafe(sql)).execute(connection);
+    statements.await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_postgresql_database_that_only_reads_is_not_ready_until_it_writes() {
     on_postgres(async |database: &TestDatabase| {
-        let store = database.store_within(StoreLimits::default()).await;
-        let app = App::new(store, clock(), Limits::default());
-        tokio::spawn(app.clone().follow());
-        let api = Api::new(app);
-        api.store(&sheet_of("known")).await;
+        let served = tokio::task::block_in_place(|| Served::of_postgres(&database.url));
         let url = Url::parse(&database.url).unwrap();
         let name = url.path().trim_start_matches('/').to_owned();
         let mut other = PgConnection::connect(&database.url).await.unwrap();
@@ -328,47 +308,29 @@ async fn a_postgresql_database_that_only_reads_is_not_ready_until_it_writes() {
              SELECT pg_terminate_backend(pid) FROM pg_stat_activity
              WHERE datname = '{name}' AND pid <> pg_backend_pid()"
         );
-        sqlx::raw_sql(AssertSqlSafe(settings))
-            .execute(&mut other)
-            .await
-            .unwrap();
-        assert_reads_alone(&api).await;
+        run(&mut other, settings).await;
+        tokio::task::block_in_place(|| {
+            served.wait_for_refusal();
+            served.assert_no_writes();
+        });
         // The sessions that are open keep what they have.
         let settings = format!("ALTER DATABASE {name} RESET default_transaction_read_only");
-        sqlx::raw_sql(AssertSqlSafe(settings))
-            .execute(&mut other)
-            .await
-            .unwrap();
-        assert_writes(&api).await;
+        run(&mut other, settings).await;
+        tokio::task::block_in_place(|| served.assert_heals("healed"));
     })
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_standby_is_not_ready_until_it_is_promoted() {
+#[test]
+fn a_standby_is_not_ready_until_it_is_promoted() {
     let Some(cluster) = Cluster::start() else {
         return;
     };
-    let database = TestDatabase::at(cluster.url());
-    let store = database.store_within(StoreLimits::default()).await;
-    let app = App::new(store, clock(), Limits::default());
-    tokio::spawn(app.clone().follow());
-    let api = Api::new(app);
-    api.store(&sheet_of("known")).await;
+    let served = Served::of_postgres(&cluster.url());
     cluster.down("fast");
     cluster.up_as_standby();
-    // The first connections of a server that has just come up may fail.
-    let began = Instant::now();
-    while api
-        .get("/estimates?limit=8")
-        .await
-        .header("cache-status")
-        .is_some_and(|mark| mark.contains("stale"))
-    {
-        assert!(began.elapsed() < LONGEST_WAIT);
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    assert_reads_alone(&api).await;
+    served.wait_for_refusal();
+    served.assert_no_writes();
     cluster.promote();
-    assert_writes(&api).await;
+    served.assert_heals("healed");
 }

@@ -22,7 +22,7 @@ fn a_method_of_a_clients_own_is_logged_as_other() {
     assert!(answer.starts_with("HTTP/1.1 405"), "{answer}");
     let log = server.wait_for_log("served");
     assert!(!log.contains("OFANYLENGTH"), "{log}");
-    assert!(log.contains("method=\"other\""), "{log}");
+    assert!(log.contains("method=other"), "{log}");
 }
 
 #[test]

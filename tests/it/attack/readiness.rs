@@ -2,14 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use axum::http::StatusCode;
 use sqlx::{Connection, PgConnection};
 use tokio::task::JoinHandle;
-use unroof::http::{App, Limits};
-use unroof::storage::StoreLimits;
 
-use crate::server::LONGEST_WAIT;
-use crate::support::{Api, Reply, TestDatabase, clock, on_postgres};
+use crate::server::{LONGEST_WAIT, Server, client, get};
+use crate::support::{TestDatabase, on_postgres};
 
 /// Since when which questions wait for a lock.
 const WAITING: &str = "
@@ -21,7 +18,7 @@ const WAITING: &str = "
 async fn wait_for_question(
     connection: &mut PgConnection,
     known: Option<&String>,
-    reply: &JoinHandle<Reply>,
+    reply: &JoinHandle<u16>,
 ) -> Option<String> {
     let began = Instant::now();
     while !reply.is_finished() {
@@ -42,13 +39,15 @@ async fn wait_for_question(
 #[tokio::test(flavor = "multi_thread")]
 async fn one_failed_probe_does_not_make_the_service_unready_and_two_do() {
     on_postgres(async |database: &TestDatabase| {
-        let limits = StoreLimits {
-            statement: Duration::from_secs(1),
-            ..StoreLimits::default()
+        let database_arguments = ["--database-url", &database.url, "--statement-timeout", "1s"];
+        let arguments = [&["--listen", "127.0.0.1:0"], &database_arguments[..]].concat();
+        let server = tokio::task::block_in_place(|| Server::start_with(&arguments));
+        let url = format!("{}/readyz", server.address);
+        let ask = || {
+            let url = url.clone();
+            tokio::task::spawn_blocking(move || get(&client(), &url).0)
         };
-        let store = database.store_within(limits).await;
-        let api = Api::new(App::new(store, clock(), Limits::default()));
-        assert_eq!(api.get("/readyz").await.status, StatusCode::OK);
+        assert_eq!(ask().await.unwrap(), 200);
         for failures in [1, 2] {
             // What was asked for a quarter of a second ago is believed.
             tokio::time::sleep(Duration::from_millis(300)).await;
@@ -57,21 +56,14 @@ async fn one_failed_probe_does_not_make_the_service_unready_and_two_do() {
                 .execute(&mut other)
                 .await
                 .unwrap();
-            let asking = api.clone();
-            let reply = tokio::spawn(async move { asking.get("/readyz").await });
+            let reply = ask();
             let first = wait_for_question(&mut other, None, &reply).await;
             wait_for_question(&mut other, first.as_ref(), &reply).await;
             if failures == 1 {
                 sqlx::raw_sql("ROLLBACK").execute(&mut other).await.unwrap();
             }
-            let reply = reply.await.unwrap();
-            let expected = [StatusCode::OK, StatusCode::SERVICE_UNAVAILABLE][failures - 1];
-            assert_eq!(
-                reply.status,
-                expected,
-                "{failures} failures: {}",
-                reply.text()
-            );
+            let expected = [200, 503][failures - 1];
+            assert_eq!(reply.await.unwrap(), expected, "{failures} failures");
         }
     })
     .await;
