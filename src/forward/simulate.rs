@@ -11,6 +11,7 @@ mod request;
 mod series;
 
 use self::answer::EQUATIONS;
+use self::grid::Grid;
 use self::request::{Question, read_question};
 use super::inputs::NoValue;
 use crate::input::{RequestError, read};
@@ -36,7 +37,33 @@ const MILLION: f64 = 1e6;
 /// # Errors
 /// [`RequestError`] if the text is no JSON or no such question.
 pub fn simulate(text: &[u8]) -> Result<SimulationAnswer, RequestError> {
-    read(text, read_question).map(|question| answer(&question))
+    read_simulation(text).map(|simulation| simulation.answer())
+}
+
+/// A question that has been read.
+#[derive(Debug)]
+pub struct Simulation(Question);
+
+/// Reads a question about a model on a machine.
+///
+/// # Errors
+/// [`RequestError`] if the text is no JSON or no such question.
+pub fn read_simulation(text: &[u8]) -> Result<Simulation, RequestError> {
+    read(text, read_question).map(Simulation)
+}
+
+impl Simulation {
+    /// How many points there are over which it is repeated.
+    #[must_use]
+    pub fn points(&self) -> usize {
+        self.0.grid.as_ref().map_or(1, Grid::points)
+    }
+
+    /// Answers it.
+    #[must_use]
+    pub fn answer(&self) -> SimulationAnswer {
+        answer(&self.0)
+    }
 }
 
 impl Question {

@@ -168,6 +168,14 @@ impl Text {
         })
     }
 
+    /// Makes room for a text of about this many bytes.
+    ///
+    /// # Errors
+    /// There is no room for it.
+    pub(super) fn expect(&mut self, bytes: usize) -> Result<(), Problem> {
+        self.make_room(bytes.min(LARGEST_ANSWER))
+    }
+
     /// Writes to it.
     ///
     /// # Errors

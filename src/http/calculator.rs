@@ -11,7 +11,6 @@ use super::budget::{Counted, Text};
 use super::page::write_csv_of_rows;
 use super::polling::prefers_csv;
 use super::problem::Problem;
-use crate::input::RequestError;
 
 /// How a calculator refuses.
 #[derive(IntoResponses)]
@@ -37,19 +36,20 @@ pub(super) enum CalculatorRefusals {
     Busy(Problem),
 }
 
-/// What a calculator answers: all of it as JSON, or its series as CSV.
+/// What a calculator answers: all of it as JSON, or its series as CSV. Where the answer is going to be long, the calculator makes
+/// room for it before it works it out.
 pub(super) async fn calculated<Answer: Serialize, Row: Serialize>(
     app: &App,
     headers: &HeaderMap,
-    answer: impl FnOnce() -> Result<Answer, RequestError> + Send + 'static,
+    answer: impl FnOnce(&mut Text) -> Result<Answer, Problem> + Send + 'static,
     series: impl FnOnce(&Answer) -> &[Row] + Send + 'static,
 ) -> Result<Response, Problem> {
     let is_csv = prefers_csv(headers);
     let budget = app.budget.clone();
     let text = app
         .compute(move |_| {
-            let answer = answer()?;
             let mut text = Text::new(&budget)?;
+            let answer = answer(&mut text)?;
             if is_csv {
                 text.write_with(|text| write_csv_of_rows(text, series(&answer)))?;
             } else {

@@ -178,7 +178,7 @@ pub(super) async fn lay_out_model(
     calculated(
         &app,
         &headers,
-        move || layout(&body),
+        move |_| Ok(layout(&body)?),
         |answer| &answer.series,
     )
     .await

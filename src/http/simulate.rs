@@ -16,8 +16,11 @@ use super::extract::{Query, Question};
 use super::names::{AcceleratorId, OfferedTierId, OpenModelName};
 use super::problem::Problem;
 use super::reference::NoQuery;
-use crate::forward::simulate::{SimulationAnswer, simulate};
+use crate::forward::simulate::{SimulationAnswer, read_simulation};
 use crate::reference::architecture::Architecture;
+
+/// Bytes of the answer for each point of a grid, about.
+const BYTES_PER_POINT: usize = 700;
 
 /// A question about a model on a machine. Whatever is left out has a default, which the answer names.
 #[derive(Serialize, ToSchema)]
@@ -383,7 +386,11 @@ pub(super) async fn simulate_model(
     calculated(
         &app,
         &headers,
-        move || simulate(&body),
+        move |text| {
+            let question = read_simulation(&body)?;
+            text.expect(question.points() * BYTES_PER_POINT)?;
+            Ok(question.answer())
+        },
         |answer| &answer.series,
     )
     .await

@@ -194,7 +194,7 @@ pub(super) async fn plan_training(
     calculated(
         &app,
         &headers,
-        move || training(&body),
+        move |_| Ok(training(&body)?),
         |answer| &answer.series,
     )
     .await

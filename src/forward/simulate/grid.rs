@@ -35,10 +35,12 @@ impl Grid {
         });
         let contexts = fields.optional("context_tokens", |field| Axis::read(field, CONTEXTS));
         fields.refuse_unknown();
-        let (batches, contexts) = (batches.ok()?, contexts.ok()?);
-        let length = |axis: &Option<Axis>| axis.as_ref().map_or(1, |axis| axis.points.len());
-        let points = length(&batches) * length(&contexts);
-        if batches.is_none() && contexts.is_none() {
+        let grid = Self {
+            batches: batches.ok()?.map(|axis| axis.points),
+            contexts: contexts.ok()?,
+        };
+        let points = grid.points();
+        if grid.batches.is_none() && grid.contexts.is_none() {
             object.fault(
                 "a grid without an axis",
                 "state `batch`, `context_tokens`, or both",
@@ -50,10 +52,13 @@ impl Grid {
                 format!("state axes whose lengths multiply to at most {MOST_POINTS}"),
             );
         }
-        Some(Self {
-            batches: batches.map(|axis| axis.points),
-            contexts,
-        })
+        Some(grid)
+    }
+
+    /// Points of both axes together, but for one that may be added among the contexts.
+    pub(super) fn points(&self) -> usize {
+        let batches = self.batches.as_ref().map_or(1, Vec::len);
+        batches * self.contexts.as_ref().map_or(1, |axis| axis.points.len())
     }
 }
 
