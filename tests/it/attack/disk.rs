@@ -90,7 +90,7 @@ impl Served {
 
     /// Nothing is written, all is read, and readiness says so.
     fn assert_no_writes(&self) {
-        for number in 0..20 {
+        for number in 0..4 {
             let (status, problem) = self.infer(&format!("refused {number}"));
             assert_eq!(status, 503, "{problem}");
             assert_eq!(problem["type"], "/problems/no-writes", "{problem}");
@@ -116,9 +116,9 @@ impl Served {
             std::thread::sleep(Duration::from_millis(10));
         }
         std::thread::scope(|scope| {
-            for writer in 0..8 {
+            for writer in 0..4 {
                 scope.spawn(move || {
-                    for number in 0..5 {
+                    for number in 0..3 {
                         let (status, answer) = self.infer(&format!("{name} {writer} {number}"));
                         assert_eq!(status, 201, "{answer}");
                         assert_eq!(
@@ -174,14 +174,12 @@ fn a_full_disk_is_a_503_while_it_lasts_and_heals_without_a_restart() {
         return;
     };
     let served = Served::start(disk.0.path(), &[]);
-    for round in 0..2 {
-        disk.fill();
-        let (status, problem) = served.write_until_refused(&format!("fills {round}"));
-        assert_eq!(status, 503, "{problem}");
-        served.assert_no_writes();
-        disk.free();
-        served.assert_heals(&format!("healed {round}"));
-    }
+    disk.fill();
+    let (status, problem) = served.write_until_refused("fills");
+    assert_eq!(status, 503, "{problem}");
+    served.assert_no_writes();
+    disk.free();
+    served.assert_heals("healed");
 }
 
 #[test]
