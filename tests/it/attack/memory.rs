@@ -100,7 +100,7 @@ fn answers_left_unread_stay_within_the_budget_and_others_are_served() {
     let (status, document) = get(&client, &format!("{}/estimates/{id}", server.address));
     assert_eq!(status, 200);
     assert!(document.len() < 8 * 1024 * 1024, "{} bytes", document.len());
-    drop((stored, document));
+    drop(document);
 
     let before = resident(server.id());
     let grid = json!({"grid": {
