@@ -40,11 +40,11 @@ mod support {
 /// Where a process of this bench is told its part.
 const ROLE: &str = "UNROOF_ATTACK_ROLE";
 /// How long the attackers send to the bare server, before and after.
-const BASELINE: Duration = Duration::from_secs(60);
+const BASELINE: Duration = Duration::from_mins(1);
 /// Between two restarts of the database.
-const BETWEEN_RESTARTS: Duration = Duration::from_secs(60);
+const BETWEEN_RESTARTS: Duration = Duration::from_mins(1);
 /// Sheets that the heavy lists have to show.
-const LISTED_SHEETS: usize = 2_500;
+const LISTED_SHEETS: u32 = 2_500;
 /// What OPERATIONS states for the default limits.
 const MOST_MEMORY: u64 = 2 << 30;
 /// Share of its throughput that a normal client keeps.
@@ -181,7 +181,7 @@ impl NormalClient {
     fn run(&self, address: &str) -> Vec<String> {
         let agent: ureq::Agent = ureq::Agent::config_builder()
             .http_status_as_error(false)
-            .timeout_global(Some(Duration::from_secs(60)))
+            .timeout_global(Some(Duration::from_mins(1)))
             .build()
             .into();
         let mut acknowledged = Vec::new();
@@ -245,27 +245,15 @@ fn sheet(provider: &str, model: &str) -> Value {
 }
 
 /// A catalog of many different prices.
-fn catalog(entries: usize) -> String {
-    let entry = |number: usize| {
-        let (input, output) = (
-            1e-8 * (100 + number) as f64,
-            1e-7 * (37 + 13 * number % 9973) as f64,
-        );
+fn catalog(entries: u32) -> String {
+    let entry = |number: u32| {
+        let input = 1e-8 * f64::from(100 + number);
+        let output = 1e-7 * f64::from(37 + 13 * number % 9973);
         let price = json!({"litellm_provider": "acme", "mode": "chat", "input_cost_per_token": input,
                            "output_cost_per_token": output});
         (format!("acme/m-{number}"), price)
     };
-    serde_json::Map::from_iter((0..entries).map(entry)).serialize()
-}
-
-trait Serialize {
-    fn serialize(self) -> String;
-}
-
-impl Serialize for serde_json::Map<String, Value> {
-    fn serialize(self) -> String {
-        Value::Object(self).to_string()
-    }
+    Value::Object((0..entries).map(entry).collect()).to_string()
 }
 
 fn resident_bytes(process: u32, name: &str) -> u64 {
@@ -282,8 +270,8 @@ fn resident_bytes(process: u32, name: &str) -> u64 {
 fn throughput(client: &NormalClient, meanwhile: impl FnOnce() -> Duration) -> f64 {
     let (began, before) = (Instant::now(), client.done.load(Ordering::Relaxed));
     let paused = meanwhile();
-    let done = client.done.load(Ordering::Relaxed) - before;
-    done as f64 / (began.elapsed() - paused).as_secs_f64()
+    let done = u32::try_from(client.done.load(Ordering::Relaxed) - before).unwrap();
+    f64::from(done) / (began.elapsed().saturating_sub(paused)).as_secs_f64()
 }
 
 fn is_ready(address: &str) -> bool {

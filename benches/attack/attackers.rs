@@ -1,5 +1,6 @@
 //! The attackers: each kind goes on until the process is told to stop, and starts again as soon as it is refused.
 
+use std::fmt::Write;
 use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -94,7 +95,7 @@ async fn attack(target: Arc<str>, seen: Arc<Seen>) {
             Arc::clone(&seen),
         ));
     }
-    for number in 0..READERS {
+    for number in 0..READERS as u64 {
         tokio::spawn(read_lists(Arc::clone(&target), number, Arc::clone(&seen)));
     }
     for number in 0..FLOOD {
@@ -121,7 +122,7 @@ fn catalog() -> String {
     let mut text = String::with_capacity(CATALOG_BYTES + 100);
     for number in 0.. {
         text.push_str(if number == 0 { "{" } else { "," });
-        text.push_str(&format!("\"m-{number}\":{entry}"));
+        let _ = write!(text, "\"m-{number}\":{entry}");
         if text.len() > CATALOG_BYTES {
             break;
         }
@@ -146,7 +147,7 @@ async fn leave_unread(target: Arc<str>) {
                     tokio::time::sleep(Duration::from_secs(1)).await;
                 }
             };
-            let _ = tokio::time::timeout(Duration::from_secs(60), closed).await;
+            let _ = tokio::time::timeout(Duration::from_mins(1), closed).await;
         }
         tokio::time::sleep(PAUSE).await;
     }
@@ -163,23 +164,20 @@ async fn leave(target: Arc<str>, catalog: Arc<str>, seen: Arc<Seen>) {
     }
 }
 
-async fn read_lists(target: Arc<str>, number: usize, seen: Arc<Seen>) {
+async fn read_lists(target: Arc<str>, number: u64, seen: Arc<Seen>) {
     let mut client = Client::new(target);
-    for round in 0_u64.. {
+    for round in 0.. {
         // Another filter every time, so that no answer was made before.
         let minute = round % 60;
-        let year = 1971 + (number + round as usize / 60) % 900;
+        let year = 1971 + (number + round / 60) % 900;
         let path = format!(
             "/estimates/latest?limit=2000&as_of={year}-01-01T00:{minute:02}:00Z&provider=acme"
         );
         let paths = [
             path,
-            format!(
-                "/estimates?limit={}",
-                2000 - number - 40 * (round as usize % 20)
-            ),
+            format!("/estimates?limit={}", 2000 - number - 40 * (round % 20)),
         ];
-        let path = &paths[round as usize % 2];
+        let path = &paths[usize::from(round % 2 == 1)];
         let (status, _) = client
             .ask(&format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"))
             .await;
@@ -237,14 +235,12 @@ impl Client {
 
     /// The status of the answer, 0 where none came, and the id of the estimate that it leads to.
     async fn ask(&mut self, request: &str) -> (u16, Option<String>) {
-        match self.try_ask(request).await {
-            Ok(answer) => answer,
-            Err(_) => {
-                self.stream = None;
-                tokio::time::sleep(PAUSE).await;
-                (0, None)
-            }
+        if let Ok(answer) = self.try_ask(request).await {
+            return answer;
         }
+        self.stream = None;
+        tokio::time::sleep(PAUSE).await;
+        (0, None)
     }
 
     async fn try_ask(&mut self, request: &str) -> std::io::Result<(u16, Option<String>)> {

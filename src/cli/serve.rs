@@ -88,10 +88,10 @@ pub(super) fn run(arguments: ServeArguments) -> Result<(), Failure> {
 async fn run_service(arguments: &ServeArguments, url: &DatabaseUrl) -> anyhow::Result<()> {
     let stop = StopSignals::listen().context("cannot listen for signals")?;
     // Bound first: a port that is taken is found out before anything is stored.
-    let server = bind(arguments.listen).await?;
+    let server = bind(arguments.listen)?;
     let address = server.address();
     let metrics_server = match arguments.metrics.metrics_listen {
-        Some(address) => Some(bind(address).await?),
+        Some(address) => Some(bind(address)?),
         None => None,
     };
     // Held to the end: two processes on one file would not learn what the other writes.
@@ -141,8 +141,8 @@ async fn run_service(arguments: &ServeArguments, url: &DatabaseUrl) -> anyhow::R
     }
 }
 
-async fn bind(address: SocketAddr) -> anyhow::Result<Server> {
-    let bound = Server::bind(address).await;
+fn bind(address: SocketAddr) -> anyhow::Result<Server> {
+    let bound = Server::bind(address);
     bound.with_context(|| format!("cannot listen on {address}"))
 }
 

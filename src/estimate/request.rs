@@ -328,7 +328,7 @@ fn is_bare(document: &Json, catalog: &Catalog) -> bool {
     match document {
         Json::Object(fields) => [ENTRY, catalog.mark]
             .iter()
-            .any(|name| fields.contains_key(*name)),
+            .any(|name| fields.contains_key(name)),
         _ => false,
     }
 }

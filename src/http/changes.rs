@@ -198,7 +198,7 @@ pub(super) async fn list_changes(
     app.polled(
         format!("changes {since} {limit:?} {names:?}"),
         &headers,
-        body,
+        Box::pin(body),
     )
     .await
 }

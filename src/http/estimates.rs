@@ -143,7 +143,7 @@ pub(super) async fn list_estimates(
     let page = PageRequest::new(&app, LIST, query.limit, &uri, &headers);
     let rows = |below, limit| app.store.estimates(&filter, &times, below, limit);
     let body = page.write::<_, EstimateItem, _, _>(below, |row| row.sequence, rows);
-    app.polled(format!("{LIST} {query:?}"), &headers, body)
+    app.polled(format!("{LIST} {query:?}"), &headers, Box::pin(body))
         .await
 }
 
@@ -246,7 +246,7 @@ pub(super) async fn list_latest_estimates(
             .await
     };
     let body = page.write::<_, EstimateItem, _, _>(after, key, rows);
-    app.polled(format!("{LIST} {any} {query:?}"), &headers, body)
+    app.polled(format!("{LIST} {any} {query:?}"), &headers, Box::pin(body))
         .await
 }
 
@@ -274,6 +274,6 @@ pub(super) async fn show_estimate(
 ) -> Result<Response<Body>, Problem> {
     let as_of = query.as_of();
     let document = app.store.estimate(id, as_of);
-    app.polled_document("estimate", id, as_of, &headers, document)
+    app.polled_document("estimate", id, as_of, &headers, Box::pin(document))
         .await
 }

@@ -254,7 +254,7 @@ pub(super) async fn show_history(
         page.end_with_cursor(written).await
     };
     let question = format!("{LIST} {:?} {names:?}", prices.as_of);
-    app.polled(question, &headers, body).await
+    app.polled(question, &headers, Box::pin(body)).await
 }
 
 fn no_price() -> Problem {
@@ -458,8 +458,12 @@ pub(super) async fn list_disagreements(
     let page = PageRequest::new(&app, LIST, names.limit, &uri, &headers);
     let rows = |after, limit| app.store.disagreements(&filter, as_of, after, limit);
     let body = page.write::<_, DisagreementItem, _, _>(after, |row| row.id, rows);
-    app.polled(format!("{LIST} {as_of:?} {names:?}"), &headers, body)
-        .await
+    app.polled(
+        format!("{LIST} {as_of:?} {names:?}"),
+        &headers,
+        Box::pin(body),
+    )
+    .await
 }
 
 /// Why a price is withdrawn.

@@ -113,7 +113,7 @@ pub(super) async fn list_price_sheets(
     let page = PageRequest::new(&app, LIST, query.limit, &uri, &headers);
     let rows = |below, limit| app.store.price_sheets(&filter, &times, below, limit);
     let body = page.write::<_, PriceSheetItem, _, _>(below, |row| row.sequence, rows);
-    app.polled(format!("{LIST} {query:?}"), &headers, body)
+    app.polled(format!("{LIST} {query:?}"), &headers, Box::pin(body))
         .await
 }
 
@@ -141,6 +141,6 @@ pub(super) async fn show_price_sheet(
 ) -> Result<Response<Body>, Problem> {
     let as_of = query.as_of();
     let document = app.store.price_sheet(id, as_of);
-    app.polled_document("price sheet", id, as_of, &headers, document)
+    app.polled_document("price sheet", id, as_of, &headers, Box::pin(document))
         .await
 }

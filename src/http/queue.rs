@@ -15,7 +15,7 @@ use tokio::time::Instant;
 /// What `Retry-After` says.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// How long a connection is taken for hasty, and how long for patient once that was seen.
-const REMEMBERED: Duration = Duration::from_secs(60);
+const REMEMBERED: Duration = Duration::from_mins(1);
 /// Connections are tested while more patient requests than this many wait for each that is worked for,
 const LONG_QUEUE: usize = 2;
 /// and some have been refused for this time
@@ -33,9 +33,12 @@ pub(super) struct Manners(Mutex<Seen>);
 
 #[derive(Debug, Default, Clone, Copy)]
 struct Seen {
-    refused_at: Option<Instant>,
-    hasty_at: Option<Instant>,
-    tested_at: Option<Instant>,
+    /// When it was refused last,
+    refused: Option<Instant>,
+    /// asked again too soon,
+    hasty: Option<Instant>,
+    /// and was refused to see what it does.
+    tested: Option<Instant>,
 }
 
 tokio::task_local! {
@@ -54,32 +57,31 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Notes that the connection of this task is told to come back.
 pub(super) fn note_refusal() {
     // Without a connection there is nobody to be told.
-    let _ = MANNERS.try_with(|manners| locked(&manners.0).refused_at = Some(Instant::now()));
+    let _ = MANNERS.try_with(|manners| locked(&manners.0).refused = Some(Instant::now()));
 }
 
 impl Manners {
     /// Notes that the connection asks again. How long it was told to wait yet.
     fn note_request(&self) -> Duration {
         let mut seen = locked(&self.0);
-        let waited = seen.refused_at.map_or(RETRY_AFTER, |at| at.elapsed());
+        let waited = seen.refused.map_or(RETRY_AFTER, |at| at.elapsed());
         let left = RETRY_AFTER.saturating_sub(waited);
         // Clocks and networks are not exact.
         if left > RETRY_AFTER / 10 {
-            seen.hasty_at = Some(Instant::now());
+            seen.hasty = Some(Instant::now());
         }
         left
     }
 
     fn is_hasty(&self) -> bool {
-        is_recent(locked(&self.0).hasty_at, REMEMBERED)
+        is_recent(locked(&self.0).hasty, REMEMBERED)
     }
 
     /// Whether the connection has yet to show how it takes a refusal; from now on it has.
     fn begin_test(&self) -> bool {
         let mut seen = locked(&self.0);
-        let is_new =
-            !is_recent(seen.tested_at, REMEMBERED) && !is_recent(seen.refused_at, REMEMBERED);
-        seen.tested_at = Some(Instant::now());
+        let is_new = !is_recent(seen.tested, REMEMBERED) && !is_recent(seen.refused, REMEMBERED);
+        seen.tested = Some(Instant::now());
         is_new
     }
 }

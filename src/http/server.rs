@@ -41,7 +41,7 @@ impl Server {
     ///
     /// # Errors
     /// It is taken, or not ours.
-    pub async fn bind(address: SocketAddr) -> std::io::Result<Self> {
+    pub fn bind(address: SocketAddr) -> std::io::Result<Self> {
         let socket = if address.is_ipv4() {
             TcpSocket::new_v4()?
         } else {

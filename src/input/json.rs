@@ -84,6 +84,7 @@ impl Object {
     }
 
     /// The entries in the order of their keys.
+    #[must_use]
     pub fn iter(&self) -> <&Self as IntoIterator>::IntoIter {
         self.into_iter()
     }

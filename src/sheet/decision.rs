@@ -64,7 +64,7 @@ pub fn likeness(left: &PriceSheet, right: &PriceSheet) -> Option<Likeness> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prices {
     /// Sorted by what they are for; those for one thing are in the order of the sheet.
-    prices: Box<[Price]>,
+    stated: Box<[Price]>,
     /// The last digit they are published to.
     step: f64,
     currency: Box<str>,
@@ -100,7 +100,7 @@ impl Prices {
         prices.sort_by(|left, right| left.key.cmp(&right.key));
         let multipliers = sheet.modifiers.iter();
         Self {
-            prices: prices.into(),
+            stated: prices.into(),
             step,
             currency: sheet.currency.as_str().into(),
             multipliers: multipliers
@@ -112,7 +112,7 @@ impl Prices {
     /// How many prices there are.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.prices.len()
+        self.stated.len()
     }
 
     /// How alike they are; none where they are decisions of their own.
@@ -161,8 +161,8 @@ impl Prices {
     /// The prices that both state, other than zeros; none where there are none, or where only one of a pair is zero.
     fn beside(&self, other: &Self) -> Option<Vec<(f64, f64)>> {
         let mut pairs = Vec::new();
-        let mut rest = &*other.prices;
-        for price in &self.prices {
+        let mut rest = &*other.stated;
+        for price in &self.stated {
             while rest.first().is_some_and(|first| first.key < price.key) {
                 rest = &rest[1..];
             }

@@ -185,6 +185,8 @@ fn sqlite_kind(code: &str) -> Option<u32> {
 }
 
 fn refusal_of_code(code: &str) -> Option<Refusal> {
+    const MOVED: u32 = 8 | (4 << 8);
+    const NOT_WRITTEN: [u32; 5] = [3, 4, 5, 6, 19];
     // PostgreSQL: read-only transaction, disk full, input or output failed.
     match code {
         "25006" => return Some(Refusal::ReadOnly),
@@ -192,8 +194,6 @@ fn refusal_of_code(code: &str) -> Option<Refusal> {
         _ => {}
     }
     // SQLite: the file was moved; read-only; full; writing, syncing or growing a file failed.
-    const MOVED: u32 = 8 | (4 << 8);
-    const NOT_WRITTEN: [u32; 5] = [3, 4, 5, 6, 19];
     match (sqlite_kind(code)?, code.parse::<u32>().ok()?) {
         (8, MOVED) => Some(Refusal::Replaced),
         (8, _) => Some(Refusal::ReadOnly),

@@ -62,7 +62,7 @@ impl Eq for Prices {}
 
 impl Hash for Prices {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (&self.prices, self.step.to_bits(), &self.currency).hash(state);
+        (&self.stated, self.step.to_bits(), &self.currency).hash(state);
     }
 }
 
@@ -84,7 +84,7 @@ impl<'p> Index<'p> {
         for (number, prices) in index.contents.iter().enumerate() {
             wanted.check()?;
             let first = *seen.entry(*prices).or_insert(number);
-            let placed = prices.prices.iter().map(|price| Placed {
+            let placed = prices.stated.iter().map(|price| Placed {
                 place: Place {
                     key: keys[&*price.key],
                     threshold: price.threshold,
@@ -149,7 +149,7 @@ impl<'p> Index<'p> {
 
 /// What prices are for, numbered in order.
 fn numbered_keys<'p>(contents: &[&'p Prices]) -> HashMap<&'p str, usize> {
-    let prices = contents.iter().flat_map(|prices| &prices.prices);
+    let prices = contents.iter().flat_map(|prices| &prices.stated);
     let keys: BTreeSet<&str> = prices.map(|price| &*price.key).collect();
     let numbered = keys.into_iter().enumerate();
     numbered.map(|(number, key)| (key, number)).collect()

@@ -204,7 +204,7 @@ fn polling_costs_no_query() {
             .collect();
         let (of_version, others): (Vec<&str>, Vec<&str>) = queries
             .into_iter()
-            .partition(|line| line.contains("SELECT version FROM store_version"));
+            .partition(|line| line.contains("FROM store_version"));
         assert!(others.is_empty(), "{}: {others:#?}", database.name);
         // 200 requests. On SQLite, where no notice comes, the version is looked at once a second, however many ask.
         let looks = match database.name {
@@ -218,9 +218,6 @@ fn polling_costs_no_query() {
             of_version.len()
         );
         // Had the log no queries at all, nothing would be counted.
-        assert!(
-            whole_log.contains("SELECT version FROM store_version"),
-            "{whole_log}"
-        );
+        assert!(whole_log.contains("FROM store_version"), "{whole_log}");
     });
 }

@@ -74,7 +74,7 @@ async fn a_full_disk_lets_no_delivery_begin_and_one_that_was_received_is_noted_w
     let address = receiver.listen().await;
     let folder = tempfile::tempdir().unwrap();
     tokio::task::block_in_place(|| {
-        deliver_to(&receiver, &format!("http://{address}/hook"), folder.path())
+        deliver_to(&receiver, &format!("http://{address}/hook"), folder.path());
     });
 }
 

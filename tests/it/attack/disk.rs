@@ -228,7 +228,7 @@ fn a_file_that_may_only_be_read_is_a_503_until_it_may_be_written_to() {
                 assert_eq!(
                     served.status(&format!("/estimates?limit={}", 100 + number)),
                     200
-                )
+                );
             });
         }
     });

@@ -15,7 +15,7 @@ use crate::support::{TestDatabase, on_each_database_blocking, sheet, sheet_of, w
 /// Clients that ask again and again on their own connections until they are dropped.
 struct Crowd {
     runtime: Option<Runtime>,
-    served: Arc<AtomicU64>,
+    answered: Arc<AtomicU64>,
     stop: Arc<AtomicBool>,
 }
 
@@ -32,39 +32,38 @@ impl Crowd {
             .enable_all()
             .build()
             .unwrap();
-        let (served, stop) = (
-            Arc::new(AtomicU64::new(0)),
-            Arc::new(AtomicBool::new(false)),
-        );
+        let answered = Arc::new(AtomicU64::new(0));
+        let stop = Arc::new(AtomicBool::new(false));
         for number in 0..clients {
-            let (served, stop) = (Arc::clone(&served), Arc::clone(&stop));
+            let count = Arc::clone(&answered);
+            let is_over = Arc::clone(&stop);
             runtime.spawn(async move {
                 let mut asked = 0;
-                while !stop.load(Ordering::Relaxed) {
+                while !is_over.load(Ordering::Relaxed) {
                     let Ok(mut stream) = TcpStream::connect(address).await else {
                         continue;
                     };
-                    while !stop.load(Ordering::Relaxed) {
+                    while !is_over.load(Ordering::Relaxed) {
                         asked += 1;
-                        let asking = ask(&mut stream, request(number, asked)).await;
+                        let asking = Box::pin(ask(&mut stream, request(number, asked))).await;
                         let Some(status) = asking else { break };
-                        served.fetch_add(u64::from(status < 300), Ordering::Relaxed);
+                        count.fetch_add(u64::from(status < 300), Ordering::Relaxed);
                     }
                 }
             });
         }
         Self {
             runtime: Some(runtime),
-            served,
+            answered,
             stop,
         }
     }
 
-    /// Requests that were served within a time.
+    /// Requests that were answered within a time.
     fn served_within(&self, time: Duration) -> u64 {
-        let before = self.served.load(Ordering::Relaxed);
+        let before = self.answered.load(Ordering::Relaxed);
         std::thread::sleep(time);
-        self.served.load(Ordering::Relaxed) - before
+        self.answered.load(Ordering::Relaxed) - before
     }
 }
 
@@ -171,7 +170,7 @@ fn large_pages_wait_their_turn_and_others_are_served_beside_them() {
             format!("GET /estimates?limit=2000&from={from} HTTP/1.1\r\nHost: localhost\r\n\r\n")
         });
         let began = Instant::now();
-        while crowd.served.load(Ordering::Relaxed) < 4 {
+        while crowd.answered.load(Ordering::Relaxed) < 4 {
             assert!(began.elapsed() < LONGEST_WAIT, "no page was served");
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -204,7 +203,7 @@ fn a_flood_of_refusals_leaves_the_admitted_requests_their_pace() {
                 )
             });
             let began = Instant::now();
-            while crowd.served.load(Ordering::Relaxed) == 0 {
+            while crowd.answered.load(Ordering::Relaxed) == 0 {
                 assert!(began.elapsed() < LONGEST_WAIT, "nothing was served");
                 std::thread::sleep(Duration::from_millis(5));
             }

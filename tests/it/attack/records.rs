@@ -84,14 +84,14 @@ async fn an_estimate_stored_by_a_clock_that_was_ahead_is_in_force() {
         let second = json!(ahead.store(&priced("2")).await);
         assert_ne!(first, second);
         for api in [&ahead, &other] {
-            assert_eq!(latest(api).await, [second.clone()]);
+            assert_eq!(latest(api).await, std::slice::from_ref(&second));
         }
         fast.store(0, Ordering::Relaxed);
         assert_eq!(latest(&ahead).await, [second]);
         // What is seen later replaces it at once, though by this clock it is seen before.
         let third = json!(other.store(&priced("3")).await);
         for api in [&ahead, &other] {
-            assert_eq!(latest(api).await, [third.clone()]);
+            assert_eq!(latest(api).await, std::slice::from_ref(&third));
         }
         let sheets = other.get("/price-sheets").await.rows();
         let id = sheets[0]["id"].as_str().unwrap();
