@@ -232,9 +232,12 @@ impl DatabaseArguments {
     fn start_logging(&self) -> Result<(), Failure> {
         let filter = tracing_subscriber::EnvFilter::try_new(&self.log)
             .map_err(|error| Failure::Usage(anyhow::anyhow!("--log: {error}")))?;
-        // It would log every byte that goes over the wire, with the credentials of catalogs' addresses among them.
-        let wire = "ureq_proto::util=off".parse::<tracing_subscriber::filter::Directive>();
-        let filter = filter.add_directive(wire.context("the log's own filter is wrong")?);
+        // These would log what goes over the wire, with the credentials of catalogs' addresses among it.
+        let mut filter = filter;
+        for wire in ["ureq=info", "ureq_proto=info"] {
+            let directive = wire.parse::<tracing_subscriber::filter::Directive>();
+            filter = filter.add_directive(directive.context("the log's own filter is wrong")?);
+        }
         let has_styles = self.log_format == LogFormat::Text
             && anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
         let builder = tracing_subscriber::fmt()

@@ -181,6 +181,6 @@ fn every_spelling_of_a_question_has_one_answer_in_the_cache() {
     }
     let (_, log) = server.stop();
     let read = |query: &str| log.lines().filter(|line| line.contains(query)).count();
-    assert_eq!(read("SELECT document FROM estimates"), 1);
+    assert_eq!(read("SELECT document, checksum FROM estimates"), 1);
     assert_eq!(read("FROM estimate_listings AS listing JOIN estimates "), 1);
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use axum::Router;
 use axum::http::{HeaderMap, StatusCode};
@@ -67,8 +68,9 @@ async fn replica(database: &TestDatabase, seconds_ahead: &Arc<AtomicI64>) -> Api
     Api::new(App::new(database.store().await, clock, Limits::default()))
 }
 
-/// The estimate that is the latest by this replica.
+/// The estimate that is the latest by this replica, which believes a version for a quarter of a second.
 async fn latest(api: &Api) -> Vec<Value> {
+    tokio::time::sleep(Duration::from_millis(300)).await;
     let rows = api.get("/estimates/latest").await.rows();
     rows.iter().map(|row| row["id"].clone()).collect()
 }

@@ -354,7 +354,7 @@ async fn prices_in_a_currency_without_a_rate_change_nothing_for_the_other_hosts_
 fn decimal() -> impl Strategy<Value = String> {
     prop_oneof![
         "(0|[1-9][0-9]{0,2})(\\.[0-9]{1,4})?",
-        "[0-9]{1,12}(\\.[0-9]{1,18})?"
+        "(0|[1-9][0-9]{0,11})(\\.[0-9]{1,18})?"
     ]
 }
 
