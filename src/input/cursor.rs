@@ -10,7 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::json::{Json, Object};
-use super::text::{changes_layout, printable};
+use super::text::{printable, turns_direction};
 use crate::units::{Decimal, DecimalError, readable};
 
 /// Longest name of a provider, model, region and the like, in characters.
@@ -216,13 +216,13 @@ impl<'a> Cursor<'a> {
 
     /// The name, if it reads as it is written.
     fn as_it_looks(&self, name: String) -> Option<String> {
-        if name.contains(changes_layout) {
+        if name.contains(turns_direction) {
             self.fault(
                 format!(
-                    "`{}` holds characters that change how it is shown",
+                    "`{}` holds characters that turn the direction of writing",
                     printable(&shortened(&name))
                 ),
-                "leave out line separators and bidirectional marks, overrides and isolates",
+                "leave out bidirectional marks, overrides and isolates",
             );
             return None;
         }

@@ -9,7 +9,7 @@ use utoipa::{PartialSchema, ToSchema};
 use super::cursor::{LONGEST_NAME, LONGEST_TEXT};
 
 /// No control character, nothing that turns the direction of writing, and something to see.
-const NAME: &str = r"^[^\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]*[^\s\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069][^\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]*$";
+const NAME: &str = r"^[^\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]*[^\s\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069][^\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]*$";
 /// The same, with line feeds and tabs.
 const TEXT: &str =
     r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x08\x0b-\x1f\x7f-\x9f]*$";
@@ -38,7 +38,7 @@ impl PartialSchema for Name {
     fn schema() -> RefOr<Schema> {
         text(LONGEST_NAME, NAME)
             .description(Some(
-                "a name: no control characters, no line separators, no bidirectional controls, not blank",
+                "a name: no control characters, no bidirectional controls, not blank",
             ))
             .into()
     }

@@ -3,16 +3,16 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Whether a character changes how the text around it is shown: the marks, embeddings, overrides and isolates of the
-/// Unicode bidirectional algorithm, and its separators of lines and paragraphs.
+/// Whether a character turns the direction of the text around it: the marks, embeddings, overrides and isolates of the
+/// Unicode bidirectional algorithm.
 #[must_use]
-pub fn changes_layout(character: char) -> bool {
+pub fn turns_direction(character: char) -> bool {
     matches!(
         character,
         '\u{61c}'
             | '\u{200e}'
             | '\u{200f}'
-            | '\u{2028}'..='\u{202e}'
+            | '\u{202a}'..='\u{202e}'
             | '\u{2066}'..='\u{2069}'
     )
 }
@@ -20,7 +20,9 @@ pub fn changes_layout(character: char) -> bool {
 /// Whether a terminal may act on a character instead of showing it.
 #[must_use]
 pub fn is_unprintable(character: char) -> bool {
-    character.is_control() || changes_layout(character)
+    character.is_control()
+        || matches!(character, '\u{2028}' | '\u{2029}')
+        || turns_direction(character)
 }
 
 /// The text with every character that a terminal may act on written as JSON writes it, such as `\u001b`.

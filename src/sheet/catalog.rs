@@ -55,7 +55,7 @@ impl Catalog {
     }
 }
 
-const PLAIN_NAME: &str = "leave out control characters, line separators and bidirectional controls";
+const PLAIN_NAME: &str = "leave out control characters and bidirectional controls";
 
 /// A name of a sheet that a terminal or a browser would not show as it is.
 fn unprintable_name(sheet: &PriceSheet) -> Option<&str> {

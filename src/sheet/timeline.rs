@@ -296,7 +296,19 @@ pub fn reinstate(
         }
         after[index].ends_at = end;
     }
+    if overlap(&after) {
+        return Err(TimeTaken);
+    }
     Ok(ends_that_differ(periods, &after))
+}
+
+/// Whether two periods hold at one time.
+fn overlap(periods: &[Period]) -> bool {
+    let mut lasting: Vec<&Period> = periods.iter().filter(|period| !period.is_empty()).collect();
+    lasting.sort_by_key(|period| period.starts_at);
+    lasting
+        .windows(2)
+        .any(|pair| pair[0].ends_at.is_none_or(|end| end > pair[1].starts_at))
 }
 
 fn ends_that_differ(before: &[Period], after: &[Period]) -> Vec<Edit> {

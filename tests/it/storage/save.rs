@@ -177,7 +177,7 @@ async fn prices_are_stored_in_the_digits_they_were_sent_in() {
             "999999999999.999999999999999999",
             "0",
             "0.00",
-            "00.30",
+            "0.30",
             "123456789012",
         ] {
             let sheet = with(sheet_of(price), "/rates/0/input", json!(price));
@@ -189,9 +189,7 @@ async fn prices_are_stored_in_the_digits_they_were_sent_in() {
                 .unwrap()
                 .unwrap();
             let stored: Value = serde_json::from_str(&stored).unwrap();
-            // Only zeros before the first digit are no digits of the price.
-            let expected = if price == "00.30" { "0.30" } else { price };
-            assert_eq!(stored["rates"][0]["input"], expected);
+            assert_eq!(stored["rates"][0]["input"], price);
             let filter = Filter {
                 model: Some(price.to_owned()),
                 ..Filter::default()
