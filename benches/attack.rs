@@ -174,6 +174,8 @@ struct NormalClient {
     is_paused: AtomicBool,
     done: AtomicU64,
     refused: AtomicU64,
+    /// Time that sending sheets, reading estimates and reading lists took, in microseconds.
+    micros: [AtomicU64; 3],
 }
 
 impl NormalClient {
@@ -188,19 +190,24 @@ impl NormalClient {
         let begun = Instant::now();
         while !self.stop.load(Ordering::Relaxed) {
             let sheet = sheet("normal", &format!("m-{}", begun.elapsed().as_nanos()));
+            let began = Instant::now();
             let sent = agent
                 .post(format!("{address}/infer"))
                 .header("content-type", "application/json")
                 .send(sheet.to_string());
-            let Some(location) = self.count(sent) else {
+            let Some(location) = self.count(sent, 0, began) else {
                 continue;
             };
             acknowledged.extend(location.strip_prefix("/estimates/").map(str::to_owned));
-            self.count(agent.get(format!("{address}{location}")).call());
+            let began = Instant::now();
+            self.count(agent.get(format!("{address}{location}")).call(), 1, began);
+            let began = Instant::now();
             self.count(
                 agent
                     .get(format!("{address}/estimates/latest?limit=20"))
                     .call(),
+                2,
+                began,
             );
         }
         acknowledged
@@ -210,6 +217,8 @@ impl NormalClient {
     fn count(
         &self,
         answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+        kind: usize,
+        began: Instant,
     ) -> Option<String> {
         match answer {
             Ok(mut answer) if answer.status().is_success() => {
@@ -218,6 +227,8 @@ impl NormalClient {
                     .get("location")
                     .map(|to| to.to_str().unwrap().to_owned());
                 answer.body_mut().read_to_vec().ok()?;
+                let took = u64::try_from(began.elapsed().as_micros()).unwrap();
+                self.micros[kind].fetch_add(took, Ordering::Relaxed);
                 self.done.fetch_add(
                     u64::from(!self.is_paused.load(Ordering::Relaxed)),
                     Ordering::Relaxed,
@@ -389,6 +400,11 @@ fn measure(time: Duration) {
         client.refused.load(Ordering::Relaxed),
         away.as_secs_f64()
     );
+    let shares = client
+        .micros
+        .each_ref()
+        .map(|micros| micros.load(Ordering::Relaxed) / 1_000_000);
+    println!("seconds in all for sheets, estimates and lists: {shares:?}");
     println!(
         "memory: at most {} MiB, {} MiB afterwards",
         peak >> 20,

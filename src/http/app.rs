@@ -88,6 +88,8 @@ pub struct App {
     pub(super) computing: Arc<Workers>,
     /// Writes lists and documents.
     pub(super) writing: Arc<Workers>,
+    /// Writes pages of many rows.
+    pub(super) long_pages: Arc<Workers>,
     pub(super) refusals: Arc<Refusals>,
     /// Catalogs imported at once.
     pub(super) importing: Arc<Semaphore>,
@@ -129,6 +131,8 @@ const SHORT_FAILURE: Duration = Duration::from_secs(2);
 
 /// Lists and documents that are written at once: fewer than there are connections to the database.
 const WRITTEN_AT_ONCE: usize = 8;
+/// The same of pages of many rows.
+const LONG_AT_ONCE: usize = 2;
 
 /// An answer, and the text that is sent for it.
 pub(crate) struct Answered {
@@ -150,6 +154,7 @@ impl App {
     pub fn new(store: Store, clock: Clock, limits: Limits) -> Self {
         let limits = limits.within_budget();
         let (threads, waiting) = (limits.computing, limits.waiting);
+        let half = threads.div_ceil(2);
         Self {
             store,
             metrics: Arc::new(Metrics::new()),
@@ -165,12 +170,8 @@ impl App {
             wrote_at: Arc::default(),
             budget: Budget::new(limits.bytes_in_flight, limits.cache_bytes),
             computing: Arc::new(Workers::new("computing", threads, threads, waiting)),
-            writing: Arc::new(Workers::new(
-                "writing",
-                threads.div_ceil(2),
-                WRITTEN_AT_ONCE,
-                waiting,
-            )),
+            writing: Arc::new(Workers::new("writing", half, WRITTEN_AT_ONCE, waiting)),
+            long_pages: Arc::new(Workers::giving_way("pages", half, LONG_AT_ONCE, waiting)),
             refusals: Arc::default(),
             importing: Arc::new(Semaphore::new(1)),
             told: Arc::new(Semaphore::new(super::catalogs::MOST_TOLD)),
@@ -275,7 +276,7 @@ impl App {
 
     /// A list or document for clients that poll: while nothing is written, no query is made but for the version. While the
     /// database is away, what was known last. The question names what is asked for, in one spelling of all that ask for
-    /// the same; writing the answer waits its turn.
+    /// the same.
     pub(super) async fn polled(
         &self,
         question: String,
@@ -284,14 +285,10 @@ impl App {
     ) -> Result<Response<Body>, Problem> {
         let form = if prefers_csv(headers) { "csv" } else { "json" };
         let question = format!("{form} {question}");
-        let in_turn = async {
-            let _place = self.writing.admit().await?;
-            body.await
-        };
         let answer = async {
             // Asked before the list is read: a body is then never older than the version it is kept under.
             let version = self.version().await?;
-            let body = self.bodies.get(version, &question, Box::pin(in_turn));
+            let body = self.bodies.get(version, &question, Box::pin(body));
             body.await
         };
         match answer.await {
@@ -315,6 +312,7 @@ impl App {
         document: impl Future<Output = Result<Option<String>, StoreError>>,
     ) -> Result<Response<Body>, Problem> {
         let body = async {
+            let _place = self.writing.admit().await?;
             let document = document.await?.ok_or_else(|| Problem::not_found(what))?;
             let held = self.budget.take(document.len())?;
             let body = || CachedBody::new(held.keep(document), "application/json", None);

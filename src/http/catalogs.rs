@@ -471,7 +471,6 @@ pub(super) async fn list_imports(
     let after = list.after::<(Timestamp, Uuid)>(LIST)?;
     let after = after.map(|(started_at, id)| (DbTime::from(started_at), id));
     let page = PageRequest::new(&app, LIST, list.limit, &uri, &headers);
-    let _place = app.writing.admit().await?;
     let rows = |after, limit| app.store.imports(source.as_deref(), after, limit);
     let key = |row: &ImportRow| (row.started_at, row.id);
     let body = page.write::<_, ImportItem, _, _>(after, key, rows).await?;

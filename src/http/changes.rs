@@ -186,6 +186,7 @@ pub(super) async fn list_changes(
             text,
             last,
             has_more,
+            place: _place,
         } = written.await?;
         let next_since = last.unwrap_or(since);
         let link = has_more.then(|| next_link(&uri, "since", &next_since.to_string()));

@@ -17,10 +17,14 @@ use super::app::App;
 use super::budget::Text;
 use super::polling::{CachedBody, prefers_csv};
 use super::problem::{Problem, UNREADABLE};
+use super::queue::Turn;
+use super::workers::Workers;
 use crate::storage::{DbTime, Filter, StoreError, Times};
 
 const MOST_ROWS: u32 = 2_000;
 const ROWS: u32 = 100;
+/// A page of more rows than this is a long one.
+const LONG_PAGE: u32 = 250;
 
 /// Rows per page.
 #[derive(Debug, Clone, Copy)]
@@ -300,6 +304,15 @@ impl<'a> PageRequest<'a> {
         }
     }
 
+    /// Long pages wait for each other, and not short ones for them.
+    fn workers(&self) -> &Workers {
+        if self.limit.0 > LONG_PAGE {
+            &self.app.long_pages
+        } else {
+            &self.app.writing
+        }
+    }
+
     /// The page of the rows after a place.
     pub(super) async fn write<Row, Item, Key, Rows>(
         &self,
@@ -332,6 +345,7 @@ impl<'a> PageRequest<'a> {
         Key: Clone,
         Rows: Future<Output = Result<Vec<Row>, StoreError>>,
     {
+        let place = self.workers().admit().await?;
         let mut text = ListText::begin::<Item>(self.app, self.headers)?;
         // One row more than is shown tells whether others follow.
         let mut missing = self.limit.0 + 1;
@@ -350,11 +364,12 @@ impl<'a> PageRequest<'a> {
                 (written, text, items)
             };
             let written;
-            (written, text, items) = self.app.writing.run(write).await?;
+            (written, text, items) = self.workers().run(write).await?;
             written?;
             if has_more || came < wanted {
                 return Ok(WrittenRows {
                     text,
+                    place,
                     last: after,
                     has_more,
                 });
@@ -383,12 +398,14 @@ impl<'a> PageRequest<'a> {
         link: Option<String>,
     ) -> Result<CachedBody, Problem> {
         let end = move || text.end(&tail, link);
-        self.app.writing.run(end).await?
+        self.workers().run(end).await?
     }
 }
 
 /// Rows of a page in its text.
 pub(super) struct WrittenRows<Key> {
+    /// Held until the page is whole.
+    pub(super) place: Turn,
     pub(super) text: ListText,
     /// The key of the last one, or the place where the page begins.
     pub(super) last: Option<Key>,

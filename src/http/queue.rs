@@ -1,8 +1,8 @@
 //! The request queue: which request is worked for next, and which is told to come back later.
 //!
 //! A refused client is told to wait a second (`Retry-After: 1`). A connection that asks again sooner is *hasty*: its request is held
-//! until the second is over, and for a minute its requests are worked for after all others and are the first to be refused.
-//! So clients that wait as they are told are served beside any number of clients that do not. While requests are refused all
+//! until the second is over, and for a minute its requests have places of their own, with threads that give way to all others,
+//! and are the first to be refused. So clients that wait as they are told are served beside any number of clients that do not. While requests are refused all
 //! the time, every connection that has not shown its kind is refused once, since nothing else shows it.
 
 use std::collections::VecDeque;
@@ -92,7 +92,14 @@ pub(super) async fn hold_hasty() {
     tokio::time::sleep(left.unwrap_or_default()).await;
 }
 
-/// As many requests are worked for as there are places; a few more wait.
+/// Whether the connection of this task is hasty.
+pub(super) fn is_hasty() -> bool {
+    MANNERS
+        .try_with(|manners| manners.is_hasty())
+        .unwrap_or_default()
+}
+
+/// As many requests are worked for as there are places, and as many of hasty connections; a few more wait.
 #[derive(Debug)]
 pub(super) struct Queue {
     places: usize,
@@ -102,10 +109,16 @@ pub(super) struct Queue {
 
 #[derive(Debug, Default)]
 struct State {
-    taken: usize,
-    patient: VecDeque<Waiter>,
-    hasty: VecDeque<Waiter>,
+    patient: Lane,
+    hasty: Lane,
     refusals: Option<Refusals>,
+}
+
+/// Requests of one kind.
+#[derive(Debug, Default)]
+struct Lane {
+    taken: usize,
+    waiting: VecDeque<Waiter>,
 }
 
 /// Refusals that followed each other.
@@ -123,7 +136,10 @@ struct Waiter {
 
 /// The right to be worked for, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Turn(Option<Arc<Queue>>);
+pub(super) struct Turn {
+    queue: Option<Arc<Queue>>,
+    is_hasty: bool,
+}
 
 /// The queue is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,7 +157,7 @@ impl Queue {
     /// Requests that are worked for, and those that wait.
     pub(super) fn lengths(&self) -> (usize, usize) {
         let state = locked(&self.state);
-        (state.taken, state.patient.len() + state.hasty.len())
+        (state.patient.taken + state.hasty.taken, state.waiting())
     }
 
     /// Waits for a turn.
@@ -158,37 +174,38 @@ impl Queue {
 
     fn join(self: &Arc<Self>, manners: Option<Arc<Manners>>) -> Result<Joined, Refused> {
         let mut state = locked(&self.state);
-        if state.taken < self.places {
-            state.taken += 1;
-            return Ok(Joined::Now(Turn(Some(Arc::clone(self)))));
-        }
         let is_hasty = manners.as_deref().is_some_and(Manners::is_hasty);
+        let lane = state.lane(is_hasty);
+        if lane.taken < self.places {
+            lane.taken += 1;
+            return Ok(Joined::Now(Turn {
+                queue: Some(Arc::clone(self)),
+                is_hasty,
+            }));
+        }
         self.make_room(&mut state, is_hasty)?;
         let (call, called) = oneshot::channel();
         let waiter = Waiter { call, manners };
-        if is_hasty {
-            state.hasty.push_back(waiter);
-        } else {
-            state.patient.push_back(waiter);
-        }
+        state.lane(is_hasty).waiting.push_back(waiter);
         Ok(Joined::Waits(called))
     }
 
     /// Makes sure that one more may wait: clients that have left go, and a patient request takes the place of a hasty one.
     fn make_room(&self, state: &mut State, is_hasty: bool) -> Result<(), Refused> {
-        let is_full = |state: &State| state.patient.len() + state.hasty.len() >= self.most_waiting;
-        if is_full(state) {
-            state.patient.retain(|waiter| !waiter.call.is_closed());
-            state.hasty.retain(|waiter| !waiter.call.is_closed());
+        if state.waiting() < self.most_waiting {
+            return Ok(());
         }
-        if !is_full(state) {
+        for lane in [&mut state.patient, &mut state.hasty] {
+            lane.waiting.retain(|waiter| !waiter.call.is_closed());
+        }
+        if state.waiting() < self.most_waiting {
             return Ok(());
         }
         state.note_refusal();
         let last = if is_hasty {
             None
         } else {
-            state.hasty.pop_back()
+            state.hasty.waiting.pop_back()
         };
         let last = last.ok_or(Refused)?;
         // It may have left by now.
@@ -201,12 +218,9 @@ impl Queue {
     /// # Errors
     /// The queue is full.
     pub(super) fn has_room(&self) -> Result<(), Refused> {
-        let is_hasty = MANNERS
-            .try_with(|manners| manners.is_hasty())
-            .unwrap_or_default();
         let mut state = locked(&self.state);
-        let is_full = state.patient.len() + state.hasty.len() >= self.most_waiting;
-        if is_full && (is_hasty || state.hasty.is_empty()) {
+        let is_full = state.waiting() >= self.most_waiting;
+        if is_full && (is_hasty() || state.hasty.waiting.is_empty()) {
             state.note_refusal();
             return Err(Refused);
         }
@@ -214,18 +228,20 @@ impl Queue {
     }
 
     /// Hands a turn to the next in the queue.
-    fn hand_on(self: Arc<Self>) {
+    fn hand_on(self: Arc<Self>, is_hasty: bool) {
         let mut state = locked(&self.state);
-        let mut turn = Turn(Some(Arc::clone(&self)));
+        let mut turn = Turn {
+            queue: Some(Arc::clone(&self)),
+            is_hasty,
+        };
         loop {
-            let is_test = state.patient.len() > LONG_QUEUE * self.places && state.is_overloaded();
-            let next = state
-                .patient
-                .pop_front()
-                .or_else(|| state.hasty.pop_front());
+            let is_test = !is_hasty
+                && state.patient.waiting.len() > LONG_QUEUE * self.places
+                && state.is_overloaded();
+            let next = state.lane(is_hasty).waiting.pop_front();
             let Some(next) = next else {
-                turn.0 = None;
-                state.taken -= 1;
+                turn.queue = None;
+                state.lane(is_hasty).taken -= 1;
                 return;
             };
             if is_test
@@ -240,13 +256,26 @@ impl Queue {
             match next.call.send(Ok(turn)) {
                 Ok(()) => return,
                 // It has left.
-                Err(unsent) => turn = unsent.unwrap_or(Turn(None)),
+                Err(Ok(unsent)) => turn = unsent,
+                Err(Err(Refused)) => return,
             }
         }
     }
 }
 
 impl State {
+    fn lane(&mut self, is_hasty: bool) -> &mut Lane {
+        if is_hasty {
+            &mut self.hasty
+        } else {
+            &mut self.patient
+        }
+    }
+
+    fn waiting(&self) -> usize {
+        self.patient.waiting.len() + self.hasty.waiting.len()
+    }
+
     fn note_refusal(&mut self) {
         let now = Instant::now();
         let follows = self
@@ -270,8 +299,8 @@ enum Joined {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        if let Some(queue) = self.0.take() {
-            queue.hand_on();
+        if let Some(queue) = self.queue.take() {
+            queue.hand_on(self.is_hasty);
         }
     }
 }
@@ -344,32 +373,29 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_connection_that_asks_again_too_soon_is_held_and_worked_for_last() {
+    async fn a_connection_that_asks_again_too_soon_is_held_and_leaves_others_their_places() {
         let began = Instant::now();
         let hasty = hasty().await;
         assert!(began.elapsed() >= RETRY_AFTER);
         let patient = Arc::new(Manners::default());
         let queue = Queue::new(1, 2);
-        let first = queue.enter().await.unwrap();
-        let early = [wait(&queue, &hasty), wait(&queue, &hasty)];
+        let early = as_client(&hasty, queue.enter()).await.unwrap();
+        let [next, evicted] = [wait(&queue, &hasty), wait(&queue, &hasty)];
         until_waiting(&queue, 2).await;
         assert_eq!(as_client(&hasty, queue.enter()).await.unwrap_err(), Refused);
-        assert_eq!(
-            as_client(&hasty, async { queue.has_room() }).await,
-            Err(Refused)
-        );
-        assert_eq!(
-            as_client(&patient, async { queue.has_room() }).await,
-            Ok(())
-        );
+        let has_room = async || queue.has_room();
+        assert_eq!(as_client(&hasty, has_room()).await, Err(Refused));
+        assert_eq!(as_client(&patient, has_room()).await, Ok(()));
+        // Others are worked for at once, and wait before the last of the hasty ones.
+        let first = as_client(&patient, queue.enter()).await.unwrap();
         let late = wait(&queue, &patient);
-        let [early, evicted] = early;
         assert_eq!(evicted.await.unwrap().unwrap_err(), Refused);
+        drop(early);
+        drop(next.await.unwrap().unwrap());
+        assert!(!late.is_finished());
         drop(first);
-        let late = late.await.unwrap().unwrap();
-        assert!(!early.is_finished());
-        drop(late);
-        early.await.unwrap().unwrap();
+        drop(late.await.unwrap().unwrap());
+        assert_eq!(queue.lengths(), (0, 0));
     }
 
     #[tokio::test]

@@ -455,7 +455,6 @@ pub(super) async fn list_deliveries(
     let below = query.after::<i64>(LIST)?;
     app.webhook(id).await?;
     let page = PageRequest::new(&app, LIST, limit, &uri, &headers);
-    let _place = app.writing.admit().await?;
     let rows = |below, limit| app.store.webhook_deliveries(id, below, limit);
     let body = page.write::<_, DeliveryItem, _, _>(below, |row| row.since, rows);
     Ok(body.await?.respond(&headers))

@@ -5,27 +5,35 @@ use std::sync::Arc;
 use tokio::runtime::{Builder, Runtime};
 
 use super::problem::{INTERNAL, Problem};
-use super::queue::{Queue, Refused, Turn, hold_hasty};
+use super::queue::{Queue, Refused, Turn, hold_hasty, is_hasty};
+use crate::import::give_way;
 
 /// Work of one kind. Its threads are its own: what blocks others, such as a slow name server, does not delay it.
 #[derive(Debug)]
 pub(super) struct Workers {
     /// Only its blocking threads are used; none while the process ends.
     runtime: Option<Runtime>,
+    /// The same for hasty connections; the system prefers all other threads.
+    giving_way: Option<Runtime>,
     queue: Arc<Queue>,
 }
 
 impl Workers {
-    /// So many threads, for so many tasks at once, while so many others wait.
+    /// So many threads, for so many tasks at once, while so many others wait; and as many for hasty connections.
     pub(super) fn new(name: &str, threads: usize, at_once: usize, waiting: usize) -> Self {
-        let runtime = Builder::new_current_thread()
-            .thread_name(name)
-            .max_blocking_threads(threads)
-            .build()
-            .expect("a runtime without a reactor asks nothing of the system");
+        Self::starting(name, threads, || (), Queue::new(at_once, waiting))
+    }
+
+    /// The same, of which the system prefers all other threads.
+    pub(super) fn giving_way(name: &str, threads: usize, at_once: usize, waiting: usize) -> Self {
+        Self::starting(name, threads, give_way, Queue::new(at_once, waiting))
+    }
+
+    fn starting(name: &str, threads: usize, start: fn(), queue: Arc<Queue>) -> Self {
         Self {
-            runtime: Some(runtime),
-            queue: Queue::new(at_once, waiting),
+            runtime: Some(threads_of(name, threads, start)),
+            giving_way: Some(threads_of(name, threads, give_way)),
+            queue,
         }
     }
 
@@ -65,7 +73,12 @@ impl Workers {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Problem> {
-        let runtime = self.runtime.as_ref().ok_or_else(ending)?;
+        let runtime = if is_hasty() {
+            &self.giving_way
+        } else {
+            &self.runtime
+        };
+        let runtime = runtime.as_ref().ok_or_else(ending)?;
         let span = tracing::Span::current();
         let done = runtime.spawn_blocking(move || span.in_scope(work)).await;
         done.map_err(|error| {
@@ -73,6 +86,16 @@ impl Workers {
             Problem::new(INTERNAL, "the request could not be worked out")
         })
     }
+}
+
+/// Only the blocking threads of the runtime are used; they end while there is nothing to do.
+fn threads_of(name: &str, threads: usize, start: fn()) -> Runtime {
+    Builder::new_current_thread()
+        .thread_name(name)
+        .max_blocking_threads(threads)
+        .on_thread_start(start)
+        .build()
+        .expect("a runtime without a reactor asks nothing of the system")
 }
 
 fn full(_: Refused) -> Problem {
@@ -86,7 +109,10 @@ fn ending() -> Problem {
 /// What is under way goes on by itself: a runtime that waits for its threads must not be dropped among async tasks.
 impl Drop for Workers {
     fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
+        for runtime in [self.runtime.take(), self.giving_way.take()]
+            .into_iter()
+            .flatten()
+        {
             runtime.shutdown_background();
         }
     }

@@ -13,4 +13,5 @@ mod withdrawn;
 pub use entries::{CatalogError, CatalogFormat};
 pub use fetch::{FetchError, Fetched, MOST_BYTES, Version, client_error, fetch, without_secrets};
 pub use report::{Imported, Line, Lines, Outcome, Summary};
+pub(crate) use run::give_way;
 pub use run::{Import, ImportError, Options, Turn};

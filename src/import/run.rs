@@ -531,8 +531,8 @@ impl Recorder {
     }
 }
 
-/// Lets whoever waits for an answer go first. Where the system does not have it, everybody is alike.
-fn give_way() {
+/// Lets other threads go before this one, where the system has priorities.
+pub(crate) fn give_way() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(None, 10);
 }
