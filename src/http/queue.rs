@@ -254,10 +254,9 @@ impl Queue {
                 continue;
             }
             match next.call.send(Ok(turn)) {
-                Ok(()) => return,
+                Ok(()) | Err(Err(Refused)) => return,
                 // It has left.
                 Err(Ok(unsent)) => turn = unsent,
-                Err(Err(Refused)) => return,
             }
         }
     }
