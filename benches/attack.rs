@@ -190,24 +190,24 @@ impl NormalClient {
         let begun = Instant::now();
         while !self.stop.load(Ordering::Relaxed) {
             let sheet = sheet("normal", &format!("m-{}", begun.elapsed().as_nanos()));
-            let began = Instant::now();
+            let asked = Instant::now();
             let sent = agent
                 .post(format!("{address}/infer"))
                 .header("content-type", "application/json")
                 .send(sheet.to_string());
-            let Some(location) = self.count(sent, 0, began) else {
+            let Some(location) = self.count(sent, 0, asked) else {
                 continue;
             };
             acknowledged.extend(location.strip_prefix("/estimates/").map(str::to_owned));
-            let began = Instant::now();
-            self.count(agent.get(format!("{address}{location}")).call(), 1, began);
-            let began = Instant::now();
+            let asked = Instant::now();
+            self.count(agent.get(format!("{address}{location}")).call(), 1, asked);
+            let asked = Instant::now();
             self.count(
                 agent
                     .get(format!("{address}/estimates/latest?limit=20"))
                     .call(),
                 2,
-                began,
+                asked,
             );
         }
         acknowledged
