@@ -144,9 +144,12 @@ impl StoreError {
         )
     }
 
-    /// Whether another connection is at work on the same file.
+    /// Whether another connection is at work on the same file, or the machine was too busy to open it in time.
     fn is_busy(&self) -> bool {
         const KINDS: [u32; 2] = [5, 6];
+        if matches!(self, Self::Query(sqlx::Error::PoolTimedOut)) {
+            return true;
+        }
         let code = self
             .query()
             .and_then(|error| error.as_database_error()?.code());
