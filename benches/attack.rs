@@ -172,10 +172,18 @@ struct NormalClient {
     stop: AtomicBool,
     /// Whether the database is being restarted.
     is_paused: AtomicBool,
-    done: AtomicU64,
+    /// Sheets sent, estimates read, lists read.
+    done: [AtomicU64; 3],
     refused: AtomicU64,
-    /// Time that sending sheets, reading estimates and reading lists took, in microseconds.
+    /// The time that they took, in microseconds.
     micros: [AtomicU64; 3],
+}
+
+/// Counters of the normal client.
+fn counts(counters: &[AtomicU64; 3]) -> [u64; 3] {
+    counters
+        .each_ref()
+        .map(|counter| counter.load(Ordering::Relaxed))
 }
 
 impl NormalClient {
@@ -229,7 +237,7 @@ impl NormalClient {
                 answer.body_mut().read_to_vec().ok()?;
                 let took = u64::try_from(began.elapsed().as_micros()).unwrap();
                 self.micros[kind].fetch_add(took, Ordering::Relaxed);
-                self.done.fetch_add(
+                self.done[kind].fetch_add(
                     u64::from(!self.is_paused.load(Ordering::Relaxed)),
                     Ordering::Relaxed,
                 );
@@ -277,12 +285,37 @@ fn resident_bytes(process: u32, name: &str) -> u64 {
     kilobytes.parse::<u64>().unwrap() * 1024
 }
 
-/// Throughput of the normal client over a time in which others do something.
-fn throughput(client: &NormalClient, meanwhile: impl FnOnce() -> Duration) -> f64 {
-    let (began, before) = (Instant::now(), client.done.load(Ordering::Relaxed));
+/// What the normal client had over a time.
+struct Throughput {
+    answers_a_second: f64,
+    /// Of a sheet, an estimate and a list.
+    milliseconds: [u64; 3],
+}
+
+/// Throughput of the normal client over a time in which others do something; how much of it does not count.
+fn throughput(client: &NormalClient, meanwhile: impl FnOnce() -> Duration) -> Throughput {
+    let (began, done, micros) = (Instant::now(), counts(&client.done), counts(&client.micros));
     let paused = meanwhile();
-    let done = u32::try_from(client.done.load(Ordering::Relaxed) - before).unwrap();
-    f64::from(done) / (began.elapsed().saturating_sub(paused)).as_secs_f64()
+    let counted = began.elapsed().saturating_sub(paused);
+    let since = |now: [u64; 3], then: [u64; 3]| [0, 1, 2].map(|kind| now[kind] - then[kind]);
+    let done = since(counts(&client.done), done);
+    let micros = since(counts(&client.micros), micros);
+    let answers = u32::try_from(done.iter().sum::<u64>()).unwrap();
+    Throughput {
+        answers_a_second: f64::from(answers) / counted.as_secs_f64(),
+        milliseconds: [0, 1, 2].map(|kind| micros[kind] / 1_000 / done[kind].max(1)),
+    }
+}
+
+impl std::fmt::Display for Throughput {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [sheet, estimate, list] = self.milliseconds;
+        write!(
+            to,
+            "{:.1} answers a second (a sheet {sheet} ms, an estimate {estimate} ms, a list {list} ms)",
+            self.answers_a_second
+        )
+    }
 }
 
 fn is_ready(address: &str) -> bool {
@@ -389,22 +422,21 @@ fn measure(time: Duration) {
         )
     });
     println!("attackers: {}", seen["counts"]);
+    for baseline in &baselines {
+        println!("normal client beside a bare server under attack: {baseline}");
+    }
+    println!("normal client beside the attack: {beside}");
+    let alone: f64 = baselines
+        .iter()
+        .map(|baseline| baseline.answers_a_second)
+        .sum();
+    let share = 2.0 * beside.answers_a_second / alone;
     println!(
-        "normal client beside a bare server under attack: {:.1} and {:.1} answers a second",
-        baselines[0], baselines[1]
-    );
-    let share = beside / (baselines[0] + baselines[1]) * 2.0;
-    println!(
-        "normal client beside the attack: {beside:.1} a second, {:.0} %; {} refused; the database was away for {:.1} s",
+        "it keeps {:.0} %; {} refused; the database was away for {:.1} s",
         100.0 * share,
         client.refused.load(Ordering::Relaxed),
         away.as_secs_f64()
     );
-    let shares = client
-        .micros
-        .each_ref()
-        .map(|micros| micros.load(Ordering::Relaxed) / 1_000_000);
-    println!("seconds in all for sheets, estimates and lists: {shares:?}");
     println!(
         "memory: at most {} MiB, {} MiB afterwards",
         peak >> 20,

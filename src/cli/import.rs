@@ -113,10 +113,7 @@ async fn import(arguments: &ImportArguments, app: &App, source: &str) -> Result<
     let place = app
         .import_place()
         .map_err(|problem| anyhow!(problem.detail))?;
-    let turn = Turn {
-        wanted: Wanted::default(),
-        place,
-    };
+    let turn = Turn::new(place, Wanted::default());
     let import = match app.read_catalog(text, options, turn).await {
         Ok(import) => import,
         Err(CatalogError::Wrong(error)) => return Err(Failure::Refused(error)),

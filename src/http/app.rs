@@ -24,6 +24,7 @@ use super::watchlist::Watchlist;
 use super::webhooks;
 use super::workers::Workers;
 use crate::estimate::{Answer, Format, Request, Wanted, infer_while, read_request};
+use crate::import::Priority::{Batch, Long, Normal};
 use crate::reference::calibration::Calibration;
 use crate::storage::{DbTime, NewEstimate, Saved, Store, StoreError};
 
@@ -90,6 +91,8 @@ pub struct App {
     pub(super) writing: Arc<Workers>,
     /// Writes pages of many rows.
     pub(super) long_pages: Arc<Workers>,
+    /// Reads catalogs.
+    pub(super) reading: Arc<Workers>,
     pub(super) refusals: Arc<Refusals>,
     /// Catalogs imported at once.
     pub(super) importing: Arc<Semaphore>,
@@ -155,6 +158,9 @@ impl App {
         let limits = limits.within_budget();
         let (threads, waiting) = (limits.computing, limits.waiting);
         let half = threads.div_ceil(2);
+        let workers = |name, priority, threads, at_once| {
+            Arc::new(Workers::new(name, priority, threads, at_once, waiting))
+        };
         Self {
             store,
             metrics: Arc::new(Metrics::new()),
@@ -169,9 +175,10 @@ impl App {
             asked: Arc::default(),
             wrote_at: Arc::default(),
             budget: Budget::new(limits.bytes_in_flight, limits.cache_bytes),
-            computing: Arc::new(Workers::new("computing", threads, threads, waiting)),
-            writing: Arc::new(Workers::new("writing", half, WRITTEN_AT_ONCE, waiting)),
-            long_pages: Arc::new(Workers::giving_way("pages", half, LONG_AT_ONCE, waiting)),
+            computing: workers("computing", Normal, threads, threads),
+            writing: workers("writing", Normal, half, WRITTEN_AT_ONCE),
+            long_pages: workers("pages", Long, half, LONG_AT_ONCE),
+            reading: workers("reading", Batch, 1, 1),
             refusals: Arc::default(),
             importing: Arc::new(Semaphore::new(1)),
             told: Arc::new(Semaphore::new(super::catalogs::MOST_TOLD)),

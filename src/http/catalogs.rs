@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Response, Uri, header};
 use jiff::Timestamp;
 use serde::de::Error;
@@ -15,8 +15,7 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 use uuid::Uuid;
 
 use super::app::App;
-use super::catalog_body::CatalogBody;
-use super::extract::Query;
+use super::extract::{MostBytes, Query};
 use super::lines::{LineSender, lines};
 use super::page::{FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest};
 use super::problem::{INTERNAL, INVALID, Problem};
@@ -106,38 +105,28 @@ impl CatalogQuery {
 /// Clients at once that read the lines of an import: the one whose import goes on, and those who read slowly.
 pub(super) const MOST_TOLD: usize = 4;
 
-/// What a client takes that imports: the one place among those who import, and one among those who read lines.
-pub(super) struct ImportPlaces {
-    importing: Arc<OwnedSemaphorePermit>,
-    told: OwnedSemaphorePermit,
-}
-
 impl App {
-    /// The right to import, if no one else does in this process, and to read what is said of it.
-    pub(super) fn import_places(&self) -> Result<ImportPlaces, Problem> {
-        let told = Arc::clone(&self.told).try_acquire_owned().map_err(|_| {
+    /// The right to read what is said of an import.
+    fn told_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        Arc::clone(&self.told).try_acquire_owned().map_err(|_| {
             Problem::busy("the answers to earlier imports are not read yet")
                 .hint("send the catalog again when those clients have read them")
-        })?;
-        Ok(ImportPlaces {
-            importing: self.import_place()?,
-            told,
         })
     }
 
     /// The right to import, if no one else does in this process.
-    pub(crate) fn import_place(&self) -> Result<Arc<OwnedSemaphorePermit>, Problem> {
+    pub(crate) fn import_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
         let place = Arc::clone(&self.importing).try_acquire_owned();
-        place.map(Arc::new).map_err(|_| {
+        place.map_err(|_| {
             Problem::busy("another catalog is being imported")
                 .hint("send it again when that is done; GET /imports tells")
         })
     }
 
     /// The same, once the import that goes on is done.
-    pub(super) async fn wait_for_import_place(&self) -> Arc<OwnedSemaphorePermit> {
+    pub(super) async fn wait_for_import_place(&self) -> OwnedSemaphorePermit {
         let place = Arc::clone(&self.importing).acquire_owned().await;
-        Arc::new(place.expect("the semaphore is never closed"))
+        place.expect("the semaphore is never closed")
     }
 
     /// Reads a catalog; nothing is stored yet. The place is taken until that has really ended, also where the client has
@@ -150,9 +139,8 @@ impl App {
     ) -> Result<Import, CatalogError> {
         let store = self.store.clone();
         let read = move || Import::read(text, options, store, turn);
-        tokio::task::spawn_blocking(read)
-            .await
-            .unwrap_or(Err(CatalogError::Crashed))
+        let import = self.reading.run(read).await;
+        import.unwrap_or(Err(CatalogError::Crashed))
     }
 
     /// Imports a catalog, and keeps a record of the run. The last line says how it ended: `done` once that is recorded.
@@ -259,14 +247,21 @@ impl From<CatalogError> for Problem {
 pub(super) async fn import_catalog(
     State(app): State<App>,
     Query(query): Query<CatalogQuery>,
-    CatalogBody { text, places }: CatalogBody,
+    request: Request,
 ) -> Result<Response<Body>, Problem> {
     let options = query.options(&app)?;
-    let (wanted, waiting) = Wanted::while_waiting();
-    let turn = Turn {
-        wanted,
-        place: places.importing,
+    let most = MostBytes {
+        bytes: app.limits.catalog_bytes,
+        hint: "send a part of the catalog at a time, such as one provider",
     };
+    most.check(request.headers())?;
+    // The import is wanted as long as the client is there.
+    let (wanted, waiting) = Wanted::while_waiting();
+    let told = app.told_place()?;
+    let turn = Turn::new(app.import_place()?, wanted);
+    // Dropped before the turn where the client leaves while it sends.
+    let reader = (waiting, told);
+    let text = most.read(request, &app, |_| Ok(())).await?;
     let import = app.read_catalog(text, options, turn).await?;
     app.version().await?;
     let (sender, receiver) = lines(app.limits.write_time);
@@ -274,8 +269,7 @@ pub(super) async fn import_catalog(
         app.import("request", import, Version::default(), sender)
             .await
     });
-    // The import is wanted as long as the client is there.
-    let mut response = Response::new(receiver.into_body((waiting, places.told)));
+    let mut response = Response::new(receiver.into_body(reader));
     let headers = response.headers_mut();
     headers.insert(
         header::CONTENT_TYPE,

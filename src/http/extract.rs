@@ -64,8 +64,7 @@ impl FromRequest<App> for JsonBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        let read = read_json(request, app, app.limits.body_bytes);
-        read.await.map(Self)
+        read_json(request, app).await.map(Self)
     }
 }
 
@@ -81,60 +80,90 @@ impl FromRequest<App> for Question {
             discard(request, app.limits.body_bytes).await;
             return Err(busy);
         }
-        let read = read_json(request, app, app.limits.body_bytes);
-        read.await.map(Self)
+        read_json(request, app).await.map(Self)
     }
 }
 
 /// The body of a request that says it is JSON, in one piece. It takes from the budget what has come of it.
-pub(super) async fn read_json(
-    request: Request,
-    app: &App,
-    most_bytes: usize,
-) -> Result<Bytes, Problem> {
-    check_media_type(request.headers())?;
-    let stated = stated_length(request.headers()).unwrap_or_default();
-    if stated > most_bytes {
-        discard(request, most_bytes).await;
-        return Err(too_large(most_bytes));
-    }
-    let body_time = app.limits.body_time;
-    let mut body = request.into_body();
-    let read = async {
-        let mut held = app.budget.take(0)?;
-        // Memory that is asked for is not taken before something is written there.
-        let mut text = Vec::with_capacity(stated);
-        while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|_| Problem::new(UNREADABLE, "the body ended early"))?;
-            let Ok(piece) = frame.into_data() else {
-                continue;
-            };
-            let length = text.len() + piece.len();
-            if length > most_bytes {
-                return Err(too_large(most_bytes));
-            }
-            let takes = if stated == 0 { 2 * length } else { length };
-            held.resize(takes.next_multiple_of(STEP))?;
-            text.extend_from_slice(&piece);
-        }
-        Ok(held.keep(text))
+async fn read_json(request: Request, app: &App) -> Result<Bytes, Problem> {
+    let most = MostBytes {
+        bytes: app.limits.body_bytes,
+        hint: "send one price sheet at a time, or a catalog to /catalogs",
     };
-    let read = tokio::time::timeout(body_time, read);
-    read.await.map_err(|_| {
-        Problem::new(TIMEOUT, "the body did not arrive in time")
-            .hint(format!("send all of it within {body_time:?}"))
-    })?
+    if let Err(refusal) = most.check(request.headers()) {
+        discard(request, most.bytes).await;
+        return Err(refusal);
+    }
+    let mut held = app.budget.take(0)?;
+    let text = most.read(request, app, |bytes| held.resize(bytes)).await?;
+    Ok(held.keep(text))
 }
 
 /// A body takes from the budget in steps of this many bytes.
 const STEP: usize = 64 * 1024;
 
-fn too_large(most_bytes: usize) -> Problem {
-    Problem::new(
-        TOO_LARGE,
-        format!("the body is larger than {most_bytes} bytes"),
-    )
-    .hint("send one price sheet at a time, or a catalog to /catalogs")
+/// Most bytes of a body.
+pub(super) struct MostBytes {
+    pub(super) bytes: usize,
+    /// What to do with a larger one.
+    pub(super) hint: &'static str,
+}
+
+impl MostBytes {
+    /// Whether a body may be read, by what the head says of it.
+    ///
+    /// # Errors
+    /// It is not JSON, or larger than it may be.
+    pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Problem> {
+        check_media_type(headers)?;
+        if stated_length(headers).is_some_and(|bytes| bytes > self.bytes) {
+            return Err(self.too_large());
+        }
+        Ok(())
+    }
+
+    /// Reads a body. Each piece is copied to its place at once: a body in small pieces takes no more room than one in
+    /// large ones. `take` is told how many bytes it takes.
+    ///
+    /// # Errors
+    /// It is larger than it may be, takes more than there is, ends early or takes too long.
+    pub(super) async fn read(
+        &self,
+        request: Request,
+        app: &App,
+        mut take: impl FnMut(usize) -> Result<(), Problem>,
+    ) -> Result<Vec<u8>, Problem> {
+        let stated = stated_length(request.headers()).unwrap_or_default();
+        let body_time = app.limits.body_time;
+        let mut body = request.into_body();
+        let read = async {
+            // Memory that is asked for is not taken before something is written there.
+            let mut text = Vec::with_capacity(stated);
+            while let Some(frame) = body.frame().await {
+                let frame = frame.map_err(|_| Problem::new(UNREADABLE, "the body ended early"))?;
+                let Ok(piece) = frame.into_data() else {
+                    continue;
+                };
+                let length = text.len() + piece.len();
+                if length > self.bytes {
+                    return Err(self.too_large());
+                }
+                let takes = if stated == 0 { 2 * length } else { length };
+                take(takes.next_multiple_of(STEP))?;
+                text.extend_from_slice(&piece);
+            }
+            Ok(text)
+        };
+        tokio::time::timeout(body_time, read).await.map_err(|_| {
+            Problem::new(TIMEOUT, "the body did not arrive in time")
+                .hint(format!("send all of it within {body_time:?}"))
+        })?
+    }
+
+    fn too_large(&self) -> Problem {
+        let detail = format!("the body is larger than {} bytes", self.bytes);
+        Problem::new(TOO_LARGE, detail).hint(self.hint)
+    }
 }
 
 fn stated_length(headers: &HeaderMap) -> Option<usize> {
@@ -165,7 +194,7 @@ async fn discard(request: Request, most_bytes: usize) {
     let _ = tokio::time::timeout(PAUSE, take).await;
 }
 
-pub(super) fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
+fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
     let refusal = |detail: String| {
         Err(Problem::new(UNSUPPORTED_MEDIA_TYPE, detail)
             .hint("send `Content-Type: application/json`, in UTF-8"))

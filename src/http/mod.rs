@@ -4,7 +4,6 @@ mod answer_time;
 mod app;
 mod budget;
 mod calculator;
-mod catalog_body;
 mod catalogs;
 mod changes;
 mod courier;

@@ -186,10 +186,7 @@ async fn pull(
         Ok(Ok(Fetched::Catalog(text, version))) => {
             let place = app.wait_for_import_place().await;
             drop(fetching);
-            let turn = Turn {
-                wanted: Wanted::default(),
-                place,
-            };
+            let turn = Turn::new(place, Wanted::default());
             match import(app, refresh, source, text, version, turn).await {
                 Ok(()) => return Ok(()),
                 Err(reason) => ("failed", Some(reason), Version::default()),

@@ -6,7 +6,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::problem::{INTERNAL, Problem};
 use super::queue::{Queue, Refused, Turn, hold_hasty, is_hasty};
-use crate::import::give_way;
+use crate::import::Priority;
 
 /// Work of one kind. Its threads are its own: what blocks others, such as a slow name server, does not delay it.
 #[derive(Debug)]
@@ -20,20 +20,17 @@ pub(super) struct Workers {
 
 impl Workers {
     /// So many threads, for so many tasks at once, while so many others wait; and as many for hasty connections.
-    pub(super) fn new(name: &str, threads: usize, at_once: usize, waiting: usize) -> Self {
-        Self::starting(name, threads, || (), Queue::new(at_once, waiting))
-    }
-
-    /// The same, of which the system prefers all other threads.
-    pub(super) fn giving_way(name: &str, threads: usize, at_once: usize, waiting: usize) -> Self {
-        Self::starting(name, threads, give_way, Queue::new(at_once, waiting))
-    }
-
-    fn starting(name: &str, threads: usize, start: fn(), queue: Arc<Queue>) -> Self {
+    pub(super) fn new(
+        name: &str,
+        priority: Priority,
+        threads: usize,
+        at_once: usize,
+        waiting: usize,
+    ) -> Self {
         Self {
-            runtime: Some(threads_of(name, threads, start)),
-            giving_way: Some(threads_of(name, threads, give_way)),
-            queue,
+            runtime: Some(threads_of(name, threads, priority)),
+            giving_way: Some(threads_of(name, threads, Priority::Last)),
+            queue: Queue::new(at_once, waiting),
         }
     }
 
@@ -89,11 +86,11 @@ impl Workers {
 }
 
 /// Only the blocking threads of the runtime are used; they end while there is nothing to do.
-fn threads_of(name: &str, threads: usize, start: fn()) -> Runtime {
+fn threads_of(name: &str, threads: usize, priority: Priority) -> Runtime {
     Builder::new_current_thread()
         .thread_name(name)
         .max_blocking_threads(threads)
-        .on_thread_start(start)
+        .on_thread_start(move || priority.take())
         .build()
         .expect("a runtime without a reactor asks nothing of the system")
 }

@@ -5,13 +5,16 @@ mod copies;
 mod entries;
 mod fetch;
 mod names;
+mod priority;
 mod report;
 mod run;
+mod turn;
 mod weight;
 mod withdrawn;
 
 pub use entries::{CatalogError, CatalogFormat};
 pub use fetch::{FetchError, Fetched, MOST_BYTES, Version, client_error, fetch, without_secrets};
+pub(crate) use priority::Priority;
 pub use report::{Imported, Line, Lines, Outcome, Summary};
-pub(crate) use run::give_way;
-pub use run::{Import, ImportError, Options, Turn};
+pub use run::{Import, ImportError, Options};
+pub use turn::Turn;

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jiff::Timestamp;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::copies::{Leader, Leaders, Standing, sort};
 use super::entries::{CatalogError, CatalogFormat, Contents, Listed, read};
 use super::names::CanonicalModels;
+use super::priority::Priority;
 use super::report::{Imported, Line, Lines, Outcome, Summary};
+use super::turn::Turn;
 use crate::clue::assumptions::Assumptions;
 use crate::estimate::{Answer, Request, Unwanted, Wanted, estimate_id, infer_while};
 use crate::input::json;
@@ -72,15 +74,6 @@ impl From<Unwanted> for ImportError {
     }
 }
 
-/// The turn of an import: as long as any part of its work goes on, the place is taken.
-#[derive(Debug, Clone)]
-pub struct Turn {
-    /// Whether a client waits for the result.
-    pub wanted: Wanted,
-    /// The place among those who import; it is free again when the last clone is dropped.
-    pub place: Arc<OwnedSemaphorePermit>,
-}
-
 /// A catalog that has been read, and is about to be imported.
 #[derive(Debug)]
 pub struct Import {
@@ -106,7 +99,7 @@ impl Import {
             options.format,
             options.provider.as_deref(),
             options.observed_at,
-            &turn.wanted,
+            turn.wanted(),
         )?;
         Ok(Self {
             contents,
@@ -174,7 +167,7 @@ impl Import {
         // Sorting thousands of sheets takes a while, and must not hold up others.
         let sorting = turn.clone();
         let (fresh, standings) = tokio::task::spawn_blocking(move || {
-            let standings = sort(&fresh, leaders, &sorting.wanted)?;
+            let standings = sort(&fresh, leaders, sorting.wanted())?;
             Ok::<_, Unwanted>((fresh, standings))
         })
         .await
@@ -374,7 +367,7 @@ async fn known_leaders(
     let read = tokio::task::spawn_blocking(move || {
         let mut leaders: Leaders = BTreeMap::new();
         for row in rows {
-            turn.wanted.check()?;
+            turn.wanted().check()?;
             if row.estimate_id != estimate_id(SheetId(row.id)) {
                 continue;
             }
@@ -463,8 +456,8 @@ impl Recorder {
             let turn = self.turn.clone();
             // Threads of its own, since what they give away of their priority does not come back.
             let work = move || {
-                let _place = turn.place;
-                give_way();
+                let _turn = turn;
+                Priority::Batch.take();
                 estimate_all(&leaders, &next, &wanted, &sender);
             };
             let thread = std::thread::Builder::new().name("import".to_owned());
@@ -529,12 +522,6 @@ impl Recorder {
         }
         Ok(())
     }
-}
-
-/// Lets other threads go before this one, where the system has priorities.
-pub(crate) fn give_way() {
-    #[cfg(target_os = "linux")]
-    let _ = rustix::process::setpriority_process(None, 10);
 }
 
 /// Takes sheets until there are none left. Ends early where nobody wants the rest.
