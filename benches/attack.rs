@@ -17,11 +17,13 @@ mod attackers;
 #[expect(dead_code, reason = "the tests use more of it")]
 #[path = "../tests/it/database_faults/cluster.rs"]
 mod cluster;
+#[expect(dead_code, reason = "other benches use more of it")]
+mod service;
 
 use std::collections::HashSet;
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -29,6 +31,7 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use cluster::Cluster;
+use service::Process;
 
 /// What the cluster of the tests says where there is no PostgreSQL.
 mod support {
@@ -73,36 +76,6 @@ fn refuse_everything() {
     });
 }
 
-/// A process that ends with this one.
-struct Process(Child);
-
-impl Process {
-    fn id(&self) -> u32 {
-        self.0.id()
-    }
-
-    /// Starts it; the first address that it prints.
-    fn listening(command: &mut Command) -> (Self, String) {
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut line)
-            .unwrap();
-        let address = line
-            .split_whitespace()
-            .find(|word| word.starts_with("http://"))
-            .unwrap_or_else(|| panic!("no address: {line}"));
-        (Self(child), address.to_owned())
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// This bench in another part.
 fn role(name: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
@@ -111,7 +84,7 @@ fn role(name: &str) -> Command {
 }
 
 /// The service with the limits that it has by default, where no name server answers.
-fn service(database: &str, folder: &Path) -> (Process, String) {
+fn service_without_names(database: &str, folder: &Path) -> (Process, String) {
     let program = env!("CARGO_BIN_EXE_unroof");
     let serve = format!(
         "exec {program} serve --listen 127.0.0.1:0 --log error --database-url '{database}'"
@@ -275,16 +248,6 @@ fn catalog(entries: u32) -> String {
     Value::Object((0..entries).map(entry).collect()).to_string()
 }
 
-fn resident_bytes(process: u32, name: &str) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix(name))
-        .unwrap();
-    let kilobytes = line.trim_start_matches(':').trim().trim_end_matches(" kB");
-    kilobytes.parse::<u64>().unwrap() * 1024
-}
-
 /// What the normal client had over a time.
 struct Throughput {
     answers_a_second: f64,
@@ -385,7 +348,7 @@ fn measure(time: Duration) {
     let folder = tempfile::tempdir().unwrap();
     let _mute_name_server = std::net::UdpSocket::bind("127.0.0.153:53")
         .inspect_err(|error| println!("no mute name server: {error}"));
-    let (service, address) = service(&cluster.url(), folder.path());
+    let (service, address) = service_without_names(&cluster.url(), folder.path());
     let (_bare, bare_address) = Process::listening(&mut role("refuse"));
     fill(&address);
     let client = NormalClient::default();
@@ -409,7 +372,7 @@ fn measure(time: Duration) {
             away
         });
         let seen = attack.stop();
-        let peak = resident_bytes(service.id(), "VmHWM");
+        let peak = service.memory("VmHWM");
         let after = baseline();
         client.stop.store(true, Ordering::Relaxed);
         (
@@ -440,7 +403,7 @@ fn measure(time: Duration) {
     println!(
         "memory: at most {} MiB, {} MiB afterwards",
         peak >> 20,
-        resident_bytes(service.id(), "VmRSS") >> 20
+        service.memory("VmRSS") >> 20
     );
     let stored = stored_ids(&address);
     let distinct: HashSet<&String> = stored.iter().collect();

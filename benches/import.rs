@@ -8,14 +8,16 @@
     reason = "a bench says what it measured, and ends where it cannot"
 )]
 
-use std::io::{BufRead, BufReader};
+mod service;
+
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
+
+use service::Process;
 
 const RUNS: usize = 5;
 /// Entries that are also sent one by one.
@@ -23,83 +25,24 @@ const SAMPLE: usize = 200;
 /// Between two requests of the one who reads meanwhile.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// A service with a database of its own.
-struct Service {
-    child: Child,
-    address: String,
-}
-
-impl Service {
-    fn start(database: &str) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_unroof"))
-            .args([
-                "serve",
-                "--listen",
-                "127.0.0.1:0",
-                "--log",
-                "error",
-                "--database-url",
-                database,
-            ])
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut line)
-            .unwrap();
-        let address = line
-            .split_whitespace()
-            .find(|word| word.starts_with("http://"))
-            .unwrap();
-        Self {
-            address: address.to_owned(),
-            child,
-        }
-    }
-
-    fn post(&self, path: &str, body: &str) -> String {
-        let url = format!("{}{path}", self.address);
-        let reply = ureq::post(url)
-            .header("content-type", "application/json")
-            .send(body);
-        reply
-            .unwrap()
-            .body_mut()
-            .with_config()
-            .limit(1 << 30)
-            .read_to_string()
-            .unwrap()
-    }
-
-    /// The most memory it ever held, in MB.
-    fn peak_memory(&self) -> f64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status
-            .lines()
-            .find(|line| line.starts_with("VmHWM"))
-            .unwrap();
-        line.split_whitespace()
-            .nth(1)
-            .unwrap()
-            .parse::<f64>()
-            .unwrap()
-            / 1e3
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn post(address: &str, path: &str, body: &str) -> String {
+    let reply = ureq::post(format!("{address}{path}"))
+        .header("content-type", "application/json")
+        .send(body);
+    reply
+        .unwrap()
+        .body_mut()
+        .with_config()
+        .limit(1 << 30)
+        .read_to_string()
+        .unwrap()
 }
 
 /// What one run gave.
 struct Run {
     first: f64,
     unchanged: f64,
-    memory: f64,
+    memory: u32,
     waits: Vec<f64>,
 }
 
@@ -126,9 +69,9 @@ fn read_meanwhile(address: &str, stop: &AtomicBool) -> Vec<f64> {
     waits
 }
 
-fn import(service: &Service, catalog: &str) -> (f64, Vec<Value>) {
+fn import(address: &str, catalog: &str) -> (f64, Vec<Value>) {
     let began = Instant::now();
-    let text = service.post("/catalogs", catalog);
+    let text = post(address, "/catalogs", catalog);
     let lines: Vec<Value> = text
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -138,22 +81,22 @@ fn import(service: &Service, catalog: &str) -> (f64, Vec<Value>) {
 }
 
 fn run(database: &str, catalog: &str, compares: bool) -> Run {
-    let service = Service::start(database);
+    let (service, address) = Process::service(database);
     let stop = AtomicBool::new(false);
     let (first, waits, lines) = std::thread::scope(|scope| {
-        let reader = scope.spawn(|| read_meanwhile(&service.address, &stop));
-        let (first, lines) = import(&service, catalog);
+        let reader = scope.spawn(|| read_meanwhile(&address, &stop));
+        let (first, lines) = import(&address, catalog);
         stop.store(true, Ordering::Relaxed);
         (first, reader.join().unwrap(), lines)
     });
-    let (unchanged, again) = import(&service, catalog);
+    let (unchanged, again) = import(&address, catalog);
     assert_eq!(
         again.last().unwrap()["unchanged"],
         again.last().unwrap()["sheets"]
     );
-    let memory = service.peak_memory();
+    let memory = u32::try_from(service.memory("VmHWM") >> 20).unwrap();
     if compares {
-        one_by_one(&service, catalog, &lines);
+        one_by_one(&address, catalog, &lines);
     }
     Run {
         first,
@@ -164,7 +107,7 @@ fn run(database: &str, catalog: &str, compares: bool) -> Run {
 }
 
 /// The same entries as requests of their own: they must give the same bytes.
-fn one_by_one(service: &Service, catalog: &str, lines: &[Value]) {
+fn one_by_one(address: &str, catalog: &str, lines: &[Value]) {
     let catalog: Value = serde_json::from_str(catalog).unwrap();
     let estimated = lines.iter().filter(|line| line["outcome"] == "estimated");
     let every = estimated.clone().count() / SAMPLE;
@@ -177,13 +120,14 @@ fn one_by_one(service: &Service, catalog: &str, lines: &[Value]) {
                 .append_pair("model", key)
                 .finish();
         let began = Instant::now();
-        let alone = service.post(&format!("/infer?{query}"), &catalog[key].to_string());
-        time += began.elapsed().as_secs_f64();
-        let url = format!(
-            "{}/estimates/{}",
-            service.address,
-            line["estimate_id"].as_str().unwrap()
+        let alone = post(
+            address,
+            &format!("/infer?{query}"),
+            &catalog[key].to_string(),
         );
+        time += began.elapsed().as_secs_f64();
+        let id = line["estimate_id"].as_str().unwrap();
+        let url = format!("{address}/estimates/{id}");
         let stored = ureq::get(url)
             .call()
             .unwrap()
@@ -213,10 +157,10 @@ fn report(name: &str, runs: &[Run]) {
     };
     let p99 = median(runs.iter().map(p99).collect());
     println!(
-        "{name}: first {:.2} s, unchanged {:.2} s, at most {:.0} MB, others' p99 {p99:.1} ms (medians of {})",
+        "{name}: first {:.2} s, unchanged {:.2} s, at most {:.0} MiB, others' p99 {p99:.1} ms (medians of {})",
         of(|run| run.first),
         of(|run| run.unchanged),
-        of(|run| run.memory),
+        of(|run| f64::from(run.memory)),
         runs.len()
     );
 }

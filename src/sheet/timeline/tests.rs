@@ -68,6 +68,14 @@ fn seen(number: u128, catalog: &'static str, day: i64) -> Statement<'static> {
     }
 }
 
+/// A price that is to come on day 50.
+fn announced(number: u128, catalog: &'static str, day: i64) -> Statement<'static> {
+    Statement {
+        valid_from: Some(at(50)),
+        ..seen(number, catalog, day)
+    }
+}
+
 /// `sheet: start..end` of every period.
 fn written(periods: &[Period]) -> Vec<String> {
     let day = |time: Timestamp| {
@@ -123,10 +131,7 @@ fn what_another_catalog_says_is_no_change_but_the_providers_own_page_is() {
 fn an_announced_price_waits_and_a_price_seen_meanwhile_holds_until_then() {
     let mut periods = Vec::new();
     state(&mut periods, &seen(1, "official", 10));
-    let announced = Statement {
-        valid_from: Some(at(50)),
-        ..seen(2, "official", 11)
-    };
+    let announced = announced(2, "official", 11);
     state(&mut periods, &announced);
     state(&mut periods, &seen(3, "official", 20));
     assert_eq!(written(&periods), ["1: 10..20", "3: 20..50", "2: 50.."]);
@@ -168,10 +173,7 @@ fn the_dated_past_of_another_catalog_fills_the_times_of_which_nothing_is_known()
 fn a_rise_that_is_called_off_leaves_the_price_before_it() {
     let mut periods = Vec::new();
     state(&mut periods, &seen(1, "official", 10));
-    let announced = Statement {
-        valid_from: Some(at(50)),
-        ..seen(2, "official", 11)
-    };
+    let announced = announced(2, "official", 11);
     state(&mut periods, &announced);
     let edits = withdraw(&periods, sheet(2), at(20), |_| None);
     apply(&mut periods, edits);
@@ -215,10 +217,7 @@ fn a_price_in_force_that_is_withdrawn_ends_now_and_only_once() {
 fn a_price_seen_after_a_rise_was_called_off_holds_until_further_notice() {
     let mut periods = Vec::new();
     state(&mut periods, &seen(1, "official", 10));
-    let announced = Statement {
-        valid_from: Some(at(50)),
-        ..seen(2, "official", 11)
-    };
+    let announced = announced(2, "official", 11);
     state(&mut periods, &announced);
     take_back(&mut periods, 2, 20);
     state(&mut periods, &seen(3, "official", 30));
@@ -290,10 +289,7 @@ fn a_withdrawn_price_is_not_reinstated_over_one_that_is_in_force_since() {
     assert_eq!(give_back(&mut periods, 1, 40), Err(TimeTaken));
     assert_eq!(periods, before);
     // One that is to come leaves the time before it.
-    let announced = Statement {
-        valid_from: Some(at(50)),
-        ..seen(2, "litellm", 30)
-    };
+    let announced = announced(2, "litellm", 30);
     let mut periods = Vec::new();
     state(&mut periods, &seen(1, "litellm", 10));
     take_back(&mut periods, 1, 20);
@@ -316,10 +312,7 @@ fn two_withdrawals_of_one_offer_are_undone_in_any_order() {
     for order in [[1, 2], [2, 1]] {
         let mut periods = Vec::new();
         state(&mut periods, &seen(1, "litellm", 10));
-        let announced = Statement {
-            valid_from: Some(at(50)),
-            ..seen(2, "litellm", 11)
-        };
+        let announced = announced(2, "litellm", 11);
         state(&mut periods, &announced);
         let before = periods.clone();
         take_back(&mut periods, 2, 20);
