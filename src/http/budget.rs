@@ -101,7 +101,7 @@ impl Held {
         let is_done = set(&self.budget.all, &mut self.all, counted)
             && set(&self.budget.large, &mut self.large, large);
         is_done.then_some(()).ok_or_else(|| {
-            Problem::busy("bodies and answers in flight take as much memory as they may")
+            Problem::busy("bodies and answers in flight use all the memory that they may")
         })
     }
 

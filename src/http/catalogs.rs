@@ -119,7 +119,7 @@ impl App {
         let place = Arc::clone(&self.importing).try_acquire_owned();
         place.map_err(|_| {
             Problem::busy("another catalog is being imported")
-                .hint("send it again when that is done; GET /imports tells")
+                .hint("send it again when that one is done; GET /imports shows it")
         })
     }
 

@@ -217,7 +217,7 @@ impl App {
                 Err(error) if is_first => {
                     is_first = false;
                     let error = error.with_causes();
-                    tracing::warn!(webhook.id = %lease.id, error, "a delivery could not be noted; it is not sent again, and noted when the database takes it");
+                    tracing::warn!(webhook.id = %lease.id, error, "a delivery was received but could not be recorded; it is not sent again, and recorded when the database takes writes");
                 }
                 Err(_) => {}
             }

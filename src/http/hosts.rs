@@ -64,7 +64,7 @@ pub fn host_name(text: &str) -> Result<String, String> {
         .and_then(|name| read_host(&name));
     match read {
         Some(Host::Name(name)) => Ok(name),
-        Some(Host::Address) => Err("addresses are served without being named".to_owned()),
+        Some(Host::Address) => Err("IP addresses are always served".to_owned()),
         None => Err(
             "expected the name of a host without scheme, port and path, such as unroof.example"
                 .to_owned(),

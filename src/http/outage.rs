@@ -54,7 +54,7 @@ impl Outage {
 pub(super) fn note(error: &StoreError) {
     let cause = error.with_causes();
     if !error.is_temporary() {
-        tracing::error!(error = cause, "the store failed");
+        tracing::error!(error = cause, "the database failed");
         return;
     }
     let is_news = OUTAGE

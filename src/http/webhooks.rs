@@ -231,7 +231,7 @@ impl From<DeliveryRow> for DeliveryItem {
         (status = 413, description = "Larger than 1 MiB", body = Problem, content_type = "application/problem+json"),
         (status = 415, description = "Not JSON in UTF-8", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "The body is JSON but no such request, or the address is not a public one", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached or takes no writes, or as many names are looked up as may be", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database cannot be reached or takes no writes, or too many names are being looked up", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn add_webhook(
@@ -303,7 +303,7 @@ impl App {
             Ok(addresses) => addresses,
             Err(NameFault::Unknown | NameFault::Late) => return Ok(()),
             Err(NameFault::Busy) => {
-                return Err(Problem::busy("as many names are looked up as may be"));
+                return Err(Problem::busy("too many names are being looked up"));
             }
         };
         if addresses.iter().all(|address| is_public(address.ip())) {

@@ -116,7 +116,7 @@ fn without_credentials(url: &str) -> (String, Option<String>) {
 #[must_use]
 pub fn client_error(error: &ureq::Error) -> String {
     match error {
-        ureq::Error::BadUri(_) => "it is no address that can be fetched".to_owned(),
+        ureq::Error::BadUri(_) => "the address cannot be fetched".to_owned(),
         ureq::Error::Protocol(error) => {
             let text = error.to_string();
             let (general, _) = text.split_once(": ").unwrap_or((&text, ""));
