@@ -36,7 +36,7 @@ pub(super) struct CatalogQuery {
     format: Option<FormatName>,
     /// Only offers of this provider.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    provider: Option<String>,
+    provider: Option<FilterText>,
     /// `true` says nothing of what is unchanged.
     #[param(nullable = false, default = false)]
     only_changed: Option<bool>,
@@ -92,7 +92,10 @@ impl CatalogQuery {
         let observed_at = app.store.not_ahead(seen_at.unwrap_or(now));
         Ok(Options {
             format: self.format.map(|FormatName(format)| format),
-            provider: self.provider.clone(),
+            provider: self
+                .provider
+                .as_ref()
+                .map(|FilterText(provider)| provider.clone()),
             only_changed: self.only_changed.unwrap_or_default(),
             dry_run: self.dry_run.unwrap_or_default(),
             observed_at,

@@ -49,8 +49,19 @@ impl<'de> Deserialize<'de> for Limit {
     }
 }
 
-/// Describes a text that stored rows are compared with: no stored text holds NUL.
-pub(super) struct FilterText;
+/// A text that stored rows are compared with: no stored text holds NUL.
+#[derive(Debug)]
+pub(super) struct FilterText(pub(super) String);
+
+impl<'de> Deserialize<'de> for FilterText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text.contains('\0') {
+            return Err(D::Error::custom("a value holds the NUL character"));
+        }
+        Ok(Self(text))
+    }
+}
 
 impl PartialSchema for FilterText {
     fn schema() -> RefOr<Schema> {

@@ -39,7 +39,7 @@ pub(super) struct WebhookRequest {
     /// `http` or `https`, without a name or password, and at a public address.
     #[schema(
         max_length = 2000,
-        pattern = "^https?://[^\\x00-\\x20@]+$",
+        pattern = "^https?://[^\\x00-\\x20\\x7f-\\x9f@]+$",
         example = "https://hooks.example.com/unroof"
     )]
     url: String,

@@ -87,6 +87,9 @@ async fn nul_is_refused_in_every_query_and_names_nothing_in_a_path() {
         api.post("/infer?format=litellm&model=m", entry)
             .await
             .problem(400);
+        api.post("/catalogs?provider=a%00", "{}".to_owned())
+            .await
+            .problem(400);
     })
     .await;
 }
