@@ -286,8 +286,8 @@ fn is_ready(address: &str) -> bool {
     answer.is_ok_and(|answer| answer.status() == 200)
 }
 
-/// Restarts the database now and then; how long it was away in all.
-fn restart_now_and_then(
+/// Restarts the database every minute; how long it was away in all.
+fn restart_every_minute(
     cluster: &Cluster,
     address: &str,
     client: &NormalClient,
@@ -296,20 +296,30 @@ fn restart_now_and_then(
     let end = Instant::now() + time;
     let mut away = Duration::ZERO;
     while Instant::now() + BETWEEN_RESTARTS < end {
-        std::thread::sleep(BETWEEN_RESTARTS / 2);
-        let began = Instant::now();
-        client.is_paused.store(true, Ordering::Relaxed);
-        cluster.down("immediate");
-        cluster.up();
-        while !is_ready(address) {
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        client.is_paused.store(false, Ordering::Relaxed);
-        away += began.elapsed();
-        std::thread::sleep(BETWEEN_RESTARTS / 2);
+        let minute = throughput(client, || {
+            std::thread::sleep(BETWEEN_RESTARTS / 2);
+            let paused = restart(cluster, address, client);
+            std::thread::sleep(BETWEEN_RESTARTS / 2);
+            away += paused;
+            paused
+        });
+        println!("  a minute of it: {minute}");
     }
     std::thread::sleep(end.saturating_duration_since(Instant::now()));
     away
+}
+
+/// Restarts the database; how long until the service is ready again.
+fn restart(cluster: &Cluster, address: &str, client: &NormalClient) -> Duration {
+    let began = Instant::now();
+    client.is_paused.store(true, Ordering::Relaxed);
+    cluster.down("immediate");
+    cluster.up();
+    while !is_ready(address) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    client.is_paused.store(false, Ordering::Relaxed);
+    began.elapsed()
 }
 
 /// The ids of all estimates, as often as the list shows them.
@@ -368,7 +378,7 @@ fn measure(time: Duration) {
         let attack = Attack::on(&address);
         let mut away = Duration::ZERO;
         let beside = throughput(&client, || {
-            away = restart_now_and_then(&cluster, &address, &client, time);
+            away = restart_every_minute(&cluster, &address, &client, time);
             away
         });
         let seen = attack.stop();

@@ -18,6 +18,7 @@ use super::metrics::Metrics;
 use super::outgoing;
 use super::polling::{BodyCache, CachedBody, prefers_csv};
 use super::problem::{INTERNAL, Problem};
+use super::queue::gather_hasty;
 use super::refusals::Refusals;
 use super::resolver::Names;
 use super::watchlist::Watchlist;
@@ -134,8 +135,8 @@ const SHORT_FAILURE: Duration = Duration::from_secs(2);
 
 /// Lists and documents that are written at once: fewer than there are connections to the database.
 const WRITTEN_AT_ONCE: usize = 8;
-/// The same of pages of many rows.
-const LONG_AT_ONCE: usize = 2;
+/// The same of pages of many rows, each of which keeps a process of the database busy that gives way to no other.
+const LONG_AT_ONCE: usize = 1;
 
 /// An answer, and the text that is sent for it.
 pub(crate) struct Answered {
@@ -271,6 +272,7 @@ impl App {
     ) -> Result<Saved, Problem> {
         let document = std::str::from_utf8(answered.document.bytes())
             .map_err(|_| Problem::new(INTERNAL, "the answer has no text"))?;
+        gather_hasty().await;
         let new = NewEstimate {
             answer: &answered.answer,
             document,

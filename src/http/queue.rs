@@ -6,7 +6,7 @@
 //! the time, every connection that has not shown its kind is refused once, since nothing else shows it.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
@@ -90,6 +90,19 @@ impl Manners {
 pub(super) async fn hold_hasty() {
     let left = MANNERS.try_with(|manners| manners.note_request());
     tokio::time::sleep(left.unwrap_or_default()).await;
+}
+
+/// Estimates of hasty connections are stored together, this often, so that others wait for few transactions.
+const GATHERED: Duration = Duration::from_millis(100);
+
+/// Holds an estimate of a hasty connection until those of others are stored too.
+pub(super) async fn gather_hasty() {
+    static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    if is_hasty() {
+        let periods = BEGAN.elapsed().as_millis() / GATHERED.as_millis();
+        let next = GATHERED * u32::try_from(periods + 1).unwrap_or(u32::MAX);
+        tokio::time::sleep_until(*BEGAN + next).await;
+    }
 }
 
 /// Whether the connection of this task is hasty.
