@@ -8,10 +8,10 @@ use super::changes::ChangeKind;
 use super::checksum::StoredDocument;
 use super::database::on_connection;
 use super::plan::read_sheet;
-use super::record::{BUMP_VERSION, Listing, Recording};
+use super::record::BUMP_VERSION;
 use super::rows::{Connected, Kind, Piece, Pieces, Rows};
 use super::{DbTime, Filter, Store, StoreError};
-use crate::sheet::{PriceSheet, model_key};
+use crate::sheet::PriceSheet;
 
 /// A price of an offer over a time.
 #[derive(Debug, Clone, FromRow)]
@@ -179,13 +179,6 @@ const NEXT_DUE: &str = "
         UNION ALL
         SELECT min(ends_at) FROM price_periods WHERE has_ended = FALSE) AS due";
 
-const WITHOUT_HISTORY: &str = "
-    SELECT id, document, observed_at FROM price_sheets WHERE offer_id IS NULL ORDER BY sequence LIMIT 200";
-
-const NAME_OFFER: &str = "UPDATE price_sheets SET offer_id = $2, model_key = $3 WHERE id = $1";
-
-const NAME_LISTINGS: &str = "UPDATE estimate_listings SET offer_id = $2 WHERE sheet_id = $1";
-
 #[derive(FromRow)]
 struct DueRow {
     sequence: i64,
@@ -291,43 +284,6 @@ impl Store {
             let next: Option<DbTime> = sqlx::query_scalar(NEXT_DUE).fetch_one(connection).await?;
             Ok(next.map(Timestamp::from))
         })
-    }
-
-    /// Gives the sheets of an older program their place in history, in the order in which they were stored.
-    pub(super) async fn add_missing_history(&self) -> Result<(), StoreError> {
-        loop {
-            let rows: Vec<(Uuid, String, DbTime)> = on_connection!(self, connection => {
-                Ok(sqlx::query_as(WITHOUT_HISTORY).fetch_all(connection).await?)
-            })?;
-            let mut recordings = Vec::with_capacity(rows.len());
-            for (id, document, observed_at) in &rows {
-                let sheet = read_sheet(*id, Some(document))?;
-                recordings.push(Recording {
-                    counts_again: true,
-                    listing: Listing::Unlisted,
-                    ..Recording::new(sheet, (*observed_at).into(), Uuid::nil())
-                });
-            }
-            if recordings.is_empty() {
-                return Ok(());
-            }
-            self.record(&recordings).await?;
-            let _writer = self.wait_to_write().await?;
-            on_connection!(self, connection => {
-                let mut transaction = connection.begin_with(self.begin()).await?;
-                for (recording, (id, _, _)) in recordings.iter().zip(&rows) {
-                    for statement in [NAME_LISTINGS, NAME_OFFER] {
-                        let mut query = sqlx::query(statement).bind(id).bind(recording.offer_id());
-                        if statement == NAME_OFFER {
-                            query = query.bind(model_key(&recording.sheet.model));
-                        }
-                        query.execute(&mut *transaction).await?;
-                    }
-                }
-                transaction.commit().await?;
-                Ok::<_, StoreError>(())
-            })?;
-        }
     }
 }
 
