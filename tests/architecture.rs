@@ -80,6 +80,17 @@ fn every_module_has_a_row_in_the_table() {
 }
 
 #[test]
+fn every_file_begins_with_what_it_is() {
+    for source in sources() {
+        assert!(
+            source.text.starts_with("//! "),
+            "{}: begin it with a sentence behind `//!`",
+            source.path
+        );
+    }
+}
+
+#[test]
 fn sqlx_stays_inside_storage() {
     assert_absent(&["sqlx", "jiff_sqlx"], |module| module != "storage");
 }

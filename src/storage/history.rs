@@ -1,7 +1,9 @@
 //! What an offer cost when, what was withdrawn, what comes into force, and where catalogs disagree.
 
 use jiff::Timestamp;
+use serde::Serialize;
 use sqlx::{Connection, Executor, FromRow, SqlSafeStr};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::changes::ChangeKind;
@@ -71,10 +73,10 @@ pub struct HistoryKey {
     pub part: i64,
 }
 
-/// Two catalogs that price one offer otherwise.
-#[derive(Debug, Clone, FromRow)]
+/// Two catalogs that price one offer differently, as a flat row.
+#[derive(Debug, Clone, FromRow, Serialize, ToSchema)]
 pub struct DisagreementRow {
-    /// Its id.
+    /// Id of the disagreement.
     pub id: Uuid,
     /// Who bills.
     pub provider: String,
@@ -82,21 +84,24 @@ pub struct DisagreementRow {
     pub model: String,
     /// Where it is served.
     pub region: String,
-    /// Who states the price in force.
+    /// The catalog of the price in force.
     pub catalog: String,
     /// The sheet in force.
     pub sheet_id: Uuid,
-    /// Who says otherwise.
+    /// The catalog that lists another price.
     pub other_catalog: String,
     /// Its sheet.
     pub other_sheet_id: Uuid,
-    /// In words.
+    /// The prices that both list and list differently: first the one in force.
+    #[schema(example = "input 0.66 against 1.32 $/Mtok")]
     pub differences: String,
-    /// The largest factor between two prices.
+    /// The larger over the smaller, of the two prices furthest apart; null where one of them is 0.
     pub largest_factor: Option<f64>,
-    /// Since when it is known.
+    /// When it was first seen.
+    #[schema(value_type = String, format = DateTime)]
     pub observed_at: DbTime,
     /// When it was settled.
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub ended_at: Option<DbTime>,
 }
 
