@@ -80,6 +80,17 @@ fn every_module_has_a_row_in_the_table() {
 }
 
 #[test]
+fn every_file_begins_with_what_it_is() {
+    for source in sources() {
+        assert!(
+            source.text.starts_with("//! "),
+            "{}: begin it with a sentence behind `//!`",
+            source.path
+        );
+    }
+}
+
+#[test]
 fn sqlx_stays_inside_storage() {
     assert_absent(&["sqlx", "jiff_sqlx"], |module| module != "storage");
 }
@@ -108,18 +119,10 @@ fn nothing_below_http_reads_the_clock() {
     });
 }
 
-/// Migrations of what SQLite does not have: schemas and roles.
-const ONLY_POSTGRES: &[&str] = &["0005_reporting.sql"];
-
 #[test]
 fn both_databases_have_the_same_migrations() {
-    let mut postgres = file_names("migrations/postgres");
+    let postgres = file_names("migrations/postgres");
     assert!(!postgres.is_empty(), "migrations/postgres is empty");
-    for alone in ONLY_POSTGRES {
-        let before = postgres.len();
-        postgres.retain(|name| name != alone);
-        assert!(postgres.len() < before, "{alone} is not there");
-    }
     assert_eq!(
         postgres,
         file_names("migrations/sqlite"),

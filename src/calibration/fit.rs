@@ -1,3 +1,5 @@
+//! Fits the efficiencies of the forward model to published measurements of serving.
+
 use argmin::core::{CostFunction, Executor, State};
 use argmin::solver::neldermead::NelderMead;
 

@@ -1,3 +1,5 @@
+//! A picture of predicted against measured throughput.
+
 use plotters::prelude::*;
 
 use super::report::Report;

@@ -1,3 +1,5 @@
+//! Predicts a published measurement with the forward model.
+
 use crate::reference::measurement::{Measure, MeasuredPhase, MeasuredSpread, Measurement};
 use crate::reference::{Attainment, KernelTime, accelerator, fitted_attainment, open_model};
 use crate::roofline::{

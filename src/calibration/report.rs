@@ -1,3 +1,5 @@
+//! Fitted efficiencies, and each measurement beside its prediction.
+
 use serde::Serialize;
 
 use super::fit::{FitError, fit};

@@ -33,7 +33,7 @@ pub(super) struct ImportArguments {
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<String>,
     /// Their format; recognised if left out
-    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    #[arg(long, value_name = "FORMAT")]
     format: Option<CatalogFormat>,
     /// Say what would become of each entry, and store nothing
     #[arg(long)]
@@ -52,13 +52,6 @@ pub(super) struct ImportArguments {
     json: bool,
     #[command(flatten)]
     database: DatabaseArguments,
-}
-
-fn format(name: &str) -> Result<CatalogFormat, String> {
-    CatalogFormat::named(name).ok_or_else(|| {
-        let known: Vec<&str> = CatalogFormat::names().collect();
-        format!("expected one of {}", known.join(", "))
-    })
 }
 
 pub(super) fn run(arguments: &ImportArguments) -> Result<(), Failure> {

@@ -12,7 +12,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use super::{Failure, report, terminal};
 use crate::estimate::{Answer, Format, infer, read_file};
 use crate::http::Clock;
-use crate::sheet::{CATALOGS, Catalog, catalog};
+use crate::sheet::{CATALOGS, Catalog};
 
 /// Arguments of `unroof infer`.
 #[derive(Debug, Args)]
@@ -45,8 +45,7 @@ pub(super) struct InferArguments {
 
 /// Takes the name of a catalog.
 fn catalog_by_name() -> impl TypedValueParser<Value = &'static Catalog> {
-    PossibleValuesParser::new(CATALOGS.map(|catalog| catalog.name))
-        .try_map(|name| catalog(&name).ok_or("no such catalog"))
+    PossibleValuesParser::new(CATALOGS.map(|catalog| catalog.name)).try_map(|name| name.parse())
 }
 
 pub(super) fn run(arguments: &InferArguments) -> Result<(), Failure> {

@@ -1,5 +1,6 @@
 //! The limits of the service as flags.
 
+use std::fmt;
 use std::time::Duration;
 
 use axum::http::HeaderValue;
@@ -14,32 +15,32 @@ use crate::storage::StoreLimits;
 #[command(next_help_heading = "Limits")]
 pub(super) struct LimitArguments {
     /// Connections at once; further ones get 503. No more than open files allow
-    #[arg(long, env = "UNROOF_MAX_CONNECTIONS", default_value = "2048", value_name = "COUNT", value_parser = count)]
+    #[arg(long, env = "UNROOF_MAX_CONNECTIONS", default_value_t = Limits::default().connections, value_name = "COUNT", value_parser = count)]
     max_connections: usize,
     /// Bytes of a request's line and headers; beyond it 431
-    #[arg(long, env = "UNROOF_MAX_HEAD_BYTES", default_value = "131072", value_name = "BYTES", value_parser = head_bytes)]
+    #[arg(long, env = "UNROOF_MAX_HEAD_BYTES", default_value_t = Limits::default().head_bytes, value_name = "BYTES", value_parser = head_bytes)]
     max_head_bytes: usize,
     /// How long a request's line and headers may take, and how long a connection may rest
-    #[arg(long, env = "UNROOF_HEAD_TIMEOUT", default_value = "10s", value_name = "TIME", value_parser = duration)]
-    head_timeout: Duration,
+    #[arg(long, env = "UNROOF_HEAD_TIMEOUT", default_value_t = Time(Limits::default().head_time), value_name = "TIME", value_parser = time)]
+    head_timeout: Time,
     /// Bytes of a body; beyond it 413
-    #[arg(long, env = "UNROOF_MAX_BODY_BYTES", default_value = "1048576", value_name = "BYTES", value_parser = count)]
+    #[arg(long, env = "UNROOF_MAX_BODY_BYTES", default_value_t = Limits::default().body_bytes, value_name = "BYTES", value_parser = count)]
     max_body_bytes: usize,
     /// Bytes of a catalog sent to /catalogs; beyond it 413
-    #[arg(long, env = "UNROOF_MAX_CATALOG_BYTES", default_value = "67108864", value_name = "BYTES", value_parser = count)]
+    #[arg(long, env = "UNROOF_MAX_CATALOG_BYTES", default_value_t = Limits::default().catalog_bytes, value_name = "BYTES", value_parser = count)]
     max_catalog_bytes: usize,
     /// Bytes of bodies and answers at once, beyond those up to 64 KiB and those kept for clients that poll; beyond it 503
-    #[arg(long, env = "UNROOF_MAX_BYTES_IN_FLIGHT", default_value = "536870912", value_name = "BYTES", value_parser = bytes_in_flight)]
+    #[arg(long, env = "UNROOF_MAX_BYTES_IN_FLIGHT", default_value_t = Limits::default().bytes_in_flight, value_name = "BYTES", value_parser = bytes_in_flight)]
     max_bytes_in_flight: usize,
     /// How long a body may take; beyond it 408
-    #[arg(long, env = "UNROOF_BODY_TIMEOUT", default_value = "30s", value_name = "TIME", value_parser = duration)]
-    body_timeout: Duration,
+    #[arg(long, env = "UNROOF_BODY_TIMEOUT", default_value_t = Time(Limits::default().body_time), value_name = "TIME", value_parser = time)]
+    body_timeout: Time,
     /// How long an answer may take once the body is there; beyond it 503
-    #[arg(long, env = "UNROOF_ANSWER_TIMEOUT", default_value = "10s", value_name = "TIME", value_parser = duration)]
-    answer_timeout: Duration,
+    #[arg(long, env = "UNROOF_ANSWER_TIMEOUT", default_value_t = Time(Limits::default().answer_time), value_name = "TIME", value_parser = time)]
+    answer_timeout: Time,
     /// How long a client may leave what it is sent unread
-    #[arg(long, env = "UNROOF_WRITE_TIMEOUT", default_value = "30s", value_name = "TIME", value_parser = duration)]
-    write_timeout: Duration,
+    #[arg(long, env = "UNROOF_WRITE_TIMEOUT", default_value_t = Time(Limits::default().write_time), value_name = "TIME", value_parser = time)]
+    write_timeout: Time,
     /// Answers worked out at once; one per core if left out
     #[arg(long, env = "UNROOF_MAX_COMPUTING", value_name = "COUNT", value_parser = count)]
     max_computing: Option<usize>,
@@ -47,16 +48,16 @@ pub(super) struct LimitArguments {
     #[arg(
         long,
         env = "UNROOF_MAX_WAITING",
-        default_value = "128",
+        default_value_t = Limits::default().waiting,
         value_name = "COUNT"
     )]
     max_waiting: usize,
     /// Streams of changes at once; further ones get 503. Each takes a connection
-    #[arg(long, env = "UNROOF_STREAMS", default_value = "256", value_name = "COUNT", value_parser = count)]
+    #[arg(long, env = "UNROOF_STREAMS", default_value_t = Limits::default().streams, value_name = "COUNT", value_parser = count)]
     streams: usize,
     /// How long a stream may be silent before a comment is sent
-    #[arg(long, env = "UNROOF_HEARTBEAT", default_value = "15s", value_name = "TIME", value_parser = duration)]
-    heartbeat: Duration,
+    #[arg(long, env = "UNROOF_HEARTBEAT", default_value_t = Time(Limits::default().heartbeat), value_name = "TIME", value_parser = time)]
+    heartbeat: Time,
     /// Lets webhooks lead to this machine, its network and other addresses that are not of the internet
     #[arg(long, env = "UNROOF_WEBHOOK_ALLOW_PRIVATE")]
     webhook_allow_private: bool,
@@ -64,26 +65,26 @@ pub(super) struct LimitArguments {
     #[arg(
         long,
         env = "UNROOF_CACHE_BYTES",
-        default_value = "67108864",
+        default_value_t = Limits::default().cache_bytes,
         value_name = "BYTES"
     )]
     cache_bytes: u64,
     /// How long /readyz says no before new connections are refused, after SIGTERM
-    #[arg(long, env = "UNROOF_STOP_NOTICE", default_value = "1s", value_name = "TIME", value_parser = duration_or_none)]
-    stop_notice: Duration,
+    #[arg(long, env = "UNROOF_STOP_NOTICE", default_value_t = Time(Limits::default().stop_notice), value_name = "TIME", value_parser = time_or_none)]
+    stop_notice: Time,
     /// How long requests under way may take to finish after that
-    #[arg(long, env = "UNROOF_DRAIN_TIMEOUT", default_value = "10s", value_name = "TIME", value_parser = duration_or_none)]
-    drain_timeout: Duration,
+    #[arg(long, env = "UNROOF_DRAIN_TIMEOUT", default_value_t = Time(Limits::default().drain_time), value_name = "TIME", value_parser = time_or_none)]
+    drain_timeout: Time,
     /// Connections to the database
-    #[arg(long, env = "UNROOF_DATABASE_CONNECTIONS", default_value = "16", value_name = "COUNT",
+    #[arg(long, env = "UNROOF_DATABASE_CONNECTIONS", default_value_t = StoreLimits::default().connections, value_name = "COUNT",
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     database_connections: u32,
     /// How long a request waits for a connection to the database; beyond it 503
-    #[arg(long, env = "UNROOF_POOL_TIMEOUT", default_value = "1s", value_name = "TIME", value_parser = duration)]
-    pool_timeout: Duration,
+    #[arg(long, env = "UNROOF_POOL_TIMEOUT", default_value_t = Time(StoreLimits::default().connection_wait), value_name = "TIME", value_parser = time)]
+    pool_timeout: Time,
     /// How long a statement may run, and how long it waits for a lock; beyond it 503
-    #[arg(long, env = "UNROOF_STATEMENT_TIMEOUT", default_value = "2s", value_name = "TIME", value_parser = duration)]
-    statement_timeout: Duration,
+    #[arg(long, env = "UNROOF_STATEMENT_TIMEOUT", default_value_t = Time(StoreLimits::default().statement), value_name = "TIME", value_parser = time)]
+    statement_timeout: Time,
     /// Origin whose pages may read the answers, such as `https://dashboard.example`; may be repeated
     #[arg(long = "allow-origin", env = "UNROOF_ALLOW_ORIGIN", value_name = "ORIGIN", value_delimiter = ',',
         value_parser = origin)]
@@ -101,22 +102,22 @@ impl LimitArguments {
         Limits {
             connections: self.max_connections,
             head_bytes: self.max_head_bytes,
-            head_time: self.head_timeout,
+            head_time: self.head_timeout.0,
             body_bytes: self.max_body_bytes,
             catalog_bytes: self.max_catalog_bytes,
             bytes_in_flight: self.max_bytes_in_flight,
-            body_time: self.body_timeout,
-            answer_time: self.answer_timeout,
-            write_time: self.write_timeout,
+            body_time: self.body_timeout.0,
+            answer_time: self.answer_timeout.0,
+            write_time: self.write_timeout.0,
             computing: self.max_computing.unwrap_or(default.computing),
             waiting: self.max_waiting,
             streams: self.streams,
-            heartbeat: self.heartbeat,
+            heartbeat: self.heartbeat.0,
             webhook_allow_private: self.webhook_allow_private,
             webhook_rest: default.webhook_rest,
             cache_bytes: self.cache_bytes,
-            stop_notice: self.stop_notice,
-            drain_time: self.drain_timeout,
+            stop_notice: self.stop_notice.0,
+            drain_time: self.drain_timeout.0,
             allowed_origins: self.allow_origins.clone(),
             allowed_hosts: self
                 .allow_hosts
@@ -131,29 +132,41 @@ impl LimitArguments {
     pub(super) fn store(&self) -> StoreLimits {
         StoreLimits {
             connections: self.database_connections,
-            connection_wait: self.pool_timeout,
-            statement: self.statement_timeout,
+            connection_wait: self.pool_timeout.0,
+            statement: self.statement_timeout.0,
         }
+    }
+}
+
+/// A time as flags have it, such as `500ms` or `10s`.
+#[derive(Debug, Clone, Copy)]
+struct Time(Duration);
+
+impl fmt::Display for Time {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = SignedDuration::try_from(self.0).unwrap_or(SignedDuration::MAX);
+        write!(to, "{time:#}")
     }
 }
 
 const MOST_TIME: Duration = Duration::from_hours(1);
 
-fn duration(text: &str) -> Result<Duration, String> {
-    duration_or_none(text).and_then(|duration| {
-        if duration.is_zero() {
+fn time(text: &str) -> Result<Time, String> {
+    time_or_none(text).and_then(|time| {
+        if time.0.is_zero() {
             Err("a limit of no time lets nothing through".to_owned())
         } else {
-            Ok(duration)
+            Ok(time)
         }
     })
 }
 
-fn duration_or_none(text: &str) -> Result<Duration, String> {
+fn time_or_none(text: &str) -> Result<Time, String> {
     let parsed = text.parse::<SignedDuration>().ok();
     parsed
-        .and_then(|duration| Duration::try_from(duration).ok())
-        .filter(|duration| *duration <= MOST_TIME)
+        .and_then(|time| Duration::try_from(time).ok())
+        .filter(|time| *time <= MOST_TIME)
+        .map(Time)
         .ok_or_else(|| "expected a time of at most an hour, such as 500ms, 10s or 2m".to_owned())
 }
 

@@ -24,7 +24,7 @@ use crate::import::{
     CatalogError, CatalogFormat, Import, ImportError, Line, Options, Summary, Turn, Version,
 };
 use crate::input::schema::one_of_texts;
-use crate::storage::{DbTime, ImportRow};
+use crate::storage::{DbTime, ImportOutcome, ImportRow};
 
 /// What is read of the catalog, and what is said.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -55,9 +55,7 @@ struct FormatName(CatalogFormat);
 impl<'de> Deserialize<'de> for FormatName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        let known = || CatalogFormat::names().collect::<Vec<_>>().join(", ");
-        let unknown = || D::Error::custom(format!("`{name}` is none of {}", known()));
-        CatalogFormat::named(&name).map(Self).ok_or_else(unknown)
+        name.parse().map(Self).map_err(D::Error::custom)
     }
 }
 
@@ -304,12 +302,19 @@ impl ImportRow {
                 not_identifiable: count(summary.not_identifiable),
                 refused: count(summary.refused),
                 reinstated: count(summary.reinstated),
-                ..Self::without_entries(id, format, ended_at, "done", None, version)
+                ..Self::without_entries(id, format, ended_at, ImportOutcome::Done, None, version)
             },
             // A version whose import failed is asked for again.
             Err(error) => {
                 let error = Some(said(error));
-                Self::without_entries(id, format, ended_at, "failed", error, Version::default())
+                Self::without_entries(
+                    id,
+                    format,
+                    ended_at,
+                    ImportOutcome::Failed,
+                    error,
+                    Version::default(),
+                )
             }
         }
     }
@@ -319,7 +324,7 @@ impl ImportRow {
         id: Uuid,
         format: &str,
         ended_at: DbTime,
-        outcome: &str,
+        outcome: ImportOutcome,
         error: Option<String>,
         version: Version,
     ) -> Self {
@@ -329,7 +334,7 @@ impl ImportRow {
             catalog: Some(format.to_owned()),
             started_at: ended_at,
             ended_at: Some(ended_at),
-            outcome: outcome.to_owned(),
+            outcome,
             error,
             etag: version.etag,
             last_modified: version.last_modified,
@@ -358,82 +363,7 @@ pub(super) struct ImportsQuery {
     cursor: Option<String>,
 }
 
-/// A run of an import as a flat row.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct ImportItem {
-    /// Id of the run.
-    id: Uuid,
-    /// An address, a file, or `request`.
-    source: String,
-    /// Format of the catalog.
-    catalog: Option<String>,
-    /// When it began.
-    #[schema(value_type = String, format = DateTime)]
-    started_at: DbTime,
-    /// When it ended, or was found to have lost its process; null while it runs.
-    #[schema(value_type = Option<String>, format = DateTime)]
-    ended_at: Option<DbTime>,
-    /// `running`, `done`, `not_modified` or `failed`
-    outcome: String,
-    /// Why it failed.
-    error: Option<String>,
-    /// Entries in the catalog.
-    entries: i64,
-    /// Sheets that are estimated.
-    estimated: i64,
-    /// Sheets that are known.
-    unchanged: i64,
-    /// Sheets that copy a decision.
-    duplicates: i64,
-    /// Sheets that tell too little.
-    not_identifiable: i64,
-    /// Entries without a sheet that can be used.
-    refused: i64,
-    /// Sheets that are in force again after they were withdrawn.
-    reinstated: i64,
-}
-
-impl ListItem for ImportItem {
-    fn columns() -> Vec<&'static str> {
-        vec![
-            "id",
-            "source",
-            "catalog",
-            "started_at",
-            "ended_at",
-            "outcome",
-            "error",
-            "entries",
-            "estimated",
-            "unchanged",
-            "duplicates",
-            "not_identifiable",
-            "refused",
-            "reinstated",
-        ]
-    }
-}
-
-impl From<ImportRow> for ImportItem {
-    fn from(row: ImportRow) -> Self {
-        Self {
-            id: row.id,
-            source: row.source,
-            catalog: row.catalog,
-            started_at: row.started_at,
-            ended_at: row.ended_at,
-            outcome: row.outcome,
-            error: row.error,
-            entries: row.entries,
-            estimated: row.estimated,
-            unchanged: row.unchanged,
-            duplicates: row.duplicates,
-            not_identifiable: row.not_identifiable,
-            refused: row.refused,
-            reinstated: row.reinstated,
-        }
-    }
-}
+impl ListItem for ImportRow {}
 
 /// Runs of imports, the last begun first
 ///
@@ -444,7 +374,7 @@ impl From<ImportRow> for ImportItem {
     tag = "catalogs",
     params(ImportsQuery),
     responses(
-        (status = 200, description = "A page of runs", content((Page<ImportItem> = "application/json"), (String = "text/csv")),
+        (status = 200, description = "A page of runs", content((Page<ImportRow> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
         (status = 304, description = "The client has this body"),
         (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
@@ -470,6 +400,6 @@ pub(super) async fn list_imports(
     let page = PageRequest::new(&app, LIST, list.limit, &uri, &headers);
     let rows = |after, limit| app.store.imports(source.as_deref(), after, limit);
     let key = |row: &ImportRow| (row.started_at, row.id);
-    let body = page.write::<_, ImportItem, _, _>(after, key, rows).await?;
+    let body = page.write::<_, ImportRow, _, _>(after, key, rows).await?;
     Ok(body.respond(&headers))
 }

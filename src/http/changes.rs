@@ -29,72 +29,13 @@ pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event
 /// How long a client that lost its stream should wait.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// A change.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct ChangeItem {
-    /// Its place: whoever has seen it has seen all that come before it.
-    sequence: i64,
-    /// `sheet.added`, `sheet.changed`, `sheet.announced`, `sheet.in_force`, `sheet.withdrawn`, `sheet.reinstated`,
-    /// `sheet.expired` or `estimate.updated`.
-    kind: String,
-    /// When it was seen.
-    #[schema(value_type = String, format = DateTime)]
-    observed_at: DbTime,
-    /// Who bills.
-    provider: String,
-    /// The model as the provider spells it.
-    model: String,
-    /// author/model
-    canonical_model: Option<String>,
-    /// Where it is served.
-    region: String,
-    /// The sheet.
-    sheet_id: Option<Uuid>,
-    /// The estimate that is listed for it.
-    estimate_id: Option<Uuid>,
-    /// In words.
-    summary: String,
-}
-
-impl ListItem for ChangeItem {
-    fn columns() -> Vec<&'static str> {
-        vec![
-            "sequence",
-            "kind",
-            "observed_at",
-            "provider",
-            "model",
-            "canonical_model",
-            "region",
-            "sheet_id",
-            "estimate_id",
-            "summary",
-        ]
-    }
-}
-
-impl From<ChangeRow> for ChangeItem {
-    fn from(row: ChangeRow) -> Self {
-        Self {
-            sequence: row.sequence,
-            kind: row.kind,
-            observed_at: row.observed_at,
-            provider: row.provider,
-            model: row.model,
-            canonical_model: row.canonical_model,
-            region: row.region,
-            sheet_id: row.sheet_id,
-            estimate_id: row.estimate_id,
-            summary: row.summary,
-        }
-    }
-}
+impl ListItem for ChangeRow {}
 
 /// Changes after a place.
 #[derive(Serialize, ToSchema)]
 pub(super) struct ChangePage {
     /// The changes, the first committed first.
-    data: Vec<ChangeItem>,
+    data: Vec<ChangeRow>,
     /// Send it as `since` for what comes after these, now or later.
     next_since: i64,
     /// Whether there are more already.
@@ -179,7 +120,7 @@ pub(super) async fn list_changes(
     let page = PageRequest::new(&app, "changes", limit, &uri, &headers);
     let rows =
         |after: Option<i64>, limit| app.store.changes(&filter, after.unwrap_or(since), limit);
-    let items = |rows: Vec<ChangeRow>| Ok(rows.into_iter().map(ChangeItem::from).collect());
+    let items = |rows: Vec<ChangeRow>| Ok(rows);
     let body = async {
         let written = page.write_rows(Some(since), |row| row.sequence, rows, items);
         let WrittenRows {
@@ -348,7 +289,7 @@ impl ChangeStream {
         self.position = news.sequence;
         Event::default()
             .id(news.sequence.to_string())
-            .event(&news.kind)
+            .event(news.kind.name())
             .data(&news.data)
     }
 }

@@ -13,7 +13,7 @@ use tokio::sync::{Notify, Semaphore};
 use uuid::Uuid;
 
 use super::app::App;
-use super::changes::ChangeItem;
+use super::changes::ChangeRow;
 use super::feed::PAUSE;
 use crate::storage::{Attempt, ChangeRow, Ended, Filter, Outcome, StoreError, WebhookLease};
 
@@ -54,7 +54,7 @@ fn rest_after(attempts: i64, delivery: Uuid) -> Option<Duration> {
 #[derive(Serialize)]
 struct Body {
     webhook_id: Uuid,
-    changes: Vec<ChangeItem>,
+    changes: Vec<ChangeRow>,
     next_since: i64,
 }
 
@@ -234,7 +234,7 @@ impl App {
     ) -> Result<u16, String> {
         let body = Body {
             webhook_id: lease.id,
-            changes: changes.into_iter().map(ChangeItem::from).collect(),
+            changes,
             next_since: attempt.next_since,
         };
         let body = serde_json::to_string(&body).expect("rows of texts and numbers serialise");

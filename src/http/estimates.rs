@@ -64,25 +64,10 @@ fn in_order<S: Serializer>(
     serializer.collect_map(values.iter().map(|(column, value)| (column, value)))
 }
 
-const FIRST_COLUMNS: [&str; 13] = [
-    "id",
-    "provider",
-    "model",
-    "canonical_model",
-    "region",
-    "currency",
-    "valid_from",
-    "valid_to",
-    "observed_at",
-    "duplicate_of",
-    "engine_version",
-    "readings_defined",
-    "conflicts",
-];
-
 impl ListItem for EstimateItem {
-    fn columns() -> Vec<&'static str> {
-        FIRST_COLUMNS.into_iter().chain(row_columns()).collect()
+    fn columns() -> Vec<String> {
+        let values = row_columns().map(str::to_owned);
+        fields::<Self>().into_iter().chain(values).collect()
     }
 }
 

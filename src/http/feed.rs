@@ -8,9 +8,8 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 
 use super::app::App;
-use super::changes::ChangeItem;
 use super::problem::Problem;
-use crate::storage::{ChangeRow, Filter, StoreError};
+use crate::storage::{ChangeKind, ChangeRow, Filter, StoreError};
 
 /// Changes read at once.
 pub(super) const PAGE: u32 = 200;
@@ -32,18 +31,17 @@ pub(super) struct Feed {
 #[derive(Debug)]
 pub(super) struct News {
     pub(super) sequence: i64,
-    pub(super) kind: String,
+    pub(super) kind: ChangeKind,
     /// The row as JSON.
     pub(super) data: String,
 }
 
 impl From<ChangeRow> for News {
     fn from(row: ChangeRow) -> Self {
-        let (sequence, kind) = (row.sequence, row.kind.clone());
-        let data = serde_json::to_string(&ChangeItem::from(row));
+        let data = serde_json::to_string(&row);
         Self {
-            sequence,
-            kind,
+            sequence: row.sequence,
+            kind: row.kind,
             data: data.expect("a row of texts and numbers serialises"),
         }
     }

@@ -82,27 +82,7 @@ pub(super) struct HistoryItem {
     difference: String,
 }
 
-impl ListItem for HistoryItem {
-    fn columns() -> Vec<&'static str> {
-        vec![
-            "region",
-            "valid_from",
-            "valid_to",
-            "observed_at",
-            "catalog",
-            "sheet_id",
-            "estimate_id",
-            "duplicate_of",
-            "currency",
-            "input_per_mtok",
-            "output_per_mtok",
-            "cache_read_per_mtok",
-            "withdrawn_at",
-            "withdrawn_because",
-            "difference",
-        ]
-    }
-}
+impl ListItem for HistoryItem {}
 
 /// A row with its sheet read.
 struct Entry {
@@ -351,75 +331,7 @@ pub(super) struct DisagreementsQuery {
     cursor: Option<String>,
 }
 
-/// Two catalogs that price one offer otherwise, as a flat row.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct DisagreementItem {
-    /// Id of the disagreement.
-    id: Uuid,
-    /// Who bills.
-    provider: String,
-    /// The model as the provider spells it.
-    model: String,
-    /// Where it is served.
-    region: String,
-    /// Who states the price in force.
-    catalog: String,
-    /// The sheet in force.
-    sheet_id: Uuid,
-    /// Who says otherwise.
-    other_catalog: String,
-    /// Its sheet.
-    other_sheet_id: Uuid,
-    /// The prices that both state and state differently: first the one in force.
-    #[schema(example = "input 0.66 against 1.32 $/Mtok")]
-    differences: String,
-    /// The larger over the smaller, of the two prices furthest apart; null where one of them is 0.
-    largest_factor: Option<f64>,
-    /// Since when it is known.
-    #[schema(value_type = String, format = DateTime)]
-    observed_at: DbTime,
-    /// When it was settled.
-    #[schema(value_type = Option<String>, format = DateTime)]
-    ended_at: Option<DbTime>,
-}
-
-impl ListItem for DisagreementItem {
-    fn columns() -> Vec<&'static str> {
-        vec![
-            "id",
-            "provider",
-            "model",
-            "region",
-            "catalog",
-            "sheet_id",
-            "other_catalog",
-            "other_sheet_id",
-            "differences",
-            "largest_factor",
-            "observed_at",
-            "ended_at",
-        ]
-    }
-}
-
-impl From<DisagreementRow> for DisagreementItem {
-    fn from(row: DisagreementRow) -> Self {
-        Self {
-            id: row.id,
-            provider: row.provider,
-            model: row.model,
-            region: row.region,
-            catalog: row.catalog,
-            sheet_id: row.sheet_id,
-            other_catalog: row.other_catalog,
-            other_sheet_id: row.other_sheet_id,
-            differences: row.differences,
-            largest_factor: row.largest_factor,
-            observed_at: row.observed_at,
-            ended_at: row.ended_at,
-        }
-    }
-}
+impl ListItem for DisagreementRow {}
 
 /// Where catalogs disagree about a price
 ///
@@ -431,7 +343,7 @@ impl From<DisagreementRow> for DisagreementItem {
     tag = "price sheets",
     params(DisagreementsQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
     responses(
-        (status = 200, description = "A page of disagreements", content((Page<DisagreementItem> = "application/json"), (String = "text/csv")),
+        (status = 200, description = "A page of disagreements", content((Page<DisagreementRow> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
         (status = 304, description = "The client has this body"),
         (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
@@ -457,7 +369,7 @@ pub(super) async fn list_disagreements(
     let as_of = query.as_of.map(|moment| moment.0.into());
     let page = PageRequest::new(&app, LIST, names.limit, &uri, &headers);
     let rows = |after, limit| app.store.disagreements(&filter, as_of, after, limit);
-    let body = page.write::<_, DisagreementItem, _, _>(after, |row| row.id, rows);
+    let body = page.write::<_, DisagreementRow, _, _>(after, |row| row.id, rows);
     app.polled(
         format!("{LIST} {as_of:?} {names:?}"),
         &headers,

@@ -18,7 +18,7 @@ use super::page::Moment;
 use super::problem::{Problem, UNREADABLE};
 use crate::estimate::{Answer, Format};
 use crate::input::schema::{Name, one_of_texts};
-use crate::sheet::{CATALOGS, Catalog, PriceSheet, catalog};
+use crate::sheet::{CATALOGS, Catalog, PriceSheet};
 
 /// How the body is to be read, and whether the answer is stored.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -47,13 +47,7 @@ pub(super) struct CatalogName(&'static Catalog);
 impl<'de> Deserialize<'de> for CatalogName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        let unknown = || {
-            D::Error::custom(format!(
-                "`{name}` is none of {}",
-                CATALOGS.map(|catalog| catalog.name).join(", ")
-            ))
-        };
-        catalog(&name).map(Self).ok_or_else(unknown)
+        name.parse().map(Self).map_err(D::Error::custom)
     }
 }
 

@@ -266,9 +266,19 @@ fn cursor<Key: Serialize>(list: &str, key: &Key) -> String {
 }
 
 /// A flat row of a list.
-pub(super) trait ListItem: Serialize {
+pub(super) trait ListItem: Serialize + ToSchema {
     /// Names of its fields, in the order of CSV columns.
-    fn columns() -> Vec<&'static str>;
+    fn columns() -> Vec<String> {
+        fields::<Self>()
+    }
+}
+
+/// Names of the fields of an object, as the API document has them.
+pub(super) fn fields<Row: PartialSchema + ?Sized>() -> Vec<String> {
+    match Row::schema() {
+        RefOr::T(Schema::Object(row)) => row.properties.into_keys().collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// Rows, and where the next page begins.
@@ -426,7 +436,7 @@ pub(super) struct WrittenRows<Key> {
 /// A list as it is written, in the form that the client prefers.
 pub(super) struct ListText {
     text: Text,
-    columns: Option<Vec<&'static str>>,
+    columns: Option<Vec<String>>,
     is_empty: bool,
 }
 
@@ -498,16 +508,16 @@ pub(super) fn write_csv_of_rows<Row: Serialize>(
 ) -> Result<(), CsvError> {
     let first = rows.first().map(serde_json::to_value).transpose()?;
     let fields = first.as_ref().and_then(serde_json::Value::as_object);
-    let columns: Vec<&str> = fields
+    let columns: Vec<String> = fields
         .into_iter()
-        .flat_map(|fields| fields.keys().map(String::as_str))
+        .flat_map(|fields| fields.keys().cloned())
         .collect();
     write_csv_header(text, &columns)?;
     write_csv_rows(text, &columns, rows)
 }
 
 /// The header line of CSV; a list has it also where it is empty.
-fn write_csv_header(text: &mut impl Write, columns: &[&str]) -> Result<(), CsvError> {
+fn write_csv_header(text: &mut impl Write, columns: &[String]) -> Result<(), CsvError> {
     let mut writer = csv::Writer::from_writer(text);
     writer.write_record(columns)?;
     Ok(writer.flush()?)
@@ -515,13 +525,13 @@ fn write_csv_header(text: &mut impl Write, columns: &[&str]) -> Result<(), CsvEr
 
 fn write_csv_rows<Row: Serialize>(
     text: &mut impl Write,
-    columns: &[&str],
+    columns: &[String],
     rows: &[Row],
 ) -> Result<(), CsvError> {
     let mut writer = csv::Writer::from_writer(text);
     for row in rows {
         let fields = serde_json::to_value(row)?;
-        let text = |column: &&str| match &fields[*column] {
+        let text = |column: &String| match &fields[column] {
             serde_json::Value::Null => String::new(),
             serde_json::Value::String(text) => as_text(text),
             other => other.to_string(),

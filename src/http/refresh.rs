@@ -12,7 +12,8 @@ use super::lines::lines;
 use crate::estimate::Wanted;
 use crate::import::{CatalogFormat, Fetched, Options, Turn, Version, fetch, without_secrets};
 use crate::input::secrets::{AMBIGUOUS, is_certain};
-use crate::storage::{DbTime, ImportRow, StoreError};
+use crate::sheet::UnknownFormat;
+use crate::storage::{DbTime, ImportOutcome, ImportRow, StoreError};
 
 /// A catalog that is pulled again and again.
 #[derive(Clone)]
@@ -43,10 +44,9 @@ impl FromStr for Refresh {
         };
         let (format, rest) = text.split_once('=').ok_or_else(wrong)?;
         let (url, period) = rest.rsplit_once('@').ok_or_else(wrong)?;
-        let format = CatalogFormat::named(format).ok_or_else(|| {
-            let known: Vec<&str> = CatalogFormat::names().collect();
-            format!("the format is none of {}", known.join(", "))
-        })?;
+        let format = format
+            .parse()
+            .map_err(|unknown: UnknownFormat| unknown.to_string())?;
         if !is_certain(url) {
             return Err(AMBIGUOUS.to_owned());
         }
@@ -103,7 +103,10 @@ impl Refresh {
 }
 
 fn is_success(run: &ImportRow) -> bool {
-    ["done", "not_modified"].contains(&run.outcome.as_str())
+    matches!(
+        run.outcome,
+        ImportOutcome::Done | ImportOutcome::NotModified
+    )
 }
 
 /// The version of the last catalog that was imported, or found unchanged.
@@ -182,19 +185,23 @@ async fn pull(
     let fetching = app.fetching.acquire().await;
     let fetched = tokio::task::spawn_blocking(move || fetch(&url, &asked)).await;
     let (outcome, error, version) = match fetched {
-        Ok(Ok(Fetched::NotModified)) => ("not_modified", None, known),
+        Ok(Ok(Fetched::NotModified)) => (ImportOutcome::NotModified, None, known),
         Ok(Ok(Fetched::Catalog(text, version))) => {
             let place = app.wait_for_import_place().await;
             drop(fetching);
             let turn = Turn::new(place, Wanted::default());
             match import(app, refresh, source, text, version, turn).await {
                 Ok(()) => return Ok(()),
-                Err(reason) => ("failed", Some(reason), Version::default()),
+                Err(reason) => (ImportOutcome::Failed, Some(reason), Version::default()),
             }
         }
-        Ok(Err(error)) => ("failed", Some(error.to_string()), Version::default()),
+        Ok(Err(error)) => (
+            ImportOutcome::Failed,
+            Some(error.to_string()),
+            Version::default(),
+        ),
         Err(_) => (
-            "failed",
+            ImportOutcome::Failed,
             Some("fetching was interrupted".to_owned()),
             Version::default(),
         ),
@@ -284,7 +291,7 @@ async fn make_due_known(app: &App) -> Result<Option<Timestamp>, StoreError> {
 mod tests {
     use super::*;
 
-    fn run(started_at: &str, outcome: &str) -> ImportRow {
+    fn run(started_at: &str, outcome: ImportOutcome) -> ImportRow {
         let at: Timestamp = started_at.parse().unwrap();
         let mut run = ImportRow::without_entries(
             Uuid::nil(),
@@ -325,16 +332,16 @@ mod tests {
         let refresh: Refresh = "litellm=https://example.com/a@24h".parse().unwrap();
         let due = |runs: &[ImportRow]| refresh.due_at(runs).unwrap().to_string();
         assert_eq!(refresh.due_at(&[]), None);
-        let done = run("2026-11-20T00:00:00Z", "done");
+        let done = run("2026-11-20T00:00:00Z", ImportOutcome::Done);
         assert_eq!(due(std::slice::from_ref(&done)), "2026-11-21T00:00:00Z");
-        let failed = run("2026-11-21T00:00:00Z", "failed");
+        let failed = run("2026-11-21T00:00:00Z", ImportOutcome::Failed);
         assert_eq!(due(&[failed.clone(), done.clone()]), "2026-11-21T00:01:00Z");
         assert_eq!(
             due(&[failed.clone(), failed.clone(), failed.clone(), done.clone()]),
             "2026-11-21T00:04:00Z"
         );
         // A run that never ended counts as one that failed.
-        let lost = run("2026-11-21T00:00:00Z", "running");
+        let lost = run("2026-11-21T00:00:00Z", ImportOutcome::Running);
         assert_eq!(due(&[lost, done]), "2026-11-21T00:01:00Z");
         assert_eq!(due(&vec![failed; 12]), "2026-11-22T00:00:00Z");
     }

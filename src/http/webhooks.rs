@@ -93,40 +93,7 @@ fn read_secret(field: &Cursor<'_>) -> Option<String> {
     is_fit.then_some(secret)
 }
 
-/// A webhook.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct WebhookItem {
-    /// Its id.
-    id: Uuid,
-    /// Where changes are sent.
-    url: String,
-    /// When it was added.
-    #[schema(value_type = String, format = DateTime)]
-    created_at: DbTime,
-    /// The last change that was delivered, or given up.
-    since: i64,
-    /// When its receiver answered 410; nothing is sent to it any more.
-    #[schema(value_type = Option<String>, format = DateTime)]
-    disabled_at: Option<DbTime>,
-}
-
-impl ListItem for WebhookItem {
-    fn columns() -> Vec<&'static str> {
-        vec!["id", "url", "created_at", "since", "disabled_at"]
-    }
-}
-
-impl From<WebhookRow> for WebhookItem {
-    fn from(row: WebhookRow) -> Self {
-        Self {
-            id: row.id,
-            url: row.url,
-            created_at: row.created_at,
-            since: row.since,
-            disabled_at: row.disabled_at,
-        }
-    }
-}
+impl ListItem for WebhookRow {}
 
 /// A webhook that was added.
 #[derive(Debug, Serialize, ToSchema)]
@@ -144,71 +111,7 @@ pub(super) struct NewWebhookItem {
     secret: Option<String>,
 }
 
-/// A delivery.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct DeliveryItem {
-    /// Its id, as in the header `Unroof-Delivery`; the same at every attempt.
-    id: Uuid,
-    /// `pending`, `delivered` or `failed`.
-    state: String,
-    /// It has the changes after this one,
-    since: i64,
-    /// up to this one.
-    next_since: i64,
-    /// How many these are.
-    changes: i64,
-    /// How often it was sent.
-    attempts: i64,
-    /// When it was sent first.
-    #[schema(value_type = String, format = DateTime)]
-    created_at: DbTime,
-    /// When it was sent last.
-    #[schema(value_type = String, format = DateTime)]
-    attempted_at: DbTime,
-    /// When it is sent again.
-    #[schema(value_type = Option<String>, format = DateTime)]
-    next_attempt_at: Option<DbTime>,
-    /// The status that the receiver answered last.
-    status: Option<i64>,
-    /// Why there was no answer the last time.
-    error: Option<String>,
-}
-
-impl ListItem for DeliveryItem {
-    fn columns() -> Vec<&'static str> {
-        vec![
-            "id",
-            "state",
-            "since",
-            "next_since",
-            "changes",
-            "attempts",
-            "created_at",
-            "attempted_at",
-            "next_attempt_at",
-            "status",
-            "error",
-        ]
-    }
-}
-
-impl From<DeliveryRow> for DeliveryItem {
-    fn from(row: DeliveryRow) -> Self {
-        Self {
-            id: row.id,
-            state: row.state,
-            since: row.since,
-            next_since: row.next_since,
-            changes: row.changes,
-            attempts: row.attempts,
-            created_at: row.created_at,
-            attempted_at: row.attempted_at,
-            next_attempt_at: row.next_attempt_at,
-            status: row.status,
-            error: row.error,
-        }
-    }
-}
+impl ListItem for DeliveryRow {}
 
 /// Adds a webhook
 ///
@@ -318,10 +221,9 @@ impl App {
         Err(RequestError::Wrong(vec![fault]).into())
     }
 
-    async fn webhook(&self, id: Uuid) -> Result<WebhookItem, Problem> {
+    async fn webhook(&self, id: Uuid) -> Result<WebhookRow, Problem> {
         let row = self.store.webhooks(Some(id)).await?.pop();
-        row.map(WebhookItem::from)
-            .ok_or_else(|| Problem::not_found("webhook"))
+        row.ok_or_else(|| Problem::not_found("webhook"))
     }
 }
 
@@ -334,7 +236,7 @@ impl App {
     tag = "changes",
     params(("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
     responses(
-        (status = 200, description = "All webhooks", content((Page<WebhookItem> = "application/json"), (String = "text/csv")),
+        (status = 200, description = "All webhooks", content((Page<WebhookRow> = "application/json"), (String = "text/csv")),
             headers(("etag" = String))),
         (status = 304, description = "The client has this body"),
         (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
@@ -349,7 +251,7 @@ pub(super) async fn list_webhooks(
 ) -> Result<Response<Body>, Problem> {
     let page = PageRequest::new(&app, "webhooks", Limit(MOST_WEBHOOKS), &uri, &headers);
     let rows = |_: Option<()>, _| app.store.webhooks(None);
-    let body = page.write::<_, WebhookItem, _, _>(None, |_| (), rows);
+    let body = page.write::<_, WebhookRow, _, _>(None, |_| (), rows);
     Ok(body.await?.respond(&headers))
 }
 
@@ -362,7 +264,7 @@ pub(super) async fn list_webhooks(
     tag = "changes",
     params(("id" = Uuid, Path, description = "Id of the webhook")),
     responses(
-        (status = 200, description = "The webhook", body = WebhookItem, headers(("etag" = String))),
+        (status = 200, description = "The webhook", body = WebhookRow, headers(("etag" = String))),
         (status = 304, description = "The client has this body"),
         (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No such webhook", body = Problem, content_type = "application/problem+json"),
@@ -431,7 +333,7 @@ pub(super) struct DeliveriesQuery {
     params(("id" = Uuid, Path, description = "Id of the webhook"), DeliveriesQuery,
         ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
     responses(
-        (status = 200, description = "A page of deliveries", content((Page<DeliveryItem> = "application/json"), (String = "text/csv")),
+        (status = 200, description = "A page of deliveries", content((Page<DeliveryRow> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
         (status = 304, description = "The client has this body"),
         (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
@@ -456,6 +358,6 @@ pub(super) async fn list_deliveries(
     app.webhook(id).await?;
     let page = PageRequest::new(&app, LIST, limit, &uri, &headers);
     let rows = |below, limit| app.store.webhook_deliveries(id, below, limit);
-    let body = page.write::<_, DeliveryItem, _, _>(below, |row| row.since, rows);
+    let body = page.write::<_, DeliveryRow, _, _>(below, |row| row.since, rows);
     Ok(body.await?.respond(&headers))
 }

@@ -1,6 +1,7 @@
 //! A catalog's text taken apart: sheets, and entries that are refused.
 
 use std::collections::HashMap;
+use std::str::FromStr;
 
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -11,7 +12,7 @@ use crate::input::cursor::{Cursor, Fault, Faults};
 use crate::input::json::{self, Json, Stopped};
 use crate::input::wanted::{Unwanted, Wanted};
 use crate::sheet::timeline::UNKNOWN_START;
-use crate::sheet::{CATALOGS, Catalog, PriceSheet, canonical, catalog, offer_id, recognize};
+use crate::sheet::{CATALOGS, Catalog, PriceSheet, UnknownFormat, canonical, offer_id, recognize};
 
 /// In which format a catalog is.
 #[derive(Debug, Clone, Copy)]
@@ -38,15 +39,6 @@ impl CatalogFormat {
         published.chain([Self::Canonical.name()])
     }
 
-    /// The format of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        if name == Self::Canonical.name() {
-            return Some(Self::Canonical);
-        }
-        catalog(name).map(Self::Published)
-    }
-
     fn of(document: &Json) -> Option<Self> {
         let is_sheet =
             |json: &Json| matches!(json, Json::Object(fields) if fields.contains_key("rates"));
@@ -58,6 +50,18 @@ impl CatalogFormat {
             return Some(Self::Canonical);
         }
         recognize(document).map(Self::Published)
+    }
+}
+
+impl FromStr for CatalogFormat {
+    type Err = UnknownFormat;
+
+    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
+        if name == Self::Canonical.name() {
+            return Ok(Self::Canonical);
+        }
+        let published = name.parse().map(Self::Published);
+        published.map_err(|_| UnknownFormat(Self::names().collect()))
     }
 }
 

@@ -1,3 +1,5 @@
+//! Accelerators: memory, bandwidth, arithmetic and prices.
+
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! The shares of peak bandwidth and arithmetic that serving reaches.
+
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};

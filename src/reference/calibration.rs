@@ -1,3 +1,5 @@
+//! The calibration: the population of open-weight models and the pricing of their hosts.
+
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 

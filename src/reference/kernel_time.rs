@@ -1,3 +1,5 @@
+//! Decode steps of dense models, as another tool predicts them from timed kernels.
+
 use std::sync::LazyLock;
 
 use serde::Deserialize;

@@ -1,3 +1,5 @@
+//! Published measurements of serving.
+
 use std::sync::LazyLock;
 
 use serde::Deserialize;

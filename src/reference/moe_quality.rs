@@ -1,3 +1,5 @@
+//! Published scaling laws of mixture-of-experts models.
+
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! Open-weight models, whose architecture is public.
+
 use std::sync::LazyLock;
 
 use serde::Serialize;

@@ -1,3 +1,5 @@
+//! Storage devices that a KV cache can be kept on.
+
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! The track record of each quantity and reading on open-weight models.
+
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};

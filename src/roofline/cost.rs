@@ -1,3 +1,5 @@
+//! Cost of a generated token and of a prompt token, in USD.
+
 use super::{Model, OperatingPoint, ServingUnit, step_time};
 
 /// E5: `c_out`(L) = R·T/B, USD per generated token [T].

@@ -1,3 +1,5 @@
+//! Cost of keeping a byte on a storage device, in USD.
+
 use crate::units::Seconds;
 
 /// What a byte costs on a storage device: to read once, and to hold for an hour.

@@ -1,3 +1,5 @@
+//! Bytes of KV cache and arithmetic of attention, for every kind of attention.
+
 use super::PromptTokens;
 use crate::reference::architecture::{Architecture, AttentionGroup, Sparse};
 use crate::units::{Bytes, BytesPerToken};

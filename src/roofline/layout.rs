@@ -1,3 +1,5 @@
+//! How a model is spread over the GPUs of a serving unit, and the traffic that follows.
+
 use crate::units::{Bytes, BytesPerSecond, BytesPerToken, Seconds};
 
 /// E10: experts of a layer that one GPU holds in the mean, `n_experts`/`G_used` [T].

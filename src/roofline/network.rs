@@ -1,3 +1,5 @@
+//! Network traffic of a decode step, in bytes per chip.
+
 use super::Machine;
 use super::serving::HIDDEN_BYTES_PER_ELEMENT;
 use crate::reference::architecture::Architecture;

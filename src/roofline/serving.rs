@@ -1,3 +1,5 @@
+//! Time of a decode step on a serving unit, with its layers, kernels and network, in seconds.
+
 use super::network::{self, Traffic};
 use super::{
     Efficiencies, KvCache, Load, Overlap, PromptTokens, ServingUnit, StepTime, WeightReads,

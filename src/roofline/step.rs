@@ -1,3 +1,5 @@
+//! Time of a decode step at the roofline: the longer of memory and arithmetic, in seconds.
+
 use crate::units::{Bytes, BytesPerSecond, BytesPerToken, MacPerSecond, Seconds};
 
 /// The chips that serve one copy of a model together.

@@ -1,3 +1,5 @@
+//! Cost of training: compute of pre-training, reinforcement learning and inference.
+
 use crate::reference::RoutedLaw;
 use crate::units::Bytes;
 

@@ -1,5 +1,7 @@
 //! Published catalogs: how each is recognised and taken apart into entries, and how an entry becomes sheets.
 
+use std::str::FromStr;
+
 use super::rules::tokenizer_note;
 use super::{PriceSheet, genai_prices, litellm, llm_prices, models_dev, openrouter, portkey};
 use crate::input::cursor::{Cursor, shortened};
@@ -92,10 +94,18 @@ pub const CATALOGS: [&Catalog; 6] = [
     &portkey::CATALOG,
 ];
 
-/// The catalog of this name.
-#[must_use]
-pub fn catalog(name: &str) -> Option<&'static Catalog> {
-    CATALOGS.into_iter().find(|catalog| catalog.name == name)
+/// The format has another name than those that are known.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("the format is none of {}", .0.join(", "))]
+pub struct UnknownFormat(pub Vec<&'static str>);
+
+impl FromStr for &'static Catalog {
+    type Err = UnknownFormat;
+
+    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
+        let named = CATALOGS.into_iter().find(|catalog| catalog.name == name);
+        named.ok_or_else(|| UnknownFormat(CATALOGS.map(|catalog| catalog.name).to_vec()))
+    }
 }
 
 /// The format of a whole catalog.

@@ -31,7 +31,7 @@ pub mod timeline;
 
 use serde_json::Map;
 
-pub use catalog::{CATALOGS, Catalog, CatalogEntry, catalog, recognize};
+pub use catalog::{CATALOGS, Catalog, CatalogEntry, UnknownFormat, recognize};
 pub use content::SheetId;
 pub use names::{model_key, offer_id};
 pub use price_sheet::{

@@ -1,69 +1,47 @@
 //! The feed of changes, in the order in which they were committed.
 
+use serde::Serialize;
 use sqlx::FromRow;
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::database::on_connection;
+use super::names::stored_names;
 use super::{DbTime, Filter, Store, StoreError};
 
-/// What happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChangeKind {
-    /// An offer has its first price.
-    SheetAdded,
-    /// An offer has another price.
-    SheetChanged,
-    /// An offer will have another price.
-    SheetAnnounced,
-    /// A price that was announced holds from now on.
-    SheetInForce,
-    /// A price was withdrawn.
-    SheetWithdrawn,
-    /// A price that was withdrawn holds again.
-    SheetReinstated,
-    /// A price has run out, and nothing is known of the one after it.
-    SheetExpired,
-    /// There is another estimate for the same price.
-    EstimateUpdated,
-}
-
-impl ChangeKind {
-    /// Every kind.
-    pub const ALL: [Self; 8] = [
-        Self::SheetAdded,
-        Self::SheetChanged,
-        Self::SheetAnnounced,
-        Self::SheetInForce,
-        Self::SheetWithdrawn,
-        Self::SheetReinstated,
-        Self::SheetExpired,
-        Self::EstimateUpdated,
-    ];
-
-    /// Its name, as the feed has it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::SheetAdded => "sheet.added",
-            Self::SheetChanged => "sheet.changed",
-            Self::SheetAnnounced => "sheet.announced",
-            Self::SheetInForce => "sheet.in_force",
-            Self::SheetWithdrawn => "sheet.withdrawn",
-            Self::SheetReinstated => "sheet.reinstated",
-            Self::SheetExpired => "sheet.expired",
-            Self::EstimateUpdated => "estimate.updated",
-        }
+stored_names! {
+    /// What happened.
+    ChangeKind {
+        /// An offer has its first price.
+        SheetAdded = "sheet.added",
+        /// An offer has another price.
+        SheetChanged = "sheet.changed",
+        /// An offer will have another price.
+        SheetAnnounced = "sheet.announced",
+        /// An announced price is in force from now on.
+        SheetInForce = "sheet.in_force",
+        /// A price was withdrawn.
+        SheetWithdrawn = "sheet.withdrawn",
+        /// A withdrawn price is in force again.
+        SheetReinstated = "sheet.reinstated",
+        /// A price has expired, and the one after it is not known.
+        SheetExpired = "sheet.expired",
+        /// There is another estimate for the same price.
+        EstimateUpdated = "estimate.updated",
     }
 }
 
-/// A line of the feed.
-#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+/// A change.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow, Serialize, ToSchema)]
 pub struct ChangeRow {
-    /// Place in the feed.
+    /// Its place: a client that has seen it has seen all that come before it.
     pub sequence: i64,
     /// What happened.
-    pub kind: String,
+    #[sqlx(try_from = "String")]
+    #[schema(inline)]
+    pub kind: ChangeKind,
     /// When it was seen.
+    #[schema(value_type = String, format = DateTime)]
     pub observed_at: DbTime,
     /// Who bills.
     pub provider: String,

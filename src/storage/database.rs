@@ -333,8 +333,6 @@ impl Store {
         }
         // Set already where it was called before.
         let _ = self.migrated.set(());
-        self.add_missing_checksums().await?;
-        self.add_missing_history().await?;
         // Learns the database's time.
         self.version().await.map(drop)
     }

@@ -1,17 +1,19 @@
 //! What an offer cost when, what was withdrawn, what comes into force, and where catalogs disagree.
 
 use jiff::Timestamp;
+use serde::Serialize;
 use sqlx::{Connection, Executor, FromRow, SqlSafeStr};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::changes::ChangeKind;
 use super::checksum::StoredDocument;
 use super::database::on_connection;
 use super::plan::read_sheet;
-use super::record::{BUMP_VERSION, Listing, Recording};
+use super::record::BUMP_VERSION;
 use super::rows::{Connected, Kind, Piece, Pieces, Rows};
 use super::{DbTime, Filter, Store, StoreError};
-use crate::sheet::{PriceSheet, model_key};
+use crate::sheet::PriceSheet;
 
 /// A price of an offer over a time.
 #[derive(Debug, Clone, FromRow)]
@@ -71,10 +73,10 @@ pub struct HistoryKey {
     pub part: i64,
 }
 
-/// Two catalogs that price one offer otherwise.
-#[derive(Debug, Clone, FromRow)]
+/// Two catalogs that price one offer differently, as a flat row.
+#[derive(Debug, Clone, FromRow, Serialize, ToSchema)]
 pub struct DisagreementRow {
-    /// Its id.
+    /// Id of the disagreement.
     pub id: Uuid,
     /// Who bills.
     pub provider: String,
@@ -82,21 +84,24 @@ pub struct DisagreementRow {
     pub model: String,
     /// Where it is served.
     pub region: String,
-    /// Who states the price in force.
+    /// The catalog of the price in force.
     pub catalog: String,
     /// The sheet in force.
     pub sheet_id: Uuid,
-    /// Who says otherwise.
+    /// The catalog that lists another price.
     pub other_catalog: String,
     /// Its sheet.
     pub other_sheet_id: Uuid,
-    /// In words.
+    /// The prices that both list and list differently: first the one in force.
+    #[schema(example = "input 0.66 against 1.32 $/Mtok")]
     pub differences: String,
-    /// The largest factor between two prices.
+    /// The larger over the smaller, of the two prices furthest apart; null where one of them is 0.
     pub largest_factor: Option<f64>,
-    /// Since when it is known.
+    /// When it was first seen.
+    #[schema(value_type = String, format = DateTime)]
     pub observed_at: DbTime,
     /// When it was settled.
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub ended_at: Option<DbTime>,
 }
 
@@ -178,13 +183,6 @@ const NEXT_DUE: &str = "
         SELECT min(starts_at) AS at FROM price_periods WHERE has_begun = FALSE
         UNION ALL
         SELECT min(ends_at) FROM price_periods WHERE has_ended = FALSE) AS due";
-
-const WITHOUT_HISTORY: &str = "
-    SELECT id, document, observed_at FROM price_sheets WHERE offer_id IS NULL ORDER BY sequence LIMIT 200";
-
-const NAME_OFFER: &str = "UPDATE price_sheets SET offer_id = $2, model_key = $3 WHERE id = $1";
-
-const NAME_LISTINGS: &str = "UPDATE estimate_listings SET offer_id = $2 WHERE sheet_id = $1";
 
 #[derive(FromRow)]
 struct DueRow {
@@ -291,43 +289,6 @@ impl Store {
             let next: Option<DbTime> = sqlx::query_scalar(NEXT_DUE).fetch_one(connection).await?;
             Ok(next.map(Timestamp::from))
         })
-    }
-
-    /// Gives the sheets of an older program their place in history, in the order in which they were stored.
-    pub(super) async fn add_missing_history(&self) -> Result<(), StoreError> {
-        loop {
-            let rows: Vec<(Uuid, String, DbTime)> = on_connection!(self, connection => {
-                Ok(sqlx::query_as(WITHOUT_HISTORY).fetch_all(connection).await?)
-            })?;
-            let mut recordings = Vec::with_capacity(rows.len());
-            for (id, document, observed_at) in &rows {
-                let sheet = read_sheet(*id, Some(document))?;
-                recordings.push(Recording {
-                    counts_again: true,
-                    listing: Listing::Unlisted,
-                    ..Recording::new(sheet, (*observed_at).into(), Uuid::nil())
-                });
-            }
-            if recordings.is_empty() {
-                return Ok(());
-            }
-            self.record(&recordings).await?;
-            let _writer = self.wait_to_write().await?;
-            on_connection!(self, connection => {
-                let mut transaction = connection.begin_with(self.begin()).await?;
-                for (recording, (id, _, _)) in recordings.iter().zip(&rows) {
-                    for statement in [NAME_LISTINGS, NAME_OFFER] {
-                        let mut query = sqlx::query(statement).bind(id).bind(recording.offer_id());
-                        if statement == NAME_OFFER {
-                            query = query.bind(model_key(&recording.sheet.model));
-                        }
-                        query.execute(&mut *transaction).await?;
-                    }
-                }
-                transaction.commit().await?;
-                Ok::<_, StoreError>(())
-            })?;
-        }
     }
 }
 

@@ -3,10 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde::Serialize;
 use sqlx::{FromRow, QueryBuilder};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::database::{Pool, on_connection};
+use super::names::stored_names;
 use super::{DbTime, Store, StoreError, StoreLock};
 
 /// What a catalog said last about an offer, and how that is listed.
@@ -37,41 +40,61 @@ pub struct LeaderRow {
     pub document: String,
 }
 
-/// One reading of a catalog.
-#[derive(Debug, Clone, FromRow)]
+stored_names! {
+    /// How a run of an import ended.
+    ImportOutcome {
+        /// It goes on.
+        Running = "running",
+        /// Every entry was read.
+        Done = "done",
+        /// The catalog has not changed.
+        NotModified = "not_modified",
+        /// It ended early.
+        Failed = "failed",
+    }
+}
+
+/// A run of an import, as a flat row.
+#[derive(Debug, Clone, FromRow, Serialize, ToSchema)]
 pub struct ImportRow {
     /// Id of the run.
     pub id: Uuid,
-    /// An address, a file, or the body of a request.
+    /// An address, a file, or `request`.
     pub source: String,
-    /// Its format.
+    /// Format of the catalog.
     pub catalog: Option<String>,
     /// When it began.
+    #[schema(value_type = String, format = DateTime)]
     pub started_at: DbTime,
-    /// When it ended.
+    /// When it ended, or was found to have lost its process; null while it runs.
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub ended_at: Option<DbTime>,
-    /// `running`, `done`, `not_modified` or `failed`
-    pub outcome: String,
+    /// How it ended.
+    #[sqlx(try_from = "String")]
+    #[schema(inline)]
+    pub outcome: ImportOutcome,
     /// Why it failed.
     pub error: Option<String>,
-    /// What the server said about the version of its answer.
-    pub etag: Option<String>,
-    /// The same as a time.
-    pub last_modified: Option<String>,
     /// Entries in the catalog.
     pub entries: i64,
-    /// Sheets by what became of them.
+    /// Sheets that are estimated.
     pub estimated: i64,
-    /// Known already.
+    /// Sheets that are known.
     pub unchanged: i64,
-    /// Copies.
+    /// Sheets that copy a decision.
     pub duplicates: i64,
-    /// They tell too little.
+    /// Sheets that identify too little.
     pub not_identifiable: i64,
-    /// No sheet that can be used.
+    /// Entries without a sheet that can be used.
     pub refused: i64,
-    /// In force again after they were withdrawn.
+    /// Sheets that are in force again after they were withdrawn.
     pub reinstated: i64,
+    /// The entity tag of the server's answer.
+    #[serde(skip)]
+    pub etag: Option<String>,
+    /// When the server says that it changed last.
+    #[serde(skip)]
+    pub last_modified: Option<String>,
 }
 
 /// The runs that a process makes.
@@ -292,7 +315,7 @@ impl Store {
                 .bind(run.id)
                 .bind(&run.catalog)
                 .bind(run.ended_at)
-                .bind(&run.outcome)
+                .bind(run.outcome.name())
                 .bind(&run.error)
                 .bind(&run.etag)
                 .bind(&run.last_modified)

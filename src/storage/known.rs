@@ -227,8 +227,9 @@ fn wanted(recordings: &[Recording]) -> [Rows<'_>; 11] {
 impl Known {
     /// Adds a row. None where it lacks what such a row has.
     fn add(&mut self, mut row: KnownRow) -> Result<Option<()>, StoreError> {
-        if let (Some(id), Some(document)) = (row.sheet_id.or(row.id), row.document.take()) {
-            let stored = StoredDocument::new(document, row.checksum.take());
+        let document = row.document.take().zip(row.checksum.take());
+        if let (Some(id), Some((document, checksum))) = (row.sheet_id.or(row.id), document) {
+            let stored = StoredDocument::new(document, checksum);
             self.sheets.insert(id, stored.checked(id)?);
         }
         Ok(self.add_whole(row))

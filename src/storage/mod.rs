@@ -10,6 +10,7 @@ mod imports;
 mod known;
 mod lease;
 mod listener;
+mod names;
 mod plan;
 mod price_sheets;
 mod record;
@@ -29,14 +30,17 @@ pub use database::{
 };
 pub use estimates::{AsOf, EstimateRow, LatestKey};
 pub use history::{DisagreementRow, HistoryKey, HistoryRow};
-pub use imports::{ImportRow, LeaderRow, RunningImport, StatementRow};
+pub use imports::{ImportOutcome, ImportRow, LeaderRow, RunningImport, StatementRow};
 pub use listener::Listener;
+pub use names::UnknownName;
 pub use price_sheets::PriceSheetRow;
 pub use record::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
 pub use serving_lock::ServingLock;
 pub use time::DbTime;
 pub use watched::WatchedRow;
-pub use webhooks::{Attempt, DeliveryRow, Ended, NewWebhook, Outcome, WebhookLease, WebhookRow};
+pub use webhooks::{
+    Attempt, DeliveryRow, DeliveryState, Ended, NewWebhook, Outcome, WebhookLease, WebhookRow,
+};
 pub use withdrawals::{Reinstated, Withdrawal, Withdrawn};
 pub use writing::Refusal;
 

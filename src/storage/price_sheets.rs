@@ -1,18 +1,22 @@
 //! Lists of price sheets, and single ones.
 
+use serde::Serialize;
 use sqlx::FromRow;
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::checksum::StoredDocument;
 use super::database::on_connection;
 use super::{DbTime, Filter, Store, StoreError, Times};
 
-/// A price sheet as a row of a list; prices are those of its base cell, per million tokens.
-#[derive(Debug, Clone, FromRow)]
+/// A price sheet as a flat row. Prices are those of the base cell, in `currency` per million tokens, as the nearest
+/// floating-point number; the sheet itself has the exact decimals.
+#[derive(Debug, Clone, FromRow, Serialize, ToSchema)]
 pub struct PriceSheetRow {
     /// Id of the pricing content.
     pub id: Uuid,
     /// Place in the order of storing.
+    #[serde(skip)]
     pub sequence: i64,
     /// Who bills.
     pub provider: String,
@@ -24,18 +28,24 @@ pub struct PriceSheetRow {
     pub region: String,
     /// ISO 4217 code.
     pub currency: String,
-    /// Start of validity.
+    /// Inclusive start of validity.
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub valid_from: Option<DbTime>,
-    /// End of validity.
+    /// Exclusive end of validity.
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub valid_to: Option<DbTime>,
-    /// When it was first stored.
+    /// When the content was first stored.
+    #[schema(value_type = String, format = DateTime)]
     pub observed_at: DbTime,
     /// Fresh prompt tokens.
-    pub input_price: Option<f64>,
+    #[sqlx(rename = "input_price")]
+    pub input_per_mtok: Option<f64>,
     /// Generated tokens.
-    pub output_price: Option<f64>,
+    #[sqlx(rename = "output_price")]
+    pub output_per_mtok: Option<f64>,
     /// Prompt tokens found in the cache.
-    pub cache_read_price: Option<f64>,
+    #[sqlx(rename = "cache_read_price")]
+    pub cache_read_per_mtok: Option<f64>,
 }
 
 const PRICE_SHEET: &str = "

@@ -2,10 +2,13 @@
 //! noted before it is sent, so that it is sent again where that process dies.
 
 use jiff::Timestamp;
+use serde::Serialize;
 use sqlx::{Connection, FromRow};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::database::on_connection;
+use super::names::stored_names;
 use super::{ChangeRow, DbTime, Store, StoreError};
 
 /// A webhook to be added.
@@ -22,44 +25,63 @@ pub struct NewWebhook<'a> {
 }
 
 /// A webhook, without its secret.
-#[derive(Debug, Clone, FromRow)]
+#[derive(Debug, Clone, FromRow, Serialize, ToSchema)]
 pub struct WebhookRow {
     /// Its id.
     pub id: Uuid,
-    /// Where to.
+    /// Where changes are sent.
     pub url: String,
-    /// When it was asked for.
+    /// When it was added.
+    #[schema(value_type = String, format = DateTime)]
     pub created_at: DbTime,
     /// The last change that was delivered, or given up.
     pub since: i64,
-    /// When its receiver said that it wants no more.
+    /// When its receiver answered 410; nothing is sent to it any more.
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub disabled_at: Option<DbTime>,
 }
 
+stored_names! {
+    /// What became of a delivery.
+    DeliveryState {
+        /// It is sent, or sent again.
+        Pending = "pending",
+        /// The receiver has it.
+        Delivered = "delivered",
+        /// It was given up.
+        Failed = "failed",
+    }
+}
+
 /// A delivery.
-#[derive(Debug, Clone, FromRow)]
+#[derive(Debug, Clone, FromRow, Serialize, ToSchema)]
 pub struct DeliveryRow {
-    /// Its id.
+    /// Its id, as in the header `Unroof-Delivery`; the same at every attempt.
     pub id: Uuid,
-    /// `pending`, `delivered` or `failed`.
-    pub state: String,
-    /// Changes after this one,
+    /// What became of it.
+    #[sqlx(try_from = "String")]
+    #[schema(inline)]
+    pub state: DeliveryState,
+    /// It has the changes after this one,
     pub since: i64,
     /// up to this one.
     pub next_since: i64,
-    /// How many.
+    /// How many these are.
     pub changes: i64,
     /// How often it was sent.
     pub attempts: i64,
     /// When it was sent first.
+    #[schema(value_type = String, format = DateTime)]
     pub created_at: DbTime,
     /// When it was sent last.
+    #[schema(value_type = String, format = DateTime)]
     pub attempted_at: DbTime,
     /// When it is sent again.
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub next_attempt_at: Option<DbTime>,
-    /// What the receiver answered last.
+    /// The status that the receiver answered last.
     pub status: Option<i64>,
-    /// Why there was no answer.
+    /// Why there was no answer the last time.
     pub error: Option<String>,
 }
 
@@ -297,11 +319,11 @@ impl Store {
         oldest: Timestamp,
     ) -> Result<Ended, StoreError> {
         let (state, since, due_at) = match outcome {
-            Outcome::Delivered => ("delivered", attempt.next_since, now),
-            Outcome::Again(at) => ("pending", lease.since, at),
-            Outcome::Failed | Outcome::Unwanted => ("failed", attempt.next_since, now),
+            Outcome::Delivered => (DeliveryState::Delivered, attempt.next_since, now),
+            Outcome::Again(at) => (DeliveryState::Pending, lease.since, at),
+            Outcome::Failed | Outcome::Unwanted => (DeliveryState::Failed, attempt.next_since, now),
         };
-        let next_attempt_at = (state == "pending").then_some(DbTime::from(due_at));
+        let next_attempt_at = (state == DeliveryState::Pending).then_some(DbTime::from(due_at));
         let disabled_at = (outcome == Outcome::Unwanted).then_some(DbTime::from(now));
         let _writer = self.wait_to_write().await?;
         on_connection!(self, connection => {
@@ -321,7 +343,7 @@ impl Store {
             }
             sqlx::query(END_ATTEMPT)
                 .bind(attempt.id)
-                .bind(state)
+                .bind(state.name())
                 .bind(next_attempt_at)
                 .bind(answer.ok().map(i64::from))
                 .bind(answer.err())

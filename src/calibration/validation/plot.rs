@@ -1,3 +1,5 @@
+//! A picture of estimated against disclosed quantities of open-weight models.
+
 use plotters::prelude::*;
 
 use super::{ModelOutcome, Validation};

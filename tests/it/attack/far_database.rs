@@ -10,7 +10,9 @@ use futures_util::FutureExt;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
-use unroof::storage::{Filter, Listing, Recording, Saved, Store, StoreError, StoreLimits};
+use unroof::storage::{
+    ChangeKind, Filter, Listing, Recording, Saved, Store, StoreError, StoreLimits,
+};
 
 use crate::changes::Prepared;
 use crate::database_faults::proxy::{Link, Proxy};
@@ -132,7 +134,9 @@ async fn prices_that_come_into_force_are_made_known_in_three_round_trips_under_t
         let models: BTreeSet<&str> = changes.iter().map(|change| change.model.as_str()).collect();
         assert_eq!((changes.len(), models.len()), (40, 40));
         assert!(
-            changes.iter().all(|change| change.kind == "sheet.in_force"),
+            changes
+                .iter()
+                .all(|change| change.kind == ChangeKind::SheetInForce),
             "{changes:?}"
         );
         assert_eq!(store.next_due().await.unwrap(), None);

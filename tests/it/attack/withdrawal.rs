@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::server::{Server, client, get, post};
-use crate::support::{TestDatabase, on_each_database, on_each_database_blocking, sheet, with};
+use crate::support::{TestDatabase, on_each_database_blocking, sheet, with};
 
 /// Sheets that are withdrawn at once.
 const FORTY: usize = 40;
@@ -225,43 +225,4 @@ fn a_withdrawal_is_not_undone_over_a_price_that_is_in_force_since() {
         service.sees(&priced("2"), "");
         assert_eq!(service.in_force(), 1);
     });
-}
-
-/// Undoes the migration that gave withdrawals their old ends.
-const BEFORE_ENDS: &str = "
-    DELETE FROM _sqlx_migrations WHERE version = 7;
-    DROP INDEX price_periods_withdrawn;
-    DROP INDEX imports_running;
-    DROP INDEX price_periods_by_observation;
-    DROP INDEX price_periods_by_withdrawal;
-    ALTER TABLE price_periods DROP COLUMN withdrawn_end;
-    ALTER TABLE imports DROP COLUMN reinstated;";
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_an_older_program_withdrew_can_be_brought_back() {
-    on_each_database(async |database: &TestDatabase| {
-        let api = database.api().await;
-        let promotion = with(priced("1"), "/valid_to", json!("2027-03-01T00:00:00Z"));
-        let rise = with(priced("3"), "/valid_from", json!("2027-01-01T00:00:00Z"));
-        let mut ids = Vec::new();
-        for sheet in [promotion, rise] {
-            let reply = api.infer(&sheet).await;
-            ids.push(reply.json()["price_sheets"][0]["id"].clone());
-        }
-        let before = api.get("/models/acme/m-1/history").await.rows();
-        let id = ids[0].as_str().unwrap();
-        let path = format!("/price-sheets/{id}/withdraw");
-        let reply = api.post(&path, json!({"reason": "a"}).to_string()).await;
-        assert_eq!(reply.status, 200);
-        if database.name == "PostgreSQL" {
-            database.execute("DROP VIEW reporting.imports").await;
-        }
-        database.execute(BEFORE_ENDS).await;
-        let api = database.api().await;
-        let path = format!("/price-sheets/{id}/withdrawal");
-        let reply = api.ask(axum::http::Method::DELETE, &path, &[]).await;
-        assert_eq!(reply.status, 204, "{}", reply.text());
-        assert_eq!(api.get("/models/acme/m-1/history").await.rows(), before);
-    })
-    .await;
 }

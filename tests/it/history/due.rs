@@ -50,7 +50,7 @@ async fn a_price_that_comes_into_force_or_runs_out_is_told_by_one_replica() {
                 .unwrap();
             let mut told: Vec<String> = changes
                 .iter()
-                .map(|row| format!("{} {}", row.kind, row.model))
+                .map(|row| format!("{} {}", row.kind.name(), row.model))
                 .collect();
             told.sort();
             told

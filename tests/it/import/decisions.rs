@@ -1,7 +1,7 @@
 //! One pricing decision is estimated once, whoever lists it.
 
 use serde_json::json;
-use unroof::storage::Filter;
+use unroof::storage::{ChangeKind, Filter};
 
 use super::{catalog, entry, import, outcomes, summary};
 use crate::support::{TestDatabase, on_each_database};
@@ -142,7 +142,7 @@ async fn sending_a_catalog_again_changes_nothing_and_a_changed_price_is_one_chan
             .await
             .unwrap();
         assert_eq!(feed.len(), 1, "{feed:?}");
-        assert_eq!(feed[0].kind, "sheet.changed");
+        assert_eq!(feed[0].kind, ChangeKind::SheetChanged);
         assert_eq!(
             feed[0].summary,
             "output 3.96 → 2.64 $/Mtok, input and cache read unchanged"

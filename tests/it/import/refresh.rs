@@ -58,7 +58,10 @@ async fn refresh_until(database: &TestDatabase, refresh: &str, runs: usize) -> V
     let mut outcomes = Vec::new();
     for _ in 0..600 {
         let rows = store.imports(None, None, 100).await.unwrap();
-        outcomes = rows.iter().map(|row| row.outcome.clone()).collect();
+        outcomes = rows
+            .iter()
+            .map(|row| row.outcome.name().to_owned())
+            .collect();
         if outcomes.len() >= runs && !outcomes.iter().any(|outcome| outcome == "running") {
             break;
         }

@@ -1,10 +1,11 @@
 //! Tables brought up to date by several at once.
 
-use serde_json::json;
-use unroof::storage::{Store, StoreLimits};
+use std::collections::BTreeSet;
+
+use unroof::storage::{ChangeKind, DeliveryState, ImportOutcome, Store, StoreLimits};
 
 use crate::server::{run_with, unroof};
-use crate::support::{TestDatabase, on_each_database, on_each_database_blocking, sheet, with};
+use crate::support::{TestDatabase, on_each_database, on_each_database_blocking, on_postgres};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn replicas_that_migrate_at_once_all_start() {
@@ -51,25 +52,103 @@ fn processes_that_migrate_at_once_all_end_well() {
     });
 }
 
+/// What both databases must have: a query for PostgreSQL and one for SQLite, which give the same texts.
+const SAME: [(&str, &str, &str); 4] = [
+    (
+        "columns",
+        "SELECT table_name || '.' || column_name || ' ' || CASE data_type
+                    WHEN 'uuid' THEN 'blob' WHEN 'bytea' THEN 'blob' WHEN 'bigint' THEN 'integer' WHEN 'integer' THEN 'integer'
+                    WHEN 'boolean' THEN 'integer' WHEN 'double precision' THEN 'real' ELSE 'text' END
+                || CASE is_nullable WHEN 'NO' THEN ' not null' ELSE '' END || coalesce(' default ' || column_default, '')
+         FROM information_schema.columns WHERE table_schema = 'public' AND table_name NOT LIKE '!_sqlx%' ESCAPE '!'",
+        "SELECT tables.name || '.' || columns.name || ' ' || lower(columns.type)
+                || CASE WHEN columns.\"notnull\" OR columns.pk > 0 THEN ' not null' ELSE '' END
+                || coalesce(' default ' || columns.dflt_value, '')
+         FROM sqlite_master AS tables JOIN pragma_table_info(tables.name) AS columns
+         WHERE tables.type = 'table' AND tables.name NOT LIKE '!_sqlx%' ESCAPE '!'",
+    ),
+    (
+        "foreign keys",
+        "SELECT conrelid::regclass || '.' || attname || ' refers to ' || confrelid::regclass
+                || CASE confdeltype WHEN 'c' THEN ', CASCADE' ELSE ', NO ACTION' END
+         FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND attnum = conkey[1] WHERE contype = 'f'",
+        "SELECT tables.name || '.' || keys.\"from\" || ' refers to ' || keys.\"table\" || ', ' || keys.on_delete
+         FROM sqlite_master AS tables JOIN pragma_foreign_key_list(tables.name) AS keys WHERE tables.type = 'table'",
+    ),
+    (
+        "keys",
+        "SELECT conrelid::regclass || ' ' || contype::text || ' ' || attname
+         FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND attnum = ANY (conkey)
+         WHERE contype IN ('p', 'u') AND conrelid::regclass::text NOT LIKE '!_sqlx%' ESCAPE '!'",
+        "SELECT tables.name || ' p ' || columns.name
+         FROM sqlite_master AS tables JOIN pragma_table_info(tables.name) AS columns
+         WHERE tables.type = 'table' AND columns.pk > 0 AND tables.name NOT LIKE '!_sqlx%' ESCAPE '!'
+         UNION ALL
+         SELECT tables.name || ' u ' || columns.name
+         FROM sqlite_master AS tables JOIN pragma_index_list(tables.name) AS indexes
+         JOIN pragma_index_info(indexes.name) AS columns
+         WHERE tables.type = 'table' AND indexes.origin = 'u' AND tables.name NOT LIKE '!_sqlx%' ESCAPE '!'",
+    ),
+    (
+        "indexes",
+        "SELECT indexrelid::regclass || ' ' || attnum || ' ' || pg_get_indexdef(indexrelid, attnum, true)
+                || CASE WHEN indpred IS NULL THEN '' ELSE ' in part' END
+         FROM pg_index JOIN pg_attribute ON attrelid = indexrelid JOIN pg_class ON pg_class.oid = indexrelid
+         WHERE NOT indisunique AND relnamespace = 'public'::regnamespace",
+        "SELECT indexes.name || ' ' || (columns.seqno + 1) || ' ' || columns.name
+                || CASE WHEN indexes.partial THEN ' in part' ELSE '' END
+         FROM sqlite_master AS tables JOIN pragma_index_list(tables.name) AS indexes
+         JOIN pragma_index_info(indexes.name) AS columns
+         WHERE tables.type = 'table' AND indexes.origin = 'c'",
+    ),
+];
+
+/// `CHECK` constraints of columns with a list of values.
+const LISTS: (&str, &str) = (
+    "SELECT conrelid::regclass || ': ' || pg_get_constraintdef(oid) FROM pg_constraint
+     WHERE contype = 'c' AND pg_get_constraintdef(oid) LIKE '%''%'",
+    "SELECT name || ': ' || sql FROM sqlite_master WHERE sql LIKE '%CHECK (% IN (%'",
+);
+
+/// The table, and the values that it allows.
+fn allowed(constraint: &str) -> (String, Vec<String>) {
+    let (table, definition) = constraint.split_once(": ").unwrap();
+    let (_, list) = definition.split_once("CHECK (").unwrap();
+    let list = list.split("))").next().unwrap();
+    let values = list.split('\'').skip(1).step_by(2);
+    (table.to_owned(), values.map(str::to_owned).collect())
+}
+
+fn names<T: Copy>(all: &[T], name: fn(T) -> &'static str) -> Vec<String> {
+    all.iter().map(|one| name(*one).to_owned()).collect()
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn sheets_of_an_older_program_get_their_history_when_the_tables_are_brought_up_to_date() {
-    on_each_database(async |database: &TestDatabase| {
-        let api = database.api().await;
-        let priced = |price: &str| with(sheet(), "/rates/0/input", json!(price));
-        for (price, at) in [("1", "2026-03-01"), ("2", "2026-06-01")] {
-            let path = format!("/infer?observed_at={at}T00:00:00Z");
-            api.post(&path, priced(price).to_string()).await.id();
+async fn both_databases_have_the_same_columns_keys_indexes_and_checks() {
+    on_postgres(async |postgres: &TestDatabase| {
+        let sqlite = TestDatabase::sqlite();
+        for database in [postgres, &sqlite] {
+            database.store().await.close().await;
         }
-        let (history, latest) = ("/models/acme/m-1/history", "/estimates/latest");
-        let before = (api.get(history).await.rows(), api.get(latest).await.rows());
-        assert_eq!((before.0.len(), before.1.len()), (2, 1));
-        // As migration 0003 leaves what was stored before it.
-        let statements = "DELETE FROM price_periods; DELETE FROM statements;
-            UPDATE price_sheets SET offer_id = NULL, model_key = NULL; UPDATE estimate_listings SET offer_id = NULL";
-        database.execute(statements).await;
-        let api = database.api().await;
-        assert_eq!((api.get(history).await.rows(), api.get(latest).await.rows()), before);
-        assert_eq!(database.number("SELECT count(*) FROM price_sheets WHERE offer_id IS NULL").await, 0);
+        for (what, of_postgres, of_sqlite) in SAME {
+            let on_postgres = BTreeSet::from_iter(postgres.texts(of_postgres).await);
+            let on_sqlite = BTreeSet::from_iter(sqlite.texts(of_sqlite).await);
+            assert!(!on_postgres.is_empty(), "{what}");
+            let differing: Vec<_> = on_postgres.symmetric_difference(&on_sqlite).collect();
+            assert!(differing.is_empty(), "{what}: {differing:#?}");
+        }
+        let lists = [postgres.texts(LISTS.0).await, sqlite.texts(LISTS.1).await];
+        let lists = lists.map(|list| list.iter().map(|one| allowed(one)).collect::<BTreeSet<_>>());
+        let words = [
+            ("changes", names(ChangeKind::ALL, ChangeKind::name)),
+            ("imports", names(ImportOutcome::ALL, ImportOutcome::name)),
+            (
+                "webhook_deliveries",
+                names(DeliveryState::ALL, DeliveryState::name),
+            ),
+        ];
+        let words = BTreeSet::from(words.map(|(table, words)| (table.to_owned(), words)));
+        assert_eq!(lists, [words.clone(), words]);
     })
     .await;
 }

@@ -1,0 +1,242 @@
+-- The tables. Both databases have the same, each in its own types; lists are sorted by the bytes of their texts.
+
+-- The version of the store: every transaction that writes raises it. The lock of its row puts writers in order, so that a
+-- reader of version n sees everything that the versions up to n have written.
+CREATE TABLE store_version (
+    id      integer PRIMARY KEY CHECK (id = 1),
+    version integer NOT NULL
+) STRICT;
+INSERT INTO store_version (id, version) VALUES (1, 0);
+
+-- One row, written to learn whether the database takes writes.
+CREATE TABLE readiness (
+    id     integer PRIMARY KEY CHECK (id = 1),
+    probes integer NOT NULL,
+    -- As large as an ordinary write, while writes are refused.
+    filler text
+) STRICT;
+INSERT INTO readiness (id, probes) VALUES (1, 0);
+
+-- One row per pricing content. Prices are exact texts in the document; the numbers beside it serve lists and filters.
+CREATE TABLE price_sheets (
+    id               blob PRIMARY KEY,
+    sequence         integer NOT NULL UNIQUE,
+    -- An offer is a provider, a model and a region. Its id is made of the three names: short enough for an index.
+    offer_id         blob NOT NULL,
+    provider         text NOT NULL,
+    model            text NOT NULL,
+    -- Names that may mean one model have one key.
+    model_key        text NOT NULL,
+    canonical_model  text,
+    region           text NOT NULL,
+    currency         text NOT NULL,
+    valid_from       text,
+    valid_to         text,
+    observed_at      text NOT NULL,
+    input_price      real,
+    output_price     real,
+    cache_read_price real,
+    document         text NOT NULL,
+    -- The first 16 bytes of the document's SHA-256.
+    checksum         blob NOT NULL
+) STRICT;
+CREATE INDEX price_sheets_by_offer ON price_sheets (provider, model, sequence);
+CREATE INDEX price_sheets_by_offer_id ON price_sheets (offer_id);
+CREATE INDEX price_sheets_by_model_key ON price_sheets (model_key);
+CREATE INDEX price_sheets_by_canonical_model ON price_sheets (canonical_model);
+
+CREATE TABLE estimates (
+    id               blob PRIMARY KEY,
+    sequence         integer NOT NULL UNIQUE,
+    engine_version   text NOT NULL,
+    readings_defined integer NOT NULL,
+    conflicts        integer NOT NULL,
+    -- JSON: a nullable number per column of a list.
+    reading_numbers  text NOT NULL,
+    document         text NOT NULL,
+    -- The first 16 bytes of the document's SHA-256.
+    checksum         blob NOT NULL
+) STRICT;
+
+-- The sheets that an estimate was drawn from.
+CREATE TABLE estimate_sheets (
+    estimate_id blob NOT NULL REFERENCES estimates (id),
+    sheet_id    blob NOT NULL REFERENCES price_sheets (id),
+    PRIMARY KEY (estimate_id, sheet_id)
+) STRICT;
+CREATE INDEX estimate_sheets_by_sheet ON estimate_sheets (sheet_id);
+
+-- A row of the lists of estimates. Copies of one pricing decision share the estimate of the sheet that they copy.
+CREATE TABLE estimate_listings (
+    sequence           integer PRIMARY KEY,
+    estimate_id        blob NOT NULL REFERENCES estimates (id),
+    -- Null where several sheets are answered together, as is the sheet.
+    offer_id           blob,
+    sheet_id           blob REFERENCES price_sheets (id),
+    -- The sheet whose estimate this is, where it is another one.
+    duplicate_of       blob REFERENCES price_sheets (id),
+    provider           text NOT NULL,
+    model              text NOT NULL,
+    canonical_model    text,
+    region             text NOT NULL,
+    currency           text NOT NULL,
+    valid_from         text,
+    valid_to           text,
+    observed_at        text NOT NULL,
+    stated_assumptions integer NOT NULL
+) STRICT;
+CREATE INDEX estimate_listings_by_offer ON estimate_listings (provider, model, sequence);
+CREATE INDEX estimate_listings_by_sheet ON estimate_listings (sheet_id, sequence);
+CREATE INDEX estimate_listings_by_offer_id ON estimate_listings (offer_id, sequence);
+CREATE INDEX estimate_listings_by_estimate ON estimate_listings (estimate_id);
+CREATE INDEX estimate_listings_of_pools ON estimate_listings (provider, model, sequence) WHERE sheet_id IS NULL;
+CREATE INDEX estimate_listings_by_time ON estimate_listings (observed_at);
+
+-- What an offer costs when: intervals from their start to before their end. Within one offer, those that were not
+-- withdrawn do not overlap; one that was replaced the moment it began is empty.
+CREATE TABLE price_periods (
+    sequence          integer NOT NULL,
+    -- Of several periods that one sheet opened at once.
+    part              integer NOT NULL,
+    offer_id          blob NOT NULL,
+    provider          text NOT NULL,
+    model             text NOT NULL,
+    region            text NOT NULL,
+    sheet_id          blob NOT NULL REFERENCES price_sheets (id),
+    -- The catalog that lists it.
+    catalog           text NOT NULL,
+    -- The year 1 where the start is not known.
+    starts_at         text NOT NULL,
+    ends_at           text,
+    observed_at       text NOT NULL,
+    -- Whether its start and its end were announced: an announced price comes into force later.
+    has_begun         integer NOT NULL,
+    has_ended         integer NOT NULL,
+    withdrawn_at      text,
+    withdrawn_because text,
+    -- Where it would have ended without its withdrawal, so that this can be undone.
+    withdrawn_end     text,
+    PRIMARY KEY (sequence, part),
+    CHECK (ends_at IS NULL OR ends_at >= starts_at)
+) STRICT;
+CREATE INDEX price_periods_by_offer ON price_periods (offer_id, starts_at);
+CREATE INDEX price_periods_by_name ON price_periods (provider, model, starts_at);
+CREATE INDEX price_periods_by_sheet ON price_periods (sheet_id);
+CREATE INDEX price_periods_to_begin ON price_periods (starts_at) WHERE has_begun = 0;
+CREATE INDEX price_periods_to_end ON price_periods (ends_at) WHERE has_ended = 0;
+CREATE INDEX price_periods_withdrawn ON price_periods (offer_id) WHERE withdrawn_at IS NOT NULL;
+-- For a replica whose clock is behind: whether something is recorded of a time that it has not reached.
+CREATE INDEX price_periods_by_observation ON price_periods (observed_at);
+CREATE INDEX price_periods_by_withdrawal ON price_periods (withdrawn_at) WHERE withdrawn_at IS NOT NULL;
+
+-- What each catalog says now, sheet by sheet. A start that is not known is the year 1.
+CREATE TABLE statements (
+    catalog     text NOT NULL,
+    offer_id    blob NOT NULL,
+    starts_at   text NOT NULL,
+    sheet_id    blob NOT NULL REFERENCES price_sheets (id),
+    observed_at text NOT NULL,
+    PRIMARY KEY (offer_id, catalog, starts_at)
+) STRICT;
+CREATE INDEX statements_by_catalog ON statements (catalog);
+CREATE INDEX statements_by_sheet ON statements (sheet_id);
+
+-- Where a catalog prices an offer differently from the sheet in force.
+CREATE TABLE disagreements (
+    id             blob PRIMARY KEY,
+    offer_id       blob NOT NULL,
+    provider       text NOT NULL,
+    model          text NOT NULL,
+    region         text NOT NULL,
+    catalog        text NOT NULL,
+    sheet_id       blob NOT NULL REFERENCES price_sheets (id),
+    other_catalog  text NOT NULL,
+    other_sheet_id blob NOT NULL REFERENCES price_sheets (id),
+    -- In words.
+    differences    text NOT NULL,
+    -- The largest factor between two prices.
+    largest_factor real,
+    observed_at    text NOT NULL,
+    ended_at       text
+) STRICT;
+CREATE INDEX disagreements_by_offer ON disagreements (offer_id);
+
+-- What changed, in the order of its commits.
+CREATE TABLE changes (
+    sequence        integer PRIMARY KEY,
+    kind            text NOT NULL CHECK (kind IN (
+        'sheet.added', 'sheet.changed', 'sheet.announced', 'sheet.in_force', 'sheet.withdrawn',
+        'sheet.reinstated', 'sheet.expired', 'estimate.updated')),
+    observed_at     text NOT NULL,
+    provider        text NOT NULL,
+    model           text NOT NULL,
+    canonical_model text,
+    region          text NOT NULL,
+    sheet_id        blob,
+    estimate_id     blob,
+    -- In words.
+    summary         text NOT NULL
+) STRICT;
+CREATE INDEX changes_by_offer ON changes (provider, model, sequence);
+
+-- Every time that a catalog was read.
+CREATE TABLE imports (
+    id               blob PRIMARY KEY,
+    -- An address, a file, or the body of a request.
+    source           text NOT NULL,
+    catalog          text,
+    started_at       text NOT NULL,
+    ended_at         text,
+    outcome          text NOT NULL CHECK (outcome IN ('running', 'done', 'not_modified', 'failed')),
+    error            text,
+    -- What the server is sent the next time, so that it can answer that nothing changed.
+    etag             text,
+    last_modified    text,
+    entries          integer NOT NULL DEFAULT 0,
+    estimated        integer NOT NULL DEFAULT 0,
+    unchanged        integer NOT NULL DEFAULT 0,
+    duplicates       integer NOT NULL DEFAULT 0,
+    not_identifiable integer NOT NULL DEFAULT 0,
+    refused          integer NOT NULL DEFAULT 0,
+    -- Sheets that hold again after they were withdrawn.
+    reinstated       integer NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX imports_by_source ON imports (source, started_at);
+CREATE INDEX imports_running ON imports (id) WHERE outcome = 'running';
+
+-- The receivers of changes.
+CREATE TABLE webhooks (
+    id           blob PRIMARY KEY,
+    url          text NOT NULL,
+    -- The key that its deliveries are signed with.
+    secret       text NOT NULL,
+    created_at   text NOT NULL,
+    -- The last change that was delivered, or given up.
+    since        integer NOT NULL,
+    -- Before this, nothing is sent.
+    due_at       text NOT NULL,
+    -- The replica that sends now, and until when no other one does.
+    lease_id     blob,
+    leased_until text,
+    -- When its receiver answered that it wants no more.
+    disabled_at  text
+) STRICT;
+
+-- What was sent, or is to be sent again: the changes after `since` up to `next_since`.
+CREATE TABLE webhook_deliveries (
+    id              blob PRIMARY KEY,
+    webhook_id      blob NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
+    since           integer NOT NULL,
+    next_since      integer NOT NULL,
+    changes         integer NOT NULL,
+    state           text NOT NULL CHECK (state IN ('pending', 'delivered', 'failed')),
+    attempts        integer NOT NULL,
+    created_at      text NOT NULL,
+    attempted_at    text NOT NULL,
+    next_attempt_at text,
+    -- The last answer of the receiver.
+    status          integer,
+    error           text,
+    UNIQUE (webhook_id, since)
+) STRICT;
+CREATE INDEX webhook_deliveries_by_time ON webhook_deliveries (attempted_at);

@@ -1,0 +1,41 @@
+//! Words that are stored and listed, each declared once: its name in the database, in JSON and in the API document.
+
+/// A stored word that this program does not know.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is none of the names that are stored here")]
+pub struct UnknownName(pub(super) String);
+
+/// An enum whose variants are stored under their names.
+macro_rules! stored_names {
+    ($(#[$about:meta])* $Type:ident { $($(#[$meaning:meta])* $Variant:ident = $name:literal,)* }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
+        pub enum $Type {
+            $($(#[$meaning])* #[serde(rename = $name)] $Variant,)*
+        }
+
+        impl $Type {
+            /// Every one, in the order of the API document.
+            pub const ALL: &'static [Self] = &[$(Self::$Variant,)*];
+
+            /// Its name.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$Variant => $name,)*
+                }
+            }
+        }
+
+        impl TryFrom<String> for $Type {
+            type Error = $crate::storage::UnknownName;
+
+            fn try_from(name: String) -> Result<Self, Self::Error> {
+                let known = Self::ALL.iter().find(|known| known.name() == name);
+                known.copied().ok_or($crate::storage::UnknownName(name))
+            }
+        }
+    };
+}
+
+pub(super) use stored_names;
