@@ -210,3 +210,35 @@ fn the_track_record_of_the_readme_is_that_of_the_validation() {
         assert_eq!(of_readme[..], [row[0], row[1], row[6], row[7], row[8]]);
     }
 }
+
+/// Figures in the text of a page, and the same figures where they are printed or generated.
+const FIGURES: [(&str, &str, &str, &str); 9] = [
+    ("README.md", "Total parameters: 1.51 trillion", "README.md", "total parameters 1.51T"),
+    ("README.md", "from 193 billion to 13.2 trillion", "README.md", "193B to 13.2T"),
+    ("README.md", "2.0 bits of information", "README.md", "2.0 * KV bytes read"),
+    ("README.md", "20,100 bytes are read", "README.md", "KV bytes read 20.1k"),
+    ("README.md", "adds 0.25 bits", "docs/ANSWERS.md", "| 20.1k | 2.84k to 151k | 4.20k to 331k | 0.25 |"),
+    ("README.md", "takes 1.05 times as long", "README.md", "memory/compute time 1.05"),
+    ("README.md", "the limit is only 56 %", "README.md", "arithmetic with a probability of 56 %"),
+    (
+        "README.md",
+        "off by a factor of 12.4 in the median, on 11 models",
+        "docs/VALIDATION.md",
+        "| context_tier_kv_bytes | kv_bytes_per_token_read | 11 | 12.4× |",
+    ),
+    (
+        "docs/guide/forward-questions.md",
+        "takes 47.6 ms per step; a fit without this generation of chips predicts 50.7 ms",
+        "docs/VALIDATION.md",
+        "| decode, 88 per chip at 4,989 | 47.57 ms | 50.70 ms |",
+    ),
+];
+
+#[test]
+fn figures_in_the_text_are_those_that_are_printed() {
+    let words = |file: &str| text(file).split_whitespace().collect::<Vec<_>>().join(" ");
+    for (page, figure, source, printed) in FIGURES {
+        assert!(words(page).contains(figure), "{page}: `{figure}` is in no sentence");
+        assert!(words(source).contains(printed), "{page}: `{figure}`; {source} has no `{printed}`");
+    }
+}
