@@ -52,7 +52,9 @@ fn anchors(page: &str) -> BTreeSet<String> {
         .filter(|line| line.starts_with('#'))
         .map(|line| {
             let heading = line.trim_start_matches('#').trim().to_lowercase();
-            let kept = heading.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+            let kept = heading
+                .chars()
+                .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
             kept.map(|c| if c == ' ' { '-' } else { c }).collect()
         })
         .collect()
@@ -77,7 +79,11 @@ fn every_link_between_documents_leads_somewhere() {
     let mut wrong = Vec::new();
     for file in documents() {
         let page = std::fs::read_to_string(&file).unwrap();
-        for target in page.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+        for target in page
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+        {
             if target.contains("://") {
                 continue;
             }
@@ -106,19 +112,30 @@ fn every_route_is_in_the_readme_and_in_the_reference() {
         for (method, operation) in methods.as_object().unwrap() {
             let route = format!("`{} {path}`", method.to_uppercase());
             assert!(readme.contains(&route), "README.md has no {route}");
-            let rows = rows_with(&reference, &route);
+            let rows = rows_with(&reference, &format!("| {route} |"));
             assert_eq!(rows.len(), 1, "docs/reference/routes.md: {route}");
             let parameters = operation["parameters"].as_array().into_iter().flatten();
             let named: Vec<String> = parameters
                 .filter(|parameter| parameter["in"] == "query")
                 .map(|parameter| format!("`{}`", parameter["name"].as_str().unwrap()))
                 .collect();
-            assert_eq!(rows[0][1], named.join(", "), "docs/reference/routes.md: {route}");
-            let statuses: Vec<&str> = operation["responses"].as_object().unwrap().keys()
+            assert_eq!(
+                rows[0][1],
+                named.join(", "),
+                "docs/reference/routes.md: {route}"
+            );
+            let statuses: Vec<&str> = operation["responses"]
+                .as_object()
+                .unwrap()
+                .keys()
                 .map(String::as_str)
                 .filter(|status| !["400", "503"].contains(status))
                 .collect();
-            assert_eq!(rows[0][2], statuses.join(", "), "docs/reference/routes.md: {route}");
+            assert_eq!(
+                rows[0][2],
+                statuses.join(", "),
+                "docs/reference/routes.md: {route}"
+            );
         }
     }
 }
@@ -131,7 +148,10 @@ fn every_command_is_in_the_readme() {
     let readme = text("README.md");
     for line in commands.lines() {
         // A longer indentation continues the description of the command before.
-        let Some(name) = line.strip_prefix("  ").filter(|line| !line.starts_with(' ')) else {
+        let Some(name) = line
+            .strip_prefix("  ")
+            .filter(|line| !line.starts_with(' '))
+        else {
             continue;
         };
         let name = name.split(' ').next().unwrap();
@@ -168,9 +188,10 @@ fn every_setting_is_in_the_reference_with_its_variable_and_default() {
     assert_eq!(settings, rows_with(&page, "| `--").len());
 }
 
-/// Range and value of a row such as `| … | 1e3 to 1e16 | 1e11 |`.
+/// A number such as `1e3`.
 fn number(text: &str) -> f64 {
-    text.parse().unwrap_or_else(|_| panic!("`{text}` is no number"))
+    text.parse()
+        .unwrap_or_else(|_| panic!("`{text}` is no number"))
 }
 
 #[test]
@@ -213,13 +234,48 @@ fn the_track_record_of_the_readme_is_that_of_the_validation() {
 
 /// Figures in the text of a page, and the same figures where they are printed or generated.
 const FIGURES: [(&str, &str, &str, &str); 9] = [
-    ("README.md", "Total parameters: 1.51 trillion", "README.md", "total parameters 1.51T"),
-    ("README.md", "from 193 billion to 13.2 trillion", "README.md", "193B to 13.2T"),
-    ("README.md", "2.0 bits of information", "README.md", "2.0 * KV bytes read"),
-    ("README.md", "20,100 bytes are read", "README.md", "KV bytes read 20.1k"),
-    ("README.md", "The row has no star", "README.md", "0.3 KV bytes stored"),
-    ("README.md", "takes 1.05 times as long", "README.md", "memory/compute time 1.05"),
-    ("README.md", "the limit is only 56 %", "README.md", "arithmetic with a probability of 56 %"),
+    (
+        "README.md",
+        "Total parameters: 1.51 trillion",
+        "README.md",
+        "total parameters 1.51T",
+    ),
+    (
+        "README.md",
+        "from 193 billion to 13.2 trillion",
+        "README.md",
+        "193B to 13.2T",
+    ),
+    (
+        "README.md",
+        "2.0 bits of information",
+        "README.md",
+        "2.0 * KV bytes read",
+    ),
+    (
+        "README.md",
+        "20,100 bytes are read",
+        "README.md",
+        "KV bytes read 20.1k",
+    ),
+    (
+        "README.md",
+        "The row has no star",
+        "README.md",
+        "0.3 KV bytes stored",
+    ),
+    (
+        "README.md",
+        "takes 1.05 times as long",
+        "README.md",
+        "memory/compute time 1.05",
+    ),
+    (
+        "README.md",
+        "the limit is only 56 %",
+        "README.md",
+        "arithmetic with a probability of 56 %",
+    ),
     (
         "README.md",
         "off by a factor of 12.4 in the median, on 11 models",
@@ -238,7 +294,13 @@ const FIGURES: [(&str, &str, &str, &str); 9] = [
 fn figures_in_the_text_are_those_that_are_printed() {
     let words = |file: &str| text(file).split_whitespace().collect::<Vec<_>>().join(" ");
     for (page, figure, source, printed) in FIGURES {
-        assert!(words(page).contains(figure), "{page}: `{figure}` is in no sentence");
-        assert!(words(source).contains(printed), "{page}: `{figure}`; {source} has no `{printed}`");
+        assert!(
+            words(page).contains(figure),
+            "{page}: `{figure}` is in no sentence"
+        );
+        assert!(
+            words(source).contains(printed),
+            "{page}: `{figure}`; {source} has no `{printed}`"
+        );
     }
 }
