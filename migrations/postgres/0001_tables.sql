@@ -406,7 +406,7 @@ COMMENT ON VIEW reporting.disagreements IS 'Where two catalogs price an offer di
 
 CREATE VIEW reporting.imports AS
 SELECT id, source, catalog, started_at, ended_at, outcome, error, entries, estimated, unchanged, duplicates,
-       not_identifiable, refused
+       not_identifiable, refused, reinstated
 FROM imports;
 COMMENT ON VIEW reporting.imports IS 'Every time a catalog was read, and what became of its entries';
 

@@ -15,14 +15,13 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, broadcast};
 use utoipa::{IntoParams, ToSchema};
-use uuid::Uuid;
 
 use super::app::App;
 use super::extract::Query;
 use super::feed::{News, PAGE, PAUSE};
 use super::page::{FilterText, Limit, ListItem, ListQuery, PageRequest, WrittenRows, next_link};
 use super::problem::{Problem, UNREADABLE};
-use crate::storage::{ChangeRow, DbTime, Filter};
+use crate::storage::{ChangeRow, Filter};
 
 pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 

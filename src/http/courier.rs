@@ -13,7 +13,6 @@ use tokio::sync::{Notify, Semaphore};
 use uuid::Uuid;
 
 use super::app::App;
-use super::changes::ChangeRow;
 use super::feed::PAUSE;
 use crate::storage::{Attempt, ChangeRow, Ended, Filter, Outcome, StoreError, WebhookLease};
 

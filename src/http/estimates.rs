@@ -12,6 +12,7 @@ use super::app::App;
 use super::extract::{Path, Query};
 use super::page::{
     AsOfQuery, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest, bad_cursor,
+    fields,
 };
 use super::problem::Problem;
 use crate::estimate::{Answer, row_columns};

@@ -3,8 +3,6 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response, Uri};
-use serde::Serialize;
-use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::app::App;
@@ -12,7 +10,7 @@ use super::extract::{Path, Query};
 use super::page::{AsOfQuery, ListItem, ListQuery, Page, PageRequest};
 use super::problem::Problem;
 use crate::sheet::PriceSheet;
-use crate::storage::{DbTime, PriceSheetRow};
+use crate::storage::PriceSheetRow;
 
 impl ListItem for PriceSheetRow {}
 

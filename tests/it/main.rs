@@ -14,6 +14,7 @@ mod database_faults;
 mod durability;
 mod formats;
 mod golden;
+mod guides;
 mod history;
 mod import;
 mod joint;

@@ -67,6 +67,8 @@ pub(crate) struct Server {
     child: Child,
     /// `http://127.0.0.1:40123`
     pub(crate) address: String,
+    /// The line that it printed when it was ready.
+    pub(crate) greeting: String,
     log: Arc<Mutex<String>>,
     reader: Option<JoinHandle<()>>,
 }
@@ -114,6 +116,7 @@ impl Server {
         Self {
             child,
             address,
+            greeting: line,
             log,
             reader: Some(reader),
         }

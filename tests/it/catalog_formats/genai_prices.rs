@@ -61,7 +61,7 @@ fn the_prices_that_the_schema_of_genai_prices_names_are_read_or_kept() {
         .as_object()
         .unwrap();
     assert!(prices.len() >= 50);
-    let catalog = unroof::sheet::catalog("genai-prices").unwrap();
+    let catalog: &unroof::sheet::Catalog = "genai-prices".parse().unwrap();
     for name in prices.keys() {
         let entry = format!(
             r#"{{"id": "m", "prices": {{"input_mtok": 7, "output_mtok": 8, "{name}": 3}}}}"#

@@ -13,7 +13,7 @@ use std::path::Path;
 use jsonschema::Validator;
 use unroof::input::cursor::{Cursor, Faults};
 use unroof::input::json::{self, Json};
-use unroof::sheet::{CATALOGS, PriceSheet, canonical, catalog, json_schema, recognize};
+use unroof::sheet::{CATALOGS, Catalog, PriceSheet, canonical, json_schema, recognize};
 
 use crate::support::say;
 
@@ -40,7 +40,7 @@ fn read_catalog(name: &str, file: &str) -> Option<Outcome> {
         .collect();
     assert_eq!(recognized, [name]);
     assert_eq!(recognize(&document).unwrap().name, name);
-    let catalog = catalog(name).unwrap();
+    let catalog: &Catalog = name.parse().unwrap();
     let faults = Faults::default();
     let entries: Vec<_> = (catalog.entries)(&Cursor::root(&document, &faults))
         .unwrap()

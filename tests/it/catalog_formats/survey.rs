@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use unroof::input::cursor::{Cursor, Faults};
 use unroof::input::json::{self, Json};
-use unroof::sheet::{PriceSheet, canonical, catalog, json_schema, recognize};
+use unroof::sheet::{Catalog, PriceSheet, canonical, json_schema, recognize};
 use unroof::units::Decimal;
 
 use crate::support::say;
@@ -56,7 +56,7 @@ impl Survey {
 /// Reads every entry of a catalog, and holds every sheet against the canonical reader and its JSON Schema.
 pub(super) fn survey(format: &str, file: &Path) -> Survey {
     let tree = json::parse(&std::fs::read(file).unwrap()).unwrap();
-    let format = catalog(format).unwrap();
+    let format: &Catalog = format.parse().unwrap();
     assert_eq!(recognize(&tree).map(|found| found.name), Some(format.name));
     let validator = jsonschema::draft202012::options()
         .should_validate_formats(true)

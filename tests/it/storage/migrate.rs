@@ -71,7 +71,8 @@ const SAME: [(&str, &str, &str); 4] = [
         "foreign keys",
         "SELECT conrelid::regclass || '.' || attname || ' refers to ' || confrelid::regclass
                 || CASE confdeltype WHEN 'c' THEN ', CASCADE' ELSE ', NO ACTION' END
-         FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND attnum = conkey[1] WHERE contype = 'f'",
+         FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND attnum = conkey[1]
+         WHERE contype = 'f' AND connamespace = 'public'::regnamespace",
         "SELECT tables.name || '.' || keys.\"from\" || ' refers to ' || keys.\"table\" || ', ' || keys.on_delete
          FROM sqlite_master AS tables JOIN pragma_foreign_key_list(tables.name) AS keys WHERE tables.type = 'table'",
     ),
@@ -79,7 +80,7 @@ const SAME: [(&str, &str, &str); 4] = [
         "keys",
         "SELECT conrelid::regclass || ' ' || contype::text || ' ' || attname
          FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND attnum = ANY (conkey)
-         WHERE contype IN ('p', 'u') AND conrelid::regclass::text NOT LIKE '!_sqlx%' ESCAPE '!'",
+         WHERE contype IN ('p', 'u') AND connamespace = 'public'::regnamespace AND conrelid::regclass::text NOT LIKE '!_sqlx%' ESCAPE '!'",
         "SELECT tables.name || ' p ' || columns.name
          FROM sqlite_master AS tables JOIN pragma_table_info(tables.name) AS columns
          WHERE tables.type = 'table' AND columns.pk > 0 AND tables.name NOT LIKE '!_sqlx%' ESCAPE '!'
@@ -106,7 +107,7 @@ const SAME: [(&str, &str, &str); 4] = [
 /// `CHECK` constraints of columns with a list of values.
 const LISTS: (&str, &str) = (
     "SELECT conrelid::regclass || ': ' || pg_get_constraintdef(oid) FROM pg_constraint
-     WHERE contype = 'c' AND pg_get_constraintdef(oid) LIKE '%''%'",
+     WHERE contype = 'c' AND connamespace = 'public'::regnamespace AND pg_get_constraintdef(oid) LIKE '%''%'",
     "SELECT name || ': ' || sql FROM sqlite_master WHERE sql LIKE '%CHECK (% IN (%'",
 );
 

@@ -198,7 +198,7 @@ async fn prices_are_stored_in_the_digits_they_were_sent_in() {
                 .price_sheets(&filter, &Times::default(), None, 1)
                 .await
                 .unwrap();
-            assert_eq!(rows[0].input_price, price.parse().ok());
+            assert_eq!(rows[0].input_per_mtok, price.parse().ok());
         }
     })
     .await;

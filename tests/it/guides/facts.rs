@@ -1,0 +1,306 @@
+//! Tables and links of the documents, compared with the program, the API document and the files.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::server::output_of;
+use crate::support::{read_json, repository};
+
+/// Pages that the program generates or that a test compares row by row may be longer.
+const LONG_PAGES: [&str; 2] = ["MODEL.md", "VALIDATION.md"];
+
+fn text(file: &str) -> String {
+    std::fs::read_to_string(repository().join(file)).unwrap()
+}
+
+/// The Markdown files of a folder and of those in it.
+fn markdown_in(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(markdown_in(&path));
+        } else if path.extension().is_some_and(|ending| ending == "md") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+fn documents() -> Vec<PathBuf> {
+    let mut files = markdown_in(&repository().join("docs"));
+    files.extend(
+        ["README.md", "CHANGELOG.md", "data/README.md"].map(|file| repository().join(file)),
+    );
+    files
+}
+
+/// The cells of the table rows that have a text.
+fn rows_with<'a>(page: &'a str, text: &str) -> Vec<Vec<&'a str>> {
+    page.lines()
+        .filter(|line| line.starts_with('|') && line.contains(text))
+        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+        .collect()
+}
+
+/// The anchors of a page's headings, as GitHub makes them.
+fn anchors(page: &str) -> BTreeSet<String> {
+    page.lines()
+        .filter(|line| line.starts_with('#'))
+        .map(|line| {
+            let heading = line.trim_start_matches('#').trim().to_lowercase();
+            let kept = heading
+                .chars()
+                .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+            kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn pages_are_short() {
+    for file in documents() {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        let lines = std::fs::read_to_string(&file).unwrap().lines().count();
+        let most = match name {
+            name if LONG_PAGES.contains(&name) => continue,
+            _ if file == repository().join("README.md") => 250,
+            _ => 399,
+        };
+        assert!(lines <= most, "{}: {lines} lines", file.display());
+    }
+}
+
+#[test]
+fn every_link_between_documents_leads_somewhere() {
+    let mut wrong = Vec::new();
+    for file in documents() {
+        let page = std::fs::read_to_string(&file).unwrap();
+        for target in page
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+        {
+            if target.contains("://") {
+                continue;
+            }
+            let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let linked = if path.is_empty() {
+                file.clone()
+            } else {
+                file.parent().unwrap().join(path)
+            };
+            let is_there = linked.exists()
+                && (anchor.is_empty()
+                    || anchors(&std::fs::read_to_string(&linked).unwrap()).contains(anchor));
+            if !is_there {
+                wrong.push(format!("{}: {target}", file.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_route_is_in_the_readme_and_in_the_reference() {
+    let document = read_json(&repository().join("openapi/openapi.json"));
+    let (readme, reference) = (text("README.md"), text("docs/reference/routes.md"));
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let route = format!("`{} {path}`", method.to_uppercase());
+            assert!(readme.contains(&route), "README.md has no {route}");
+            let rows = rows_with(&reference, &format!("| {route} |"));
+            assert_eq!(rows.len(), 1, "docs/reference/routes.md: {route}");
+            let parameters = operation["parameters"].as_array().into_iter().flatten();
+            let named: Vec<String> = parameters
+                .filter(|parameter| parameter["in"] == "query")
+                .map(|parameter| format!("`{}`", parameter["name"].as_str().unwrap()))
+                .collect();
+            assert_eq!(
+                rows[0][1],
+                named.join(", "),
+                "docs/reference/routes.md: {route}"
+            );
+            let statuses: Vec<&str> = operation["responses"]
+                .as_object()
+                .unwrap()
+                .keys()
+                .map(String::as_str)
+                .filter(|status| !["400", "503"].contains(status))
+                .collect();
+            assert_eq!(
+                rows[0][2],
+                statuses.join(", "),
+                "docs/reference/routes.md: {route}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_command_is_in_the_readme() {
+    let help = output_of(&["--help"]);
+    let commands = help.split("Commands:\n").nth(1).unwrap();
+    let commands = commands.split("\n\n").next().unwrap();
+    let readme = text("README.md");
+    for line in commands.lines() {
+        // A longer indentation continues the description of the command before.
+        let Some(name) = line
+            .strip_prefix("  ")
+            .filter(|line| !line.starts_with(' '))
+        else {
+            continue;
+        };
+        let name = name.split(' ').next().unwrap();
+        assert!(
+            name == "help" || readme.contains(&format!("`unroof {name}")),
+            "README.md has no command {name}"
+        );
+    }
+}
+
+#[test]
+fn every_setting_is_in_the_reference_with_its_variable_and_default() {
+    let help = output_of(&["serve", "--help"]);
+    let page = text("docs/reference/settings.md");
+    let mut row: Vec<&str> = Vec::new();
+    let mut settings = 0;
+    for line in help.lines().map(str::trim) {
+        if let Some(flag) = line.strip_prefix("--") {
+            let flag = format!("`--{}`", flag.split(' ').next().unwrap());
+            row = rows_with(&page, &format!("| {flag} |"))
+                .pop()
+                .unwrap_or_else(|| panic!("docs/reference/settings.md has no {flag}"));
+            settings += 1;
+        }
+        let inside = |name: &str| line.strip_prefix(name)?.strip_suffix(']');
+        if let Some(variable) = inside("[env: ") {
+            let variable = variable.trim_end_matches('=');
+            assert_eq!(row[1], format!("`{variable}`"), "{}", row[0]);
+        }
+        if let Some(default) = inside("[default: ") {
+            assert_eq!(row[3], format!("`{default}`"), "{}", row[0]);
+        }
+    }
+    assert_eq!(settings, rows_with(&page, "| `--").len());
+}
+
+/// A number such as `1e3`.
+fn number(text: &str) -> f64 {
+    text.parse()
+        .unwrap_or_else(|_| panic!("`{text}` is no number"))
+}
+
+#[test]
+fn every_assumption_is_in_the_reference_with_its_range() {
+    let document = read_json(&repository().join("openapi/openapi.json"));
+    let fields = &document["components"]["schemas"]["Assumptions"]["properties"];
+    let accelerator = &fields["accelerator"]["oneOf"][1]["properties"];
+    let page = text("docs/reference/assumptions.md");
+    let all = [fields, accelerator].map(|fields| fields.as_object().unwrap());
+    for (name, schema) in all.into_iter().flatten() {
+        let value: &Value = &schema["oneOf"][0];
+        if value["minimum"].is_null() {
+            assert!(page.contains(&format!("`{name}`")), "{name}");
+            continue;
+        }
+        let rows = rows_with(&page, &format!("| `{name}` |"));
+        let [row] = rows.as_slice() else {
+            panic!("docs/reference/assumptions.md: {name}");
+        };
+        let (least, most) = row[4].split_once(" to ").unwrap();
+        assert_eq!(Some(number(least)), value["minimum"].as_f64(), "{name}");
+        assert_eq!(Some(number(most)), value["maximum"].as_f64(), "{name}");
+    }
+}
+
+#[test]
+fn the_track_record_of_the_readme_is_that_of_the_validation() {
+    let (readme, validation) = (text("README.md"), text("docs/VALIDATION.md"));
+    let table = validation.split("\n## ").next().unwrap();
+    let measured: Vec<Vec<&str>> = rows_with(table, "× |");
+    assert!(!measured.is_empty());
+    for row in measured {
+        let of_readme = rows_with(&readme, &format!("| {} |", row[0]));
+        let [of_readme] = of_readme.as_slice() else {
+            panic!("README.md has no {}", row[0]);
+        };
+        assert_eq!(of_readme[..], [row[0], row[1], row[6], row[7], row[8]]);
+    }
+}
+
+/// Figures in the text of a page, and the same figures where they are printed or generated.
+const FIGURES: [(&str, &str, &str, &str); 9] = [
+    (
+        "README.md",
+        "Total parameters: 1.51 trillion",
+        "README.md",
+        "total parameters 1.51T",
+    ),
+    (
+        "README.md",
+        "from 193 billion to 13.2 trillion",
+        "README.md",
+        "193B to 13.2T",
+    ),
+    (
+        "README.md",
+        "2.0 bits of information",
+        "README.md",
+        "2.0 * KV bytes read",
+    ),
+    (
+        "README.md",
+        "20,100 bytes are read",
+        "README.md",
+        "KV bytes read 20.1k",
+    ),
+    (
+        "README.md",
+        "The row has no star",
+        "README.md",
+        "0.3 KV bytes stored",
+    ),
+    (
+        "README.md",
+        "takes 1.05 times as long",
+        "README.md",
+        "memory/compute time 1.05",
+    ),
+    (
+        "README.md",
+        "the limit is only 56 %",
+        "README.md",
+        "arithmetic with a probability of 56 %",
+    ),
+    (
+        "README.md",
+        "off by a factor of 12.4 in the median, on 11 models",
+        "docs/VALIDATION.md",
+        "| context_tier_kv_bytes | kv_bytes_per_token_read | 11 | 12.4× |",
+    ),
+    (
+        "docs/guide/forward-questions.md",
+        "takes 47.6 ms per step; a fit without this generation of chips predicts 50.7 ms",
+        "docs/VALIDATION.md",
+        "| decode, 88 per chip at 4,989 | 47.57 ms | 50.70 ms |",
+    ),
+];
+
+#[test]
+fn figures_in_the_text_are_those_that_are_printed() {
+    let words = |file: &str| text(file).split_whitespace().collect::<Vec<_>>().join(" ");
+    for (page, figure, source, printed) in FIGURES {
+        assert!(
+            words(page).contains(figure),
+            "{page}: `{figure}` is in no sentence"
+        );
+        assert!(
+            words(source).contains(printed),
+            "{page}: `{figure}`; {source} has no `{printed}`"
+        );
+    }
+}
