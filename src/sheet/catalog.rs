@@ -96,7 +96,7 @@ pub const CATALOGS: [&Catalog; 6] = [
 
 /// The format has another name than those that are known.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("the format is none of {}", .0.join(", "))]
+#[error("expected one of the formats {}", .0.join(", "))]
 pub struct UnknownFormat(pub Vec<&'static str>);
 
 impl FromStr for &'static Catalog {

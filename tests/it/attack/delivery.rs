@@ -96,7 +96,7 @@ fn deliver_to(receiver: &Receiver, url: &str, folder: &Path) {
     wait_until("it was begun", || last()["state"] == "pending");
     served.leave_room(0);
     wait_until("it was received", || receiver.count() == 1);
-    served.server.wait_for_log("could not be noted");
+    served.server.wait_for_log("could not be recorded");
     served.free_disk();
     wait_until("it is noted", || last()["state"] == "delivered");
     assert_eq!(served.infer("second").0, 201);

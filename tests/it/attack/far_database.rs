@@ -173,8 +173,10 @@ async fn an_offer_with_a_thousand_prices_is_read_as_fast_as_one_with_ten() {
     // Prices of before, a day each.
     let add = |from: usize, to: usize| {
         format!(
-            "INSERT INTO price_sheets (id, sequence, provider, model, region, currency, observed_at, document, offer_id)
-             SELECT md5(number::text)::uuid, -number, provider, model, region, currency, observed_at, document, offer_id
+            "INSERT INTO price_sheets (id, sequence, provider, model, region, currency, observed_at, document, offer_id,
+                                       model_key, checksum)
+             SELECT md5(number::text)::uuid, -number, provider, model, region, currency, observed_at, document, offer_id,
+                    model_key, checksum
              FROM price_sheets CROSS JOIN generate_series({from}, {to}) AS number WHERE sequence > 0;
              INSERT INTO price_periods (sequence, part, offer_id, provider, model, region, sheet_id, catalog, starts_at,
                                         ends_at, observed_at, has_begun, has_ended)
@@ -184,7 +186,7 @@ async fn an_offer_with_a_thousand_prices_is_read_as_fast_as_one_with_ten() {
              FROM price_periods CROSS JOIN generate_series({from}, {to}) AS number WHERE sequence > 0;
              INSERT INTO statements (catalog, offer_id, starts_at, sheet_id, observed_at)
              SELECT catalog, offer_id, now() - (number + 1) * interval '1 day', md5(number::text)::uuid, observed_at
-             FROM statements CROSS JOIN generate_series({from}, {to}) AS number WHERE starts_at = 'epoch'"
+             FROM statements CROSS JOIN generate_series({from}, {to}) AS number WHERE starts_at = '0001-01-01T00:00:00Z'"
         )
     };
     on_postgres(async |database| {
