@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use jsonschema::Validator;
 use unroof::estimate::{Format, Request, read_file, read_request, textbook};
-use unroof::sheet::{PriceSheet, catalog, json_schema};
+use unroof::sheet::{PriceSheet, json_schema};
 
 use crate::{finite, refusal};
 
@@ -25,7 +25,7 @@ pub fn check_catalog(name: &str, input: &[u8]) -> Option<()> {
     let end = input.iter().position(|byte| *byte == b'\n')?;
     let model = std::str::from_utf8(&input[..end]).ok()?;
     let format = Format::Entry {
-        catalog: catalog(name).expect("a catalog has this name"),
+        catalog: name.parse().expect("a catalog has this name"),
         model: model.to_owned(),
         at: jiff::Timestamp::UNIX_EPOCH,
     };
