@@ -33,7 +33,7 @@ use serde_json::{Value, json};
 use cluster::Cluster;
 use service::Process;
 
-/// What the cluster of the tests says where there is no PostgreSQL.
+/// The message of the tests' cluster where PostgreSQL is missing.
 mod support {
     pub(crate) fn skip_postgres() {
         println!("PostgreSQL skipped: run this by ./scripts/with-postgres");

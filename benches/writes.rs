@@ -24,7 +24,7 @@ use cluster::Cluster;
 use proxy::{Link, Proxy};
 use service::Process;
 
-/// What the cluster of the tests says where there is no PostgreSQL.
+/// The message of the tests' cluster where PostgreSQL is missing.
 mod support {
     pub(crate) fn skip_postgres() {
         println!("PostgreSQL skipped: run this by ./scripts/with-postgres");

@@ -8,7 +8,7 @@ use utoipa::IntoResponses;
 
 use super::app::App;
 use super::budget::{Counted, Text};
-use super::page::write_csv_of_rows;
+use super::csv::write_csv_of_rows;
 use super::polling::prefers_csv;
 use super::problem::Problem;
 

@@ -7,6 +7,7 @@ mod calculator;
 mod catalogs;
 mod changes;
 mod courier;
+mod csv;
 mod envelope;
 mod estimates;
 mod extract;

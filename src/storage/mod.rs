@@ -3,6 +3,7 @@
 mod changes;
 mod checksum;
 mod database;
+mod database_url;
 mod estimates;
 mod group;
 mod history;
@@ -25,9 +26,8 @@ mod withdrawals;
 mod writing;
 
 pub use changes::{ChangeKind, ChangeRow};
-pub use database::{
-    DatabaseUrl, DatabaseUrlError, Store, StoreConnections, StoreLimits, StoreLock,
-};
+pub use database::{Store, StoreConnections, StoreLimits, StoreLock};
+pub use database_url::{DatabaseUrl, DatabaseUrlError};
 pub use estimates::{AsOf, EstimateRow, LatestKey};
 pub use history::{DisagreementRow, HistoryKey, HistoryRow};
 pub use imports::{ImportOutcome, ImportRow, LeaderRow, RunningImport, StatementRow};

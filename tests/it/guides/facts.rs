@@ -191,7 +191,7 @@ fn every_setting_is_in_the_reference_with_its_variable_and_default() {
 /// A number such as `1e3`.
 fn number(text: &str) -> f64 {
     text.parse()
-        .unwrap_or_else(|_| panic!("`{text}` is no number"))
+        .unwrap_or_else(|_| panic!("`{text}` is not a number"))
 }
 
 #[test]

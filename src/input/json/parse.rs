@@ -1,21 +1,15 @@
-//! First step of reading a request: text to a JSON tree.
-//!
-//! Numbers keep the digits they were written with, and what would be ambiguous or dangerous further on is refused here
-//! with its line and column: duplicate keys, nesting deeper than 32, NUL, numbers that no floating-point number is near.
+//! Parses a text into a JSON tree; the first fault has its line and column.
 
 use std::collections::BTreeSet;
-use std::ops::Index;
-use std::str::FromStr;
-
-use bigdecimal::BigDecimal;
 
 use struson::reader::{
     JsonReader, JsonReaderPosition, JsonStreamReader, ReaderError, ReaderSettings, SyntaxErrorKind,
     ValueType,
 };
 
-use super::cursor::shortened;
-use super::wanted::{Unwanted, Wanted};
+use super::{Json, Object, SameKey};
+use crate::input::cursor::shortened;
+use crate::input::wanted::{Unwanted, Wanted};
 
 /// Longest written form of a number, without its exponent.
 const LONGEST_NUMBER: usize = 100;
@@ -25,168 +19,6 @@ const MOST_VALUES: usize = 1_000_000;
 const VALUES_BETWEEN_LOOKS: usize = 512;
 /// Containers inside containers, at most.
 pub const DEEPEST_NESTING: u32 = 32;
-
-/// A JSON value; a number is the text it was written as. It takes 24 bytes, an entry of an object 40, each with what
-/// its text takes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Json {
-    /// `null`
-    Null,
-    /// `true` or `false`
-    Bool(bool),
-    /// A number as it was written.
-    Number(Box<str>),
-    /// A text.
-    Text(Box<str>),
-    /// A list.
-    Array(Box<[Json]>),
-    /// An object; keys are unique and sorted.
-    Object(Object),
-}
-
-/// The entries of an object: keys are unique and sorted.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Object(Box<[(Box<str>, Json)]>);
-
-impl Object {
-    /// Sorts the entries. The error says that two have one key.
-    fn sorted(mut entries: Vec<(Box<str>, Json)>) -> Result<Self, SameKey> {
-        entries.sort_unstable_by(|left, right| left.0.cmp(&right.0));
-        if entries.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-            return Err(SameKey);
-        }
-        Ok(Self(entries.into_boxed_slice()))
-    }
-
-    /// The value of a key.
-    #[must_use]
-    pub fn get(&self, key: &str) -> Option<&Json> {
-        let place = self.0.binary_search_by(|(name, _)| (**name).cmp(key));
-        place.ok().map(|place| &self.0[place].1)
-    }
-
-    /// Whether the object has a key.
-    #[must_use]
-    pub fn contains_key(&self, key: &str) -> bool {
-        self.get(key).is_some()
-    }
-
-    /// How many entries there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// The entries in the order of their keys.
-    #[must_use]
-    pub fn iter(&self) -> <&Self as IntoIterator>::IntoIter {
-        self.into_iter()
-    }
-
-    /// The keys in their order.
-    pub fn keys(&self) -> impl Iterator<Item = &str> {
-        self.iter().map(|(name, _)| name)
-    }
-
-    /// The values in the order of their keys.
-    pub fn values(&self) -> impl Iterator<Item = &Json> {
-        self.iter().map(|(_, json)| json)
-    }
-
-    /// The entries from a key on.
-    pub fn starting_at(&self, key: &str) -> impl Iterator<Item = (&str, &Json)> {
-        let start = self.0.partition_point(|(name, _)| **name < *key);
-        self.0[start..].iter().map(|(name, json)| (&**name, json))
-    }
-}
-
-impl<'a> IntoIterator for &'a Object {
-    type Item = (&'a str, &'a Json);
-    type IntoIter = std::iter::Map<
-        std::slice::Iter<'a, (Box<str>, Json)>,
-        fn(&'a (Box<str>, Json)) -> (&'a str, &'a Json),
-    >;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.iter().map(|(name, json)| (&**name, json))
-    }
-}
-
-impl Index<&str> for Object {
-    type Output = Json;
-
-    fn index(&self, key: &str) -> &Json {
-        self.get(key).expect("the object has the key")
-    }
-}
-
-/// Two entries of one object have one key.
-struct SameKey;
-
-impl Json {
-    /// The value as a person would call it, for messages.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Null => "null",
-            Self::Bool(_) => "true or false",
-            Self::Number(_) => "a number",
-            Self::Text(_) => "a text",
-            Self::Array(_) => "a list",
-            Self::Object(_) => "an object",
-        }
-    }
-
-    /// Whether the value and those inside it are at most so many.
-    #[must_use]
-    pub fn has_at_most(&self, values: usize) -> bool {
-        fn count(json: &Json, left: &mut usize) -> bool {
-            let Some(fewer) = left.checked_sub(1) else {
-                return false;
-            };
-            *left = fewer;
-            match json {
-                Json::Array(items) => items.iter().all(|item| count(item, left)),
-                Json::Object(entries) => entries.values().all(|value| count(value, left)),
-                _ => true,
-            }
-        }
-        count(self, &mut { values })
-    }
-}
-
-impl From<&Json> for serde_json::Value {
-    fn from(json: &Json) -> Self {
-        match json {
-            Json::Null => Self::Null,
-            Json::Bool(value) => Self::Bool(*value),
-            Json::Number(written) => verbatim_number(written),
-            Json::Text(text) => Self::String(text.to_string()),
-            Json::Array(items) => Self::Array(items.iter().map(Self::from).collect()),
-            Json::Object(entries) => Self::Object(
-                entries
-                    .iter()
-                    .map(|(key, value)| (key.to_owned(), Self::from(value)))
-                    .collect(),
-            ),
-        }
-    }
-}
-
-/// The number, or its digits as a text where a floating-point number would not keep them.
-fn verbatim_number(written: &str) -> serde_json::Value {
-    let exact = |text: &str| BigDecimal::from_str(text).ok();
-    match serde_json::from_str::<serde_json::Number>(written) {
-        Ok(number) if exact(&number.to_string()) == exact(written) => number.into(),
-        _ => written.into(),
-    }
-}
 
 /// Why a text is not a JSON tree that can be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
