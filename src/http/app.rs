@@ -337,7 +337,9 @@ impl App {
         self.is_going_on()?;
         let came_at = Instant::now();
         if let Err(error) = self.ask_for_version().await {
-            if came_at.elapsed() > SHORT_FAILURE {
+            // A service that was not ready yet has nothing to lose by one failure.
+            let was_ready = self.asked.lock().await.checked_at.is_some();
+            if !was_ready || came_at.elapsed() > SHORT_FAILURE {
                 return Err(error.into());
             }
             self.ask_again(came_at).await?;
