@@ -28,17 +28,19 @@ use std::sync::LazyLock;
 use std::time::Instant;
 
 use divan::Bencher;
-use unroof::clue;
-use unroof::clue::likelihood::Observed;
-use unroof::clue::reading::Reading;
-use unroof::estimate::posterior::{DRAWS, PRIOR_DRAWS, Prior, sample, sample_prior, summarize};
-use unroof::estimate::quantities::{
+use unroof_core::clue;
+use unroof_core::estimate::posterior::{
+    DRAWS, PRIOR_DRAWS, Prior, sample, sample_prior, summarize,
+};
+use unroof_core::estimate::quantities::{
     ACTIVE_PARAMETERS, BATCH_OVER_OPTIMAL, JointQuantity, KV_BYTES_READ, KV_BYTES_STORED,
     TOTAL_PARAMETERS,
 };
-use unroof::estimate::{Answer, Format, Request, Wanted, infer, joint, read_request};
-use unroof::reference::calibration::Calibration;
-use unroof::sheet::PriceSheet;
+use unroof_core::estimate::{Answer, Format, Request, Wanted, infer, joint, read_request};
+use unroof_core::model::likelihood::Observed;
+use unroof_core::model::reading::Reading;
+use unroof_core::reference::calibration::Calibration;
+use unroof_core::sheet::PriceSheet;
 
 const RICH: &str = include_str!("rich_sheet.json");
 const PLAIN: &str = include_str!("plain_sheet.json");

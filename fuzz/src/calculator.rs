@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use unroof::forward::{layout::layout, simulate::simulate, training::training};
-use unroof::input::RequestError;
+use unroof_core::calculator::{layout::layout, simulate::simulate, training::training};
+use unroof_core::input::RequestError;
 
 use crate::{finite, refusal};
 

@@ -1,7 +1,7 @@
 //! What every refusal of a text must say.
 
 use serde_json::Value;
-use unroof::input::RequestError;
+use unroof_core::input::RequestError;
 
 /// Panics where a refusal gives no reason, or points to a place that the text does not have.
 pub fn check(error: &RequestError, text: &[u8]) {

@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 use super::infer::read_input;
 use super::report::{paragraph, table, write_table};
 use super::{Failure, label, terminal};
-use crate::forward::inputs::{EquationUsed, InputOrigin, InputUsed, InputValue, NoValue};
-use crate::input::RequestError;
-use crate::units::{Bytes, readable};
+use unroof_core::calculator::inputs::{EquationUsed, InputOrigin, InputUsed, InputValue, NoValue};
+use unroof_core::input::RequestError;
+use unroof_core::units::{Bytes, readable};
 
 /// The answer to the request in a file, or to an empty one, with what the flags state in its place.
 pub(super) fn answered<Answer>(

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::Failure;
 use crate::import::{client_error, without_secrets};
-use crate::input::secrets::{AMBIGUOUS, is_certain};
+use crate::secrets::{AMBIGUOUS, is_certain};
 
 /// Arguments of `unroof healthcheck`.
 #[derive(Debug, Args)]

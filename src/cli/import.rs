@@ -12,14 +12,14 @@ use jiff::Timestamp;
 use super::infer::read_input;
 use super::report::{paragraph, table, write_table};
 use super::{DatabaseArguments, Failure, terminal};
-use crate::estimate::Wanted;
 use crate::http::{App, Clock, Limits, LineReceiver, lines};
 use crate::import::{
     CatalogError, CatalogFormat, Fetched, Imported, Line, Options, Outcome, Summary, Turn, Version,
     fetch, without_secrets,
 };
-use crate::input::text::printable;
 use crate::storage::{ServingLock, Store, StoreLimits};
+use unroof_core::estimate::Wanted;
+use unroof_core::input::text::printable;
 
 /// Arguments of `unroof import`.
 #[derive(Debug, Args)]

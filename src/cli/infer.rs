@@ -10,9 +10,9 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::{Failure, report, terminal};
-use crate::estimate::{Answer, Format, infer, read_file};
 use crate::http::Clock;
-use crate::sheet::{CATALOGS, Catalog};
+use unroof_core::catalog::{CATALOGS, Catalog};
+use unroof_core::estimate::{Answer, Format, infer, read_file};
 
 /// Arguments of `unroof infer`.
 #[derive(Debug, Args)]

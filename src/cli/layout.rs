@@ -10,8 +10,8 @@ use super::calculator::{
 };
 use super::report::{table, write_table};
 use super::{Failure, label};
-use crate::forward::layout::{LayoutAnswer, StagesItem, layout};
-use crate::units::{Seconds, readable};
+use unroof_core::calculator::layout::{LayoutAnswer, StagesItem, layout};
+use unroof_core::units::{Seconds, readable};
 
 /// Arguments of `unroof layout`.
 #[derive(Debug, Args)]

@@ -1,10 +1,7 @@
 //! The command line: one file per command.
 
 mod calculator;
-mod calibrate;
 mod examples;
-mod fit;
-mod generated;
 mod healthcheck;
 mod import;
 mod infer;
@@ -24,9 +21,9 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::input::RequestError;
-use crate::input::cursor::Fault;
 use crate::storage::DatabaseUrl;
+use unroof_core::input::RequestError;
+use unroof_core::input::cursor::Fault;
 
 /// Take the roof off a price sheet: what an LLM provider's public prices say about the machine behind them.
 #[derive(Debug, Parser)]
@@ -55,10 +52,6 @@ enum Command {
     Layout(layout::LayoutArguments),
     /// Plan the training of a model: tokens, compute, overtraining, activations, sparsity
     Training(training::TrainingArguments),
-    /// Fit the forward model's efficiencies to published measurements
-    Fit(fit::FitArguments),
-    /// Learn the population of models and the law of prices from open-weight models
-    Calibrate(calibrate::CalibrateArguments),
     /// Score the joint estimate on open-weight models, each by a calibration that has not seen its family
     Validate(validate::ValidateArguments),
     /// Serve the HTTP API
@@ -150,14 +143,12 @@ pub fn run() -> ExitCode {
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Layout(arguments) => layout::run(&arguments),
         Command::Training(arguments) => training::run(&arguments),
-        Command::Fit(arguments) => fit::run(&arguments),
-        Command::Calibrate(arguments) => calibrate::run(&arguments),
         Command::Validate(arguments) => validate::run(&arguments),
         Command::Serve(arguments) => serve::run(arguments),
         Command::Migrate(arguments) => migrate::run(arguments),
         Command::Healthcheck(arguments) => healthcheck::run(&arguments),
         Command::Openapi => print_json(&crate::http::openapi()),
-        Command::Schema => print_json(&crate::sheet::json_schema()),
+        Command::Schema => print_json(&unroof_core::sheet::json_schema()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -11,11 +11,11 @@ use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
 use textwrap::core::display_width;
 
 use super::label;
-use crate::clue::assumptions::Origin;
-use crate::clue::reading::{Detail, Input, Kind, Reading, Value, duration};
-use crate::estimate::Answer;
-use crate::sheet::{Basis, PriceSheet, RateCell};
-use crate::units::{Decimal, readable};
+use unroof_core::estimate::Answer;
+use unroof_core::model::assumptions::Origin;
+use unroof_core::model::reading::{Detail, Input, Kind, Reading, Value, duration};
+use unroof_core::sheet::{Basis, PriceSheet, RateCell};
+use unroof_core::units::{Decimal, readable};
 
 const WIDTH: u16 = 80;
 /// A blank that lines do not end at.
@@ -206,7 +206,7 @@ fn price(price: Option<&Decimal>) -> String {
 }
 
 fn cache_writes(rate: &RateCell) -> String {
-    let write = |write: &crate::sheet::CacheWrite| match write.ttl_seconds {
+    let write = |write: &unroof_core::sheet::CacheWrite| match write.ttl_seconds {
         Some(ttl) => format!(
             "{} for {}",
             write.price.normalized(),

@@ -10,12 +10,12 @@ use super::calculator::{
 };
 use super::report::{paragraph, table, write_table};
 use super::{Failure, label, terminal};
-use crate::forward::simulate::{
+use unroof_core::calculator::simulate::{
     Bound, Decode, ImpliedSheet, Memory, Prefill, Roofline, SeriesItem, SimulationAnswer, Split,
     simulate,
 };
-use crate::reference::open_models;
-use crate::units::{Seconds, readable};
+use unroof_core::reference::open_models;
+use unroof_core::units::{Seconds, readable};
 
 /// Rows of a series that a person reads; a file has them all.
 const MOST_ROWS: usize = 40;
@@ -339,7 +339,7 @@ fn write_series(mut out: &mut dyn Write, series: &[SeriesItem]) -> io::Result<()
 
 fn write_sheet(mut out: &mut dyn Write, implied: &ImpliedSheet) -> io::Result<()> {
     writeln!(out, "{}", label("the price sheet it implies, USD/Mtok"))?;
-    let amount = |price: Option<&crate::units::Decimal>| {
+    let amount = |price: Option<&unroof_core::units::Decimal>| {
         price.map_or(String::new(), |price| readable(price.to_f64()))
     };
     let rows = implied.infer_request.price_sheet.rates.iter().map(|rate| {

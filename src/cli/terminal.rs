@@ -7,8 +7,8 @@ use std::io::{self, StderrLock, StdoutLock, Write};
 use anstream::AutoStream;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::input::secrets::{redacted, without_secrets};
-use crate::input::text::{escaped, is_unprintable, printable};
+use crate::secrets::{redacted, without_secrets};
+use unroof_core::input::text::{escaped, is_unprintable, printable};
 
 /// Standard output.
 pub(super) fn stdout() -> Plain<AutoStream<StdoutLock<'static>>> {

@@ -10,11 +10,11 @@ use super::calculator::{
 };
 use super::report::{paragraph, table, write_table};
 use super::{Failure, label};
-use crate::forward::training::{
+use unroof_core::calculator::training::{
     ActivationsItem, QualityItem, TokensFrom, TrainingAnswer, TrainingPhase, TrainingPhaseItem,
     training,
 };
-use crate::units::readable;
+use unroof_core::units::readable;
 
 /// Arguments of `unroof training`.
 #[derive(Debug, Args)]

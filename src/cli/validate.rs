@@ -1,18 +1,17 @@
 //! `unroof validate`: the joint estimate against models whose truth is public.
 
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+use unroof_core::calibration::prices::{PricedModel, Settings, built_in, read};
+use unroof_core::calibration::validation::{By, Score, Shown, Validation, validate};
+use unroof_core::reference::calibration::Calibration;
 
-use super::calibrate::{DataFiles, text};
-use super::generated::{write, write_section};
 use super::report::{paragraph, table, write_table};
 use super::{Failure, terminal};
-use crate::calibration::prices::{PricedModel, Settings};
-use crate::calibration::validation::{By, Shown, Validation, experiments, svg, validate};
-use crate::reference::calibration::Calibration;
 
 /// Arguments of `unroof validate`.
 #[derive(Debug, Args)]
@@ -20,11 +19,17 @@ use crate::reference::calibration::Calibration;
 Examples:
   unroof validate
   unroof validate --json | jq .quantities.active_parameters
-  unroof validate --models models.csv --prices prices.csv
-  cargo run --release -- validate --write --experiments")]
+  unroof validate --models models.csv --prices prices.csv")]
 pub(super) struct ValidateArguments {
-    #[command(flatten)]
-    data: DataFiles,
+    /// Models with their published architecture; the built-in ones if left out
+    #[arg(long, value_name = "CSV", requires = "prices")]
+    models: Option<PathBuf>,
+    /// What hosts charge for them, one row per model and host
+    #[arg(long, value_name = "CSV", requires = "models")]
+    prices: Option<PathBuf>,
+    /// Their context tiers
+    #[arg(long, value_name = "CSV", requires = "models")]
+    tiers: Option<PathBuf>,
     /// A calibration to score; without it the built-in models are scored leaving one family out at a time, and models
     /// from files by the calibration that is part of the program
     #[arg(long, value_name = "FILE")]
@@ -32,77 +37,59 @@ pub(super) struct ValidateArguments {
     /// Print every score and every model as JSON
     #[arg(long)]
     json: bool,
-    /// Also score other settings and fewer clues; takes a few minutes
-    #[arg(long, conflicts_with_all = ["json", "models", "calibration"])]
-    experiments: bool,
-    /// Write `data/track_record.json`, docs/VALIDATION.md and docs/images/joint-estimate.svg
-    #[arg(long, conflicts_with_all = ["json", "models", "calibration"])]
-    write: bool,
-    /// Folder of the project's sources
-    #[arg(long, value_name = "FOLDER", default_value = ".", requires = "write")]
-    project: PathBuf,
 }
 
-const PAGE: &str = "docs/VALIDATION.md";
-
 pub(super) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
-    let models = arguments.data.read()?;
+    let models = arguments.read()?;
     let models: Vec<&PricedModel> = models.iter().collect();
-    let given = arguments.calibration.as_deref().map(text).transpose()?;
-    let given = given
+    let given = arguments
+        .calibration
         .as_deref()
-        .map(Calibration::read)
-        .transpose()
-        .context("the calibration cannot be read")
-        .map_err(Failure::Usage)?;
+        .map(calibration)
+        .transpose()?;
     let by_default = |_: &[&PricedModel]| Settings::default();
     let by = match &given {
         Some(given) => By::Calibration(given),
-        None if arguments.data.are_named() => By::Calibration(Calibration::shipped()),
+        None if arguments.models.is_some() => By::Calibration(Calibration::shipped()),
         None => By::LeavingOut(&by_default),
     };
     let validation = validate(&models, by, Shown::ALL);
     let mut out = terminal::stdout();
     if arguments.json {
-        writeln!(
-            out,
-            "{}",
-            serde_json::to_string_pretty(&validation).context("the scores have no text")?
-        )?;
+        let text = serde_json::to_string_pretty(&validation).context("the scores have no text")?;
+        writeln!(out, "{text}")?;
         return Ok(());
     }
-    if arguments.write {
-        write_files(&arguments.project, &validation)?;
-        writeln!(
-            out,
-            "wrote data/track_record.json, {PAGE} and docs/images/joint-estimate.svg"
-        )?;
-    } else {
-        print(&mut out, &validation)?;
-    }
-    if arguments.experiments {
-        let tried = experiments(&models, |name| _ = writeln!(terminal::stderr(), "{name} …"));
-        if arguments.write {
-            write_section(&arguments.project.join(PAGE), &tried.markdown())?;
-        } else {
-            out.write_all(tried.markdown().as_bytes())?;
-        }
-    }
-    Ok(())
+    print(&mut out, &validation)
 }
 
-fn write_files(project: &Path, validation: &Validation) -> Result<(), Failure> {
-    let mut records = serde_json::to_string_pretty(&validation.track_records())
-        .context("the track records have no text")?;
-    records.push('\n');
-    write(&project.join("data/track_record.json"), &records)?;
-    write_section(&project.join(PAGE), &validation.markdown())?;
-    let picture = svg(validation).map_err(anyhow::Error::msg)?;
-    write(&project.join("docs/images/joint-estimate.svg"), &picture)
+impl ValidateArguments {
+    fn read(&self) -> Result<Vec<PricedModel>, Failure> {
+        let (Some(models), Some(prices)) = (&self.models, &self.prices) else {
+            return Ok(built_in());
+        };
+        let tiers = self.tiers.as_deref().map(text).transpose()?;
+        read(&text(models)?, &text(prices)?, tiers.as_deref())
+            .map_err(anyhow::Error::from)
+            .map_err(Failure::Usage)
+    }
+}
+
+/// The calibration in a file that `unroof-dev calibrate` wrote.
+pub(super) fn calibration(file: &Path) -> Result<Calibration, Failure> {
+    Calibration::read(&text(file)?)
+        .with_context(|| format!("the calibration in `{}` cannot be read", file.display()))
+        .map_err(Failure::Usage)
+}
+
+fn text(file: &Path) -> Result<String, Failure> {
+    fs::read_to_string(file)
+        .with_context(|| format!("cannot read `{}`", file.display()))
+        .map_err(Failure::Usage)
 }
 
 fn print(out: &mut impl Write, validation: &Validation) -> Result<(), Failure> {
-    let row = |(name, score): (&&'static str, &crate::calibration::validation::Score)| {
+    let row = |(name, score): (&&'static str, &Score)| {
         vec![
             name.replace('_', " "),
             score.models.to_string(),

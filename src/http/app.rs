@@ -24,10 +24,10 @@ use super::resolver::Names;
 use super::watchlist::Watchlist;
 use super::webhooks;
 use super::workers::Workers;
-use crate::estimate::{Answer, Format, Request, Wanted, infer_while, read_request};
 use crate::import::Priority::{Batch, Long, Normal};
-use crate::reference::calibration::Calibration;
 use crate::storage::{DbTime, NewEstimate, Saved, Store, StoreError};
+use unroof_core::estimate::{Answer, Format, Request, Wanted, infer_while, read_request};
+use unroof_core::reference::calibration::Calibration;
 
 /// Tells the time; an argument, so that tests can fix it.
 #[derive(Clone)]

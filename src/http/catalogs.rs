@@ -19,12 +19,12 @@ use super::extract::{MostBytes, Query};
 use super::lines::{LineSender, lines};
 use super::page::{FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest};
 use super::problem::{INTERNAL, INVALID, Problem};
-use crate::estimate::Wanted;
 use crate::import::{
     CatalogError, CatalogFormat, Import, ImportError, Line, Options, Summary, Turn, Version,
 };
-use crate::input::schema::one_of_texts;
 use crate::storage::{DbTime, ImportOutcome, ImportRow};
+use unroof_core::estimate::Wanted;
+use unroof_core::input::schema::one_of_texts;
 
 /// What is read of the catalog, and what is said.
 #[derive(Debug, Default, Deserialize, IntoParams)]

@@ -15,8 +15,8 @@ use super::page::{
     fields,
 };
 use super::problem::Problem;
-use crate::estimate::{Answer, row_columns};
 use crate::storage::{AsOf, DbTime, EstimateRow, LatestKey};
+use unroof_core::estimate::{Answer, row_columns};
 
 /// An estimate as a flat row: median, 90 % interval and whether it is identified per quantity, and one nullable number
 /// per scalar reading (standard tier, first threshold, shortest time to live).

@@ -14,14 +14,14 @@ use super::extract::{JsonBody, Path, Query};
 use super::page::{FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest};
 use super::problem::{CONFLICT, INTERNAL, Problem};
 use super::reference::NoQuery;
-use crate::input;
-use crate::sheet::difference::{first_words, in_words};
-use crate::sheet::timeline::UNKNOWN_START;
-use crate::sheet::{PriceSheet, RateCell};
 use crate::storage::{
     DbTime, DisagreementRow, HistoryKey, HistoryRow, Reinstated, Store, StoreError, Withdrawn,
 };
-use crate::units::Decimal;
+use unroof_core::input;
+use unroof_core::sheet::compare::difference::{first_words, in_words};
+use unroof_core::sheet::compare::timeline::UNKNOWN_START;
+use unroof_core::sheet::{PriceSheet, RateCell};
+use unroof_core::units::Decimal;
 
 /// Which part of a history.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -383,7 +383,7 @@ pub(super) async fn list_disagreements(
 #[serde(deny_unknown_fields)]
 pub(super) struct WithdrawRequest {
     /// For those who ask later.
-    #[schema(value_type = crate::input::schema::Text, example = "the rise announced for January was called off")]
+    #[schema(value_type = unroof_core::input::schema::Text, example = "the rise announced for January was called off")]
     reason: String,
 }
 

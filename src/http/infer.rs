@@ -16,9 +16,10 @@ use super::budget::Counted;
 use super::extract::{Query, Question};
 use super::page::Moment;
 use super::problem::{Problem, UNREADABLE};
-use crate::estimate::{Answer, Format};
-use crate::input::schema::{Name, one_of_texts};
-use crate::sheet::{CATALOGS, Catalog, PriceSheet};
+use unroof_core::catalog::{CATALOGS, Catalog};
+use unroof_core::estimate::{Answer, Format};
+use unroof_core::input::schema::{Name, one_of_texts};
+use unroof_core::sheet::PriceSheet;
 
 /// How the body is to be read, and whether the answer is stored.
 #[derive(Debug, Deserialize, IntoParams)]

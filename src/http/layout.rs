@@ -14,7 +14,7 @@ use super::extract::{Query, Question};
 use super::names::RackName;
 use super::problem::Problem;
 use super::reference::NoQuery;
-use crate::forward::layout::{LayoutAnswer, layout};
+use unroof_core::calculator::layout::{LayoutAnswer, layout};
 
 /// A question about a layout. Whatever is left out has a default, which the answer names; `{}` is the lecture's rack.
 #[derive(Serialize, ToSchema)]

@@ -7,10 +7,10 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::forward::layout::PRESETS;
-use crate::forward::simulate::offered_tiers;
-use crate::input::schema::one_of_texts;
-use crate::reference::{accelerators, open_models, routed_laws};
+use unroof_core::calculator::layout::PRESETS;
+use unroof_core::calculator::simulate::offered_tiers;
+use unroof_core::input::schema::one_of_texts;
+use unroof_core::reference::{accelerators, open_models, routed_laws};
 
 macro_rules! names {
     ($($name:ident = $description:literal, $texts:expr;)*) => {$(

@@ -15,8 +15,8 @@ use super::names::AcceleratorId;
 use super::polling::CachedBody;
 use super::problem::Problem;
 use super::reference::NoQuery;
-use crate::clue::quantity::{Bounds, Quantity};
-use crate::estimate::row_columns;
+use unroof_core::estimate::row_columns;
+use unroof_core::model::quantity::{Bounds, Quantity};
 
 /// What the document says beyond the routes.
 #[derive(OpenApi)]

@@ -9,8 +9,8 @@ use super::app::App;
 use super::extract::{Path, Query};
 use super::page::{AsOfQuery, ListItem, ListQuery, Page, PageRequest};
 use super::problem::Problem;
-use crate::sheet::PriceSheet;
 use crate::storage::PriceSheetRow;
+use unroof_core::sheet::PriceSheet;
 
 impl ListItem for PriceSheetRow {}
 

@@ -11,9 +11,9 @@ use utoipa::ToSchema;
 use super::extract::{Path, Query};
 use super::outage;
 use super::reference::NoQuery;
-use crate::input::RequestError;
-use crate::input::cursor::Fault;
 use crate::storage::{Refusal, StoreError};
+use unroof_core::input::RequestError;
+use unroof_core::input::cursor::Fault;
 
 /// Media type of a problem.
 pub(super) const PROBLEM_JSON: &str = "application/problem+json";

@@ -10,12 +10,14 @@ use utoipa::ToSchema;
 use super::extract::Query;
 use super::polling::CachedBody;
 use super::problem::Problem;
-use crate::clue;
-use crate::clue::reading::Specification;
-use crate::estimate::quantities::{JOINT_QUANTITIES, JointQuantity};
-use crate::reference::{self, Accelerator, NumberFormat, OpenModel, StorageTier, TrackRecord};
-use crate::roofline::{KvCache, compute_to_bandwidth};
-use crate::units::{Bytes, BytesPerToken};
+use unroof_core::clue;
+use unroof_core::estimate::quantities::{JOINT_QUANTITIES, JointQuantity};
+use unroof_core::model::reading::Specification;
+use unroof_core::reference::{
+    self, Accelerator, NumberFormat, OpenModel, StorageTier, TrackRecord,
+};
+use unroof_core::roofline::{KvCache, compute_to_bandwidth};
+use unroof_core::units::{Bytes, BytesPerToken};
 
 /// A whole table.
 #[derive(Debug, Serialize, ToSchema)]

@@ -9,11 +9,11 @@ use uuid::Uuid;
 
 use super::app::App;
 use super::lines::lines;
-use crate::estimate::Wanted;
 use crate::import::{CatalogFormat, Fetched, Options, Turn, Version, fetch, without_secrets};
-use crate::input::secrets::{AMBIGUOUS, is_certain};
-use crate::sheet::UnknownFormat;
+use crate::secrets::{AMBIGUOUS, is_certain};
 use crate::storage::{DbTime, ImportOutcome, ImportRow, StoreError};
+use unroof_core::catalog::UnknownFormat;
+use unroof_core::estimate::Wanted;
 
 /// A catalog that is pulled again and again.
 #[derive(Clone)]

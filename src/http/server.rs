@@ -20,7 +20,7 @@ use super::metrics::metrics_service;
 use super::queue::MANNERS;
 use super::refusals::Refusals;
 use super::{App, Limits, envelope, service};
-use crate::estimate::Format;
+use unroof_core::estimate::Format;
 
 /// Bytes that the system keeps for a client that has not received them; its connections take it over. By itself the system
 /// grows this to megabytes, says that there is room again only when a third is free, and a slow client that reads all the

@@ -16,8 +16,8 @@ use super::extract::{Query, Question};
 use super::names::{AcceleratorId, OfferedTierId, OpenModelName};
 use super::problem::Problem;
 use super::reference::NoQuery;
-use crate::forward::simulate::{SimulationAnswer, read_simulation};
-use crate::reference::architecture::Architecture;
+use unroof_core::calculator::simulate::{SimulationAnswer, read_simulation};
+use unroof_core::reference::architecture::Architecture;
 
 /// Bytes of the answer for each point of a grid, about.
 const BYTES_PER_POINT: usize = 700;

@@ -14,7 +14,7 @@ use super::extract::{Query, Question};
 use super::names::{AcceleratorId, RoutingName};
 use super::problem::Problem;
 use super::reference::NoQuery;
-use crate::forward::training::{TrainingAnswer, training};
+use unroof_core::calculator::training::{TrainingAnswer, training};
 
 /// A question about training. Whatever is left out has a default, which the answer names; `{}` is the lecture's model.
 #[derive(Serialize, ToSchema)]

@@ -320,7 +320,7 @@ impl Gauges {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimate::row_columns;
+    use unroof_core::estimate::row_columns;
 
     #[test]
     fn every_quantity_of_the_joint_estimate_has_a_gauge() {

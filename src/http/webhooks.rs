@@ -19,9 +19,9 @@ use super::polling::CachedBody;
 use super::problem::{FULL, INTERNAL, Problem};
 use super::reference::NoQuery;
 use super::resolver::NameFault;
-use crate::input::cursor::{Cursor, Fault};
-use crate::input::{RequestError, read};
 use crate::storage::{DbTime, DeliveryRow, NewWebhook, WebhookRow};
+use unroof_core::input::cursor::{Cursor, Fault};
+use unroof_core::input::{RequestError, read};
 
 /// Webhooks at once.
 const MOST_WEBHOOKS: u32 = 64;

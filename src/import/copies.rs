@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use uuid::Uuid;
 
 use super::entries::Listed;
-use crate::input::wanted::{Unwanted, Wanted};
-use crate::sheet::decision::{Index, Prices};
-use crate::sheet::{PriceSheet, model_key};
+use unroof_core::catalog::model_key;
+use unroof_core::input::wanted::{Unwanted, Wanted};
+use unroof_core::sheet::PriceSheet;
+use unroof_core::sheet::compare::decision::{Index, Prices};
 
 /// A sheet that stands for a decision.
 #[derive(Debug, Clone)]
@@ -150,8 +151,8 @@ mod tests {
 
     use super::*;
     use crate::import::entries::read;
-    use crate::sheet::{CacheWrite, ContextTier, Modifier, RateCell};
-    use crate::units::Decimal;
+    use unroof_core::sheet::{CacheWrite, ContextTier, Modifier, RateCell};
+    use unroof_core::units::Decimal;
 
     /// What the index must find: every leader is looked at, in order.
     fn sort_by_looking_at_all(sheets: &[Listed], mut known: Leaders) -> Vec<Standing> {

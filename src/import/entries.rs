@@ -7,12 +7,13 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::weight::bytes_of;
-use crate::input::RequestError;
-use crate::input::cursor::{Cursor, Fault, Faults};
-use crate::input::json::{self, Json, Stopped};
-use crate::input::wanted::{Unwanted, Wanted};
-use crate::sheet::timeline::UNKNOWN_START;
-use crate::sheet::{CATALOGS, Catalog, PriceSheet, UnknownFormat, canonical, offer_id, recognize};
+use unroof_core::catalog::{CATALOGS, Catalog, UnknownFormat, offer_id, recognize};
+use unroof_core::input::RequestError;
+use unroof_core::input::cursor::{Cursor, Fault, Faults};
+use unroof_core::input::json::{self, Json, Stopped};
+use unroof_core::input::wanted::{Unwanted, Wanted};
+use unroof_core::sheet::compare::timeline::UNKNOWN_START;
+use unroof_core::sheet::{PriceSheet, canonical};
 
 /// In which format a catalog is.
 #[derive(Debug, Clone, Copy)]

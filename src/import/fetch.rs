@@ -7,8 +7,8 @@ use base64::prelude::BASE64_STANDARD;
 use percent_encoding::percent_decode_str;
 use ureq::config::RedirectAuthHeaders;
 
-pub use crate::input::secrets::without_secrets;
-use crate::input::secrets::{AMBIGUOUS, is_certain, redacted};
+pub use crate::secrets::without_secrets;
+use crate::secrets::{AMBIGUOUS, is_certain, redacted};
 
 /// Largest catalog that is read.
 pub const MOST_BYTES: u64 = 64 * 1024 * 1024;

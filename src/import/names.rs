@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::sheet::model_key;
+use unroof_core::catalog::model_key;
 
 /// Canonical models by the key of their names; a key that means two models means none.
 #[derive(Debug, Default)]

@@ -14,13 +14,14 @@ use super::names::CanonicalModels;
 use super::priority::Priority;
 use super::report::{Imported, Line, Lines, Outcome, Summary};
 use super::turn::Turn;
-use crate::clue::assumptions::Assumptions;
-use crate::estimate::{Answer, Request, Unwanted, Wanted, estimate_id, infer_while};
-use crate::input::json;
-use crate::reference::calibration::Calibration;
-use crate::sheet::timeline::UNKNOWN_START;
-use crate::sheet::{PriceSheet, SheetId, canonical, model_key};
 use crate::storage::{DbTime, EstimateRecord, Listing, Recording, StatementRow, Store, StoreError};
+use unroof_core::catalog::model_key;
+use unroof_core::estimate::{Answer, Request, Unwanted, Wanted, estimate_id, infer_while};
+use unroof_core::input::json;
+use unroof_core::model::assumptions::Assumptions;
+use unroof_core::reference::calibration::Calibration;
+use unroof_core::sheet::compare::timeline::UNKNOWN_START;
+use unroof_core::sheet::{PriceSheet, SheetId, canonical};
 
 /// Sheets that are recorded in one transaction: many enough to be fast, few enough not to keep other writers waiting.
 const ESTIMATES_AT_ONCE: usize = 64;
@@ -567,8 +568,9 @@ fn estimate_all(
 /// Why nothing is identified.
 fn why_not(answer: &Answer, sheet: &PriceSheet) -> String {
     let base = sheet.base_rate();
-    let is_zero =
-        |price: Option<&crate::units::Decimal>| price.is_none_or(crate::units::Decimal::is_zero);
+    let is_zero = |price: Option<&unroof_core::units::Decimal>| {
+        price.is_none_or(unroof_core::units::Decimal::is_zero)
+    };
     match base {
         Some(rate) if is_zero(rate.input.as_ref()) && is_zero(rate.output.as_ref()) => {
             "the sheet's prices are 0: free, run locally, billed by a plan, or unknown".to_owned()

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::estimate::Wanted;
+use unroof_core::estimate::Wanted;
 
 /// A client that leaves before its import has ended keeps the place for this much longer. To send a catalog and leave costs
 /// it little, and to read the catalog costs the service much.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::entries::Listed;
-use crate::sheet::{Modifier, RateCell, Schedule, ServiceTier};
+use unroof_core::sheet::{Modifier, RateCell, Schedule, ServiceTier};
 
 /// About as many bytes as a sheet takes while it is read and compared with others.
 pub(super) fn bytes_of(listed: &Listed) -> usize {

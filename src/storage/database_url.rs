@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use sqlx::postgres::PgConnectOptions;
 
-use crate::input::secrets::{is_ambiguous, without_secrets};
+use crate::secrets::{is_ambiguous, without_secrets};
 
 /// Where the store is: `postgres://…` or `sqlite:path`.
 #[derive(Clone, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use super::plan::read_sheet;
 use super::record::BUMP_VERSION;
 use super::rows::{Connected, Kind, Piece, Pieces, Rows};
 use super::{DbTime, Filter, Store, StoreError};
-use crate::sheet::PriceSheet;
+use unroof_core::sheet::PriceSheet;
 
 /// A price of an offer over a time.
 #[derive(Debug, Clone, FromRow)]
@@ -28,7 +28,7 @@ pub struct HistoryRow {
     pub sheet_id: Uuid,
     /// Who says so.
     pub catalog: String,
-    /// Inclusive; [`UNKNOWN_START`](crate::sheet::timeline::UNKNOWN_START) where it is not known.
+    /// Inclusive; [`UNKNOWN_START`](unroof_core::sheet::compare::timeline::UNKNOWN_START) where it is not known.
     pub starts_at: DbTime,
     /// Exclusive.
     pub ends_at: Option<DbTime>,

@@ -17,7 +17,7 @@ use super::{DbTime, Store, StoreError, StoreLock};
 pub struct StatementRow {
     /// The offer.
     pub offer_id: Uuid,
-    /// Start of the sheet's validity; [`UNKNOWN_START`](crate::sheet::timeline::UNKNOWN_START) where it states none.
+    /// Start of the sheet's validity; [`UNKNOWN_START`](unroof_core::sheet::compare::timeline::UNKNOWN_START) where it states none.
     pub starts_at: DbTime,
     /// The sheet.
     pub sheet_id: Uuid,

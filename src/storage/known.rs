@@ -11,7 +11,7 @@ use super::plan::{Known, OpenDisagreement, StoredPeriod};
 use super::record::Recording;
 use super::rows::{Connected, Kind, MOST_ROWS, Piece, Pieces, Rows};
 use super::{DbTime, StoreError};
-use crate::sheet::timeline::{Cut, Period};
+use unroof_core::sheet::compare::timeline::{Cut, Period};
 
 /// A row of any piece of [`LOAD`].
 #[derive(FromRow)]

@@ -9,12 +9,12 @@ use uuid::Uuid;
 use super::StoreError;
 use super::changes::ChangeKind;
 use super::record::{Listing, Recording};
-use crate::input::json;
-use crate::sheet::difference::{
+use unroof_core::input::json;
+use unroof_core::sheet::compare::difference::{
     PriceDifference, contradiction_words, contradictions, first_words, in_words,
 };
-use crate::sheet::timeline::{Edit, Period, Statement, admit, withdrawn_at};
-use crate::sheet::{PriceSheet, SheetId, canonical};
+use unroof_core::sheet::compare::timeline::{Edit, Period, Statement, admit, withdrawn_at};
+use unroof_core::sheet::{PriceSheet, SheetId, canonical};
 
 /// What the tables hold about the offers, sheets and estimates of some recordings.
 #[derive(Debug, Default)]

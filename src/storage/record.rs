@@ -11,9 +11,10 @@ use super::database::on_connection;
 use super::plan::{Plan, Step};
 use super::tables::Tables;
 use super::{Store, StoreError};
-use crate::estimate::{Answer, ListRow};
-use crate::sheet::timeline::{Statement, UNKNOWN_START};
-use crate::sheet::{PriceSheet, offer_id};
+use unroof_core::catalog::offer_id;
+use unroof_core::estimate::{Answer, ListRow};
+use unroof_core::sheet::PriceSheet;
+use unroof_core::sheet::compare::timeline::{Statement, UNKNOWN_START};
 
 /// An estimate to be stored.
 #[derive(Debug, Clone, Copy)]

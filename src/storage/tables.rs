@@ -10,8 +10,9 @@ use super::plan::{Known, NewDisagreement, Plan, Step, StoredPeriod};
 use super::record::{EstimateRecord, Listing, Recording};
 use super::rows::{Connected, Kind, Piece, Pieces, Rows, Value};
 use super::{DbTime, StoreError, known};
-use crate::sheet::{PriceSheet, RateCell, model_key};
-use crate::units::Decimal;
+use unroof_core::catalog::model_key;
+use unroof_core::sheet::{PriceSheet, RateCell};
+use unroof_core::units::Decimal;
 
 /// The tables, through a connection to either database.
 pub(super) trait Tables: Connected + Sized {

@@ -9,7 +9,9 @@ use super::database::on_connection;
 use super::history::INSERT_CHANGE;
 use super::record::BUMP_VERSION;
 use super::{DbTime, Store, StoreError};
-use crate::sheet::timeline::{Cut, Edit, Period, TimeTaken, reinstate, withdraw, withdrawn_at};
+use unroof_core::sheet::compare::timeline::{
+    Cut, Edit, Period, TimeTaken, reinstate, withdraw, withdrawn_at,
+};
 
 /// A price that was withdrawn.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]

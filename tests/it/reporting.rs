@@ -6,7 +6,7 @@ use serde_json::Value;
 use sqlx::error::DatabaseError;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection};
-use unroof::estimate::row_columns;
+use unroof_core::estimate::row_columns;
 use uuid::Uuid;
 
 use crate::dashboards::dashboards;

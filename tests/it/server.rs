@@ -62,6 +62,13 @@ pub(crate) fn output_of(arguments: &[&str]) -> String {
     ended.out
 }
 
+/// Runs a maintainer's command, and gives its output.
+pub(crate) fn maintain(arguments: &[&str]) -> anyhow::Result<String> {
+    let mut out = Vec::new();
+    unroof_dev::run([&["unroof-dev"], arguments].concat(), &mut out)?;
+    Ok(String::from_utf8(out)?)
+}
+
 /// A server on a free port.
 pub(crate) struct Server {
     child: Child,

@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use crate::cli::report::compact;
-use crate::clue::reading::duration;
-use crate::estimate::joint::{QuantityEstimate, Regime};
-use crate::estimate::posterior::Interval;
-use crate::estimate::quantities::JointQuantity;
-use crate::estimate::{Answer, Conflict};
-use crate::reference::calibration::Calibration;
-use crate::units::readable;
+use unroof_core::estimate::joint::{QuantityEstimate, Regime};
+use unroof_core::estimate::posterior::Interval;
+use unroof_core::estimate::quantities::JointQuantity;
+use unroof_core::estimate::{Answer, Conflict};
+use unroof_core::model::reading::duration;
+use unroof_core::reference::calibration::Calibration;
+use unroof_core::units::readable;
 
 /// The two readings of the talk that cannot both be right.
 const FAMOUS: [&str; 2] = ["context_tier_kv_bytes", "output_ratio_memory_boundness"];

@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use super::{paragraph, table, write_table};
 use crate::cli::label;
-use crate::clue::reading::duration;
-use crate::estimate::joint::{QuantityEstimate, Regime};
-use crate::estimate::quantities::JointQuantity;
-use crate::estimate::{Answer, Joint};
-use crate::units::readable;
+use unroof_core::estimate::joint::{QuantityEstimate, Regime};
+use unroof_core::estimate::quantities::JointQuantity;
+use unroof_core::estimate::{Answer, Joint};
+use unroof_core::model::reading::duration;
+use unroof_core::units::readable;
 
 /// Places of a bar.
 const BAR: usize = 19;

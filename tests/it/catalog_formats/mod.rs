@@ -11,9 +11,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use jsonschema::Validator;
-use unroof::input::cursor::{Cursor, Faults};
-use unroof::input::json::{self, Json};
-use unroof::sheet::{CATALOGS, Catalog, PriceSheet, canonical, json_schema, recognize};
+use unroof_core::catalog::{CATALOGS, Catalog, recognize};
+use unroof_core::input::cursor::{Cursor, Faults};
+use unroof_core::input::json::{self, Json};
+use unroof_core::sheet::{PriceSheet, canonical, json_schema};
 
 use crate::support::say;
 

@@ -1,6 +1,6 @@
 //! models.dev's `api.json`.
 
-use unroof::sheet::CacheWriteBilling;
+use unroof_core::sheet::CacheWriteBilling;
 
 use super::read_catalog;
 

@@ -1,7 +1,7 @@
 //! The models of `OpenRouter`.
 
-use unroof::input::cursor::{Cursor, Faults};
-use unroof::input::json::{self, Json};
+use unroof_core::input::cursor::{Cursor, Faults};
+use unroof_core::input::json::{self, Json};
 
 use super::survey::{folder, overlaps, survey};
 use crate::support::say;

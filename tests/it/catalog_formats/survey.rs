@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use unroof::input::cursor::{Cursor, Faults};
-use unroof::input::json::{self, Json};
-use unroof::sheet::{Catalog, PriceSheet, canonical, json_schema, recognize};
-use unroof::units::Decimal;
+use unroof_core::catalog::{Catalog, recognize};
+use unroof_core::input::cursor::{Cursor, Faults};
+use unroof_core::input::json::{self, Json};
+use unroof_core::sheet::{PriceSheet, canonical, json_schema};
+use unroof_core::units::Decimal;
 
 use crate::support::say;
 
@@ -160,7 +161,7 @@ fn every_catalog_is_recognised_as_one_format_only() {
             .is_some_and(|extension| extension == "json")
         {
             let tree: Json = json::parse(&std::fs::read(&path).unwrap()).unwrap();
-            let formats: Vec<_> = unroof::sheet::CATALOGS
+            let formats: Vec<_> = unroof_core::catalog::CATALOGS
                 .into_iter()
                 .filter(|catalog| (catalog.recognizes)(&tree))
                 .map(|catalog| catalog.name)

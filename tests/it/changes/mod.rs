@@ -8,8 +8,8 @@ mod stream;
 pub(crate) mod webhooks;
 
 use jiff::Timestamp;
-use unroof::estimate::{Format, infer, read_request};
 use unroof::storage::{EstimateRecord, Recording, Store};
+use unroof_core::estimate::{Format, infer, read_request};
 
 use crate::support::{NOW, sheet_of};
 

@@ -3,13 +3,13 @@
 
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
-use unroof::calibration::{Report, Scored, at_peak, kernel_serving, svg};
-use unroof::estimate::{Format, Textbook, read_request, textbook};
-use unroof::forward::simulate::simulate;
-use unroof::reference::measurement::{Measure, MeasuredPhase, Purpose};
-use unroof::reference::{fitted_attainment, kernel_times, open_models};
-use unroof::roofline::{KvCache, PromptTokens, optimal_batch, throughput};
-use unroof::units::{Seconds, UsdPerHour};
+use unroof_core::calculator::simulate::simulate;
+use unroof_core::estimate::{Format, Textbook, read_request, textbook};
+use unroof_core::reference::measurement::{Measure, MeasuredPhase, Purpose};
+use unroof_core::reference::{fitted_attainment, kernel_times, open_models};
+use unroof_core::roofline::{KvCache, PromptTokens, optimal_batch, throughput};
+use unroof_core::units::{Seconds, UsdPerHour};
+use unroof_dev::efficiencies::{Report, Scored, at_peak, kernel_serving, predict, svg};
 
 use super::{EXACT, ROUND_TRIP};
 use crate::support::repository;
@@ -264,7 +264,8 @@ fn deepseek_on_h800_is_predicted_by_a_fit_that_has_not_seen_it() {
         .filter(|row| row.measured.accelerator == "h800");
     let mut seen = 0;
     for row in rows {
-        let predicted = unroof::calibration::predict(row.measured, report.without_h800).unwrap();
+        let predicted =
+            predict(row.measured, report.without_h800).unwrap();
         let (off, most) = match row.measured.phase {
             // Step time is the inverse of throughput.
             MeasuredPhase::Decode => (row.measured.value / predicted - 1.0, 0.25),

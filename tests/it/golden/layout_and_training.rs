@@ -1,8 +1,8 @@
 //! Golden numbers of `/layout` and `/training`, asked as a client asks.
 
 use serde_json::{Value as Json, json};
-use unroof::forward::layout::layout;
-use unroof::forward::training::training;
+use unroof_core::calculator::layout::layout;
+use unroof_core::calculator::training::training;
 
 use super::EXACT;
 

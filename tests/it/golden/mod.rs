@@ -4,16 +4,16 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value as Json, json};
-use unroof::clue::reading::{Reading, Value};
-use unroof::reference::architecture::{Architecture, AttentionGroup, GroupedQuery};
-use unroof::reference::open_model;
-use unroof::reference::{StorageTier, storage_tiers};
-use unroof::roofline::{
+use unroof_core::model::reading::{Reading, Value};
+use unroof_core::reference::architecture::{Architecture, AttentionGroup, GroupedQuery};
+use unroof_core::reference::open_model;
+use unroof_core::reference::{StorageTier, storage_tiers};
+use unroof_core::roofline::{
     Efficiencies, KeepingCost, KvCache, Model, OperatingPoint, Overlap, ServingUnit, WeightReads,
     cost_per_generated_token, crossover_context, optimal_batch, step_time, throughput,
     worst_case_latency,
 };
-use unroof::units::{Bytes, BytesPerSecond, BytesPerToken, MacPerSecond, Seconds};
+use unroof_core::units::{Bytes, BytesPerSecond, BytesPerToken, MacPerSecond, Seconds};
 
 /// What may be lost to rounding where a number is exact.
 const EXACT: f64 = 1e-12;

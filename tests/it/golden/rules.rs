@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::sheets::*;
 use super::{EXACT, GOLDEN_IDS};
 use serde_json::{Value as Json, json};
-use unroof::clue::reading::{Detail, NotDefined, Reason, Value};
-use unroof::clue::specifications;
+use unroof_core::clue::specifications;
+use unroof_core::model::reading::{Detail, NotDefined, Reason, Value};
 
 fn assert_exact(what: &str, computed: f64, expected: f64) {
     let agrees = (computed - expected).abs() <= EXACT * expected.abs();

@@ -1,8 +1,8 @@
 //! Sheets whose answers are known, or known to be none.
 
 use serde_json::json;
-use unroof::calibration::prices::{PricedModel, Settings, built_in, calibrate};
-use unroof::estimate::{Answer, Format, infer_with, read_request};
+use unroof_core::calibration::prices::{PricedModel, Settings, built_in, calibrate};
+use unroof_core::estimate::{Answer, Format, infer_with, read_request};
 
 use super::{ask, quantity, sheet, width};
 

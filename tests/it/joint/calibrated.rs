@@ -4,14 +4,14 @@
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal, StudentT};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use unroof::clue::assumptions::Assumptions;
-use unroof::clue::likelihood::variance_scales;
-use unroof::clue::machine::{Machine, machines};
-use unroof::clue::unknowns::Unknowns;
-use unroof::estimate::posterior::{Prior, sample, summarize};
-use unroof::estimate::quantities::{JOINT_QUANTITIES, JointQuantity};
-use unroof::reference::calibration::{Calibration, ModelClass, OverLines};
-use unroof::sheet::{ContextTier, PriceSheet, RateCell, ServiceTier, SpeedMultiplier};
+use unroof_core::estimate::posterior::{Prior, sample, summarize};
+use unroof_core::estimate::quantities::{JOINT_QUANTITIES, JointQuantity};
+use unroof_core::model::assumptions::Assumptions;
+use unroof_core::model::likelihood::variance_scales;
+use unroof_core::model::machine::{Machine, machines};
+use unroof_core::model::unknowns::Unknowns;
+use unroof_core::reference::calibration::{Calibration, ModelClass, OverLines};
+use unroof_core::sheet::{ContextTier, PriceSheet, RateCell, ServiceTier, SpeedMultiplier};
 
 /// Simulated sheets, and draws per posterior.
 const TRIALS: usize = 400;
@@ -251,7 +251,7 @@ impl Nature {
 }
 
 /// A price with twelve digits; none where nobody would write it.
-fn written(value: f64) -> Option<unroof::units::Decimal> {
+fn written(value: f64) -> Option<unroof_core::units::Decimal> {
     let usable = (1e-9..1e9).contains(&value);
     usable
         .then(|| format!("{value:.12}").parse().ok())
@@ -281,7 +281,8 @@ impl Nature {
 /// What is estimated of a trial: the standard deviation of the logarithm of each quantity.
 fn spreads(trial: &Trial, assumptions: &Assumptions, calibration: &Calibration) -> Vec<f64> {
     let prior = Prior::new(calibration, assumptions);
-    let terms = unroof::clue::observed(&[trial.sheet.pricing_content()], assumptions, calibration);
+    let terms =
+        unroof_core::clue::observed(&[trial.sheet.pricing_content()], assumptions, calibration);
     let posterior = sample(&prior, &terms, DRAWS);
     let spread = |quantity: &JointQuantity| {
         let logs = posterior
@@ -321,7 +322,8 @@ fn what_is_stated_narrows_its_own_interval_and_the_others_on_average() {
                 0.9 * truth,
                 1.1 * truth
             );
-            let assumptions = unroof::input::read(stated.as_bytes(), Assumptions::read).unwrap();
+            let assumptions =
+                unroof_core::input::read(stated.as_bytes(), Assumptions::read).unwrap();
             let told = spreads(trial, &assumptions, calibration);
             let own = JOINT_QUANTITIES
                 .iter()
@@ -367,7 +369,7 @@ fn the_truth_lies_at_every_place_of_its_posterior_alike() {
         };
         trials += 1;
         let content = [trial.sheet.pricing_content()];
-        let terms = unroof::clue::observed(&content, &assumptions, calibration);
+        let terms = unroof_core::clue::observed(&content, &assumptions, calibration);
         let posterior = sample(&prior, &terms, DRAWS);
         let [active, total, read, stored, batch, decode_context] = trial.logs;
         let truth = Unknowns {

@@ -1,8 +1,8 @@
 //! What must hold whatever the sheet.
 
 use serde_json::{Value, json};
-use unroof::estimate::{Format, infer, infer_with, read_request};
-use unroof::reference::calibration::Calibration;
+use unroof_core::estimate::{Format, infer, infer_with, read_request};
+use unroof_core::reference::calibration::Calibration;
 
 use super::{ask, quantity, sheet, width};
 use crate::support::example;

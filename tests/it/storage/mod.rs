@@ -5,8 +5,8 @@ mod migrate;
 mod save;
 
 use serde_json::Value;
-use unroof::estimate::{Answer, Format, Request, infer, read_request};
 use unroof::storage::{DbTime, EstimateRow, Filter, NewEstimate, Saved, Store, Times};
+use unroof_core::estimate::{Answer, Format, Request, infer, read_request};
 use uuid::Uuid;
 
 use crate::support::NOW;

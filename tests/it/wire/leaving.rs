@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use unroof::estimate::{Format, Request, Unwanted, Wanted, infer_while, read_request};
-use unroof::reference::calibration::Calibration;
+use unroof_core::estimate::{Format, Request, Unwanted, Wanted, infer_while, read_request};
+use unroof_core::reference::calibration::Calibration;
 
 use super::client::{Client, post, post_lines};
 use super::{Service, pool, wait_until};

@@ -1,0 +1,226 @@
+//! What `/layout` answers.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::calculator::inputs::{EquationUsed, InputUsed, NoValue};
+use crate::units::{Bytes, BytesPerToken, Seconds};
+
+/// How a model lies on racks of GPUs.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct LayoutAnswer {
+    /// Where experts lie.
+    pub experts: ExpertPlacement,
+    /// What GPUs send each other for them.
+    pub all_to_all: AllToAll,
+    /// How large an expert layer one scale-up domain carries.
+    pub largest_expert_layer: LargestExpertLayer,
+    /// What pipeline stages cost.
+    pub pipeline: PipelineCosts,
+    /// What lies in the memory of a GPU.
+    pub memory: MemoryPerGpu,
+    /// The same over the number of stages.
+    pub series: Vec<StagesItem>,
+    /// The values that are null, and why.
+    pub not_defined: Vec<NoValue>,
+    /// The equations behind the values.
+    pub equations: &'static [EquationUsed],
+    /// Every value used, and where it comes from.
+    pub inputs: Vec<InputUsed>,
+}
+
+/// Where the experts of a layer lie.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ExpertPlacement {
+    /// E10: experts of a layer per GPU, in the mean.
+    pub experts_per_gpu: f64,
+    /// Experts of a layer on the fullest GPU.
+    pub experts_per_gpu_rounded_up: u32,
+    /// Whether every GPU holds as many as the others.
+    pub divides_evenly: bool,
+    /// Q: scale-up domains (racks) that the experts take up.
+    pub scale_up_domains: u32,
+    /// E11: (Q − 1)/Q, share of expert traffic that leaves its domain.
+    pub share_leaving_domain: f64,
+    /// SU/SO: how many times slower a GPU's way out of the domain is.
+    pub scale_up_over_scale_out: Option<f64>,
+}
+
+/// What a GPU sends to the experts of one decode step and gets back.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct AllToAll {
+    /// All of it, per GPU and step.
+    pub bytes_per_gpu_and_step: Bytes,
+    /// What stays in the domain.
+    pub bytes_inside_domain: Bytes,
+    /// What leaves it.
+    pub bytes_leaving_domain: Bytes,
+    /// Time if all of it stayed inside.
+    pub seconds_at_scale_up: Option<Seconds>,
+    /// Time if all of it left.
+    pub seconds_at_scale_out: Option<Seconds>,
+    /// Time as laid out: both networks at once, the longer of the two.
+    pub seconds: Option<Seconds>,
+}
+
+/// How large an expert layer one scale-up domain carries: traffic between all pairs of GPUs is fast only inside it, so
+/// the domain bounds the layer.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct LargestExpertLayer {
+    /// HBM of the whole domain.
+    pub domain_hbm_bytes: Bytes,
+    /// Parameters of one expert of one layer.
+    pub parameters_per_expert: Option<f64>,
+    /// Parameters that every token reads.
+    pub always_read_parameters: Option<f64>,
+    /// Experts per layer when one domain holds the whole model.
+    pub experts: Option<f64>,
+    /// Their parameters, per layer.
+    pub parameters: Option<f64>,
+    /// Their bytes, per layer.
+    pub bytes: Option<Bytes>,
+    /// Experts per layer when one domain holds one of the pipeline stages.
+    pub experts_with_a_stage_per_domain: Option<f64>,
+    /// Whether the layer of the request fits with a stage per domain.
+    pub fits_with_a_stage_per_domain: Option<bool>,
+}
+
+/// What pipeline stages cost.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct PipelineCosts {
+    /// Layers of a stage, in the mean.
+    pub layers_per_stage: f64,
+    /// E20: time of a stage's expert traffic over the time of handing on to the next rack.
+    pub expert_time_over_hand_over_time: Option<f64>,
+    /// E20: whether that is 1 or more, so that stages in different racks cost no time.
+    pub free_across_racks: Option<bool>,
+    /// Share of a training step in which a stage waits.
+    pub training_bubble_share: f64,
+    /// E22: reading weights and KV cache once, over all stages: a bound on the time between tokens.
+    pub seconds_per_token: Seconds,
+    /// E22: the same with all layers in one stage of as many GPUs.
+    pub seconds_per_token_in_one_stage: Seconds,
+}
+
+/// E21: what lies in the memory of a GPU.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct MemoryPerGpu {
+    /// Weights.
+    pub weights_bytes_per_gpu: Bytes,
+    /// KV cache.
+    pub kv_bytes_per_gpu: Bytes,
+    /// Both.
+    pub total_bytes_per_gpu: Bytes,
+    /// HBM of a GPU.
+    pub hbm_bytes_per_gpu: Bytes,
+    /// Whether both fit.
+    pub fits: bool,
+    /// What does not.
+    pub missing_bytes_per_gpu: Bytes,
+    /// GPUs of all stages.
+    pub gpus: u64,
+}
+
+/// The layout with another number of pipeline stages: one row of the series.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct StagesItem {
+    /// P
+    pub pipeline_stages: u32,
+    /// E·P
+    pub gpus: u64,
+    /// Layers of a stage, in the mean.
+    pub layers_per_stage: f64,
+    /// B = P·b, sequences under way.
+    pub batch_sequences: f64,
+    /// k/P: what a stage keeps of each token. P micro-batches of it are under way, so P cancels.
+    pub kv_bytes_per_token_and_stage: BytesPerToken,
+    /// w·`N_t`/(E·P)
+    pub weights_bytes_per_gpu: Bytes,
+    /// b·L·k/E, at the sequences per micro-batch of the request: the same for every P.
+    pub kv_bytes_per_gpu: Bytes,
+    /// Weights and KV cache.
+    pub total_bytes_per_gpu: Bytes,
+    /// Whether they fit.
+    pub fits: bool,
+    /// What does not.
+    pub missing_bytes_per_gpu: Bytes,
+    /// B·L·k/(E·P), at the sequences in all of the request: halves when P doubles.
+    pub kv_bytes_per_gpu_at_fixed_batch: Bytes,
+    /// Weights and that KV cache.
+    pub total_bytes_per_gpu_at_fixed_batch: Bytes,
+    /// E20
+    pub expert_time_over_hand_over_time: Option<f64>,
+    /// (P − 1)/(m + P − 1)
+    pub training_bubble_share: f64,
+    /// Reading the weights and the KV cache of one stage.
+    pub seconds_per_stage: Seconds,
+    /// E22: P times that, the same for every P.
+    pub seconds_per_token: Seconds,
+}
+
+pub(super) const EQUATIONS: &[EquationUsed] = &[
+    EquationUsed {
+        id: "E10",
+        equation: "experts per GPU = n_experts/G_used",
+        source: "T",
+        gives: &["experts.experts_per_gpu"],
+    },
+    EquationUsed {
+        id: "E11",
+        equation: "share leaving = (Q − 1)/Q, Q = ⌈G_used/domain⌉",
+        source: "T",
+        gives: &["experts.share_leaving_domain"],
+    },
+    EquationUsed {
+        id: "",
+        equation: "bytes per GPU and step = B_local·n_act·d_model·(b_dispatch + b_combine)·n_moe_layers",
+        source: "DS6, D",
+        gives: &["all_to_all.bytes_per_gpu_and_step"],
+    },
+    EquationUsed {
+        id: "",
+        equation: "parameters per expert = (N_t − N_a)/((n_experts − n_act)·n_moe_layers)",
+        source: "D",
+        gives: &["largest_expert_layer.parameters_per_expert"],
+    },
+    EquationUsed {
+        id: "",
+        equation: "experts = ⌊(domain·HBM − w·N_always)/(w·parameters per expert·n_moe_layers)⌋; with a stage per domain, N_always/P and n_moe_layers/P",
+        source: "D",
+        gives: &[
+            "largest_expert_layer.experts",
+            "largest_expert_layer.experts_with_a_stage_per_domain",
+        ],
+    },
+    EquationUsed {
+        id: "E20",
+        equation: "t_scale-up/t_scale-out = (SO/SU)·n_act·layers per stage·2",
+        source: "T",
+        gives: &["pipeline.expert_time_over_hand_over_time"],
+    },
+    EquationUsed {
+        id: "E21",
+        equation: "memory per GPU = w·N_t/(E·P) + b·L·k/E, B = P·b",
+        source: "T",
+        gives: &[
+            "memory.weights_bytes_per_gpu",
+            "memory.kv_bytes_per_gpu",
+            "series",
+        ],
+    },
+    EquationUsed {
+        id: "E22",
+        equation: "P·(w·N_t/(E·P) + b·L·(k/P)/E)/BW does not depend on P",
+        source: "T",
+        gives: &[
+            "pipeline.seconds_per_token",
+            "pipeline.seconds_per_token_in_one_stage",
+        ],
+    },
+    EquationUsed {
+        id: "",
+        equation: "bubble share = (P − 1)/(m + P − 1)",
+        source: "T",
+        gives: &["pipeline.training_bubble_share"],
+    },
+];

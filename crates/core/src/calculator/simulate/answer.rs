@@ -1,0 +1,326 @@
+//! What `/simulate` answers.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::price_sheet::ImpliedSheet;
+use crate::calculator::inputs::{EquationUsed, InputUsed, NoValue};
+use crate::reference::architecture::Architecture;
+use crate::units::{Bytes, BytesPerToken, Seconds};
+
+/// What a model takes and costs on a machine.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct SimulationAnswer {
+    /// Ratios and sizes that do not depend on what is reached of the peaks.
+    pub roofline: Roofline,
+    /// What fills the memory of the serving unit.
+    pub memory: Memory,
+    /// A decode step of the batch.
+    pub decode: Decode,
+    /// A pass of prompts.
+    pub prefill: Prefill,
+    /// The same over the grid, one flat row per point; the operating point alone where no grid is stated.
+    pub series: Vec<SeriesItem>,
+    /// The price sheet that the machine implies, where its terms are stated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub price_sheet: Option<ImpliedSheet>,
+    /// The model that was simulated.
+    pub architecture: Architecture,
+    /// Values that are null, and why.
+    pub not_defined: Vec<NoValue>,
+    /// What else a reader should know.
+    pub caveats: Vec<String>,
+    /// The equations.
+    pub equations: &'static [EquationUsed],
+    /// Every value used, and where it comes from.
+    pub inputs: Vec<InputUsed>,
+}
+
+/// The textbook's quantities, at peak.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Roofline {
+    /// ρ = w·M/W
+    pub compute_to_bandwidth: f64,
+    /// `N_t`/`N_a`
+    pub sparsity: f64,
+    /// E15: `k_st`, bytes stored per context token at long context.
+    pub kv_bytes_per_token_stored: BytesPerToken,
+    /// `k_bw`: bytes read per generated token and context token at long context.
+    pub kv_bytes_per_token_read: BytesPerToken,
+    /// Bytes of cache stored for one sequence at this context, windows included.
+    pub kv_bytes_stored_per_sequence: Bytes,
+    /// State of linear layers of one sequence.
+    pub state_bytes_per_sequence: Bytes,
+    /// Bytes one generated token reads of them.
+    pub kv_bytes_read_per_generated_token: Bytes,
+    /// `a_dec`
+    pub attention_macs_per_token_decode: f64,
+    /// `a_pre`
+    pub attention_macs_per_token_prefill: f64,
+    /// E6: B* = ρ·`N_t`/`N_a`, divided by γ + 1 with speculative decoding (U10).
+    pub optimal_batch: f64,
+    /// B/B* without speculative decoding, as readings take it.
+    pub batch_over_optimal_batch: f64,
+    /// E7: `B*_L`; none at or beyond the crossover.
+    pub optimal_batch_at_context: Option<f64>,
+    /// E7: L0 = w·`N_a`/(ρ·`k_bw`); none where reading does not grow with the context.
+    pub crossover_context_tokens: Option<f64>,
+    /// r(L) = B*/B + L/L0, over γ + 1.
+    pub memory_time_over_compute_time: f64,
+    /// The rooflines' verdict on a decode step at what is reached: `memory` or `compute`.
+    pub decode_bound: Bound,
+    /// Attention of a decode step.
+    pub attention: AttentionBound,
+    /// E4: `T_min` = w·`N_t`/W.
+    pub latency_floor_seconds: Seconds,
+    /// The same with the experts that one token goes to.
+    pub latency_floor_of_one_sequence_seconds: Seconds,
+    /// τ = C/W
+    pub sweep_time_seconds: Seconds,
+    /// E8: 2τ.
+    pub worst_case_latency_seconds: Seconds,
+}
+
+/// What a time is bound by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Bound {
+    /// Reading memory.
+    Memory,
+    /// Arithmetic.
+    Compute,
+}
+
+impl Bound {
+    pub(super) fn of(memory_s: f64, compute_s: f64) -> Self {
+        if memory_s >= compute_s {
+            Self::Memory
+        } else {
+            Self::Compute
+        }
+    }
+}
+
+/// Attention's arithmetic against its reading, at peak.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct AttentionBound {
+    /// FLOP per byte of cache that a generated token reads; none without a cache.
+    pub flop_per_kv_byte: Option<f64>,
+    /// FLOP per second over bytes per second in attention's format.
+    pub ridge_flop_per_byte: f64,
+    /// Which of both is the longer.
+    pub bound: Option<Bound>,
+}
+
+/// Memory of the serving unit.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Memory {
+    /// C
+    pub capacity_bytes: Bytes,
+    /// Weights over all chips; with experts dealt out, the other weights count once per chip.
+    pub weights_bytes: Bytes,
+    /// Cache and state of the batch.
+    pub kv_bytes: Bytes,
+    /// Both.
+    pub used_bytes: Bytes,
+    /// Both, per chip.
+    pub used_bytes_per_chip: Bytes,
+    /// The largest batch whose caches fit; none if the weights alone do not, or if any batch does.
+    pub largest_batch: Option<f64>,
+    /// What is missing, where weights and batch do not fit.
+    pub does_not_fit: Option<DoesNotFit>,
+}
+
+/// What is missing.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct DoesNotFit {
+    /// Bytes over the capacity.
+    pub missing_bytes: Bytes,
+    /// Fewest chips of this kind that hold this batch; none if more chips do not help, since each holds a copy.
+    pub fewest_chips: Option<f64>,
+    /// In words.
+    pub detail: String,
+}
+
+/// Where the time of a pass goes; what runs at the same time is not added up.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Split {
+    /// Multiplying with weights.
+    pub weight_compute_seconds: Seconds,
+    /// Multiplying in attention.
+    pub attention_compute_seconds: Seconds,
+    /// Reading weights.
+    pub weight_memory_seconds: Seconds,
+    /// Reading and writing the KV cache and linear state.
+    pub kv_memory_seconds: Seconds,
+    /// Exchanges between chips.
+    pub communication_seconds: Seconds,
+    /// Other memory traffic, per token.
+    pub token_overhead_seconds: Seconds,
+    /// Waiting between kernels.
+    pub stage_overhead_seconds: Seconds,
+    /// The whole, with its overlaps.
+    pub total_seconds: Seconds,
+}
+
+/// A decode step.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Decode {
+    /// Sequences over all chips.
+    pub batch: f64,
+    /// L
+    pub context_tokens: f64,
+    /// Where the time goes.
+    pub time: Split,
+    /// Speed of one sequence, 1/TPOT.
+    pub tokens_per_second_per_user: f64,
+    /// Throughput of one chip.
+    pub tokens_per_second_per_accelerator: f64,
+    /// Throughput of all chips.
+    pub tokens_per_second: f64,
+    /// E5: USD per million generated tokens; none without a rental.
+    pub cost_usd_per_mtok: Option<f64>,
+}
+
+/// A pass of prompts.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Prefill {
+    /// Chips that the pass runs on.
+    pub chips: f64,
+    /// S: tokens of a prompt that are computed.
+    pub prompt_tokens: f64,
+    /// `P_c`: tokens before them that are found in the cache.
+    pub cached_prompt_tokens: f64,
+    /// Prompts of a pass.
+    pub prompts_per_pass: f64,
+    /// Where its time goes.
+    pub time: Split,
+    /// Throughput of one chip.
+    pub tokens_per_second_per_accelerator: f64,
+    /// Throughput of all chips.
+    pub tokens_per_second: f64,
+    /// Pass of one prompt alone; where experts are dealt out, of one per chip, since a prompt's attention stays on its chip.
+    pub time_to_first_token_seconds: Seconds,
+    /// E16: USD per million prompt tokens; none without a rental.
+    pub cost_usd_per_mtok: Option<f64>,
+}
+
+/// One point of the grid.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct SeriesItem {
+    /// B, over all chips.
+    pub batch: f64,
+    /// L
+    pub context_tokens: f64,
+    /// The whole decode step.
+    pub step_seconds: f64,
+    /// E2: both kinds of arithmetic.
+    pub compute_seconds: f64,
+    /// E3: both kinds of reading.
+    pub memory_seconds: f64,
+    /// Multiplying with weights.
+    pub weight_compute_seconds: f64,
+    /// Multiplying in attention.
+    pub attention_compute_seconds: f64,
+    /// Reading weights.
+    pub weight_memory_seconds: f64,
+    /// Reading the cache.
+    pub kv_memory_seconds: f64,
+    /// Exchanges between chips.
+    pub communication_seconds: f64,
+    /// Overheads per token and per kernel.
+    pub overhead_seconds: f64,
+    /// E4, without the input embedding, which no step reads.
+    pub latency_floor_seconds: f64,
+    /// Speed of one sequence.
+    pub tokens_per_second_per_user: f64,
+    /// Throughput of one chip.
+    pub tokens_per_second_per_accelerator: f64,
+    /// E5: generated tokens.
+    pub cost_output_usd_per_mtok: Option<f64>,
+    /// What arithmetic alone costs: the line that no batch gets below.
+    pub cost_compute_limit_usd_per_mtok: Option<f64>,
+    /// What reading the cache alone costs: what is left at an endless batch.
+    pub cost_kv_limit_usd_per_mtok: Option<f64>,
+    /// E16: prompt tokens, of a prompt as long as the context.
+    pub cost_input_usd_per_mtok: Option<f64>,
+    /// r(L), at peak.
+    pub memory_time_over_compute_time: f64,
+    /// What the rooflines say the step waits for.
+    pub bound: Bound,
+    /// Whether memory overtakes compute here: the point was added to the grid.
+    pub is_kink: bool,
+    /// Whether weights and caches fit.
+    pub fits: bool,
+    /// Whether no other point of this context that fits is both faster and cheaper.
+    pub on_speed_cost_front: bool,
+}
+
+pub(super) const EQUATIONS: &[EquationUsed] = &[
+    EquationUsed {
+        id: "E1",
+        equation: "T = max(t_comp, t_mem)",
+        source: "T",
+        gives: &["decode.time.total_seconds with overlap full"],
+    },
+    EquationUsed {
+        id: "E1'",
+        equation: "T = max(B·L·k_bw/(η_m·W), B·a_dec·L/(η_c·M_att)) + max(w·N_read/(η_m·W), B·N_a/(η_c·M))",
+        source: "SB",
+        gives: &["decode.time.total_seconds with overlap attention_apart"],
+    },
+    EquationUsed {
+        id: "E2",
+        equation: "t_comp = B·(N_a/M + a_dec·L/M_att)/η_c",
+        source: "T",
+        gives: &[
+            "decode.time.weight_compute_seconds",
+            "decode.time.attention_compute_seconds",
+        ],
+    },
+    EquationUsed {
+        id: "E3",
+        equation: "t_mem = (w·N_read(B) + B·L·k_bw + 2·B·state_bytes)/(η_m·W)",
+        source: "T, E25",
+        gives: &[
+            "decode.time.weight_memory_seconds",
+            "decode.time.kv_memory_seconds",
+        ],
+    },
+    EquationUsed {
+        id: "E4",
+        equation: "T_min = w·N_t/W",
+        source: "T",
+        gives: &["roofline.latency_floor_seconds"],
+    },
+    EquationUsed {
+        id: "E5",
+        equation: "c_out(L) = R·T/B",
+        source: "T",
+        gives: &["decode.cost_usd_per_mtok"],
+    },
+    EquationUsed {
+        id: "E6",
+        equation: "B* = ρ·N_t/N_a",
+        source: "T",
+        gives: &["roofline.optimal_batch"],
+    },
+    EquationUsed {
+        id: "E7",
+        equation: "B*_L = B*/(1 − L/L0), L0 = w·N_a/(ρ·k)",
+        source: "T",
+        gives: &[
+            "roofline.optimal_batch_at_context",
+            "roofline.crossover_context_tokens",
+        ],
+    },
+    EquationUsed {
+        id: "E16",
+        equation: "c_in(S | P_c) = R·(N_a + a_pre·(P_c + S/2))/(η_pre·M)",
+        source: "D",
+        gives: &[
+            "prefill.cost_usd_per_mtok at peak, where attention runs in the format of the weights",
+        ],
+    },
+];

@@ -1,0 +1,250 @@
+//! What `/training` answers.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::calculator::inputs::{EquationUsed, InputUsed, NoValue};
+use crate::reference::{NumberFormat, PublishedEquivalent, RoutedLaw};
+use crate::units::{Bytes, FlopPerSecond};
+
+/// What the training of a model takes beside what it is used for.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct TrainingAnswer {
+    /// Pretraining, reinforcement learning and inference, in this order.
+    pub phases: Vec<TrainingPhaseItem>,
+    /// The three together.
+    pub total: TotalCompute,
+    /// How far beyond the least compute the model is trained.
+    pub overtraining: Overtraining,
+    /// What a token of reinforcement learning costs beside one of pretraining.
+    pub reinforcement: ReinforcementCost,
+    /// Ways to keep activations, from most memory to least.
+    pub activations: Vec<ActivationsItem>,
+    /// What a sparse model is worth.
+    pub quality: SparseQuality,
+    /// The same over sparsity.
+    pub series: Vec<QualityItem>,
+    /// The accelerators that it is trained on; null where none are stated.
+    pub cluster: Option<ClusterRate>,
+    /// The values that are null, and why.
+    pub not_defined: Vec<NoValue>,
+    /// The equations behind the values.
+    pub equations: &'static [EquationUsed],
+    /// Every value used, and where it comes from.
+    pub inputs: Vec<InputUsed>,
+}
+
+/// What a model is computed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TrainingPhase {
+    /// Reading text.
+    Pretraining,
+    /// Generating and learning from what was generated.
+    ReinforcementLearning,
+    /// Serving.
+    Inference,
+}
+
+/// Where the tokens of a phase come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TokensFrom {
+    /// The request states them.
+    Stated,
+    /// They cost as much as those of inference (E24).
+    Equalised,
+    /// Traffic × lifetime × share (E26).
+    Demand,
+}
+
+/// One phase.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct TrainingPhaseItem {
+    /// Which.
+    pub phase: TrainingPhase,
+    /// D
+    pub tokens: f64,
+    /// Where they come from.
+    pub tokens_from: TokensFrom,
+    /// E24: tokens that cost as much as those of inference.
+    pub tokens_of_equal_compute: f64,
+    /// D over that of pretraining.
+    pub tokens_over_pretraining: f64,
+    /// FLOP per active parameter and token.
+    pub flops_per_parameter_and_token: f64,
+    /// η: utilisation over that of pretraining.
+    pub relative_utilisation: f64,
+    /// Operations carried out.
+    pub arithmetic_flop: f64,
+    /// E23: C, operations that pretraining carries out in the same machine time.
+    pub compute_flop: f64,
+    /// Share of the three.
+    pub share_of_compute: f64,
+    /// Machine time on the stated accelerators.
+    pub accelerator_hours: Option<f64>,
+    /// The same spread over all of them.
+    pub days: Option<f64>,
+    /// Its rent.
+    pub usd: Option<f64>,
+}
+
+/// All phases together.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct TotalCompute {
+    /// Training: pretraining and reinforcement learning.
+    pub training_compute_flop: f64,
+    /// Training and inference.
+    pub compute_flop: f64,
+    /// Days of training on the stated accelerators.
+    pub training_days: Option<f64>,
+    /// Rent of the training.
+    pub training_usd: Option<f64>,
+    /// Rent of all three.
+    pub usd: Option<f64>,
+}
+
+/// E26
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Overtraining {
+    /// 20·`N_a`
+    pub chinchilla_tokens: f64,
+    /// `D_pre`
+    pub pretraining_tokens: f64,
+    /// `D_pre`/(20·`N_a`)
+    pub overtraining: f64,
+}
+
+/// Tokens that are learnt from must be generated first, at the utilisation of decoding.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ReinforcementCost {
+    /// 1/η: machine time over that of the same arithmetic in pretraining.
+    pub time_over_pretraining_arithmetic: f64,
+    /// (factor/η)/6: machine time of a token over that of a token of pretraining.
+    pub compute_per_token_over_pretraining: f64,
+}
+
+/// One way to keep activations.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ActivationsItem {
+    /// `all_kept`, `inputs_kept` (of each layer) or `reversible`.
+    pub scheme: &'static str,
+    /// What is kept per micro-batch.
+    pub bytes: Bytes,
+    /// That over what is kept when all is.
+    pub bytes_over_all_kept: f64,
+    /// FLOP per active parameter and token.
+    pub flops_per_parameter_and_token: f64,
+    /// That over the 6 of keeping all.
+    pub compute_over_all_kept: f64,
+    /// C of pretraining with it.
+    pub pretraining_compute_flop: f64,
+}
+
+/// What a sparse model is worth, by the published law.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct SparseQuality {
+    /// The law.
+    pub law: RoutedLaw,
+    /// The model that is asked about.
+    pub at: QualityItem,
+    /// How many times larger, or smaller, it is than the models of the fit; 1 inside.
+    pub size_beyond_published: f64,
+    /// How many times more experts it has; 1 inside.
+    pub experts_beyond_published: f64,
+    /// Whether it is so large that by the same source experts add nothing.
+    pub beyond_cutoff: bool,
+    /// Models that were published with their dense equivalent, and what the law says of them.
+    pub published: Vec<PublishedItem>,
+}
+
+/// A sparse model and the dense one that is as good: one row of the series.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct QualityItem {
+    /// Experts over active experts.
+    pub experts_over_active: f64,
+    /// N: active parameters.
+    pub active_parameters: f64,
+    /// Ê
+    pub saturated_experts: f64,
+    /// N̄: parameters of a dense model with the same loss.
+    pub dense_equivalent_parameters: f64,
+    /// N̄/N
+    pub dense_equivalent_over_active: f64,
+    /// Whether models of this size and sparsity were published.
+    pub inside_published_range: bool,
+}
+
+/// A published model beside what the law says.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct PublishedItem {
+    /// As published.
+    #[serde(flatten)]
+    pub published: PublishedEquivalent,
+    /// By the law of the chosen routing.
+    pub dense_equivalent_parameters_by_law: f64,
+}
+
+/// What the stated accelerators carry out.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ClusterRate {
+    /// Id of the accelerator.
+    pub accelerator: String,
+    /// Format of the multiplies.
+    pub multiply_format: NumberFormat,
+    /// Peak of one accelerator.
+    pub peak_flops_per_second: FlopPerSecond,
+    /// Of all, at the stated utilisation.
+    pub reached_flops_per_second: FlopPerSecond,
+}
+
+pub(super) const EQUATIONS: &[EquationUsed] = &[
+    EquationUsed {
+        id: "E23",
+        equation: "C_pre = 6·N_a·D_pre; C_RL = (2..6)·N_a·D_RL/η; C_inf = 2·N_a·D_inf/η",
+        source: "T",
+        gives: &["phases.compute_flop", "total.compute_flop"],
+    },
+    EquationUsed {
+        id: "E24",
+        equation: "C_pre = C_RL = C_inf; with 3 and η = 1/3, 6·D_pre = 9·D_RL = 6·D_inf",
+        source: "T",
+        gives: &["phases.tokens_of_equal_compute"],
+    },
+    EquationUsed {
+        id: "E26",
+        equation: "D_inf = traffic·lifetime·share",
+        source: "T",
+        gives: &["phases.tokens"],
+    },
+    EquationUsed {
+        id: "E26",
+        equation: "D_chinchilla = 20·N_a; overtraining = D_pre/D_chinchilla",
+        source: "T",
+        gives: &[
+            "overtraining.chinchilla_tokens",
+            "overtraining.overtraining",
+        ],
+    },
+    EquationUsed {
+        id: "E27",
+        equation: "layers·tokens·d_model·values·bytes, reversible tokens·d_model·values·bytes; 6 → 8 FLOP per parameter and token",
+        source: "T",
+        gives: &["activations.bytes", "activations.compute_over_all_kept"],
+    },
+    EquationUsed {
+        id: "",
+        equation: "log N̄ = ((a + c·log Ê)·log N + b·log(Ê/E_start))/(a + c·log E_start), 1/Ê = 1/(E − 1 + 1/(1/E_start − 1/E_max)) + 1/E_max",
+        source: "CL22",
+        gives: &[
+            "quality.at.dense_equivalent_parameters",
+            "series.dense_equivalent_parameters",
+        ],
+    },
+    EquationUsed {
+        id: "",
+        equation: "accelerator-hours = C/(peak·utilisation·3600)",
+        source: "D",
+        gives: &["phases.accelerator_hours"],
+    },
+];

@@ -1,0 +1,296 @@
+//! Open-weight models with the sheets of their hosts, from the project's own data or from files of the same columns.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::reference::open_models;
+use crate::roofline::KvCache;
+use crate::sheet::{ContextTier, PriceSheet, RateCell};
+use crate::units::Decimal;
+
+/// What is published of a model; natural logarithms, KV bytes at one byte per element.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Truth {
+    /// log `N_a`
+    pub log_active: f64,
+    /// log `N_t`
+    pub log_total: f64,
+    /// log `k_bw`
+    pub log_kv_read: f64,
+    /// log `k_st`
+    pub log_kv_stored: f64,
+    /// log of the longest context
+    pub log_context: f64,
+}
+
+impl Truth {
+    /// Whether every parameter is active.
+    #[must_use]
+    pub fn is_dense(&self) -> bool {
+        self.log_total <= self.log_active
+    }
+}
+
+/// A model whose architecture is published, and what its hosts charge.
+#[derive(Debug, Clone)]
+pub struct PricedModel {
+    /// Its name.
+    pub name: String,
+    /// Models by the same author on the same lines.
+    pub family: String,
+    /// What is published of it.
+    pub truth: Truth,
+    /// One sheet per host.
+    pub sheets: Vec<PriceSheet>,
+}
+
+/// Why files of models and prices cannot be used.
+#[derive(Debug, Error)]
+pub enum DataError {
+    /// A row has not the columns or values it should have.
+    #[error("{file}: {source}")]
+    Row {
+        /// Which of the files.
+        file: &'static str,
+        /// What is wrong, and where.
+        source: csv::Error,
+    },
+    /// A row is about a model that the models do not list.
+    #[error("{file}: no row of the models is named `{model}`")]
+    UnknownModel {
+        /// Which of the files.
+        file: &'static str,
+        /// The name.
+        model: String,
+    },
+    /// A number is no price, or a figure is not positive.
+    #[error("{file}: `{value}` of `{model}` is not a positive number")]
+    NotANumber {
+        /// Which of the files.
+        file: &'static str,
+        /// The model.
+        model: String,
+        /// What stands there.
+        value: String,
+    },
+}
+
+const MODELS: &str = "models";
+const PRICES: &str = "prices";
+const TIERS: &str = "tiers";
+
+#[derive(Debug, Deserialize)]
+struct ModelRow {
+    model: String,
+    family: String,
+    total_params: f64,
+    active_params: f64,
+    max_context: f64,
+    kv_stored_1b: f64,
+    kv_read_per_step_1b: f64,
+}
+
+#[derive(Debug, Deserialize)]
+struct PriceRow {
+    model: String,
+    provider: String,
+    input_usd_per_mtok: String,
+    output_usd_per_mtok: String,
+    #[serde(default)]
+    cache_read_usd_per_mtok: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct TierRow {
+    model: String,
+    provider: String,
+    threshold: u32,
+    #[serde(rename = "in_")]
+    input: String,
+    #[serde(rename = "out")]
+    output: String,
+    base_in: String,
+    base_out: String,
+}
+
+/// The models of `data/open_models.json` with the prices of `data/open_model_prices.csv` and the context tiers of
+/// `data/open_model_tiers.csv`.
+#[must_use]
+pub fn built_in() -> Vec<PricedModel> {
+    let models = open_models().iter().map(|model| {
+        let architecture = &model.architecture;
+        let cache = KvCache::new(architecture);
+        PricedModel {
+            name: model.name.clone(),
+            family: model.family.clone(),
+            truth: Truth {
+                log_active: architecture.active_parameters.ln(),
+                log_total: architecture.total_parameters.ln(),
+                log_kv_read: cache.read_per_token(1.0).0.ln(),
+                log_kv_stored: cache.stored_per_token(1.0).0.ln(),
+                log_context: f64::from(model.max_context).ln(),
+            },
+            sheets: Vec::new(),
+        }
+    });
+    let prices = include_str!("../../../../../data/open_model_prices.csv");
+    let tiers = include_str!("../../../../../data/open_model_tiers.csv");
+    with_sheets(models.collect(), prices, Some(tiers))
+        .unwrap_or_else(|error| panic!("data: {error}"))
+}
+
+/// Models with their sheets, from the texts of files.
+///
+/// # Errors
+/// [`DataError`] with the row that is wrong.
+pub fn read(
+    models: &str,
+    prices: &str,
+    tiers: Option<&str>,
+) -> Result<Vec<PricedModel>, DataError> {
+    let mut listed = Vec::new();
+    for row in rows::<ModelRow>(MODELS, models)? {
+        let log = |value: f64| {
+            let not_positive = || DataError::NotANumber {
+                file: MODELS,
+                model: row.model.clone(),
+                value: value.to_string(),
+            };
+            (value > 0.0 && value.is_finite())
+                .then(|| value.ln())
+                .ok_or_else(not_positive)
+        };
+        let truth = Truth {
+            log_active: log(row.active_params)?,
+            log_total: log(row.total_params)?,
+            log_kv_read: log(row.kv_read_per_step_1b)?,
+            log_kv_stored: log(row.kv_stored_1b)?,
+            log_context: log(row.max_context)?,
+        };
+        listed.push(PricedModel {
+            name: row.model,
+            family: row.family,
+            truth,
+            sheets: Vec::new(),
+        });
+    }
+    with_sheets(listed, prices, tiers)
+}
+
+fn rows<Row: serde::de::DeserializeOwned>(
+    file: &'static str,
+    text: &str,
+) -> Result<Vec<Row>, DataError> {
+    let wrong = |source| DataError::Row { file, source };
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    // Column names are compared without their capitals: `kv_stored_1B` is `kv_stored_1b`.
+    let header: csv::StringRecord = reader
+        .headers()
+        .map_err(wrong)?
+        .iter()
+        .map(str::to_lowercase)
+        .collect();
+    reader.set_headers(header);
+    reader
+        .deserialize()
+        .collect::<Result<_, _>>()
+        .map_err(wrong)
+}
+
+fn with_sheets(
+    mut models: Vec<PricedModel>,
+    prices: &str,
+    tiers: Option<&str>,
+) -> Result<Vec<PricedModel>, DataError> {
+    let places: BTreeMap<String, usize> = models
+        .iter()
+        .enumerate()
+        .map(|(place, model)| (model.name.clone(), place))
+        .collect();
+    let place = |file, model: &str| {
+        places
+            .get(model)
+            .copied()
+            .ok_or_else(|| DataError::UnknownModel {
+                file,
+                model: model.to_owned(),
+            })
+    };
+    for row in rows::<PriceRow>(PRICES, prices)? {
+        let model = &mut models[place(PRICES, &row.model)?];
+        let price = |written: &str| price(PRICES, &row.model, written);
+        let mut cell = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
+        cell.input = price(&row.input_usd_per_mtok)?;
+        cell.output = price(&row.output_usd_per_mtok)?;
+        cell.cache_read = price(&row.cache_read_usd_per_mtok)?;
+        if cell.input.is_some() || cell.output.is_some() {
+            model
+                .sheets
+                .push(sheet_of(model, &row.provider, vec![cell]));
+        }
+    }
+    for row in tiers
+        .map(|tiers| rows::<TierRow>(TIERS, tiers))
+        .transpose()?
+        .unwrap_or_default()
+    {
+        let model = &mut models[place(TIERS, &row.model)?];
+        let price = |written: &str| price(TIERS, &row.model, written);
+        let tier = ContextTier {
+            min_prompt_tokens: row.threshold,
+            inclusive: false,
+        };
+        let mut above = RateCell::new(RateCell::STANDARD, tier, None);
+        above.input = price(&row.input)?;
+        above.output = price(&row.output)?;
+        let host = host_name(&row.provider);
+        if let Some(sheet) = model.sheets.iter_mut().find(|sheet| sheet.provider == host) {
+            sheet.rates.push(above);
+            continue;
+        }
+        // A host whose base price no price row lists.
+        let mut base = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
+        base.input = price(&row.base_in)?;
+        base.output = price(&row.base_out)?;
+        model
+            .sheets
+            .push(sheet_of(model, &row.provider, vec![base, above]));
+    }
+    Ok(models)
+}
+
+fn sheet_of(model: &PricedModel, provider: &str, rates: Vec<RateCell>) -> PriceSheet {
+    let mut sheet = PriceSheet::new(&host_name(provider), &model.name, rates);
+    sheet.canonical_model = Some(format!("{}/{}", model.family, model.name));
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a context is far below 2^32 tokens"
+    )]
+    {
+        sheet.limits.context = Some(model.truth.log_context.exp().round() as u32);
+    }
+    sheet
+}
+
+/// The host without the marks that say whether it is the model's own vendor.
+fn host_name(written: &str) -> String {
+    let name = written.split_once(" (").map_or(written, |(name, _)| name);
+    name.trim_end_matches('*').trim().to_owned()
+}
+
+/// A price; none where the field is empty or zero, which is free or unknown.
+fn price(file: &'static str, model: &str, written: &str) -> Result<Option<Decimal>, DataError> {
+    if written.trim().is_empty() {
+        return Ok(None);
+    }
+    let not_a_number = || DataError::NotANumber {
+        file,
+        model: model.to_owned(),
+        value: written.to_owned(),
+    };
+    let price: Decimal = written.trim().parse().map_err(|_| not_a_number())?;
+    Ok(Some(price).filter(|price| !price.is_zero()))
+}

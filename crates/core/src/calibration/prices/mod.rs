@@ -1,0 +1,42 @@
+//! What open-weight models and the prices asked for them teach: the population of models, how prices follow from
+//! parameters, what hosts add, how context tiers relate to the cache.
+
+mod context_tiers;
+mod data;
+mod fit;
+mod population;
+mod price_law;
+
+pub use context_tiers::models_by_decision;
+pub use data::{DataError, PricedModel, Truth, built_in, read};
+pub use fit::calibrate;
+
+/// What is chosen rather than fitted: by scores of families that are left out of families that are left out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// Degrees of freedom of a model's deviation from the law of prices.
+    pub deviation_degrees_of_freedom: f64,
+    /// Degrees of freedom of the sizes of models.
+    pub size_degrees_of_freedom: f64,
+    /// Spread of the exponent that dense models have beyond the common one.
+    pub dense_slope_sd: f64,
+    /// Whether copies of one pricing decision count once.
+    pub copies_count_once: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            deviation_degrees_of_freedom: 2.5,
+            size_degrees_of_freedom: 3.0,
+            dense_slope_sd: 0.05,
+            copies_count_once: true,
+        }
+    }
+}
+
+/// The number as a count; rows and models are far fewer than 2^52.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+pub fn count(number: usize) -> f64 {
+    number as f64
+}

@@ -1,0 +1,193 @@
+//! One catalog entry while it is read: what is left of it, and what there is to say about it.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::input::cursor::{Cursor, shortened};
+use crate::input::json::{DEEPEST_NESTING, Json};
+use crate::sheet::JsonObject;
+use crate::units::Decimal;
+
+/// Longest written form of a number, and its largest exponent: far beyond any price.
+const LONGEST_NUMBER: usize = 100;
+const LARGEST_EXPONENT: u32 = 99;
+/// Deepest value that a sheet can be read with again: it stands in `unmapped`, which stands in the sheet.
+const DEEPEST_KEPT: u32 = DEEPEST_NESTING - 2;
+
+/// The fields of an entry that nobody has read yet, and what was found while reading the others.
+pub(super) struct Entry<'a> {
+    fields: BTreeMap<&'a str, Cursor<'a>>,
+    kept: JsonObject,
+    rounded: JsonObject,
+    notes: Vec<String>,
+    has_faults: bool,
+}
+
+impl<'a> Entry<'a> {
+    /// The fields of an object; null is the same as absent.
+    pub(super) fn new(entry: &Cursor<'a>) -> Option<Self> {
+        entry.entries().map(Self::of)
+    }
+
+    /// These fields; null is the same as absent.
+    pub(super) fn of(fields: Vec<(&'a str, Cursor<'a>)>) -> Self {
+        let fields = fields
+            .into_iter()
+            .filter(|(_, field)| *field.json != Json::Null);
+        Self {
+            fields: fields.collect(),
+            kept: JsonObject::new(),
+            rounded: JsonObject::new(),
+            notes: Vec::new(),
+            has_faults: false,
+        }
+    }
+
+    /// Hands out a field; it is then the reader's to keep what it cannot use.
+    pub(super) fn take(&mut self, name: &str) -> Option<Cursor<'a>> {
+        self.fields.remove(name)
+    }
+
+    /// Hands out the fields that satisfy a condition.
+    pub(super) fn take_all<T>(
+        &mut self,
+        read: impl Fn(&str) -> Option<T>,
+    ) -> Vec<(&'a str, T, Cursor<'a>)> {
+        let fields = std::mem::take(&mut self.fields);
+        let mut taken = Vec::new();
+        for (name, field) in fields {
+            match read(name) {
+                Some(meaning) => taken.push((name, meaning, field)),
+                None => {
+                    self.fields.insert(name, field);
+                }
+            }
+        }
+        taken
+    }
+
+    /// A field by its name, left in place.
+    pub(super) fn look_at(&self, name: &str) -> Option<&Cursor<'a>> {
+        self.fields.get(name)
+    }
+
+    /// Keeps a value as it stands under `unmapped`.
+    pub(super) fn keep(&mut self, path: &str, json: &Json) {
+        self.keep_value(path, Value::from(json));
+    }
+
+    /// Keeps what is left of a value under `unmapped`.
+    pub(super) fn keep_value(&mut self, path: &str, value: Value) {
+        self.kept.insert(path.to_owned(), value);
+    }
+
+    /// Adds a remark for the reader, once.
+    pub(super) fn note(&mut self, remark: &str) {
+        if !self.notes.iter().any(|note| note == remark) {
+            self.notes.push(remark.to_owned());
+        }
+    }
+
+    /// Whether a value that was asked for could not be read; the fault itself is with the cursor.
+    pub(super) fn has_faults(&self) -> bool {
+        self.has_faults
+    }
+
+    /// Names of the fields with this in their name that nobody has read.
+    pub(super) fn unread(&self, part: &str) -> Vec<&'a str> {
+        self.fields
+            .keys()
+            .copied()
+            .filter(|name| name.contains(part))
+            .collect()
+    }
+
+    /// A non-negative number, or a text that holds one, times `factor`. Float noise is rounded and remembered.
+    pub(super) fn decimal(
+        &mut self,
+        path: &str,
+        field: &Cursor<'_>,
+        factor: u32,
+    ) -> Option<Decimal> {
+        let Some((decimal, is_rounded)) = read_decimal(field, factor) else {
+            self.has_faults = true;
+            return None;
+        };
+        if is_rounded && let Some(written) = written_number(field.json) {
+            self.rounded.insert(path.to_owned(), Value::from(written));
+        }
+        Some(decimal)
+    }
+
+    /// What goes under `unmapped` and `notes`.
+    pub(super) fn finish(mut self) -> (JsonObject, Vec<String>) {
+        for (name, field) in &self.fields {
+            self.kept
+                .insert((*name).to_owned(), Value::from(field.json));
+        }
+        if !self.rounded.is_empty() {
+            self.kept
+                .insert("rounded".to_owned(), Value::Object(self.rounded));
+        }
+        for value in self.kept.values_mut() {
+            if depth(value) > DEEPEST_KEPT {
+                *value = value.to_string().into();
+            }
+        }
+        (self.kept, self.notes)
+    }
+}
+
+/// How many containers are inside each other.
+fn depth(value: &Value) -> u32 {
+    let deepest = match value {
+        Value::Array(items) => items.iter().map(depth).max(),
+        Value::Object(fields) => fields.values().map(depth).max(),
+        _ => return 0,
+    };
+    1 + deepest.unwrap_or(0)
+}
+
+fn written_number(json: &Json) -> Option<&str> {
+    match json {
+        Json::Number(written) => Some(written),
+        // YAML writers turn 4e-07 into a text.
+        Json::Text(text) => Some(text.trim()),
+        _ => None,
+    }
+}
+
+fn read_decimal(field: &Cursor<'_>, factor: u32) -> Option<(Decimal, bool)> {
+    let name = field.pointer.rsplit('/').next().unwrap_or_default();
+    let refuse = |reason: &str| {
+        field.fault(
+            format!("`{}` {reason}", shortened(name)),
+            "write a number of 0 or more, such as 4e-07; leave the field out where nothing is published",
+        );
+        None
+    };
+    let Some(written) = written_number(field.json) else {
+        return refuse(&format!("is {}, not a number", field.json.kind()));
+    };
+    if !is_moderate_number(written) {
+        return refuse("is not a number");
+    }
+    match Decimal::from_catalog(written, factor) {
+        Ok(read) => Some(read),
+        Err(_) if written.starts_with('-') => refuse(&format!("is negative: {written}")),
+        Err(_) => refuse(&format!("is out of range: {written}")),
+    }
+}
+
+/// A text can hold a number that no JSON document can: its digits would fill the memory.
+fn is_moderate_number(written: &str) -> bool {
+    let (digits, exponent) = written.split_once(['e', 'E']).unwrap_or((written, "0"));
+    let is_moderate = exponent
+        .parse::<i32>()
+        .is_ok_and(|exponent| exponent.unsigned_abs() <= LARGEST_EXPONENT);
+    let is_digits = digits
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+'));
+    written.len() <= LONGEST_NUMBER && is_moderate && is_digits && digits.parse::<f64>().is_ok()
+}

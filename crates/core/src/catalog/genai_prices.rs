@@ -1,0 +1,260 @@
+//! One model of one provider in the version 2 data of genai-prices.
+//!
+//! Prices stand in USD per million tokens under names that end in `_mtok`. They may be a list, of which some hold from a
+//! day on and some at hours of every day; variants change some of them for a way to be served. Each day on which
+//! something changes begins another sheet.
+
+mod constraint;
+mod prices;
+#[cfg(test)]
+mod tests;
+mod timeline;
+
+use self::prices::Context;
+use self::timeline::{Interval, Timeline};
+use super::entry::Entry;
+use super::rules::{
+    FREE, has_room, is_free, is_name, is_usable, put_in_order, set_dear_writes_aside,
+    settle_cache_writes, split_key, undo_misfiled_storage, unique, whole_number,
+};
+use super::{Catalog, CatalogEntry, names};
+use crate::input::cursor::{Cursor, LONGEST_TEXT};
+use crate::input::json::Json;
+use crate::sheet::{CacheWriteBilling, Limits, PriceSheet, Source, SourceFormat};
+
+/// The catalog.
+pub(super) const CATALOG: Catalog = Catalog {
+    name: "genai-prices",
+    mark: "prices",
+    recognizes: is_catalog,
+    entries,
+    read_entry,
+};
+
+const CATALOG_URL: &str = "https://github.com/pydantic/genai-prices";
+
+/// The catalog's providers whose name here is another one.
+const PROVIDERS: [(&str, &str); 6] = [
+    ("aws", "amazon-bedrock"),
+    ("cloudflare", "cloudflare-workers-ai"),
+    ("fireworks", "fireworks-ai"),
+    ("novita", "novita-ai"),
+    ("together", "togetherai"),
+    ("x-ai", "xai"),
+];
+/// The catalog's providers that are hosts behind one router.
+const ROUTED: (&str, &str) = ("huggingface_", "huggingface");
+
+/// A list of providers, each with a list of models and the addresses it is called at.
+fn is_catalog(document: &Json) -> bool {
+    let is_provider = |provider: &Json| {
+        matches!(provider, Json::Object(fields)
+            if fields.contains_key("api_pattern") && matches!(fields.get("models"), Some(Json::Array(_))))
+    };
+    matches!(document, Json::Array(providers) if providers.iter().any(is_provider))
+}
+
+fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
+    let mut entries = Vec::new();
+    for provider in document.items()? {
+        let fields = provider.fields()?;
+        let id = fields
+            .required("id", "name the provider, such as \"id\": \"openai\"")?
+            .name()?;
+        let models = fields.required("models", "list the models of the provider")?;
+        for cursor in models.items()? {
+            let model = cursor
+                .fields()?
+                .required("id", "name the model, such as \"id\": \"gpt-5.4\"")?
+                .name()?;
+            let key = format!("{id}/{model}");
+            entries.push(CatalogEntry { key, cursor });
+        }
+    }
+    unique(entries)
+}
+
+/// Who sells which model where, by the names of this catalog.
+struct Offer {
+    provider: String,
+    upstream_provider: Option<String>,
+    model: String,
+    region: &'static str,
+}
+
+impl Offer {
+    fn new(provider: &str, model: &str) -> Self {
+        if let Some(host) = provider.strip_prefix(ROUTED.0).filter(|host| is_name(host)) {
+            return Self {
+                provider: ROUTED.1.to_owned(),
+                upstream_provider: Some(seller(host).to_owned()),
+                // The router is asked for a host this way.
+                model: format!("{model}:{host}"),
+                region: PriceSheet::DEFAULT_REGION,
+            };
+        }
+        let provider = match provider {
+            // Of both shops of Google, one sells the models of others.
+            "google" if model.starts_with("claude") => "google-vertex",
+            other => seller(other),
+        };
+        let (region, model) = names::split_region(provider, model);
+        Self {
+            provider: provider.to_owned(),
+            upstream_provider: None,
+            model: model.to_owned(),
+            region,
+        }
+    }
+
+    /// `OpenAI` keeps a written token for 30 minutes, whoever sells its models, all others for 5 by default.
+    fn write_lifetime_s(&self) -> u32 {
+        let is_of_openai = ["azure", "openai"].contains(&self.provider.as_str())
+            || (self.model.contains("gpt-") && !self.model.contains("gpt-oss"));
+        if is_of_openai { 1_800 } else { 300 }
+    }
+}
+
+fn seller(provider: &str) -> &str {
+    PROVIDERS
+        .iter()
+        .find(|(written, _)| *written == provider)
+        .map_or(provider, |(_, name)| name)
+}
+
+fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
+    let (provider, name) = split_key(cursor, key)?;
+    let offer = Offer::new(provider, name);
+    if !is_name(&offer.model) {
+        cursor.fault(
+            "the name of the model is too long with that of its host",
+            "name the model in fewer characters",
+        );
+        return None;
+    }
+    let mut entry = Entry::new(cursor)?;
+    if offer.provider != provider {
+        entry.keep_value("provider_id", provider.into());
+    }
+    let context = Context {
+        provider: &offer.provider,
+        write_lifetime_s: offer.write_lifetime_s(),
+    };
+    let timeline = Timeline::read(cursor, &mut entry, &context)?;
+    let mut intervals = timeline.intervals(&mut entry, &context);
+    if intervals.is_empty() {
+        let others: Vec<_> = timeline.other_meters().collect();
+        is_usable(cursor, &entry, &[], &others);
+        return None;
+    }
+    for interval in &mut intervals {
+        settle(cursor, &mut entry, &offer, interval)?;
+    }
+    let has_write = |interval: &Interval| {
+        let mut rates = interval.rates.iter();
+        rates.any(|rate| !rate.cache_write.is_empty())
+    };
+    if timeline.has_write_of_unknown_lifetime() && intervals.iter().any(has_write) {
+        entry.note(&format!(
+            "genai-prices does not say how long a written token is kept; {} seconds are assumed.",
+            context.write_lifetime_s
+        ));
+    }
+    if matches!(entry.look_at("id"), Some(id) if *id.json == Json::Text(name.into())) {
+        entry.take("id");
+    }
+    add_price_comments(&mut entry);
+    let sheet = PriceSheet {
+        upstream_provider: offer.upstream_provider,
+        canonical_model: names::canonical_model(&offer.provider, &offer.model)
+            .filter(|name| is_name(name)),
+        aliases: if offer.model == name {
+            Vec::new()
+        } else {
+            vec![name.to_owned()]
+        },
+        region: offer.region.to_owned(),
+        limits: read_limits(&mut entry),
+        sources: vec![source(key)],
+        ..PriceSheet::new(&offer.provider, &offer.model, Vec::new())
+    };
+    let (unmapped, notes) = entry.finish();
+    let sheet = PriceSheet {
+        notes,
+        unmapped,
+        ..sheet
+    };
+    let sheets: Vec<_> = intervals
+        .into_iter()
+        .map(|interval| interval.fill(sheet.clone()))
+        .collect();
+    let has_room = sheets.iter().all(|sheet| has_room(cursor, sheet));
+    has_room.then_some(sheets)
+}
+
+/// What all cells of an interval say together.
+fn settle(
+    cursor: &Cursor<'_>,
+    entry: &mut Entry<'_>,
+    offer: &Offer,
+    interval: &mut Interval,
+) -> Option<()> {
+    if names::is_gemini(&offer.model) {
+        let place = interval.place();
+        set_dear_writes_aside(entry, &place, &mut interval.rates);
+    }
+    let (billing, has_zero) = settle_cache_writes(&mut interval.rates);
+    interval.cache_write_billing = billing;
+    if has_zero {
+        entry.note("A cache write of 0 beside a priced one is left out.");
+    }
+    if names::is_gemini(&offer.model) && undo_misfiled_storage(&mut interval.rates) {
+        interval.cache_write_billing = CacheWriteBilling::AsInput;
+        entry.note("Five minutes of Gemini's storage fee are listed as a cache write; read as a fee per hour.");
+    }
+    if is_free(&interval.rates) {
+        entry.note(FREE);
+    }
+    let is_usable = is_usable(cursor, entry, &interval.rates, &[]);
+    (is_usable && put_in_order(cursor, &mut interval.rates)).then_some(())
+}
+
+/// Facts that the format has no field for stand in its comments.
+fn add_price_comments(entry: &mut Entry<'_>) {
+    let is_note = |text: &str| {
+        let is_odd = |letter: char| letter.is_control() && !['\n', '\t'].contains(&letter);
+        !text.trim().is_empty() && text.chars().count() <= LONGEST_TEXT && !text.chars().any(is_odd)
+    };
+    let comments = entry.look_at("price_comments").map(|field| field.json);
+    if let Some(Json::Text(text)) = comments
+        && is_note(text)
+    {
+        entry.note(text);
+        entry.take("price_comments");
+    }
+}
+
+fn read_limits(entry: &mut Entry<'_>) -> Limits {
+    let context = entry
+        .look_at("context_window")
+        .and_then(|field| whole_number(field.json))
+        .filter(|count| *count > 0);
+    if context.is_some() {
+        entry.take("context_window");
+    }
+    Limits {
+        context,
+        ..Limits::default()
+    }
+}
+
+fn source(key: &str) -> Source {
+    Source {
+        url: CATALOG_URL.to_owned(),
+        format: SourceFormat::GenaiPrices,
+        retrieved_at: None,
+        published_at: None,
+        sha256: None,
+        locator: Some(key.to_owned()),
+    }
+}

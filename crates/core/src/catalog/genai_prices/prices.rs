@@ -1,0 +1,255 @@
+//! A set of prices: each a number, or a base and what longer prompts cost.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::catalog::entry::Entry;
+use crate::catalog::rules::{context_tier_of, has_only};
+use crate::input::cursor::Cursor;
+use crate::input::json::Json;
+use crate::sheet::{CacheWrite, ContextTier, JsonObject, OtherMeter, RateCell};
+use crate::units::Decimal;
+
+/// What a token price is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Meter {
+    Input,
+    Output,
+    Reasoning,
+    CacheRead,
+    /// The name says nothing of the time to live.
+    CacheWrite,
+    CacheWrite5Minutes,
+    CacheWrite1Hour,
+}
+
+const METERS: [(&str, Meter); 7] = [
+    ("input_mtok", Meter::Input),
+    ("output_mtok", Meter::Output),
+    ("output_reasoning_mtok", Meter::Reasoning),
+    ("cache_read_mtok", Meter::CacheRead),
+    ("cache_write_mtok", Meter::CacheWrite),
+    ("cache_write_5m_mtok", Meter::CacheWrite5Minutes),
+    ("cache_write_1h_mtok", Meter::CacheWrite1Hour),
+];
+
+/// Ends of the names of other prices, and the units they stand for.
+const UNITS: [(&str, &str); 6] = [
+    ("_gpixels", "per_1000000000_pixels"),
+    ("_hours", "per_hour"),
+    ("_kcount", "per_1000"),
+    ("_kpages", "per_1000_pages"),
+    ("_mchars", "per_1m_characters"),
+    ("_mtok", "per_1m_tokens"),
+];
+
+/// One price by prompt length: the base, and the tiers in their order.
+#[derive(Debug, Clone, PartialEq)]
+struct Steps {
+    base: Decimal,
+    tiers: BTreeMap<(u32, bool), Decimal>,
+}
+
+impl Steps {
+    fn at(&self, threshold: (u32, bool)) -> &Decimal {
+        self.tiers
+            .range(..=threshold)
+            .next_back()
+            .map_or(&self.base, |(_, price)| price)
+    }
+}
+
+/// All prices that stand together.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Prices {
+    tokens: BTreeMap<Meter, Steps>,
+    pub(super) others: Vec<OtherMeter>,
+}
+
+/// What reading a set of prices needs to know.
+pub(super) struct Context<'c> {
+    pub(super) provider: &'c str,
+    /// How long a token is kept that was written at a price of no stated time to live.
+    pub(super) write_lifetime_s: u32,
+}
+
+impl Prices {
+    /// `{"input_mtok": {"base": 2, "tiers": [{"start": 200000, "price": 4}]}, "output_mtok": 12}`; what is no price of
+    /// tokens nor of another thing that has one is kept under its path.
+    pub(super) fn read<'a>(
+        path: &str,
+        prices: &Cursor<'a>,
+        entry: &mut Entry<'a>,
+        context: &Context<'_>,
+    ) -> Option<Self> {
+        let mut read = Self::default();
+        let mut left = JsonObject::new();
+        for (name, field) in prices.entries()? {
+            let path = format!("{path}/{name}");
+            if *field.json == Json::Null {
+                continue;
+            }
+            let meter = METERS.iter().find(|(written, _)| *written == name);
+            if let Some((_, meter)) = meter {
+                let steps = read_steps(&path, &field, entry, context)?;
+                read.tokens.insert(*meter, steps);
+            } else if let Some((meter, unit)) =
+                other_meter(name).filter(|_| !matches!(field.json, Json::Object(_)))
+            {
+                read.others.push(OtherMeter {
+                    meter,
+                    unit: unit.to_owned(),
+                    price: entry.decimal(&path, &field, 1)?,
+                    note: None,
+                });
+            } else {
+                left.insert(name.to_owned(), Value::from(field.json));
+            }
+        }
+        if !left.is_empty() {
+            entry.keep_value(path, left.into());
+        }
+        Some(read)
+    }
+
+    pub(super) fn has_token_price(&self) -> bool {
+        !self.tokens.is_empty()
+    }
+
+    pub(super) fn has_write_of_unknown_lifetime(&self) -> bool {
+        self.tokens.contains_key(&Meter::CacheWrite)
+            && !self.tokens.contains_key(&Meter::CacheWrite5Minutes)
+    }
+
+    /// What an input costs, or else an output: to tell a dearer set from a cheaper one.
+    pub(super) fn level(&self) -> Option<&Decimal> {
+        let steps = self.tokens.get(&Meter::Input);
+        steps
+            .or_else(|| self.tokens.get(&Meter::Output))
+            .map(|steps| &steps.base)
+    }
+
+    /// Adds what is not there yet: the first price read counts.
+    pub(super) fn or_else(&mut self, other: &Self) {
+        for (meter, steps) in &other.tokens {
+            self.tokens.entry(*meter).or_insert_with(|| steps.clone());
+        }
+    }
+
+    /// The cells, one from each prompt length at which one of these prices changes. A price that does not change there
+    /// holds on, and so do the prices of `inherited` that have none here: that is how the catalog reads them.
+    pub(super) fn cells(
+        &self,
+        service_tier: &str,
+        schedule: Option<&str>,
+        inherited: &Self,
+        context: &Context<'_>,
+    ) -> Vec<RateCell> {
+        let own = self.tokens.values().flat_map(|steps| steps.tiers.keys());
+        let thresholds: BTreeSet<_> = own.copied().chain([(0, false)]).collect();
+        let mut all = self.clone();
+        all.or_else(inherited);
+        thresholds
+            .into_iter()
+            .map(|threshold| {
+                let (min_prompt_tokens, inclusive) = threshold;
+                let tier = ContextTier {
+                    min_prompt_tokens,
+                    inclusive,
+                };
+                let mut cell = RateCell::new(service_tier, tier, schedule);
+                cell.source = Some(0);
+                for (meter, steps) in &all.tokens {
+                    all.set_price(&mut cell, *meter, steps.at(threshold).clone(), context);
+                }
+                cell
+            })
+            .collect()
+    }
+
+    fn set_price(&self, cell: &mut RateCell, meter: Meter, price: Decimal, context: &Context<'_>) {
+        let ttl_seconds = match meter {
+            Meter::Input => return cell.input = Some(price),
+            Meter::Output => return cell.output = Some(price),
+            Meter::Reasoning => return cell.reasoning = Some(price),
+            Meter::CacheRead => return cell.cache_read = Some(price),
+            Meter::CacheWrite if self.has_write_of_unknown_lifetime() => {
+                Some(context.write_lifetime_s)
+            }
+            Meter::CacheWrite => None,
+            Meter::CacheWrite5Minutes => Some(300),
+            Meter::CacheWrite1Hour => Some(3_600),
+        };
+        cell.cache_write.push(CacheWrite { ttl_seconds, price });
+    }
+}
+
+/// `input_audio_mtok` is `input_audio` per million tokens; searches are called as elsewhere.
+fn other_meter(name: &str) -> Option<(String, &'static str)> {
+    if name == "web_searches_kcount" {
+        return Some(("web_search".to_owned(), "per_1000_calls"));
+    }
+    UNITS.iter().find_map(|(end, unit)| {
+        let meter = name.strip_suffix(end)?;
+        let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let is_clear = (1..=64).contains(&meter.len()) && meter.chars().all(is_word);
+        is_clear.then(|| (meter.to_owned(), *unit))
+    })
+}
+
+fn read_steps<'a>(
+    path: &str,
+    field: &Cursor<'a>,
+    entry: &mut Entry<'a>,
+    context: &Context<'_>,
+) -> Option<Steps> {
+    if !matches!(field.json, Json::Object(_)) {
+        return Some(Steps {
+            base: entry.decimal(path, field, 1)?,
+            tiers: BTreeMap::new(),
+        });
+    }
+    let fields = field.fields()?;
+    let base = fields.required("base", "write the price of short prompts")?;
+    let base = entry.decimal(&format!("{path}/base"), &base, 1)?;
+    let mut tiers = BTreeMap::new();
+    let list = fields.required(
+        "tiers",
+        "write what longer prompts cost: [{\"start\": 200000, \"price\": 4}]",
+    )?;
+    for (index, tier) in list.items()?.into_iter().enumerate() {
+        let (place, price) = read_tier(&format!("{path}/tiers/{index}"), &tier, entry, context)?;
+        let is_known = tiers.keys().any(|(tokens, _)| *tokens == place.0);
+        if is_known || place.0 == 0 {
+            tier.fault(
+                format!("a second price from {} prompt tokens on", place.0),
+                "keep one price per prompt length",
+            );
+            return None;
+        }
+        tiers.insert(place, price);
+    }
+    has_only(field, &["base", "tiers"])?;
+    Some(Steps { base, tiers })
+}
+
+fn read_tier<'a>(
+    path: &str,
+    tier: &Cursor<'a>,
+    entry: &mut Entry<'a>,
+    context: &Context<'_>,
+) -> Option<((u32, bool), Decimal)> {
+    let fields = tier.fields()?;
+    let start = fields
+        .required(
+            "start",
+            "write the prompt length beyond which the tier holds",
+        )?
+        .whole_number(1..=2_147_483_647)?;
+    let price = fields.required("price", "write the price beyond that length")?;
+    let price = entry.decimal(&format!("{path}/price"), &price, 1)?;
+    has_only(tier, &["price", "start"])?;
+    let tier = context_tier_of(context.provider, start);
+    Some(((tier.min_prompt_tokens, tier.inclusive), price))
+}

@@ -1,0 +1,516 @@
+//! All prices of an entry, and the intervals of time between the days on which they change.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::constraint::{Constraint, Hours, schedule};
+use super::prices::{Context, Prices};
+use crate::catalog::entry::Entry;
+use crate::catalog::rules::is_name;
+use crate::input::cursor::Cursor;
+use crate::input::json::Json;
+use crate::sheet::{
+    CacheWriteBilling, JsonObject, OtherMeter, PriceSheet, RateCell, Schedule, ServiceTier,
+};
+
+/// Most prices in the list of an entry, most variants, and most days on which they change: many times what any has.
+const MOST_PRICES: usize = 64;
+/// Two names of one service tier at `OpenAI`.
+const ONE_TIER: [&str; 2] = ["fast", "priority"];
+
+/// Prices, and when they hold.
+struct Conditional<'a> {
+    path: String,
+    json: &'a Json,
+    constraint: Constraint,
+    prices: Prices,
+}
+
+/// Prices for a way to be served.
+struct Variant {
+    service_tier: String,
+    request: JsonObject,
+    constraint: Constraint,
+    prices: Prices,
+}
+
+/// All prices of an entry.
+pub(super) struct Timeline<'a> {
+    list: Vec<Conditional<'a>>,
+    variants: Vec<Variant>,
+}
+
+/// What holds between two days.
+pub(super) struct Interval {
+    valid_from: Option<Timestamp>,
+    valid_to: Option<Timestamp>,
+    pub(super) rates: Vec<RateCell>,
+    schedules: BTreeMap<String, Schedule>,
+    service_tiers: BTreeMap<String, ServiceTier>,
+    other_meters: Vec<OtherMeter>,
+    pub(super) cache_write_billing: CacheWriteBilling,
+}
+
+impl Interval {
+    /// The sheet of the interval.
+    pub(super) fn fill(self, sheet: PriceSheet) -> PriceSheet {
+        PriceSheet {
+            valid_from: self.valid_from,
+            valid_to: self.valid_to,
+            rates: self.rates,
+            schedules: self.schedules,
+            service_tiers: self.service_tiers,
+            other_meters: self.other_meters,
+            cache_write_billing: self.cache_write_billing,
+            ..sheet
+        }
+    }
+
+    /// Where a value of this interval is kept.
+    pub(super) fn place(&self) -> String {
+        let from = |start: Timestamp| format!("{start}/");
+        self.valid_from.map_or(String::new(), from)
+    }
+
+    fn has_what(&self, other: &Self) -> bool {
+        self.rates == other.rates
+            && self.schedules == other.schedules
+            && self.service_tiers == other.service_tiers
+            && self.other_meters == other.other_meters
+    }
+}
+
+impl<'a> Timeline<'a> {
+    pub(super) fn read(
+        cursor: &Cursor<'a>,
+        entry: &mut Entry<'a>,
+        context: &Context<'_>,
+    ) -> Option<Self> {
+        let list = match entry.take("prices") {
+            Some(prices) => read_list(&prices, entry, context)?,
+            None => Vec::new(),
+        };
+        let never_ends = |price: &Conditional<'_>| price.constraint.hours().is_none();
+        if !list.is_empty() && !list.iter().any(never_ends) {
+            cursor.fault(
+                "every price holds at some hours only",
+                "list one price without `start_time` and `end_time`",
+            );
+            return None;
+        }
+        let variants = match entry.take("price_variants") {
+            Some(variants) => read_variants(&variants, entry, context)?,
+            None => Vec::new(),
+        };
+        let timeline = Self { list, variants };
+        let dates = timeline.dates().len();
+        if dates > MOST_PRICES {
+            cursor.fault(
+                format!("the prices change on {dates} days"),
+                format!("write up to {MOST_PRICES} days"),
+            );
+            return None;
+        }
+        timeline.add_notes(entry);
+        Some(timeline)
+    }
+
+    fn add_notes(&self, entry: &mut Entry<'_>) {
+        if self
+            .variants
+            .iter()
+            .any(|variant| variant.constraint.date().is_some())
+        {
+            entry.note(
+                "genai-prices dates a price variant by the day on which somebody verified it.",
+            );
+        }
+        let hours: Vec<_> = self
+            .list
+            .iter()
+            .filter_map(|price| price.constraint.hours())
+            .collect();
+        let overlap = hours
+            .iter()
+            .enumerate()
+            .any(|(index, one)| hours[index + 1..].iter().any(|other| one.overlaps(*other)));
+        if overlap {
+            entry.note("Where hours overlap, the price listed later holds.");
+        }
+    }
+
+    /// The days on which something changes.
+    fn dates(&self) -> BTreeSet<Timestamp> {
+        let standard = self.list.iter().map(|price| price.constraint);
+        let variants = self.variants.iter().map(|variant| variant.constraint);
+        standard
+            .chain(variants)
+            .filter_map(Constraint::date)
+            .collect()
+    }
+
+    /// Whether there is a write of which nobody says how long it is kept.
+    pub(super) fn has_write_of_unknown_lifetime(&self) -> bool {
+        let standard = self.list.iter().map(|price| &price.prices);
+        let variants = self.variants.iter().map(|variant| &variant.prices);
+        standard
+            .chain(variants)
+            .any(Prices::has_write_of_unknown_lifetime)
+    }
+
+    /// Names of what else has a price.
+    pub(super) fn other_meters(&self) -> impl Iterator<Item = &str> {
+        let names = self.list.iter().flat_map(|price| &price.prices.others);
+        names
+            .map(|other| other.meter.as_str())
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+    }
+
+    /// The intervals in which there is a token price. What holds in none of them is kept under `unmapped`.
+    pub(super) fn intervals(&self, entry: &mut Entry<'a>, context: &Context<'_>) -> Vec<Interval> {
+        let standard = self.list.iter().map(|price| price.constraint);
+        let variants = self.variants.iter().map(|variant| variant.constraint);
+        let dates: BTreeSet<_> = standard
+            .chain(variants)
+            .filter_map(Constraint::date)
+            .collect();
+        let starts: Vec<_> = [None]
+            .into_iter()
+            .chain(dates.into_iter().map(Some))
+            .collect();
+        let mut used = BTreeSet::new();
+        let mut intervals: Vec<Interval> = Vec::new();
+        for (index, start) in starts.iter().enumerate() {
+            // The price listed last counts among those that hold.
+            let holds = |price: &Conditional<'_>| price.constraint.holds_from(*start);
+            let Some(base) = self.list.iter().rposition(holds) else {
+                continue;
+            };
+            if !self.list[base].prices.has_token_price() {
+                continue;
+            }
+            let hourly = self.hourly_after(base);
+            used.extend(hourly.iter().copied().chain([base]));
+            let mut interval = self.interval(base, &hourly, *start, context);
+            interval.valid_to = starts.get(index + 1).copied().flatten();
+            match intervals.last_mut() {
+                Some(last) if last.valid_to == *start && last.has_what(&interval) => {
+                    last.valid_to = interval.valid_to;
+                }
+                _ => intervals.push(interval),
+            }
+        }
+        for (index, price) in self.list.iter().enumerate() {
+            if !intervals.is_empty() && !used.contains(&index) {
+                entry.keep(&price.path, price.json);
+                entry.note("A price that never holds, or none of tokens, is kept under unmapped.");
+            }
+        }
+        intervals
+    }
+
+    /// The prices that replace a base at some hours: those listed after it, but for hours that a later one has too.
+    fn hourly_after(&self, base: usize) -> Vec<usize> {
+        let hours = |index: usize| self.list[index].constraint.hours();
+        let is_last = |index: &usize| {
+            hours(*index).is_some()
+                && self.list[*index].prices.has_token_price()
+                && !(index + 1..self.list.len()).any(|later| hours(later) == hours(*index))
+        };
+        (base + 1..self.list.len()).filter(is_last).collect()
+    }
+
+    fn interval(
+        &self,
+        base: usize,
+        hourly: &[usize],
+        start: Option<Timestamp>,
+        context: &Context<'_>,
+    ) -> Interval {
+        let nothing = Prices::default();
+        let base = &self.list[base].prices;
+        let mut interval = Interval {
+            valid_from: start,
+            valid_to: None,
+            rates: base.cells(RateCell::STANDARD, None, &nothing, context),
+            schedules: BTreeMap::new(),
+            service_tiers: BTreeMap::new(),
+            other_meters: base.others.clone(),
+            cache_write_billing: CacheWriteBilling::NotPublished,
+        };
+        let hourly = hourly.iter().map(|index| &self.list[*index]);
+        let hourly = hourly.filter_map(|price| Some((price.constraint.hours()?, &price.prices)));
+        interval.add_hourly(RateCell::STANDARD, base, hourly, context);
+        // At other hours the base is another one, so that nothing is inherited from it alone.
+        let inherited = if interval.schedules.is_empty() {
+            base
+        } else {
+            &nothing
+        };
+        for (service_tier, prices) in self.variants_from(start) {
+            interval.add_variant(&service_tier, &prices, inherited, context);
+        }
+        for variant in &self.variants {
+            if let Some(hours) = variant.constraint.hours() {
+                let hourly = [(hours, &variant.prices)];
+                interval.add_hourly(&variant.service_tier, base, hourly.into_iter(), context);
+            }
+        }
+        for variant in &self.variants {
+            interval.name_request(variant);
+        }
+        interval
+    }
+
+    /// The prices of each service tier that hold; where two variants state one, the first counts.
+    fn variants_from(&self, start: Option<Timestamp>) -> Vec<(String, Prices)> {
+        let mut tiers: Vec<(String, Prices)> = Vec::new();
+        for variant in &self.variants {
+            if !variant.constraint.holds_from(start) {
+                continue;
+            }
+            match tiers
+                .iter_mut()
+                .find(|(name, _)| *name == variant.service_tier)
+            {
+                Some((_, prices)) => prices.or_else(&variant.prices),
+                None => tiers.push((variant.service_tier.clone(), variant.prices.clone())),
+            }
+        }
+        tiers
+    }
+}
+
+impl Interval {
+    /// Adds prices that hold at some hours; equal ones share a schedule.
+    fn add_hourly<'p>(
+        &mut self,
+        service_tier: &str,
+        base: &Prices,
+        hourly: impl Iterator<Item = (Hours, &'p Prices)>,
+        context: &Context<'_>,
+    ) {
+        let mut groups: Vec<(&Prices, Vec<Hours>)> = Vec::new();
+        for (hours, prices) in hourly {
+            match groups.iter_mut().find(|(known, _)| *known == prices) {
+                Some((_, known)) => known.push(hours),
+                None => groups.push((prices, vec![hours])),
+            }
+        }
+        for (prices, hours) in groups {
+            let name = self.schedule(prices, base, &hours);
+            let cells = prices.cells(service_tier, Some(&name), &Prices::default(), context);
+            self.rates.extend(cells);
+        }
+    }
+
+    /// The name of the schedule of these hours, which is there from now on.
+    fn schedule(&mut self, prices: &Prices, base: &Prices, hours: &[Hours]) -> String {
+        let wanted = schedule(hours);
+        if let Some((name, _)) = self.schedules.iter().find(|(_, known)| **known == wanted) {
+            return name.clone();
+        }
+        let by_level = match prices.level().partial_cmp(&base.level()) {
+            Some(std::cmp::Ordering::Greater) => "peak".to_owned(),
+            Some(std::cmp::Ordering::Less) => "off_peak".to_owned(),
+            _ => hours[0].name(),
+        };
+        let numbered = format!("schedule {}", self.schedules.len() + 1);
+        let name = [by_level, hours[0].name()]
+            .into_iter()
+            .find(|name| !self.schedules.contains_key(name))
+            .unwrap_or(numbered);
+        self.schedules.insert(name.clone(), wanted);
+        name
+    }
+
+    fn add_variant(
+        &mut self,
+        service_tier: &str,
+        prices: &Prices,
+        inherited: &Prices,
+        context: &Context<'_>,
+    ) {
+        let cells = prices.cells(service_tier, None, inherited, context);
+        let sold_as_standard = |cell: &RateCell| RateCell {
+            service_tier: RateCell::STANDARD.to_owned(),
+            ..cell.clone()
+        };
+        let is_twin = |name: &&str| {
+            let known = self.rates.iter().filter(|cell| cell.service_tier == **name);
+            known
+                .map(sold_as_standard)
+                .eq(cells.iter().map(sold_as_standard))
+        };
+        if ONE_TIER.contains(&service_tier)
+            && let Some(twin) = ONE_TIER.iter().find(|name| is_twin(name))
+            && let Some(tier) = self.service_tiers.get_mut(*twin)
+        {
+            tier.aliases.push(service_tier.to_owned());
+            return;
+        }
+        self.rates.extend(cells);
+        let tier = ServiceTier::default();
+        self.service_tiers.insert(service_tier.to_owned(), tier);
+    }
+
+    fn name_request(&mut self, variant: &Variant) {
+        let is_sold = self
+            .rates
+            .iter()
+            .any(|cell| cell.service_tier == variant.service_tier);
+        if is_sold {
+            let tier = self
+                .service_tiers
+                .entry(variant.service_tier.clone())
+                .or_default();
+            tier.request.clone_from(&variant.request);
+        }
+    }
+}
+
+/// Prices as an object, or a list of `{"constraint": …, "prices": {…}}`.
+fn read_list<'a>(
+    prices: &Cursor<'a>,
+    entry: &mut Entry<'a>,
+    context: &Context<'_>,
+) -> Option<Vec<Conditional<'a>>> {
+    if !matches!(prices.json, Json::Array(_)) {
+        let path = "prices".to_owned();
+        return Some(vec![Conditional {
+            prices: Prices::read(&path, prices, entry, context)?,
+            path,
+            json: prices.json,
+            constraint: Constraint::Always,
+        }]);
+    }
+    let mut list = Vec::new();
+    for (index, price) in few(prices)?.into_iter().enumerate() {
+        let path = format!("prices/{index}");
+        let (constraint, prices) = read_conditional(&path, &price, entry, context)?;
+        list.push(Conditional {
+            path,
+            json: price.json,
+            constraint,
+            prices,
+        });
+    }
+    Some(list)
+}
+
+fn few<'a>(list: &Cursor<'a>) -> Option<Vec<Cursor<'a>>> {
+    let items = list.items()?;
+    if items.len() > MOST_PRICES {
+        list.fault(
+            format!("a list of {} prices", items.len()),
+            format!("list up to {MOST_PRICES} prices"),
+        );
+        return None;
+    }
+    Some(items)
+}
+
+fn read_conditional<'a>(
+    path: &str,
+    price: &Cursor<'a>,
+    entry: &mut Entry<'a>,
+    context: &Context<'_>,
+) -> Option<(Constraint, Prices)> {
+    let fields = price.fields()?;
+    let constraint = match fields.get_or_null("constraint") {
+        Some(constraint) => Constraint::read(&constraint)?,
+        None => Constraint::Always,
+    };
+    let prices = fields.required("prices", "write the prices: {\"input_mtok\": …}")?;
+    let prices = Prices::read(&format!("{path}/prices"), &prices, entry, context)?;
+    for (name, field) in price.entries()? {
+        if !["constraint", "prices", "when"].contains(&name) {
+            entry.keep(&format!("{path}/{name}"), field.json);
+        }
+    }
+    Some((constraint, prices))
+}
+
+/// `[{"when": {"processing": "batch"}, "prices": {…}, "constraint": {…}}]`; one that changes no token price is kept.
+fn read_variants<'a>(
+    variants: &Cursor<'a>,
+    entry: &mut Entry<'a>,
+    context: &Context<'_>,
+) -> Option<Vec<Variant>> {
+    let mut read: Vec<Variant> = Vec::new();
+    for (index, item) in few(variants)?.into_iter().enumerate() {
+        let path = format!("price_variants/{index}");
+        let request = read_when(&item)?;
+        let (constraint, prices) = read_conditional(&path, &item, entry, context)?;
+        if !prices.has_token_price() {
+            entry.keep(&path, item.json);
+            continue;
+        }
+        for other in &prices.others {
+            entry.keep_value(
+                &format!("{path}/{}", other.meter),
+                Value::from(other.price.to_string()),
+            );
+        }
+        let service_tier = tier_name(&item, &request, &read)?;
+        read.push(Variant {
+            service_tier,
+            request,
+            constraint,
+            prices,
+        });
+    }
+    Some(read)
+}
+
+/// The texts of a request that select a variant.
+fn read_when(variant: &Cursor<'_>) -> Option<JsonObject> {
+    let fields = variant.fields()?;
+    let when = fields.required(
+        "when",
+        "write what selects the variant, such as {\"processing\": \"batch\"}",
+    )?;
+    let mut request = JsonObject::new();
+    for (name, field) in when.entries()? {
+        when.key_as_name(name)?;
+        request.insert(name.to_owned(), Value::from(field.name()?));
+    }
+    if request.is_empty() {
+        when.fault(
+            "nothing selects the variant",
+            "write what does, such as {\"processing\": \"batch\"}",
+        );
+        return None;
+    }
+    Some(request)
+}
+
+/// What a request must say, without what it says it under unless another tier is called so.
+fn tier_name(variant: &Cursor<'_>, request: &JsonObject, known: &[Variant]) -> Option<String> {
+    let joined = |part: &dyn Fn((&String, &Value)) -> String| {
+        let parts: Vec<_> = request.iter().map(part).collect();
+        parts.join(",")
+    };
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let short = joined(&|(_, value)| text(value));
+    let is_taken = |name: &str| {
+        let is_other = |known: &Variant| known.service_tier == name && known.request != *request;
+        name == RateCell::STANDARD || known.iter().any(is_other)
+    };
+    let name = if is_taken(&short) {
+        joined(&|(name, value)| format!("{name}={}", text(value)))
+    } else {
+        short
+    };
+    if !is_name(&name) || is_taken(&name) {
+        variant.fault(
+            "what selects the variant is too long, or twice the same",
+            "select each variant by a short text of its own",
+        );
+        return None;
+    }
+    Some(name)
+}

@@ -1,0 +1,342 @@
+//! One entry of `LiteLLM`'s `model_prices_and_context_window.json`.
+//!
+//! Rates are flat fields in USD per token whose names carry service tier, context tier and time to live. What is no
+//! token rate is kept under `unmapped` as it stands; nothing in an entry is refused for being unknown.
+
+mod off_peak;
+mod offer;
+mod quotes;
+mod rate_name;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use self::offer::Offer;
+use self::quotes::Quotes;
+use super::entry::Entry;
+use super::rules::{is_name, is_usable, object, undo_misfiled_storage, whole_number};
+use super::{Catalog, CatalogEntry};
+use crate::input::cursor::{Cursor, Fault, Faults, LONGEST_NAME, LONGEST_TEXT};
+use crate::input::json::Json;
+use crate::sheet::{
+    CacheWriteBilling, ContextTierMeasure, ContextTierSemantics, JsonObject, Limits, Modifier,
+    PriceSheet, RateCell, SchemaName, ServiceTier, Source, SourceFormat, Unit,
+};
+use crate::units::Decimal;
+
+/// The catalog.
+pub const CATALOG: Catalog = Catalog {
+    name: "litellm",
+    mark: "litellm_provider",
+    recognizes: is_catalog,
+    entries,
+    read_entry: |key, cursor| read_entry(key, cursor).map(|sheet| vec![sheet]),
+};
+
+/// Keys of a catalog that are no models: an example in prose, and rules for names.
+const NOT_MODELS: [&str; 2] = ["fallback_generalizations", "sample_spec"];
+/// Modes in which no text is generated: their prices say nothing about decoding.
+const WITHOUT_TEXT: [&str; 6] = [
+    "audio_speech",
+    "embedding",
+    "image_edit",
+    "image_generation",
+    "moderation",
+    "rerank",
+];
+/// Where an entry comes from that does not say it.
+const CATALOG_URL: &str = "https://github.com/BerriAI/litellm";
+/// What the multipliers of regions apply to.
+const TOKEN_METERS: [&str; 4] = ["input", "output", "cache_read", "cache_write"];
+/// Regions in which a request may ask to be served.
+const INFERENCE_GEOGRAPHIES: [&str; 2] = ["eu", "us"];
+
+/// An object of objects, most of which name a provider as `LiteLLM` does.
+fn is_catalog(document: &Json) -> bool {
+    let Json::Object(entries) = document else {
+        return false;
+    };
+    let names_provider =
+        |entry: &&Json| matches!(entry, Json::Object(fields) if fields.contains_key(CATALOG.mark));
+    entries.values().any(|entry| names_provider(&entry))
+}
+
+fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
+    let entries = document.entries()?.into_iter();
+    let models = entries.filter(|(key, _)| !NOT_MODELS.contains(key));
+    Some(
+        models
+            .map(|(key, cursor)| CatalogEntry {
+                key: key.to_owned(),
+                cursor,
+            })
+            .collect(),
+    )
+}
+
+/// Reads a whole document that is one entry.
+///
+/// # Errors
+/// Every fault of the document.
+pub fn read(name: &str, json: &Json) -> Result<PriceSheet, Vec<Fault>> {
+    let faults = Faults::default();
+    let sheet = read_entry(name, &Cursor::root(json, &faults));
+    faults.into_result(sheet)
+}
+
+/// Reads one entry. `name` is its key in the catalog, which may carry prefixes. `None` means that a fault is recorded.
+#[must_use]
+pub fn read_entry(name: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
+    if NOT_MODELS.contains(&name) {
+        cursor.fault(
+            format!("`{name}` is no model of the catalog"),
+            "name a model by its key",
+        );
+        return None;
+    }
+    let mut entry = Entry::new(cursor)?;
+    let offer = read_offer(name, cursor, &mut entry)?;
+    if let Some(Json::Text(mode)) = entry.look_at("mode").map(|field| field.json)
+        && WITHOUT_TEXT.contains(&&**mode)
+    {
+        cursor.fault(
+            format!("the model generates no text: its mode is `{mode}`"),
+            "send models that generate text, such as those of the mode `chat`",
+        );
+        return None;
+    }
+    let mut quotes = Quotes::take(&mut entry);
+    let mut cache_write_billing = quotes.settle_cache_writes(&mut entry);
+    add_notes(&mut entry, &quotes, &offer);
+    let mut service_tiers = BTreeMap::new();
+    let mut modifiers = read_geographies(&mut entry, &mut service_tiers);
+    modifiers.extend(read_uplifts(&mut entry));
+    let schedules = std::mem::take(&mut quotes.schedules);
+    let mut rates = quotes.cells(&offer);
+    if offer.misfiles_storage() && undo_misfiled_storage(&mut rates) {
+        cache_write_billing = CacheWriteBilling::AsInput;
+        entry.note("OpenRouter lists five minutes of Gemini's storage fee as a cache write; read as a fee per hour.");
+    }
+    name_priority(&mut service_tiers, &rates, &offer);
+    if !is_usable(cursor, &entry, &rates, &entry.unread("cost")) {
+        return None;
+    }
+    let limits = read_limits(&mut entry);
+    let source = read_source(name, &mut entry);
+    let (unmapped, notes) = entry.finish();
+    Some(PriceSheet {
+        schema: SchemaName::V1,
+        upstream_provider: None,
+        aliases: if offer.model == name {
+            Vec::new()
+        } else {
+            vec![name.to_owned()]
+        },
+        provider: offer.provider,
+        model: offer.model,
+        // With its author in front, a name can be too long.
+        canonical_model: offer.canonical_model.filter(|name| is_name(name)),
+        region: offer.region,
+        quantization: None,
+        currency: "USD".to_owned(),
+        unit: Unit::PerMillionTokens,
+        valid_from: None,
+        valid_to: None,
+        limits,
+        context_tier_semantics: ContextTierSemantics::WholeRequest,
+        context_tier_measure: ContextTierMeasure::PromptTokens,
+        cache_write_billing,
+        schedules,
+        service_tiers,
+        rates,
+        modifiers,
+        other_meters: Vec::new(),
+        sources: vec![source],
+        notes,
+        unmapped,
+    })
+}
+
+fn read_offer(name: &str, cursor: &Cursor<'_>, entry: &mut Entry<'_>) -> Option<Offer> {
+    let Some(field) = entry.take("litellm_provider") else {
+        cursor.fault(
+            "the field `litellm_provider` is missing",
+            "name the provider as LiteLLM does, such as \"litellm_provider\": \"openai\"",
+        );
+        return None;
+    };
+    let litellm_provider = field.name()?;
+    let offer = Offer::new(name, &litellm_provider);
+    if ![name, &offer.model].into_iter().all(is_name) {
+        cursor.fault(
+            format!(
+                "the name of the model has {} characters, or control characters",
+                name.chars().count()
+            ),
+            format!("name the entry as LiteLLM does, in 1 to {LONGEST_NAME} characters"),
+        );
+        return None;
+    }
+    if offer.provider != litellm_provider {
+        entry.keep("litellm_provider", field.json);
+    }
+    Some(offer)
+}
+
+fn add_notes(entry: &mut Entry<'_>, quotes: &Quotes<'_>, offer: &Offer) {
+    if quotes.has_base_write() {
+        let lifetime_s = offer.base_write_lifetime_s();
+        entry.note(&format!("LiteLLM does not say how long a written token is kept; {lifetime_s} seconds are assumed."));
+    }
+    if quotes.is_free() {
+        entry.note(
+            "Input and output are stated as 0: free, run locally, billed by a plan, or unknown.",
+        );
+    }
+}
+
+/// `{"us": 1.1, "fast": 2}`: what a request pays more for its place or its speed.
+fn read_geographies(
+    entry: &mut Entry<'_>,
+    service_tiers: &mut BTreeMap<String, ServiceTier>,
+) -> Vec<Modifier> {
+    let mut modifiers = Vec::new();
+    let Some(specific) = entry.take("provider_specific_entry") else {
+        return modifiers;
+    };
+    let fields = if matches!(specific.json, Json::Object(_)) {
+        specific.entries()
+    } else {
+        None
+    };
+    let Some(fields) = fields else {
+        entry.keep("provider_specific_entry", specific.json);
+        return modifiers;
+    };
+    let mut left = JsonObject::new();
+    for (name, field) in fields {
+        let is_multiplier = name == "fast" || INFERENCE_GEOGRAPHIES.contains(&name);
+        if !is_multiplier || *field.json == Json::Null {
+            left.insert(name.to_owned(), serde_json::Value::from(field.json));
+            continue;
+        }
+        let Some(multiplier) = entry.decimal(&format!("provider_specific_entry/{name}"), &field, 1)
+        else {
+            continue;
+        };
+        if name == "fast" {
+            let request = object(json!({"speed": "fast"}));
+            let tier = ServiceTier {
+                request,
+                price_multiplier: Some(multiplier),
+                ..ServiceTier::default()
+            };
+            service_tiers.insert(name.to_owned(), tier);
+        } else {
+            let when = object(json!({"inference_geo": name}));
+            modifiers.push(modifier(&format!("inference_geo_{name}"), when, multiplier));
+        }
+    }
+    if !left.is_empty() {
+        entry.keep_value("provider_specific_entry", left.into());
+    }
+    modifiers
+}
+
+/// What a request pays more for being served or processed in a region.
+fn read_uplifts(entry: &mut Entry<'_>) -> Vec<Modifier> {
+    let uplifts = [
+        (
+            "regional_endpoint_uplift_multiplier",
+            "regional_endpoint",
+            json!({"endpoint": "regional"}),
+        ),
+        (
+            "regional_processing_uplift_multiplier_us",
+            "data_residency_us",
+            json!({"region": ["us"]}),
+        ),
+        (
+            "regional_processing_uplift_multiplier_eu",
+            "data_residency_eu",
+            json!({"region": ["eu"]}),
+        ),
+    ];
+    let mut modifiers = Vec::new();
+    for (field_name, name, when) in uplifts {
+        let Some(field) = entry.take(field_name) else {
+            continue;
+        };
+        let multiplier = entry.decimal(field_name, &field, 1);
+        modifiers.extend(multiplier.map(|multiplier| modifier(name, object(when), multiplier)));
+    }
+    modifiers
+}
+
+fn modifier(name: &str, when: JsonObject, multiplier: Decimal) -> Modifier {
+    Modifier {
+        name: name.to_owned(),
+        when,
+        multiplier,
+        applies_to: TOKEN_METERS.map(str::to_owned).to_vec(),
+    }
+}
+
+/// `OpenAI` renamed its priority tier to fast; `LiteLLM` reads the same rates for both.
+fn name_priority(
+    service_tiers: &mut BTreeMap<String, ServiceTier>,
+    rates: &[RateCell],
+    offer: &Offer,
+) {
+    let is_sold = rates.iter().any(|cell| cell.service_tier == "priority");
+    if is_sold && offer.provider == "openai" && !service_tiers.contains_key("fast") {
+        let tier = ServiceTier {
+            aliases: vec!["fast".to_owned()],
+            ..ServiceTier::default()
+        };
+        service_tiers.insert("priority".to_owned(), tier);
+    }
+}
+
+fn read_limits(entry: &mut Entry<'_>) -> Limits {
+    let mut count = |name: &str| {
+        let field = entry.take(name)?;
+        let number = whole_number(field.json).filter(|number| *number > 0);
+        if number.is_none() {
+            entry.keep(name, field.json);
+        }
+        number
+    };
+    Limits {
+        context: None,
+        max_input: count("max_input_tokens"),
+        max_output: count("max_output_tokens"),
+        cache_min_tokens: count("prompt_cache_min_tokens"),
+    }
+}
+
+fn read_source(name: &str, entry: &mut Entry<'_>) -> Source {
+    let is_address = |text: &str| {
+        text.starts_with("http")
+            && text.chars().count() <= LONGEST_TEXT
+            && !text.chars().any(char::is_control)
+    };
+    let stated = entry.look_at("source").and_then(|field| match field.json {
+        Json::Text(text) if is_address(text) => Some(text.to_string()),
+        _ => None,
+    });
+    if stated.is_some() {
+        entry.take("source");
+    }
+    Source {
+        url: stated.unwrap_or_else(|| CATALOG_URL.to_owned()),
+        format: SourceFormat::Litellm,
+        retrieved_at: None,
+        published_at: None,
+        sha256: None,
+        locator: Some(name.to_owned()),
+    }
+}

@@ -1,0 +1,348 @@
+//! The token prices of an entry: the flat names, the bands of `tiered_pricing`, the off-peak prices.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::off_peak;
+use super::offer::Offer;
+use super::rate_name::{Lifetime, Meter, RateName};
+use crate::catalog::entry::Entry;
+use crate::input::cursor::Cursor;
+use crate::input::json::Json;
+use crate::sheet::{CacheWrite, CacheWriteBilling, ContextTier, JsonObject, RateCell, Schedule};
+use crate::units::Decimal;
+
+/// Prices per token become prices per million tokens.
+const TOKENS_PER_PRICE: u32 = 1_000_000;
+/// An older name of the cache-read price, which stands beside the newer one.
+const CACHE_HIT: &str = "input_cost_per_token_cache_hit";
+
+/// Which price of the sheet a quote is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    is_off_peak: bool,
+    rate: RateName,
+}
+
+impl Place {
+    fn cell(self) -> (&'static str, u32, bool) {
+        (
+            self.rate.service_tier,
+            self.rate.min_prompt_tokens,
+            self.is_off_peak,
+        )
+    }
+
+    fn is_in_base_cell(self) -> bool {
+        self.cell() == (RateCell::STANDARD, 0, false)
+    }
+
+    fn is_cache_write(self) -> bool {
+        matches!(self.rate.meter, Meter::CacheWrite(_))
+    }
+}
+
+/// One price as the entry states it.
+struct Quote<'a> {
+    path: String,
+    json: &'a Json,
+    price: Decimal,
+}
+
+/// All token prices of an entry.
+pub(super) struct Quotes<'a> {
+    quotes: BTreeMap<Place, Quote<'a>>,
+    pub(super) schedules: BTreeMap<String, Schedule>,
+}
+
+impl<'a> Quotes<'a> {
+    /// Takes every token price out of an entry. Where two fields state one price, the first one read counts.
+    pub(super) fn take(entry: &mut Entry<'a>) -> Self {
+        let mut quotes = Self {
+            quotes: BTreeMap::new(),
+            schedules: BTreeMap::new(),
+        };
+        if let Some(tiered) = entry.take("tiered_pricing") {
+            quotes.add_bands(entry, &tiered);
+        }
+        for (name, rate, field) in entry.take_all(RateName::parse) {
+            quotes.add(
+                entry,
+                name.to_owned(),
+                &field,
+                Place {
+                    is_off_peak: false,
+                    rate,
+                },
+            );
+        }
+        if let Some(field) = entry.take(CACHE_HIT) {
+            let rate = RateName {
+                service_tier: RateCell::STANDARD,
+                min_prompt_tokens: 0,
+                meter: Meter::CacheRead,
+            };
+            quotes.add(
+                entry,
+                CACHE_HIT.to_owned(),
+                &field,
+                Place {
+                    is_off_peak: false,
+                    rate,
+                },
+            );
+        }
+        if let Some(pricing) = entry.take("off_peak_pricing") {
+            quotes.add_off_peak(entry, &pricing);
+        }
+        quotes.keep_unclear_zeros(entry);
+        quotes
+    }
+
+    fn add(&mut self, entry: &mut Entry<'a>, path: String, field: &Cursor<'a>, place: Place) {
+        let Some(price) = entry.decimal(&path, field, TOKENS_PER_PRICE) else {
+            return;
+        };
+        match self.quotes.get(&place) {
+            Some(known) if known.price != price => entry.keep(&path, field.json),
+            Some(_) => {}
+            None => {
+                self.quotes.insert(
+                    place,
+                    Quote {
+                        path,
+                        json: field.json,
+                        price,
+                    },
+                );
+            }
+        }
+    }
+
+    /// `[{"range": [from, to], "input_cost_per_token": …}]`; a band without token range is of other things.
+    fn add_bands(&mut self, entry: &mut Entry<'a>, tiered: &Cursor<'a>) {
+        let Some(bands) = list_in(tiered) else {
+            entry.keep("tiered_pricing", tiered.json);
+            return;
+        };
+        let mut left = Vec::new();
+        for (index, band) in bands.iter().enumerate() {
+            match band_start(band.json) {
+                Some(start) => left.extend(self.add_band(entry, index, start, band)),
+                None => left.push(Value::from(band.json)),
+            }
+        }
+        if !left.is_empty() {
+            entry.keep_value("tiered_pricing", Value::Array(left));
+        }
+    }
+
+    fn add_band(
+        &mut self,
+        entry: &mut Entry<'a>,
+        index: usize,
+        start: u32,
+        band: &Cursor<'a>,
+    ) -> Option<Value> {
+        let mut left = JsonObject::new();
+        for (name, field) in band
+            .entries()?
+            .into_iter()
+            .filter(|(_, field)| *field.json != Json::Null)
+        {
+            match RateName::parse(name).filter(|rate| rate.min_prompt_tokens == 0) {
+                Some(rate) => {
+                    let rate = RateName {
+                        min_prompt_tokens: start,
+                        ..rate
+                    };
+                    let path = format!("tiered_pricing/{index}/{name}");
+                    self.add(
+                        entry,
+                        path,
+                        &field,
+                        Place {
+                            is_off_peak: false,
+                            rate,
+                        },
+                    );
+                }
+                None => {
+                    left.insert(name.to_owned(), Value::from(field.json));
+                }
+            }
+        }
+        let has_more_than_range = left.keys().any(|name| name != "range");
+        has_more_than_range.then_some(Value::Object(left))
+    }
+
+    fn add_off_peak(&mut self, entry: &mut Entry<'a>, pricing: &Cursor<'a>) {
+        let schedule = match pricing.json {
+            Json::Object(fields) if fields.keys().any(|name| RateName::parse(name).is_some()) => {
+                off_peak::read_schedule(fields)
+            }
+            _ => None,
+        };
+        let Some((schedule, fields)) = schedule.zip(pricing.entries()) else {
+            entry.keep("off_peak_pricing", pricing.json);
+            entry.note("The off-peak prices could not be read and are kept under unmapped.");
+            return;
+        };
+        let mut left = JsonObject::new();
+        for (name, field) in fields {
+            match RateName::parse(name) {
+                Some(rate) if *field.json != Json::Null => {
+                    let place = Place {
+                        is_off_peak: true,
+                        rate,
+                    };
+                    self.add(entry, format!("off_peak_pricing/{name}"), &field, place);
+                }
+                None if !off_peak::SCHEDULE_FIELDS.contains(&name) => {
+                    left.insert(name.to_owned(), Value::from(field.json));
+                }
+                _ => {}
+            }
+        }
+        if !left.is_empty() {
+            entry.keep_value("off_peak_pricing", Value::Object(left));
+        }
+        self.schedules.insert(off_peak::NAME.to_owned(), schedule);
+    }
+
+    /// A tier in which everything costs nothing, beside a base that costs something, is a gap rather than a gift.
+    fn keep_unclear_zeros(&mut self, entry: &mut Entry<'a>) {
+        let priced: BTreeSet<_> = self
+            .quotes
+            .iter()
+            .filter(|(_, quote)| !quote.price.is_zero())
+            .map(|(place, _)| place.cell())
+            .collect();
+        if !priced.contains(&(RateCell::STANDARD, 0, false)) {
+            return;
+        }
+        for (_, quote) in self
+            .quotes
+            .extract_if(.., |place, _| !priced.contains(&place.cell()))
+        {
+            entry.keep(&quote.path, quote.json);
+            entry.note("A tier whose prices are all 0 beside a priced base is unclear; it is kept under unmapped.");
+        }
+    }
+
+    /// A written token that costs 0 while input costs something is billed as input: it carries no charge of its own.
+    pub(super) fn settle_cache_writes(&mut self, entry: &mut Entry<'a>) -> CacheWriteBilling {
+        let is_input_priced = self
+            .quotes
+            .iter()
+            .any(|(place, quote)| place.rate.meter == Meter::Input && !quote.price.is_zero());
+        let zeros: Vec<_> = self
+            .quotes
+            .extract_if(.., |place, quote| {
+                is_input_priced && place.is_cache_write() && quote.price.is_zero()
+            })
+            .collect();
+        if self.quotes.keys().any(|place| place.is_cache_write()) {
+            for (_, zero) in zeros {
+                entry.keep(&zero.path, zero.json);
+            }
+            CacheWriteBilling::Priced
+        } else if zeros.is_empty() {
+            CacheWriteBilling::NotPublished
+        } else {
+            CacheWriteBilling::AsInput
+        }
+    }
+
+    /// Whether the base cell has a price for input and for output, and both are 0.
+    pub(super) fn is_free(&self) -> bool {
+        let is_zero = |meter| {
+            self.quotes.iter().any(|(place, quote)| {
+                place.is_in_base_cell() && place.rate.meter == meter && quote.price.is_zero()
+            })
+        };
+        is_zero(Meter::Input) && is_zero(Meter::Output)
+    }
+
+    /// Whether there is a write of which nobody says how long it is kept.
+    pub(super) fn has_base_write(&self) -> bool {
+        self.quotes
+            .keys()
+            .any(|place| place.rate.meter == Meter::CacheWrite(Lifetime::Base))
+    }
+
+    /// The cells of a sheet, in their order.
+    pub(super) fn cells(self, offer: &Offer) -> Vec<RateCell> {
+        let mut cells = BTreeMap::new();
+        for (place, quote) in self.quotes {
+            let cell = cells
+                .entry(place.cell())
+                .or_insert_with(|| empty_cell(place, offer));
+            set_price(cell, place.rate.meter, quote.price, offer);
+        }
+        let mut cells: Vec<_> = cells.into_values().collect();
+        cells.sort_by(|left, right| left.key().cmp(&right.key()));
+        cells
+    }
+}
+
+fn empty_cell(place: Place, offer: &Offer) -> RateCell {
+    let min_prompt_tokens = place.rate.min_prompt_tokens;
+    let inclusive = min_prompt_tokens > 0 && offer.has_inclusive_thresholds();
+    let schedule = place.is_off_peak.then_some(off_peak::NAME);
+    let mut cell = RateCell::new(
+        place.rate.service_tier,
+        ContextTier {
+            min_prompt_tokens,
+            inclusive,
+        },
+        schedule,
+    );
+    cell.source = Some(0);
+    cell
+}
+
+fn set_price(cell: &mut RateCell, meter: Meter, price: Decimal, offer: &Offer) {
+    match meter {
+        Meter::Input => cell.input = Some(price),
+        Meter::Output => cell.output = Some(price),
+        Meter::Reasoning => cell.reasoning = Some(price),
+        Meter::CacheRead => cell.cache_read = Some(price),
+        Meter::CacheReadExplicit => cell.cache_read_explicit = Some(price),
+        Meter::CacheWrite(lifetime) => {
+            let ttl_seconds = match lifetime {
+                Lifetime::Base => offer.base_write_lifetime_s(),
+                Lifetime::OneHour => 3_600,
+                Lifetime::TwelveHours => 43_200,
+            };
+            cell.cache_write.push(CacheWrite {
+                ttl_seconds: Some(ttl_seconds),
+                price,
+            });
+        }
+    }
+}
+
+fn list_in<'a>(cursor: &Cursor<'a>) -> Option<Vec<Cursor<'a>>> {
+    if matches!(cursor.json, Json::Array(_)) {
+        cursor.items()
+    } else {
+        None
+    }
+}
+
+/// The lower end of a band. Below the first token there is nothing, so a band from 1 is a band from 0.
+fn band_start(band: &Json) -> Option<u32> {
+    let Json::Object(fields) = band else {
+        return None;
+    };
+    let Some(Json::Array(range)) = fields.get("range") else {
+        return None;
+    };
+    let [from, _to] = &**range else {
+        return None;
+    };
+    let start = crate::catalog::rules::whole_number(from)?;
+    Some(if start == 1 { 0 } else { start })
+}

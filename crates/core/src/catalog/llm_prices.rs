@@ -1,0 +1,285 @@
+//! One model of llm-prices: in `data/<vendor>.json` with its history, in `current-v1.json` and `historical-v1.json` a row.
+//!
+//! Prices are in USD per million tokens: input, output and cached input. Of a history each price is a sheet of its own.
+//! A row for long prompts is another entry by its id, such as `gpt-5.4-272k`, and stays another model here: its sheet has
+//! the one cell that begins there, so that it overlaps with no sheet of the model it is a tier of.
+
+#[cfg(test)]
+mod tests;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::entry::Entry;
+use super::rules::{
+    FREE, context_tier_of, is_free, is_name, is_usable, split_key, start_of_day, unique,
+};
+use super::{Catalog, CatalogEntry, names};
+use crate::input::cursor::Cursor;
+use crate::input::json::Json;
+use crate::sheet::{ContextTier, PriceSheet, RateCell, Source, SourceFormat};
+
+/// The catalog.
+pub(super) const CATALOG: Catalog = Catalog {
+    name: "llm-prices",
+    mark: "id",
+    recognizes: is_catalog,
+    entries,
+    read_entry,
+};
+
+const CATALOG_URL: &str = "https://github.com/simonw/llm-prices";
+/// Most prices in the history of a model: many times what any has.
+const MOST_PRICES: usize = 64;
+
+/// The catalog's vendors whose name here is another one.
+const VENDORS: [(&str, &str); 5] = [
+    ("amazon", "amazon-bedrock"),
+    ("meta-ai", "meta"),
+    ("moonshot-ai", "moonshotai"),
+    ("qwen", "alibaba"),
+    ("z.ai", "zai"),
+];
+
+/// A vendor with models that have a history, or a list of rows that name their vendor.
+fn is_catalog(document: &Json) -> bool {
+    let Json::Object(fields) = document else {
+        return false;
+    };
+    let any_has = |list: &str, field: &str| {
+        let has = |item: &Json| matches!(item, Json::Object(fields) if fields.contains_key(field));
+        matches!(fields.get(list), Some(Json::Array(items)) if items.iter().any(has))
+    };
+    (fields.contains_key("vendor") && any_has("models", "price_history"))
+        || any_has("prices", "vendor")
+}
+
+fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
+    let fields = document.fields()?;
+    let vendor = fields.get_or_null("vendor");
+    let vendor = vendor
+        .map(|vendor| vendor.name().ok_or(()))
+        .transpose()
+        .ok()?;
+    let (list, hint) = match vendor {
+        Some(_) => ("models", "list the models of the vendor"),
+        None => (
+            "prices",
+            "list the rows as current-v1.json does, or name a `vendor` with its `models`",
+        ),
+    };
+    let items = fields.required(list, hint)?.items()?;
+    let keyed = items
+        .into_iter()
+        .map(|cursor| entry_of(vendor.as_deref(), cursor));
+    unique(keyed.collect::<Option<_>>()?)
+}
+
+/// A row of the past is told apart from the others of its model by the day on which it began to hold.
+fn entry_of<'a>(vendor: Option<&str>, cursor: Cursor<'a>) -> Option<CatalogEntry<'a>> {
+    let fields = cursor.fields()?;
+    let vendor = match vendor {
+        Some(vendor) => vendor.to_owned(),
+        None => fields
+            .required("vendor", "name who sells the model, such as \"openai\"")?
+            .name()?,
+    };
+    let id = fields
+        .required("id", "name the model, such as \"gpt-5.4\"")?
+        .name()?;
+    let start = fields.get_or_null("from_date");
+    let start = start.map_or(Some(String::new()), |day| Some(format!("@{}", day.name()?)))?;
+    Some(CatalogEntry {
+        key: format!("{vendor}/{id}{start}"),
+        cursor,
+    })
+}
+
+fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
+    let (vendor, named) = split_key(cursor, key)?;
+    let mut entry = Entry::new(cursor)?;
+    let start = match entry.look_at("from_date").map(|day| day.json) {
+        Some(Json::Text(day)) => format!("@{day}"),
+        _ => String::new(),
+    };
+    let id = named
+        .strip_suffix(&start)
+        .filter(|id| is_name(id))
+        .unwrap_or(named);
+    take_same(&mut entry, "id", id);
+    take_same(&mut entry, "vendor", vendor);
+    let provider = seller(vendor);
+    if provider != vendor {
+        entry.keep_value("vendor", vendor.into());
+    }
+    let (tier, model) = read_tier(&mut entry, provider, id);
+    let prices = read_history(&mut entry, cursor, tier)?;
+    let sheet = PriceSheet {
+        canonical_model: names::canonical_model(provider, model).filter(|name| is_name(name)),
+        sources: vec![source(key)],
+        ..PriceSheet::new(provider, id, Vec::new())
+    };
+    let (unmapped, notes) = entry.finish();
+    let sheet = PriceSheet {
+        notes,
+        unmapped,
+        ..sheet
+    };
+    let dated = prices.into_iter().map(|price| PriceSheet {
+        valid_from: price.from,
+        valid_to: price.to,
+        rates: vec![price.rate],
+        ..sheet.clone()
+    });
+    Some(dated.collect())
+}
+
+fn seller(vendor: &str) -> &str {
+    VENDORS
+        .iter()
+        .find(|(written, _)| *written == vendor)
+        .map_or(vendor, |(_, provider)| provider)
+}
+
+/// A field that says what the key says already.
+fn take_same(entry: &mut Entry<'_>, name: &str, known: &str) {
+    if matches!(entry.look_at(name), Some(field) if *field.json == Json::Text(known.into())) {
+        entry.take(name);
+    }
+}
+
+/// The tier of a row, and the model that it is of. `gpt-5.4-272k` is a tier where its name ends in `>272k`; the id alone
+/// does not say it, as there are models of 128k.
+fn read_tier<'k>(entry: &mut Entry<'_>, provider: &str, id: &'k str) -> (ContextTier, &'k str) {
+    let whole = (ContextTier::default(), id);
+    let Some(Json::Text(name)) = entry.look_at("name").map(|name| name.json) else {
+        return whole;
+    };
+    let Some((model, threshold)) = id.rsplit_once('-') else {
+        return whole;
+    };
+    let is_tier = name
+        .rsplit_once('>')
+        .is_some_and(|(_, end)| end.trim() == threshold);
+    let tokens = threshold
+        .strip_suffix('k')
+        .and_then(|thousands| thousands.parse::<u32>().ok())
+        .and_then(|thousands| thousands.checked_mul(1_000))
+        .filter(|tokens| (1_000..=2_147_483_647).contains(tokens));
+    match tokens.filter(|_| is_tier && !model.is_empty()) {
+        Some(tokens) => {
+            entry.note(&format!(
+                "These are the prices of {model} for longer prompts; its own entry has the others."
+            ));
+            (context_tier_of(provider, tokens), model)
+        }
+        None => whole,
+    }
+}
+
+/// A price, and when it holds.
+struct Price {
+    from: Option<Timestamp>,
+    to: Option<Timestamp>,
+    rate: RateCell,
+}
+
+/// The prices in the order of time.
+fn read_history(
+    entry: &mut Entry<'_>,
+    cursor: &Cursor<'_>,
+    tier: ContextTier,
+) -> Option<Vec<Price>> {
+    let Some(history) = entry.take("price_history") else {
+        return Some(vec![read_row(entry, cursor, tier)?]);
+    };
+    let rows = history.items()?;
+    if rows.is_empty() || rows.len() > MOST_PRICES {
+        history.fault(
+            format!("a list of {} prices", rows.len()),
+            format!("list 1 to {MOST_PRICES} prices"),
+        );
+        return None;
+    }
+    let mut prices = Vec::new();
+    for (index, row) in rows.iter().enumerate() {
+        prices.push(read_past(entry, index, row, tier)?);
+    }
+    prices.sort_by_key(|price| price.from);
+    let overlap = prices
+        .windows(2)
+        .any(|pair| pair[0].to.is_none_or(|end| Some(end) > pair[1].from));
+    if overlap {
+        history.fault(
+            "two prices hold at one time",
+            "end each price on the day on which the next begins",
+        );
+        return None;
+    }
+    Some(prices)
+}
+
+/// A price of a history; what else it says is kept under its place.
+fn read_past(
+    entry: &mut Entry<'_>,
+    index: usize,
+    row: &Cursor<'_>,
+    tier: ContextTier,
+) -> Option<Price> {
+    let mut part = Entry::new(row)?;
+    let price = read_row(&mut part, row, tier)?;
+    let (left, notes) = part.finish();
+    if !left.is_empty() {
+        entry.keep_value(&format!("price_history/{index}"), Value::Object(left));
+    }
+    for note in &notes {
+        entry.note(note);
+    }
+    Some(price)
+}
+
+fn read_row(entry: &mut Entry<'_>, row: &Cursor<'_>, tier: ContextTier) -> Option<Price> {
+    let mut rate = RateCell::new(RateCell::STANDARD, tier, None);
+    rate.source = Some(0);
+    for (name, place) in [
+        ("input", &mut rate.input),
+        ("output", &mut rate.output),
+        ("input_cached", &mut rate.cache_read),
+    ] {
+        if let Some(field) = entry.take(name) {
+            *place = Some(entry.decimal(name, &field, 1)?);
+        }
+    }
+    let rates = [rate];
+    if !is_usable(row, entry, &rates, &[]) {
+        return None;
+    }
+    if is_free(&rates) {
+        entry.note(FREE);
+    }
+    let mut day = |name| match entry.take(name) {
+        Some(field) => Some(Some(start_of_day(&field)?)),
+        None => Some(None),
+    };
+    let (from, to) = (day("from_date")?, day("to_date")?);
+    if to.is_some_and(|end| from.is_some_and(|start| end <= start)) {
+        row.fault(
+            "the price ends before it begins",
+            "write a `to_date` after the `from_date`; it is the first day without the price",
+        );
+        return None;
+    }
+    let [rate] = rates;
+    Some(Price { from, to, rate })
+}
+
+fn source(key: &str) -> Source {
+    Source {
+        url: CATALOG_URL.to_owned(),
+        format: SourceFormat::LlmPrices,
+        retrieved_at: None,
+        published_at: None,
+        sha256: None,
+        locator: Some(key.to_owned()),
+    }
+}

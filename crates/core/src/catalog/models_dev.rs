@@ -1,0 +1,457 @@
+//! One model of one provider in models.dev's `api.json`.
+//!
+//! Prices stand in `cost`, in USD per million tokens: those of short prompts directly, those of longer ones in `tiers`.
+//! Modes such as `fast` have a cost of their own, for short prompts. What is no token price is kept under `unmapped`.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::entry::Entry;
+use super::rules::{
+    FREE, context_tier_of, has_room, is_free, is_name, is_usable, put_in_order,
+    set_dear_writes_aside, settle_cache_writes, split_key, undo_misfiled_storage, unique,
+    whole_number,
+};
+use super::{Catalog, CatalogEntry, names};
+use crate::input::cursor::Cursor;
+use crate::input::json::Json;
+use crate::sheet::{
+    CacheWrite, CacheWriteBilling, ContextTier, JsonObject, Limits, OtherMeter, PriceSheet,
+    RateCell, ServiceTier, Source, SourceFormat,
+};
+
+/// The catalog.
+pub(super) const CATALOG: Catalog = Catalog {
+    name: "models.dev",
+    mark: "modalities",
+    recognizes: is_catalog,
+    entries,
+    read_entry: |key, cursor| read_entry(key, cursor).map(|sheet| vec![sheet]),
+};
+
+const CATALOG_URL: &str = "https://models.dev/api.json";
+/// Where the older `context_over_200k` begins by its name.
+const OVER_200K: u32 = 200_000;
+/// Prices that are not of text, by the name that they have in `cost`.
+const AUDIO: [&str; 2] = ["input_audio", "output_audio"];
+
+/// An object of providers, each with its models and the package that calls it.
+fn is_catalog(document: &Json) -> bool {
+    let is_provider = |provider: &Json| {
+        matches!(provider, Json::Object(fields)
+            if fields.contains_key("npm") && matches!(fields.get("models"), Some(Json::Object(_))))
+    };
+    matches!(document, Json::Object(providers) if providers.values().any(is_provider))
+}
+
+fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
+    let mut entries = Vec::new();
+    for (provider, fields) in document.entries()? {
+        let models = fields.fields()?.required(
+            "models",
+            "write the models of the provider as an object: {\"models\": {…}}",
+        )?;
+        entries.extend(
+            models
+                .entries()?
+                .into_iter()
+                .map(|(model, cursor)| CatalogEntry {
+                    key: format!("{provider}/{model}"),
+                    cursor,
+                }),
+        );
+    }
+    unique(entries)
+}
+
+fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
+    let (provider, name) = split_key(cursor, key)?;
+    let mut entry = Entry::new(cursor)?;
+    let (region, model) = names::split_region(provider, name);
+    let mut reader = Reader {
+        provider,
+        entry: &mut entry,
+        cells: Vec::new(),
+        service_tiers: BTreeMap::new(),
+        other_meters: Vec::new(),
+    };
+    reader.read_cost()?;
+    reader.read_modes()?;
+    reader.set_zero_cells_aside();
+    let (service_tiers, other_meters) = (reader.service_tiers, reader.other_meters);
+    let mut rates: Vec<RateCell> = reader.cells.into_iter().map(|cell| cell.rate).collect();
+    let cache_write_billing = settle_writes(&mut entry, model, &mut rates);
+    if is_free(&rates) {
+        entry.note(FREE);
+    }
+    let others: Vec<_> = other_meters
+        .iter()
+        .map(|other| other.meter.as_str())
+        .collect();
+    if !is_usable(cursor, &entry, &rates, &others) || !put_in_order(cursor, &mut rates) {
+        return None;
+    }
+    let limits = read_limits(&mut entry);
+    let canonical_model =
+        read_canonical_model(&mut entry).or_else(|| names::canonical_model(provider, model));
+    if matches!(entry.look_at("id"), Some(id) if *id.json == Json::Text(name.into())) {
+        entry.take("id");
+    }
+    let (unmapped, notes) = entry.finish();
+    let sheet = PriceSheet {
+        aliases: if model == name {
+            Vec::new()
+        } else {
+            vec![name.to_owned()]
+        },
+        // With its author in front, a name can be too long.
+        canonical_model: canonical_model.filter(|name| is_name(name)),
+        region: region.to_owned(),
+        limits,
+        cache_write_billing,
+        service_tiers,
+        other_meters,
+        sources: vec![source(key)],
+        notes,
+        unmapped,
+        ..PriceSheet::new(provider, model, rates)
+    };
+    has_room(cursor, &sheet).then_some(sheet)
+}
+
+/// A cell, and the object that states it.
+struct Cell<'a> {
+    path: String,
+    json: &'a Json,
+    rate: RateCell,
+}
+
+/// Reads the prices of an entry.
+struct Reader<'r, 'a> {
+    provider: &'r str,
+    entry: &'r mut Entry<'a>,
+    cells: Vec<Cell<'a>>,
+    service_tiers: BTreeMap<String, ServiceTier>,
+    other_meters: Vec<OtherMeter>,
+}
+
+impl<'a> Reader<'_, 'a> {
+    /// `{"input": 2, "output": 10, "tiers": [{…, "tier": {"type": "context", "size": 272000}}], …}`
+    fn read_cost(&mut self) -> Option<()> {
+        let Some(cost) = self.entry.take("cost") else {
+            return Some(());
+        };
+        let base = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
+        self.add_cell(
+            "cost",
+            &cost,
+            base,
+            &["context_over_200k", "tiers"],
+            Self::add_audio,
+        )?;
+        let fields = cost.fields()?;
+        let tiers = match fields.get_or_null("tiers") {
+            Some(tiers) => tiers.items()?,
+            None => Vec::new(),
+        };
+        for (index, tier) in tiers.iter().enumerate() {
+            self.add_tier(index, tier)?;
+        }
+        match fields.get_or_null("context_over_200k") {
+            Some(over) if tiers.is_empty() => self.add_over_200k(&over)?,
+            // It repeats a tier, whose threshold may be another one.
+            Some(over) if !tiers.iter().any(|tier| repeats(over.json, tier.json)) => {
+                self.entry.keep("cost/context_over_200k", over.json);
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn add_tier(&mut self, index: usize, tier: &Cursor<'a>) -> Option<()> {
+        let path = format!("cost/tiers/{index}");
+        let threshold = tier
+            .fields()?
+            .required("tier", "write where the tier begins: {\"tier\": {\"type\": \"context\", \"size\": 200000}}")?
+            .fields()?;
+        if !matches!(threshold.get("type"), Some(kind) if *kind.json == Json::Text("context".into()))
+        {
+            self.entry.keep(&path, tier.json);
+            self.entry.note(
+                "A tier that is of something else than prompt length is kept under unmapped.",
+            );
+            return Some(());
+        }
+        let size = threshold
+            .required("size", "write the prompt length from which the tier holds")?
+            .whole_number(1..=2_147_483_647)?;
+        let rate = RateCell::new(
+            RateCell::STANDARD,
+            context_tier_of(self.provider, size),
+            None,
+        );
+        self.add_cell(&path, tier, rate, &["tier"], |_, _, _| Some(false))
+    }
+
+    /// Older documents have no list of tiers.
+    fn add_over_200k(&mut self, over: &Cursor<'a>) -> Option<()> {
+        let tier = context_tier_of(self.provider, OVER_200K);
+        let rate = RateCell::new(RateCell::STANDARD, tier, None);
+        self.entry.note("The threshold is that of the name context_over_200k; the catalog used the name for longer ones too.");
+        self.add_cell("cost/context_over_200k", over, rate, &[], |_, _, _| {
+            Some(false)
+        })
+    }
+
+    /// Adds the prices of an object. What `read_other` does not take either is kept, and what is listed is left to others.
+    fn add_cell(
+        &mut self,
+        path: &str,
+        prices: &Cursor<'a>,
+        mut rate: RateCell,
+        not_prices: &[&str],
+        read_other: impl Fn(&mut Self, &str, &Cursor<'a>) -> Option<bool>,
+    ) -> Option<()> {
+        for (name, field) in prices.entries()? {
+            if *field.json == Json::Null || not_prices.contains(&name) {
+                continue;
+            }
+            let path = format!("{path}/{name}");
+            let place = match name {
+                "input" => &mut rate.input,
+                "output" => &mut rate.output,
+                "reasoning" => &mut rate.reasoning,
+                "cache_read" => &mut rate.cache_read,
+                "cache_write" => {
+                    let price = self.entry.decimal(&path, &field, 1)?;
+                    rate.cache_write.push(CacheWrite {
+                        ttl_seconds: None,
+                        price,
+                    });
+                    continue;
+                }
+                _ => {
+                    if !read_other(self, name, &field)? {
+                        self.entry.keep(&path, field.json);
+                    }
+                    continue;
+                }
+            };
+            *place = Some(self.entry.decimal(&path, &field, 1)?);
+        }
+        self.set_free_reasoning_aside(path, &mut rate, prices.json);
+        let prices_something = rate.prices_tokens() || rate.reasoning.is_some();
+        if prices_something {
+            rate.source = Some(0);
+            self.cells.push(Cell {
+                path: path.to_owned(),
+                json: prices.json,
+                rate,
+            });
+        }
+        Some(())
+    }
+
+    fn add_audio(&mut self, name: &str, field: &Cursor<'a>) -> Option<bool> {
+        if !AUDIO.contains(&name) {
+            return Some(false);
+        }
+        let price = self.entry.decimal(&format!("cost/{name}"), field, 1)?;
+        self.other_meters.push(OtherMeter {
+            meter: name.to_owned(),
+            unit: "per_1m_tokens".to_owned(),
+            price,
+            note: None,
+        });
+        Some(true)
+    }
+
+    /// Free reasoning beside a priced output is nowhere on sale: who wrote it had no price.
+    fn set_free_reasoning_aside(&mut self, path: &str, rate: &mut RateCell, prices: &Json) {
+        let is_priced = rate.output.as_ref().is_some_and(|output| !output.is_zero());
+        if is_priced
+            && let Some(zero) = rate
+                .reasoning
+                .take_if(|price| price.is_zero())
+                .and(field_of(prices, "reasoning"))
+        {
+            self.entry.keep(&format!("{path}/reasoning"), zero);
+            self.entry.note(
+                "A price of 0 for reasoning beside a priced output is unclear; it is kept under unmapped.",
+            );
+        }
+    }
+
+    /// `{"modes": {"fast": {"cost": {…}, "provider": {"body": {"service_tier": "priority"}}}}}`
+    fn read_modes(&mut self) -> Option<()> {
+        let Some(experimental) = self.entry.take("experimental") else {
+            return Some(());
+        };
+        if !matches!(experimental.json, Json::Object(_)) {
+            self.entry.keep("experimental", experimental.json);
+            return Some(());
+        }
+        for (name, field) in experimental.entries()? {
+            if name == "modes" && matches!(field.json, Json::Object(_)) {
+                for (name, mode) in field.entries()? {
+                    self.add_mode(name, &mode)?;
+                }
+            } else {
+                self.entry.keep(&format!("experimental/{name}"), field.json);
+            }
+        }
+        Some(())
+    }
+
+    fn add_mode(&mut self, name: &str, mode: &Cursor<'a>) -> Option<()> {
+        let path = format!("experimental/modes/{name}");
+        let Some(cost) = mode.fields()?.get_or_null("cost") else {
+            self.entry.keep(&path, mode.json);
+            return Some(());
+        };
+        let tier = ServiceTier {
+            request: self.read_request(&path, mode)?,
+            ..ServiceTier::default()
+        };
+        let (tier_name, tier) = self.named(mode.key_as_name(name)?, tier);
+        let rate = RateCell::new(&tier_name, ContextTier::default(), None);
+        self.add_cell(&format!("{path}/cost"), &cost, rate, &[], |_, _, _| {
+            Some(false)
+        })?;
+        self.service_tiers.insert(tier_name, tier);
+        Some(())
+    }
+
+    /// The fields of a request that select a mode; what else there is to send is kept.
+    fn read_request(&mut self, path: &str, mode: &Cursor<'a>) -> Option<JsonObject> {
+        let mut request = JsonObject::new();
+        for (name, field) in mode.entries()? {
+            match (name, field.json) {
+                ("cost", _) => {}
+                ("provider", Json::Object(parts)) => {
+                    for (part, json) in parts {
+                        match (part, Value::from(json)) {
+                            ("body", Value::Object(body)) => request = body,
+                            _ => self.entry.keep(&format!("{path}/provider/{part}"), json),
+                        }
+                    }
+                }
+                _ => self.entry.keep(&format!("{path}/{name}"), field.json),
+            }
+        }
+        Some(request)
+    }
+
+    /// A tier is called as requests call it, so that it is one tier in all catalogs; the mode's name is then an alias.
+    fn named(&self, mode: String, mut tier: ServiceTier) -> (String, ServiceTier) {
+        let requested = match tier.request.get("service_tier") {
+            Some(Value::String(name)) if is_name(name) => name.clone(),
+            _ => return (mode, tier),
+        };
+        if requested == mode || self.service_tiers.contains_key(&requested) {
+            return (mode, tier);
+        }
+        tier.aliases.push(mode);
+        (requested, tier)
+    }
+
+    /// A tier in which everything costs nothing, beside a base that costs something, is a gap rather than a gift.
+    fn set_zero_cells_aside(&mut self) {
+        let is_priced = |cell: &Cell<'_>| prices(&cell.rate).any(|price| !price.is_zero());
+        if !self.cells.first().is_some_and(is_priced) {
+            return;
+        }
+        for zero in self.cells.extract_if(1.., |cell| !is_priced(cell)) {
+            self.entry.keep(&zero.path, zero.json);
+            self.entry.note("A tier whose prices are all 0 beside a priced base is unclear; it is kept under unmapped.");
+        }
+    }
+}
+
+fn prices(rate: &RateCell) -> impl Iterator<Item = &crate::units::Decimal> {
+    let writes = rate.cache_write.iter().map(|write| &write.price);
+    [&rate.input, &rate.output, &rate.reasoning, &rate.cache_read]
+        .into_iter()
+        .flatten()
+        .chain(writes)
+}
+
+fn field_of<'a>(json: &'a Json, name: &str) -> Option<&'a Json> {
+    match json {
+        Json::Object(fields) => fields.get(name),
+        _ => None,
+    }
+}
+
+/// Whether a tier states the same prices.
+fn repeats(over: &Json, tier: &Json) -> bool {
+    let (Json::Object(over), Json::Object(tier)) = (over, tier) else {
+        return false;
+    };
+    over.iter()
+        .eq(tier.iter().filter(|(name, _)| *name != "tier"))
+}
+
+fn settle_writes(entry: &mut Entry<'_>, model: &str, rates: &mut [RateCell]) -> CacheWriteBilling {
+    if names::is_gemini(model) {
+        set_dear_writes_aside(entry, "", rates);
+    }
+    let (billing, has_zero) = settle_cache_writes(rates);
+    if has_zero {
+        entry.note("A cache write of 0 beside a priced one is left out.");
+    }
+    if names::is_gemini(model) && undo_misfiled_storage(rates) {
+        entry.note("Five minutes of Gemini's storage fee are listed as a cache write; read as a fee per hour.");
+        return CacheWriteBilling::AsInput;
+    }
+    billing
+}
+
+fn read_limits(entry: &mut Entry<'_>) -> Limits {
+    let mut limits = Limits::default();
+    let Some(field) = entry.take("limit") else {
+        return limits;
+    };
+    let Json::Object(counts) = field.json else {
+        entry.keep("limit", field.json);
+        return limits;
+    };
+    for (name, json) in counts {
+        let place = match name {
+            "context" => Some(&mut limits.context),
+            "input" => Some(&mut limits.max_input),
+            "output" => Some(&mut limits.max_output),
+            _ => None,
+        };
+        match place.zip(whole_number(json).filter(|count| *count > 0)) {
+            Some((place, count)) => *place = Some(count),
+            None => entry.keep(&format!("limit/{name}"), json),
+        }
+    }
+    limits
+}
+
+/// The catalog's own name for the same weights at all hosts.
+fn read_canonical_model(entry: &mut Entry<'_>) -> Option<String> {
+    let name = match entry.look_at("canonical_model_id")?.json {
+        Json::Text(name) if is_name(name) => name.to_string(),
+        _ => return None,
+    };
+    entry.take("canonical_model_id");
+    Some(name)
+}
+
+fn source(key: &str) -> Source {
+    Source {
+        url: CATALOG_URL.to_owned(),
+        format: SourceFormat::ModelsDev,
+        retrieved_at: None,
+        published_at: None,
+        sha256: None,
+        locator: Some(key.to_owned()),
+    }
+}

@@ -1,0 +1,285 @@
+//! Models and endpoints as `OpenRouter` lists them: `/api/v1/models`, and `/api/v1/models/{author}/{slug}/endpoints`.
+//!
+//! Prices are texts in USD per token. At model level stand those of one endpoint; those of a host stand with the endpoint.
+//! Overrides inherit what they do not state from the prices under default conditions.
+
+mod pricing;
+mod schedule;
+#[cfg(test)]
+mod tests;
+mod upstream;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use self::pricing::Pricing;
+use self::upstream::Upstream;
+use super::entry::Entry;
+use super::names::canonical_model_of_router;
+use super::rules::{is_name, is_usable, undo_misfiled_storage, whole_number};
+use super::{Catalog, CatalogEntry};
+use crate::input::cursor::{Cursor, LONGEST_NAME, shortened};
+use crate::input::json::Json;
+use crate::sheet::{CacheWriteBilling, Limits, PriceSheet, RateCell, Source, SourceFormat};
+
+/// The catalog.
+pub const CATALOG: Catalog = Catalog {
+    name: "openrouter",
+    mark: MARK,
+    recognizes: is_catalog,
+    entries,
+    read_entry: |key, cursor| read_entry(key, cursor).map(|sheet| vec![sheet]),
+};
+
+const MARK: &str = "pricing";
+const PROVIDER: &str = "openrouter";
+const API: &str = "https://openrouter.ai/api/v1/models";
+/// What stands between the model and the tag in the key of an endpoint.
+const AT: char = '@';
+/// Measured by `OpenRouter`; null to those who ask without a key.
+const MEASURED: [&str; 2] = ["latency_last_30m", "throughput_last_30m"];
+
+/// `{"data": [{"id": …, "pricing": …}]}` or `{"data": {"endpoints": […]}}`
+fn is_catalog(document: &Json) -> bool {
+    let is_priced = |model: &Json| matches!(model, Json::Object(fields) if fields.contains_key(MARK) && fields.contains_key("id"));
+    let Json::Object(fields) = document else {
+        return false;
+    };
+    match fields.get("data") {
+        Some(Json::Array(models)) => models.iter().any(is_priced),
+        Some(Json::Object(model)) => matches!(model.get("endpoints"), Some(Json::Array(_))),
+        _ => false,
+    }
+}
+
+fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
+    let Some(data) = document.at("data") else {
+        document.fault(
+            "the field `data` is missing",
+            "send the answer of /api/v1/models, or of /api/v1/models/{author}/{slug}/endpoints",
+        );
+        return None;
+    };
+    let mut keys = Keys::default();
+    let Some(endpoints) = data.at("endpoints") else {
+        let models = data.items()?.into_iter();
+        let entry = |cursor: Cursor<'a>| CatalogEntry {
+            key: keys.unique(&text_at(&cursor, "id").unwrap_or_default()),
+            cursor,
+        };
+        return Some(models.map(entry).collect());
+    };
+    let Some(model) = data.at("id") else {
+        data.fault(
+            "the field `id` is missing",
+            "send the answer of /api/v1/models/{author}/{slug}/endpoints as it stands",
+        );
+        return None;
+    };
+    let model = model.name()?;
+    let entry = |cursor: Cursor<'a>| {
+        let tag = text_at(&cursor, "tag").or_else(|| text_at(&cursor, "provider_name"));
+        CatalogEntry {
+            key: keys.unique(&format!("{model}{AT}{}", tag.unwrap_or_default())),
+            cursor,
+        }
+    };
+    Some(endpoints.items()?.into_iter().map(entry).collect())
+}
+
+/// A text that is not empty.
+fn text_at(cursor: &Cursor<'_>, name: &str) -> Option<String> {
+    match cursor.at(name)?.json {
+        Json::Text(text) if !text.is_empty() => Some(text.to_string()),
+        _ => None,
+    }
+}
+
+/// Keys that are not yet taken.
+#[derive(Default)]
+struct Keys {
+    taken: BTreeSet<String>,
+    counts: BTreeMap<String, usize>,
+}
+
+impl Keys {
+    /// The key, or from the second time on the key with a number: one host can have two endpoints of one tag.
+    fn unique(&mut self, key: &str) -> String {
+        let count = self.counts.entry(key.to_owned()).or_default();
+        loop {
+            *count += 1;
+            let candidate = if *count == 1 {
+                key.to_owned()
+            } else {
+                format!("{key}#{count}")
+            };
+            if self.taken.insert(candidate.clone()) {
+                return candidate;
+            }
+        }
+    }
+}
+
+/// Reads a model by its id, or an endpoint by `model@tag`.
+fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
+    let mut entry = Entry::new(cursor)?;
+    let upstream = Upstream::take(&mut entry).ok()?;
+    let model = match upstream {
+        Some(_) => key.rsplit_once(AT).map_or(key, |(model, _)| model),
+        None => check_id(key, cursor, &mut entry)?,
+    };
+    if !is_name(model) || !is_name(key) {
+        cursor.fault(
+            "the key is empty, too long, or holds control characters",
+            format!(
+                "name a model by its id and an endpoint by id@tag, in 1 to {LONGEST_NAME} characters"
+            ),
+        );
+        return None;
+    }
+    let Some(field) = entry.take(MARK) else {
+        cursor.fault(
+            format!("the field `{MARK}` is missing"),
+            "send the entry as OpenRouter lists it: {\"pricing\": {\"prompt\": \"0.00000125\", …}}",
+        );
+        return None;
+    };
+    let service_tier = upstream.as_ref().map_or(RateCell::STANDARD, |upstream| {
+        upstream.service_tier.as_str()
+    });
+    let pricing = Pricing::read(&mut entry, &field)?;
+    let mut cache_write_billing = pricing.cache_write_billing();
+    if pricing.is_free() {
+        entry.note(
+            "Input and output are stated as 0: free, run locally, billed by a plan, or unknown.",
+        );
+    }
+    let other_names = pricing.other_names().to_vec();
+    let (mut rates, schedules, other_meters) = pricing.finish(service_tier);
+    if model.contains("gemini") && undo_misfiled_storage(&mut rates) {
+        cache_write_billing = CacheWriteBilling::AsInput;
+        entry.note("OpenRouter lists five minutes of Gemini's storage fee as a cache write; read as a fee per hour.");
+    }
+    let other_names: Vec<&str> = other_names.iter().map(String::as_str).collect();
+    if !is_usable(cursor, &entry, &rates, &other_names) {
+        return None;
+    }
+    let limits = read_limits(&mut entry, upstream.is_some());
+    add_notes(cursor, &mut entry, upstream.is_some());
+    let (unmapped, notes) = entry.finish();
+    let (host, region, quantization) = match upstream {
+        Some(upstream) => (
+            Some(upstream.provider),
+            upstream.region,
+            upstream.quantization,
+        ),
+        None => (None, None, None),
+    };
+    let url = match host {
+        Some(_) => format!("{API}/{model}/endpoints"),
+        None => API.to_owned(),
+    };
+    // Hosts of one model are offers of their own: their prices do not replace each other.
+    let (name, alias) = match host {
+        Some(_) => (key, model),
+        None => (model, key),
+    };
+    Some(PriceSheet {
+        upstream_provider: host,
+        // With its author in front, a name can be too long.
+        canonical_model: canonical_model_of_router(model).filter(|name| is_name(name)),
+        aliases: if key == model {
+            Vec::new()
+        } else {
+            vec![alias.to_owned()]
+        },
+        region: region.unwrap_or_else(|| PriceSheet::DEFAULT_REGION.to_owned()),
+        quantization,
+        limits,
+        cache_write_billing,
+        schedules,
+        other_meters,
+        sources: vec![Source {
+            url,
+            format: SourceFormat::Openrouter,
+            retrieved_at: None,
+            published_at: None,
+            sha256: None,
+            locator: Some(key.to_owned()),
+        }],
+        notes,
+        unmapped,
+        ..PriceSheet::new(PROVIDER, name, rates)
+    })
+}
+
+/// The id of a model, which its key begins with.
+fn check_id<'k>(key: &'k str, cursor: &Cursor<'_>, entry: &mut Entry<'_>) -> Option<&'k str> {
+    let Some(field) = entry.take("id") else {
+        cursor.fault(
+            "the entry has neither `id` nor `tag`",
+            "send a model or an endpoint as OpenRouter lists it",
+        );
+        return None;
+    };
+    let id = field.name()?;
+    let number = key.strip_prefix(&id);
+    if number.is_none_or(|number| !number.is_empty() && !number.starts_with('#')) {
+        field.fault(
+            format!(
+                "the entry is of `{}`, not of `{}`",
+                shortened(&id),
+                shortened(key)
+            ),
+            "name the model by its `id`",
+        );
+        return None;
+    }
+    Some(&key[..id.len()])
+}
+
+fn read_limits(entry: &mut Entry<'_>, is_endpoint: bool) -> Limits {
+    let mut count = |name: &str| {
+        let field = entry.take(name)?;
+        let number = whole_number(field.json).filter(|number| *number > 0);
+        if number.is_none() {
+            entry.keep(name, field.json);
+        }
+        number
+    };
+    let context = count("context_length");
+    if is_endpoint {
+        return Limits {
+            context,
+            max_input: count("max_prompt_tokens"),
+            max_output: count("max_completion_tokens"),
+            cache_min_tokens: None,
+        };
+    }
+    // It stays under `unmapped`: it says more than this of the host.
+    let answer = entry
+        .look_at("top_provider")
+        .and_then(|host| host.at("max_completion_tokens"));
+    let answer = answer.and_then(|field| whole_number(field.json));
+    Limits {
+        context,
+        max_output: answer.filter(|number| *number > 0),
+        ..Limits::default()
+    }
+}
+
+fn add_notes(cursor: &Cursor<'_>, entry: &mut Entry<'_>, is_endpoint: bool) {
+    if !is_endpoint {
+        entry.note("At model level OpenRouter lists the price of one endpoint, often that of the cheapest host; it is not the price of the model's author.");
+        return;
+    }
+    let is_null = |name: &&str| {
+        cursor
+            .at(name)
+            .is_some_and(|field| *field.json == Json::Null)
+    };
+    if MEASURED.iter().any(|name| entry.look_at(name).is_some()) {
+        entry.note("OpenRouter measured the speed of this endpoint over 30 minutes; latency in milliseconds to the first token and throughput in tokens per second are kept under unmapped.");
+    } else if MEASURED.iter().any(is_null) {
+        entry.note("OpenRouter gives latency and throughput only to those who ask with a key.");
+    }
+}

@@ -1,0 +1,135 @@
+//! The catalog of Portkey: its files `pricing/<provider>.json`, one beside the other under their names.
+//!
+//! An entry has prices in hundredths of the currency, and often more of them by region, mode and context tier. Those by
+//! region and mode count where they and the others differ. Each region becomes a sheet.
+
+mod offer;
+mod parts;
+mod prices;
+mod reading;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use self::offer::{Offer, TierName};
+use self::parts::Parts;
+use self::reading::Reading;
+use super::rules::is_name;
+use super::{Catalog, CatalogEntry};
+use crate::input::cursor::{Cursor, LONGEST_NAME, shortened};
+use crate::input::json::Json;
+use crate::sheet::PriceSheet;
+
+/// The catalog.
+pub const CATALOG: Catalog = Catalog {
+    name: "portkey",
+    mark: MARK,
+    recognizes: is_catalog,
+    entries,
+    read_entry,
+};
+
+const MARK: &str = "pricing_config";
+const CATALOG_URL: &str = "https://github.com/Portkey-AI/models";
+/// The row for models that a file does not list.
+const FALLBACK: &str = "default";
+
+fn has_mark(json: &Json) -> bool {
+    matches!(json, Json::Object(fields) if fields.contains_key(MARK))
+}
+
+fn has_entries(json: &Json) -> bool {
+    matches!(json, Json::Object(fields) if !has_mark(json) && fields.values().any(has_mark))
+}
+
+/// Files of several providers under their names, or one file, which is refused with a hint.
+fn is_catalog(document: &Json) -> bool {
+    let Json::Object(files) = document else {
+        return false;
+    };
+    !has_mark(document) && (has_entries(document) || files.values().any(has_entries))
+}
+
+fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
+    if has_entries(document.json) {
+        document.fault(
+            "the document is one provider's file of the catalog, and does not say whose",
+            "put the name of the file around it: {\"openai\": {\"gpt-5.4\": …}}",
+        );
+        return None;
+    }
+    let mut entries = Vec::new();
+    for (provider, models) in document.entries()? {
+        if provider.contains('/') {
+            models.fault(
+                format!(
+                    "the provider `{}` has a slash in its name",
+                    shortened(provider)
+                ),
+                "name a provider as its file is named, such as \"openai\"",
+            );
+            return None;
+        }
+        for (model, cursor) in entries_of(&models)? {
+            let key = format!("{provider}/{model}");
+            entries.push(CatalogEntry { key, cursor });
+        }
+    }
+    Some(entries)
+}
+
+/// The models of a file. Where names stand for prompts up to and beyond a length, the file itself is the entry of the
+/// model that they share: its prices stand at several places.
+fn entries_of<'a>(file: &Cursor<'a>) -> Option<BTreeMap<&'a str, Cursor<'a>>> {
+    let mut models = BTreeMap::new();
+    for (name, cursor) in file.entries()? {
+        match TierName::parse(name) {
+            Some(tier) => models.insert(tier.model, file.clone()),
+            None => models.insert(name, cursor),
+        };
+    }
+    Some(models)
+}
+
+/// Reads an entry by `provider/model`: what the file of the provider has for the model, or the file.
+fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
+    let refuse = |detail: String, hint: String| {
+        cursor.fault(detail, hint);
+        None
+    };
+    let Some((slug, name)) = key.split_once('/').filter(|_| is_name(key)) else {
+        return refuse(
+            format!("`{}` does not name a provider and a model", shortened(key)),
+            format!(
+                "name the entry by the provider's file and the model, in up to {LONGEST_NAME} characters: openai/gpt-5.4"
+            ),
+        );
+    };
+    if name == FALLBACK {
+        return refuse(
+            "`default` stands for the models that the catalog does not list, and is none"
+                .to_owned(),
+            "name a model by its key, such as openai/gpt-5.4".to_owned(),
+        );
+    }
+    let parts = Parts::find(name, cursor)?;
+    let offer = Offer::new(slug, &parts.model);
+    if ![&offer.provider, &offer.model]
+        .into_iter()
+        .all(|name| is_name(name))
+    {
+        return refuse(
+            format!("`{}` does not name a provider and a model", shortened(key)),
+            format!("write names of 1 to {LONGEST_NAME} characters, such as openai/gpt-5.4"),
+        );
+    }
+    Reading {
+        key,
+        slug,
+        cursor,
+        offer: &offer,
+        parts: &parts,
+    }
+    .sheets()
+}

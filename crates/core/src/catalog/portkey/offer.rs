@@ -1,0 +1,254 @@
+//! What the key of an entry says: who bills for which model, where, and for prompts of which length.
+
+use crate::catalog::names::{canonical_model, canonical_model_of_router};
+use crate::catalog::rules;
+use crate::sheet::{ContextTier, PriceSheet};
+
+/// Portkey's providers whose name here is another one: how Portkey writes it, who bills, and what stays in front of the
+/// model's name where one seller offers the same name at other prices by another door.
+const PROVIDERS: [(&str, &str, &str); 20] = [
+    ("azure-ai", "azure", "foundry/"),
+    ("azure-openai", "azure", ""),
+    ("bedrock", "amazon-bedrock", ""),
+    ("bedrock-mantle", "amazon-bedrock", "mantle/"),
+    ("claude-platform-aws", "amazon-bedrock", "claude_platform/"),
+    ("dashscope", "alibaba", ""),
+    ("jina", "jina-ai", ""),
+    ("mistral-ai", "mistral", ""),
+    ("moonshot", "moonshotai", ""),
+    ("oracle", "oci", ""),
+    ("palm", "google", "palm/"),
+    ("perplexity-ai", "perplexity", ""),
+    ("sagemaker", "amazon-sagemaker", ""),
+    ("stability-ai", "stability", ""),
+    ("together-ai", "togetherai", ""),
+    ("vertex-ai", "google-vertex", ""),
+    ("workers-ai", "cloudflare-workers-ai", ""),
+    ("x-ai", "xai", ""),
+    ("z-ai", "zai", ""),
+    ("zhipu", "zhipuai", ""),
+];
+
+/// Groups of regions that Bedrock writes in front of a model's name, with a point.
+const GEOGRAPHIES: [&str; 9] = [
+    "apac", "au", "ca", "eu", "global", "in", "jp", "us", "us-gov",
+];
+
+/// Called in one region, whichever that is: the name of what is not sold everywhere at one price.
+pub(super) const IN_REGION: &str = "in-region";
+
+/// One offer, by its names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Offer {
+    pub(super) provider: String,
+    pub(super) model: String,
+    pub(super) canonical_model: Option<String>,
+    pub(super) region: String,
+}
+
+impl Offer {
+    pub(super) fn new(slug: &str, model: &str) -> Self {
+        let known = PROVIDERS.iter().find(|(written, _, _)| *written == slug);
+        let (provider, door) = known.map_or((slug, ""), |(_, provider, door)| (provider, door));
+        let (region, name) = match slug {
+            "bedrock" => split_geography(model),
+            "bedrock-mantle" => (IN_REGION, model),
+            _ => (PriceSheet::DEFAULT_REGION, model),
+        };
+        let canonical_model = if provider == "openrouter" {
+            canonical_model_of_router(name)
+        } else {
+            canonical_model(provider, name)
+        };
+        Self {
+            provider: provider.to_owned(),
+            model: format!("{door}{name}"),
+            canonical_model,
+            region: region.to_owned(),
+        }
+    }
+
+    /// xAI bills the higher rates once a prompt reaches the threshold, all others once it passes it.
+    pub(super) fn context_tier(&self, threshold: u32) -> ContextTier {
+        let tier = rules::context_tier(threshold);
+        ContextTier {
+            inclusive: tier.inclusive || (tier.min_prompt_tokens > 0 && self.provider == "xai"),
+            ..tier
+        }
+    }
+
+    /// Whether it is a Gemini that Google itself sells.
+    pub(super) fn is_gemini_of_google(&self) -> bool {
+        ["google", "google-vertex"].contains(&self.provider.as_str())
+            && self.model.contains("gemini")
+    }
+
+    /// `OpenRouter` lists Gemini's storage fee for five minutes where others list the price of a write.
+    pub(super) fn misfiles_storage(&self) -> bool {
+        self.provider == "openrouter" && self.model.contains("gemini")
+    }
+
+    /// Portkey does not say how long a written token is kept. `OpenAI` keeps 30 minutes, whoever sells its models; others
+    /// 5; of open weights nobody knows.
+    pub(super) fn base_write_lifetime_s(&self) -> u32 {
+        let is_of_openai = self.provider == "openai"
+            || (self.model.contains("gpt-") && !self.model.contains("gpt-oss"));
+        if is_of_openai { 1_800 } else { 300 }
+    }
+}
+
+/// `us.anthropic.claude-opus-5`. A name without a geography is called in one region, and must not share the region
+/// `global` with the names in `global.`, which have prices of their own.
+fn split_geography(model: &str) -> (&str, &str) {
+    model
+        .split_once('.')
+        .filter(|(first, rest)| GEOGRAPHIES.contains(first) && !rest.is_empty())
+        .unwrap_or((IN_REGION, model))
+}
+
+/// A name that stands for the prices of one model for prompts up to, or beyond, a length: `gemini-2.5-pro-gt-128k`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TierName<'n> {
+    pub(super) model: &'n str,
+    /// The length that the name speaks of.
+    pub(super) length: u32,
+    /// Whether it is for prompts beyond it.
+    pub(super) is_beyond: bool,
+}
+
+impl<'n> TierName<'n> {
+    /// What stands between the model and the length.
+    pub(super) const MARKS: [(&'static str, bool); 2] = [("-gt-", true), ("-lte-", false)];
+
+    pub(super) fn parse(name: &'n str) -> Option<Self> {
+        Self::MARKS.iter().find_map(|(mark, is_beyond)| {
+            let (model, length) = name.rsplit_once(mark)?;
+            Some(Self {
+                model,
+                length: read_length(length)?,
+                is_beyond: *is_beyond,
+            })
+            .filter(|_| !model.is_empty())
+        })
+    }
+
+    /// The prompt length from which on its prices hold.
+    pub(super) fn threshold(self) -> u32 {
+        if self.is_beyond { self.length } else { 0 }
+    }
+}
+
+/// The threshold of a tier that is called `gt-272k` or `lte-272k`.
+pub(super) fn tier_threshold(name: &str) -> Option<u32> {
+    if let Some(length) = name.strip_prefix("gt-") {
+        return read_length(length);
+    }
+    read_length(name.strip_prefix("lte-")?).map(|_| 0)
+}
+
+/// `128k`
+fn read_length(text: &str) -> Option<u32> {
+    const MOST_TOKENS: u32 = 2_147_483_647;
+    let thousands = text.strip_suffix('k')?;
+    let is_plain = thousands.bytes().all(|byte| byte.is_ascii_digit());
+    let tokens = thousands
+        .parse::<u32>()
+        .ok()
+        .filter(|_| is_plain)?
+        .checked_mul(1_000)?;
+    (1..=MOST_TOKENS).contains(&tokens).then_some(tokens)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `provider region model`
+    fn names(slug: &str, model: &str) -> String {
+        let offer = Offer::new(slug, model);
+        format!("{} {} {}", offer.provider, offer.region, offer.model)
+    }
+
+    #[test]
+    fn a_key_is_taken_apart_into_provider_region_and_model() {
+        let cases = [
+            ("openai", "gpt-5.4", "openai global gpt-5.4"),
+            ("azure-openai", "gpt-4", "azure global gpt-4"),
+            ("azure-ai", "gpt-4", "azure global foundry/gpt-4"),
+            ("x-ai", "grok-4.6", "xai global grok-4.6"),
+            ("z-ai", "glm-5.2", "zai global glm-5.2"),
+            (
+                "bedrock",
+                "us.anthropic.claude-opus-5",
+                "amazon-bedrock us anthropic.claude-opus-5",
+            ),
+            (
+                "bedrock",
+                "anthropic.claude-opus-5",
+                "amazon-bedrock in-region anthropic.claude-opus-5",
+            ),
+            (
+                "bedrock-mantle",
+                "xai.grok-4.6",
+                "amazon-bedrock in-region mantle/xai.grok-4.6",
+            ),
+            ("bedrock", "us.", "amazon-bedrock in-region us."),
+            (
+                "together-ai",
+                "openai/gpt-oss-20b",
+                "togetherai global openai/gpt-oss-20b",
+            ),
+        ];
+        for (slug, model, expected) in cases {
+            assert_eq!(names(slug, model), expected);
+        }
+    }
+
+    #[test]
+    fn the_canonical_model_is_stated_where_it_is_certain() {
+        let canonical = |slug, model| Offer::new(slug, model).canonical_model;
+        assert_eq!(
+            canonical("vertex-ai", "gemini-2.5-pro"),
+            None,
+            "no first party"
+        );
+        assert_eq!(
+            canonical("google", "gemini-2.5-pro").as_deref(),
+            Some("google/gemini-2.5-pro")
+        );
+        assert_eq!(
+            canonical("openrouter", "anthropic/claude-opus-4.7").as_deref(),
+            Some("anthropic/claude-opus-4-7")
+        );
+    }
+
+    #[test]
+    fn the_name_of_a_tier_says_model_and_length() {
+        let parts = |name| TierName::parse(name).map(|tier| (tier.model, tier.threshold()));
+        assert_eq!(
+            parts("gemini-2.5-pro-gt-128k"),
+            Some(("gemini-2.5-pro", 128_000))
+        );
+        assert_eq!(
+            parts("gemini-2.5-pro-lte-128k"),
+            Some(("gemini-2.5-pro", 0))
+        );
+        assert_eq!(parts("x-gt-1k-lte-2k"), Some(("x-gt-1k", 0)));
+        for name in [
+            "moonshot-v1-128k",
+            "-gt-128k",
+            "x-gt-k",
+            "x-gt-0k",
+            "x-gt-+1k",
+            "x-gt-9999999999k",
+            "x-gt-2147484k",
+            "gt-128k",
+            "",
+        ] {
+            assert_eq!(parts(name), None, "{name}");
+        }
+        assert_eq!(tier_threshold("gt-272k"), Some(272_000));
+        assert_eq!(tier_threshold("lte-272k"), Some(0));
+        assert_eq!(tier_threshold("272k"), None);
+    }
+}

@@ -1,0 +1,460 @@
+//! The prices of one region: by mode and context tier, and what is known to be misfiled among them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::offer::Offer;
+use crate::catalog::entry::Entry;
+use crate::catalog::rules;
+use crate::input::cursor::{Cursor, shortened};
+use crate::input::json::Json;
+use crate::sheet::{CacheWrite, CacheWriteBilling, ContextTier, JsonObject, OtherMeter, RateCell};
+use crate::units::Decimal;
+
+/// Hundredths per token become prices per million tokens.
+const TOKENS_PER_PRICE: u32 = 10_000;
+/// Hundredths per call become prices per thousand calls: a price of one call has no whole factor.
+const CALLS_PER_PRICE: u32 = 10;
+
+/// What a rate is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Meter {
+    Input,
+    Output,
+    Reasoning,
+    CacheRead,
+    CacheWrite,
+    CacheWriteHour,
+    Storage,
+}
+
+/// Of two names of one price the first one counts.
+const METERS: [(&str, Meter); 9] = [
+    ("request_token", Meter::Input),
+    ("request_text_token", Meter::Input),
+    ("response_token", Meter::Output),
+    ("response_text_token", Meter::Output),
+    ("reasoning_token", Meter::Reasoning),
+    ("cache_read_input_token", Meter::CacheRead),
+    ("cache_read_text_input_token", Meter::CacheRead),
+    ("cached_text_input_token", Meter::CacheRead),
+    ("cache_write_input_token", Meter::CacheWrite),
+];
+/// The prices per token that are none of text.
+const OTHER_TOKENS: [(&str, &str); 7] = [
+    ("request_audio_token", "input_audio"),
+    ("response_audio_token", "output_audio"),
+    ("cache_read_audio_input_token", "cache_read_audio"),
+    ("request_image_token", "input_image"),
+    ("response_image_token", "output_image"),
+    ("cache_read_image_input_token", "cache_read_image"),
+    ("cached_image_input_token", "cache_read_image"),
+];
+/// The prices per call of a tool, under `additional_units`.
+const CALLS: [&str; 8] = [
+    "attachment_search",
+    "code_execution",
+    "enterprise_web_search",
+    "file_search",
+    "maps",
+    "search",
+    "web_search",
+    "x_search",
+];
+const ADDITIONAL: &str = "additional_units";
+
+/// One price as the entry states it.
+struct Quote<'a> {
+    path: String,
+    json: &'a Json,
+    price: Decimal,
+}
+
+type Cell<'a> = BTreeMap<Meter, Quote<'a>>;
+
+/// Where a list of prices stands, and what it is for.
+pub(super) struct Place<'p> {
+    pub(super) path: String,
+    pub(super) service_tier: &'p str,
+    pub(super) context_tier: ContextTier,
+}
+
+/// All prices of a region.
+#[derive(Default)]
+pub(super) struct Prices<'a> {
+    cells: BTreeMap<(String, u32), (ContextTier, Cell<'a>)>,
+    meters: BTreeMap<&'static str, OtherMeter>,
+    /// Whether prices for one place were stated twice, and not alike.
+    pub(super) differ: bool,
+    /// What else has a price.
+    others: BTreeSet<String>,
+}
+
+impl<'a> Prices<'a> {
+    /// Adds a list of prices such as `{"request_token": {"price": 0.00025}}`. Of two lists for one place the first one
+    /// counts; what the second one says otherwise is kept. `None` means that a fault is recorded.
+    pub(super) fn add(
+        &mut self,
+        entry: &mut Entry<'a>,
+        place: &Place<'_>,
+        list: &Cursor<'a>,
+    ) -> Option<()> {
+        let mut left: BTreeMap<&str, Cursor<'a>> = list.entries()?.into_iter().collect();
+        left.retain(|_, field| *field.json != Json::Null);
+        let mut cell = Cell::new();
+        for (name, meter) in METERS {
+            if let Some(field) = left.remove(name) {
+                let path = format!("{}/{name}", place.path);
+                read_quote(entry, &mut cell, meter, path, &field)?;
+            }
+        }
+        if let Some(field) = left.remove(ADDITIONAL) {
+            let path = format!("{}/{ADDITIONAL}", place.path);
+            self.add_units(entry, &mut cell, &path, &field)?;
+        }
+        for (name, meter) in OTHER_TOKENS {
+            if let Some(field) = left.remove(name) {
+                let path = format!("{}/{name}", place.path);
+                self.add_meter(
+                    entry,
+                    (meter, "per_1m_tokens", TOKENS_PER_PRICE),
+                    &path,
+                    &field,
+                )?;
+            }
+        }
+        for (name, field) in left {
+            entry.keep(&format!("{}/{name}", place.path), field.json);
+            self.others.insert(name.to_owned());
+        }
+        self.add_cell(entry, place, cell);
+        Some(())
+    }
+
+    /// Tools, longer-lived writes, and what has no name here.
+    fn add_units(
+        &mut self,
+        entry: &mut Entry<'a>,
+        cell: &mut Cell<'a>,
+        path: &str,
+        units: &Cursor<'a>,
+    ) -> Option<()> {
+        for (name, field) in units.entries()? {
+            let path = format!("{path}/{name}");
+            if *field.json == Json::Null {
+                continue;
+            }
+            if name == "cache_write_1h" {
+                read_quote(entry, cell, Meter::CacheWriteHour, path, &field)?;
+            } else if let Some(call) = CALLS.iter().find(|call| **call == name) {
+                self.add_meter(
+                    entry,
+                    (call, "per_1000_calls", CALLS_PER_PRICE),
+                    &path,
+                    &field,
+                )?;
+            } else {
+                entry.keep(&path, field.json);
+                self.others.insert(name.to_owned());
+            }
+        }
+        Some(())
+    }
+
+    /// A price per request, which stands beside those per token.
+    pub(super) fn add_request_fee(
+        &mut self,
+        entry: &mut Entry<'a>,
+        path: &str,
+        fee: &Cursor<'a>,
+    ) -> Option<()> {
+        self.add_meter(entry, ("requests", "per_1000", CALLS_PER_PRICE), path, fee)
+    }
+
+    /// A price of 0 here is a place that nobody filled in: it is kept, and read as none.
+    fn add_meter(
+        &mut self,
+        entry: &mut Entry<'a>,
+        (meter, unit, factor): (&'static str, &str, u32),
+        path: &str,
+        field: &Cursor<'a>,
+    ) -> Option<()> {
+        let price = read_price(entry, path, field, factor)?;
+        let known = self.meters.get(meter);
+        if price.is_zero() || known.is_some_and(|known| known.price != price) {
+            entry.keep(path, field.json);
+        } else if known.is_none() {
+            let read = OtherMeter {
+                meter: meter.to_owned(),
+                unit: unit.to_owned(),
+                price,
+                note: None,
+            };
+            self.meters.insert(meter, read);
+        }
+        Some(())
+    }
+
+    fn add_cell(&mut self, entry: &mut Entry<'a>, place: &Place<'_>, cell: Cell<'a>) {
+        let key = (
+            place.service_tier.to_owned(),
+            place.context_tier.min_prompt_tokens,
+        );
+        let Some((_, known)) = self.cells.get(&key) else {
+            if !cell.is_empty() {
+                self.cells.insert(key, (place.context_tier, cell));
+            }
+            return;
+        };
+        for (meter, quote) in &cell {
+            let first = known.get(meter);
+            if first.is_none_or(|first| first.price != quote.price) {
+                entry.keep(&quote.path, quote.json);
+                self.differ |= first.is_some() || !quote.price.is_zero();
+            }
+        }
+    }
+
+    /// What has a price and is no text token.
+    pub(super) fn other_names(&self) -> Vec<String> {
+        let meters = self.meters.keys().map(|meter| (*meter).to_owned());
+        self.others.iter().cloned().chain(meters).collect()
+    }
+
+    /// Whether there is a price for a token.
+    pub(super) fn has_cells(&self) -> bool {
+        !self.cells.is_empty()
+    }
+
+    /// Reads what is known to be misfiled as what it is, and says how a written token is billed.
+    pub(super) fn settle(&mut self, entry: &mut Entry<'a>, offer: &Offer) -> CacheWriteBilling {
+        let mut writes_cost_input = false;
+        let mut zeros = Vec::new();
+        for (_, cell) in self.cells.values_mut() {
+            let Some(input) = price_of(cell, Meter::Input).filter(|input| !input.is_zero()) else {
+                continue;
+            };
+            zeros.extend(take_if(cell, Meter::CacheWrite, Decimal::is_zero));
+            if let Some(zero) = take_if(cell, Meter::CacheRead, Decimal::is_zero) {
+                entry.keep(&zero.path, zero.json);
+                entry.note("A cache read of 0 beside a priced input is unclear; it is kept under unmapped.");
+            }
+            if offer.is_gemini_of_google() {
+                undo_misfiled_read(entry, cell, &input);
+                let write = take_if(cell, Meter::CacheWrite, |write| *write == input);
+                writes_cost_input |= write.is_some();
+            } else if offer.provider == "byteplus"
+                && let Some(fee) = take_if(cell, Meter::CacheWrite, |write| *write < input)
+            {
+                cell.insert(Meter::Storage, fee);
+                entry.note("Portkey lists BytePlus's storage fee per hour as a cache write; read as a fee per hour.");
+            }
+        }
+        let is_write = |meter: &Meter| [Meter::CacheWrite, Meter::CacheWriteHour].contains(meter);
+        if self
+            .cells
+            .values()
+            .any(|(_, cell)| cell.keys().any(is_write))
+        {
+            for zero in zeros {
+                entry.keep(&zero.path, zero.json);
+            }
+            CacheWriteBilling::Priced
+        } else if writes_cost_input || !zeros.is_empty() {
+            CacheWriteBilling::AsInput
+        } else {
+            CacheWriteBilling::NotPublished
+        }
+    }
+
+    /// Drops the cells of longer prompts where all of them cost what the shortest ones do, and says so.
+    pub(super) fn drop_flat_tiers(&mut self, entry: &mut Entry<'a>) {
+        const MOST_NAMED: usize = 16;
+        let tiers: BTreeSet<_> = self.cells.keys().map(|(tier, _)| tier.clone()).collect();
+        let mut dropped = BTreeSet::new();
+        for tier in tiers {
+            let Some((_, base)) = self.cells.get(&(tier.clone(), 0)) else {
+                continue;
+            };
+            let longer = || {
+                self.cells
+                    .range((tier.clone(), 1)..=(tier.clone(), u32::MAX))
+            };
+            if longer().all(|(_, (_, cell))| is_same(base, cell)) {
+                let keys: Vec<_> = longer().map(|(key, _)| key.clone()).collect();
+                for key in keys {
+                    self.cells.remove(&key);
+                    dropped.insert(key.1);
+                }
+            }
+        }
+        let named: Vec<_> = dropped
+            .iter()
+            .take(MOST_NAMED)
+            .map(u32::to_string)
+            .collect();
+        if !named.is_empty() {
+            entry.note(&format!(
+                "Prompts beyond {} tokens are listed at the prices of shorter ones.",
+                named.join(", ")
+            ));
+        }
+    }
+
+    /// Whether the base cell has a price for input and for output, and both are 0.
+    pub(super) fn is_free(&self) -> bool {
+        let base = self.cells.get(&(RateCell::STANDARD.to_owned(), 0));
+        base.is_some_and(|(_, cell)| {
+            [Meter::Input, Meter::Output]
+                .into_iter()
+                .all(|meter| price_of(cell, meter).is_some_and(|price| price.is_zero()))
+        })
+    }
+
+    /// Whether there is a write of which nobody says how long it is kept.
+    pub(super) fn has_base_write(&self) -> bool {
+        self.cells
+            .values()
+            .any(|(_, cell)| cell.contains_key(&Meter::CacheWrite))
+    }
+
+    /// The cells of a sheet in their order, and the prices of other things.
+    pub(super) fn finish(self, offer: &Offer) -> (Vec<RateCell>, Vec<OtherMeter>) {
+        let cells = self.cells.into_iter();
+        let mut rates: Vec<_> = cells
+            .map(|((service_tier, _), (context_tier, cell))| {
+                let mut rate = RateCell::new(&service_tier, context_tier, None);
+                rate.source = Some(0);
+                for (meter, quote) in cell {
+                    set_price(&mut rate, meter, quote.price, offer);
+                }
+                rate
+            })
+            .collect();
+        rates.sort_by(|left, right| left.key().cmp(&right.key()));
+        (rates, self.meters.into_values().collect())
+    }
+}
+
+fn read_quote<'a>(
+    entry: &mut Entry<'a>,
+    cell: &mut Cell<'a>,
+    meter: Meter,
+    path: String,
+    field: &Cursor<'a>,
+) -> Option<()> {
+    let price = read_price(entry, &path, field, TOKENS_PER_PRICE)?;
+    match cell.get(&meter) {
+        Some(known) if known.price != price => entry.keep(&path, field.json),
+        Some(_) => {}
+        None => {
+            let json = field.json;
+            cell.insert(meter, Quote { path, json, price });
+        }
+    }
+    Some(())
+}
+
+/// The price in `{"price": 0.00025}`; what stands beside it is kept.
+fn read_price<'a>(
+    entry: &mut Entry<'a>,
+    path: &str,
+    field: &Cursor<'a>,
+    factor: u32,
+) -> Option<Decimal> {
+    let Some(price) = field.at("price").filter(|price| *price.json != Json::Null) else {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        field.fault(
+            format!(
+                "`{}` is {} without a `price`",
+                shortened(name),
+                field.json.kind()
+            ),
+            "write the price in hundredths of the currency, such as {\"price\": 0.00025}; leave the field out where nothing is published",
+        );
+        return None;
+    };
+    let mut beside = JsonObject::new();
+    for (name, other) in field.entries()? {
+        if name != "price" && *other.json != Json::Null {
+            beside.insert(name.to_owned(), other.json.into());
+        }
+    }
+    if !beside.is_empty() {
+        entry.keep_value(path, beside.into());
+    }
+    entry.decimal(path, &price, factor)
+}
+
+fn is_same(one: &Cell<'_>, other: &Cell<'_>) -> bool {
+    let prices = |cell: &Cell<'_>| -> Vec<_> {
+        let prices = cell
+            .iter()
+            .map(|(meter, quote)| (*meter, quote.price.clone()));
+        prices.collect()
+    };
+    prices(one) == prices(other)
+}
+
+fn price_of(cell: &Cell<'_>, meter: Meter) -> Option<Decimal> {
+    cell.get(&meter).map(|quote| quote.price.clone())
+}
+
+fn take_if<'a>(
+    cell: &mut Cell<'a>,
+    meter: Meter,
+    is_meant: impl Fn(&Decimal) -> bool,
+) -> Option<Quote<'a>> {
+    cell.get(&meter).filter(|quote| is_meant(&quote.price))?;
+    cell.remove(&meter)
+}
+
+/// Google reads its cache for less than input, writes it at the price of input, and charges for the hour: a dearer read is
+/// that fee, and a cheaper write beside it is the read.
+fn undo_misfiled_read<'a>(entry: &mut Entry<'a>, cell: &mut Cell<'a>, input: &Decimal) {
+    let fee = take_if(cell, Meter::CacheRead, |read| read > input);
+    let write = take_if(cell, Meter::CacheWrite, |write| write < input);
+    match (fee, write) {
+        (Some(fee), Some(read)) => {
+            cell.insert(Meter::Storage, fee);
+            cell.insert(Meter::CacheRead, read);
+            entry.note("Portkey lists Gemini's storage fee per hour as a cache read, and the cache read as a write; read as what they are.");
+        }
+        (fee, write) => {
+            for unclear in fee.into_iter().chain(write) {
+                entry.keep(&unclear.path, unclear.json);
+                entry.note("Google sells no cache read dearer than input and no cache write cheaper; such a price is kept under unmapped.");
+            }
+        }
+    }
+}
+
+fn set_price(rate: &mut RateCell, meter: Meter, price: Decimal, offer: &Offer) {
+    let mut write = |ttl_seconds, price| {
+        rate.cache_write.push(CacheWrite {
+            ttl_seconds: Some(ttl_seconds),
+            price,
+        });
+    };
+    match meter {
+        Meter::Input => rate.input = Some(price),
+        Meter::Output => rate.output = Some(price),
+        Meter::Reasoning => rate.reasoning = Some(price),
+        Meter::CacheRead => rate.cache_read = Some(price),
+        Meter::CacheWrite => write(offer.base_write_lifetime_s(), price),
+        Meter::CacheWriteHour => write(3_600, price),
+        Meter::Storage => rate.cache_storage_per_hour = Some(price),
+    }
+}
+
+/// `OpenRouter`'s slip in what Portkey copies from it.
+pub(super) fn undo_slip_of_router(
+    entry: &mut Entry<'_>,
+    offer: &Offer,
+    rates: &mut [RateCell],
+) -> bool {
+    let is_undone = offer.misfiles_storage() && rules::undo_misfiled_storage(rates);
+    if is_undone {
+        entry.note("OpenRouter lists five minutes of Gemini's storage fee as a cache write; read as a fee per hour.");
+    }
+    is_undone
+}

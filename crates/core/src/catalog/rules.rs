@@ -1,0 +1,356 @@
+//! What catalogs have in common: names, thresholds, known slips, and when an entry says enough.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+use super::CatalogEntry;
+use super::entry::Entry;
+use super::names::model_key;
+use crate::input::cursor::{Cursor, LONGEST_NAME, one_of_hint, shortened};
+use crate::input::json::Json;
+use crate::sheet::{CacheWriteBilling, ContextTier, JsonObject, PriceSheet, RateCell};
+use crate::units::Decimal;
+
+/// What a zero for both input and output may mean.
+pub(super) const FREE: &str =
+    "Input and output are stated as 0: free, run locally, billed by a plan, or unknown.";
+/// Most service tiers, schedules and other meters of a sheet each.
+const MOST_ENTRIES: usize = 64;
+
+/// What is to be known before prices of one generation of Claude are compared with those of another.
+pub(super) fn tokenizer_note(model: &str) -> Option<String> {
+    const NOTE: &str = "From Claude 4.7 on the same text is about 30 % more tokens; prices per token do not compare with those of earlier generations.";
+    let key = model_key(model);
+    let mut words = key
+        .strip_prefix("claude-")?
+        .split('-')
+        .map(str::parse::<u32>);
+    // `claude-opus-4-7` and `claude-3-5-sonnet`.
+    let major = words.find_map(Result::ok)?;
+    let minor = words.next().and_then(Result::ok).unwrap_or(0);
+    ((major, minor) >= (4, 7)).then(|| NOTE.to_owned())
+}
+
+/// Whether a text can name an offer.
+pub(super) fn is_name(text: &str) -> bool {
+    !text.trim().is_empty()
+        && text.chars().count() <= LONGEST_NAME
+        && !text.chars().any(char::is_control)
+}
+
+/// The tier that begins at a threshold. A catalog that knows only "more than" writes 199,999, and one that knows only
+/// "from" writes 200,001, where the provider has 200,000 tokens or more.
+pub(super) fn context_tier(threshold: u32) -> ContextTier {
+    let (min_prompt_tokens, inclusive) = match threshold % 1_000 {
+        999 => (threshold + 1, true),
+        1 => (threshold - 1, true),
+        _ => (threshold, false),
+    };
+    ContextTier {
+        min_prompt_tokens,
+        inclusive: inclusive && min_prompt_tokens > 0,
+    }
+}
+
+/// The tier that begins at a threshold of this provider: xAI bills the higher rates once a prompt reaches it, all others
+/// once it passes it.
+pub(super) fn context_tier_of(provider: &str, threshold: u32) -> ContextTier {
+    let tier = context_tier(threshold);
+    ContextTier {
+        inclusive: tier.inclusive || (provider == "xai" && tier.min_prompt_tokens > 0),
+        ..tier
+    }
+}
+
+/// Five minutes of a storage fee stand as a write cheaper than input: twelve of them are the fee per hour.
+pub(super) fn undo_misfiled_storage(rates: &mut [RateCell]) -> bool {
+    let mut undone = false;
+    for rate in rates {
+        let Some(input) = &rate.input else { continue };
+        let misfiled = rate
+            .cache_write
+            .iter()
+            .position(|write| write.price < *input);
+        let Some(place) = misfiled else { continue };
+        let write = rate.cache_write.remove(place);
+        if let Ok((fee, _)) = Decimal::from_catalog(&write.price.to_string(), 12) {
+            rate.cache_storage_per_hour = Some(fee);
+            undone = true;
+        }
+    }
+    undone
+}
+
+/// Google bills a written token of Gemini's as input and stores it for a fee per hour. A write dearer than input holds that
+/// fee, of five minutes or of an hour; as it is not said which, the price is kept under `place`.
+pub(super) fn set_dear_writes_aside(entry: &mut Entry<'_>, place: &str, rates: &mut [RateCell]) {
+    for rate in rates {
+        let Some(input) = &rate.input else { continue };
+        let dear = rate
+            .cache_write
+            .extract_if(.., |write| write.price > *input);
+        for write in dear {
+            let (tier, tokens) = (&rate.service_tier, rate.context_tier.min_prompt_tokens);
+            entry.keep_value(
+                &format!("{place}cache_write/{tier}/{tokens}"),
+                write.price.to_string().into(),
+            );
+            entry.note("A cache write dearer than input holds Gemini's storage fee, of five minutes or of an hour; it is kept under unmapped.");
+        }
+    }
+}
+
+/// A written token that costs 0 while input costs something is billed as input: it carries no charge of its own. Says how
+/// writes are billed, and whether such a zero stood beside a price.
+pub(super) fn settle_cache_writes(rates: &mut [RateCell]) -> (CacheWriteBilling, bool) {
+    let mut has_zeros = false;
+    for rate in &mut *rates {
+        if rate.input.as_ref().is_some_and(|input| !input.is_zero()) {
+            let count = rate.cache_write.len();
+            rate.cache_write.retain(|write| !write.price.is_zero());
+            has_zeros |= rate.cache_write.len() < count;
+        }
+    }
+    if rates.iter().any(|rate| !rate.cache_write.is_empty()) {
+        (CacheWriteBilling::Priced, has_zeros)
+    } else if has_zeros {
+        (CacheWriteBilling::AsInput, false)
+    } else {
+        (CacheWriteBilling::NotPublished, false)
+    }
+}
+
+/// Whether the base cell has a price for input and for output, and both are 0.
+pub(super) fn is_free(rates: &[RateCell]) -> bool {
+    let is_base = |rate: &&RateCell| {
+        rate.service_tier == RateCell::STANDARD
+            && rate.schedule.is_none()
+            && rate.context_tier.min_prompt_tokens == 0
+    };
+    let is_zero = |price: &Option<Decimal>| price.as_ref().is_some_and(Decimal::is_zero);
+    rates
+        .iter()
+        .find(is_base)
+        .is_some_and(|base| is_zero(&base.input) && is_zero(&base.output))
+}
+
+/// Puts cells in their order; a fault is recorded where two of them are one.
+pub(super) fn put_in_order(cursor: &Cursor<'_>, rates: &mut [RateCell]) -> bool {
+    rates.sort_by(|left, right| left.key().cmp(&right.key()));
+    let twice = rates
+        .windows(2)
+        .find(|pair| pair[0].key() == pair[1].key())
+        .map(|pair| &pair[0]);
+    if let Some(cell) = twice {
+        cursor.fault(
+            format!(
+                "two prices for the service tier `{}` from {} prompt tokens on",
+                shortened(&cell.service_tier),
+                cell.context_tier.min_prompt_tokens
+            ),
+            "keep one price per service tier and threshold",
+        );
+    }
+    twice.is_none()
+}
+
+/// Records a fault where a sheet has more parts than can be read again.
+pub(super) fn has_room(cursor: &Cursor<'_>, sheet: &PriceSheet) -> bool {
+    let parts = [
+        ("service tiers", sheet.service_tiers.len()),
+        ("schedules", sheet.schedules.len()),
+        ("prices of other things", sheet.other_meters.len()),
+        ("remarks", sheet.notes.len()),
+    ];
+    let crowded = parts.into_iter().find(|(_, count)| *count > MOST_ENTRIES);
+    if let Some((what, count)) = crowded {
+        cursor.fault(
+            format!("the entry has {count} {what}"),
+            format!("write up to {MOST_ENTRIES} {what}"),
+        );
+    }
+    crowded.is_none()
+}
+
+/// The entries of a catalog, if no two have one key; otherwise a fault is recorded.
+pub(super) fn unique(entries: Vec<CatalogEntry<'_>>) -> Option<Vec<CatalogEntry<'_>>> {
+    let mut seen = BTreeSet::new();
+    let twice = entries.iter().find(|entry| !seen.insert(&entry.key));
+    if let Some(entry) = twice {
+        entry.cursor.fault(
+            format!("a second entry has the key `{}`", shortened(&entry.key)),
+            "keep one entry per provider and model",
+        );
+        return None;
+    }
+    drop(seen);
+    Some(entries)
+}
+
+/// Provider and model of a key such as `openai/gpt-5.4`; a fault is recorded where it is none.
+pub(super) fn split_key<'k>(cursor: &Cursor<'_>, key: &'k str) -> Option<(&'k str, &'k str)> {
+    let split = key
+        .split_once('/')
+        .filter(|(provider, model)| is_name(provider) && is_name(model));
+    if split.is_none() {
+        cursor.fault(
+            format!("`{}` names no provider and model", shortened(key)),
+            format!(
+                "name the entry as provider/model, each in 1 to {LONGEST_NAME} characters, such as openai/gpt-5.4"
+            ),
+        );
+    }
+    split
+}
+
+/// Midnight UTC at the start of a day, from 1970 on; a fault is recorded where the text is no date.
+pub(super) fn start_of_day(field: &Cursor<'_>) -> Option<Timestamp> {
+    let text = match field.json {
+        Json::Text(text) => text,
+        _ => "",
+    };
+    let is_plain = text.len() == 10;
+    let start = text
+        .parse::<Date>()
+        .ok()
+        .and_then(|date| date.to_zoned(TimeZone::UTC).ok())
+        .map(|start| start.timestamp())
+        .filter(|start| is_plain && *start >= Timestamp::UNIX_EPOCH);
+    if start.is_none() {
+        field.fault(
+            format!("expected a date, found {}", described(field.json)),
+            "write a day between 1970 and 9999, such as \"2026-03-13\"",
+        );
+    }
+    start
+}
+
+/// Whether an object has no field but these: elsewhere an unknown field is kept, but here it could change what a price is
+/// for. A fault is recorded where there is one.
+pub(super) fn has_only(object: &Cursor<'_>, names: &[&str]) -> Option<()> {
+    let unknown = object
+        .entries()?
+        .into_iter()
+        .find(|(name, _)| !names.contains(name));
+    if let Some((name, field)) = unknown {
+        field.fault(
+            format!("`{}` is not a known field", shortened(name)),
+            one_of_hint(name, names),
+        );
+        return None;
+    }
+    Some(())
+}
+
+/// A value as a message shows it.
+pub(super) fn described(json: &Json) -> String {
+    match json {
+        Json::Text(text) => format!("`{}`", shortened(text)),
+        other => other.kind().to_owned(),
+    }
+}
+
+/// Records a fault of the entry as a whole, unless one of its values is already at fault. `other_prices` names the prices
+/// that are none of tokens.
+pub(super) fn is_usable(
+    cursor: &Cursor<'_>,
+    entry: &Entry<'_>,
+    rates: &[RateCell],
+    other_prices: &[&str],
+) -> bool {
+    if entry.has_faults() {
+        return false;
+    }
+    if rates.len() > PriceSheet::MOST_RATE_CELLS {
+        cursor.fault(
+            format!("the entry has {} rate cells", rates.len()),
+            format!("write up to {} rate cells", PriceSheet::MOST_RATE_CELLS),
+        );
+        return false;
+    }
+    if !rates.iter().any(RateCell::prices_tokens) {
+        cursor.fault(
+            format!("the entry has no token price{}", listed(other_prices)),
+            "write the price of a token, in the unit and under the names of the catalog",
+        );
+        return false;
+    }
+    true
+}
+
+fn listed(names: &[&str]) -> String {
+    const MOST_NAMES: usize = 6;
+    const LONGEST_NAME_SHOWN: usize = 60;
+    if names.is_empty() {
+        return ", nor any other price".to_owned();
+    }
+    let shown = names
+        .iter()
+        .take(MOST_NAMES)
+        .map(|name| name.chars().take(LONGEST_NAME_SHOWN).collect::<String>());
+    let more = if names.len() > MOST_NAMES {
+        " and more"
+    } else {
+        ""
+    };
+    format!(
+        "; it is priced by {}{more}",
+        shown.collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// A whole number up to 2³¹ − 1; `6144.0` is whole.
+pub(super) fn whole_number(json: &Json) -> Option<u32> {
+    let Json::Number(written) = json else {
+        return None;
+    };
+    let number: f64 = written.parse().ok()?;
+    let is_whole = number.fract() == 0.0 && (0.0..=f64::from(i32::MAX)).contains(&number);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a whole number from 0 to 2^31 - 1"
+    )]
+    is_whole.then_some(number as u32)
+}
+
+/// The fields of an object written in code.
+pub(super) fn object(value: Value) -> JsonObject {
+    match value {
+        Value::Object(fields) => fields,
+        _ => JsonObject::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tokenizer_that_changed_under_the_price_is_noted() {
+        for name in [
+            "claude-opus-4-7",
+            "us.anthropic.claude-opus-5-20260901-v1:0",
+            "anthropic/claude-fable-5.1",
+            "claude-haiku-5-5",
+        ] {
+            assert!(
+                tokenizer_note(name).is_some_and(|note| note.contains("30 %")),
+                "{name}"
+            );
+        }
+        for name in [
+            "claude-sonnet-4-6",
+            "claude-3-5-sonnet-20241022",
+            "claude-instant",
+            "gpt-5.4",
+            "",
+        ] {
+            assert_eq!(tokenizer_note(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Cheaper tokens for those who wait: how much fuller the machine is when it may choose its time.
+
+use super::{Clue, none_defined, not_observed};
+use crate::model::builder::ReadingBuilder;
+use crate::model::evidence::{Evidence, ModePrices};
+use crate::model::reading::{Kind, NotDefined, Reading, Specification};
+
+pub(super) const CLUE: Clue = Clue {
+    specifications: &[&UTILISATION],
+    read,
+    observe: not_observed,
+};
+
+static UTILISATION: Specification = Specification {
+    id: "batch_discount_utilisation",
+    clue: "batch discount",
+    quantity: "standard_utilisation_over_batch_utilisation",
+    equation: "U_std/U_batch = d_in",
+    unit: "",
+    kind: Kind::Equal,
+    needs: "a batch or flex tier with input and output prices",
+    not_defined_when: "there is no batch tier, or the amortisation A is below 1",
+    assumes: &[
+        "d_in = p_in,batch/p_in,std: the input discount comes from a fuller machine alone",
+        "what output is discounted beyond that comes from a larger batch: A = (p_out,std/p_out,batch)·(p_in,batch/p_in,std)",
+    ],
+    source: "D",
+    scalar: true,
+};
+
+/// Prices are published rounded, so an amortisation this close to 1 is 1.
+const ROUNDING: f64 = 1e-9;
+
+fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
+    let mut readings = Vec::new();
+    for mode in evidence.modes() {
+        let waits = evidence
+            .sheet
+            .service_tiers
+            .get(mode)
+            .is_some_and(|tier| tier.completion_window_seconds.is_some());
+        if waits || mode == "batch" || mode == "flex" {
+            readings.extend(
+                evidence
+                    .mode_prices(mode)
+                    .iter()
+                    .map(|prices| utilisation(evidence, mode, prices)),
+            );
+        }
+    }
+    if readings.is_empty() {
+        let none = NotDefined::sheet_lacks("the sheet states no batch or flex tier");
+        let reason = evidence.no_standard_cell().unwrap_or(none);
+        return none_defined(&CLUE, evidence, &reason);
+    }
+    readings
+}
+
+fn utilisation(evidence: &Evidence<'_>, mode: &str, prices: &ModePrices<'_>) -> Reading {
+    let builder = ReadingBuilder::new(&UTILISATION, evidence).of_mode(mode, &prices.cell);
+    let (input, output) = match (&prices.input_ratio, &prices.output_ratio) {
+        (Ok(input), Ok(output)) => (*input, *output),
+        (Err(reason), _) | (_, Err(reason)) => return builder.not_defined(reason.clone()),
+    };
+    let amortisation = input / output;
+    builder
+        .sheet("input_price_ratio", "d_in", input, "")
+        .sheet("output_price_ratio", "", output, "")
+        .detail(("amortisation", "", Kind::Equal), &[], |_| Ok(amortisation))
+        .solve(&[], |_| {
+            if amortisation < 1.0 - ROUNDING {
+                return Err(NotDefined::no_solution(
+                    "A < 1: output is discounted less than input",
+                ));
+            }
+            Ok(input)
+        })
+        .build()
+}

@@ -1,0 +1,108 @@
+//! One file per price-sheet feature: what it observes and the textbook readings drawn from it.
+//!
+//! A reading is a closed form that a person could work out with chalk. Each stands by itself, with its equation, its
+//! inputs and what it assumes; equation numbers and ids are those of `docs/MODEL.md`. A new feature is one new file
+//! here and its line in [`CLUES`].
+
+mod batch_discount;
+mod cache_read;
+mod cache_storage;
+mod cache_ttl;
+mod cache_write;
+mod context_maximum;
+mod context_tier;
+mod fast_mode;
+mod output_ratio;
+mod output_speed;
+mod price_level;
+mod recompute_or_hold;
+mod token_prices;
+
+use crate::model::assumptions::Assumptions;
+use crate::model::builder::ReadingBuilder;
+use crate::model::evidence::Evidence;
+use crate::model::likelihood::Observed;
+use crate::model::reading::{NotDefined, Reading, Specification};
+
+use crate::reference::calibration::Calibration;
+use crate::sheet::PriceSheet;
+
+/// A price-sheet feature: the readings it gives and how they are drawn from a sheet.
+pub struct Clue {
+    /// The readings, in the order in which they are listed.
+    pub specifications: &'static [&'static Specification],
+    read: fn(&Evidence<'_>) -> Vec<Reading>,
+    observe: fn(&[Evidence<'_>], &Calibration) -> Observed,
+}
+
+/// Every clue, in the order in which answers list their readings.
+pub const CLUES: [&Clue; 13] = [
+    &token_prices::CLUE,
+    &context_tier::CLUE,
+    &output_ratio::CLUE,
+    &cache_read::CLUE,
+    &cache_write::CLUE,
+    &cache_storage::CLUE,
+    &cache_ttl::CLUE,
+    &recompute_or_hold::CLUE,
+    &fast_mode::CLUE,
+    &batch_discount::CLUE,
+    &output_speed::CLUE,
+    &context_maximum::CLUE,
+    &price_level::CLUE,
+];
+
+/// Every kind of reading there is.
+pub fn specifications() -> impl Iterator<Item = &'static Specification> {
+    CLUES
+        .iter()
+        .flat_map(|clue| clue.specifications.iter().copied())
+}
+
+/// All readings of a sheet, given as its pricing content, under what the caller states.
+#[must_use]
+pub fn readings(content: &PriceSheet, assumptions: &Assumptions) -> Vec<Reading> {
+    let evidence = Evidence {
+        sheet: content,
+        assumptions,
+    };
+    CLUES
+        .iter()
+        .flat_map(|clue| (clue.read)(&evidence))
+        .collect()
+}
+
+/// What sheets of one model say about the unknowns, one likelihood term per clue that they show: first what hardly any
+/// sheet lacks.
+#[must_use]
+pub fn observed(
+    contents: &[PriceSheet],
+    assumptions: &Assumptions,
+    calibration: &Calibration,
+) -> Observed {
+    let sheets: Vec<Evidence<'_>> = contents
+        .iter()
+        .map(|sheet| Evidence { sheet, assumptions })
+        .collect();
+    CLUES
+        .iter()
+        .flat_map(|clue| (clue.observe)(&sheets, calibration))
+        .collect()
+}
+
+/// The clue gives readings, and no term of the joint estimate.
+fn not_observed(_sheets: &[Evidence<'_>], _calibration: &Calibration) -> Observed {
+    Observed::new()
+}
+
+/// One entry per reading of a clue that the sheet says nothing about.
+fn none_defined(clue: &Clue, evidence: &Evidence<'_>, reason: &NotDefined) -> Vec<Reading> {
+    let only_computed = evidence.cells().is_empty() && !evidence.sheet.rates.is_empty();
+    let computed =
+        NotDefined::sheet_lacks("all cells are computed, and only stated prices are evidence");
+    let reason = if only_computed { &computed } else { reason };
+    let empty = |specification: &&'static Specification| {
+        ReadingBuilder::new(specification, evidence).not_defined(reason.clone())
+    };
+    clue.specifications.iter().map(empty).collect()
+}

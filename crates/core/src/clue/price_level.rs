@@ -1,0 +1,85 @@
+//! The input price itself: the most parameters that can be multiplied for it.
+
+use super::{Clue, none_defined, not_observed};
+use crate::model::builder::ReadingBuilder;
+use crate::model::evidence::{Cell, Evidence};
+use crate::model::quantity::Quantity as Q;
+use crate::model::reading::{Kind, NotDefined, Reading, Specification};
+
+pub(super) const CLUE: Clue = Clue {
+    specifications: &[&ACTIVE_PARAMETERS],
+    read,
+    observe: not_observed,
+};
+
+static ACTIVE_PARAMETERS: Specification = Specification {
+    id: "price_level_active_parameters",
+    clue: "price level",
+    quantity: "active_parameters",
+    equation: "N_a ≤ fx·p_in·1e-6·(1 − μ_in)·η_pre·U·M·3600/R",
+    unit: "parameters",
+    kind: Kind::Upper,
+    needs: "an input price; an accelerator and its rent; US dollars or an exchange rate",
+    not_defined_when: "the input price is 0",
+    assumes: &[
+        "input is priced at no less than what prefill costs; a bound at η_pre = U = 1, otherwise a point",
+    ],
+    source: "D",
+    scalar: true,
+};
+
+fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
+    let cells = evidence
+        .cells()
+        .into_iter()
+        .filter(|cell| cell.rate.input.is_some());
+    let readings: Vec<Reading> = cells
+        .map(|cell| active_parameters(evidence, &cell))
+        .collect();
+    if readings.is_empty() {
+        return none_defined(
+            &CLUE,
+            evidence,
+            &NotDefined::sheet_lacks("the sheet states no input price"),
+        );
+    }
+    readings
+}
+
+fn active_parameters(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {
+    let builder = ReadingBuilder::new(&ACTIVE_PARAMETERS, evidence).of_cell(cell);
+    let input = match cell.input() {
+        Ok(input) => input.to_f64(),
+        Err(reason) => return builder.not_defined(reason),
+    };
+    let at_peak = |quantity| {
+        evidence
+            .assumptions
+            .known(quantity)
+            .is_none_or(|(value, _)| value >= 1.0)
+    };
+    let kind = if at_peak(Q::PrefillEfficiency) && at_peak(Q::Utilisation) {
+        Kind::Upper
+    } else {
+        Kind::Equal
+    };
+    let quantities = [
+        Q::UsdPerCurrencyUnit,
+        Q::InputMargin,
+        Q::PrefillEfficiency,
+        Q::Utilisation,
+        Q::MultiplyRate,
+        Q::RentalPerHour,
+    ];
+    builder
+        .kind(kind)
+        .sheet("input_price", "p_in", input, evidence.price_unit())
+        .solve(&quantities, |values| {
+            let usd_per_mtok =
+                values[Q::UsdPerCurrencyUnit] * input * (1.0 - values[Q::InputMargin]);
+            let macs_per_second =
+                values[Q::PrefillEfficiency] * values[Q::Utilisation] * values[Q::MultiplyRate];
+            Ok(usd_per_mtok * macs_per_second * 3600.0 / (1e6 * values[Q::RentalPerHour]))
+        })
+        .build()
+}

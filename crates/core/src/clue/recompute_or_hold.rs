@@ -1,0 +1,59 @@
+//! No clue of the sheet, but the yardstick for its cache offers: for how long holding a token beats computing it again.
+
+use super::{Clue, not_observed};
+use crate::model::builder::{ReadingBuilder, Values};
+use crate::model::evidence::Evidence;
+use crate::model::hold_cost::tiers;
+use crate::model::quantity::Quantity as Q;
+use crate::model::reading::{Kind, Reading, Specification};
+use crate::reference::StorageTier;
+
+pub(super) const CLUE: Clue = Clue {
+    specifications: &[&RECOMPUTE_OR_HOLD],
+    read,
+    observe: not_observed,
+};
+
+static RECOMPUTE_OR_HOLD: Specification = Specification {
+    id: "recompute_or_hold",
+    clue: "recompute or hold",
+    quantity: "break_even_hold",
+    equation: "t = N_a·Cap/(η_pre·M·k_st)",
+    unit: "s",
+    kind: Kind::Equal,
+    needs: "KV bytes stored per token and an accelerator; other storage tiers also its rent",
+    not_defined_when: "`kv_bytes_per_token_stored` is not stated",
+    assumes: &[
+        "a token is held in HBM at the accelerator's rent, or computed again at the same rent: the rent cancels",
+    ],
+    source: "D",
+    scalar: true,
+};
+
+const COMPUTE: [Q; 4] = [
+    Q::ActiveParameters,
+    Q::PrefillEfficiency,
+    Q::MultiplyRate,
+    Q::KvBytesStored,
+];
+
+fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
+    let recompute_s_per_byte = |values: &Values| {
+        values[Q::ActiveParameters]
+            / (values[Q::PrefillEfficiency] * values[Q::MultiplyRate] * values[Q::KvBytesStored])
+    };
+    let in_hbm = [&COMPUTE[..], &[Q::Capacity]].concat();
+    let elsewhere = [&COMPUTE[..], &[Q::RentalPerHour]].concat();
+    let mut builder = ReadingBuilder::new(&RECOMPUTE_OR_HOLD, evidence).solve(&in_hbm, |values| {
+        Ok(recompute_s_per_byte(values) * values[Q::Capacity])
+    });
+    for tier in tiers().filter(|tier| tier.id != StorageTier::HBM) {
+        let Some(hold_usd_per_byte_hour) = tier.hold_usd_per_byte_hour else {
+            continue;
+        };
+        builder = builder.detail((tier.id.as_str(), "s", Kind::Equal), &elsewhere, |values| {
+            Ok(recompute_s_per_byte(values) * values[Q::RentalPerHour] / hold_usd_per_byte_hour)
+        });
+    }
+    vec![builder.build()]
+}

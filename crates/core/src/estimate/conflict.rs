@@ -1,0 +1,182 @@
+//! Readings of one quantity that cannot both be right.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::model::assumptions::Assumptions;
+use crate::model::quantity::Quantity;
+use crate::model::reading::{Kind, Reading};
+use crate::units::readable;
+
+/// Two readings that contradict each other.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct Conflict {
+    /// Ids of the two readings.
+    pub between: [&'static str; 2],
+    /// What they disagree about.
+    pub quantity: &'static str,
+    /// What each says, in the order of `between`.
+    pub values: [f64; 2],
+    /// Why both cannot be right.
+    pub why: String,
+}
+
+/// Readings of one quantity may differ by this factor before they contradict each other.
+const TOLERATED_FACTOR: f64 = 3.0;
+/// The tolerance of the rule about the two famous readings.
+const TOLERATED_BOUNDNESS: f64 = 1.5;
+
+/// All conflicts, each pair of ids once with its widest values.
+pub(super) fn conflicts(readings: &[Reading], assumptions: &Assumptions) -> Vec<Conflict> {
+    let mut conflicts: Vec<Conflict> = famous_readings(readings, assumptions).into_iter().collect();
+    let mut by_quantity: BTreeMap<&str, Vec<&Reading>> = BTreeMap::new();
+    for reading in readings.iter().filter(|reading| reading.number().is_some()) {
+        by_quantity
+            .entry(reading.quantity)
+            .or_default()
+            .push(reading);
+    }
+    for of_quantity in by_quantity.values() {
+        for (index, left) in of_quantity.iter().enumerate() {
+            for right in &of_quantity[index + 1..] {
+                conflicts_widened(&mut conflicts, disagreement(left, right));
+            }
+        }
+    }
+    conflicts
+}
+
+/// Keeps the widest of all conflicts between two ids.
+fn conflicts_widened(conflicts: &mut Vec<Conflict>, found: Option<Conflict>) {
+    let Some(conflict) = found else { return };
+    let is_same_pair = |known: &&mut Conflict| {
+        known.between == conflict.between && known.quantity == conflict.quantity
+    };
+    match conflicts.iter_mut().find(is_same_pair) {
+        Some(known) if factor(known.values) >= factor(conflict.values) => {}
+        Some(known) => *known = conflict,
+        None => conflicts.push(conflict),
+    }
+}
+
+fn factor([left, right]: [f64; 2]) -> f64 {
+    (left / right).max(right / left)
+}
+
+/// Two defined readings of one quantity that differ by more than a factor of 3; a bound disagrees only with what lies
+/// beyond it. What holds for one service tier or schedule alone is compared within that.
+fn disagreement(left: &Reading, right: &Reading) -> Option<Conflict> {
+    let is_of_operating_point = ["service_tier", "schedule"]
+        .iter()
+        .any(|name| left.label(name) != right.label(name))
+        || left.quantity == "memory_time_over_compute_time";
+    if left.quantity != right.quantity || left.id == right.id && is_of_operating_point {
+        return None;
+    }
+    let (left_value, right_value) = (left.number()?, right.number()?);
+    let contradicts = match (left.kind, right.kind) {
+        (Kind::Equal, Kind::Equal) => factor([left_value, right_value]) > TOLERATED_FACTOR,
+        (Kind::Upper, Kind::Equal | Kind::Lower) | (Kind::Equal, Kind::Lower) => {
+            right_value > TOLERATED_FACTOR * left_value
+        }
+        (Kind::Equal | Kind::Lower, Kind::Upper) | (Kind::Lower, Kind::Equal) => {
+            left_value > TOLERATED_FACTOR * right_value
+        }
+        (Kind::Upper, Kind::Upper) | (Kind::Lower, Kind::Lower) => false,
+    };
+    contradicts.then(|| Conflict {
+        between: [left.id, right.id],
+        quantity: left.quantity,
+        values: [left_value, right_value],
+        why: {
+            let factor = factor([left_value, right_value]);
+            let apart = if factor.is_finite() {
+                format!("a factor of {}", readable(factor))
+            } else {
+                "one of them is zero".to_owned()
+            };
+            format!(
+                "{} says {}, {} says {}: {apart}",
+                described(left),
+                with_unit(left_value, left.unit),
+                described(right),
+                with_unit(right_value, right.unit),
+            )
+        },
+    })
+}
+
+fn with_unit(value: f64, unit: &str) -> String {
+    format!("{} {unit}", readable(value)).trim_end().to_owned()
+}
+
+/// The id, and what tells the entry apart from others of that id.
+fn described(reading: &Reading) -> String {
+    let apart = reading.told_apart();
+    if apart.is_empty() {
+        reading.id.to_owned()
+    } else {
+        format!("{} ({apart})", reading.id)
+    }
+}
+
+/// The two famous readings disagree: a threshold says that decoding waits for its multiplies up to `L_1` (r < 1), a high
+/// output/input ratio that it waits for memory at ordinary contexts already (r > 1).
+fn famous_readings(readings: &[Reading], assumptions: &Assumptions) -> Option<Conflict> {
+    let known = |quantity| assumptions.known(quantity).map(|(value, _)| value);
+    let stated = |quantity| known(quantity).filter(|_| assumptions.states(quantity));
+    // η_m/η_c: the ideal r at which t_mem = t_comp; 1 at peak.
+    let balance = known(Quantity::DecodeBandwidthEfficiency)
+        .zip(known(Quantity::DecodeComputeEfficiency))
+        .map_or(1.0, |(bandwidth, compute)| bandwidth / compute);
+    let tiers = readings
+        .iter()
+        .filter(|reading| reading.id == "context_tier_kv_bytes" && reading.value.is_some());
+    tiers.into_iter().find_map(|tier| {
+        let threshold = tier.input("threshold_tokens")?;
+        let ratio = readings.iter().find(|reading| {
+            reading.id == "output_ratio_memory_boundness"
+                && ["service_tier", "schedule"]
+                    .iter()
+                    .all(|name| reading.label(name) == tier.label(name))
+                && reading.input("min_prompt_tokens") < tier.input("min_prompt_tokens")
+        })?;
+        let boundness = ratio.number()?;
+        let weight_share = stated(Quantity::BatchOverOptimal).map_or(0.0, |batch| 1.0 / batch);
+        let context_share = stated(Quantity::MeanDecodeContext)
+            .map_or(0.0, |context| balance * context / threshold);
+        let explained = (weight_share + context_share).max(balance);
+        (boundness > TOLERATED_BOUNDNESS * explained).then(|| Conflict {
+            between: [tier.id, ratio.id],
+            quantity: "memory_time_over_compute_time",
+            values: [explained, boundness],
+            why: famous_reason(tier, ratio, explained, boundness),
+        })
+    })
+}
+
+fn famous_reason(tier: &Reading, ratio: &Reading, explained: f64, boundness: f64) -> String {
+    let (allowed, verdict) = if explained > 1.0 {
+        let times = readable(explained);
+        (
+            format!(
+                "decoding spends at most {times} times as long on memory as on compute, as stated"
+            ),
+            "that is far beyond it",
+        )
+    } else {
+        (
+            "decoding does not wait for memory (t_mem ≤ t_comp)".to_owned(),
+            "they lie on opposite sides of t_mem = t_comp",
+        )
+    };
+    format!(
+        "the price step ({}) says that below it {allowed}; the output/input price ratio ({}) says that it spends {} \
+         times as long on memory as on compute: {verdict}, so at least one of the two prices is not set by this cost",
+        tier.told_apart(),
+        ratio.told_apart(),
+        readable(boundness),
+    )
+}

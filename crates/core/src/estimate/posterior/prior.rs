@@ -1,0 +1,364 @@
+//! What is believed before a sheet is read: the calibrated population of models, the way they are run, the machines; and
+//! what the caller states in their place.
+
+use nalgebra::{DMatrix, DVector};
+
+use super::UNKNOWNS;
+use super::gaussian::{Gaussian, Mixture};
+use crate::model::assumptions::Assumptions;
+use crate::model::likelihood::variance_scales;
+use crate::model::machine::{Machine, machines};
+use crate::model::quantity::Quantity as Q;
+use crate::model::unknowns::Unknowns;
+use crate::reference::calibration::{Calibration, ModelClass};
+
+/// Coordinates of the unknowns.
+const ACTIVE: usize = 0;
+const TOTAL: usize = 1;
+const KV_READ: usize = 2;
+const KV_STORED: usize = 3;
+const BATCH: usize = 4;
+const CONTEXT: usize = 5;
+
+/// log of a median, and the standard deviation of the logarithm.
+#[derive(Debug, Clone, Copy)]
+struct LogNormal {
+    log_median: f64,
+    sd: f64,
+}
+
+/// β: serving runs at two to three times the optimal batch [T, DS6]; 1.1 to 5.7 in 90 of 100 cases.
+const BATCH_OVER_OPTIMAL: LogNormal = LogNormal {
+    log_median: 0.916_290_731_874_155,
+    sd: 0.5,
+};
+/// Mean context while decoding: 8,192 tokens, 1,600 to 42,000 in 90 of 100 cases; [DS6] reports 4,989.
+const MEAN_DECODE_CONTEXT: LogNormal = LogNormal {
+    log_median: 9.010_913_347_279_289,
+    sd: 1.0,
+};
+/// U, with whatever else the rooflines leave out: half, 0.22 to 1.1 in 90 of 100 cases; [DS6] ran 226.75 of 278 nodes.
+const UTILISATION: LogNormal = LogNormal {
+    log_median: -std::f64::consts::LN_2,
+    sd: 0.5,
+};
+
+/// Normal distributions that a Student-t of sizes is mixed of, each as probable.
+const SCALES: usize = Mixture::MOST_PARTS;
+
+/// A kind of model as it is believed in before a sheet is read.
+#[derive(Debug, Clone)]
+pub(super) struct ClassPrior {
+    /// `N_t` = `N_a`
+    pub(super) is_dense: bool,
+    /// log of its share
+    pub(super) log_share: f64,
+    /// Over the unknowns that are free: a mixture, with the logs of its shares.
+    pub(super) mixture: [(f64, Gaussian); SCALES],
+    /// The same, to be weighed.
+    weighed: Mixture,
+    /// Which coordinate each free one is.
+    slots: [usize; UNKNOWNS],
+    /// Values of those that are fixed.
+    fixed: [f64; UNKNOWNS],
+}
+
+/// What is believed before a sheet is read.
+#[derive(Debug, Clone)]
+pub struct Prior {
+    pub(super) classes: Vec<ClassPrior>,
+    machines: Vec<Machine>,
+    /// Sums of their shares, each with those before it.
+    machines_below: Vec<f64>,
+    utilisation: LogNormal,
+}
+
+/// A statement about one coordinate: a normal distribution of its logarithm, of no width where it is fixed.
+#[derive(Debug, Clone, Copy)]
+struct Statement {
+    slot: usize,
+    mean: f64,
+    sd: f64,
+}
+
+impl Prior {
+    /// The calibrated prior, with what is stated in the place of what was learned.
+    #[must_use]
+    pub fn new(calibration: &Calibration, assumptions: &Assumptions) -> Self {
+        let population = &calibration.population;
+        let statements = statements(assumptions);
+        let classes = [
+            (true, &population.dense),
+            (false, &population.mixture_of_experts),
+        ];
+        let scales = variance_scales(population.size_degrees_of_freedom);
+        let mut classes: Vec<ClassPrior> = classes
+            .into_iter()
+            .filter_map(|(is_dense, class)| ClassPrior::new(class, is_dense, &scales, &statements))
+            .collect();
+        let all = log_sum(classes.iter().map(|class| class.log_share));
+        for class in &mut classes {
+            class.log_share -= all;
+        }
+        let utilisation = assumptions
+            .stated(Q::Utilisation)
+            .map_or(UTILISATION, |stated| LogNormal {
+                log_median: stated.middle.ln(),
+                sd: stated.log_sd(),
+            });
+        let machines = machines(assumptions);
+        let add = |below: &mut f64, machine: &Machine| {
+            *below += machine.share;
+            Some(*below)
+        };
+        Self {
+            classes,
+            machines_below: machines.iter().scan(0.0, add).collect(),
+            machines,
+            utilisation,
+        }
+    }
+
+    /// The machine at a uniform coordinate.
+    pub(super) fn machine_at(&self, uniform: f64) -> usize {
+        let index = self
+            .machines_below
+            .partition_point(|below| *below <= uniform);
+        index.min(self.machines.len() - 1)
+    }
+
+    /// A machine by its index.
+    pub(super) fn machine(&self, index: usize) -> &Machine {
+        &self.machines[index]
+    }
+
+    /// log U at a standard normal coordinate.
+    pub(super) fn log_utilisation(&self, normal: f64) -> f64 {
+        self.utilisation.log_median + self.utilisation.sd * normal
+    }
+}
+
+impl ClassPrior {
+    /// None where what is stated rules the class out.
+    fn new(
+        class: &ModelClass,
+        is_dense: bool,
+        scales: &[f64; SCALES],
+        statements: &[Statement],
+    ) -> Option<Self> {
+        let mut own = statements.to_vec();
+        let agreement = if is_dense {
+            merge_sizes(&mut own)?
+        } else {
+            0.0
+        };
+        let is_fixed = |slot: usize| {
+            own.iter()
+                .any(|stated| stated.slot == slot && stated.sd <= 0.0)
+        };
+        let free: Vec<usize> = (0..UNKNOWNS)
+            .filter(|slot| !(is_fixed(*slot) || is_dense && *slot == TOTAL))
+            .collect();
+        let mut slots = [0; UNKNOWNS];
+        slots[..free.len()].copy_from_slice(&free);
+        let mut fixed = [0.0; UNKNOWNS];
+        let mut mixture = scales.map(|scale| {
+            let (mut mean, mut covariance) = believed(class, is_dense, scale);
+            let log_probability = replace(&mut mean, &mut covariance, &own);
+            fixed = std::array::from_fn(|slot| mean[slot]);
+            let free_covariance = covariance.select_rows(&free).select_columns(&free);
+            (
+                log_probability,
+                Gaussian::new(&mean.select_rows(&free), &free_covariance),
+            )
+        });
+        let all = log_sum(mixture.iter().map(|(log_probability, _)| *log_probability));
+        for (log_share, _) in &mut mixture {
+            *log_share -= all;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a handful of scales")]
+        let log_share = class.share.ln() + agreement + all - (SCALES as f64).ln();
+        let weighed =
+            Mixture::new(&mixture.map(|(log_share, gaussian)| (log_share.exp(), gaussian)));
+        Some(Self {
+            is_dense,
+            log_share,
+            mixture,
+            weighed,
+            slots,
+            fixed,
+        })
+    }
+
+    /// Density of free coordinates.
+    pub(super) fn density(&self, point: &[f64; UNKNOWNS]) -> f64 {
+        self.weighed.density(point)
+    }
+
+    /// log density of free coordinates.
+    #[cfg(test)]
+    pub(super) fn log_density(&self, point: &[f64; UNKNOWNS]) -> f64 {
+        self.density(point).ln()
+    }
+
+    /// How many coordinates are free.
+    pub(super) fn free(&self) -> usize {
+        self.mixture[0].1.free()
+    }
+
+    /// Which coordinates are free.
+    pub(super) fn slots(&self) -> &[usize] {
+        &self.slots[..self.free()]
+    }
+
+    /// All coordinates at free ones.
+    pub(super) fn values(&self, point: &[f64; UNKNOWNS]) -> [f64; UNKNOWNS] {
+        let mut values = self.fixed;
+        for (slot, value) in self.slots().iter().zip(point) {
+            values[*slot] = *value;
+        }
+        if self.is_dense {
+            values[TOTAL] = values[ACTIVE];
+        }
+        values
+    }
+
+    /// The unknowns at all coordinates.
+    pub(super) fn unknowns<'a>(
+        &self,
+        values: &[f64; UNKNOWNS],
+        machine: &'a Machine,
+    ) -> Unknowns<'a> {
+        Unknowns {
+            log_active_parameters: values[ACTIVE],
+            log_total_parameters: values[TOTAL],
+            log_kv_bytes_read: values[KV_READ],
+            log_kv_bytes_stored: values[KV_STORED],
+            log_batch_over_optimal: values[BATCH],
+            log_mean_decode_context: values[CONTEXT],
+            log_utilisation: 0.0,
+            log_rental: machine.log_rental,
+            is_dense: self.is_dense,
+            machine,
+        }
+    }
+}
+
+/// Mean and covariance of a class's unknowns for one scale of its sizes: what follows from size keeps its own spread.
+fn believed(class: &ModelClass, is_dense: bool, scale: f64) -> (DVector<f64>, DMatrix<f64>) {
+    let mut mean = DVector::zeros(UNKNOWNS);
+    let mut covariance = DMatrix::zeros(UNKNOWNS, UNKNOWNS);
+    for row in 0..=KV_STORED {
+        mean[row] = class.mean[row];
+        for column in 0..=KV_STORED {
+            covariance[(row, column)] = class.covariance[row][column];
+        }
+    }
+    for (slot, run) in [(BATCH, BATCH_OVER_OPTIMAL), (CONTEXT, MEAN_DECODE_CONTEXT)] {
+        mean[slot] = run.log_median;
+        covariance[(slot, slot)] = run.sd * run.sd;
+    }
+    let sizes: Vec<usize> = if is_dense {
+        vec![ACTIVE]
+    } else {
+        vec![ACTIVE, TOTAL]
+    };
+    let of_size = covariance.select_rows(&sizes).select_columns(&sizes);
+    let across = covariance.select_columns(&sizes);
+    let gain = across * of_size.clone().try_inverse().expect("sizes vary");
+    covariance += &gain * (of_size * (scale - 1.0)) * gain.transpose();
+    (mean, covariance)
+}
+
+fn log_sum(logs: impl Iterator<Item = f64> + Clone) -> f64 {
+    let greatest = logs.clone().fold(f64::NEG_INFINITY, f64::max);
+    greatest + logs.map(|log| (log - greatest).exp()).sum::<f64>().ln()
+}
+
+/// What is stated of the unknowns; KV bytes are stated as served and brought to one byte per element.
+fn statements(assumptions: &Assumptions) -> Vec<Statement> {
+    let element = assumptions
+        .stated(Q::KvBytesPerElement)
+        .map_or(1.0, |stated| stated.middle);
+    let slots = [
+        (ACTIVE, Q::ActiveParameters, 1.0),
+        (TOTAL, Q::TotalParameters, 1.0),
+        (KV_READ, Q::KvBytesRead, element),
+        (KV_STORED, Q::KvBytesStored, element),
+        (BATCH, Q::BatchOverOptimal, 1.0),
+        (CONTEXT, Q::MeanDecodeContext, 1.0),
+    ];
+    let statement = |(slot, quantity, unit): (usize, Q, f64)| {
+        let stated = assumptions.stated(quantity)?;
+        Some(Statement {
+            slot,
+            mean: (stated.middle / unit).ln(),
+            sd: stated.log_sd(),
+        })
+    };
+    slots.into_iter().filter_map(statement).collect()
+}
+
+/// In a dense model a statement about total parameters is one about active parameters. Gives the log of how well two
+/// such statements agree, none where they exclude each other.
+fn merge_sizes(statements: &mut Vec<Statement>) -> Option<f64> {
+    /// Two numbers that are equal are certain to be one.
+    const CERTAIN: f64 = 50.0;
+    let Some(of_total) = statements.iter().position(|stated| stated.slot == TOTAL) else {
+        return Some(0.0);
+    };
+    let total = statements.remove(of_total);
+    let Some(active) = statements.iter_mut().find(|stated| stated.slot == ACTIVE) else {
+        statements.push(Statement {
+            slot: ACTIVE,
+            ..total
+        });
+        return Some(0.0);
+    };
+    let variance = active.sd * active.sd + total.sd * total.sd;
+    let apart = active.mean - total.mean;
+    if variance <= 0.0 {
+        return (apart.abs() < 1e-9).then_some(CERTAIN);
+    }
+    let weight = total.sd * total.sd / variance;
+    active.mean = weight * active.mean + (1.0 - weight) * total.mean;
+    active.sd = active.sd * total.sd / variance.sqrt();
+    Some(-0.5 * (apart * apart / variance + (2.0 * std::f64::consts::PI * variance).ln()))
+}
+
+/// Puts statements in the place of what was believed of their coordinates; the others follow as they depend on these.
+/// Gives the log of how probable the statements were.
+fn replace(
+    mean: &mut DVector<f64>,
+    covariance: &mut DMatrix<f64>,
+    statements: &[Statement],
+) -> f64 {
+    if statements.is_empty() {
+        return 0.0;
+    }
+    let slots: Vec<usize> = statements.iter().map(|stated| stated.slot).collect();
+    let stated_mean =
+        DVector::from_iterator(slots.len(), statements.iter().map(|stated| stated.mean));
+    let stated_spread = DMatrix::from_diagonal(&DVector::from_iterator(
+        slots.len(),
+        statements.iter().map(|stated| stated.sd * stated.sd),
+    ));
+    let believed = covariance.select_rows(&slots).select_columns(&slots);
+    let across = covariance.select_columns(&slots);
+    let moved = &stated_mean - mean.select_rows(&slots);
+    let predictive = Gaussian::new(&mean.select_rows(&slots), &(&believed + &stated_spread));
+    let mut at = [0.0; UNKNOWNS];
+    at[..slots.len()].copy_from_slice(stated_mean.as_slice());
+    let log_probability = predictive.log_density(&at);
+    let inverse = believed
+        .clone()
+        .pseudo_inverse(1e-12)
+        .expect("the tolerance is positive");
+    let gain = across * inverse;
+    *mean += &gain * moved;
+    *covariance += &gain * (stated_spread - believed) * gain.transpose();
+    for stated in statements {
+        mean[stated.slot] = stated.mean;
+    }
+    log_probability
+}

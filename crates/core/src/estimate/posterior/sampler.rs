@@ -1,0 +1,507 @@
+//! Importance sampling: proposals fitted to the posterior in a few rounds, then many draws from them.
+
+use nalgebra::{DMatrix, DVector};
+
+use super::UNKNOWNS;
+use super::gaussian::{Gaussian, Mixture};
+use super::pareto::tail_shape;
+use super::points::{MOST_POINTS, Point, points};
+use super::prior::{ClassPrior, Prior};
+use crate::estimate::{Unwanted, Wanted};
+use crate::model::likelihood::Likelihood;
+use crate::model::unknowns::Unknowns;
+
+/// Draws of a full answer.
+pub const DRAWS: usize = 15_000;
+/// Draws of the prior beside it.
+pub const PRIOR_DRAWS: usize = 4_096;
+/// Draws per round and kind of model while proposals are fitted.
+const PILOT_DRAWS: usize = 512;
+/// Where the draws count for less than this share of them, they are made again, twice as many.
+const LEAST_EFFECTIVE_SHARE: f64 = 2.0 / 3.0;
+/// Rounds, at most; the first draws from the prior.
+const MOST_ROUNDS: usize = 5;
+/// A proposal is good enough where this share of its draws counts.
+const GOOD_ENOUGH: f64 = 0.5;
+/// Share of draws from the prior, so that no weight is beyond bounds and clues can be left out afterwards.
+const DEFENSIVE_SHARE: f64 = 0.06;
+/// Spread of proposals beyond the fit, and the share of draws for each: the tails of the posterior are heavier than
+/// normal ones.
+const SPREADS: [(f64, f64); 2] = [(1.05, 0.84), (1.7, 0.16)];
+/// A kind of model keeps at least this share of the draws.
+const LEAST_CLASS_SHARE: f64 = 0.03;
+/// Least share of the weight that a regime has a proposal for.
+const LEAST_REGIME_SHARE: f64 = 0.02;
+
+/// One draw.
+#[derive(Debug, Clone, Copy)]
+struct Draw {
+    class: u8,
+    machine: u16,
+    values: [f64; UNKNOWNS],
+    log_utilisation: f64,
+    log_rental: f64,
+}
+
+impl Draw {
+    fn new(prior: &Prior, class: usize, values: [f64; UNKNOWNS], point: &Point) -> Self {
+        let machine = prior.machine_at(point.uniform);
+        let of_machine = prior.machine(machine);
+        Self {
+            class: u8::try_from(class).unwrap_or(u8::MAX),
+            machine: u16::try_from(machine).unwrap_or(u16::MAX),
+            values,
+            log_utilisation: prior.log_utilisation(point.utilisation),
+            log_rental: of_machine.log_rental + of_machine.rental_sd * point.rental,
+        }
+    }
+
+    fn unknowns<'a>(&self, prior: &'a Prior, class: &ClassPrior) -> Unknowns<'a> {
+        Unknowns {
+            log_utilisation: self.log_utilisation,
+            log_rental: self.log_rental,
+            ..class.unknowns(&self.values, prior.machine(self.machine.into()))
+        }
+    }
+}
+
+/// Draws with their weights.
+#[derive(Debug)]
+pub struct Draws<'a> {
+    prior: &'a Prior,
+    each: Vec<Draw>,
+    weights: Vec<f64>,
+}
+
+impl<'a> Draws<'a> {
+    /// What each draw says of the unknowns.
+    pub fn iter(&self) -> impl Iterator<Item = Unknowns<'a>> + Clone {
+        self.each
+            .iter()
+            .map(|draw| draw.unknowns(self.prior, &self.prior.classes[usize::from(draw.class)]))
+    }
+
+    /// Weights, in the order of the draws; they add up to 1.
+    #[must_use]
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// How many.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.each.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.each.is_empty()
+    }
+}
+
+/// The posterior as draws, and how far they can be trusted.
+#[derive(Debug)]
+pub struct Posterior<'a> {
+    /// The draws.
+    pub draws: Draws<'a>,
+    /// log of the weight each draw has under the prior alone, up to a constant.
+    pub log_prior_weights: Vec<f64>,
+    /// Draws that independent ones would have to be to tell as much.
+    pub effective_sample_size: f64,
+    /// k̂ of the weights.
+    pub pareto_k: f64,
+}
+
+impl<'a> Posterior<'a> {
+    /// Where nothing was observed, the posterior is the prior.
+    #[must_use]
+    pub fn of_prior(draws: Draws<'a>) -> Self {
+        Self {
+            log_prior_weights: draws.weights.iter().map(|weight| weight.ln()).collect(),
+            effective_sample_size: effective_size(&draws.weights),
+            pareto_k: 0.0,
+            draws,
+        }
+    }
+}
+
+/// Draws from the prior, each of the same weight. Where what is stated leaves no possible draw, all of them are kept.
+#[must_use]
+pub fn sample_prior(prior: &Prior, count: usize) -> Draws<'_> {
+    let mut draws = Vec::with_capacity(count);
+    let mut weights = Vec::with_capacity(count);
+    let mut possible = Vec::with_capacity(count);
+    let mut points = points().iter();
+    for (class, of_class) in prior.classes.iter().enumerate() {
+        for (log_share, gaussian) in &of_class.mixture {
+            let share = (of_class.log_share + log_share).exp();
+            let own = share_of(count, share).max(1);
+            let weight = share / count_f64(own);
+            for point in points.by_ref().take(own) {
+                let values = of_class.values(&gaussian.draw(&point.normal, 1.0));
+                let draw = Draw::new(prior, class, values, point);
+                let unknowns = draw.unknowns(prior, of_class);
+                possible.push(if is_possible(&unknowns) { weight } else { 0.0 });
+                weights.push(weight);
+                draws.push(draw);
+            }
+        }
+    }
+    if possible.iter().any(|weight| *weight > 0.0) {
+        weights = possible;
+    }
+    normalize(&mut weights);
+    Draws {
+        prior,
+        each: draws,
+        weights,
+    }
+}
+
+/// Draws from the posterior.
+#[must_use]
+pub fn sample<'a>(prior: &'a Prior, terms: &[Box<dyn Likelihood>], count: usize) -> Posterior<'a> {
+    sample_while(prior, terms, count, &Wanted::default()).expect("it is wanted to the end")
+}
+
+/// The same for someone who may leave before it is done.
+///
+/// # Errors
+/// The draws are not wanted any more.
+pub fn sample_while<'a>(
+    prior: &'a Prior,
+    terms: &[Box<dyn Likelihood>],
+    count: usize,
+    wanted: &Wanted,
+) -> Result<Posterior<'a>, Unwanted> {
+    let splits = terms.iter().any(|term| term.has_regimes());
+    let fitted: Vec<Fitted> = prior
+        .classes
+        .iter()
+        .map(|class| fit(prior, class, terms, splits, wanted))
+        .collect::<Result<_, _>>()?;
+    let posterior = weighed(prior, terms, &fitted, count, wanted)?;
+    if posterior.effective_sample_size >= LEAST_EFFECTIVE_SHARE * count_f64(count) {
+        return Ok(posterior);
+    }
+    weighed(prior, terms, &fitted, 2 * count, wanted)
+}
+
+/// Effective size and k̂ where no draw agrees with the sheets at all: whoever reads them is warned.
+const NO_DRAW_AGREES: (f64, f64) = (0.0, 1.0);
+
+/// Draws from the proposals with their weights.
+fn weighed<'a>(
+    prior: &'a Prior,
+    terms: &[Box<dyn Likelihood>],
+    fitted: &[Fitted],
+    count: usize,
+    wanted: &Wanted,
+) -> Result<Posterior<'a>, Unwanted> {
+    let shares = class_shares(fitted);
+    let mut draws = Vec::with_capacity(count + fitted.len());
+    let mut logs = Vec::with_capacity(count + fitted.len());
+    let mut log_prior_weights = Vec::with_capacity(count + fitted.len());
+    let mut points = points().iter().cycle();
+    for (class, (of_class, share)) in fitted.iter().zip(&shares).enumerate() {
+        wanted.check()?;
+        let own = share_of(count, *share);
+        let log_count = count_f64(own).ln();
+        let kind = &prior.classes[class];
+        of_class.proposal.draw(
+            own,
+            &mut points,
+            kind,
+            |coordinates, point, log_prior_over_proposal| {
+                let draw = Draw::new(prior, class, kind.values(&coordinates), point);
+                let (log_prior_weight, log_likelihood) =
+                    log_target(prior, kind, terms, &draw, log_prior_over_proposal);
+                log_prior_weights.push(log_prior_weight - log_count);
+                logs.push(log_prior_weight + log_likelihood - log_count);
+                draws.push(draw);
+            },
+        );
+    }
+    let weights = exponentials(&logs);
+    let (effective_sample_size, pareto_k) = if logs.iter().any(|log| log.is_finite()) {
+        (effective_size(&weights), tail_shape(&weights))
+    } else {
+        NO_DRAW_AGREES
+    };
+    Ok(Posterior {
+        draws: Draws {
+            prior,
+            each: draws,
+            weights,
+        },
+        log_prior_weights,
+        effective_sample_size,
+        pareto_k,
+    })
+}
+
+/// No model has more active than total parameters.
+fn is_possible(unknowns: &Unknowns<'_>) -> bool {
+    unknowns.log_active_parameters <= unknowns.log_total_parameters
+}
+
+/// log of the prior over what a draw was proposed from, and its log likelihood.
+fn log_target(
+    prior: &Prior,
+    class: &ClassPrior,
+    terms: &[Box<dyn Likelihood>],
+    draw: &Draw,
+    log_prior_over_proposal: f64,
+) -> (f64, f64) {
+    let unknowns = draw.unknowns(prior, class);
+    if !is_possible(&unknowns) {
+        return (f64::NEG_INFINITY, 0.0);
+    }
+    let likelihood: f64 = terms
+        .iter()
+        .map(|term| term.likelihood(&unknowns))
+        .product();
+    (class.log_share + log_prior_over_proposal, likelihood.ln())
+}
+
+/// A mixture that draws are proposed from: what was fitted, and the prior.
+struct Proposal {
+    /// What draws come from, with the share of each.
+    components: Vec<(f64, Gaussian)>,
+    /// The fitted components, to be weighed.
+    fitted: Option<Mixture>,
+    /// Share of the prior.
+    defensive_share: f64,
+}
+
+impl Proposal {
+    /// Of fitted normal distributions with their shares, and the prior.
+    fn new(fits: &[(Gaussian, f64)], class: &ClassPrior) -> Self {
+        let defensive_share = if fits.is_empty() {
+            1.0
+        } else {
+            DEFENSIVE_SHARE
+        };
+        let mut components = Vec::new();
+        for (gaussian, share) in fits {
+            for (spread, spread_share) in SPREADS {
+                components.push((
+                    (1.0 - defensive_share) * share * spread_share,
+                    gaussian.widened(spread),
+                ));
+            }
+        }
+        let fitted = (!fits.is_empty()).then(|| Mixture::new(&components));
+        let of_prior = class
+            .mixture
+            .iter()
+            .map(|(log_share, gaussian)| (defensive_share * log_share.exp(), *gaussian));
+        components.extend(of_prior);
+        Self {
+            components,
+            fitted,
+            defensive_share,
+        }
+    }
+
+    /// Hands on coordinates, the point they were made of and the log of the prior's density over that of proposing them.
+    fn draw<'p>(
+        &self,
+        count: usize,
+        points: &mut impl Iterator<Item = &'p Point>,
+        class: &ClassPrior,
+        mut take: impl FnMut([f64; UNKNOWNS], &Point, f64),
+    ) {
+        let mut left = count;
+        for (index, (share, gaussian)) in self.components.iter().enumerate() {
+            let is_last = index + 1 == self.components.len();
+            let own = if is_last {
+                left
+            } else {
+                share_of(count, *share).min(left)
+            };
+            left -= own;
+            for point in points.take(own) {
+                let coordinates = gaussian.draw(&point.normal, 1.0);
+                take(
+                    coordinates,
+                    point,
+                    self.log_prior_over_own(&coordinates, class),
+                );
+            }
+        }
+    }
+
+    fn log_prior_over_own(&self, coordinates: &[f64; UNKNOWNS], class: &ClassPrior) -> f64 {
+        let prior = class.density(coordinates);
+        let fitted = self
+            .fitted
+            .as_ref()
+            .map_or(0.0, |fitted| fitted.density(coordinates));
+        (prior / (self.defensive_share * prior + fitted)).ln()
+    }
+}
+
+/// Regimes, each with a component per spread.
+const _: () = assert!(2 * SPREADS.len() <= Mixture::MOST_PARTS);
+
+/// A proposal for one kind of model, and the log of the evidence for it.
+struct Fitted {
+    proposal: Proposal,
+    log_evidence: f64,
+}
+
+/// Fits proposals in rounds: each draws from the last one and takes over the weighted moments.
+fn fit(
+    prior: &Prior,
+    class: &ClassPrior,
+    terms: &[Box<dyn Likelihood>],
+    splits: bool,
+    wanted: &Wanted,
+) -> Result<Fitted, Unwanted> {
+    let mut proposal = Proposal::new(&[], class);
+    let mut log_evidence = f64::NEG_INFINITY;
+    let mut points = points().iter().cycle();
+    for round in 0..MOST_ROUNDS {
+        wanted.check()?;
+        let mut draws = Vec::with_capacity(PILOT_DRAWS);
+        let mut logs = Vec::with_capacity(PILOT_DRAWS);
+        proposal.draw(
+            PILOT_DRAWS,
+            &mut points,
+            class,
+            |coordinates, point, log_prior_over_proposal| {
+                let draw = Draw::new(prior, 0, class.values(&coordinates), point);
+                let (log_prior_weight, log_likelihood) =
+                    log_target(prior, class, terms, &draw, log_prior_over_proposal);
+                logs.push(log_prior_weight + log_likelihood);
+                draws.push(draw);
+            },
+        );
+        let greatest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if greatest == f64::NEG_INFINITY {
+            break;
+        }
+        let weights = exponentials(&logs);
+        let mean: f64 =
+            logs.iter().map(|log| (log - greatest).exp()).sum::<f64>() / count_f64(logs.len());
+        log_evidence = greatest + mean.ln();
+        let is_memory_bound = |draw: &Draw| {
+            splits && draw.unknowns(prior, class).log_actual_memory_over_compute() > 0.0
+        };
+        let is_good = effective_size(&weights) > GOOD_ENOUGH * count_f64(weights.len());
+        let mut fits = Vec::new();
+        for regime in [false, true] {
+            let own: Vec<(&Draw, f64)> = draws
+                .iter()
+                .zip(&weights)
+                .filter(|(draw, _)| is_memory_bound(draw) == regime)
+                .map(|(draw, weight)| (draw, *weight))
+                .collect();
+            let share: f64 = own.iter().map(|(_, weight)| weight).sum();
+            if share > LEAST_REGIME_SHARE {
+                fits.push((moments(&own, share, class), share));
+            }
+        }
+        let all: f64 = fits.iter().map(|(_, share)| share).sum();
+        for (_, share) in &mut fits {
+            *share /= all;
+        }
+        proposal = Proposal::new(&fits, class);
+        if is_good && round > 0 {
+            break;
+        }
+    }
+    Ok(Fitted {
+        proposal,
+        log_evidence,
+    })
+}
+
+/// The normal distribution with the weighted mean and covariance of draws, which keeps a part of the prior's where few
+/// draws count.
+fn moments(draws: &[(&Draw, f64)], total: f64, class: &ClassPrior) -> Gaussian {
+    let slots = class.slots();
+    let free = slots.len();
+    let mut mean = DVector::<f64>::zeros(free);
+    for (draw, weight) in draws {
+        for index in 0..free {
+            mean[index] += weight / total * draw.values[slots[index]];
+        }
+    }
+    let mut covariance = DMatrix::<f64>::zeros(free, free);
+    for (draw, weight) in draws {
+        for row in 0..free {
+            for column in 0..=row {
+                let away = |index: usize| draw.values[slots[index]] - mean[index];
+                let product = away(row) * away(column);
+                covariance[(row, column)] += weight / total * product;
+            }
+        }
+    }
+    let squares: f64 = draws.iter().map(|(_, weight)| weight * weight).sum();
+    let effective = total * total / squares;
+    let own = effective / (effective + 2.0 * count_f64(free));
+    let prior = class.mixture[class.mixture.len() - 1].1.covariance();
+    for row in 0..free {
+        for column in 0..=row {
+            let kept = (1.0 - own) * 0.25 * prior[row][column];
+            covariance[(row, column)] = own * covariance[(row, column)] + kept;
+            covariance[(column, row)] = covariance[(row, column)];
+        }
+    }
+    Gaussian::new(&mean, &covariance)
+}
+
+/// Shares of draws in proportion to the evidence for each kind of model.
+fn class_shares(fitted: &[Fitted]) -> Vec<f64> {
+    let evidence: Vec<f64> = fitted.iter().map(|class| class.log_evidence).collect();
+    let mut shares = exponentials(&evidence);
+    for share in &mut shares {
+        *share = share.max(LEAST_CLASS_SHARE);
+    }
+    normalize(&mut shares);
+    shares
+}
+
+/// Exponentials that add up to 1, all alike where none is above 0.
+pub(crate) fn exponentials(logs: &[f64]) -> Vec<f64> {
+    let greatest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if greatest == f64::NEG_INFINITY {
+        return vec![1.0 / count_f64(logs.len()); logs.len()];
+    }
+    let mut weights: Vec<f64> = logs.iter().map(|log| (log - greatest).exp()).collect();
+    normalize(&mut weights);
+    weights
+}
+
+fn normalize(weights: &mut [f64]) {
+    let total: f64 = weights.iter().sum();
+    for weight in weights {
+        *weight /= total;
+    }
+}
+
+/// Kish's effective size: (Σw)²/Σw².
+pub(crate) fn effective_size(weights: &[f64]) -> f64 {
+    let total: f64 = weights.iter().sum();
+    let squares: f64 = weights.iter().map(|weight| weight * weight).sum();
+    total * total / squares
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+fn count_f64(count: usize) -> f64 {
+    count as f64
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share of a count"
+)]
+fn share_of(count: usize, share: f64) -> usize {
+    (count_f64(count) * share).round() as usize
+}
+
+const _: () = assert!(2 * DRAWS <= MOST_POINTS);

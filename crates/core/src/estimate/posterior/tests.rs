@@ -1,0 +1,213 @@
+//! The sampler against samplers of another kind on the same density.
+
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, StandardNormal};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::*;
+use crate::clue;
+use crate::estimate::quantities::{ACTIVE_PARAMETERS, JOINT_QUANTITIES};
+use crate::estimate::{Format, read_request};
+use crate::model::assumptions::Assumptions;
+use crate::model::likelihood::Likelihood;
+use crate::reference::calibration::Calibration;
+
+/// Every kind of clue, on a machine that is known.
+const QUESTION: &str = r#"{
+    "price_sheet": {
+        "schema": "pricesheet/v1", "provider": "acme", "model": "m-1", "currency": "USD", "unit": "per_1m_tokens",
+        "limits": {"context": 262144},
+        "service_tiers": {"fast": {"speed_multiplier": {"value": "2.5", "metric": "output_tokens_per_second"}}},
+        "rates": [
+            {"input": "1.2", "output": "6", "cache_storage_per_hour": "0.5"},
+            {"context_tier": {"min_prompt_tokens": 128000}, "input": "2.4", "output": "9"},
+            {"service_tier": "fast", "input": "6", "output": "24"}
+        ],
+        "sources": [{"url": "https://acme.example", "format": "official"}]
+    },
+    "assumptions": {"accelerator": "h200-sxm", "weight_bytes_per_parameter": 1, "kv_bytes_per_element": 1}
+}"#;
+
+fn question() -> (Vec<Box<dyn Likelihood>>, Prior) {
+    let request = read_request(QUESTION.as_bytes(), &Format::Canonical).unwrap();
+    let contents = [request.sheets[0].pricing_content()];
+    let calibration = Calibration::shipped();
+    let terms = clue::observed(&contents, &request.assumptions, calibration);
+    assert_eq!(terms.len(), 5, "one term per clue");
+    (terms, Prior::new(calibration, &request.assumptions))
+}
+
+/// Mean and standard deviation of the unknowns by a random walk.
+fn random_walk(prior: &Prior, terms: &[Box<dyn Likelihood>], steps: u32) -> [(f64, f64); UNKNOWNS] {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1_953);
+    let class = &prior.classes[0];
+    let machine = prior.machine(0);
+    let log_density = |point: &[f64; UNKNOWNS]| {
+        let unknowns = class.unknowns(point, machine);
+        if unknowns.log_active_parameters > unknowns.log_total_parameters {
+            return f64::NEG_INFINITY;
+        }
+        let likelihood: f64 = terms
+            .iter()
+            .map(|term| term.likelihood(&unknowns))
+            .product();
+        class.log_density(point) + likelihood.ln()
+    };
+    let middle = &class.mixture[1].1;
+    let mut point = middle.draw(&[0.0; UNKNOWNS], 1.0);
+    let mut density = log_density(&point);
+    let mut sums = [(0.0, 0.0); UNKNOWNS];
+    let settled = steps / 10;
+    for step in 0..steps {
+        let normals = std::array::from_fn(|_| StandardNormal.sample(&mut random));
+        let ahead = middle.draw(&normals, 0.5);
+        let origin = middle.draw(&[0.0; UNKNOWNS], 1.0);
+        let proposed = std::array::from_fn(|index| point[index] + ahead[index] - origin[index]);
+        let proposed_density = log_density(&proposed);
+        if random.random::<f64>().ln() < proposed_density - density {
+            (point, density) = (proposed, proposed_density);
+        }
+        if step >= settled {
+            for (sum, value) in sums.iter_mut().zip(point) {
+                sum.0 += value;
+                sum.1 += value * value;
+            }
+        }
+    }
+    let kept = f64::from(steps - settled);
+    sums.map(|(first, second)| {
+        (
+            first / kept,
+            (second / kept - (first / kept).powi(2)).sqrt(),
+        )
+    })
+}
+
+#[test]
+fn a_random_walk_over_the_same_density_finds_the_same() {
+    let (terms, mut prior) = question();
+    prior.classes.retain(|class| !class.is_dense);
+    let posterior = sample(&prior, &terms, DRAWS);
+    let walked = random_walk(&prior, &terms, 400_000);
+    let own: Vec<Summary> = [0, 1, 2, 3, 5]
+        .iter()
+        .map(|place| {
+            summarize(
+                posterior
+                    .draws
+                    .iter()
+                    .map(|draw| (JOINT_QUANTITIES[*place].log_value)(&draw)),
+                posterior.draws.weights(),
+            )
+        })
+        .collect();
+    // The walk forgets where it was in about a hundred steps: 4,000 independent draws, whose mean is known to 1/60 of a
+    // standard deviation.
+    for ((mean, sd), own) in walked.iter().zip(&own) {
+        assert!(
+            (mean - own.log_mean).abs() < 0.07 * sd,
+            "{mean} and {}",
+            own.log_mean
+        );
+        assert!(
+            (sd / own.log_sd).ln().abs() < 0.06,
+            "{sd} and {}",
+            own.log_sd
+        );
+    }
+}
+
+#[test]
+fn draws_from_the_prior_that_are_weighted_alone_find_the_same() {
+    let (terms, prior) = question();
+    let posterior = sample(&prior, &terms, DRAWS);
+    let draws = sample_prior(&prior, points::MOST_POINTS);
+    let likelihoods = draws.iter().map(|draw| {
+        terms
+            .iter()
+            .map(|term| term.likelihood(&draw))
+            .product::<f64>()
+    });
+    let weights: Vec<f64> = likelihoods
+        .zip(draws.weights())
+        .map(|(likelihood, weight)| likelihood * weight)
+        .collect();
+    let effective = sampler::effective_size(&weights);
+    assert!(effective > 300.0, "{effective}");
+    let by_prior = summarize(
+        draws
+            .iter()
+            .map(|draw| (ACTIVE_PARAMETERS.log_value)(&draw)),
+        &weights,
+    );
+    let own = summarize(
+        posterior
+            .draws
+            .iter()
+            .map(|draw| (ACTIVE_PARAMETERS.log_value)(&draw)),
+        posterior.draws.weights(),
+    );
+    let noise = 4.0 * own.log_sd / effective.sqrt();
+    assert!(
+        (by_prior.log_mean - own.log_mean).abs() < noise,
+        "{} and {}",
+        by_prior.log_mean,
+        own.log_mean
+    );
+    let dense = |draws: &Draws<'_>, weights: &[f64]| -> f64 {
+        let all: f64 = weights.iter().sum();
+        draws
+            .iter()
+            .zip(weights)
+            .filter(|(draw, _)| draw.is_dense)
+            .map(|(_, weight)| weight / all)
+            .sum()
+    };
+    let (walked, sampled) = (
+        dense(&draws, &weights),
+        dense(&posterior.draws, posterior.draws.weights()),
+    );
+    assert!(
+        (walked - sampled).abs() < 4.0 * 0.5 / effective.sqrt(),
+        "{walked} and {sampled}"
+    );
+}
+
+#[test]
+fn a_term_that_is_the_same_everywhere_changes_nothing() {
+    struct Silence;
+    impl Likelihood for Silence {
+        fn parts(&self) -> &[&'static str] {
+            &["silence"]
+        }
+        fn likelihood(&self, _: &crate::model::unknowns::Unknowns<'_>) -> f64 {
+            1e-9
+        }
+        fn tail_probability(&self, _: usize, _: &crate::model::unknowns::Unknowns<'_>) -> f64 {
+            1.0
+        }
+    }
+    let (mut terms, prior) = question();
+    let without = sample(&prior, &terms, 2_000);
+    terms.push(Box::new(Silence));
+    let with = sample(&prior, &terms, 2_000);
+    for (left, right) in without.draws.weights().iter().zip(with.draws.weights()) {
+        assert!((left - right).abs() < 1e-9, "{left} and {right}");
+    }
+}
+
+#[test]
+fn weights_of_the_prior_are_spread_as_it_is() {
+    let prior = Prior::new(Calibration::shipped(), &Assumptions::default());
+    let draws = sample_prior(&prior, PRIOR_DRAWS);
+    let dense: f64 = draws
+        .iter()
+        .zip(draws.weights())
+        .filter(|(draw, _)| draw.is_dense)
+        .map(|(_, weight)| weight)
+        .sum();
+    assert!(
+        (dense - Calibration::shipped().population.dense.share).abs() < 0.01,
+        "{dense}"
+    );
+}

@@ -1,0 +1,350 @@
+//! Reads a question: a sheet in one of the known formats, and what the caller states.
+
+use jiff::Timestamp;
+
+use crate::catalog::Catalog;
+use crate::input::cursor::{Cursor, Faults, nearest_names};
+use crate::input::json::{self, Json, JsonError};
+use crate::input::{self, RequestError};
+use crate::model::assumptions::Assumptions;
+use crate::model::quantity::Quantity;
+use crate::sheet::{PriceSheet, RateCell, canonical};
+
+/// The sheets of one model, mostly one, and what the caller states.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// The sheets, each content once, by provider and region.
+    pub sheets: Vec<PriceSheet>,
+    /// What the caller states.
+    pub assumptions: Assumptions,
+}
+
+/// A format in which prices are read.
+#[derive(Debug, Clone)]
+pub enum Format {
+    /// `pricesheet/v1`
+    Canonical,
+    /// An entry of a published catalog.
+    Entry {
+        /// The catalog.
+        catalog: &'static Catalog,
+        /// The entry's key in it.
+        model: String,
+        /// Of an entry with dated prices, those of this time count.
+        at: Timestamp,
+    },
+}
+
+/// The field of a request that holds an entry of a catalog.
+const ENTRY: &str = "entry";
+/// The field that holds several hosts' sheets of one model.
+const POOL: &str = "price_sheets";
+/// Most sheets that are pooled.
+const MOST_SHEETS: usize = 64;
+/// Most rates of all of them: an answer takes some 16 kB for each.
+const MOST_POOLED_RATES: usize = 256;
+
+/// Reads the body of a request: an object with the sheet and the assumptions, or a bare sheet.
+///
+/// # Errors
+/// [`RequestError`] with the place of the first fault of the text, or with every fault of its content.
+pub fn read_request(text: &[u8], format: &Format) -> Result<Request, RequestError> {
+    input::read(text, |body| read_tree(body, format))
+}
+
+fn read_tree(body: &Cursor<'_>, format: &Format) -> Option<Request> {
+    let (wrapper, bare) = match format {
+        Format::Canonical => ("price_sheet", "rates"),
+        Format::Entry { catalog, .. } => (ENTRY, catalog.mark),
+    };
+    let Json::Object(entries) = body.json else {
+        let hint = match body.json {
+            Json::Array(_) => format!(
+                "send one sheet at a time: {{\"{wrapper}\": …, \"assumptions\": …}} or the bare object"
+            ),
+            _ => format!("send {{\"{wrapper}\": …, \"assumptions\": …}} or the bare object"),
+        };
+        body.fault(
+            format!("expected an object, found {}", body.json.kind()),
+            hint,
+        );
+        return None;
+    };
+    let pools = matches!(format, Format::Canonical) && entries.contains_key(POOL);
+    let wrapper = if pools { POOL } else { wrapper };
+    if pools && entries.contains_key("price_sheet") {
+        body.fault(
+            "two forms at once: `price_sheet` and `price_sheets`",
+            "send one sheet as `price_sheet`, or several hosts' sheets of one model as `price_sheets`",
+        );
+        return None;
+    }
+    if !entries.contains_key(wrapper) {
+        if entries.contains_key("assumptions") {
+            body.fault(
+                format!("`assumptions` stands beside no `{wrapper}`"),
+                format!("send {{\"{wrapper}\": …, \"assumptions\": …}}"),
+            );
+            return None;
+        }
+        return Some(Request {
+            sheets: vec![read_sheet(body, format)?],
+            assumptions: Assumptions::default(),
+        });
+    }
+    if entries.contains_key(bare) {
+        body.fault(
+            format!("two forms at once: `{wrapper}` and a bare object with `{bare}`"),
+            format!("send either {{\"{wrapper}\": …, \"assumptions\": …}} or the bare object"),
+        );
+        return None;
+    }
+    let fields = body.fields()?;
+    let sheets = fields.get(wrapper).and_then(|field| {
+        if pools {
+            read_pool(&field)
+        } else {
+            read_sheet(&field, format).map(|sheet| vec![sheet])
+        }
+    });
+    let stated = fields.get("assumptions");
+    let assumptions = stated
+        .as_ref()
+        .map_or_else(|| Some(Assumptions::default()), Assumptions::read);
+    fields.refuse_unknown();
+    if let (Some(sheets), Some(assumptions), Some(stated)) = (&sheets, &assumptions, &stated) {
+        check_speed_tiers(stated, &sheets.iter().collect::<Vec<_>>(), assumptions);
+        check_rate(stated, sheets, assumptions);
+    }
+    Some(Request {
+        sheets: sheets?,
+        assumptions: assumptions?,
+    })
+}
+
+/// Several hosts' sheets of one model.
+fn read_pool(list: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
+    const ONE_MODEL: &str =
+        "pool sheets of one model only; ask for others by requests of their own";
+    let count = list.items()?.len();
+    if !(1..=MOST_SHEETS).contains(&count) {
+        list.fault(
+            format!("{count} sheets"),
+            format!("send 1 to {MOST_SHEETS} sheets"),
+        );
+        return None;
+    }
+    let mut sheets = list.list_of(canonical::read_sheet)?;
+    let rates: usize = sheets.iter().map(|sheet| sheet.rates.len()).sum();
+    if rates > MOST_POOLED_RATES {
+        list.fault(
+            format!("{rates} rates in all sheets together"),
+            format!("pool sheets with at most {MOST_POOLED_RATES} rates in all, or ask for them one by one"),
+        );
+        return None;
+    }
+    let Some(model) = sheets.first()?.canonical_model.clone() else {
+        list.fault(
+            "the first sheet names no `canonical_model`",
+            "write author/model into `canonical_model` of every sheet: it joins the hosts of one model",
+        );
+        return None;
+    };
+    let other = sheets
+        .iter()
+        .position(|sheet| sheet.canonical_model.as_ref() != Some(&model));
+    if let Some(place) = other {
+        let found = sheets[place].canonical_model.as_deref();
+        list.fault(
+            format!(
+                "sheet {place} is of {}, the first one of `{model}`",
+                found.map_or("no `canonical_model`".to_owned(), |found| format!(
+                    "`{found}`"
+                )),
+            ),
+            ONE_MODEL,
+        );
+        return None;
+    }
+    sheets.sort_by_cached_key(|sheet| (sheet.provider.clone(), sheet.region.clone(), sheet.id()));
+    sheets.dedup_by_key(|sheet| sheet.id());
+    Some(sheets)
+}
+
+fn read_sheet(sheet: &Cursor<'_>, format: &Format) -> Option<PriceSheet> {
+    match format {
+        Format::Canonical => canonical::read_sheet(sheet),
+        Format::Entry { catalog, model, at } => catalog
+            .read(model, sheet)
+            .and_then(|sheets| in_force(sheets, *at)),
+    }
+}
+
+/// The sheet that is in force at a time: of several regions the one that stands for all of them, else the first; where
+/// none is in force, the one that was last.
+fn in_force(sheets: Vec<PriceSheet>, at: Timestamp) -> Option<PriceSheet> {
+    let is_over = |sheet: &PriceSheet| sheet.valid_to.is_some_and(|end| end <= at);
+    let is_begun = |sheet: &PriceSheet| sheet.valid_from.is_none_or(|start| start <= at);
+    let rank = |sheet: &PriceSheet| {
+        (
+            !is_begun(sheet) || is_over(sheet),
+            sheet.region != PriceSheet::DEFAULT_REGION,
+            std::cmp::Reverse(sheet.valid_from),
+        )
+    };
+    sheets.into_iter().min_by_key(rank)
+}
+
+/// One rate cannot be that of two currencies.
+fn check_rate(stated: &Cursor<'_>, sheets: &[PriceSheet], assumptions: &Assumptions) {
+    let mut currencies: Vec<&str> = sheets.iter().map(|sheet| sheet.currency.as_str()).collect();
+    currencies.retain(|currency| *currency != "USD");
+    currencies.sort_unstable();
+    currencies.dedup();
+    if currencies.len() > 1 && assumptions.states(Quantity::UsdPerCurrencyUnit) {
+        stated.fault(
+            format!(
+                "one `usd_per_currency_unit` for {}",
+                currencies.join(" and ")
+            ),
+            "pool sheets in US dollars and at most one other currency",
+        );
+    }
+}
+
+/// A speed can only be stated for a service tier that one of the sheets has.
+fn check_speed_tiers(stated: &Cursor<'_>, sheets: &[&PriceSheet], assumptions: &Assumptions) {
+    let tiers_of = |sheet: &&PriceSheet| -> Vec<String> {
+        let rated = sheet.rates.iter().map(|rate| rate.service_tier.clone());
+        let aliases = sheet
+            .service_tiers
+            .values()
+            .flat_map(|tier| tier.aliases.iter().cloned());
+        rated
+            .chain(sheet.service_tiers.keys().cloned())
+            .chain(aliases)
+            .collect()
+    };
+    let mut tiers: Vec<String> = sheets
+        .iter()
+        .flat_map(tiers_of)
+        .filter(|tier| tier != RateCell::STANDARD)
+        .collect();
+    tiers.sort_unstable();
+    tiers.dedup();
+    let known: Vec<&str> = tiers.iter().map(String::as_str).collect();
+    for tier in assumptions
+        .tiers_with_stated_speed()
+        .filter(|tier| !known.contains(tier))
+    {
+        let hint = match nearest_names(tier, &known).as_slice() {
+            _ if known.is_empty() => {
+                "leave it out: the sheet has only the standard tier".to_owned()
+            }
+            [] => format!("name one of {}", known.join(", ")),
+            nearest => format!("did you mean {}?", nearest.join(" or ")),
+        };
+        let speeds = stated
+            .fields()
+            .and_then(|fields| fields.get("speed_multiplier")?.entries());
+        let place = speeds.into_iter().flatten().find(|(name, _)| *name == tier);
+        place.map_or_else(|| stated.clone(), |(_, place)| place).fault(
+            format!(
+                "`speed_multiplier` names the service tier `{tier}`, which the sheet does not have"
+            ),
+            hint,
+        );
+    }
+}
+
+/// What a file asks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequestFile {
+    /// The requests, in the order of the file.
+    pub requests: Vec<Request>,
+    /// Whether the file is a list.
+    pub is_list: bool,
+}
+
+/// Reads a file: one sheet, one request or a list of them in canonical form, or an entry of a catalog, bare or within the
+/// whole catalog; `stated` is the text of assumptions that hold for all of them.
+///
+/// # Errors
+/// [`RequestError`] as for [`read_request`].
+pub fn read_file(
+    text: &[u8],
+    format: &Format,
+    stated: Option<&[u8]>,
+) -> Result<RequestFile, RequestError> {
+    let tree = json::parse(text)?;
+    let assumptions_tree = stated
+        .map(json::parse)
+        .transpose()
+        .map_err(|error| JsonError {
+            reason: format!("in the assumptions: {}", error.reason),
+            ..error
+        })?;
+    let faults = Faults::default();
+    let root = Cursor::root(&tree, &faults);
+    let mut requests = match (&tree, format) {
+        (Json::Array(_), Format::Canonical) => root
+            .list_of(|item| read_tree(item, format))
+            .filter(|requests| !requests.is_empty())
+            .or_else(|| {
+                root.fault("the list holds no sheet", "list at least one sheet");
+                None
+            }),
+        (_, Format::Entry { catalog, model, .. }) if !is_bare(&tree, catalog) => {
+            catalog_entry(&root, catalog, model)
+                .and_then(|entry| read_tree(&entry, format))
+                .map(|request| vec![request])
+        }
+        _ => read_tree(&root, format).map(|request| vec![request]),
+    };
+    if let (Some(tree), Some(requests)) = (&assumptions_tree, &mut requests) {
+        let stated = Cursor::root_at("/assumptions", tree, &faults);
+        let assumptions = Assumptions::read(&stated).unwrap_or_default();
+        let sheets: Vec<&PriceSheet> = requests
+            .iter()
+            .flat_map(|request| &request.sheets)
+            .collect();
+        check_speed_tiers(&stated, &sheets, &assumptions);
+        for request in requests {
+            if !request.assumptions.is_empty() {
+                root.fault(
+                    "assumptions are stated twice",
+                    "state them in the file or on the command line, not in both",
+                );
+            }
+            request.assumptions = assumptions.clone();
+        }
+    }
+    let is_list = matches!(tree, Json::Array(_));
+    let file = requests.map(|requests| RequestFile { requests, is_list });
+    faults.into_result(file).map_err(RequestError::Wrong)
+}
+
+/// Whether a document is an entry, alone or with assumptions, and no whole catalog.
+fn is_bare(document: &Json, catalog: &Catalog) -> bool {
+    match document {
+        Json::Object(fields) => [ENTRY, catalog.mark]
+            .iter()
+            .any(|name| fields.contains_key(name)),
+        _ => false,
+    }
+}
+
+/// The entry of a whole catalog by its key; nearest keys on a miss.
+fn catalog_entry<'a>(document: &Cursor<'a>, catalog: &Catalog, model: &str) -> Option<Cursor<'a>> {
+    let entries = (catalog.entries)(document)?;
+    let names: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
+    let hint = match nearest_names(model, &names).as_slice() {
+        [] => "name an entry by its key in the catalog".to_owned(),
+        nearest => format!("did you mean {}?", nearest.join(" or ")),
+    };
+    let found = entries.into_iter().find(|entry| entry.key == model);
+    if found.is_none() {
+        document.fault(format!("the catalog has no entry `{model}`"), hint);
+    }
+    found.map(|entry| entry.cursor)
+}

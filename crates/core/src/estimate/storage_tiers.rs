@@ -1,0 +1,116 @@
+//! Where each cache offer of the sheets lives.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::posterior::Draws;
+use crate::model::assumptions::Assumptions;
+use crate::model::cache_placement::{CacheOffer, cache_offers};
+use crate::model::reading::{Reading, Value};
+use crate::sheet::PriceSheet;
+use crate::units::significant;
+
+/// A cache offer, and how probable each storage tier is as its home.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct OfferTiers {
+    /// Who offers it.
+    pub provider: String,
+    /// Time to live; null where the sheet names none.
+    pub ttl_seconds: Option<f64>,
+    /// Probability of each tier, by its id in `/reference/storage-tiers`.
+    pub probabilities: BTreeMap<&'static str, f64>,
+    /// The most probable one.
+    pub most_likely: &'static str,
+    /// The tier whose drain time is nearest to the time to live.
+    pub drain_time_reading: Option<String>,
+    /// What the probabilities rest on.
+    pub rests_on: Vec<&'static str>,
+}
+
+/// Every so many draws take part.
+const STRIDE: usize = 32;
+
+pub(super) fn of_offers(
+    contents: &[PriceSheet],
+    readings: &[Reading],
+    assumptions: &Assumptions,
+    draws: &Draws<'_>,
+) -> Vec<OfferTiers> {
+    let offers = contents.iter().flat_map(|sheet| {
+        let offers = cache_offers(sheet, assumptions).into_iter();
+        offers.map(|offer| (sheet.provider.clone(), offer))
+    });
+    offers
+        .filter_map(|(provider, offer)| tiers(provider, &offer, readings, draws))
+        .collect()
+}
+
+fn tiers(
+    provider: String,
+    offer: &CacheOffer,
+    readings: &[Reading],
+    draws: &Draws<'_>,
+) -> Option<OfferTiers> {
+    let mut sums = vec![0.0; offer.homes.len()];
+    let mut weights = vec![0.0; offer.homes.len()];
+    for (unknowns, draw_weight) in draws.iter().zip(draws.weights()).step_by(STRIDE) {
+        offer.weigh(&unknowns, &mut weights);
+        let all: f64 = weights.iter().sum();
+        if all > 0.0 {
+            for (sum, weight) in sums.iter_mut().zip(&weights) {
+                *sum += draw_weight * weight / all;
+            }
+        }
+    }
+    // Prices that would pay for no tier in any draw do not tell one from another: the time to live is all there is.
+    let prices_tell = sums.iter().any(|sum| *sum > 0.0);
+    if !prices_tell {
+        sums = offer.homes.iter().map(|home| home.share).collect();
+    }
+    let all: f64 = sums.iter().sum();
+    if all <= 0.0 {
+        // The offer suits no device at all.
+        return None;
+    }
+    let by_home = offer.homes.iter().zip(&sums);
+    let (most_likely, _) = by_home
+        .clone()
+        .max_by(|left, right| left.1.total_cmp(right.1))?;
+    let mut rests_on = vec![if offer.ttl_s.is_some() {
+        "time to live"
+    } else {
+        "prior over times to live: the sheet names none"
+    }];
+    let prices = [
+        (offer.hold_over_input_per_hour, "price of holding a token"),
+        (offer.read_over_input, "cache-read price"),
+    ];
+    let told = prices
+        .iter()
+        .filter(|(price, _)| prices_tell && price.is_some());
+    rests_on.extend(told.map(|(_, clue)| *clue));
+    Some(OfferTiers {
+        provider,
+        ttl_seconds: offer.ttl_s,
+        most_likely: most_likely.id,
+        probabilities: by_home
+            .map(|(home, sum)| (home.id, significant(sum / all)))
+            .collect(),
+        drain_time_reading: offer
+            .ttl_s
+            .and_then(|ttl_s| drain_time_reading(readings, ttl_s)),
+        rests_on,
+    })
+}
+
+fn drain_time_reading(readings: &[Reading], ttl_s: f64) -> Option<String> {
+    let is_of_offer = |reading: &&Reading| {
+        reading.id == "cache_ttl_drain_time" && reading.input("ttl_seconds") == Some(ttl_s)
+    };
+    match &readings.iter().find(is_of_offer)?.value {
+        Some(Value::Name(tier)) => Some(tier.clone()),
+        _ => None,
+    }
+}

@@ -1,0 +1,37 @@
+//! Reading what people send: text to a JSON tree that keeps numbers as written (`json`), then a walk over the tree that
+//! records every fault with its place (`cursor`); what may be sent, for the API document (`schema`); when to stop because
+//! the client has left (`wanted`); and which characters of a text are not shown again (`text`).
+
+pub mod cursor;
+pub mod json;
+pub mod schema;
+pub mod text;
+pub mod wanted;
+
+use cursor::{Cursor, Fault, Faults};
+use json::JsonError;
+
+/// Why a request cannot be answered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    /// The text is not JSON that can be read.
+    #[error("the text cannot be read: {0}")]
+    Unreadable(#[from] JsonError),
+    /// It can be read and is wrong.
+    #[error("the request has {} fault{}", .0.len(), if .0.len() == 1 { "" } else { "s" })]
+    Wrong(Vec<Fault>),
+}
+
+/// Reads one JSON document with `read_root`, which records what is wrong with it.
+///
+/// # Errors
+/// [`RequestError`] with the place of the first fault of the text, or with every fault of its content.
+pub fn read<T>(
+    text: &[u8],
+    read_root: impl FnOnce(&Cursor<'_>) -> Option<T>,
+) -> Result<T, RequestError> {
+    let tree = json::parse(text)?;
+    let faults = Faults::default();
+    let value = read_root(&Cursor::root(&tree, &faults));
+    faults.into_result(value).map_err(RequestError::Wrong)
+}

@@ -1,0 +1,574 @@
+//! What the caller states, and how every other quantity follows from it, from reference data or from the textbook.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+
+use super::quantity::{Bounds, Quantity as Q};
+use crate::input::cursor::{Cursor, nearest_names, one_of_hint, shortened};
+use crate::input::json::Json;
+use crate::reference::{Accelerator, accelerator, accelerators};
+use crate::roofline::compute_to_bandwidth;
+use crate::units::{BytesPerSecond, FlopPerSecond};
+
+/// A stated value: a number, or a 90 % interval with its geometric middle.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Geometric middle; the arithmetic one where an end is not positive.
+    pub middle: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl Interval {
+    fn new(low: f64, high: f64) -> Self {
+        // -0 and 0 are one statement.
+        let (low, high) = (low + 0.0, high + 0.0);
+        let middle = if low >= high {
+            low
+        } else if low > 0.0 {
+            (low * high).sqrt()
+        } else {
+            low.midpoint(high)
+        };
+        Self { low, middle, high }
+    }
+
+    /// Standard deviation of the logarithm, 0 where it is one number.
+    #[must_use]
+    pub fn log_sd(self) -> f64 {
+        if self.is_range() {
+            (self.high / self.low).ln() / (2.0 * super::machine::NINETY_PERCENT)
+        } else {
+            0.0
+        }
+    }
+
+    /// The value at one of its three places.
+    #[must_use]
+    pub fn at(self, place: Place) -> f64 {
+        match place {
+            Place::Low => self.low,
+            Place::Middle => self.middle,
+            Place::High => self.high,
+        }
+    }
+
+    fn is_range(self) -> bool {
+        self.low < self.high
+    }
+
+    fn to_json(self) -> Value {
+        if self.is_range() {
+            json!({"low": self.low, "high": self.high})
+        } else {
+            json!(self.low)
+        }
+    }
+}
+
+/// A place within an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Lower end.
+    Low,
+    /// Middle.
+    Middle,
+    /// Upper end.
+    High,
+}
+
+/// Where a value comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The caller states it.
+    Stated,
+    /// The price sheet says it.
+    Sheet,
+    /// The textbook takes it where nothing is stated.
+    Textbook,
+    /// The reference data have it.
+    Reference,
+}
+
+/// Service tiers whose speed is read: a sheet has no more of them.
+const MOST_TIERS: usize = 64;
+
+/// What the caller states. Unknown names are refused.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Assumptions {
+    accelerator: Option<&'static str>,
+    stated: BTreeMap<Q, Interval>,
+    speed_multiplier: BTreeMap<String, Interval>,
+}
+
+/// The places at which ranged quantities stand; those not named stand in the middle.
+pub(crate) type Corner = BTreeMap<Q, Place>;
+
+impl Assumptions {
+    /// Reads the object `assumptions` of a request.
+    #[must_use]
+    pub fn read(object: &Cursor<'_>) -> Option<Self> {
+        let fields = object.fields()?;
+        let mut assumptions = Self::default();
+        if let Some(field) = fields.get("accelerator") {
+            assumptions.read_accelerator(&field);
+        }
+        for quantity in Q::top_level() {
+            if let Some(field) = fields.get(quantity.name()) {
+                assumptions.stated.extend(
+                    read_interval(&field, quantity.bounds()).map(|interval| (quantity, interval)),
+                );
+            }
+        }
+        if let Some(field) = fields.get("speed_multiplier") {
+            assumptions.read_speeds(&field);
+        }
+        assumptions.check_parameters(object);
+        fields.refuse_unknown();
+        Some(assumptions)
+    }
+
+    fn read_speeds(&mut self, field: &Cursor<'_>) {
+        let Some(tiers) = field.entries() else { return };
+        if tiers.len() > MOST_TIERS {
+            field.fault(
+                format!("{} service tiers", tiers.len()),
+                format!("state the speed of up to {MOST_TIERS}"),
+            );
+            return;
+        }
+        for (tier, speed) in tiers {
+            let interval = read_interval(&speed, Bounds::SPEED);
+            self.speed_multiplier
+                .extend(interval.map(|interval| (tier.to_owned(), interval)));
+        }
+    }
+
+    fn read_accelerator(&mut self, field: &Cursor<'_>) {
+        match field.json {
+            Json::Text(id) => match accelerator(id) {
+                Some(known) => self.accelerator = Some(&known.id),
+                None => field.fault(format!("`{}` is not a known accelerator", shortened(id)), accelerator_hint(id)),
+            },
+            Json::Object(_) => {
+                let Some(fields) = field.fields() else { return };
+                for quantity in Q::in_accelerator() {
+                    if let Some(field) = fields.get(quantity.name()) {
+                        self.stated.extend(read_interval(&field, quantity.bounds()).map(|interval| (quantity, interval)));
+                    }
+                }
+                fields.refuse_unknown();
+            }
+            other => field.fault(
+                format!("expected an accelerator, found {}", other.kind()),
+                "write an id such as \"h100-sxm\", or an object such as {\"compute_to_bandwidth\": 300}",
+            ),
+        }
+    }
+
+    fn check_parameters(&self, object: &Cursor<'_>) {
+        if let (Some(active), Some(total)) = (
+            self.stated.get(&Q::ActiveParameters),
+            self.stated.get(&Q::TotalParameters),
+        ) && active.high > total.high
+        {
+            object.fault(
+                "`active_parameters` is above `total_parameters`",
+                "state no more active than total parameters",
+            );
+        }
+    }
+
+    /// Whether nothing is stated.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The same statements in one spelling: names sorted, a range with equal ends is a number.
+    #[must_use]
+    pub fn to_json(&self) -> Map<String, Value> {
+        let mut object = Map::new();
+        let mut custom = Map::new();
+        for (quantity, interval) in &self.stated {
+            let target = if quantity.is_of_accelerator() {
+                &mut custom
+            } else {
+                &mut object
+            };
+            target.insert(quantity.name().to_owned(), interval.to_json());
+        }
+        if let Some(id) = self.accelerator {
+            object.insert("accelerator".to_owned(), json!(id));
+        } else if !custom.is_empty() {
+            object.insert("accelerator".to_owned(), Value::Object(custom));
+        }
+        if !self.speed_multiplier.is_empty() {
+            let speeds = self
+                .speed_multiplier
+                .iter()
+                .map(|(tier, interval)| (tier.clone(), interval.to_json()));
+            object.insert(
+                "speed_multiplier".to_owned(),
+                Value::Object(speeds.collect()),
+            );
+        }
+        object.sort_keys();
+        object
+    }
+
+    /// The same, with the speed stated for one service tier as the speed multiplier, if there is one.
+    #[must_use]
+    pub(crate) fn with_speed_of(&self, names: &[&str]) -> Option<Self> {
+        let interval = *names
+            .iter()
+            .find_map(|name| self.speed_multiplier.get(*name))?;
+        let mut assumptions = self.clone();
+        assumptions.stated.insert(Q::SpeedMultiplier, interval);
+        Some(assumptions)
+    }
+
+    /// Service tiers whose speed is stated.
+    pub fn tiers_with_stated_speed(&self) -> impl Iterator<Item = &str> {
+        self.speed_multiplier.keys().map(String::as_str)
+    }
+
+    /// Whether the caller states this quantity itself.
+    #[must_use]
+    pub fn states(&self, quantity: Q) -> bool {
+        self.stated.contains_key(&quantity)
+    }
+
+    /// What the caller states of this quantity itself.
+    #[must_use]
+    pub fn stated(&self, quantity: Q) -> Option<Interval> {
+        self.stated.get(&quantity).copied()
+    }
+
+    /// The accelerator, where it is one of the reference table.
+    #[must_use]
+    pub fn reference_accelerator(&self) -> Option<&'static Accelerator> {
+        self.accelerator.and_then(accelerator)
+    }
+
+    /// A quantity and where it comes from, with ranged quantities in the middle.
+    #[must_use]
+    pub fn known(&self, quantity: Q) -> Option<(f64, Origin)> {
+        self.known_at(quantity, &Corner::new())
+    }
+
+    pub(crate) fn known_at(&self, quantity: Q, corner: &Corner) -> Option<(f64, Origin)> {
+        if let Some(interval) = self.stated.get(&quantity) {
+            let place = corner.get(&quantity).copied().unwrap_or(Place::Middle);
+            return Some((interval.at(place), Origin::Stated));
+        }
+        self.derived(quantity, corner)
+            .or_else(|| self.textbook_value(quantity))
+    }
+
+    fn derived(&self, quantity: Q, corner: &Corner) -> Option<(f64, Origin)> {
+        let known = |quantity| self.known_at(quantity, corner);
+        let product = |left: Q, right: Q| {
+            let ((left, left_origin), (right, right_origin)) = (known(left)?, known(right)?);
+            Some((left * right, left_origin.max(right_origin)))
+        };
+        let chip = self.reference_accelerator();
+        let of_chip =
+            |value: fn(&Accelerator) -> f64| chip.map(|chip| (value(chip), Origin::Reference));
+        match quantity {
+            Q::FlopsPerSecond => {
+                let (weight_bytes, _) = known(Q::WeightBytes)?;
+                chip.map(|chip| (chip.peak_for_weights(weight_bytes).1.0, Origin::Reference))
+            }
+            Q::Bandwidth => of_chip(|chip| chip.hbm_bytes_per_second.0),
+            Q::Capacity => of_chip(|chip| chip.hbm_bytes.0),
+            Q::DomainSize => of_chip(|chip| f64::from(chip.scale_up_domain)),
+            Q::Chips => {
+                of_chip(|chip| f64::from(chip.serving_unit_chips)).or_else(|| known(Q::DomainSize))
+            }
+            Q::RentalPerHour => chip
+                .and_then(|chip| chip.rental_usd_per_hour.typical)
+                .map(|rental| (rental.0, Origin::Reference)),
+            Q::MultiplyRate => known(Q::FlopsPerSecond)
+                .map(|(flops, origin)| (FlopPerSecond(flops).multiply_adds().0, origin)),
+            Q::ComputeToBandwidth => {
+                let ((flops, flops_origin), (bandwidth, bandwidth_origin)) =
+                    (known(Q::FlopsPerSecond)?, known(Q::Bandwidth)?);
+                let (weight_bytes, _) = known(Q::WeightBytes)?;
+                let multiply_rate = FlopPerSecond(flops).multiply_adds();
+                let ratio =
+                    compute_to_bandwidth(weight_bytes, multiply_rate, BytesPerSecond(bandwidth));
+                Some((ratio, flops_origin.max(bandwidth_origin)))
+            }
+            Q::UnitBandwidth => product(Q::Chips, Q::Bandwidth),
+            Q::UnitCapacity => product(Q::Chips, Q::Capacity),
+            _ => None,
+        }
+    }
+
+    /// Active and total parameters of the textbook belong together: where one is stated beyond the other, the other has
+    /// no textbook value.
+    fn textbook_value(&self, quantity: Q) -> Option<(f64, Origin)> {
+        let textbook = quantity.textbook()?;
+        let stated = |quantity| self.stated.get(&quantity);
+        let fits = match quantity {
+            Q::ActiveParameters => {
+                stated(Q::TotalParameters).is_none_or(|total| total.low >= textbook)
+            }
+            Q::TotalParameters => {
+                stated(Q::ActiveParameters).is_none_or(|active| active.high <= textbook)
+            }
+            _ => true,
+        };
+        fits.then_some((textbook, Origin::Textbook))
+    }
+
+    /// The ranged statements that a quantity depends on.
+    pub(crate) fn ranges_behind(&self, quantity: Q) -> BTreeSet<Q> {
+        if let Some(interval) = self.stated.get(&quantity) {
+            return if interval.is_range() {
+                BTreeSet::from([quantity])
+            } else {
+                BTreeSet::new()
+            };
+        }
+        let parents: &[Q] = match quantity {
+            Q::FlopsPerSecond => &[Q::WeightBytes],
+            Q::Chips => &[Q::DomainSize],
+            Q::MultiplyRate => &[Q::FlopsPerSecond],
+            Q::ComputeToBandwidth => &[Q::FlopsPerSecond, Q::Bandwidth, Q::WeightBytes],
+            Q::UnitBandwidth => &[Q::Chips, Q::Bandwidth],
+            Q::UnitCapacity => &[Q::Chips, Q::Capacity],
+            _ => &[],
+        };
+        parents
+            .iter()
+            .flat_map(|parent| self.ranges_behind(*parent))
+            .collect()
+    }
+
+    /// The names to state so that a missing quantity is known.
+    pub(crate) fn how_to_state(&self, quantity: Q) -> Vec<&'static str> {
+        let missing = |parts: &[Q]| -> Vec<&'static str> {
+            let missing = parts.iter().filter(|part| self.known(**part).is_none());
+            missing.flat_map(|part| self.how_to_state(*part)).collect()
+        };
+        match quantity {
+            Q::MultiplyRate => missing(&[Q::FlopsPerSecond]),
+            Q::UnitBandwidth => missing(&[Q::Bandwidth, Q::Chips]),
+            Q::UnitCapacity => missing(&[Q::Capacity, Q::Chips]),
+            // An accelerator of the reference table brings its chips and its rental along.
+            Q::Chips | Q::RentalPerHour
+                if self.accelerator.is_none() && !self.has_custom_accelerator() =>
+            {
+                vec!["accelerator"]
+            }
+            Q::FlopsPerSecond | Q::Bandwidth | Q::Capacity => {
+                if self.has_custom_accelerator() {
+                    vec![in_accelerator(quantity)]
+                } else {
+                    vec!["accelerator"]
+                }
+            }
+            other => vec![other.name()],
+        }
+    }
+
+    fn has_custom_accelerator(&self) -> bool {
+        self.stated
+            .keys()
+            .any(|quantity| quantity.is_of_accelerator())
+    }
+}
+
+fn in_accelerator(quantity: Q) -> &'static str {
+    match quantity {
+        Q::FlopsPerSecond => "accelerator.flops_per_second",
+        Q::Bandwidth => "accelerator.bandwidth_bytes_per_second",
+        _ => "accelerator.capacity_bytes",
+    }
+}
+
+fn accelerator_hint(id: &str) -> String {
+    let ids: Vec<&str> = accelerators().iter().map(|row| row.id.as_str()).collect();
+    if nearest_names(id, &ids).is_empty() {
+        format!("write one of {}", ids.join(", "))
+    } else {
+        one_of_hint(id, &ids)
+    }
+}
+
+fn read_interval(field: &Cursor<'_>, bounds: Bounds) -> Option<Interval> {
+    let allowed = bounds.in_words();
+    let read_end = |end: &Cursor<'_>| {
+        let value = end.number()?;
+        if !bounds.allow(end) {
+            end.fault(
+                format!("{value} is out of range"),
+                format!("write {allowed}"),
+            );
+            return None;
+        }
+        Some(value)
+    };
+    match field.json {
+        Json::Number(_) => read_end(field).map(|value| Interval::new(value, value)),
+        Json::Object(_) => {
+            let fields = field.fields()?;
+            let low = fields
+                .required("low", "write the lower end of a 90 % interval")
+                .and_then(|end| read_end(&end));
+            let high = fields
+                .required("high", "write the upper end of a 90 % interval")
+                .and_then(|end| read_end(&end));
+            fields.refuse_unknown();
+            let (low, high) = (low?, high?);
+            if low > high {
+                field.fault("`low` is above `high`", "write the lower end first");
+                return None;
+            }
+            Some(Interval::new(low, high))
+        }
+        other => {
+            field.fault(
+                format!("expected a number or a range, found {}", other.kind()),
+                format!("write {allowed}, or a 90 % interval {{\"low\": …, \"high\": …}}"),
+            );
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::cursor::{Fault, Faults};
+    use crate::input::json;
+
+    fn read(text: &str) -> Result<Assumptions, Vec<Fault>> {
+        let tree = json::parse(text.as_bytes()).unwrap();
+        let faults = Faults::default();
+        let assumptions = Assumptions::read(&Cursor::root(&tree, &faults));
+        faults.into_result(assumptions)
+    }
+
+    #[test]
+    fn compute_to_bandwidth_is_computed_from_the_chip_and_the_format_of_the_weights() {
+        // docs/MODEL.md, "What the 300 counts".
+        let cases = [
+            ("h100-sxm", 2.0, 295.0),
+            ("h100-sxm", 1.0, 295.0),
+            ("b200-sxm", 1.0, 281.0),
+            ("mi300x", 1.0, 247.0),
+            ("a100-80-sxm", 1.0, 153.0),
+            ("h200-sxm", 1.0, 206.0),
+            ("h20", 1.0, 37.0),
+            ("tpu-v5e", 1.0, 241.0),
+            ("tpu-v5p", 2.0, 166.0),
+            ("b300-sxm", 1.0, 281.0),
+            ("b300-sxm", 0.5, 394.0),
+            ("gb300-nvl72", 1.0, 312.5),
+            ("gb300-nvl72", 0.5, 469.0),
+            ("rubin-nvl144", 2.0, 182.0),
+            ("rubin-nvl144", 1.0, 398.0),
+            ("tpu-v6e", 1.0, 280.0),
+            ("tpu-v6e", 2.0, 560.0),
+            ("trainium2", 2.0, 230.0),
+            ("trainium2", 1.0, 224.0),
+        ];
+        for (id, weight_bytes, expected) in cases {
+            let text = format!(
+                r#"{{"accelerator": "{id}", "weight_bytes_per_parameter": {weight_bytes}}}"#
+            );
+            let (ratio, origin) = read(&text).unwrap().known(Q::ComputeToBandwidth).unwrap();
+            assert!(
+                (ratio - expected).abs() <= 0.6,
+                "{id} at {weight_bytes}: {ratio}"
+            );
+            assert_eq!(origin, Origin::Reference);
+        }
+    }
+
+    #[test]
+    fn a_stated_ratio_fixes_the_ratio_and_nothing_else() {
+        let stated = read(
+            r#"{"accelerator": {"compute_to_bandwidth": 250, "bandwidth_bytes_per_second": 8e12}}"#,
+        )
+        .unwrap();
+        assert_eq!(
+            stated.known(Q::ComputeToBandwidth),
+            Some((250.0, Origin::Stated))
+        );
+        assert_eq!(stated.known(Q::MultiplyRate), None);
+        assert_eq!(
+            stated.how_to_state(Q::MultiplyRate),
+            ["accelerator.flops_per_second"]
+        );
+        assert_eq!(stated.how_to_state(Q::UnitBandwidth), ["chips"]);
+    }
+
+    #[test]
+    fn unknown_names_are_refused_with_the_nearest_ones() {
+        let faults = read(r#"{"active_params": 1, "accelerator": "h100"}"#).unwrap_err();
+        assert_eq!(faults[0].pointer, "/accelerator");
+        assert!(
+            faults[0].hint.starts_with("did you mean `h100-sxm`"),
+            "{}",
+            faults[0].hint
+        );
+        assert_eq!(faults[1].pointer, "/active_params");
+        assert!(
+            faults[1]
+                .hint
+                .starts_with("did you mean `active_parameters`"),
+            "{}",
+            faults[1].hint
+        );
+    }
+
+    #[test]
+    fn values_out_of_range_are_refused() {
+        for text in [
+            r#"{"active_parameters": 0}"#,
+            r#"{"active_parameters": "1e11"}"#,
+            r#"{"input_margin": 1}"#,
+            r#"{"prefill_efficiency": 1.1}"#,
+            r#"{"chips": 0.5}"#,
+            r#"{"active_parameters": {"low": 2e9, "high": 1e9}}"#,
+            r#"{"active_parameters": {"low": 2e9}}"#,
+            r#"{"active_parameters": 2e11, "total_parameters": 1e11}"#,
+            r#"{"speed_multiplier": 2}"#,
+            r#"{"speed_multiplier": {"fast": -2}}"#,
+            r#"{"accelerator": 300}"#,
+            r#"{"accelerator": {"id": "h100-sxm"}}"#,
+            r#"{"textbook": true}"#,
+        ] {
+            assert_eq!(read(text).unwrap_err().len(), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_range_with_equal_ends_is_a_number() {
+        let range = read(r#"{"active_parameters": {"low": 1e11, "high": 1e11}}"#).unwrap();
+        assert_eq!(
+            range.to_json(),
+            read(r#"{"active_parameters": 100000000000}"#)
+                .unwrap()
+                .to_json()
+        );
+    }
+
+    #[test]
+    fn textbook_parameters_yield_to_a_statement_they_contradict() {
+        let large = read(r#"{"active_parameters": 1e12}"#).unwrap();
+        assert_eq!(large.known(Q::TotalParameters), None);
+        let small = read(r#"{"total_parameters": 7e10}"#).unwrap();
+        assert_eq!(small.known(Q::ActiveParameters), None);
+    }
+}

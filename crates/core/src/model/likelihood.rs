@@ -1,0 +1,106 @@
+//! What a clue says about the unknowns: the density of what the sheet shows, were they true.
+
+use std::sync::LazyLock;
+
+use statrs::distribution::{ContinuousCDF, Gamma};
+
+use super::unknowns::Unknowns;
+
+/// A likelihood term: one clue as it was observed on the sheets.
+pub trait Likelihood: Send + Sync {
+    /// Names of its parts, in the order in which they are taken up.
+    fn parts(&self) -> &[&'static str];
+
+    /// Whether its density has a kink where decoding changes from waiting for arithmetic to waiting for memory.
+    fn has_regimes(&self) -> bool {
+        false
+    }
+
+    /// Density of all parts; never 0, since any sheet may be misprinted.
+    fn likelihood(&self, unknowns: &Unknowns<'_>) -> f64;
+
+    /// Log density of one part, given the parts before it.
+    fn log_likelihood_of(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {
+        self.likelihood(unknowns).ln()
+    }
+
+    /// Probability that this part, given those before it, would lie at least as far out as it does.
+    fn tail_probability(&self, part: usize, unknowns: &Unknowns<'_>) -> f64;
+}
+
+/// What a clue says of the sheets, where it says anything.
+pub type Observed = Vec<Box<dyn Likelihood>>;
+
+/// Share of what sheets state that says nothing about the machine: misprints, samples, promises.
+pub(crate) const MISPRINTS: f64 = 0.01;
+/// −½·log 2π
+pub(crate) const LOG_NORMAL_PEAK: f64 = -0.918_938_533_204_672_8;
+
+/// Log density of a normal distribution at a residual.
+#[must_use]
+pub(crate) fn log_normal(residual: f64, sd: f64) -> f64 {
+    let standardised = residual / sd;
+    LOG_NORMAL_PEAK - sd.ln() - 0.5 * standardised * standardised
+}
+
+/// Standard deviations from the middle up to which [`NORMAL`] reaches.
+const NORMAL_REACH: u32 = 6;
+/// Its entries per standard deviation.
+const NORMAL_ENTRIES: u32 = 64;
+
+/// Probability below, and density, at evenly spaced points of a standard normal distribution: draws ask for it so often
+/// that working it out took most of the time of an answer.
+static NORMAL: LazyLock<Vec<[f64; 2]>> = LazyLock::new(|| {
+    let at = |entry: u32| f64::from(entry) / f64::from(NORMAL_ENTRIES) - f64::from(NORMAL_REACH);
+    (0..=2 * NORMAL_REACH * NORMAL_ENTRIES)
+        .map(|entry| {
+            [
+                exact_normal_below(at(entry)),
+                log_normal(at(entry), 1.0).exp(),
+            ]
+        })
+        .collect()
+});
+
+/// Probability of a normal distribution below a number of standard deviations, to a few parts in 10⁷: the first terms of
+/// a Taylor series from the nearest point of [`NORMAL`].
+#[must_use]
+pub(crate) fn normal_below(standardised: f64) -> f64 {
+    let reach = f64::from(NORMAL_REACH);
+    if standardised >= reach {
+        return 1.0;
+    }
+    if standardised <= -reach || standardised.is_nan() {
+        return exact_normal_below(standardised);
+    }
+    let per_entry = f64::from(NORMAL_ENTRIES);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "within the table"
+    )]
+    let entry = ((standardised + reach) * per_entry + 0.5) as u32;
+    let nearest = f64::from(entry) / per_entry - reach;
+    let [below, density] = NORMAL[entry as usize];
+    let away = standardised - nearest;
+    below + density * away * (1.0 - away * (nearest / 2.0 - away * (nearest * nearest - 1.0) / 6.0))
+}
+
+fn exact_normal_below(standardised: f64) -> f64 {
+    0.5 * statrs::function::erf::erfc(-standardised / std::f64::consts::SQRT_2)
+}
+
+/// Probability of a normal residual at least this far out, on either side.
+#[must_use]
+pub(crate) fn normal_tail(residual: f64, sd: f64) -> f64 {
+    2.0 * normal_below(-(residual / sd).abs())
+}
+
+/// Variances, relative to its scale, of normal distributions that a Student-t is mixed of, each as probable.
+#[must_use]
+pub fn variance_scales<const COUNT: usize>(degrees_of_freedom: f64) -> [f64; COUNT] {
+    let half = 0.5 * degrees_of_freedom;
+    let precision = Gamma::new(half, half).expect("degrees of freedom are positive");
+    #[expect(clippy::cast_precision_loss, reason = "a handful of them")]
+    std::array::from_fn(|point| 1.0 / precision.inverse_cdf((point as f64 + 0.5) / COUNT as f64))
+}

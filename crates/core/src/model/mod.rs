@@ -1,0 +1,12 @@
+//! What clues are made of: quantities, what a caller states, unknowns, likelihoods, and the readings drawn from evidence.
+
+pub mod assumptions;
+pub mod builder;
+pub mod cache_placement;
+pub mod evidence;
+pub mod hold_cost;
+pub mod likelihood;
+pub mod machine;
+pub mod quantity;
+pub mod reading;
+pub mod unknowns;

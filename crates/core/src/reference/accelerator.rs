@@ -1,0 +1,212 @@
+//! Accelerators: memory, bandwidth, arithmetic and prices.
+
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{embedded_rows, words};
+use crate::units::{Bytes, BytesPerSecond, FlopPerSecond, UsdPerHour};
+
+static ACCELERATORS: LazyLock<Vec<Accelerator>> = LazyLock::new(|| {
+    embedded_rows::<Row>(
+        "accelerators.csv",
+        include_str!("../../../../data/accelerators.csv"),
+    )
+    .into_iter()
+    .map(Accelerator::from)
+    .collect()
+});
+
+/// All accelerators, in the order of the data file.
+#[must_use]
+pub fn accelerators() -> &'static [Accelerator] {
+    &ACCELERATORS
+}
+
+/// The accelerator with this id.
+#[must_use]
+pub fn accelerator(id: &str) -> Option<&'static Accelerator> {
+    ACCELERATORS.iter().find(|accelerator| accelerator.id == id)
+}
+
+/// A number format that weights are held in and multiplied in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum NumberFormat {
+    /// 4-bit floating point, half a byte.
+    Fp4,
+    /// 8-bit floating point, one byte.
+    Fp8,
+    /// 8-bit integer, one byte.
+    Int8,
+    /// 16-bit floating point, two bytes.
+    Bf16,
+}
+
+impl NumberFormat {
+    /// Bytes per element.
+    #[must_use]
+    pub fn bytes(self) -> f64 {
+        match self {
+            Self::Fp4 => 0.5,
+            Self::Fp8 | Self::Int8 => 1.0,
+            Self::Bf16 => 2.0,
+        }
+    }
+}
+
+/// What one accelerator rents for, in USD per hour.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct RentalUsdPerHour {
+    /// Lowest price seen.
+    pub low: Option<UsdPerHour>,
+    /// The price used where none is stated.
+    pub typical: Option<UsdPerHour>,
+    /// Highest price seen.
+    pub high: Option<UsdPerHour>,
+}
+
+/// One accelerator, per chip or package as it is sold.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Accelerator {
+    /// The id used in assumptions.
+    pub id: String,
+    /// Maker and product.
+    pub name: String,
+    /// Peak dense bf16 arithmetic.
+    pub bf16_flops_per_second: FlopPerSecond,
+    /// Peak dense int8 arithmetic, operations counted as FLOP.
+    pub int8_ops_per_second: Option<FlopPerSecond>,
+    /// Peak dense fp8 arithmetic.
+    pub fp8_flops_per_second: Option<FlopPerSecond>,
+    /// Peak dense fp4 arithmetic.
+    pub fp4_flops_per_second: Option<FlopPerSecond>,
+    /// HBM bandwidth.
+    pub hbm_bytes_per_second: BytesPerSecond,
+    /// HBM capacity.
+    pub hbm_bytes: Bytes,
+    /// Chips on one scale-up interconnect.
+    pub scale_up_domain: u32,
+    /// Chips that hold one copy of the model when nothing else is stated.
+    pub serving_unit_chips: u32,
+    /// Scale-up bandwidth per chip, one direction.
+    pub scale_up_bytes_per_second: Option<BytesPerSecond>,
+    /// Scale-out bandwidth per chip, one direction.
+    pub scale_out_bytes_per_second: Option<BytesPerSecond>,
+    /// Rental of one accelerator.
+    pub rental_usd_per_hour: RentalUsdPerHour,
+    /// `shipping` or `announced`.
+    pub status: String,
+    /// Columns that are estimates or unverified.
+    pub estimates: Vec<String>,
+    /// Where the figures come from.
+    pub source: String,
+    /// What else a reader should know.
+    pub note: String,
+}
+
+impl Accelerator {
+    /// The format that multiplies run in when weights take `weight_bytes` each, and its peak: the format of the
+    /// weights, or the next wider one that the chip has.
+    #[must_use]
+    pub fn peak_for_weights(&self, weight_bytes: f64) -> (NumberFormat, FlopPerSecond) {
+        let peaks = [
+            (NumberFormat::Fp4, self.fp4_flops_per_second),
+            (NumberFormat::Fp8, self.fp8_flops_per_second),
+            (NumberFormat::Int8, self.int8_ops_per_second),
+        ];
+        peaks
+            .into_iter()
+            .filter(|(format, _)| format.bytes() >= weight_bytes)
+            .find_map(|(format, peak)| Some((format, peak?)))
+            .unwrap_or((NumberFormat::Bf16, self.bf16_flops_per_second))
+    }
+}
+
+/// A row of the file, flat as CSV is.
+#[derive(Deserialize)]
+struct Row {
+    id: String,
+    name: String,
+    bf16_flops_per_second: f64,
+    int8_ops_per_second: Option<f64>,
+    fp8_flops_per_second: Option<f64>,
+    fp4_flops_per_second: Option<f64>,
+    hbm_bytes_per_second: f64,
+    hbm_bytes: f64,
+    scale_up_domain: u32,
+    serving_unit_chips: u32,
+    scale_up_bytes_per_second: Option<f64>,
+    scale_out_bytes_per_second: Option<f64>,
+    rental_low_usd_per_hour: Option<f64>,
+    rental_typical_usd_per_hour: Option<f64>,
+    rental_high_usd_per_hour: Option<f64>,
+    status: String,
+    #[serde(deserialize_with = "words")]
+    estimates: Vec<String>,
+    source: String,
+    note: String,
+}
+
+impl From<Row> for Accelerator {
+    fn from(row: Row) -> Self {
+        Self {
+            id: row.id,
+            name: row.name,
+            bf16_flops_per_second: FlopPerSecond(row.bf16_flops_per_second),
+            int8_ops_per_second: row.int8_ops_per_second.map(FlopPerSecond),
+            fp8_flops_per_second: row.fp8_flops_per_second.map(FlopPerSecond),
+            fp4_flops_per_second: row.fp4_flops_per_second.map(FlopPerSecond),
+            hbm_bytes_per_second: BytesPerSecond(row.hbm_bytes_per_second),
+            hbm_bytes: Bytes(row.hbm_bytes),
+            scale_up_domain: row.scale_up_domain,
+            serving_unit_chips: row.serving_unit_chips,
+            scale_up_bytes_per_second: row.scale_up_bytes_per_second.map(BytesPerSecond),
+            scale_out_bytes_per_second: row.scale_out_bytes_per_second.map(BytesPerSecond),
+            rental_usd_per_hour: RentalUsdPerHour {
+                low: row.rental_low_usd_per_hour.map(UsdPerHour),
+                typical: row.rental_typical_usd_per_hour.map(UsdPerHour),
+                high: row.rental_high_usd_per_hour.map(UsdPerHour),
+            },
+            status: row.status,
+            estimates: row.estimates,
+            source: row.source,
+            note: row.note,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_has_a_source_and_positive_figures() {
+        assert_eq!(accelerators().len(), 20);
+        for row in accelerators() {
+            assert!(!row.source.is_empty(), "{}", row.id);
+            assert!(
+                row.bf16_flops_per_second.0 > 0.0
+                    && row.hbm_bytes_per_second.0 > 0.0
+                    && row.hbm_bytes.0 > 0.0
+            );
+        }
+    }
+
+    #[test]
+    fn a_chip_without_a_format_runs_the_next_wider_one() {
+        let h100 = accelerator("h100-sxm").unwrap();
+        assert_eq!(h100.peak_for_weights(0.5).0, NumberFormat::Fp8);
+        assert_eq!(h100.peak_for_weights(1.0).0, NumberFormat::Fp8);
+        assert_eq!(h100.peak_for_weights(2.0).0, NumberFormat::Bf16);
+        assert_eq!(
+            accelerator("tpu-v5e").unwrap().peak_for_weights(1.0).0,
+            NumberFormat::Int8
+        );
+        assert_eq!(
+            accelerator("gb200-nvl72").unwrap().peak_for_weights(0.5).0,
+            NumberFormat::Fp4
+        );
+    }
+}

@@ -1,0 +1,40 @@
+//! The shares of peak bandwidth and arithmetic that serving reaches.
+
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::Seconds;
+
+static FITTED: LazyLock<Fitted> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../../../../data/efficiencies.json"))
+        .unwrap_or_else(|error| panic!("data/efficiencies.json: {error}"))
+});
+
+/// The shares of peak that published measurements reach, as `unroof fit` found them.
+#[must_use]
+pub fn fitted_attainment() -> Attainment {
+    FITTED.fitted
+}
+
+/// What is reached of the peaks, and what the rooflines leave out.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Attainment {
+    /// Share of peak arithmetic.
+    pub compute: f64,
+    /// Share of HBM bandwidth.
+    pub bandwidth: f64,
+    /// Share of link bandwidth.
+    pub network: f64,
+    /// Hidden vectors per token and layer that pass through memory beside weights and cache.
+    pub vectors_per_token_and_layer: f64,
+    /// Waiting per kernel.
+    pub seconds_per_stage: Seconds,
+}
+
+/// The file: the fit to all rows, and the range over the fits that leave a generation out.
+#[derive(Debug, Deserialize)]
+struct Fitted {
+    fitted: Attainment,
+}

@@ -1,0 +1,45 @@
+//! Decode steps of dense models, as another tool predicts them from timed kernels.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::embedded_rows;
+
+static KERNEL_TIMES: LazyLock<Vec<KernelTime>> = LazyLock::new(|| {
+    embedded_rows(
+        "speed_of_light.csv",
+        include_str!("../../../../data/speed_of_light.csv"),
+    )
+});
+
+/// Decode steps of dense models as another roofline and a database of timed kernels give them.
+#[must_use]
+pub fn kernel_times() -> &'static [KernelTime] {
+    &KERNEL_TIMES
+}
+
+/// A decode step, by aiconfigurator 0.12.0.
+#[derive(Debug, Clone, Deserialize)]
+pub struct KernelTime {
+    /// Name of an open-weight model.
+    pub model: String,
+    /// Id of an accelerator.
+    pub accelerator: String,
+    /// Chips, by tensor parallelism.
+    pub chips: f64,
+    /// w
+    pub weight_bytes_per_parameter: f64,
+    /// `b_kv`
+    pub kv_bytes_per_element: f64,
+    /// B
+    pub batch: f64,
+    /// Mean context of the steps.
+    pub context_tokens: f64,
+    /// Its roofline at 100 % of peak.
+    pub speed_of_light_ms: f64,
+    /// Its sum of kernels that were timed.
+    pub measured_kernels_ms: f64,
+    /// Whether a roofline without exchanges must agree: they take little here.
+    pub is_reference: bool,
+}

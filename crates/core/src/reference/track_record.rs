@@ -1,0 +1,65 @@
+//! The track record of each quantity and reading on open-weight models.
+
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+static TRACK_RECORDS: LazyLock<TrackRecords> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../../../../data/track_record.json"))
+        .unwrap_or_else(|error| panic!("data/track_record.json: {error}"))
+});
+
+/// How good quantities and readings have been on open-weight models whose truth is public, each by a calibration that
+/// has not seen the model's family.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrackRecords {
+    /// Quantities of the joint estimate, by name.
+    pub quantities: Vec<NamedRecord>,
+    /// Readings, by id.
+    pub readings: Vec<NamedRecord>,
+}
+
+/// A track record, and whose it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NamedRecord {
+    /// Name of the quantity, or id of the reading.
+    pub name: String,
+    /// What has come of it.
+    pub record: TrackRecord,
+}
+
+/// How good an estimate has been on open-weight models whose truth is public.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TrackRecord {
+    /// Models it was scored on.
+    pub models: usize,
+    /// Half of them were off by less than this factor.
+    pub median_fold_error: f64,
+    /// 90 % of them were off by less than this factor.
+    pub fold_error_90: f64,
+    /// Whether it is better than what is believed before any sheet is read, on the same models.
+    pub beats_prior: bool,
+}
+
+/// The record of a quantity of the joint estimate; none where no truth is public.
+#[must_use]
+pub fn track_record_of_quantity(name: &str) -> Option<TrackRecord> {
+    found(&TRACK_RECORDS.quantities, name)
+}
+
+/// The record of a reading; none where no truth is public.
+#[must_use]
+pub fn track_record_of_reading(id: &str) -> Option<TrackRecord> {
+    found(&TRACK_RECORDS.readings, id)
+}
+
+fn found(records: &[NamedRecord], name: &str) -> Option<TrackRecord> {
+    records
+        .iter()
+        .find(|record| record.name == name)
+        .map(|record| record.record)
+}

@@ -1,0 +1,98 @@
+//! What makes two sheets the same: their pricing content.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use crate::sheet::PriceSheet;
+
+/// Identity of a sheet's pricing content: the same content has the same id on every machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SheetId(pub Uuid);
+
+impl SheetId {
+    /// A UUID (version 8) made of the first bytes of the SHA-256 of a text.
+    #[must_use]
+    pub fn digest(text: &[u8]) -> Uuid {
+        let digest = Sha256::digest(text);
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&digest[..16]);
+        uuid::Builder::from_custom_bytes(bytes).into_uuid()
+    }
+}
+
+impl fmt::Display for SheetId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl Serialize for SheetId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl PriceSheet {
+    /// The sheet reduced to what its prices mean: without `sources`, `notes`, `aliases` and `unmapped`, defaults filled
+    /// in, decimals in their shortest spelling, rates sorted.
+    #[must_use]
+    pub fn pricing_content(&self) -> Self {
+        let mut content = self.clone();
+        content.aliases.clear();
+        content.sources.clear();
+        content.notes.clear();
+        content.unmapped.clear();
+        for cell in &mut content.rates {
+            cell.source = None;
+            let prices = [
+                &mut cell.input,
+                &mut cell.output,
+                &mut cell.reasoning,
+                &mut cell.cache_read,
+                &mut cell.cache_read_explicit,
+                &mut cell.cache_storage_per_hour,
+            ];
+            for price in prices.into_iter().flatten() {
+                *price = price.normalized();
+            }
+            for write in &mut cell.cache_write {
+                write.price = write.price.normalized();
+            }
+            cell.cache_write.sort_by_key(|write| write.ttl_seconds);
+            content
+                .service_tiers
+                .entry(cell.service_tier.clone())
+                .or_default();
+        }
+        content
+            .rates
+            .sort_by(|left, right| left.key().cmp(&right.key()));
+        for tier in content.service_tiers.values_mut() {
+            let speed = tier
+                .speed_multiplier
+                .as_mut()
+                .and_then(|speed| speed.value.as_mut());
+            for decimal in tier.price_multiplier.as_mut().into_iter().chain(speed) {
+                *decimal = decimal.normalized();
+            }
+        }
+        for modifier in &mut content.modifiers {
+            modifier.multiplier = modifier.multiplier.normalized();
+        }
+        for meter in &mut content.other_meters {
+            meter.price = meter.price.normalized();
+        }
+        content
+    }
+
+    /// Identity of the pricing content.
+    #[must_use]
+    pub fn id(&self) -> SheetId {
+        let content = serde_json::to_vec(&self.pricing_content())
+            .expect("a sheet of texts and numbers serialises");
+        SheetId(SheetId::digest(&content))
+    }
+}

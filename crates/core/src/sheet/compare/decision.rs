@@ -1,0 +1,259 @@
+//! Which sheets of one model are one pricing decision: copies under another name, and resellers' markups.
+
+mod index;
+
+pub use index::Index;
+
+use crate::sheet::{PriceSheet, RateCell};
+use crate::units::Decimal;
+
+/// How alike the prices of two sheets of one model are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Likeness {
+    /// One decision, listed twice: every price both state is equal up to a factor that copies carry.
+    OneDecision,
+    /// A reseller's markup: another factor, the same ratios.
+    OneRatio,
+}
+
+/// Which sheets count, and which of those share their ratios.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decisions {
+    /// The first sheet of every decision, each with the others that share its ratios but not its level.
+    pub groups: Vec<Vec<usize>>,
+}
+
+/// The factors that copies of one decision differ by: none, and the ten percent that regional endpoints add.
+const COPY_FACTORS: [f64; 2] = [1.0, 1.1];
+/// Prices are published to the cent at least; that catalogs write 0.3 for 0.30 makes them no coarser.
+const CENT: f64 = 0.01;
+/// Thresholds this close are one threshold: 32,000 and 32,001, 512,000 and 524,288.
+const SAME_THRESHOLD: f64 = 0.03;
+
+/// Sorts sheets of one model into decisions.
+#[must_use]
+pub fn decisions(sheets: &[&PriceSheet]) -> Decisions {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (index, sheet) in sheets.iter().enumerate() {
+        let alike = |known: &usize| likeness(sheets[*known], sheet);
+        let counted = groups.iter().flatten();
+        if counted
+            .map(alike)
+            .any(|found| found == Some(Likeness::OneDecision))
+        {
+            continue;
+        }
+        match groups
+            .iter_mut()
+            .find(|group| alike(&group[0]) == Some(Likeness::OneRatio))
+        {
+            Some(group) => group.push(index),
+            None => groups.push(vec![index]),
+        }
+    }
+    Decisions { groups }
+}
+
+/// How alike the prices of two sheets of one model are; none where they are decisions of their own.
+#[must_use]
+pub fn likeness(left: &PriceSheet, right: &PriceSheet) -> Option<Likeness> {
+    Prices::of(left).likeness(&Prices::of(right))
+}
+
+/// The prices of a sheet, ready to be held against those of others.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prices {
+    /// Sorted by what they are for; those for one thing are in the order of the sheet.
+    stated: Box<[Price]>,
+    /// The last digit they are published to.
+    step: f64,
+    currency: Box<str>,
+    /// Factors on prices that the sheet states.
+    multipliers: Box<[f64]>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Price {
+    /// What it is for.
+    key: Box<str>,
+    /// The prompt length it begins at.
+    threshold: u32,
+    value: f64,
+}
+
+impl Prices {
+    /// The prices of a sheet.
+    #[must_use]
+    pub fn of(sheet: &PriceSheet) -> Self {
+        let mut step = CENT;
+        let mut prices = Vec::new();
+        for cell in &sheet.rates {
+            for (name, price) in prices_of(cell) {
+                step = step.min(last_digit(price));
+                prices.push(Price {
+                    key: format!("{} {:?} {name}", cell.service_tier, cell.schedule).into(),
+                    threshold: cell.context_tier.min_prompt_tokens,
+                    value: price.to_f64(),
+                });
+            }
+        }
+        prices.sort_by(|left, right| left.key.cmp(&right.key));
+        let multipliers = sheet.modifiers.iter();
+        Self {
+            stated: prices.into(),
+            step,
+            currency: sheet.currency.as_str().into(),
+            multipliers: multipliers
+                .map(|modifier| modifier.multiplier.to_f64())
+                .collect(),
+        }
+    }
+
+    /// How many prices there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.stated.len()
+    }
+
+    /// How alike they are; none where they are decisions of their own.
+    #[must_use]
+    pub fn likeness(&self, other: &Self) -> Option<Likeness> {
+        let pairs = self.beside(other)?;
+        if self.is_copy(other, &pairs) {
+            return Some(Likeness::OneDecision);
+        }
+        // A single price has no ratio.
+        let (left, right) = pairs
+            .iter()
+            .copied()
+            .max_by(|one, other| one.0.total_cmp(&other.0))?;
+        let factor = right / left;
+        let step = other.step + factor * self.step;
+        let same_ratios = pairs.len() > 1
+            && pairs
+                .iter()
+                .all(|(left, right)| is_rounded(left * factor, *right, step));
+        same_ratios.then_some(Likeness::OneRatio)
+    }
+
+    /// Whether both are one decision.
+    #[must_use]
+    pub fn is_one_decision(&self, other: &Self) -> bool {
+        self.beside(other)
+            .is_some_and(|pairs| self.is_copy(other, &pairs))
+    }
+
+    fn is_copy(&self, other: &Self, pairs: &[(f64, f64)]) -> bool {
+        let stated = self.multipliers.iter().chain(&other.multipliers).copied();
+        let mut factors = COPY_FACTORS.into_iter().chain(stated);
+        // The same digits in two currencies are two prices.
+        self.currency == other.currency
+            && factors.any(|factor| {
+                let up = pairs
+                    .iter()
+                    .all(|(left, right)| is_rounded(left * factor, *right, other.step));
+                up || pairs
+                    .iter()
+                    .all(|(left, right)| is_rounded(right * factor, *left, self.step))
+            })
+    }
+
+    /// The prices that both state, other than zeros; none where there are none, or where only one of a pair is zero.
+    fn beside(&self, other: &Self) -> Option<Vec<(f64, f64)>> {
+        let mut pairs = Vec::new();
+        let mut rest = &*other.stated;
+        for price in &self.stated {
+            while rest.first().is_some_and(|first| first.key < price.key) {
+                rest = &rest[1..];
+            }
+            let of_key = rest.iter().take_while(|found| found.key == price.key);
+            let mut same =
+                of_key.filter(|found| is_same_threshold(price.threshold, found.threshold));
+            let Some(found) = same.next() else {
+                continue;
+            };
+            if (price.value == 0.0) != (found.value == 0.0) {
+                return None;
+            }
+            if price.value > 0.0 {
+                pairs.push((price.value, found.value));
+            }
+        }
+        (!pairs.is_empty()).then_some(pairs)
+    }
+}
+
+/// Whether a published price is this one within half its last digit.
+fn is_rounded(exact: f64, published: f64, step: f64) -> bool {
+    (exact - published).abs() <= half(step)
+}
+
+/// Half a last digit, and what floating-point numbers lack.
+fn half(step: f64) -> f64 {
+    0.5 * step * (1.0 + 1e-9)
+}
+
+/// The prices of a cell by what they are for.
+pub(super) fn prices_of(cell: &RateCell) -> Vec<(String, &Decimal)> {
+    let single = [
+        ("input", &cell.input),
+        ("output", &cell.output),
+        ("reasoning", &cell.reasoning),
+        ("cache read", &cell.cache_read),
+        ("explicit cache read", &cell.cache_read_explicit),
+        ("cache storage", &cell.cache_storage_per_hour),
+    ];
+    let single = single
+        .into_iter()
+        .filter_map(|(name, price)| Some((name.to_owned(), price.as_ref()?)));
+    let writes = cell.cache_write.iter().map(|write| {
+        let name = match write.ttl_seconds {
+            Some(seconds) => format!("cache write for {seconds} s"),
+            None => "cache write".to_owned(),
+        };
+        (name, &write.price)
+    });
+    single.chain(writes).collect()
+}
+
+/// 0.01 for a price with two decimals.
+fn last_digit(price: &Decimal) -> f64 {
+    let written = price.normalized().to_string();
+    let decimals = written
+        .split_once('.')
+        .map_or(0, |(_, decimals)| decimals.len());
+    10_f64.powi(-i32::try_from(decimals).unwrap_or(i32::MAX))
+}
+
+/// Whether two thresholds are one, written down in two ways.
+pub(super) fn is_same_threshold(left: u32, right: u32) -> bool {
+    f64::from(left.abs_diff(right)) <= SAME_THRESHOLD * f64::from(left.max(right))
+}
+
+/// A context tier as its author decided on it, whoever lists it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ContextTierDecision {
+    /// The author's family of models.
+    pub family: String,
+    /// First threshold.
+    pub threshold_tokens: u32,
+    /// Input and output price above it over those below.
+    pub multipliers: [f64; 2],
+}
+
+impl ContextTierDecision {
+    /// Multipliers of published prices agree to about this much.
+    const SAME_MULTIPLIER: f64 = 0.01;
+
+    /// Whether both are one decision.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.family == other.family
+            && is_same_threshold(self.threshold_tokens, other.threshold_tokens)
+            && self
+                .multipliers
+                .iter()
+                .zip(other.multipliers)
+                .all(|(left, right)| (left / right).ln().abs() < Self::SAME_MULTIPLIER)
+    }
+}

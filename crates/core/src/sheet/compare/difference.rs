@@ -1,0 +1,331 @@
+//! What is different between two sheets of one offer, in words a person understands.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::decision::{is_same_threshold, prices_of};
+use crate::sheet::{Limits, PriceSheet, RateCell};
+use crate::units::Decimal;
+
+/// One price of two sheets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PriceDifference {
+    /// What the price is for: `output`, `batch cache read above 200000 tokens`.
+    pub price: String,
+    /// On the first sheet; none where it states none.
+    pub before: Option<Decimal>,
+    /// On the second.
+    pub after: Option<Decimal>,
+}
+
+impl PriceDifference {
+    /// Whether both state the same.
+    #[must_use]
+    pub fn is_unchanged(&self) -> bool {
+        match (&self.before, &self.after) {
+            (Some(before), Some(after)) => before.normalized() == after.normalized(),
+            (before, after) => before.is_none() && after.is_none(),
+        }
+    }
+
+    /// Whether both state a price, and not the same.
+    #[must_use]
+    pub fn is_contradiction(&self) -> bool {
+        self.before.is_some() && self.after.is_some() && !self.is_unchanged()
+    }
+
+    /// The larger price over the smaller, where both are stated and neither is 0.
+    #[must_use]
+    pub fn factor(&self) -> Option<f64> {
+        let ratio = self.after.as_ref()?.to_f64() / self.before.as_ref()?.to_f64();
+        (ratio.is_finite() && ratio > 0.0).then(|| ratio.max(1.0 / ratio))
+    }
+}
+
+/// Every price that either sheet states, in the order of the sheets: base prices first.
+#[must_use]
+pub fn price_differences(before: &PriceSheet, after: &PriceSheet) -> Vec<PriceDifference> {
+    let (before, mut after) = (Lines::of(before), Lines::of(after));
+    let mut differences = Vec::new();
+    for (line, price) in &before.0 {
+        differences.push(PriceDifference {
+            price: line.words(),
+            before: Some((*price).clone()),
+            after: after.take(line).cloned(),
+        });
+    }
+    differences.extend(after.0.into_iter().map(|(line, price)| PriceDifference {
+        price: line.words(),
+        before: None,
+        after: Some(price.clone()),
+    }));
+    differences
+}
+
+/// The prices that both sheets state and state differently.
+#[must_use]
+pub fn contradictions(left: &PriceSheet, right: &PriceSheet) -> Vec<PriceDifference> {
+    if left.currency != right.currency {
+        return Vec::new();
+    }
+    let mut differences = price_differences(left, right);
+    differences.retain(PriceDifference::is_contradiction);
+    differences
+}
+
+/// Most prices that are named one by one.
+const MOST_NAMED: usize = 8;
+
+/// What changed from one sheet to the next: `output 12 → 10 $/Mtok, input and cache read unchanged`.
+#[must_use]
+pub fn in_words(before: &PriceSheet, after: &PriceSheet) -> String {
+    let differences = price_differences(before, after);
+    let unit = unit(after);
+    let mut parts: Vec<String> = Vec::new();
+    if before.currency != after.currency {
+        parts.push(format!("currency {} → {}", before.currency, after.currency));
+    }
+    let changed: Vec<&PriceDifference> = differences
+        .iter()
+        .filter(|difference| !difference.is_unchanged())
+        .collect();
+    parts.extend(
+        changed
+            .iter()
+            .take(MOST_NAMED)
+            .map(|difference| change(difference, &unit)),
+    );
+    if changed.len() > MOST_NAMED {
+        parts.push(format!(
+            "{} more prices changed",
+            changed.len() - MOST_NAMED
+        ));
+    }
+    let unchanged: Vec<&str> = differences
+        .iter()
+        .filter(|difference| difference.is_unchanged())
+        .map(|difference| difference.price.as_str())
+        .filter(|price| ["input", "output", "cache read"].contains(price))
+        .collect();
+    if changed.is_empty() {
+        parts.push("prices unchanged".to_owned());
+    } else if !unchanged.is_empty() {
+        parts.push(format!("{} unchanged", unchanged.join(" and ")));
+    }
+    parts.extend(limit_changes(&before.limits, &after.limits));
+    parts.join(", ")
+}
+
+/// The base prices of a first sheet: `input 1.25, output 10 $/Mtok`.
+#[must_use]
+pub fn first_words(sheet: &PriceSheet) -> String {
+    let unit = unit(sheet);
+    let prices = sheet.base_rate().map(prices_of).unwrap_or_default();
+    let prices: Vec<String> = prices
+        .iter()
+        .take(MOST_NAMED)
+        .map(|(name, price)| format!("{name} {}", price.normalized()))
+        .collect();
+    if prices.is_empty() {
+        return "listed".to_owned();
+    }
+    format!("{} {unit}", prices.join(", "))
+}
+
+/// Contradictions in words: `input 1.25 here, 1.5 there $/Mtok`.
+#[must_use]
+pub fn contradiction_words(contradictions: &[PriceDifference], sheet: &PriceSheet) -> String {
+    let unit = unit(sheet);
+    let shown = contradictions
+        .iter()
+        .take(MOST_NAMED)
+        .filter_map(|difference| {
+            let (here, there) = (difference.before.as_ref()?, difference.after.as_ref()?);
+            Some(format!(
+                "{} {} against {}",
+                difference.price,
+                here.normalized(),
+                there.normalized()
+            ))
+        });
+    let mut words = format!("{} {unit}", shown.collect::<Vec<_>>().join(", "));
+    if contradictions.len() > MOST_NAMED {
+        let more = contradictions.len() - MOST_NAMED;
+        let _ = write!(words, ", and {more} more");
+    }
+    words
+}
+
+fn unit(sheet: &PriceSheet) -> String {
+    match sheet.currency.as_str() {
+        "USD" => "$/Mtok".to_owned(),
+        currency => format!("{currency}/Mtok"),
+    }
+}
+
+fn change(difference: &PriceDifference, unit: &str) -> String {
+    let price = &difference.price;
+    match (&difference.before, &difference.after) {
+        (Some(before), Some(after)) => {
+            format!(
+                "{price} {} → {} {unit}",
+                before.normalized(),
+                after.normalized()
+            )
+        }
+        (None, Some(after)) => format!("{price} {} {unit} new", after.normalized()),
+        _ => format!("{price} no longer listed"),
+    }
+}
+
+fn limit_changes(before: &Limits, after: &Limits) -> Vec<String> {
+    let limits = [
+        ("context", before.context, after.context),
+        ("longest prompt", before.max_input, after.max_input),
+        ("longest answer", before.max_output, after.max_output),
+        (
+            "shortest cached prefix",
+            before.cache_min_tokens,
+            after.cache_min_tokens,
+        ),
+    ];
+    let changed = limits
+        .into_iter()
+        .filter(|(_, before, after)| before != after);
+    changed
+        .map(|(name, before, after)| {
+            let tokens = |limit: Option<u32>| {
+                limit.map_or("not stated".to_owned(), |limit| limit.to_string())
+            };
+            format!("{name} {} → {} tokens", tokens(before), tokens(after))
+        })
+        .collect()
+}
+
+/// What a price is for, ordered as a person would list them.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Line<'a> {
+    is_other_tier: bool,
+    service_tier: &'a str,
+    schedule: Option<&'a str>,
+    threshold: u32,
+    /// Place of the meter within its cell.
+    place: usize,
+    meter: String,
+}
+
+impl Line<'_> {
+    fn words(&self) -> String {
+        let mut words = String::new();
+        if self.is_other_tier {
+            words.push_str(self.service_tier);
+            words.push(' ');
+        }
+        words.push_str(&self.meter);
+        if self.threshold > 0 {
+            let _ = write!(words, " above {} tokens", self.threshold);
+        }
+        if let Some(schedule) = self.schedule {
+            let _ = write!(words, " ({schedule})");
+        }
+        words
+    }
+
+    /// Whether the other is the same price, its threshold written down in another way perhaps.
+    fn is_same(&self, other: &Self) -> bool {
+        self.service_tier == other.service_tier
+            && self.schedule == other.schedule
+            && self.meter == other.meter
+            && is_same_threshold(self.threshold, other.threshold)
+    }
+}
+
+struct Lines<'a>(BTreeMap<Line<'a>, &'a Decimal>);
+
+impl<'a> Lines<'a> {
+    fn of(sheet: &'a PriceSheet) -> Self {
+        let mut lines = BTreeMap::new();
+        for cell in &sheet.rates {
+            for (place, (name, price)) in prices_of(cell).into_iter().enumerate() {
+                let line = Line {
+                    is_other_tier: cell.service_tier != RateCell::STANDARD,
+                    service_tier: &cell.service_tier,
+                    schedule: cell.schedule.as_deref(),
+                    threshold: cell.context_tier.min_prompt_tokens,
+                    place,
+                    meter: name,
+                };
+                lines.insert(line, price);
+            }
+        }
+        Self(lines)
+    }
+
+    fn take(&mut self, line: &Line<'_>) -> Option<&'a Decimal> {
+        let found = self.0.keys().find(|known| known.is_same(line)).cloned()?;
+        self.0.remove(&found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn price(text: &str) -> Decimal {
+        text.parse().unwrap()
+    }
+
+    fn sheet(input: &str, output: &str, cache_read: &str) -> PriceSheet {
+        let mut cell = RateCell::new(
+            RateCell::STANDARD,
+            crate::sheet::ContextTier::default(),
+            None,
+        );
+        cell.input = Some(price(input));
+        cell.output = Some(price(output));
+        cell.cache_read = Some(price(cache_read));
+        PriceSheet::new("acme", "m", vec![cell])
+    }
+
+    #[test]
+    fn a_change_names_both_prices_and_what_stayed() {
+        let words = in_words(&sheet("2", "12", "0.20"), &sheet("2.0", "10.00", "0.2"));
+        assert_eq!(
+            words,
+            "output 12 → 10 $/Mtok, input and cache read unchanged"
+        );
+    }
+
+    #[test]
+    fn prices_that_come_and_go_and_limits_are_named() {
+        let before = sheet("2", "12", "0.2");
+        let mut after = sheet("2", "12", "0.2");
+        after.rates[0].cache_read = None;
+        let mut batch = after.rates[0].clone();
+        batch.service_tier = "batch".to_owned();
+        batch.input = Some(price("1"));
+        batch.output = None;
+        after.rates.push(batch);
+        after.limits.context = Some(200_000);
+        assert_eq!(
+            in_words(&before, &after),
+            "cache read no longer listed, batch input 1 $/Mtok new, input and output unchanged, context not stated → 200000 tokens"
+        );
+        assert_eq!(in_words(&before, &before), "prices unchanged");
+    }
+
+    #[test]
+    fn only_what_both_state_can_contradict_and_never_across_currencies() {
+        let (left, mut right) = (sheet("2", "12", "0.2"), sheet("3", "12", "0.2"));
+        right.rates[0].cache_read = None;
+        let found = contradictions(&left, &right);
+        assert_eq!(found.len(), 1);
+        assert!((found[0].factor().unwrap() - 1.5).abs() < 1e-12);
+        assert_eq!(
+            contradiction_words(&found, &left),
+            "input 2 against 3 $/Mtok"
+        );
+        right.currency = "CNY".to_owned();
+        assert_eq!(contradictions(&left, &right), []);
+    }
+}

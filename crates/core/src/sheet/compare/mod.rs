@@ -1,0 +1,8 @@
+//! Sheets beside each other: identity by content, pricing decisions, differences, and prices over time.
+
+mod content;
+pub mod decision;
+pub mod difference;
+pub mod timeline;
+
+pub use content::SheetId;

@@ -1,0 +1,31 @@
+//! The canonical price sheet `pricesheet/v1`, and the formats it is read from.
+//!
+//! A sheet is one provider's offer of one model in one region over one validity interval: a list of rate cells, each
+//! identified by service tier, context tier and schedule. Reading goes in two steps: [`json`] turns text into a tree,
+//! and [`canonical`] or a catalog format such as [`litellm`] turns the tree into sheets, recording every fault.
+//!
+//! [`json`]: crate::input::json
+
+pub mod canonical;
+pub mod compare;
+mod price_sheet;
+mod rate;
+mod schema;
+mod service_tier;
+mod source;
+
+use serde_json::Map;
+
+pub use compare::SheetId;
+pub use price_sheet::{
+    CacheWriteBilling, ContextTierMeasure, ContextTierSemantics, Limits, PriceSheet, SchemaName,
+    Unit,
+};
+pub use rate::{Basis, CacheWrite, ContextTier, RateCell};
+pub use schema::{CurrencyCode, json_schema};
+pub use service_tier::{
+    Schedule, ServiceLevelObjective, ServiceTier, SpeedBound, SpeedMetric, SpeedMultiplier, Window,
+};
+pub use source::{Modifier, OtherMeter, Source, SourceFormat};
+
+pub(crate) type JsonObject = Map<String, serde_json::Value>;

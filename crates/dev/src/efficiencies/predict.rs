@@ -1,0 +1,217 @@
+//! Predicts a published measurement with the forward model.
+
+use unroof_core::reference::measurement::{Measure, MeasuredPhase, MeasuredSpread, Measurement};
+use unroof_core::reference::{Attainment, KernelTime, accelerator, fitted_attainment, open_model};
+use unroof_core::roofline::{
+    Efficiencies, Formats, KvCache, Machine, Overheads, Overlap, PromptTokens, Serving,
+    Speculation, Spread,
+};
+
+/// Contexts between which the rise of a step's time is taken.
+const SLOPE_CONTEXTS: (f64, f64) = (1_000.0, 100_000.0);
+/// Halvings of the interval in which the batch of a given speed lies.
+const HALVINGS: u32 = 60;
+
+/// What the forward model expects where a measurement was taken, in the measurement's own terms; nothing where the
+/// accelerator or the model is not among ours, or the model does not fit.
+#[must_use]
+pub fn predict(measured: &Measurement, attainment: Attainment) -> Option<f64> {
+    let serving = serving(measured, attainment)?;
+    serving_value(measured, &serving)
+}
+
+/// The same from the rooflines alone.
+#[must_use]
+pub(super) fn predict_at_peak(measured: &Measurement) -> Option<f64> {
+    serving_value(measured, &at_peak(&serving(measured, fitted_attainment())?))
+}
+
+/// A model on a machine, as measurements and tables of kernels name them.
+struct Setting<'a> {
+    model: &'a str,
+    accelerator: &'a str,
+    chips: f64,
+    spread: Spread,
+    formats: Formats,
+    kv_bytes_per_element: f64,
+}
+
+impl Setting<'_> {
+    fn serving(&self, attainment: Attainment) -> Option<Serving<'static>> {
+        let architecture = &open_model(self.model)?.architecture;
+        Some(Serving {
+            architecture,
+            cache: KvCache::new(architecture),
+            weight_bytes_per_parameter: self.formats.weight_bytes,
+            kv_bytes_per_element: self.kv_bytes_per_element,
+            machine: Machine::of(accelerator(self.accelerator)?, self.formats, self.chips),
+            spread: self.spread,
+            efficiencies: attainment.into(),
+            overheads: attainment.into(),
+            overlap: Overlap::AttentionApart,
+            speculation: Speculation::NONE,
+        })
+    }
+}
+
+/// The model on the machine that was measured.
+fn serving(measured: &Measurement, attainment: Attainment) -> Option<Serving<'static>> {
+    let setting = Setting {
+        model: &measured.model,
+        accelerator: &measured.accelerator,
+        chips: measured.chips,
+        spread: match measured.spread {
+            MeasuredSpread::Tensor => Spread::Tensor,
+            MeasuredSpread::Experts => Spread::Experts,
+        },
+        formats: Formats {
+            weight_bytes: measured.weight_bytes_per_parameter,
+            attention_bytes: measured.attention_bytes_per_element,
+        },
+        kv_bytes_per_element: measured.kv_bytes_per_element,
+    };
+    setting.serving(attainment)
+}
+
+/// The model on the machine of a table of kernels.
+#[must_use]
+pub fn kernel_serving(time: &KernelTime, attainment: Attainment) -> Option<Serving<'static>> {
+    let setting = Setting {
+        model: &time.model,
+        accelerator: &time.accelerator,
+        chips: time.chips,
+        spread: Spread::Tensor,
+        formats: Formats {
+            weight_bytes: time.weight_bytes_per_parameter,
+            attention_bytes: time.kv_bytes_per_element,
+        },
+        kv_bytes_per_element: time.kv_bytes_per_element,
+    };
+    setting.serving(attainment)
+}
+
+/// The same at peak, without exchanges, compute and memory at once (E1).
+#[must_use]
+pub fn at_peak<'a>(serving: &Serving<'a>) -> Serving<'a> {
+    Serving {
+        efficiencies: Efficiencies::PEAK,
+        overheads: Overheads::NONE,
+        overlap: Overlap::Full,
+        ..serving.clone()
+    }
+}
+
+fn serving_value(measured: &Measurement, serving: &Serving<'_>) -> Option<f64> {
+    let step_s = |batch, context| serving.decode(batch, context).total.0;
+    match measured.measure {
+        Measure::PromptTokensPerSecondPerChip => {
+            let prompts = measured.batch_per_chip? * measured.chips;
+            let prompt = prompt(measured)?;
+            let tokens = prompts * prompt.fresh;
+            Some(tokens / serving.prefill(prompts, prompt).total.0 / measured.chips)
+        }
+        Measure::StepMilliseconds => Some(step_s(1.0, measured.context_tokens?) * 1e3),
+        Measure::MillisecondsPerContextToken => {
+            let (short, long) = SLOPE_CONTEXTS;
+            Some((step_s(1.0, long) - step_s(1.0, short)) / (long - short) * 1e3)
+        }
+        Measure::OutputTokensPerSecondPerChip if measured.phase == MeasuredPhase::Decode => {
+            let context = measured.context_tokens?;
+            let batch = batch(measured, serving, context)?;
+            Some(batch / step_s(batch, context) / measured.chips)
+        }
+        Measure::OutputTokensPerSecondPerChip => mixed(measured, serving),
+        Measure::TotalTokensPerSecondPerChip => {
+            let total = measured.prompt_tokens? + measured.output_tokens?;
+            Some(mixed(measured, serving)? * total / measured.output_tokens?)
+        }
+    }
+}
+
+fn prompt(measured: &Measurement) -> Option<PromptTokens> {
+    Some(PromptTokens {
+        fresh: measured.prompt_tokens?,
+        cached: 0.0,
+    })
+}
+
+/// The batch that was run, or the largest that fits.
+fn batch(measured: &Measurement, serving: &Serving<'_>, context: f64) -> Option<f64> {
+    measured
+        .batch_per_chip
+        .map(|batch| batch * measured.chips)
+        .or_else(|| serving.memory(context).largest_batch())
+        .filter(|batch| *batch > 0.0)
+}
+
+/// Generated tokens per second and chip where prompts and answers take turns on the same chips: a step of the batch,
+/// and for each of its tokens its share of a prompt. Without a prompt length, an upper bound.
+fn mixed(measured: &Measurement, serving: &Serving<'_>) -> Option<f64> {
+    let output = measured.output_tokens?;
+    let context = measured.prompt_tokens.unwrap_or(0.0) + output / 2.0;
+    let prompt_s = match prompt(measured) {
+        None => 0.0,
+        Some(prompt) => {
+            let prompts = (PASS_TOKENS / prompt.fresh).max(1.0);
+            serving.prefill(prompts, prompt).total.0 / prompts
+        }
+    };
+    let round_s = |batch: f64| serving.decode(batch, context).total.0 + batch * prompt_s / output;
+    let batch = match measured.tokens_per_second_per_user {
+        Some(speed) => batch_at(
+            &round_s,
+            1.0 / speed,
+            serving.memory(context).largest_batch()?,
+        ),
+        None => batch(measured, serving, context)?,
+    };
+    Some(batch / round_s(batch) / measured.chips)
+}
+
+/// Tokens of a prefill pass where it is not published.
+const PASS_TOKENS: f64 = 16_384.0;
+
+/// The largest batch whose round takes no longer, between one sequence and the largest that fits.
+fn batch_at(round_s: &impl Fn(f64) -> f64, most_s: f64, largest: f64) -> f64 {
+    let (mut low, mut high) = (1.0, largest.max(1.0));
+    if round_s(high) <= most_s {
+        return high;
+    }
+    for _ in 0..HALVINGS {
+        let middle = f64::midpoint(low, high);
+        if round_s(middle) <= most_s {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// Measured step time, and what five ways of adding up predict.
+pub(super) fn overlap_times(measured: &Measurement, fitted: Attainment) -> Option<(f64, [f64; 5])> {
+    let batch = measured.batch_per_chip?;
+    let context = measured.context_tokens?;
+    let fitted = serving(measured, fitted)?;
+    let peak = Serving {
+        overheads: Overheads {
+            network: Some(1.0),
+            ..Overheads::NONE
+        },
+        overlap: Overlap::AttentionApart,
+        ..at_peak(&fitted)
+    };
+    let whole_batch = batch * measured.chips;
+    let pass = peak.decode(whole_batch, context);
+    let step = pass.step;
+    let full = step.compute().0.max(step.memory().0);
+    let sum = step.compute().0 + step.memory().0 + pass.communication.0;
+    let times = [
+        full,
+        step.total.0,
+        pass.total.0,
+        sum,
+        fitted.decode(whole_batch, context).total.0,
+    ];
+    Some((batch / measured.value, times))
+}

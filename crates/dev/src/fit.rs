@@ -1,0 +1,51 @@
+//! `unroof-dev fit`: the forward model's efficiencies, from published measurements.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::efficiencies::{Report, svg};
+use crate::generated::{json, write, write_section};
+
+/// Arguments of `unroof-dev fit`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  unroof-dev fit | less
+  unroof-dev fit --json | jq .fitted
+  unroof-dev fit --write")]
+pub(crate) struct FitArguments {
+    /// Write data/efficiencies.json, docs/VALIDATION.md and docs/images/validation.svg
+    #[arg(long, conflicts_with = "json")]
+    write: bool,
+    /// Folder of the project's sources
+    #[arg(long, value_name = "FOLDER", default_value = ".", requires = "write")]
+    project: PathBuf,
+    /// Print the efficiencies alone, as they are written
+    #[arg(long)]
+    json: bool,
+}
+
+/// Fits, and prints or writes the result.
+pub(crate) fn run(arguments: &FitArguments, out: &mut impl Write) -> Result<()> {
+    let report = Report::new()?;
+    let efficiencies = json(&report.file())?;
+    if arguments.json {
+        out.write_all(efficiencies.as_bytes())?;
+    } else if arguments.write {
+        let picture = svg(&report).map_err(anyhow::Error::msg)?;
+        let project = &arguments.project;
+        write(&project.join("data/efficiencies.json"), &efficiencies)?;
+        write_section(&project.join("docs/VALIDATION.md"), &report.markdown())?;
+        write(&project.join("docs/images/validation.svg"), &picture)?;
+        writeln!(
+            out,
+            "wrote data/efficiencies.json, docs/VALIDATION.md and docs/images/validation.svg"
+        )?;
+    } else {
+        out.write_all(report.markdown().as_bytes())?;
+    }
+    Ok(())
+}

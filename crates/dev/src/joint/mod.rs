@@ -1,0 +1,9 @@
+//! The joint estimate against models whose truth is public: the page, the picture, and what else was tried.
+
+mod experiments;
+mod markdown;
+mod plot;
+
+pub use experiments::{Experiments, experiments};
+pub use markdown::{experiments_markdown, markdown};
+pub use plot::svg;

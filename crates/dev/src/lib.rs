@@ -1,0 +1,43 @@
+//! What maintainers run: fits, calibrations, and the documents made from them.
+
+mod calibrate;
+pub mod efficiencies;
+mod fit;
+mod generated;
+pub mod joint;
+mod validate;
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use clap::{Parser, Subcommand};
+
+/// Fits, calibrations and generated documents of unroof.
+#[derive(Debug, Parser)]
+#[command(name = "unroof-dev", version, max_term_width = 100)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Fit the forward model's efficiencies to published measurements
+    Fit(fit::FitArguments),
+    /// Learn the population of models and the law of prices from open-weight models
+    Calibrate(calibrate::CalibrateArguments),
+    /// Write the track record, the page and the picture of the joint estimate
+    Validate(validate::ValidateArguments),
+}
+
+/// Runs the command that is named behind the program's own name.
+pub fn run<Arguments>(arguments: Arguments, out: &mut impl Write) -> anyhow::Result<()>
+where
+    Arguments: IntoIterator<Item: Into<OsString> + Clone>,
+{
+    match CommandLine::try_parse_from(arguments)?.command {
+        Command::Fit(arguments) => fit::run(&arguments, out),
+        Command::Calibrate(arguments) => calibrate::run(&arguments, out),
+        Command::Validate(arguments) => validate::run(&arguments, out),
+    }
+}

@@ -1,0 +1,48 @@
+//! `unroof-dev validate`: the track record, the page and the picture of the joint estimate.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use unroof_core::calibration::prices::{PricedModel, Settings, built_in};
+use unroof_core::calibration::validation::{By, Shown, validate};
+
+use crate::generated::{json, write, write_section};
+use crate::joint::{experiments, experiments_markdown, markdown, svg};
+
+const PAGE: &str = "docs/VALIDATION.md";
+
+/// Arguments of `unroof-dev validate`.
+#[derive(Debug, Args)]
+pub(crate) struct ValidateArguments {
+    /// Also score other settings and fewer clues; takes a few minutes
+    #[arg(long)]
+    experiments: bool,
+    /// Folder of the project's sources
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    project: PathBuf,
+}
+
+/// Scores the built-in models leaving one family out at a time, and writes what `unroof validate` prints.
+pub(crate) fn run(arguments: &ValidateArguments, out: &mut impl Write) -> Result<()> {
+    let models = built_in();
+    let models: Vec<&PricedModel> = models.iter().collect();
+    let by = By::LeavingOut(&|_| Settings::default());
+    let validation = validate(&models, by, Shown::ALL);
+    let project = &arguments.project;
+    let records = json(&validation.track_records())?;
+    write(&project.join("data/track_record.json"), &records)?;
+    write_section(&project.join(PAGE), &markdown(&validation))?;
+    let picture = svg(&validation).map_err(anyhow::Error::msg)?;
+    write(&project.join("docs/images/joint-estimate.svg"), &picture)?;
+    writeln!(
+        out,
+        "wrote data/track_record.json, {PAGE} and docs/images/joint-estimate.svg"
+    )?;
+    if arguments.experiments {
+        let tried = experiments(&models, |name| _ = writeln!(out, "{name} …"));
+        write_section(&project.join(PAGE), &experiments_markdown(&tried))?;
+    }
+    Ok(())
+}
