@@ -5,7 +5,9 @@
 //! This crate is the service: HTTP, command line, database. Everything that only computes is in [`unroof_core`].
 
 pub mod cli;
+pub mod clock;
 pub mod http;
 pub mod import;
+pub mod jobs;
 pub mod secrets;
 pub mod storage;

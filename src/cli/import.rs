@@ -12,10 +12,10 @@ use jiff::Timestamp;
 use super::infer::read_input;
 use super::report::{paragraph, table, write_table};
 use super::{DatabaseArguments, Failure, terminal};
-use crate::http::{App, Clock, Limits, LineReceiver, lines};
+use crate::clock::Clock;
 use crate::import::{
-    CatalogError, CatalogFormat, Fetched, Imported, Line, Options, Outcome, Summary, Turn, Version,
-    fetch, without_secrets,
+    CatalogError, CatalogFormat, Fetched, Imported, Importer, Line, LineReceiver, Options, Outcome,
+    Priority, Summary, Turn, Version, fetch, lines, without_secrets,
 };
 use crate::storage::{ServingLock, Store, StoreLimits};
 use unroof_core::estimate::Wanted;
@@ -71,25 +71,30 @@ async fn import_all(arguments: &ImportArguments) -> Result<(), Failure> {
     let store = opened.with_context(|| format!("cannot open the database {url}"))?;
     let migrated = store.migrate().await;
     migrated.with_context(|| format!("cannot bring the tables of {url} up to date"))?;
-    let app = App::new(store.clone(), Clock::system(), Limits::default());
-    let closed = store.close_lost_imports(app.now().into()).await;
+    let clock = Clock::system();
+    let closed = store.close_lost_imports(clock.now().into()).await;
     closed.context("cannot close the imports of processes that are gone")?;
+    let importer = Importer::new(store.clone(), clock.clone());
     for source in &arguments.sources {
-        import(arguments, &app, source).await?;
+        import(arguments, &importer, clock.now(), source).await?;
     }
     store.close().await;
     Ok(())
 }
 
 /// Imports one catalog.
-async fn import(arguments: &ImportArguments, app: &App, source: &str) -> Result<(), Failure> {
+async fn import(
+    arguments: &ImportArguments,
+    importer: &Importer,
+    now: Timestamp,
+    source: &str,
+) -> Result<(), Failure> {
     let name = if source.contains("://") {
         without_secrets(source)
     } else {
         source.to_owned()
     };
     let (text, version) = read_source(source, &name)?;
-    let now = app.now();
     let observed_at = arguments.observed_at.unwrap_or(now);
     if observed_at > now {
         return Err(Failure::Usage(anyhow!("--observed-at is in the future")));
@@ -101,22 +106,20 @@ async fn import(arguments: &ImportArguments, app: &App, source: &str) -> Result<
         dry_run: arguments.dry_run,
         observed_at,
         seen_now: arguments.observed_at.is_none(),
-        threads: Limits::default().computing,
+        threads: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
     };
-    let place = app
-        .import_place()
-        .map_err(|problem| anyhow!(problem.detail))?;
-    let turn = Turn::new(place, Wanted::default());
-    let import = match app.read_catalog(text, options, turn).await {
-        Ok(import) => import,
+    let turn = Turn::new(importer.place().await, Wanted::default());
+    let catalog = match importer.read(text, options, turn, Priority::Normal).await {
+        Ok(catalog) => catalog,
         Err(CatalogError::Wrong(error)) => return Err(Failure::Refused(error)),
         Err(unknown) => return Err(Failure::Other(anyhow!("{name}: {unknown}"))),
     };
     let (sender, receiver) = lines(Duration::MAX);
-    let telling = tell(receiver, arguments.json);
-    let importing = app.import(&name, import, version, sender);
-    let (imported, told) = tokio::join!(importing, telling);
-    let summary = imported
+    let (ended, told) = tokio::join!(
+        importer.import(&name, catalog, version, sender),
+        tell(receiver, arguments.json)
+    );
+    let summary = ended
         .with_context(|| format!("{name} was not imported to its end; run it again to go on"))?;
     told?;
     // A filter that matches nothing is a mistake that should not pass for an import.

@@ -10,7 +10,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::{Failure, report, terminal};
-use crate::http::Clock;
+use crate::clock::Clock;
 use unroof_core::catalog::{CATALOGS, Catalog};
 use unroof_core::estimate::{Answer, Format, infer, read_file};
 

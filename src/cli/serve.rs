@@ -10,10 +10,11 @@ use clap::Args;
 use super::examples::EXAMPLE_SHEETS;
 use super::limits::LimitArguments;
 use super::{DatabaseArguments, Failure, terminal};
+use crate::clock::Clock;
 use crate::http::{
-    App, Clock, Limits, Refresh, Server, StopSignals, WatchedModel, Watchlist, keep_due_known,
-    keep_fresh, keep_imports_closed, serve, serve_metrics,
+    App, Limits, Server, StopSignals, WatchedModel, Watchlist, serve, serve_metrics,
 };
+use crate::jobs::Refresh;
 use crate::storage::{DatabaseUrl, ServingLock, Store};
 
 /// Arguments of `unroof serve`.
@@ -103,11 +104,6 @@ async fn run_service(arguments: &ServeArguments, url: &DatabaseUrl) -> anyhow::R
     let has_names = !limits.allowed_hosts.is_empty();
     let watchlist = Watchlist::new(arguments.metrics.watched.clone());
     let app = App::new(store.clone(), Clock::system(), limits).watching(watchlist);
-    tokio::spawn(keep_due_known(app.clone()));
-    tokio::spawn(keep_imports_closed(app.clone()));
-    for refresh in &arguments.refresh {
-        tokio::spawn(keep_fresh(app.clone(), refresh.clone()));
-    }
     let metrics = async {
         match metrics_server {
             Some(server) => {
@@ -135,7 +131,7 @@ async fn run_service(arguments: &ServeArguments, url: &DatabaseUrl) -> anyhow::R
         }
     };
     tokio::select! {
-        ended = serve(server, app.clone(), stop) => ended.context("the server ended early"),
+        ended = serve(server, app.clone(), &arguments.refresh, stop) => ended.context("the server ended early"),
         error = unprepared => Err(error),
         never = metrics => never,
     }

@@ -1,67 +1,30 @@
 //! What handlers share: the store, its version, a cache of answers, the clock.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Response};
 use jiff::Timestamp;
-use tokio::sync::{Mutex, Semaphore, watch};
+use tokio::sync::{Mutex, Semaphore};
 use uuid::Uuid;
 
 use super::Limits;
 use super::budget::{Budget, Text};
-use super::courier::Unnoted;
-use super::feed::Feed;
 use super::metrics::Metrics;
-use super::outgoing;
 use super::polling::{BodyCache, CachedBody, prefers_csv};
 use super::problem::{INTERNAL, Problem};
 use super::queue::gather_hasty;
 use super::refusals::Refusals;
-use super::resolver::Names;
 use super::watchlist::Watchlist;
-use super::webhooks;
 use super::workers::Workers;
-use crate::import::Priority::{Batch, Long, Normal};
+use crate::clock::Clock;
+use crate::import::Priority::{Long, Normal};
+use crate::jobs::egress::Names;
+use crate::jobs::{JobSettings, Jobs};
 use crate::storage::{DbTime, NewEstimate, Saved, Store, StoreError};
 use unroof_core::estimate::{Answer, Format, Request, Wanted, infer_while, read_request};
 use unroof_core::reference::calibration::Calibration;
-
-/// Tells the time; an argument, so that tests can fix it.
-#[derive(Clone)]
-pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
-
-impl Clock {
-    /// A clock of one's own.
-    #[must_use]
-    pub fn new(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
-        Self(Arc::new(now))
-    }
-
-    /// The system's clock.
-    #[must_use]
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the clock that everything else asks"
-    )]
-    pub fn system() -> Self {
-        Self::new(Timestamp::now)
-    }
-
-    /// The time.
-    #[must_use]
-    pub fn now(&self) -> Timestamp {
-        (self.0)()
-    }
-}
-
-impl fmt::Debug for Clock {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Clock")
-    }
-}
 
 /// What handlers share.
 #[derive(Debug, Clone)]
@@ -73,14 +36,10 @@ pub struct App {
     pub(super) bodies: BodyCache,
     /// Places for connections.
     pub(super) connections: Arc<Semaphore>,
-    clock: Clock,
-    pub(super) feed: Arc<Feed>,
-    /// Sends to webhooks.
-    pub(super) courier: ureq::Agent,
-    /// Looks names of new webhooks up.
+    /// The state that requests share with the jobs.
+    pub(super) jobs: Jobs,
+    /// Looks up the names of new webhooks.
     pub(super) names: Names,
-    /// Attempts whose outcome is not noted yet.
-    pub(super) unnoted: Arc<Unnoted>,
     asked: Arc<Mutex<Asked>>,
     /// When it was last made sure that the store takes writes.
     wrote_at: Arc<Mutex<Option<Instant>>>,
@@ -92,16 +51,9 @@ pub struct App {
     pub(super) writing: Arc<Workers>,
     /// Writes pages of many rows.
     pub(super) long_pages: Arc<Workers>,
-    /// Reads catalogs.
-    pub(super) reading: Arc<Workers>,
     pub(super) refusals: Arc<Refusals>,
-    /// Catalogs imported at once.
-    pub(super) importing: Arc<Semaphore>,
     /// Clients at once that read the lines of an import.
     pub(super) told: Arc<Semaphore>,
-    /// Catalogs fetched at once.
-    pub(super) fetching: Arc<Semaphore>,
-    is_stopping: watch::Sender<bool>,
 }
 
 /// When the store was last asked for its version.
@@ -115,7 +67,7 @@ impl Asked {
     async fn ask(&mut self, app: &App) -> Result<(), StoreError> {
         let asked_at = Instant::now();
         if let Err(error) = app.store.version().await {
-            app.feed.doubt();
+            app.jobs.feed.mark_stale();
             // Those who waited for the lock must not each wait for the database in turn.
             self.failed_at = Some(Instant::now());
             return Err(error);
@@ -137,6 +89,10 @@ const SHORT_FAILURE: Duration = Duration::from_secs(2);
 const WRITTEN_AT_ONCE: usize = 8;
 /// The same of pages of many rows, each of which keeps a process of the database busy that gives way to no other.
 const LONG_AT_ONCE: usize = 1;
+/// Clients at once that read the lines of an import: the one whose import goes on, and those that read slowly.
+const MOST_TOLD: usize = 4;
+/// Names of new webhooks that are looked up at once.
+const NAMES_AT_ONCE: usize = 8;
 
 /// An answer, and the text that is sent for it.
 pub(crate) struct Answered {
@@ -159,6 +115,13 @@ impl App {
         let limits = limits.within_budget();
         let (threads, waiting) = (limits.computing, limits.waiting);
         let half = threads.div_ceil(2);
+        let settings = JobSettings {
+            streams: limits.streams,
+            webhook_allow_private: limits.webhook_allow_private,
+            webhook_rest: limits.webhook_rest,
+            threads,
+        };
+        let jobs = Jobs::new(store.clone(), clock, settings);
         let workers = |name, priority, threads, at_once| {
             Arc::new(Workers::new(name, priority, threads, at_once, waiting))
         };
@@ -168,23 +131,16 @@ impl App {
             watchlist: Arc::default(),
             bodies: BodyCache::new(limits.cache_bytes),
             connections: Arc::new(Semaphore::new(limits.connections)),
-            clock,
-            feed: Arc::new(Feed::new(limits.streams)),
-            courier: outgoing::client(limits.webhook_allow_private),
-            names: Names::new(webhooks::NAMES_AT_ONCE),
-            unnoted: Arc::default(),
+            jobs,
+            names: Names::new(NAMES_AT_ONCE),
             asked: Arc::default(),
             wrote_at: Arc::default(),
             budget: Budget::new(limits.bytes_in_flight, limits.cache_bytes),
             computing: workers("computing", Normal, threads, threads),
             writing: workers("writing", Normal, half, WRITTEN_AT_ONCE),
             long_pages: workers("pages", Long, half, LONG_AT_ONCE),
-            reading: workers("reading", Batch, 1, 1),
             refusals: Arc::default(),
-            importing: Arc::new(Semaphore::new(1)),
-            told: Arc::new(Semaphore::new(super::catalogs::MOST_TOLD)),
-            fetching: Arc::new(Semaphore::new(1)),
-            is_stopping: watch::Sender::default(),
+            told: Arc::new(Semaphore::new(MOST_TOLD)),
             limits: Arc::new(limits),
         }
     }
@@ -198,15 +154,21 @@ impl App {
         }
     }
 
+    /// The state that requests share with the jobs.
+    #[must_use]
+    pub fn jobs(&self) -> &Jobs {
+        &self.jobs
+    }
+
     /// The time.
     pub(crate) fn now(&self) -> Timestamp {
-        self.clock.now()
+        self.jobs.clock.now()
     }
 
     /// The store's version: known without asking while changes are heard of, else at most a quarter of a second old; and
     /// never older than this process's own last write.
     pub(super) async fn version(&self) -> Result<i64, StoreError> {
-        if !self.feed.is_current() {
+        if !self.jobs.feed.is_current() {
             self.ask_for_version().await?;
         }
         Ok(self.store.newest())
@@ -303,7 +265,7 @@ impl App {
         match answer.await {
             Ok(body) => Ok(body.respond(headers)),
             Err(problem) if problem.is_unavailable() => {
-                self.feed.doubt();
+                self.jobs.feed.mark_stale();
                 let last = self.bodies.last(&question).await.ok_or(problem)?;
                 Ok(last.respond_stale(headers))
             }
@@ -381,24 +343,9 @@ impl App {
 
     /// Whether the process has not been asked to stop.
     pub(super) fn is_going_on(&self) -> Result<(), Problem> {
-        if *self.is_stopping.borrow() {
+        if self.jobs.stopping.is_cancelled() {
             return Err(Problem::busy("the service is stopping"));
         }
         Ok(())
-    }
-
-    /// Not ready from now on.
-    pub(super) fn stop(&self) {
-        self.is_stopping.send_replace(true);
-    }
-
-    /// Waits until the process is asked to stop.
-    pub(super) async fn stopped(&self) {
-        // It cannot end before: the sender is here.
-        let _ = self
-            .is_stopping
-            .subscribe()
-            .wait_for(|stopping| *stopping)
-            .await;
     }
 }

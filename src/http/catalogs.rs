@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Response, Uri, header};
+use futures_util::stream;
 use jiff::Timestamp;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -16,13 +17,13 @@ use uuid::Uuid;
 
 use super::app::App;
 use super::extract::{MostBytes, Query};
-use super::lines::{LineSender, lines};
 use super::page::{FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest};
 use super::problem::{INTERNAL, INVALID, Problem};
+use super::queue::is_hasty;
 use crate::import::{
-    CatalogError, CatalogFormat, Import, ImportError, Line, Options, Summary, Turn, Version,
+    CatalogError, CatalogFormat, Line, LineReceiver, Options, Priority, Turn, Version, lines,
 };
-use crate::storage::{DbTime, ImportOutcome, ImportRow};
+use crate::storage::{DbTime, ImportRow};
 use unroof_core::estimate::Wanted;
 use unroof_core::input::schema::one_of_texts;
 
@@ -103,9 +104,6 @@ impl CatalogQuery {
     }
 }
 
-/// Clients at once that read the lines of an import: the one whose import goes on, and those who read slowly.
-pub(super) const MOST_TOLD: usize = 4;
-
 impl App {
     /// The right to read what is said of an import.
     fn told_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
@@ -113,92 +111,6 @@ impl App {
             Problem::busy("the answers to earlier imports are not read yet")
                 .hint("send the catalog again when those clients have read them")
         })
-    }
-
-    /// The right to import, if no one else does in this process.
-    pub(crate) fn import_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
-        let place = Arc::clone(&self.importing).try_acquire_owned();
-        place.map_err(|_| {
-            Problem::busy("another catalog is being imported")
-                .hint("send it again when that one is done; GET /imports shows it")
-        })
-    }
-
-    /// The same, once the import that goes on is done.
-    pub(super) async fn wait_for_import_place(&self) -> OwnedSemaphorePermit {
-        let place = Arc::clone(&self.importing).acquire_owned().await;
-        place.expect("the semaphore is never closed")
-    }
-
-    /// Reads a catalog; nothing is stored yet. The place is taken until that has really ended, also where the client has
-    /// gone meanwhile.
-    pub(crate) async fn read_catalog(
-        &self,
-        text: impl AsRef<[u8]> + Send + 'static,
-        options: Options,
-        turn: Turn,
-    ) -> Result<Import, CatalogError> {
-        let store = self.store.clone();
-        let read = move || Import::read(text, options, store, turn);
-        let import = self.reading.run(read).await;
-        import.unwrap_or(Err(CatalogError::Crashed))
-    }
-
-    /// Imports a catalog, and keeps a record of the run. The last line says how it ended: `done` once that is recorded.
-    pub(crate) async fn import(
-        &self,
-        source: &str,
-        import: Import,
-        version: Version,
-        mut lines: LineSender,
-    ) -> Result<Summary, ImportError> {
-        let outcome = if import.is_dry_run() {
-            import.run(&mut lines).await
-        } else {
-            self.record_import(source, import, version, &mut lines)
-                .await
-        };
-        lines.end(match &outcome {
-            Ok(summary) => Line::Done(summary.clone()),
-            Err(error) => Line::Failed {
-                reason: said(error),
-            },
-        });
-        outcome
-    }
-
-    async fn record_import(
-        &self,
-        source: &str,
-        import: Import,
-        version: Version,
-        lines: &mut LineSender,
-    ) -> Result<Summary, ImportError> {
-        let format = import.format();
-        let id = Uuid::new_v4();
-        let started_at = DbTime::from(self.now());
-        let running = self
-            .store
-            .begin_import(id, source, Some(format), started_at)
-            .await?;
-        let outcome = import.run(lines).await;
-        let run = ImportRow::ended(id, format, self.now().into(), &outcome, version);
-        self.end_import(running, run).await;
-        match &outcome {
-            Ok(summary) => tracing::info!(source, format, ?summary, "imported"),
-            Err(error) => tracing::warn!(source, format, %error, "an import ended early"),
-        }
-        outcome
-    }
-}
-
-/// Why an import ended, as far as it is the caller's to know.
-fn said(error: &ImportError) -> String {
-    match error {
-        ImportError::Store(_) => {
-            "the database cannot be reached at the moment; send the catalog again, it goes on from here".to_owned()
-        }
-        error => error.to_string(),
     }
 }
 
@@ -259,18 +171,29 @@ pub(super) async fn import_catalog(
     // The import is wanted as long as the client is there.
     let (wanted, waiting) = Wanted::while_waiting();
     let told = app.told_place()?;
-    let turn = Turn::new(app.import_place()?, wanted);
+    let place = app.jobs.importer.try_place().ok_or_else(|| {
+        Problem::busy("another catalog is being imported")
+            .hint("send it again when that one is done; GET /imports shows it")
+    })?;
+    let turn = Turn::new(place, wanted);
     // Dropped before the turn where the client leaves while it sends.
     let reader = (waiting, told);
     let text = most.read(request, &app, |_| Ok(())).await?;
-    let import = app.read_catalog(text, options, turn).await?;
+    let priority = if is_hasty() {
+        Priority::Last
+    } else {
+        Priority::Batch
+    };
+    let importer = app.jobs.importer.clone();
+    let import = importer.read(text, options, turn, priority).await?;
     app.version().await?;
     let (sender, receiver) = lines(app.limits.write_time);
     tokio::spawn(async move {
-        app.import("request", import, Version::default(), sender)
+        importer
+            .import("request", import, Version::default(), sender)
             .await
     });
-    let mut response = Response::new(receiver.into_body(reader));
+    let mut response = Response::new(body_of(receiver, reader));
     let headers = response.headers_mut();
     headers.insert(
         header::CONTENT_TYPE,
@@ -281,72 +204,6 @@ pub(super) async fn import_catalog(
         header::HeaderValue::from_static("no-store"),
     );
     Ok(response)
-}
-
-impl ImportRow {
-    /// How a run ended.
-    fn ended(
-        id: Uuid,
-        format: &str,
-        ended_at: DbTime,
-        outcome: &Result<Summary, ImportError>,
-        version: Version,
-    ) -> Self {
-        let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
-        match outcome {
-            Ok(summary) => Self {
-                entries: count(summary.entries),
-                estimated: count(summary.estimated),
-                unchanged: count(summary.unchanged),
-                duplicates: count(summary.duplicates),
-                not_identifiable: count(summary.not_identifiable),
-                refused: count(summary.refused),
-                reinstated: count(summary.reinstated),
-                ..Self::without_entries(id, format, ended_at, ImportOutcome::Done, None, version)
-            },
-            // A version whose import failed is asked for again.
-            Err(error) => {
-                let error = Some(said(error));
-                Self::without_entries(
-                    id,
-                    format,
-                    ended_at,
-                    ImportOutcome::Failed,
-                    error,
-                    Version::default(),
-                )
-            }
-        }
-    }
-
-    /// How a run ended that imported nothing.
-    pub(super) fn without_entries(
-        id: Uuid,
-        format: &str,
-        ended_at: DbTime,
-        outcome: ImportOutcome,
-        error: Option<String>,
-        version: Version,
-    ) -> Self {
-        Self {
-            id,
-            source: String::new(),
-            catalog: Some(format.to_owned()),
-            started_at: ended_at,
-            ended_at: Some(ended_at),
-            outcome,
-            error,
-            etag: version.etag,
-            last_modified: version.last_modified,
-            entries: 0,
-            estimated: 0,
-            unchanged: 0,
-            duplicates: 0,
-            not_identifiable: 0,
-            refused: 0,
-            reinstated: 0,
-        }
-    }
 }
 
 /// Which runs.
@@ -361,6 +218,15 @@ pub(super) struct ImportsQuery {
     limit: Limit,
     #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
     cursor: Option<String>,
+}
+
+/// The lines as a body; `holds` is dropped when the client has read it or has left.
+fn body_of(lines: LineReceiver, holds: impl Send + 'static) -> Body {
+    let lines = stream::unfold((lines, holds), async |(mut lines, holds)| {
+        let text = lines.next_text().await?;
+        Some((text, (lines, holds)))
+    });
+    Body::from_stream(lines)
 }
 
 impl ListItem for ImportRow {}

@@ -18,9 +18,9 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::app::App;
 use super::extract::Query;
-use super::feed::{News, PAGE, PAUSE};
 use super::page::{FilterText, Limit, ListItem, ListQuery, PageRequest, WrittenRows, next_link};
 use super::problem::{Problem, UNREADABLE};
+use crate::jobs::{News, PAGE, PAUSE};
 use crate::storage::{ChangeRow, Filter};
 
 pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -179,7 +179,11 @@ pub(super) async fn stream_changes(
     let since = last_event_id(&headers)?.or(query.since);
     app.is_going_on()?;
     // Joined before the place is known, so that nothing falls between.
-    let (place, news) = app.feed.join()?;
+    let (place, news) = app
+        .jobs
+        .feed
+        .join()
+        .ok_or_else(|| Problem::busy("the limit of streams is reached"))?;
     let position = match since {
         Some(Since(since)) => since,
         None => app.version().await?,
@@ -232,10 +236,10 @@ struct ChangeStream {
 
 impl ChangeStream {
     async fn next_until_stopped(&mut self) -> Option<Event> {
-        let app = self.app.clone();
+        let stopping = self.app.jobs.stopping.clone();
         tokio::select! {
             biased;
-            () = app.stopped() => None,
+            () = stopping.cancelled() => None,
             event = self.next() => event,
         }
     }

@@ -174,7 +174,7 @@ impl App {
     async fn pause(&self) {
         tokio::select! {
             () = tokio::time::sleep(PAUSE) => {}
-            () = self.stopped() => {}
+            () = self.jobs.stopping.cancelled() => {}
         }
     }
 }

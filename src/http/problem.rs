@@ -9,8 +9,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::extract::{Path, Query};
-use super::outage;
 use super::reference::NoQuery;
+use crate::jobs::outage;
 use crate::storage::{Refusal, StoreError};
 use unroof_core::input::RequestError;
 use unroof_core::input::cursor::Fault;

@@ -13,13 +13,13 @@ use hyper_util::service::TowerToHyperService;
 use prometheus_client::metrics::counter::Counter;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::JoinSet;
 use tokio_io_timeout::TimeoutStream;
 
 use super::metrics::metrics_service;
 use super::queue::MANNERS;
 use super::refusals::Refusals;
 use super::{App, Limits, envelope, service};
+use crate::jobs::Refresh;
 use unroof_core::estimate::Format;
 
 /// Bytes that the system keeps for a client that has not received them; its connections take it over. By itself the system
@@ -119,18 +119,22 @@ impl StopSignals {
 ///
 /// # Errors
 /// What was under way when it was asked to stop could not be finished.
-pub async fn serve(server: Server, app: App, mut stop: StopSignals) -> std::io::Result<()> {
+pub async fn serve(
+    server: Server,
+    app: App,
+    refreshes: &[Refresh],
+    mut stop: StopSignals,
+) -> std::io::Result<()> {
     let store = app.store.clone();
     let limits = Arc::clone(&app.limits);
     let connections = Connections::of_api(app.clone()).await;
-    // Ends with this function.
-    let mut background = JoinSet::new();
-    background.spawn(app.clone().follow());
+    // End with this function.
+    let jobs = app.jobs.start(refreshes);
     let asked = tokio::select! {
         never = connections.accept(&server.listener) => never,
         asked = stop.next() => asked,
     };
-    app.stop();
+    app.jobs.stopping.cancel();
     tracing::info!("stopping: finishing what is under way");
     if asked == Asked::ByProgram {
         tokio::select! {
@@ -147,7 +151,7 @@ pub async fn serve(server: Server, app: App, mut stop: StopSignals) -> std::io::
         }
         _ = stop.next() => return Err(asked_again()),
     }
-    drop(background);
+    drop(jobs);
     store.close().await;
     Ok(())
 }

@@ -13,20 +13,17 @@ use uuid::Uuid;
 
 use super::app::App;
 use super::extract::{JsonBody, Path, Query};
-use super::outgoing::{NOT_PUBLIC, is_public, read_url};
 use super::page::{Limit, ListItem, ListQuery, Page, PageRequest};
 use super::polling::CachedBody;
 use super::problem::{FULL, INTERNAL, Problem};
 use super::reference::NoQuery;
-use super::resolver::NameFault;
+use crate::jobs::egress::{NOT_PUBLIC, NameFault, is_public, read_url};
 use crate::storage::{DbTime, DeliveryRow, NewWebhook, WebhookRow};
 use unroof_core::input::cursor::{Cursor, Fault};
 use unroof_core::input::{RequestError, read};
 
 /// Webhooks at once.
 const MOST_WEBHOOKS: u32 = 64;
-/// Names of webhooks that are looked up at once before the webhooks are added.
-pub(super) const NAMES_AT_ONCE: usize = 8;
 /// How long a request waits for a name.
 const NAME_TIME: Duration = Duration::from_secs(5);
 /// Characters of a secret.

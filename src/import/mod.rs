@@ -4,6 +4,8 @@
 mod copies;
 mod entries;
 mod fetch;
+mod importer;
+mod lines;
 mod names;
 mod priority;
 mod report;
@@ -14,6 +16,8 @@ mod withdrawn;
 
 pub use entries::{CatalogError, CatalogFormat};
 pub use fetch::{FetchError, Fetched, MOST_BYTES, Version, client_error, fetch, without_secrets};
+pub use importer::Importer;
+pub use lines::{LineReceiver, LineSender, lines};
 pub(crate) use priority::Priority;
 pub use report::{Imported, Line, Lines, Outcome, Summary};
 pub use run::{Import, ImportError, Options};

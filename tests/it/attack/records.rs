@@ -10,7 +10,8 @@ use axum::response::{IntoResponse, Redirect};
 use axum::routing::get;
 use jiff::{Timestamp, ToSpan};
 use serde_json::{Value, json};
-use unroof::http::{App, Clock, Limits};
+use unroof::clock::Clock;
+use unroof::http::{App, Limits};
 
 use super::withdrawal::{Service, now, priced};
 use crate::server::run;

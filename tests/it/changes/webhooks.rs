@@ -15,7 +15,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio::task::JoinSet;
-use unroof::http::{App, Clock, Limits};
+use unroof::clock::Clock;
+use unroof::http::{App, Limits};
 use unroof::storage::Store;
 
 use super::{Prepared, models};
@@ -144,7 +145,7 @@ impl Sender {
         let store = database.store().await;
         let app = App::new(store.clone(), hand.clock(), limits);
         let mut background = JoinSet::new();
-        background.spawn(app.clone().follow());
+        background.spawn(app.jobs().clone().follow_changes());
         Self {
             api: Api::new(app),
             store,

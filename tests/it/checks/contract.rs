@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode};
-use unroof::http::{App, Clock, Limits};
+use unroof::clock::Clock;
+use unroof::http::{App, Limits};
 
 use super::{paths_taking, routes, with_query};
 use crate::support::{Api, Reply, TestDatabase, on_each_database, sheet};

@@ -7,7 +7,8 @@ use std::time::SystemTime;
 use axum::http::StatusCode;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use unroof::http::{App, Clock, Limits};
+use unroof::clock::Clock;
+use unroof::http::{App, Limits};
 
 use super::bodies::full_sheet;
 use super::paged_rows;

@@ -24,7 +24,7 @@ const SOON: Duration = Duration::from_secs(12);
 async fn replica(url: &str, limits: StoreLimits) -> (Api, Store) {
     let (app, store) = app(url, limits).await;
     // As the server does; it ends with the test.
-    tokio::spawn(app.clone().follow());
+    tokio::spawn(app.jobs().clone().follow_changes());
     (Api::new(app), store)
 }
 

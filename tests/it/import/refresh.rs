@@ -10,7 +10,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde_json::json;
-use unroof::http::{App, Limits, Refresh, keep_fresh};
+use unroof::http::{App, Limits};
+use unroof::jobs::Refresh;
 
 use super::catalog;
 use crate::support::{TestDatabase, clock, on_each_database};
@@ -52,7 +53,7 @@ async fn refresh_until(database: &TestDatabase, refresh: &str, runs: usize) -> V
     let mut replicas = Vec::new();
     for _ in 0..2 {
         let app = App::new(database.store().await, clock(), Limits::default());
-        replicas.push(tokio::spawn(keep_fresh(app, refresh.clone())));
+        replicas.push(app.jobs().start(std::slice::from_ref(&refresh)));
     }
     let store = database.store().await;
     let mut outcomes = Vec::new();
@@ -71,9 +72,7 @@ async fn refresh_until(database: &TestDatabase, refresh: &str, runs: usize) -> V
     tokio::time::sleep(Duration::from_millis(300)).await;
     let rows = store.imports(None, None, 100).await.unwrap();
     assert_eq!(rows.len(), outcomes.len());
-    for replica in replicas {
-        replica.abort();
-    }
+    drop(replicas);
     outcomes
 }
 
@@ -87,7 +86,7 @@ async fn two_replicas_pull_once_and_ask_the_next_time_only_for_what_is_new() {
         let api = database.api().await;
         if database.name == "SQLite" {
             let app = App::new(database.store().await, clock(), Limits::default());
-            let one = tokio::spawn(keep_fresh(app, refresh.parse().unwrap()));
+            let one = app.jobs().start(&[refresh.parse().unwrap()]);
             for _ in 0..600 {
                 if api
                     .get("/imports")
@@ -100,7 +99,7 @@ async fn two_replicas_pull_once_and_ask_the_next_time_only_for_what_is_new() {
                 }
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
-            one.abort();
+            drop(one);
         } else {
             assert_eq!(refresh_until(database, &refresh, 1).await, ["done"]);
         }
@@ -133,7 +132,7 @@ async fn a_pull_that_fails_is_on_record_with_its_reason() {
         for (path, says) in [("broken", "500"), ("nothing-here", "404")] {
             let refresh = format!("litellm={url}/{path}@1h");
             let app = App::new(database.store().await, clock(), Limits::default());
-            let task = tokio::spawn(keep_fresh(app, refresh.parse().unwrap()));
+            let jobs = app.jobs().start(&[refresh.parse().unwrap()]);
             let api = database.api().await;
             let mut error = String::new();
             for _ in 0..200 {
@@ -147,7 +146,7 @@ async fn a_pull_that_fails_is_on_record_with_its_reason() {
                 }
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
-            task.abort();
+            drop(jobs);
             assert!(error.contains(says) && error.contains(path), "{error}");
         }
     })

@@ -68,6 +68,7 @@ pub struct Statement<'a> {
 
 impl Statement<'_> {
     /// A price without a start is known from when it was seen on; one that was over by then, from an unknown beginning.
+    #[must_use]
     pub fn starts_at(&self) -> Timestamp {
         let is_over = self.valid_to.is_some_and(|end| end <= self.observed_at);
         self.valid_from.unwrap_or(if is_over {
@@ -78,6 +79,7 @@ impl Statement<'_> {
     }
 
     /// Whether it states when it holds.
+    #[must_use]
     pub fn is_dated(&self) -> bool {
         self.valid_from.is_some() || self.valid_to.is_some()
     }

@@ -4,7 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::app::App;
+use super::Jobs;
 use crate::storage::StoreError;
 
 /// How long nothing may have failed before an outage is over.
@@ -51,7 +51,7 @@ impl Outage {
 }
 
 /// Logs that an operation failed: every fault that will not pass by itself, and of an outage its causes.
-pub(super) fn note(error: &StoreError) {
+pub(crate) fn note(error: &StoreError) {
     let cause = error.with_causes();
     if !error.is_temporary() {
         tracing::error!(error = cause, "the database failed");
@@ -78,9 +78,9 @@ fn is_quiet() -> bool {
         .is_some_and(|outage| outage.failed_at.elapsed() >= QUIET)
 }
 
-impl App {
+impl Jobs {
     /// Logs when an outage is over.
-    pub(super) async fn watch_outage(&self) {
+    pub(super) async fn log_outages(&self) {
         loop {
             tokio::time::sleep(BETWEEN_LOOKS).await;
             if !is_quiet()

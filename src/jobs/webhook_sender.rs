@@ -1,4 +1,4 @@
-//! Sends changes to webhooks: in their order, again where it fails, and from one process at a time.
+//! The webhook sender: delivers changes in order, retries failures, and runs in one process at a time.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -12,8 +12,7 @@ use sha2::Sha256;
 use tokio::sync::{Notify, Semaphore};
 use uuid::Uuid;
 
-use super::app::App;
-use super::feed::PAUSE;
+use super::{Jobs, PAUSE};
 use crate::storage::{Attempt, ChangeRow, Ended, Filter, Outcome, StoreError, WebhookLease};
 
 /// Changes of a delivery.
@@ -79,9 +78,9 @@ struct Sent {
 
 /// What was sent and is not noted yet, by webhook: at most one attempt each.
 #[derive(Debug, Default)]
-pub(super) struct Unnoted(Mutex<HashMap<Uuid, Arc<Sent>>>);
+pub(super) struct Unrecorded(Mutex<HashMap<Uuid, Arc<Sent>>>);
 
-impl Unnoted {
+impl Unrecorded {
     /// What was sent of the changes that a lease is for.
     fn of(&self, lease: &WebhookLease) -> Option<Arc<Sent>> {
         let sent = self.lock().get(&lease.id).cloned();
@@ -101,11 +100,11 @@ impl Unnoted {
     }
 }
 
-impl App {
+impl Jobs {
     /// Sends what there is to be sent, until the process is asked to stop.
-    pub(super) async fn deliver(&self) {
+    pub(super) async fn send_webhooks(&self) {
         tokio::select! {
-            () = self.stopped() => {}
+            () = self.stopping.cancelled() => {}
             () = self.deliver_on() => {}
         }
     }
@@ -121,9 +120,9 @@ impl App {
             newest.mark_unchanged();
             match self.next_lease().await {
                 Ok(Ok(lease)) => {
-                    let (app, is_done) = (self.clone(), Arc::clone(&is_done));
+                    let (jobs, is_done) = (self.clone(), Arc::clone(&is_done));
                     tokio::spawn(async move {
-                        app.attempt(&lease).await;
+                        jobs.attempt(&lease).await;
                         drop(turn);
                         is_done.notify_one();
                     });
@@ -142,8 +141,8 @@ impl App {
 
     /// A webhook to send to, or how long to rest.
     async fn next_lease(&self) -> Result<Result<WebhookLease, Duration>, StoreError> {
-        let longest = self.limits.webhook_rest;
-        let now = self.now();
+        let longest = self.settings.webhook_rest;
+        let now = self.clock.now();
         let Some(due) = self.store.next_delivery_due().await? else {
             return Ok(Err(longest));
         };
@@ -168,19 +167,19 @@ impl App {
 
     async fn try_attempt(&self, lease: &WebhookLease) -> Result<(), StoreError> {
         // Sent already under an earlier lease: whatever the database knows of it, it is not sent again.
-        if let Some(sent) = self.unnoted.of(lease) {
+        if let Some(sent) = self.unrecorded.of(lease) {
             self.note(lease, &sent).await;
             return Ok(());
         }
         let filter = Filter::default();
         let mut changes = self.store.changes(&filter, lease.since, BATCH).await?;
-        let began = self.now();
+        let began = self.clock.now();
         let Some(attempt) = self.store.begin_attempt(lease, &changes, began).await? else {
             return Ok(());
         };
         changes.retain(|change| change.sequence <= attempt.next_since);
         let answer = self.send(lease, &attempt, changes).await;
-        let at = self.now();
+        let at = self.clock.now();
         let outcome = match &answer {
             Ok(200..=299) => Outcome::Delivered,
             Ok(410) => Outcome::Unwanted,
@@ -194,7 +193,7 @@ impl App {
             answer,
             at,
         });
-        self.unnoted.remember(lease.id, &sent);
+        self.unrecorded.remember(lease.id, &sent);
         self.note(lease, &sent).await;
         Ok(())
     }
@@ -211,7 +210,7 @@ impl App {
                 self.store
                     .end_attempt(lease, &sent.attempt, sent.outcome, answer, sent.at, oldest);
             match noting.await {
-                Ok(Ended::Noted | Ended::Removed) => return self.unnoted.forget(lease.id),
+                Ok(Ended::Noted | Ended::Removed) => return self.unrecorded.forget(lease.id),
                 Ok(Ended::Lost) => return,
                 Err(error) if is_first => {
                     is_first = false;
@@ -237,9 +236,9 @@ impl App {
             next_since: attempt.next_since,
         };
         let body = serde_json::to_string(&body).expect("rows of texts and numbers serialise");
-        let timestamp = self.now().as_second();
+        let timestamp = self.clock.now().as_second();
         let request = self
-            .courier
+            .webhook_client
             .post(&lease.url)
             .header("content-type", "application/json")
             .header("unroof-timestamp", timestamp.to_string())

@@ -14,15 +14,15 @@ use ureq::http::Uri;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
 
-use super::outgoing::{NOT_PUBLIC, is_public};
+use super::address::{NOT_PUBLIC, is_public};
 
 /// Names that are looked up at once.
 #[derive(Debug, Clone)]
-pub(super) struct Names(Arc<Semaphore>);
+pub(crate) struct Names(Arc<Semaphore>);
 
 /// Why a name has no addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NameFault {
+pub(crate) enum NameFault {
     /// As many are looked up as may be.
     Busy,
     /// There is no such name.
@@ -34,7 +34,7 @@ pub(super) enum NameFault {
 type Found = io::Result<Vec<SocketAddr>>;
 
 impl Names {
-    pub(super) fn new(at_once: usize) -> Self {
+    pub(crate) fn new(at_once: usize) -> Self {
         Self(Arc::new(Semaphore::new(at_once)))
     }
 
@@ -45,7 +45,7 @@ impl Names {
     }
 
     /// The addresses of `host:port`, if they come in time.
-    pub(super) async fn look_up(
+    pub(crate) async fn look_up(
         &self,
         host_and_port: String,
         longest: Duration,
@@ -107,13 +107,13 @@ fn look_up_on_a_thread(
 
 /// Resolves names for the client that sends to webhooks: to public addresses alone, unless it was told otherwise.
 #[derive(Debug)]
-pub(super) struct PlacedResolver {
+pub(crate) struct PlacedResolver {
     names: Names,
     allows_private: bool,
 }
 
 impl PlacedResolver {
-    pub(super) fn new(names: Names, allows_private: bool) -> Self {
+    pub(crate) fn new(names: Names, allows_private: bool) -> Self {
         Self {
             names,
             allows_private,

@@ -1,26 +1,14 @@
-//! Where the service may send to: public addresses alone, unless it was told otherwise. The address that was looked at is
-//! the one that is connected to.
+//! Addresses that may be sent to: public ones, unless an operator allows others.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::time::Duration;
 
-use ureq::Agent;
-use ureq::config::Config;
-use ureq::unversioned::transport::DefaultConnector;
 use url::Url;
 
-use super::resolver::{Names, PlacedResolver};
-
 /// Longest address.
-pub(super) const LONGEST_URL: usize = 2_000;
-/// How long an attempt may take, from the name to the answer.
-pub(super) const ATTEMPT_TIME: Duration = Duration::from_secs(10);
-/// Names that the sender looks up at once, with those whose attempt has ended before the look-up.
-const NAMES_OF_SENDER: usize = 32;
-
+pub(crate) const LONGEST_URL: usize = 2_000;
 /// Reads an address that may be sent to, as far as that can be said without asking for its name. Whatever way a number is
 /// spelled, the result has it as four numbers.
-pub(super) fn read_url(text: &str) -> Result<Url, &'static str> {
+pub(crate) fn read_url(text: &str) -> Result<Url, &'static str> {
     let url = Url::parse(text).map_err(|_| "it is no URL")?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err("it is neither `http` nor `https`");
@@ -35,7 +23,7 @@ pub(super) fn read_url(text: &str) -> Result<Url, &'static str> {
 }
 
 /// Whether an address is one of the internet, and of nothing nearer.
-pub(super) fn is_public(address: IpAddr) -> bool {
+pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !PRIVATE_V4.iter().any(|block| is_in(address, *block)),
         IpAddr::V6(address) => is_public_v6(address),
@@ -77,21 +65,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 }
 
 /// What is said of an address that is not sent to.
-pub(super) const NOT_PUBLIC: &str = "the address is not a public one";
-
-/// A client that follows nobody elsewhere, goes through no proxy and keeps no connection.
-pub(super) fn client(allows_private: bool) -> Agent {
-    let config = Config::builder()
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .proxy(None)
-        .max_idle_connections(0)
-        .timeout_global(Some(ATTEMPT_TIME))
-        .user_agent(concat!("unroof/", env!("CARGO_PKG_VERSION")))
-        .build();
-    let resolver = PlacedResolver::new(Names::new(NAMES_OF_SENDER), allows_private);
-    Agent::with_parts(config, DefaultConnector::default(), resolver)
-}
+pub(crate) const NOT_PUBLIC: &str = "the address is not a public one";
 
 #[cfg(test)]
 mod tests {

@@ -6,11 +6,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::body::{Body, Bytes};
-use futures_util::stream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use crate::import::{ImportError, Line, Lines};
+use super::report::{Line, Lines};
+use super::run::ImportError;
 
 /// Bytes of lines that may be unread.
 const MOST_UNREAD: u32 = 16 * 1024 * 1024;
@@ -24,7 +23,7 @@ struct Said {
 }
 
 /// Takes lines.
-pub(crate) struct LineSender {
+pub struct LineSender {
     sender: mpsc::UnboundedSender<Said>,
     room: Arc<Semaphore>,
     /// How long the import may still wait for its reader.
@@ -32,13 +31,14 @@ pub(crate) struct LineSender {
 }
 
 /// Gives lines.
-pub(crate) struct LineReceiver {
+pub struct LineReceiver {
     receiver: mpsc::UnboundedReceiver<Said>,
     has_ended: bool,
 }
 
 /// A way for lines; all in all the sender waits this long for the receiver.
-pub(crate) fn lines(patience: Duration) -> (LineSender, LineReceiver) {
+#[must_use]
+pub fn lines(patience: Duration) -> (LineSender, LineReceiver) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let sender = LineSender {
         sender,
@@ -73,7 +73,7 @@ impl Lines for LineSender {
 
 impl LineSender {
     /// Takes the last line: how the import ended.
-    pub(super) fn end(self, line: Line) {
+    pub(crate) fn end(self, line: Line) {
         // The client may have gone.
         let _ = self.sender.send(Said { line, _room: None });
     }
@@ -86,7 +86,7 @@ impl LineReceiver {
     }
 
     /// The next lines as text. An error where no more come although none was the last.
-    async fn next_text(&mut self) -> Option<std::io::Result<Bytes>> {
+    pub(crate) async fn next_text(&mut self) -> Option<std::io::Result<Vec<u8>>> {
         if self.has_ended {
             return None;
         }
@@ -99,24 +99,15 @@ impl LineReceiver {
         self.has_ended = text.is_err() || said.last().is_some_and(is_last);
         Some(text)
     }
-
-    /// The lines as a body. What it holds is dropped when the client has read it or has gone.
-    pub(super) fn into_body(self, holds: impl Send + 'static) -> Body {
-        let lines = stream::unfold((self, holds), async |(mut lines, holds)| {
-            let text = lines.next_text().await?;
-            Some((text, (lines, holds)))
-        });
-        Body::from_stream(lines)
-    }
 }
 
-fn text_of(said: &[Said]) -> std::io::Result<Bytes> {
+fn text_of(said: &[Said]) -> std::io::Result<Vec<u8>> {
     let mut text = Vec::new();
     for Said { line, .. } in said {
         serde_json::to_writer(&mut text, line)?;
         text.push(b'\n');
     }
-    Ok(text.into())
+    Ok(text)
 }
 
 #[cfg(test)]
@@ -134,9 +125,12 @@ mod tests {
         Line::UnmatchedNames { names }
     }
 
-    async fn whole(body: Body) -> Result<String, axum::Error> {
-        let bytes = axum::body::to_bytes(body, usize::MAX).await?;
-        Ok(String::from_utf8(bytes.to_vec()).unwrap())
+    async fn whole(mut lines: LineReceiver) -> std::io::Result<String> {
+        let mut whole = Vec::new();
+        while let Some(text) = lines.next_text().await {
+            whole.extend(text?);
+        }
+        Ok(String::from_utf8(whole).unwrap())
     }
 
     #[tokio::test]
@@ -156,7 +150,7 @@ mod tests {
                 // As where the import panics.
                 None => drop(sender),
             }
-            let body = whole(receiver.into_body(())).await;
+            let body = whole(receiver).await;
             assert_eq!(body.is_ok(), has_last, "{body:?}");
         }
     }
@@ -175,7 +169,7 @@ mod tests {
         sender.end(Line::Failed {
             reason: "the client reads too slowly".to_owned(),
         });
-        let text = whole(receiver.into_body(())).await.unwrap();
+        let text = whole(receiver).await.unwrap();
         assert_eq!(text.lines().count(), 4);
         assert!(text.ends_with("too slowly\"}\n"), "{}", text.len());
     }

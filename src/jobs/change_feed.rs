@@ -1,4 +1,4 @@
-//! Changes as they happen: the newest version known without asking, and what is new told to every stream.
+//! The change feed: keeps the newest version known without a query, and broadcasts every change to the streams.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -7,21 +7,20 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 
-use super::app::App;
-use super::problem::Problem;
+use super::Jobs;
 use crate::storage::{ChangeKind, ChangeRow, Filter, StoreError};
 
 /// Changes read at once.
-pub(super) const PAGE: u32 = 200;
+pub(crate) const PAGE: u32 = 200;
 /// Changes kept for streams that do not keep up at once; those that fall further behind read the database.
 const KEPT: usize = 1024;
 /// Rest before a database that failed is asked again.
-pub(super) const PAUSE: Duration = Duration::from_millis(250);
+pub(crate) const PAUSE: Duration = Duration::from_millis(250);
 
-/// What the process knows of changes as they happen.
+/// The changes that this process has received.
 #[derive(Debug)]
-pub(super) struct Feed {
-    /// Whether a newer version would have been heard of.
+pub(crate) struct ChangeFeed {
+    /// True while the listener is connected.
     is_current: AtomicBool,
     news: broadcast::Sender<Arc<News>>,
     places: Arc<Semaphore>,
@@ -29,11 +28,11 @@ pub(super) struct Feed {
 
 /// A change as streams send it.
 #[derive(Debug)]
-pub(super) struct News {
-    pub(super) sequence: i64,
-    pub(super) kind: ChangeKind,
+pub(crate) struct News {
+    pub(crate) sequence: i64,
+    pub(crate) kind: ChangeKind,
     /// The row as JSON.
-    pub(super) data: String,
+    pub(crate) data: String,
 }
 
 impl From<ChangeRow> for News {
@@ -47,8 +46,8 @@ impl From<ChangeRow> for News {
     }
 }
 
-impl Feed {
-    pub(super) fn new(streams: usize) -> Self {
+impl ChangeFeed {
+    pub(crate) fn new(streams: usize) -> Self {
         Self {
             is_current: AtomicBool::new(false),
             news: broadcast::Sender::new(KEPT),
@@ -56,58 +55,44 @@ impl Feed {
         }
     }
 
-    /// Whether the newest version that is known is the newest there is.
-    pub(super) fn is_current(&self) -> bool {
+    /// True if the newest known version is the newest in the database.
+    pub(crate) fn is_current(&self) -> bool {
         self.is_current.load(Ordering::Relaxed)
     }
 
-    /// The database failed somebody: it is not believed to be heard until it is heard again.
-    pub(super) fn doubt(&self) {
+    /// Marks the feed stale after a database error, until the listener reconnects.
+    pub(crate) fn mark_stale(&self) {
         self.is_current.store(false, Ordering::Relaxed);
     }
 
-    /// A place for a stream, and what is told from now on.
-    pub(super) fn join(
-        &self,
-    ) -> Result<(OwnedSemaphorePermit, broadcast::Receiver<Arc<News>>), Problem> {
-        let place = Arc::clone(&self.places)
-            .try_acquire_owned()
-            .map_err(|_| Problem::busy("there are as many streams as there may be"))?;
-        Ok((place, self.news.subscribe()))
+    /// A place for a stream with its receiver, unless the limit of streams is reached.
+    pub(crate) fn join(&self) -> Option<(OwnedSemaphorePermit, broadcast::Receiver<Arc<News>>)> {
+        let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
+        Some((place, self.news.subscribe()))
     }
 }
 
-impl App {
-    /// Follows the store for as long as it is polled; without it, everything works and asks more.
-    pub async fn follow(self) {
-        tokio::join!(
-            self.listen(),
-            self.tell(),
-            self.deliver(),
-            self.watch_outage()
-        );
-    }
-
+impl Jobs {
     /// Keeps the newest version known.
-    async fn listen(&self) {
-        let mut was_heard = true;
+    pub(super) async fn listen(&self) {
+        let mut was_connected = true;
         loop {
-            let Err(error) = self.listen_once(&mut was_heard).await;
-            self.feed.doubt();
-            if was_heard {
+            let Err(error) = self.listen_once(&mut was_connected).await;
+            self.feed.mark_stale();
+            if was_connected {
                 let error = error.with_causes();
-                tracing::warn!(error, "changes are not heard of; asking for them instead");
-                was_heard = false;
+                tracing::warn!(error, "LISTEN connection lost; polling instead");
+                was_connected = false;
             }
             tokio::time::sleep(PAUSE).await;
         }
     }
 
-    async fn listen_once(&self, was_heard: &mut bool) -> Result<Infallible, StoreError> {
+    async fn listen_once(&self, was_connected: &mut bool) -> Result<Infallible, StoreError> {
         let mut listener = self.store.listener().await?;
-        if !*was_heard {
-            tracing::info!("changes are heard of again");
-            *was_heard = true;
+        if !*was_connected {
+            tracing::info!("LISTEN connection restored");
+            *was_connected = true;
         }
         loop {
             self.feed.is_current.store(true, Ordering::Relaxed);
@@ -115,9 +100,9 @@ impl App {
         }
     }
 
-    /// Reads every change once and tells it to all streams. While there is none, nothing is read: a stream that begins
-    /// later has what was committed before from the database.
-    async fn tell(&self) {
+    /// Reads every change once and broadcasts it to all streams. Without a stream nothing is read: a stream that begins
+    /// later reads earlier changes from the database.
+    pub(super) async fn broadcast(&self) {
         let mut newest = self.store.watch_newest();
         let mut position = 0;
         loop {
@@ -132,14 +117,14 @@ impl App {
             }
             let filter = Filter::default();
             let Ok(rows) = self.store.changes(&filter, position, PAGE).await else {
-                self.feed.doubt();
+                self.feed.mark_stale();
                 tokio::time::sleep(PAUSE).await;
                 continue;
             };
             let are_all = rows.len() < PAGE as usize;
             for row in rows {
                 position = row.sequence;
-                // Whoever listened may have left.
+                // Streams may have ended meanwhile.
                 let _ = self.feed.news.send(Arc::new(row.into()));
             }
             if are_all {

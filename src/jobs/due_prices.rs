@@ -1,0 +1,43 @@
+//! Announces prices when they come into force or run out.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::{Jobs, PAUSE_WITHOUT_DATABASE};
+use crate::storage::StoreError;
+
+/// Longest pause between two looks for due prices.
+const LONGEST_REST: Duration = Duration::from_mins(1);
+/// Shortest one.
+const SHORTEST_REST: Duration = Duration::from_millis(500);
+
+impl Jobs {
+    /// Announces due prices for as long as it is polled.
+    pub(super) async fn announce_due_prices(self) {
+        loop {
+            let rest = match self.announce_due().await {
+                Ok(None) => LONGEST_REST,
+                Ok(Some(next)) => {
+                    let until = self.clock.now().duration_until(next);
+                    Duration::try_from(until).unwrap_or(SHORTEST_REST)
+                }
+                Err(error) => {
+                    let error = error.with_causes();
+                    tracing::debug!(error, "cannot read which prices are due");
+                    PAUSE_WITHOUT_DATABASE
+                }
+            };
+            tokio::time::sleep(rest.clamp(SHORTEST_REST, LONGEST_REST)).await;
+        }
+    }
+
+    /// Announces what is due; the time of the next due price.
+    async fn announce_due(&self) -> Result<Option<Timestamp>, StoreError> {
+        // Also reads the database's time.
+        self.store.version().await?;
+        let now = self.store.not_ahead(self.clock.now());
+        self.store.make_due_known(now).await?;
+        self.store.next_due().await
+    }
+}

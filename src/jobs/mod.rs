@@ -1,0 +1,99 @@
+//! What a serving process does without a request: it follows changes, sends webhooks, refreshes catalogs, announces prices
+//! as they come into force, and closes lost imports. [`Jobs::start`] is the one place that starts them.
+
+mod change_feed;
+mod due_prices;
+pub(crate) mod egress;
+mod lost_imports;
+pub(crate) mod outage;
+mod refresh;
+mod webhook_sender;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use change_feed::{ChangeFeed, News, PAGE, PAUSE};
+pub use refresh::Refresh;
+use webhook_sender::Unrecorded;
+
+use crate::clock::Clock;
+use crate::import::Importer;
+use crate::storage::Store;
+
+/// Pause where the database does not answer.
+const PAUSE_WITHOUT_DATABASE: Duration = Duration::from_secs(5);
+
+/// Settings of the jobs.
+#[derive(Debug, Clone, Copy)]
+pub struct JobSettings {
+    /// Streams of changes at once.
+    pub streams: usize,
+    /// True if webhooks may lead to addresses that are not public.
+    pub webhook_allow_private: bool,
+    /// Longest pause between two looks for deliveries that another process left behind.
+    pub webhook_rest: Duration,
+    /// Threads that estimate what a refresh imports.
+    pub threads: usize,
+}
+
+/// The state that jobs share with each other and with requests.
+#[derive(Debug, Clone)]
+pub struct Jobs {
+    pub(crate) store: Store,
+    pub(crate) clock: Clock,
+    pub(crate) importer: Importer,
+    pub(crate) feed: Arc<ChangeFeed>,
+    /// Cancelled when the process is asked to stop.
+    pub(crate) stopping: CancellationToken,
+    settings: JobSettings,
+    webhook_client: ureq::Agent,
+    unrecorded: Arc<Unrecorded>,
+    /// Catalogs that are fetched at once.
+    fetching: Arc<Semaphore>,
+}
+
+impl Jobs {
+    /// The state of a process; no job runs yet.
+    #[must_use]
+    pub fn new(store: Store, clock: Clock, settings: JobSettings) -> Self {
+        Self {
+            importer: Importer::new(store.clone(), clock.clone()),
+            feed: Arc::new(ChangeFeed::new(settings.streams)),
+            stopping: CancellationToken::new(),
+            webhook_client: egress::client(settings.webhook_allow_private),
+            unrecorded: Arc::default(),
+            fetching: Arc::new(Semaphore::new(1)),
+            store,
+            clock,
+            settings,
+        }
+    }
+
+    /// Starts every job. All end when the set is dropped.
+    #[must_use]
+    pub fn start(&self, refreshes: &[Refresh]) -> JoinSet<()> {
+        let mut running = JoinSet::new();
+        running.spawn(self.clone().follow_changes());
+        running.spawn(self.clone().announce_due_prices());
+        running.spawn(self.clone().close_lost_imports());
+        for refresh in refreshes {
+            running.spawn(self.clone().keep_fresh(refresh.clone()));
+        }
+        running
+    }
+
+    /// Runs the change listener, the broadcaster, the webhook sender and the outage log. Without it, requests poll the
+    /// database.
+    pub async fn follow_changes(self) {
+        tokio::join!(
+            self.listen(),
+            self.broadcast(),
+            self.send_webhooks(),
+            self.log_outages()
+        );
+    }
+}
