@@ -228,3 +228,8 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
     }
     Ok(())
 }
+
+/// No parameters: anything in the query string is refused by name.
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NoQuery {}

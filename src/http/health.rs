@@ -7,9 +7,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::app::App;
+use super::extract::NoQuery;
 use super::extract::Query;
 use super::problem::Problem;
-use super::reference::NoQuery;
 
 /// How the service is.
 #[derive(Debug, Serialize, ToSchema)]

@@ -10,10 +10,10 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::app::App;
+use super::extract::NoQuery;
 use super::extract::{JsonBody, Path, Query};
 use super::page::{FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest};
 use super::problem::{CONFLICT, INTERNAL, Problem};
-use super::reference::NoQuery;
 use crate::storage::{
     DbTime, DisagreementRow, HistoryKey, HistoryRow, Reinstated, Store, StoreError, Withdrawn,
 };

@@ -10,10 +10,10 @@ use utoipa::openapi::schema::{Array, ArrayBuilder, ObjectBuilder, Type};
 
 use super::app::App;
 use super::calculator::{CalculatorRefusals, calculated};
+use super::extract::NoQuery;
 use super::extract::{Query, Question};
 use super::names::RackName;
 use super::problem::Problem;
-use super::reference::NoQuery;
 use unroof_core::calculator::layout::{LayoutAnswer, layout};
 
 /// A question about a layout. Whatever is left out has a default, which the answer names; `{}` is the lecture's rack.

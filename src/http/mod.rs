@@ -23,6 +23,7 @@ mod page;
 mod polling;
 mod price_sheets;
 mod problem;
+mod problem_kinds;
 mod queue;
 mod reference;
 mod refusals;
@@ -85,7 +86,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(health::check_liveness))
         .routes(routes!(health::check_readiness))
         .routes(routes!(openapi::show_openapi))
-        .routes(routes!(problem::describe_problem))
+        .routes(routes!(problem_kinds::describe_problem))
 }
 
 /// The page of the docs. Its validator would have a server elsewhere read our document.

@@ -10,11 +10,11 @@ use utoipa::openapi::schema::{
 use utoipa::openapi::{Components, OpenApi as Document, Ref, RefOr};
 use utoipa::{OpenApi, PartialSchema, ToSchema};
 
+use super::extract::NoQuery;
 use super::extract::Query;
 use super::names::AcceleratorId;
 use super::polling::CachedBody;
 use super::problem::Problem;
-use super::reference::NoQuery;
 use unroof_core::estimate::row_columns;
 use unroof_core::model::quantity::{Bounds, Quantity};
 

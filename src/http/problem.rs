@@ -8,8 +8,6 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::extract::{Path, Query};
-use super::reference::NoQuery;
 use crate::jobs::outage;
 use crate::storage::{Refusal, StoreError};
 use unroof_core::input::RequestError;
@@ -52,6 +50,14 @@ pub(super) struct ProblemKind {
     title: &'static str,
     /// What a person should know who follows the address.
     pub(super) description: &'static str,
+}
+
+impl ProblemKind {
+    /// The status, the title and the meaning.
+    pub(super) fn text(&self) -> String {
+        let (status, title) = (self.status.as_u16(), self.title);
+        format!("{status} {title}\n\n{}\n", self.description)
+    }
 }
 
 macro_rules! problem_kinds {
@@ -237,30 +243,4 @@ impl From<StoreError> for Problem {
             Self::new(INTERNAL, "the request could not be carried out")
         }
     }
-}
-
-/// What a class of problems means
-///
-/// The address in a problem's `type` leads here.
-#[utoipa::path(get, path = "/problems/{slug}", tag = "reference",
-    params(("slug" = String, Path, description = "Last part of the address", example = "invalid-request")),
-    responses(
-        (status = 200, description = "What it means", body = String, content_type = "text/plain"),
-        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
-        (status = 404, description = "No such class", body = Problem, content_type = "application/problem+json"),
-    ))]
-pub(super) async fn describe_problem(
-    Path(slug): Path<String>,
-    Query(NoQuery {}): Query<NoQuery>,
-) -> Result<String, Problem> {
-    let kind = PROBLEM_KINDS.iter().find(|kind| kind.slug == slug);
-    kind.map(|kind| {
-        format!(
-            "{} {}\n\n{}\n",
-            kind.status.as_u16(),
-            kind.title,
-            kind.description
-        )
-    })
-    .ok_or_else(|| Problem::new(NOT_FOUND, "no class of problems has this address"))
 }

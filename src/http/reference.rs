@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::extract::Query;
+use super::extract::{NoQuery, Query};
 use super::polling::CachedBody;
 use super::problem::Problem;
 use unroof_core::clue;
@@ -35,11 +35,6 @@ impl<Row: Serialize> Table<Row> {
         CachedBody::new(text, "application/json", None)
     }
 }
-
-/// No parameters: anything in the query string is refused by name.
-#[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct NoQuery {}
 
 /// An accelerator with the ratios that follow from its figures.
 #[derive(Debug, Serialize, ToSchema)]

@@ -12,10 +12,10 @@ use utoipa::openapi::schema::{
 
 use super::app::App;
 use super::calculator::{CalculatorRefusals, calculated};
+use super::extract::NoQuery;
 use super::extract::{Query, Question};
 use super::names::{AcceleratorId, OfferedTierId, OpenModelName};
 use super::problem::Problem;
-use super::reference::NoQuery;
 use unroof_core::calculator::simulate::{SimulationAnswer, read_simulation};
 use unroof_core::reference::architecture::Architecture;
 

@@ -12,11 +12,11 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::app::App;
+use super::extract::NoQuery;
 use super::extract::{JsonBody, Path, Query};
 use super::page::{Limit, ListItem, ListQuery, Page, PageRequest};
 use super::polling::CachedBody;
 use super::problem::{FULL, INTERNAL, Problem};
-use super::reference::NoQuery;
 use crate::jobs::egress::{NOT_PUBLIC, NameFault, is_public, read_url};
 use crate::storage::{DbTime, DeliveryRow, NewWebhook, WebhookRow};
 use unroof_core::input::cursor::{Cursor, Fault};

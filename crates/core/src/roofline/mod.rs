@@ -7,6 +7,7 @@ mod cost;
 mod keeping_cost;
 mod kv_cache;
 mod layout;
+mod machine;
 mod network;
 mod serving;
 mod step;
@@ -19,10 +20,11 @@ pub use layout::{
     ExpertModel, ExpertRoom, ExpertTraffic, Links, ParameterSplit, Pipeline, TrafficWidth,
     bubble_share, domains_used, experts_per_gpu, share_leaving_domain,
 };
+pub use machine::{Formats, Machine};
 pub use network::{
     COMBINE_BYTES_PER_ELEMENT, Copies, DISPATCH_BYTES_PER_ELEMENT, Traffic, every_copy, merged,
 };
-pub use serving::{Formats, Machine, MemoryUse, Overheads, PassTime, Serving, Speculation, Spread};
+pub use serving::{MemoryUse, Overheads, PassTime, Serving, Speculation, Spread};
 pub use step::{
     Efficiencies, Load, Model, OperatingPoint, Overlap, PhaseEfficiency, ServingUnit, StepTime,
     WeightReads, compute_to_bandwidth, crossover_context, latency_floor,

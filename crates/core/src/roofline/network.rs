@@ -1,7 +1,6 @@
 //! Network traffic of a decode step, in bytes per chip.
 
-use super::Machine;
-use super::serving::HIDDEN_BYTES_PER_ELEMENT;
+use super::machine::{HIDDEN_BYTES_PER_ELEMENT, Machine};
 use crate::reference::architecture::Architecture;
 use crate::units::{Bytes, BytesPerSecond, Seconds};
 

@@ -1,89 +1,16 @@
 //! Time of a decode step on a serving unit, with its layers, kernels and network, in seconds.
 
+use super::machine::{HIDDEN_BYTES_PER_ELEMENT, Machine};
 use super::network::{self, Traffic};
-use super::{
-    Efficiencies, KvCache, Load, Overlap, PromptTokens, ServingUnit, StepTime, WeightReads,
-};
+use super::{Efficiencies, KvCache, Load, Overlap, PromptTokens, StepTime, WeightReads};
+use crate::reference::Attainment;
 use crate::reference::architecture::Architecture;
-use crate::reference::{Accelerator, Attainment};
-use crate::units::{Bytes, BytesPerSecond, Seconds, UsdPerHour};
+use crate::units::{Bytes, Seconds};
 
-/// Bytes per element of hidden states between layers: they are kept in bf16 whatever the weights are.
-pub(super) const HIDDEN_BYTES_PER_ELEMENT: f64 = 2.0;
 /// Kernels that wait for each other in a dense layer: attention, MLP.
 const STAGES_PER_DENSE_LAYER: f64 = 2.0;
 /// The same in a layer with experts: attention, router, dispatch, experts, combine.
 const STAGES_PER_EXPERT_LAYER: f64 = 5.0;
-
-/// The chips that serve one copy of a model, with the links between them.
-#[derive(Debug, Clone, Copy)]
-pub struct Machine {
-    /// All chips together.
-    pub unit: ServingUnit,
-    /// G
-    pub chips: f64,
-    /// Chips on one scale-up interconnect.
-    pub domain_chips: f64,
-    /// Scale-up bandwidth per chip, one direction.
-    pub scale_up: Option<BytesPerSecond>,
-    /// Scale-out bandwidth per chip, one direction.
-    pub scale_out: Option<BytesPerSecond>,
-}
-
-/// Widths that decide in which format a chip multiplies.
-#[derive(Debug, Clone, Copy)]
-pub struct Formats {
-    /// w
-    pub weight_bytes: f64,
-    /// Bytes per element in attention.
-    pub attention_bytes: f64,
-}
-
-impl Machine {
-    /// So many chips of a kind, at their typical rental.
-    #[must_use]
-    pub fn of(accelerator: &Accelerator, formats: Formats, chips: f64) -> Self {
-        let peak = |bytes| accelerator.peak_for_weights(bytes).1.multiply_adds() * chips;
-        let rental = accelerator.rental_usd_per_hour.typical;
-        Self {
-            unit: ServingUnit {
-                multiply_rate: peak(formats.weight_bytes),
-                attention_multiply_rate: peak(formats.attention_bytes),
-                bandwidth: accelerator.hbm_bytes_per_second * chips,
-                capacity: accelerator.hbm_bytes * chips,
-                rental_usd_per_second: rental.map_or(0.0, UsdPerHour::usd_per_second) * chips,
-            },
-            chips,
-            domain_chips: f64::from(accelerator.scale_up_domain),
-            scale_up: accelerator.scale_up_bytes_per_second,
-            scale_out: accelerator.scale_out_bytes_per_second,
-        }
-    }
-
-    /// As many chips of the same kind.
-    #[must_use]
-    pub fn with_chips(&self, chips: f64) -> Self {
-        let factor = chips / self.chips;
-        let unit = &self.unit;
-        Self {
-            unit: ServingUnit {
-                multiply_rate: unit.multiply_rate * factor,
-                attention_multiply_rate: unit.attention_multiply_rate * factor,
-                bandwidth: unit.bandwidth * factor,
-                capacity: unit.capacity * factor,
-                rental_usd_per_second: unit.rental_usd_per_second * factor,
-            },
-            chips,
-            ..*self
-        }
-    }
-
-    /// Q: scale-up domains that the chips fill.
-    #[must_use]
-    pub fn domains(&self) -> f64 {
-        (self.chips / self.domain_chips).ceil().max(1.0)
-    }
-}
 
 /// How a model is spread over chips. The KV cache is spread evenly in both, by head or by sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,23 @@
+//! `GET /problems/{slug}`: the meaning of each kind of problem.
+
+use super::extract::{NoQuery, Path, Query};
+use super::problem::{NOT_FOUND, PROBLEM_KINDS, Problem};
+
+/// What a class of problems means
+///
+/// The address in a problem's `type` leads here.
+#[utoipa::path(get, path = "/problems/{slug}", tag = "reference",
+    params(("slug" = String, Path, description = "Last part of the address", example = "invalid-request")),
+    responses(
+        (status = 200, description = "What it means", body = String, content_type = "text/plain"),
+        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 404, description = "No such class", body = Problem, content_type = "application/problem+json"),
+    ))]
+pub(super) async fn describe_problem(
+    Path(slug): Path<String>,
+    Query(NoQuery {}): Query<NoQuery>,
+) -> Result<String, Problem> {
+    let kind = PROBLEM_KINDS.iter().find(|kind| kind.slug == slug);
+    kind.map(|kind| kind.text())
+        .ok_or_else(|| Problem::new(NOT_FOUND, "no class of problems has this address"))
+}
