@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use uuid::Uuid;
 
-use super::entries::Listed;
+use super::listed::Listed;
 use unroof_core::catalog::model_key;
 use unroof_core::input::wanted::{Unwanted, Wanted};
 use unroof_core::sheet::PriceSheet;

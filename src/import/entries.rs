@@ -6,8 +6,9 @@ use std::str::FromStr;
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use super::listed::Listed;
 use super::weight::bytes_of;
-use unroof_core::catalog::{CATALOGS, Catalog, UnknownFormat, offer_id, recognize};
+use unroof_core::catalog::{CATALOGS, Catalog, UnknownFormat, recognize};
 use unroof_core::input::RequestError;
 use unroof_core::input::cursor::{Cursor, Fault, Faults};
 use unroof_core::input::json::{self, Json, Stopped};
@@ -107,42 +108,6 @@ const MOST_ENTRIES: usize = 100_000;
 const MOST_ENTRY_VALUES: usize = 50_000;
 /// Bytes that the sheets of a catalog take while it is imported.
 const MOST_SHEET_BYTES: usize = 160 * 1024 * 1024;
-
-/// A sheet of a catalog.
-#[derive(Debug, Clone)]
-pub(super) struct Listed {
-    /// Key of its entry.
-    pub(super) entry: String,
-    pub(super) sheet: PriceSheet,
-    pub(super) sheet_id: Uuid,
-}
-
-impl Listed {
-    pub(super) fn offer_id(&self) -> Uuid {
-        offer_id(&self.sheet.provider, &self.sheet.model, &self.sheet.region)
-    }
-
-    /// Who says so.
-    pub(super) fn catalog(&self) -> &'static str {
-        let source = self.sheet.sources.first();
-        source.map_or("manual", |source| source.format.name())
-    }
-
-    /// `provider/model`, and its region where it is not served everywhere.
-    pub(super) fn name(&self) -> String {
-        let PriceSheet {
-            provider,
-            model,
-            region,
-            ..
-        } = &self.sheet;
-        if region == PriceSheet::DEFAULT_REGION {
-            format!("{provider}/{model}")
-        } else {
-            format!("{provider}/{model} ({region})")
-        }
-    }
-}
 
 /// An entry that gives no sheet.
 #[derive(Debug, Clone)]

@@ -7,11 +7,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use uuid::Uuid;
 
 use super::entries::CatalogError;
+use super::error::ImportError;
 use super::fetch::Version;
 use super::lines::LineSender;
 use super::priority::Priority;
 use super::report::{Line, Summary};
-use super::run::{Import, ImportError, Options};
+use super::run::{Import, Options};
 use super::turn::Turn;
 use crate::clock::Clock;
 use crate::storage::{DbTime, ImportOutcome, ImportRow, RunningImport, Store};

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
+use super::error::ImportError;
 use super::report::{Line, Lines};
-use super::run::ImportError;
 
 /// Bytes of lines that may be unread.
 const MOST_UNREAD: u32 = 16 * 1024 * 1024;

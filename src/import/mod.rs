@@ -3,9 +3,11 @@
 
 mod copies;
 mod entries;
+mod error;
 mod fetch;
 mod importer;
 mod lines;
+mod listed;
 mod names;
 mod priority;
 mod report;
@@ -15,10 +17,11 @@ mod weight;
 mod withdrawn;
 
 pub use entries::{CatalogError, CatalogFormat};
+pub use error::ImportError;
 pub use fetch::{FetchError, Fetched, MOST_BYTES, Version, client_error, fetch, without_secrets};
 pub use importer::Importer;
 pub use lines::{LineReceiver, LineSender, lines};
 pub(crate) use priority::Priority;
 pub use report::{Imported, Line, Lines, Outcome, Summary};
-pub use run::{Import, ImportError, Options};
+pub use run::{Import, Options};
 pub use turn::Turn;

@@ -3,12 +3,19 @@
 use std::collections::BTreeMap;
 
 use unroof_core::catalog::model_key;
+use unroof_core::sheet::PriceSheet;
 
 /// Canonical models by the key of their names; a key that means two models means none.
 #[derive(Debug, Default)]
 pub(super) struct CanonicalModels(BTreeMap<String, Option<String>>);
 
 impl CanonicalModels {
+    /// The canonical model that a sheet states, else the one that its model's name is joined with.
+    pub(super) fn of(&self, sheet: &PriceSheet) -> Option<String> {
+        let found = || self.find(&sheet.model).map(str::to_owned);
+        sheet.canonical_model.clone().or_else(found)
+    }
+
     /// Adds `author/model`.
     pub(super) fn add(&mut self, canonical_model: &str) {
         let known = self

@@ -9,7 +9,9 @@ use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::copies::{Leader, Leaders, Standing, sort};
-use super::entries::{CatalogError, CatalogFormat, Contents, Listed, read};
+use super::entries::{CatalogError, CatalogFormat, Contents, read};
+use super::error::ImportError;
+use super::listed::Listed;
 use super::names::CanonicalModels;
 use super::priority::Priority;
 use super::report::{Imported, Line, Lines, Outcome, Summary};
@@ -44,35 +46,6 @@ pub struct Options {
     pub seen_now: bool,
     /// Threads that estimate.
     pub threads: usize,
-}
-
-/// Why an import ended early.
-#[derive(Debug, thiserror::Error)]
-pub enum ImportError {
-    /// The catalog cannot be read.
-    #[error(transparent)]
-    Catalog(#[from] CatalogError),
-    /// The database refuses.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The system gives no thread.
-    #[error("no thread could be started")]
-    Thread(#[source] std::io::Error),
-    /// The client has gone.
-    #[error("the client left before the import was done")]
-    Unwanted,
-    /// The client takes the lines later than they come, for longer than it may.
-    #[error("the client reads too slowly")]
-    SlowReader,
-    /// A worker panicked.
-    #[error("the import failed inside; the log says more")]
-    Crashed,
-}
-
-impl From<Unwanted> for ImportError {
-    fn from(_: Unwanted) -> Self {
-        Self::Unwanted
-    }
 }
 
 /// A catalog that has been read, and is about to be imported.
@@ -211,19 +184,13 @@ impl Imported {
             provider: Some(sheet.provider.clone()),
             model: Some(sheet.model.clone()),
             region: Some(sheet.region.clone()),
-            canonical_model: canonical_model(sheet, names),
+            canonical_model: names.of(sheet),
             sheet_id: Some(listed.sheet_id),
             estimate_id: None,
             duplicate_of: None,
             unmapped: sheet.unmapped.len(),
         }
     }
-}
-
-/// What the sheet states, else what its model's name is joined with.
-fn canonical_model(sheet: &PriceSheet, names: &CanonicalModels) -> Option<String> {
-    let found = || names.find(&sheet.model).map(str::to_owned);
-    sheet.canonical_model.clone().or_else(found)
 }
 
 /// Says lines and counts them.
@@ -267,7 +234,7 @@ impl<L: Lines> Teller<'_, L> {
         let mut unmatched = BTreeSet::new();
         for listed in sheets {
             tokio::task::consume_budget().await;
-            if canonical_model(&listed.sheet, names).is_some() {
+            if names.of(&listed.sheet).is_some() {
                 self.summary.joined_names += 1;
             } else {
                 unmatched.insert(format!("{}/{}", listed.sheet.provider, listed.sheet.model));
@@ -508,7 +475,7 @@ impl Recorder {
     }
 
     pub(super) fn recording(&self, listed: &Listed, estimate_id: Uuid) -> Recording {
-        let canonical_model = canonical_model(&listed.sheet, &self.names);
+        let canonical_model = self.names.of(&listed.sheet);
         Recording {
             canonical_model,
             counts_again: true,

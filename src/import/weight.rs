@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::entries::Listed;
+use super::listed::Listed;
 use unroof_core::sheet::{Modifier, RateCell, Schedule, ServiceTier};
 
 /// About as many bytes as a sheet takes while it is read and compared with others.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::error::ImportError;
 use super::report::{Imported, Lines, Outcome};
-use super::run::{COPIES_AT_ONCE, ImportError, Recorder, Teller, Withdrawn};
+use super::run::{COPIES_AT_ONCE, Recorder, Teller, Withdrawn};
 use crate::storage::{Listing, Recording};
 
 impl Recorder {

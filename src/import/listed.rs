@@ -1,0 +1,41 @@
+//! A sheet as a catalog lists it.
+
+use unroof_core::catalog::offer_id;
+use unroof_core::sheet::PriceSheet;
+use uuid::Uuid;
+
+/// A sheet of a catalog.
+#[derive(Debug, Clone)]
+pub(super) struct Listed {
+    /// Key of its entry.
+    pub(super) entry: String,
+    pub(super) sheet: PriceSheet,
+    pub(super) sheet_id: Uuid,
+}
+
+impl Listed {
+    pub(super) fn offer_id(&self) -> Uuid {
+        offer_id(&self.sheet.provider, &self.sheet.model, &self.sheet.region)
+    }
+
+    /// Who says so.
+    pub(super) fn catalog(&self) -> &'static str {
+        let source = self.sheet.sources.first();
+        source.map_or("manual", |source| source.format.name())
+    }
+
+    /// `provider/model`, and its region where it is not served everywhere.
+    pub(super) fn name(&self) -> String {
+        let PriceSheet {
+            provider,
+            model,
+            region,
+            ..
+        } = &self.sheet;
+        if region == PriceSheet::DEFAULT_REGION {
+            format!("{provider}/{model}")
+        } else {
+            format!("{provider}/{model} ({region})")
+        }
+    }
+}
