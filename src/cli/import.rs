@@ -9,6 +9,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 
+use super::calibration::CalibrationArguments;
 use super::infer::read_input;
 use super::report::{paragraph, table, write_table};
 use super::{DatabaseArguments, Failure, terminal};
@@ -50,6 +51,8 @@ pub(super) struct ImportArguments {
     /// One JSON object per line, as POST /catalogs gives them
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    calibration: CalibrationArguments,
     #[command(flatten)]
     database: DatabaseArguments,
 }
@@ -106,6 +109,7 @@ async fn import(
         dry_run: arguments.dry_run,
         observed_at,
         seen_now: arguments.observed_at.is_none(),
+        estimator: arguments.calibration.estimator()?,
         threads: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
     };
     let turn = Turn::new(importer.place().await, Wanted::default());

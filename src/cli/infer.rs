@@ -9,10 +9,11 @@ use anyhow::Context;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
+use super::calibration::CalibrationArguments;
 use super::{Failure, report, terminal};
 use crate::clock::Clock;
 use unroof_core::catalog::{CATALOGS, Catalog};
-use unroof_core::estimate::{Answer, Format, infer, read_file};
+use unroof_core::estimate::{Answer, Format, Wanted, read_file};
 
 /// Arguments of `unroof infer`.
 #[derive(Debug, Args)]
@@ -41,6 +42,8 @@ pub(super) struct InferArguments {
     /// Print the answers as a page in Markdown
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
+    #[command(flatten)]
+    calibration: CalibrationArguments,
 }
 
 /// Takes the name of a catalog.
@@ -70,7 +73,12 @@ pub(super) fn run(arguments: &InferArguments) -> Result<(), Failure> {
         is_list |= file.is_list;
         requests.extend(file.requests);
     }
-    let answers: Vec<Answer> = requests.iter().map(infer).collect();
+    let estimator = arguments.calibration.estimator()?;
+    let answers: Vec<Answer> = requests
+        .iter()
+        .map(|request| estimator.infer(request, &Wanted::default()))
+        .collect::<Result<_, _>>()
+        .context("the estimate was interrupted")?;
     let mut out = terminal::stdout();
     if arguments.json {
         let text = match answers.as_slice() {
@@ -79,7 +87,14 @@ pub(super) fn run(arguments: &InferArguments) -> Result<(), Failure> {
         };
         writeln!(out, "{}", text.context("the answer has no text")?)?;
     } else if arguments.markdown {
-        out.write_all(markdown::page(&command(&arguments.files), &answers).as_bytes())?;
+        out.write_all(
+            markdown::page(
+                &command(&arguments.files),
+                &answers,
+                estimator.calibration(),
+            )
+            .as_bytes(),
+        )?;
     } else {
         for (request, answer) in requests.iter().zip(&answers) {
             report::write(&mut out, &request.sheets, answer)?;

@@ -1,6 +1,7 @@
 //! The command line: one file per command.
 
 mod calculator;
+mod calibration;
 mod examples;
 mod healthcheck;
 mod import;
@@ -64,6 +65,13 @@ enum Command {
     Openapi,
     /// Print the JSON Schema of the canonical price sheet
     Schema,
+}
+
+/// The text of a file that the command line names.
+fn text_of(file: &std::path::Path) -> Result<String, Failure> {
+    std::fs::read_to_string(file)
+        .with_context(|| format!("cannot read `{}`", file.display()))
+        .map_err(Failure::Usage)
 }
 
 /// Which database, and how to log.

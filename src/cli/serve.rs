@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 
+use super::calibration::CalibrationArguments;
 use super::examples::EXAMPLE_SHEETS;
 use super::limits::LimitArguments;
 use super::{DatabaseArguments, Failure, terminal};
@@ -16,6 +17,7 @@ use crate::http::{
 };
 use crate::jobs::Refresh;
 use crate::storage::{DatabaseUrl, ServingLock, Store};
+use unroof_core::estimate::Estimator;
 
 /// Arguments of `unroof serve`.
 #[derive(Debug, Args)]
@@ -46,6 +48,8 @@ pub(super) struct ServeArguments {
         value_name = "FORMAT=URL@PERIOD"
     )]
     refresh: Vec<Refresh>,
+    #[command(flatten)]
+    calibration: CalibrationArguments,
     #[command(flatten)]
     database: DatabaseArguments,
     #[command(flatten)]
@@ -79,14 +83,19 @@ struct MetricsArguments {
 pub(super) fn run(arguments: ServeArguments) -> Result<(), Failure> {
     arguments.database.start_logging()?;
     let url = arguments.database.database_url()?;
+    let estimator = arguments.calibration.estimator()?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-    let outcome = runtime.block_on(run_service(&arguments, &url));
+    let outcome = runtime.block_on(run_service(&arguments, &url, estimator));
     // What is still being worked out for clients that have gone does not hold the process.
     runtime.shutdown_timeout(Duration::from_secs(1));
     Ok(outcome?)
 }
 
-async fn run_service(arguments: &ServeArguments, url: &DatabaseUrl) -> anyhow::Result<()> {
+async fn run_service(
+    arguments: &ServeArguments,
+    url: &DatabaseUrl,
+    estimator: Estimator,
+) -> anyhow::Result<()> {
     let stop = StopSignals::listen().context("cannot listen for signals")?;
     // Bound first: a port that is taken is found out before anything is stored.
     let server = bind(arguments.listen)?;
@@ -103,7 +112,9 @@ async fn run_service(arguments: &ServeArguments, url: &DatabaseUrl) -> anyhow::R
     let limits = within_open_files(arguments.limits.service());
     let has_names = !limits.allowed_hosts.is_empty();
     let watchlist = Watchlist::new(arguments.metrics.watched.clone());
-    let app = App::new(store.clone(), Clock::system(), limits).watching(watchlist);
+    let app = App::new(store.clone(), Clock::system(), limits)
+        .estimating_with(estimator)
+        .watching(watchlist);
     let metrics = async {
         match metrics_server {
             Some(server) => {

@@ -1,8 +1,7 @@
 //! `unroof validate`: the joint estimate against models whose truth is public.
 
-use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
@@ -11,7 +10,7 @@ use unroof_core::calibration::validation::{By, Score, Shown, Validation, validat
 use unroof_core::reference::calibration::Calibration;
 
 use super::report::{paragraph, table, write_table};
-use super::{Failure, terminal};
+use super::{Failure, calibration, terminal, text_of};
 
 /// Arguments of `unroof validate`.
 #[derive(Debug, Args)]
@@ -45,7 +44,7 @@ pub(super) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
     let given = arguments
         .calibration
         .as_deref()
-        .map(calibration)
+        .map(calibration::read)
         .transpose()?;
     let by_default = |_: &[&PricedModel]| Settings::default();
     let by = match &given {
@@ -68,24 +67,11 @@ impl ValidateArguments {
         let (Some(models), Some(prices)) = (&self.models, &self.prices) else {
             return Ok(built_in());
         };
-        let tiers = self.tiers.as_deref().map(text).transpose()?;
-        read(&text(models)?, &text(prices)?, tiers.as_deref())
+        let tiers = self.tiers.as_deref().map(text_of).transpose()?;
+        read(&text_of(models)?, &text_of(prices)?, tiers.as_deref())
             .map_err(anyhow::Error::from)
             .map_err(Failure::Usage)
     }
-}
-
-/// The calibration in a file that `unroof-dev calibrate` wrote.
-pub(super) fn calibration(file: &Path) -> Result<Calibration, Failure> {
-    Calibration::read(&text(file)?)
-        .with_context(|| format!("the calibration in `{}` cannot be read", file.display()))
-        .map_err(Failure::Usage)
-}
-
-fn text(file: &Path) -> Result<String, Failure> {
-    fs::read_to_string(file)
-        .with_context(|| format!("cannot read `{}`", file.display()))
-        .map_err(Failure::Usage)
 }
 
 fn print(out: &mut impl Write, validation: &Validation) -> Result<(), Failure> {

@@ -23,8 +23,7 @@ use crate::import::Priority::{Long, Normal};
 use crate::jobs::egress::Names;
 use crate::jobs::{JobSettings, Jobs};
 use crate::storage::{DbTime, NewEstimate, Saved, Store, StoreError};
-use unroof_core::estimate::{Answer, Format, Request, Wanted, infer_while, read_request};
-use unroof_core::reference::calibration::Calibration;
+use unroof_core::estimate::{Answer, Estimator, Format, Request, Wanted, read_request};
 
 /// What handlers share.
 #[derive(Debug, Clone)]
@@ -145,6 +144,13 @@ impl App {
         }
     }
 
+    /// The same with another calibration.
+    #[must_use]
+    pub fn estimating_with(mut self, estimator: Estimator) -> Self {
+        self.jobs.estimator = estimator;
+        self
+    }
+
     /// The same with models whose estimates `/metrics` shows.
     #[must_use]
     pub fn watching(self, watchlist: Watchlist) -> Self {
@@ -209,11 +215,12 @@ impl App {
 
     /// Reads and answers a price sheet.
     pub(crate) async fn answer(&self, body: Bytes, format: Format) -> Result<Answered, Problem> {
-        let budget = self.budget.clone();
+        let (budget, estimator) = (self.budget.clone(), self.jobs.estimator.clone());
         self.compute(move |wanted| {
             let request = read_request(&body, &format)?;
             drop(body);
-            let answer = infer_while(&request, Calibration::shipped(), wanted)
+            let answer = estimator
+                .infer(&request, wanted)
                 .map_err(|unwanted| Problem::new(INTERNAL, unwanted.to_string()))?;
             let mut document = Text::new(&budget)?;
             document.write_with(|text| serde_json::to_writer(text, &answer))?;

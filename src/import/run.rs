@@ -18,10 +18,9 @@ use super::report::{Imported, Line, Lines, Outcome, Summary};
 use super::turn::Turn;
 use crate::storage::{DbTime, EstimateRecord, Listing, Recording, StatementRow, Store, StoreError};
 use unroof_core::catalog::model_key;
-use unroof_core::estimate::{Answer, Request, Unwanted, Wanted, estimate_id, infer_while};
+use unroof_core::estimate::{Answer, Estimator, Request, Unwanted, Wanted};
 use unroof_core::input::json;
 use unroof_core::model::assumptions::Assumptions;
-use unroof_core::reference::calibration::Calibration;
 use unroof_core::sheet::compare::timeline::UNKNOWN_START;
 use unroof_core::sheet::{PriceSheet, SheetId, canonical};
 
@@ -44,6 +43,8 @@ pub struct Options {
     pub observed_at: Timestamp,
     /// Whether that is now, and not a time that somebody states.
     pub seen_now: bool,
+    /// Estimates what is new.
+    pub estimator: Estimator,
     /// Threads that estimate.
     pub threads: usize,
 }
@@ -137,7 +138,7 @@ impl Import {
         teller.names(&contents.sheets, &names).await?;
         let (fresh, withdrawn) =
             set_known_aside(&store, contents.sheets, &names, &options, &mut teller).await?;
-        let leaders = known_leaders(&store, &fresh, &turn).await?;
+        let leaders = known_leaders(&store, &fresh, &options.estimator, &turn).await?;
         // Sorting thousands of sheets takes a while, and must not hold up others.
         let sorting = turn.clone();
         let (fresh, standings) = tokio::task::spawn_blocking(move || {
@@ -280,7 +281,7 @@ async fn set_known_aside(
     for catalog in catalogs {
         for row in store.statements_of(catalog).await? {
             let leader = row.duplicate_of.unwrap_or(row.sheet_id);
-            if row.estimate_id == Some(estimate_id(SheetId(leader))) {
+            if row.estimate_id == Some(options.estimator.estimate_id(SheetId(leader))) {
                 let starts_at: Timestamp = row.starts_at.into();
                 known.insert(
                     (catalog.to_owned(), row.offer_id, starts_at, row.sheet_id),
@@ -323,6 +324,7 @@ async fn set_known_aside(
 async fn known_leaders(
     store: &Store,
     sheets: &[Listed],
+    estimator: &Estimator,
     turn: &Turn,
 ) -> Result<Leaders, ImportError> {
     let keys: BTreeSet<String> = sheets
@@ -331,12 +333,12 @@ async fn known_leaders(
         .collect();
     let keys: Vec<String> = keys.into_iter().collect();
     let rows = store.leaders(&keys).await?;
-    let turn = turn.clone();
+    let (turn, estimator) = (turn.clone(), estimator.clone());
     let read = tokio::task::spawn_blocking(move || {
         let mut leaders: Leaders = BTreeMap::new();
         for row in rows {
             turn.wanted().check()?;
-            if row.estimate_id != estimate_id(SheetId(row.id)) {
+            if row.estimate_id != estimator.estimate_id(SheetId(row.id)) {
                 continue;
             }
             let tree = json::parse(row.document.as_bytes()).ok();
@@ -392,14 +394,14 @@ impl Recorder {
                     listing: Listing::Offer {
                         duplicate_of: Some(*of),
                     },
-                    ..self.recording(listed, estimate_id(SheetId(*of)))
+                    ..self.recording(listed, self.options.estimator.estimate_id(SheetId(*of)))
                 })
                 .collect();
             self.store(&recordings).await?;
             for (listed, of, name) in copies {
                 let duplicate = Imported {
                     reason: Some(format!("a copy of {name}")),
-                    estimate_id: Some(estimate_id(SheetId(*of))),
+                    estimate_id: Some(self.options.estimator.estimate_id(SheetId(*of))),
                     duplicate_of: Some(*of),
                     ..Imported::of(listed, &self.names, Outcome::Duplicate)
                 };
@@ -421,12 +423,12 @@ impl Recorder {
         for _ in 0..self.options.threads {
             let (leaders, next) = (Arc::clone(&leaders), Arc::clone(&next));
             let (wanted, sender) = (wanted.clone(), sender.clone());
-            let turn = self.turn.clone();
+            let (turn, estimator) = (self.turn.clone(), self.options.estimator.clone());
             // Threads of its own, since what they give away of their priority does not come back.
             let work = move || {
                 let _turn = turn;
                 Priority::Batch.take();
-                estimate_all(&leaders, &next, &wanted, &sender);
+                estimate_all(&leaders, &estimator, &next, &wanted, &sender);
             };
             let thread = std::thread::Builder::new().name("import".to_owned());
             thread.spawn(work).map_err(ImportError::Thread)?;
@@ -458,7 +460,10 @@ impl Recorder {
                 });
                 recordings.push(Recording {
                     estimate: Some(record),
-                    ..self.recording(listed, estimate_id(SheetId(listed.sheet_id)))
+                    ..self.recording(
+                        listed,
+                        self.options.estimator.estimate_id(SheetId(listed.sheet_id)),
+                    )
                 });
             }
             self.store(&recordings).await?;
@@ -495,6 +500,7 @@ impl Recorder {
 /// Takes sheets until there are none left. Ends early where nobody wants the rest.
 fn estimate_all(
     sheets: &[Listed],
+    estimator: &Estimator,
     next: &AtomicUsize,
     wanted: &Wanted,
     sender: &mpsc::Sender<Worked>,
@@ -514,7 +520,7 @@ fn estimate_all(
             sheets: vec![listed.sheet.clone()],
             assumptions: Assumptions::default(),
         };
-        let Ok(answer) = infer_while(&request, Calibration::shipped(), wanted) else {
+        let Ok(answer) = estimator.infer(&request, wanted) else {
             return;
         };
         let document =

@@ -15,6 +15,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use unroof_core::estimate::Estimator;
 
 pub(crate) use change_feed::{ChangeFeed, News, PAGE, PAUSE};
 pub use refresh::Refresh;
@@ -49,6 +50,8 @@ pub struct Jobs {
     pub(crate) feed: Arc<ChangeFeed>,
     /// Cancelled when the process is asked to stop.
     pub(crate) stopping: CancellationToken,
+    /// Estimates what requests and refreshes bring.
+    pub(crate) estimator: Estimator,
     settings: JobSettings,
     webhook_client: ureq::Agent,
     unrecorded: Arc<Unrecorded>,
@@ -67,6 +70,7 @@ impl Jobs {
             webhook_client: egress::client(settings.webhook_allow_private),
             unrecorded: Arc::default(),
             fetching: Arc::new(Semaphore::new(1)),
+            estimator: Estimator::default(),
             store,
             clock,
             settings,

@@ -234,6 +234,7 @@ impl Jobs {
             dry_run: false,
             observed_at: self.store.not_ahead(self.clock.now()),
             seen_now: true,
+            estimator: self.estimator.clone(),
             threads: self.settings.threads,
         };
         let read = self.importer.read(text, options, turn, Priority::Batch);

@@ -3,6 +3,7 @@
 //! Pure: the same sheet, assumptions and engine version give the same bytes, and the same id, on every machine.
 
 mod conflict;
+mod estimator;
 pub mod joint;
 mod misfit;
 mod nearest;
@@ -12,8 +13,6 @@ mod request;
 mod row;
 mod storage_tiers;
 
-use std::sync::LazyLock;
-
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -21,6 +20,7 @@ use uuid::Uuid;
 
 pub use crate::input::wanted::{Unwanted, Waiting, Wanted};
 pub use conflict::Conflict;
+pub use estimator::Estimator;
 pub use joint::Joint;
 pub use request::{Format, Request, RequestFile, read_file, read_request};
 pub use row::{ListRow, row_columns};
@@ -110,7 +110,7 @@ pub fn infer(request: &Request) -> Answer {
 /// Answers a request by a calibration of one's own.
 #[must_use]
 pub fn infer_with(request: &Request, calibration: &Calibration) -> Answer {
-    infer_while(request, calibration, &Wanted::default()).expect("it is wanted to the end")
+    infer_while(request, calibration, &Wanted::default()).expect("the token is never cancelled")
 }
 
 /// The same for someone who may leave before it is done.
@@ -186,17 +186,6 @@ fn read(contents: &[PriceSheet], assumptions: &Assumptions) -> Textbook {
         conflicts,
         readings,
     }
-}
-
-/// The id that the answer to a sheet has, with nothing stated and by the shipped calibration.
-#[must_use]
-pub fn estimate_id(sheet: SheetId) -> Uuid {
-    static CALIBRATION_ID: LazyLock<String> = LazyLock::new(|| Calibration::shipped().id());
-    identity(
-        vec![sheet.to_string()],
-        &Assumptions::default(),
-        &CALIBRATION_ID,
-    )
 }
 
 /// The id of the answer to a set of sheets under what is stated.

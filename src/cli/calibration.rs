@@ -1,0 +1,34 @@
+//! `--calibration FILE`: the calibration that estimates use.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+use unroof_core::estimate::Estimator;
+use unroof_core::reference::calibration::Calibration;
+
+use super::Failure;
+
+/// The calibration to estimate with.
+#[derive(Debug, Args)]
+pub(super) struct CalibrationArguments {
+    /// Calibration written by `unroof-dev calibrate`; the built-in one if left out
+    #[arg(long, env = "UNROOF_CALIBRATION", value_name = "FILE")]
+    calibration: Option<PathBuf>,
+}
+
+impl CalibrationArguments {
+    /// The estimator with this calibration.
+    pub(super) fn estimator(&self) -> Result<Estimator, Failure> {
+        let given = self.calibration.as_deref().map(read).transpose()?;
+        Ok(given.map_or_else(Estimator::default, Estimator::new))
+    }
+}
+
+/// Reads a calibration from a file.
+pub(super) fn read(file: &Path) -> Result<Calibration, Failure> {
+    let text = super::text_of(file)?;
+    Calibration::read(&text)
+        .with_context(|| format!("`{}` is not a calibration", file.display()))
+        .map_err(Failure::Usage)
+}
