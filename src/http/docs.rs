@@ -5,8 +5,7 @@ use std::sync::LazyLock;
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::Path;
-use axum::http::{StatusCode, header};
+use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use flate2::read::GzDecoder;
@@ -70,14 +69,12 @@ const START: &str = r##"window.onload = function () {
 pub(super) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new()
         .route("/docs", get(async || Redirect::to("/docs/")))
-        .route("/docs/", get(async || serve("index.html")))
-        .route(
-            "/docs/{*rest}",
-            get(async |Path(rest): Path<String>| serve(&rest)),
-        )
+        .route("/docs/", get(async || serve("/docs/index.html")))
+        .route("/docs/{*rest}", get(async |uri: Uri| serve(uri.path())))
 }
 
-fn serve(name: &str) -> Response {
+fn serve(path: &str) -> Response {
+    let name = path.trim_start_matches("/docs/");
     let Some(asset) = ASSETS.iter().find(|asset| asset.name == name) else {
         return StatusCode::NOT_FOUND.into_response();
     };
