@@ -21,6 +21,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::prelude::*;
 
 use crate::storage::DatabaseUrl;
 use unroof_core::input::RequestError;
@@ -229,22 +231,22 @@ fn label(text: &str) -> String {
 
 impl DatabaseArguments {
     fn start_logging(&self) -> Result<(), Failure> {
-        let filter = tracing_subscriber::EnvFilter::try_new(&self.log)
+        let filter: Targets = self
+            .log
+            .parse()
             .map_err(|error| Failure::Usage(anyhow::anyhow!("--log: {error}")))?;
         // These would log what goes over the wire, with the credentials of catalogs' addresses among it.
-        let mut filter = filter;
-        for wire in ["ureq=info", "ureq_proto=info"] {
-            let directive = wire.parse::<tracing_subscriber::filter::Directive>();
-            filter = filter.add_directive(directive.context("the log's own filter is wrong")?);
-        }
+        let filter = filter
+            .with_target("ureq", LevelFilter::INFO)
+            .with_target("ureq_proto", LevelFilter::INFO);
         let has_styles = self.log_format == LogFormat::Text
             && anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
         let builder = tracing_subscriber::fmt()
-            .with_env_filter(filter)
+            .with_max_level(LevelFilter::TRACE)
             .with_writer(move || terminal::LogLines { has_styles });
         match self.log_format {
-            LogFormat::Text => builder.with_ansi(has_styles).init(),
-            LogFormat::Json => builder.json().init(),
+            LogFormat::Text => builder.with_ansi(has_styles).finish().with(filter).init(),
+            LogFormat::Json => builder.json().finish().with(filter).init(),
         }
         Ok(())
     }

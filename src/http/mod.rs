@@ -7,6 +7,7 @@ mod calculator;
 mod catalogs;
 mod changes;
 mod csv;
+mod docs;
 mod envelope;
 mod estimates;
 mod extract;
@@ -45,7 +46,6 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use utoipa_swagger_ui::{Config, SwaggerUi};
 
 pub use app::App;
 pub use budget::LARGEST_ANSWER;
@@ -89,11 +89,6 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(problem_kinds::describe_problem))
 }
 
-/// The page of the docs. Its validator would have a server elsewhere read our document.
-fn docs() -> Config<'static> {
-    Config::from("/openapi.json").validator_url("none")
-}
-
 /// Everything that is served.
 pub fn router(app: App) -> Router {
     let count = from_fn_with_state(Arc::clone(&app.metrics), metrics::count);
@@ -117,7 +112,7 @@ fn unwrapped(app: App) -> Router {
     let limits = Arc::clone(&app.limits);
     let (router, _) = routes().split_for_parts();
     let router = router
-        .merge(SwaggerUi::new("/docs").config(docs()))
+        .merge(docs::routes())
         .route("/", get(async || Redirect::temporary("/docs")))
         .fallback(envelope::no_route)
         .with_state(app)

@@ -1,5 +1,6 @@
 //! The command line: the real binary, in an environment of its own.
 
+mod calibration;
 mod commands;
 mod infer;
 mod layout;
