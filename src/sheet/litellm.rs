@@ -22,7 +22,7 @@ use super::{
     CacheWriteBilling, Catalog, CatalogEntry, ContextTierMeasure, ContextTierSemantics, JsonObject,
     Limits, Modifier, PriceSheet, RateCell, SchemaName, ServiceTier, Source, SourceFormat, Unit,
 };
-use crate::input::cursor::{Cursor, Fault, Faults, LONGEST_NAME, LONGEST_TEXT};
+use crate::input::cursor::{Cursor, LONGEST_NAME, LONGEST_TEXT};
 use crate::input::json::Json;
 use crate::units::Decimal;
 
@@ -76,19 +76,8 @@ fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
     )
 }
 
-/// Reads a whole document that is one entry.
-///
-/// # Errors
-/// Every fault of the document.
-pub fn read(name: &str, json: &Json) -> Result<PriceSheet, Vec<Fault>> {
-    let faults = Faults::default();
-    let sheet = read_entry(name, &Cursor::root(json, &faults));
-    faults.into_result(sheet)
-}
-
 /// Reads one entry. `name` is its key in the catalog, which may carry prefixes. `None` means that a fault is recorded.
-#[must_use]
-pub fn read_entry(name: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
+fn read_entry(name: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     if NOT_MODELS.contains(&name) {
         cursor.fault(
             format!("`{name}` is no model of the catalog"),
