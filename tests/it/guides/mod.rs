@@ -113,6 +113,7 @@ impl Page {
 /// Where the commands of a page run.
 struct Shell {
     folder: TempDir,
+    path: String,
     server: Option<Server>,
 }
 
@@ -122,11 +123,8 @@ impl Shell {
         for name in ["examples", "data"] {
             link(&repository().join(name), &folder.path().join(name));
         }
-        let programs = folder.path().join(".bin");
-        std::fs::create_dir(&programs).unwrap();
-        let program = std::fs::canonicalize(unroof(&[]).get_program()).unwrap();
-        link(&program, &programs.join("unroof"));
         Self {
+            path: path_with_program(folder.path()),
             folder,
             server: None,
         }
@@ -172,18 +170,26 @@ impl Shell {
             assert!(!command.contains(ADDRESS), "no server for: {command}");
             command.to_owned()
         };
-        let programs = self.folder.path().join(".bin").display().to_string();
-        let path = std::env::var("PATH").unwrap_or_default();
         let mut shell = Command::new("sh");
         shell
             .args(["-c", &format!("exec 2>&1\n{command}")])
             .env_clear()
-            .env("PATH", format!("{programs}:{path}"))
+            .env("PATH", &self.path)
             .env("HOME", self.folder.path())
             .env("LC_ALL", "C.UTF-8")
             .current_dir(self.folder.path());
         run_with(&mut shell, "").out
     }
+}
+
+/// The `PATH` of a page: this program, as a link in a folder, before all others.
+fn path_with_program(folder: &Path) -> String {
+    let programs = folder.join(".bin");
+    std::fs::create_dir(&programs).unwrap();
+    let program = std::fs::canonicalize(unroof(&[]).get_program()).unwrap();
+    link(&program, &programs.join("unroof"));
+    let path = std::env::var("PATH").unwrap_or_default();
+    format!("{}:{path}", programs.display())
 }
 
 /// Host and port of a server.

@@ -1,30 +1,31 @@
 //! The blocks with the fence `console nightly`: they install, build, download or start containers, so `scripts/nightly`
 //! alone runs them, with `UNROOF_TEST_NIGHTLY=1`.
 //!
-//! - The commands of a page run in order in a clone of this repository, which keeps its target folder for the next night.
+//! - The commands of a page run in order in a clone of this repository, whose target folder is kept for the next night.
+//!   `unroof` is this program, until a page exports another `PATH`.
 //! - `export NAME=…` holds for the commands below it.
 //! - A command that serves runs until it listens, on a free port and an empty database, and is stopped.
 //! - Output is compared where the page shows some; what a build prints differs every night.
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 
 use tempfile::TempDir;
 
-use super::{Page, link, pages};
+use super::{Page, link, pages, path_with_program};
 use crate::server::{Server, run_with};
 use crate::support::{repository, say};
 
 const FENCE: &str = "```console nightly";
 
 /// A clone of this repository, and the environment of a page.
-struct Clone {
+struct Sources {
     folder: TempDir,
+    path: String,
     exports: Vec<String>,
 }
 
-impl Clone {
+impl Sources {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let sources = folder.path().join("unroof");
@@ -38,13 +39,10 @@ impl Clone {
         fs::create_dir_all(&kept).unwrap();
         link(&kept, &sources.join("target"));
         Self {
+            path: path_with_program(folder.path()),
             folder,
             exports: Vec::new(),
         }
-    }
-
-    fn sources(&self) -> PathBuf {
-        self.folder.path().join("unroof")
     }
 
     /// A shell with the settings of the caller, but those of the tests.
@@ -55,15 +53,13 @@ impl Clone {
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy();
             // What cargo sets for the tests themselves would reach the builds.
-            if name.starts_with("UNROOF_") || name.starts_with("CARGO_PKG_") {
+            let of_tests = ["UNROOF_", "CARGO_PKG_", "CARGO_MANIFEST_"];
+            if of_tests.iter().any(|prefix| name.starts_with(prefix)) {
                 shell.env_remove(&*name);
             }
         }
-        shell
-            .env_remove("CARGO_MANIFEST_DIR")
-            .env("UNROOF_LISTEN", "127.0.0.1:0")
-            .env("XDG_DATA_HOME", self.folder.path())
-            .current_dir(self.sources());
+        shell.env("PATH", &self.path);
+        shell.current_dir(self.folder.path().join("unroof"));
         shell
     }
 
@@ -74,18 +70,21 @@ impl Clone {
             self.exports.push(command.to_owned());
             return Ok(String::new());
         }
-        if command.split(' ').any(|word| word == "serve") {
-            let server = Server::spawn(self.shell(&format!("exec {command}")));
-            let (status, log) = server.stop();
-            return match status.success() {
-                true => Ok(String::new()),
-                false => Err(format!("$ {command}\nends with {status}:\n{log}")),
-            };
-        }
-        let ended = run_with(&mut self.shell(&format!("exec 2>&1\n{command}")), "");
-        match ended.code {
-            Some(0) => Ok(ended.out),
-            code => Err(format!("$ {command}\nends with {code:?}:\n{}", ended.out)),
+        let (succeeds, output) = if command.split(' ').any(|word| word == "serve") {
+            let mut serving = self.shell(&format!("exec {command}"));
+            serving.env("UNROOF_LISTEN", "127.0.0.1:0");
+            serving.env("XDG_DATA_HOME", self.folder.path());
+            let server = Server::spawn(serving);
+            let greeting = server.greeting.clone();
+            (server.stop().0.success(), greeting)
+        } else {
+            let ended = run_with(&mut self.shell(&format!("exec 2>&1\n{command}")), "");
+            (ended.code == Some(0), ended.out)
+        };
+        if succeeds {
+            Ok(output)
+        } else {
+            Err(format!("$ {command}\nfailed:\n{output}"))
         }
     }
 }
@@ -102,8 +101,8 @@ fn every_nightly_command_of_the_guides_succeeds() {
         if page.commands() == 0 {
             continue;
         }
-        let mut clone = Clone::new();
-        let differences = page.run(|command, expected| match clone.run(command) {
+        let mut sources = Sources::new();
+        let differences = page.run(|command, expected| match sources.run(command) {
             Ok(_) if expected.is_empty() => String::new(),
             Ok(output) => output,
             Err(failure) => failure,
