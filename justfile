@@ -1,18 +1,55 @@
-# Everything that must pass: formatting, clippy, tests, generated files.
+# Tests that wait for seconds, kill servers, send floods, sample for minutes or store hundreds of sheets: `just check` runs
+# them.
+slow_groups := "--skip attack:: --skip checks:: --skip database_faults:: --skip durability:: --skip joint:: --skip wire::"
+slow_tests := "--skip a_list_that_grows --skip no_more_than_a_hundred --skip pages_over_250_rows --skip the_report_is_80_columns"
+
+# Lists the recipes.
+default:
+    @just --list --unsorted
+
+# The fast lane: tests on SQLite alone, without the slow groups. With arguments, those tests: `just test history:: attack::`.
+test *tests:
+    env -u UNROOF_TEST_POSTGRES_URL -u UNROOF_REQUIRE_POSTGRES -u UNROOF_TEST_CATALOGS \
+        cargo test --lib --bins --tests -- {{ if tests == "" { slow_groups + " " + slow_tests } else { tests } }}
+
+# Formatting, clippy and the API documentation of the code, each without a warning.
+lint:
+    cargo fmt --all -- --check
+    cargo fmt --manifest-path fuzz/Cargo.toml -- --check
+    cargo clippy --all-targets --locked -- -D warnings
+    RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --locked
+
+# Everything that a change must pass, on SQLite and on a throwaway PostgreSQL. What continuous integration runs.
 check:
     ./scripts/test
 
-# Tests alone, with a throwaway PostgreSQL; arguments go to `cargo test`.
+# Tests alone beside a throwaway PostgreSQL; arguments go to `cargo test`.
 test-pg *arguments:
     ./scripts/with-postgres cargo test {{ arguments }}
 
-# Regenerates generated files, snapshots and the output in README.md and docs/guide; built first, so that a build error empties no file.
+# What takes too long for every change: guides that install and build, made-up requests, the image, the oldest Rust.
+nightly:
+    ./scripts/nightly
+
+# Benchmarks; arguments choose them: `just bench --bench import`.
+bench *arguments:
+    cargo bench {{ arguments }}
+
+# Every generated file is compared by a test, and the same test writes it here.
+#
+# Writes generated files anew: API document, schema, answers, output in README.md and docs/guide.
 bless:
-    cargo build
-    mkdir -p openapi
-    cargo run --quiet -- openapi > openapi/openapi.json
-    cargo run --quiet -- schema > openapi/pricesheet.schema.json
-    INSTA_UPDATE=always UNROOF_BLESS=1 cargo test
+    UNROOF_BLESS=1 cargo test --tests -- generated:: every_command_of_the_guides
+
+# Each step writes a file that is part of the program, so the next step builds it first.
+#
+# Fits everything anew after a change under data/: efficiencies, calibration, track record.
+data:
+    cargo run --release -- fit --write
+    cargo run --release -- calibrate
+    cargo run --release -- validate --write
+    cargo build --release
+    @just bless
 
 # Serves the API with the worked examples loaded.
 run:

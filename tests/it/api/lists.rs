@@ -180,6 +180,20 @@ async fn a_row_shows_the_standard_tier_the_first_threshold_and_the_shortest_time
             row["conflicts"],
             answer["conflicts"].as_array().unwrap().len()
         );
+        for (name, estimate) in answer["quantities"].as_object().unwrap() {
+            let interval = &estimate["interval_90"];
+            let ends = [&estimate["median"], &interval["low"], &interval["high"]];
+            let cells = ["median", "low_90", "high_90"].map(|end| &row[format!("{name}_{end}")]);
+            assert_eq!(cells, ends, "{name}");
+            assert_eq!(row[format!("{name}_identified")], estimate["identified"]);
+        }
+        for (name, estimate) in answer["quantities"].as_object().unwrap() {
+            let interval = &estimate["interval_90"];
+            let ends = [&estimate["median"], &interval["low"], &interval["high"]];
+            let cells = ["median", "low_90", "high_90"].map(|end| &row[format!("{name}_{end}")]);
+            assert_eq!(cells, ends, "{name}");
+            assert_eq!(row[format!("{name}_identified")], estimate["identified"]);
+        }
         for id in &readings {
             let entries = answer["readings"].as_array().unwrap();
             let entries: Vec<&Value> = entries.iter().filter(|entry| entry["id"] == **id).collect();

@@ -288,29 +288,6 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 }
 
 #[test]
-fn the_page_of_answers_is_what_the_program_prints() {
-    let page = std::fs::read_to_string(repository().join("docs/ANSWERS.md")).unwrap();
-    let command = page.split('`').nth(1).unwrap();
-    let arguments: Vec<&str> = command.split(' ').skip(1).collect();
-    assert!(
-        arguments.len() >= 6 && arguments[..2] == ["infer", "--markdown"],
-        "{command}"
-    );
-    assert!(
-        output_of(&arguments) == page,
-        "docs/ANSWERS.md is out of date; run: {command} > docs/ANSWERS.md"
-    );
-    // Each quantity says how much it moved, and each conflict of the talk which side is taken.
-    let conflicts = page
-        .matches("**context_tier_kv_bytes against output_ratio_memory_boundness.**")
-        .count();
-    assert!(
-        conflicts >= 2 && page.matches("The joint estimate").count() == conflicts,
-        "{conflicts}"
-    );
-}
-
-#[test]
 fn several_files_are_answered_as_a_list() {
     let two = [
         "examples/google_gemini-2.5-pro.json",

@@ -33,7 +33,13 @@ fn markdown_in(folder: &Path) -> Vec<PathBuf> {
 fn documents() -> Vec<PathBuf> {
     let mut files = markdown_in(&repository().join("docs"));
     files.extend(
-        ["README.md", "CHANGELOG.md", "data/README.md"].map(|file| repository().join(file)),
+        [
+            "README.md",
+            "CHANGELOG.md",
+            "CONTRIBUTING.md",
+            "data/README.md",
+        ]
+        .map(|file| repository().join(file)),
     );
     files
 }
@@ -67,7 +73,7 @@ fn pages_are_short() {
         let lines = std::fs::read_to_string(&file).unwrap().lines().count();
         let most = match name {
             name if LONG_PAGES.contains(&name) => continue,
-            _ if file == repository().join("README.md") => 250,
+            "README.md" | "CONTRIBUTING.md" if file.parent() == Some(repository()) => 250,
             _ => 399,
         };
         assert!(lines <= most, "{}: {lines} lines", file.display());

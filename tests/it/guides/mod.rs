@@ -5,11 +5,12 @@
 //! - `unroof serve` starts a server on a free port, until the end of the page or the next server. Pages call it
 //!   `127.0.0.1:8080`.
 //! - Pages call a time of the run `[TIME]` and a random id `[ID]`.
-//! - A block with the fence `console nightly` installs, builds, downloads or starts containers, and is not run here.
+//! - A block with the fence `console nightly` installs, builds, downloads or starts containers: see `nightly`.
 //!
 //! `UNROOF_BLESS=1` writes the output into the pages instead.
 
 mod facts;
+mod nightly;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,9 +20,12 @@ use jiff::Timestamp;
 use tempfile::TempDir;
 use uuid::Uuid;
 
+use crate::generated::is_blessing;
 use crate::server::{Server, run_with, unroof};
 use crate::support::{repository, say};
 
+/// The first line of a block that is run by every test.
+const FENCE: &str = "```console";
 /// The address of the service as pages have it.
 const ADDRESS: &str = "127.0.0.1:8080";
 
@@ -40,14 +44,15 @@ struct Page {
 }
 
 impl Page {
-    fn read(file: PathBuf) -> Self {
+    /// Reads a page; commands are those of the blocks with this fence.
+    fn read(file: PathBuf, fence: &str) -> Self {
         let text = std::fs::read_to_string(&file).unwrap();
         let mut parts = Vec::new();
         let mut is_in_block = false;
         for line in text.lines() {
             let last = parts.last_mut();
             if !is_in_block || line == "```" {
-                is_in_block = line == "```console";
+                is_in_block = line == fence;
                 parts.push(Part::Line(line.to_owned()));
             } else if let Some(command) = line.strip_prefix("$ ") {
                 parts.push(Part::Command(vec![command.to_owned()], String::new()));
@@ -63,16 +68,15 @@ impl Page {
         Self { file, parts }
     }
 
-    /// Runs the commands; each output that differs is replaced and described.
-    fn run(&mut self) -> Vec<String> {
+    /// Runs the commands by a function of command and expected output; each output that differs is replaced and described.
+    fn run(&mut self, mut run: impl FnMut(&str, &str) -> String) -> Vec<String> {
         let mut differences = Vec::new();
-        let mut shell = Shell::new();
         for part in &mut self.parts {
             let Part::Command(lines, expected) = part else {
                 continue;
             };
             let command = lines.join("\n");
-            let output = redact(&shell.run(&command));
+            let output = redact(&run(&command, expected));
             if output != *expected {
                 let page = self.file.display();
                 differences.push(format!(
@@ -82,6 +86,13 @@ impl Page {
             }
         }
         differences
+    }
+
+    fn commands(&self) -> usize {
+        let commands = self.parts.iter();
+        commands
+            .filter(|part| matches!(part, Part::Command(..)))
+            .count()
     }
 
     fn write(&self) {
@@ -102,6 +113,7 @@ impl Page {
 /// Where the commands of a page run.
 struct Shell {
     folder: TempDir,
+    path: String,
     server: Option<Server>,
 }
 
@@ -111,11 +123,8 @@ impl Shell {
         for name in ["examples", "data"] {
             link(&repository().join(name), &folder.path().join(name));
         }
-        let programs = folder.path().join(".bin");
-        std::fs::create_dir(&programs).unwrap();
-        let program = std::fs::canonicalize(unroof(&[]).get_program()).unwrap();
-        link(&program, &programs.join("unroof"));
         Self {
+            path: path_with_program(folder.path()),
             folder,
             server: None,
         }
@@ -161,18 +170,26 @@ impl Shell {
             assert!(!command.contains(ADDRESS), "no server for: {command}");
             command.to_owned()
         };
-        let programs = self.folder.path().join(".bin").display().to_string();
-        let path = std::env::var("PATH").unwrap_or_default();
         let mut shell = Command::new("sh");
         shell
             .args(["-c", &format!("exec 2>&1\n{command}")])
             .env_clear()
-            .env("PATH", format!("{programs}:{path}"))
+            .env("PATH", &self.path)
             .env("HOME", self.folder.path())
             .env("LC_ALL", "C.UTF-8")
             .current_dir(self.folder.path());
         run_with(&mut shell, "").out
     }
+}
+
+/// The `PATH` of a page: this program, as a link in a folder, before all others.
+fn path_with_program(folder: &Path) -> String {
+    let programs = folder.join(".bin");
+    std::fs::create_dir(&programs).unwrap();
+    let program = std::fs::canonicalize(unroof(&[]).get_program()).unwrap();
+    link(&program, &programs.join("unroof"));
+    let path = std::env::var("PATH").unwrap_or_default();
+    format!("{}:{path}", programs.display())
 }
 
 /// Host and port of a server.
@@ -237,15 +254,15 @@ fn every_command_of_the_guides_prints_what_is_written_below_it() {
             "the guides use {program}: apt-get install {program}"
         );
     }
-    let is_blessing = std::env::var_os("UNROOF_BLESS").is_some_and(|value| value == "1");
     let differences: Vec<String> = std::thread::scope(|scope| {
         let runs: Vec<_> = pages()
             .into_iter()
             .map(|file| {
                 scope.spawn(move || {
-                    let mut page = Page::read(file);
-                    let differences = page.run();
-                    if is_blessing && !differences.is_empty() {
+                    let mut page = Page::read(file, FENCE);
+                    let mut shell = Shell::new();
+                    let differences = page.run(|command, _| shell.run(command));
+                    if is_blessing() && !differences.is_empty() {
                         page.write();
                     }
                     differences
@@ -257,7 +274,7 @@ fn every_command_of_the_guides_prints_what_is_written_below_it() {
             .collect()
     });
     let text = differences.join("\n");
-    if is_blessing {
+    if is_blessing() {
         say(&text);
     } else {
         assert!(
@@ -270,12 +287,7 @@ fn every_command_of_the_guides_prints_what_is_written_below_it() {
 #[test]
 fn every_page_has_commands_that_are_run() {
     for file in pages() {
-        let page = Page::read(file);
-        let commands = page
-            .parts
-            .iter()
-            .filter(|part| matches!(part, Part::Command(..)))
-            .count();
-        assert!(commands > 0, "{}", page.file.display());
+        let page = Page::read(file, FENCE);
+        assert!(page.commands() > 0, "{}", page.file.display());
     }
 }

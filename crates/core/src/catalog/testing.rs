@@ -1,9 +1,9 @@
-//! What the tests of all catalogs need: entries read, and cells in one line each.
+//! What the tests of all catalogs need: entries read, and what a sheet says in short lines.
 
 use super::Catalog;
 use crate::input::cursor::{Cursor, Fault, Faults};
-use crate::input::json;
-use crate::sheet::{PriceSheet, RateCell, canonical};
+use crate::input::json::{self, Json};
+use crate::sheet::{Basis, PriceSheet, RateCell, canonical};
 
 /// The sheets of an entry, each of which survives being written and read again; or every fault.
 pub(super) fn read_all(
@@ -11,14 +11,22 @@ pub(super) fn read_all(
     key: &str,
     entry: &str,
 ) -> Result<Vec<PriceSheet>, Vec<Fault>> {
-    let tree = json::parse(entry.as_bytes()).unwrap();
+    read_tree(catalog, key, &json::parse(entry.as_bytes()).unwrap())
+}
+
+/// The same of an entry that is parsed.
+pub(super) fn read_tree(
+    catalog: &Catalog,
+    key: &str,
+    entry: &Json,
+) -> Result<Vec<PriceSheet>, Vec<Fault>> {
     let faults = Faults::default();
-    let sheets = (catalog.read_entry)(key, &Cursor::root(&tree, &faults));
+    let sheets = (catalog.read_entry)(key, &Cursor::root(entry, &faults));
     let sheets = faults.into_result(sheets)?;
     for sheet in &sheets {
         let text = serde_json::to_string(sheet).unwrap();
         let again = canonical::read(&json::parse(text.as_bytes()).unwrap());
-        assert_eq!(again.as_ref(), Ok(sheet));
+        assert_eq!(again.as_ref(), Ok(sheet), "{key}");
     }
     Ok(sheets)
 }
@@ -32,10 +40,15 @@ pub(super) fn read_one(catalog: &Catalog, key: &str, entry: &str) -> PriceSheet 
 
 /// The only fault of an entry, as `pointer: detail`.
 pub(super) fn refusal(catalog: &Catalog, key: &str, entry: &str) -> String {
-    let faults = read_all(catalog, key, entry).unwrap_err();
-    assert_eq!(faults.len(), 1, "{faults:?}");
-    assert!(!faults[0].hint.is_empty());
-    format!("{}: {}", faults[0].pointer, faults[0].detail)
+    only_fault(&read_all(catalog, key, entry).unwrap_err())
+}
+
+fn only_fault(faults: &[Fault]) -> String {
+    let [fault] = faults else {
+        panic!("{faults:?}");
+    };
+    assert!(!fault.hint.is_empty());
+    format!("{}: {}", fault.pointer, fault.detail)
 }
 
 /// The keys of a whole catalog, or every fault.
@@ -47,12 +60,48 @@ pub(super) fn keys(catalog: &Catalog, document: &str) -> Result<Vec<String>, Vec
     faults.into_result(keys)
 }
 
+/// The only fault of a whole catalog, as `pointer: detail`.
+pub(super) fn catalog_refusal(catalog: &Catalog, document: &str) -> String {
+    only_fault(&keys(catalog, document).unwrap_err())
+}
+
 /// Whether a text is recognised as a whole catalog.
 pub(super) fn is_catalog(catalog: &Catalog, document: &str) -> bool {
     (catalog.recognizes)(&json::parse(document.as_bytes()).unwrap())
 }
 
-/// `batch >200000 peak: input 1.25, output 10, write 1800s 2.5`, one for each cell.
+/// `provider region model`
+pub(super) fn offer(sheet: &PriceSheet) -> String {
+    format!("{} {} {}", sheet.provider, sheet.region, sheet.model)
+}
+
+/// The keys of `unmapped`, sorted.
+pub(super) fn kept(sheet: &PriceSheet) -> Vec<&str> {
+    let mut keys: Vec<_> = sheet.unmapped.keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    keys
+}
+
+/// `web_search 10 per_1000_calls`, one for each price of something other than tokens of text.
+pub(super) fn other_meters(sheet: &PriceSheet) -> Vec<String> {
+    let meters = sheet.other_meters.iter();
+    meters
+        .map(|meter| format!("{} {} {}", meter.meter, meter.price, meter.unit))
+        .collect()
+}
+
+/// `1,2 01:00-04:00`, one for each window of a schedule.
+pub(super) fn windows(sheet: &PriceSheet, schedule: &str) -> Vec<String> {
+    let windows = sheet.schedules[schedule].windows.iter();
+    windows
+        .map(|window| {
+            let days: Vec<_> = window.days.iter().map(u8::to_string).collect();
+            format!("{} {}-{}", days.join(","), window.start, window.end)
+        })
+        .collect()
+}
+
+/// `batch >200000 peak computed: input 1.25, output 10, write 1800s 2.5`, one for each cell.
 pub(super) fn cells(sheet: &PriceSheet) -> Vec<String> {
     sheet.rates.iter().map(written).collect()
 }
@@ -65,11 +114,16 @@ fn written(cell: &RateCell) -> String {
         (tokens, false) => format!(" >{tokens}"),
     };
     let schedule = cell.schedule.iter().map(|name| format!(" {name}"));
+    let basis = match cell.basis {
+        Basis::Computed => " computed",
+        _ => "",
+    };
     let prices = [
         ("input", &cell.input),
         ("output", &cell.output),
         ("reasoning", &cell.reasoning),
         ("read", &cell.cache_read),
+        ("explicit read", &cell.cache_read_explicit),
         ("storage", &cell.cache_storage_per_hour),
     ];
     let prices = prices
@@ -80,7 +134,7 @@ fn written(cell: &RateCell) -> String {
         format!("write {}{}", lifetime.unwrap_or_default(), write.price)
     });
     format!(
-        "{}{threshold}{}: {}",
+        "{}{threshold}{}{basis}: {}",
         cell.service_tier,
         schedule.collect::<String>(),
         prices.chain(writes).collect::<Vec<_>>().join(", ")

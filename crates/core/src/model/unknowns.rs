@@ -29,7 +29,7 @@ pub struct Unknowns<'a> {
 
 impl Unknowns<'_> {
     /// log of L0 = w·`N_a`/(ρ·`k_bw`), tokens: the context at which reading the cache takes as long as the multiplies at
-    /// peak (E7 without attention's arithmetic) [T].
+    /// peak (E7 without attention's arithmetic) \[T\].
     #[must_use]
     pub fn log_ideal_crossover(&self) -> f64 {
         let machine = self.machine;
@@ -45,7 +45,7 @@ impl Unknowns<'_> {
         self.log_ideal_crossover() - self.machine.log_balance
     }
 
-    /// log r, r = 1/β + `L_mean`/L0 at peak [T].
+    /// log r, r = 1/β + `L_mean`/L0 at peak \[T\].
     #[must_use]
     pub fn log_memory_over_compute(&self) -> f64 {
         let weights = (-self.log_batch_over_optimal).exp();

@@ -87,7 +87,7 @@ pub struct TalkTier {
     pub drain_time: Seconds,
 }
 
-/// [T]: HBM 20 ms, DDR 1 to 10 s, flash about a minute, spinning disk about an hour.
+/// \[T\]: HBM 20 ms, DDR 1 to 10 s, flash about a minute, spinning disk about an hour.
 pub const TALK_DRAIN_TIMES: [TalkTier; 4] = [
     TalkTier {
         name: "hbm",

@@ -2,13 +2,13 @@
 
 use super::{Model, OperatingPoint, ServingUnit, step_time};
 
-/// E5: `c_out`(L) = R·T/B, USD per generated token [T].
+/// E5: `c_out`(L) = R·T/B, USD per generated token \[T\].
 #[must_use]
 pub fn cost_per_generated_token(model: &Model, unit: &ServingUnit, point: &OperatingPoint) -> f64 {
     unit.rental_usd_per_second * step_time(model, unit, point).total.0 / point.batch
 }
 
-/// E16: `c_in`(S | `P_c`) = R·(`N_a` + `a_pre`·(`P_c` + S/2))/(`η_pre`·M), USD per fresh prompt token [D].
+/// E16: `c_in`(S | `P_c`) = R·(`N_a` + `a_pre`·(`P_c` + S/2))/(`η_pre`·M), USD per fresh prompt token \[D\].
 ///
 /// `prefill_attention_macs` is `a_pre`, multiply-adds per prompt token and context token.
 #[must_use]

@@ -12,13 +12,13 @@ pub struct KeepingCost {
 }
 
 impl KeepingCost {
-    /// `read_X` + `hold_X`·t, USD for holding a byte for this long and reading it once [D].
+    /// `read_X` + `hold_X`·t, USD for holding a byte for this long and reading it once \[D\].
     #[must_use]
     pub fn for_duration(&self, duration: Seconds) -> f64 {
         self.read_usd_per_byte + self.hold_usd_per_byte_hour * duration.0 / 3600.0
     }
 
-    /// `t_XY` = (`read_Y` − `read_X`)/(`hold_X` − `hold_Y`): held for longer, a byte is cheaper on the other device [D].
+    /// `t_XY` = (`read_Y` − `read_X`)/(`hold_X` − `hold_Y`): held for longer, a byte is cheaper on the other device \[D\].
     #[must_use]
     pub fn boundary(&self, cheaper_to_hold: &Self) -> Seconds {
         let dearer_read_usd = cheaper_to_hold.read_usd_per_byte - self.read_usd_per_byte;

@@ -2,7 +2,7 @@
 
 use crate::units::{Bytes, BytesPerSecond, BytesPerToken, Seconds};
 
-/// E10: experts of a layer that one GPU holds in the mean, `n_experts`/`G_used` [T].
+/// E10: experts of a layer that one GPU holds in the mean, `n_experts`/`G_used` \[T\].
 #[must_use]
 pub fn experts_per_gpu(experts: u32, gpus: u32) -> f64 {
     f64::from(experts) / f64::from(gpus)
@@ -15,7 +15,7 @@ pub fn domains_used(gpus: u32, scale_up_domain: u32) -> u32 {
 }
 
 /// E11: (Q − 1)/Q, the share of expert traffic that leaves its scale-up domain when experts are spread evenly over Q of
-/// them [T].
+/// them \[T\].
 #[must_use]
 pub fn share_leaving_domain(domains: u32) -> f64 {
     (f64::from(domains) - 1.0) / f64::from(domains)
@@ -38,7 +38,7 @@ impl Links {
     }
 
     /// E20: (SO/SU) · `n_act` · layers per stage · 2, the time a stage's expert traffic takes over the time of handing its
-    /// result to the next rack; at 1 and above, pipelining across racks costs no time [T].
+    /// result to the next rack; at 1 and above, pipelining across racks costs no time \[T\].
     ///
     /// An expert layer sends every token to `n_act` experts and back, a stage sends it on once; the size of a token
     /// cancels.
@@ -114,7 +114,7 @@ pub struct ParameterSplit {
 
 impl ExpertModel {
     /// The size of an expert: a token passes by all but `n_act` experts of each layer, so (`N_t` − `N_a`)/((`n_experts` −
-    /// `n_act`)·`n_moe_layers`) [D]. None where every expert is active or the totals contradict the experts.
+    /// `n_act`)·`n_moe_layers`) \[D\]. None where every expert is active or the totals contradict the experts.
     #[must_use]
     pub fn parameter_split(&self) -> Option<ParameterSplit> {
         let idle = f64::from(self.experts.checked_sub(self.active_experts)?);
@@ -146,7 +146,7 @@ pub struct ExpertRoom {
 }
 
 impl ExpertRoom {
-    /// Whole experts per layer that fit: (memory − occupied)/(bytes per expert · layers) [D].
+    /// Whole experts per layer that fit: (memory − occupied)/(bytes per expert · layers) \[D\].
     #[must_use]
     pub fn experts_per_layer(&self) -> f64 {
         let room = (self.memory.0 - self.occupied.0).max(0.0);
@@ -170,7 +170,7 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// E21, first term: w·`N_t`/(E·P), bytes of weights per GPU [T].
+    /// E21, first term: w·`N_t`/(E·P), bytes of weights per GPU \[T\].
     #[must_use]
     pub fn weights_per_gpu(&self) -> Bytes {
         self.weights / (f64::from(self.gpus_per_stage) * f64::from(self.stages))
@@ -183,14 +183,14 @@ impl Pipeline {
     }
 
     /// E21, second term: KV bytes per GPU when every micro-batch has b sequences. P micro-batches are under way and a
-    /// stage keeps k/P of each token, P·b·L·(k/P)/E = b·L·k/E: P cancels [T].
+    /// stage keeps k/P of each token, P·b·L·(k/P)/E = b·L·k/E: P cancels \[T\].
     #[must_use]
     pub fn kv_per_gpu(&self, sequences_per_micro_batch: f64) -> Bytes {
         let sequences = sequences_per_micro_batch * f64::from(self.stages);
         self.kv_per_gpu_of_batch(sequences)
     }
 
-    /// The same for B sequences in all, B·L·(k/P)/E: halves when P doubles [T].
+    /// The same for B sequences in all, B·L·(k/P)/E: halves when P doubles \[T\].
     #[must_use]
     pub fn kv_per_gpu_of_batch(&self, sequences: f64) -> Bytes {
         let per_sequence = self.kv_bytes_per_token_and_stage().0 * self.context_tokens;
@@ -204,14 +204,14 @@ impl Pipeline {
         Bytes(self.weights_per_gpu().0 + kv.0) / bandwidth
     }
 
-    /// E22: the time of a token through all P stages, P times that of a stage: the same for every P [T].
+    /// E22: the time of a token through all P stages, P times that of a stage: the same for every P \[T\].
     #[must_use]
     pub fn token_time(&self, sequences_per_micro_batch: f64, bandwidth: BytesPerSecond) -> Seconds {
         self.stage_time(sequences_per_micro_batch, bandwidth) * f64::from(self.stages)
     }
 }
 
-/// (P − 1)/(m + P − 1): share of a training step in which a stage waits, with m micro-batches [T].
+/// (P − 1)/(m + P − 1): share of a training step in which a stage waits, with m micro-batches \[T\].
 #[must_use]
 pub fn bubble_share(stages: u32, micro_batches: u32) -> f64 {
     let waiting = f64::from(stages) - 1.0;

@@ -1,7 +1,7 @@
 //! The forward model: what a step of decoding or prefill takes and costs on given hardware, and what keeping a byte
 //! costs.
 //!
-//! Equation numbers (E1, E2, ...) and source tags ([T], [SB], ...) are those of `docs/MODEL.md`.
+//! Equation numbers (E1, E2, ...) and source tags (\[T\], \[SB\], ...) are those of `docs/MODEL.md`.
 
 mod cost;
 mod keeping_cost;

@@ -52,7 +52,7 @@ pub fn merged(active_experts: f64, machine: &Machine) -> Copies {
 }
 
 impl Traffic {
-    /// All-to-all of experts: tokens per chip · copies · `d_model` · (dispatch + combine bytes) · layers with experts [D].
+    /// All-to-all of experts: tokens per chip · copies · `d_model` · (dispatch + combine bytes) · layers with experts \[D\].
     #[must_use]
     pub fn all_to_all(
         architecture: &Architecture,

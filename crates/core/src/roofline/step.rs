@@ -18,7 +18,7 @@ pub struct ServingUnit {
 }
 
 impl ServingUnit {
-    /// τ = C/W, the time to sweep the whole HBM once [T].
+    /// τ = C/W, the time to sweep the whole HBM once \[T\].
     #[must_use]
     pub fn sweep_time(&self) -> Seconds {
         self.capacity / self.bandwidth
@@ -101,9 +101,9 @@ impl Efficiencies {
 /// How compute and memory time share a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overlap {
-    /// E1: T = max(compute, memory) [T].
+    /// E1: T = max(compute, memory) \[T\].
     Full,
-    /// E1': attention never overlaps the MLP; T = max of each half [SB]. E1 ≤ E1' ≤ 2·E1.
+    /// E1': attention never overlaps the MLP; T = max of each half \[SB\]. E1 ≤ E1' ≤ 2·E1.
     AttentionApart,
 }
 
@@ -149,7 +149,7 @@ impl StepTime {
     }
 }
 
-/// ρ = w·M/W: multiply-adds per second × bytes per parameter ÷ bytes per second, "the 300" of the talk [T].
+/// ρ = w·M/W: multiply-adds per second × bytes per parameter ÷ bytes per second, "the 300" of the talk \[T\].
 #[must_use]
 pub fn compute_to_bandwidth(
     weight_bytes_per_parameter: f64,
@@ -255,19 +255,19 @@ pub fn step_time(model: &Model, unit: &ServingUnit, point: &OperatingPoint) -> S
     load.time(unit, point.efficiencies.decode(), point.overlap)
 }
 
-/// E4: `T_min` = w·`N_t`/W, the shortest step there is when every one of these weights is read [T].
+/// E4: `T_min` = w·`N_t`/W, the shortest step there is when every one of these weights is read \[T\].
 #[must_use]
 pub fn latency_floor(weights: Bytes, unit: &ServingUnit) -> Seconds {
     weights / unit.bandwidth
 }
 
-/// E6: B* = ρ·`N_t`/`N_a`, the batch at which reading weights takes as long as multiplying with them [T].
+/// E6: B* = ρ·`N_t`/`N_a`, the batch at which reading weights takes as long as multiplying with them \[T\].
 #[must_use]
 pub fn optimal_batch(compute_to_bandwidth: f64, sparsity: f64) -> f64 {
     compute_to_bandwidth * sparsity
 }
 
-/// E7: L0 = w·`N_a`/(ρ·k), the context at which reading the KV cache alone takes as long as the multiplies [T].
+/// E7: L0 = w·`N_a`/(ρ·k), the context at which reading the KV cache alone takes as long as the multiplies \[T\].
 ///
 /// With efficiencies, ρ becomes ρ·`η_c`/`η_m`.
 #[must_use]
@@ -291,7 +291,7 @@ pub fn optimal_batch_at_context(
         .then(|| optimal_batch / (1.0 - context_tokens / crossover_context_tokens))
 }
 
-/// r(L) = B*/B + L/L0, the ideal ratio of memory time to compute time [D].
+/// r(L) = B*/B + L/L0, the ideal ratio of memory time to compute time \[D\].
 #[must_use]
 pub fn memory_time_over_compute_time(
     batch_over_optimal_batch: f64,
@@ -300,13 +300,13 @@ pub fn memory_time_over_compute_time(
     1.0 / batch_over_optimal_batch + context_over_crossover
 }
 
-/// E8: a request that just missed a step waits for one and runs in the next, 2τ at most [T].
+/// E8: a request that just missed a step waits for one and runs in the next, 2τ at most \[T\].
 #[must_use]
 pub fn worst_case_latency(step: Seconds) -> Seconds {
     step * 2.0
 }
 
-/// E8: tokens per second of a serving unit, B/τ [T].
+/// E8: tokens per second of a serving unit, B/τ \[T\].
 #[must_use]
 pub fn throughput(batch: f64, step: Seconds) -> f64 {
     batch / step.0

@@ -13,13 +13,13 @@ pub struct TokenCost {
 }
 
 impl TokenCost {
-    /// E23, pretraining: two FLOP forward and four backward per parameter, η = 1 [T].
+    /// E23, pretraining: two FLOP forward and four backward per parameter, η = 1 \[T\].
     pub const PRETRAINING: Self = Self {
         flops_per_parameter: 6.0,
         relative_utilisation: 1.0,
     };
 
-    /// E23, inference: the forward pass alone, at the utilisation of decoding [T].
+    /// E23, inference: the forward pass alone, at the utilisation of decoding \[T\].
     #[must_use]
     pub fn inference(relative_utilisation: f64) -> Self {
         Self {
@@ -34,13 +34,13 @@ impl TokenCost {
         self.flops_per_parameter * active_parameters * tokens
     }
 
-    /// E23: C = factor·`N_a`·D/η, in FLOP at the utilisation of pretraining: what the machine time is worth [T].
+    /// E23: C = factor·`N_a`·D/η, in FLOP at the utilisation of pretraining: what the machine time is worth \[T\].
     #[must_use]
     pub fn compute(&self, active_parameters: f64, tokens: f64) -> f64 {
         self.arithmetic(active_parameters, tokens) / self.relative_utilisation
     }
 
-    /// E24: the tokens that cost as much as `tokens` of another kind; `N_a` cancels [T].
+    /// E24: the tokens that cost as much as `tokens` of another kind; `N_a` cancels \[T\].
     #[must_use]
     pub fn tokens_of_equal_compute(&self, other: &Self, tokens: f64) -> f64 {
         let relative = |cost: &Self| cost.flops_per_parameter / cost.relative_utilisation;
@@ -60,20 +60,20 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// E26: `D_inf` = traffic × lifetime × share of the model [T].
+    /// E26: `D_inf` = traffic × lifetime × share of the model \[T\].
     #[must_use]
     pub fn inference_tokens(&self) -> f64 {
         self.tokens_per_second * self.lifetime_days * 86_400.0 * self.model_share
     }
 }
 
-/// E26: `D_chinchilla` = 20·`N_a`, tokens that train a model of this size at the least compute [T].
+/// E26: `D_chinchilla` = 20·`N_a`, tokens that train a model of this size at the least compute \[T\].
 #[must_use]
 pub fn chinchilla_tokens(active_parameters: f64) -> f64 {
     20.0 * active_parameters
 }
 
-/// E26: `D_pre`/`D_chinchilla` [T].
+/// E26: `D_pre`/`D_chinchilla` \[T\].
 #[must_use]
 pub fn overtraining(pretraining_tokens: f64, active_parameters: f64) -> f64 {
     pretraining_tokens / chinchilla_tokens(active_parameters)
@@ -105,20 +105,20 @@ impl Activations {
         Bytes(self.one_value() * self.kept_per_layer * f64::from(self.layers))
     }
 
-    /// The input of each layer kept and one layer computed again at a time: still O(layers), 8 FLOP [D].
+    /// The input of each layer kept and one layer computed again at a time: still O(layers), 8 FLOP \[D\].
     #[must_use]
     pub fn inputs_kept(&self) -> Bytes {
         Bytes(self.one_value() * (f64::from(self.layers) + self.kept_per_layer))
     }
 
-    /// E27: reversible blocks work the inputs out from the outputs, so one layer is kept: O(1), 8 FLOP [T].
+    /// E27: reversible blocks work the inputs out from the outputs, so one layer is kept: O(1), 8 FLOP \[T\].
     #[must_use]
     pub fn reversible(&self) -> Bytes {
         Bytes(self.one_value() * self.kept_per_layer)
     }
 }
 
-/// FLOP per parameter and token when the forward pass is carried out a second time: 6 + 2 (E27) [T].
+/// FLOP per parameter and token when the forward pass is carried out a second time: 6 + 2 (E27) \[T\].
 pub const RECOMPUTING_FLOPS_PER_PARAMETER: f64 = 8.0;
 
 impl RoutedLaw {

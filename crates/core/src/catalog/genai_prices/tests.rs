@@ -1,9 +1,11 @@
 //! One test per trap of the format, on entries written here.
 
+mod refused;
+
 use serde_json::json;
 
 use super::CATALOG;
-use crate::catalog::testing::{self, cells};
+use crate::catalog::testing::{self, cells, offer, other_meters, windows};
 use crate::sheet::{CacheWriteBilling, PriceSheet, SourceFormat};
 
 fn sheet(key: &str, entry: &str) -> PriceSheet {
@@ -56,13 +58,8 @@ fn an_entry_becomes_a_sheet_and_nothing_of_it_is_lost() {
         Some("anthropic/claude-opus-5-5")
     );
     assert_eq!(sheet.limits.context, Some(1_000_000));
-    let others: Vec<_> = sheet
-        .other_meters
-        .iter()
-        .map(|other| format!("{} {} {}", other.meter, other.price, other.unit))
-        .collect();
     assert_eq!(
-        others,
+        other_meters(&sheet),
         [
             "input_audio 30 per_1m_tokens",
             "requests 2 per_1000",
@@ -192,12 +189,8 @@ fn the_base_of_deepseek_is_its_off_peak_price_and_the_peak_is_a_schedule() {
             "standard peak: input 0.27, output 1.1"
         ]
     );
-    let peak = &sheet.schedules["peak"];
-    assert_eq!((peak.timezone.as_str(), peak.windows.len()), ("UTC", 1));
-    assert_eq!(
-        (peak.windows[0].start.as_str(), peak.windows[0].end.as_str()),
-        ("00:30", "16:30")
-    );
+    assert_eq!(sheet.schedules["peak"].timezone, "UTC");
+    assert_eq!(windows(&sheet, "peak"), [" 00:30-16:30"]);
     assert_eq!(sheet.base_rate().unwrap().schedule, None);
 }
 
@@ -214,8 +207,10 @@ fn hours_of_one_price_share_a_schedule_and_hold_on_every_date() {
             "2026-08-17..: standard: input 0.66; standard peak: input 1.32"
         ]
     );
-    let windows = &sheets("deepseek/deepseek-v4-pro", entry)[0].schedules["peak"].windows;
-    assert_eq!((windows.len(), windows[1].start.as_str()), (2, "06:00"));
+    assert_eq!(
+        windows(&sheets("deepseek/deepseek-v4-pro", entry)[0], "peak"),
+        [" 01:00-04:00", " 06:00-10:00"]
+    );
 }
 
 #[test]
@@ -433,7 +428,7 @@ fn sellers_are_called_as_in_the_other_catalogs() {
         let sheet = priced(key, r#"{"input_mtok": 1}"#);
         let provider_id = sheet.unmapped.get("provider_id").cloned();
         (
-            format!("{} {} {}", sheet.provider, sheet.region, sheet.model),
+            offer(&sheet),
             provider_id.map(|id| id.as_str().unwrap().to_owned()),
             sheet.aliases,
         )
@@ -517,147 +512,6 @@ fn a_whole_catalog_is_recognised_and_every_entry_has_its_key() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_with_one_reason() {
-    let cases = [
-        ("{}", ": the entry has no token price, nor any other price"),
-        ("[]", ": expected an object, found a list"),
-        (
-            r#"{"prices": null}"#,
-            ": the entry has no token price, nor any other price",
-        ),
-        (
-            r#"{"prices": []}"#,
-            ": the entry has no token price, nor any other price",
-        ),
-        (
-            r#"{"prices": 7}"#,
-            "/prices: expected an object, found a number",
-        ),
-        (
-            r#"{"prices": {"audio_hours": 0.1}}"#,
-            ": the entry has no token price; it is priced by audio",
-        ),
-        (
-            r#"{"prices": {"input_mtok": -1}}"#,
-            "/prices/input_mtok: `input_mtok` is negative: -1",
-        ),
-        (
-            r#"{"prices": {"input_mtok": ""}}"#,
-            "/prices/input_mtok: `input_mtok` is not a number",
-        ),
-        (
-            r#"{"prices": {"input_mtok": 1e13}}"#,
-            "/prices/input_mtok: `input_mtok` is out of range: 1e13",
-        ),
-        (
-            r#"{"prices": {"input_mtok": 1, "web_searches_kcount": []}}"#,
-            "/prices/web_searches_kcount: `web_searches_kcount` is a list, not a number",
-        ),
-        (
-            r#"{"prices": {"input_mtok": {}}}"#,
-            "/prices/input_mtok: the field `base` is missing",
-        ),
-        (
-            r#"{"prices": {"input_mtok": {"base": 1}}}"#,
-            "/prices/input_mtok: the field `tiers` is missing",
-        ),
-        (
-            r#"{"prices": {"input_mtok": {"base": 1, "tiers": {}}}}"#,
-            "/prices/input_mtok/tiers: expected a list, found an object",
-        ),
-        (
-            r#"{"prices": {"input_mtok": {"base": 1, "tiers": [{"start": 0, "price": 2}]}}}"#,
-            "/prices/input_mtok/tiers/0/start: `0` is not a whole number from 1 to 2147483647",
-        ),
-        (
-            r#"{"prices": {"input_mtok": {"base": 1, "tiers": [{"start": 1, "price": 2}]}}}"#,
-            "/prices/input_mtok/tiers/0: a second price from 0 prompt tokens on",
-        ),
-        (
-            r#"{"prices": {"input_mtok": {"base": 1, "tiers": [{"start": 199999, "price": 2}, {"start": 200000, "price": 3}]}}}"#,
-            "/prices/input_mtok/tiers/1: a second price from 200000 prompt tokens on",
-        ),
-        (
-            r#"{"prices": {"input_mtok": {"base": 1, "tiers": [{"start": 199999, "price": 2}]},
-                "output_mtok": {"base": 1, "tiers": [{"start": 200000, "price": 2}]}}}"#,
-            ": two prices for the service tier `standard` from 200000 prompt tokens on",
-        ),
-        (
-            r#"{"prices": [7]}"#,
-            "/prices/0: expected an object with named fields, found a number",
-        ),
-        (
-            r#"{"prices": [{}]}"#,
-            "/prices/0: the field `prices` is missing",
-        ),
-        (
-            r#"{"prices": [{"prices": {}, "constraint": {}}]}"#,
-            "/prices/0/constraint: the constraint is neither a date nor two times",
-        ),
-        (
-            r#"{"prices": [{"prices": {}, "constraint": {"start_date": "2026-01-01", "start_time": "01:00"}}]}"#,
-            "/prices/0/constraint: the constraint is neither a date nor two times",
-        ),
-        (
-            r#"{"prices": [{"prices": {}, "constraint": {"start_date": "soon"}}]}"#,
-            "/prices/0/constraint/start_date: expected a date, found `soon`",
-        ),
-        (
-            r#"{"prices": [{"prices": {}, "constraint": {"start_date": "1969-12-31"}}]}"#,
-            "/prices/0/constraint/start_date: expected a date, found `1969-12-31`",
-        ),
-        (
-            r#"{"prices": [{"prices": {}, "constraint": {"start_date": 20260101}}]}"#,
-            "/prices/0/constraint/start_date: expected a date, found a number",
-        ),
-        (
-            r#"{"prices": [{"prices": {}, "constraint": {"start_date": "2026-01-01", "weekdays": [1]}}]}"#,
-            "/prices/0/constraint/weekdays: `weekdays` is not a known field",
-        ),
-        (
-            r#"{"prices": {"input_mtok": {"base": 1, "tiers": [], "per": "day"}}}"#,
-            "/prices/input_mtok/per: `per` is not a known field",
-        ),
-        (
-            r#"{"prices": [{"prices": {}, "constraint": {"start_time": "25:00", "end_time": "01:00"}}]}"#,
-            "/prices/0/constraint/start_time: expected a time of day in whole minutes, found `25:00`",
-        ),
-        (
-            r#"{"prices": [{"prices": {}, "constraint": {"start_time": "01:00", "end_time": "01:00Z"}}]}"#,
-            "/prices/0/constraint/end_time: the hours end when they begin",
-        ),
-        (
-            r#"{"prices": [{"prices": {"input_mtok": 1}, "constraint": {"start_time": "01:00", "end_time": "02:00"}}]}"#,
-            ": every price holds at some hours only",
-        ),
-        (
-            r#"{"prices": {"input_mtok": 1}, "price_variants": {}}"#,
-            "/price_variants: expected a list, found an object",
-        ),
-        (
-            r#"{"prices": {"input_mtok": 1}, "price_variants": [{"prices": {"input_mtok": 1}}]}"#,
-            "/price_variants/0: the field `when` is missing",
-        ),
-        (
-            r#"{"prices": {"input_mtok": 1}, "price_variants": [{"when": {}, "prices": {"input_mtok": 1}}]}"#,
-            "/price_variants/0/when: nothing selects the variant",
-        ),
-        (
-            r#"{"prices": {"input_mtok": 1}, "price_variants": [{"when": {"a": 7}, "prices": {"input_mtok": 1}}]}"#,
-            "/price_variants/0/when/a: expected a text, found a number",
-        ),
-    ];
-    for (entry, reason) in cases {
-        assert_eq!(refusal(entry), reason, "{entry}");
-    }
-    let reason = testing::refusal(&CATALOG, "gpt-5.4", "{}");
-    assert_eq!(reason, ": `gpt-5.4` names no provider and model");
-    let key = format!("huggingface_novita/{}", "x".repeat(250));
-    let reason = testing::refusal(&CATALOG, &key, "{}");
-    assert!(reason.contains("too long"), "{reason}");
-}
-
-#[test]
 fn what_selects_a_variant_is_its_name_however_odd() {
     let variants = |whens: &[&str]| {
         let items: Vec<_> = whens
@@ -683,44 +537,6 @@ fn what_selects_a_variant_is_its_name_however_odd() {
         reason,
         "/price_variants/0: what selects the variant is too long, or twice the same"
     );
-}
-
-#[test]
-fn more_than_a_sheet_holds_is_refused() {
-    let tiers: Vec<_> = (1..=128)
-        .map(|n| format!(r#"{{"start": {n}000, "price": 2}}"#))
-        .collect();
-    let entry = format!(
-        r#"{{"prices": {{"input_mtok": {{"base": 1, "tiers": [{}]}}}}}}"#,
-        tiers.join(", ")
-    );
-    assert_eq!(refusal(&entry), ": the entry has 129 rate cells");
-    let dated = |count: usize| {
-        let prices: Vec<_> = (0..count)
-            .map(|n| {
-                format!(
-                    r#"{{"constraint": {{"start_date": "{}-01-01"}}, "prices": {{"input_mtok": {n}.5}}}}"#,
-                    2_000 + n
-                )
-            })
-            .collect();
-        prices.join(", ")
-    };
-    let entry = format!(r#"{{"prices": [{}]}}"#, dated(65));
-    assert_eq!(refusal(&entry), "/prices: a list of 65 prices");
-    let variants = dated(64).replace(r#"{"constraint""#, r#"{"when": {"a": "b"}, "constraint""#);
-    let entry = format!(
-        r#"{{"prices": [{}], "price_variants": [{}]}}"#,
-        dated(64),
-        variants.replace("-01-01", "-07-01")
-    );
-    assert_eq!(refusal(&entry), ": the prices change on 128 days");
-    let others: Vec<_> = (0..65).map(|n| format!(r#""m{n}_mtok": 1"#)).collect();
-    let entry = format!(
-        r#"{{"prices": {{"input_mtok": 1, {}}}}}"#,
-        others.join(", ")
-    );
-    assert_eq!(refusal(&entry), ": the entry has 65 prices of other things");
 }
 
 #[test]

@@ -2,69 +2,18 @@
 
 mod catalog;
 
-use super::*;
-use crate::input::json;
-use crate::sheet::{CacheWriteBilling, canonical};
+use serde_json::json;
 
-fn read_text(name: &str, entry: &str) -> Result<PriceSheet, Vec<Fault>> {
-    read(name, &json::parse(entry.as_bytes()).unwrap())
-}
+use super::{CATALOG, CATALOG_URL};
+use crate::catalog::testing::{self, cells, offer};
+use crate::sheet::{CacheWriteBilling, Limits, PriceSheet};
 
 fn sheet(name: &str, entry: &str) -> PriceSheet {
-    let sheet = read_text(name, entry).unwrap();
-    assert_eq!(after_round_trip(&sheet), Ok(sheet.clone()));
-    sheet
+    testing::read_one(&CATALOG, name, entry)
 }
 
-fn after_round_trip(sheet: &PriceSheet) -> Result<PriceSheet, Vec<Fault>> {
-    let text = serde_json::to_string(sheet).unwrap();
-    canonical::read(&json::parse(text.as_bytes()).unwrap())
-}
-
-/// The only fault, as (pointer, detail).
-fn refusal(name: &str, entry: &str) -> (String, String) {
-    let faults = read_text(name, entry).unwrap_err();
-    assert_eq!(faults.len(), 1, "{faults:?}");
-    assert!(!faults[0].hint.is_empty());
-    (faults[0].pointer.clone(), faults[0].detail.clone())
-}
-
-/// `batch >200000 off_peak: input 1.25, output 10, write 1800s 2.5`
-fn written(cell: &RateCell) -> String {
-    let tier = cell.context_tier;
-    let threshold = match (tier.min_prompt_tokens, tier.inclusive) {
-        (0, _) => String::new(),
-        (tokens, true) => format!(" >={tokens}"),
-        (tokens, false) => format!(" >{tokens}"),
-    };
-    let schedule = cell
-        .schedule
-        .as_ref()
-        .map(|name| format!(" {name}"))
-        .unwrap_or_default();
-    let prices = [
-        ("input", &cell.input),
-        ("output", &cell.output),
-        ("reasoning", &cell.reasoning),
-        ("read", &cell.cache_read),
-        ("explicit read", &cell.cache_read_explicit),
-    ];
-    let prices = prices
-        .iter()
-        .filter_map(|(name, price)| Some(format!("{name} {}", price.as_ref()?)));
-    let writes = cell
-        .cache_write
-        .iter()
-        .map(|write| format!("write {}s {}", write.ttl_seconds.unwrap(), write.price));
-    format!(
-        "{}{threshold}{schedule}: {}",
-        cell.service_tier,
-        prices.chain(writes).collect::<Vec<_>>().join(", ")
-    )
-}
-
-fn cells(sheet: &PriceSheet) -> Vec<String> {
-    sheet.rates.iter().map(written).collect()
+fn refusal(name: &str, entry: &str) -> String {
+    testing::refusal(&CATALOG, name, entry)
 }
 
 #[test]
@@ -77,14 +26,7 @@ fn prices_per_token_become_exact_prices_per_million() {
             "source": "https://developers.openai.com/api/docs/pricing", "deprecation_date": null}"#,
     );
     assert_eq!(cells(&sheet), ["standard: input 2.5, output 15, read 0.25"]);
-    assert_eq!(
-        (
-            sheet.provider.as_str(),
-            sheet.model.as_str(),
-            sheet.region.as_str()
-        ),
-        ("openai", "gpt-5.4", "global")
-    );
+    assert_eq!(offer(&sheet), "openai global gpt-5.4");
     assert_eq!(sheet.canonical_model.as_deref(), Some("openai/gpt-5.4"));
     assert!(sheet.aliases.is_empty());
     assert_eq!(
@@ -147,15 +89,13 @@ fn what_is_no_price_is_a_fault_that_names_its_field() {
         ("1e50", "`input_cost_per_token` is out of range: 1e50"),
     ];
     for (price, detail) in cases {
-        assert_eq!(
-            refusal("x", &entry(price)),
-            ("/input_cost_per_token".to_owned(), detail.to_owned())
-        );
+        let reason = format!("/input_cost_per_token: {detail}");
+        assert_eq!(refusal("x", &entry(price)), reason);
     }
     let nested = r#"{"litellm_provider": "groq", "tiered_pricing": [{"range": [0, 1000], "input_cost_per_token": -1}]}"#;
     assert_eq!(
-        refusal("x", nested).0,
-        "/tiered_pricing/0/input_cost_per_token"
+        refusal("x", nested),
+        "/tiered_pricing/0/input_cost_per_token: `input_cost_per_token` is negative: -1"
     );
 }
 
@@ -490,11 +430,7 @@ fn names_of_provider_and_region_leave_the_key_as_an_alias() {
         "us.anthropic.claude-opus-5",
         r#"{"litellm_provider": "bedrock_converse", "input_cost_per_token": 5.5e-06, "source": "a price list"}"#,
     );
-    assert_eq!(
-        (sheet.provider.as_str(), sheet.region.as_str()),
-        ("amazon-bedrock", "us")
-    );
-    assert_eq!(sheet.model, "anthropic.claude-opus-5");
+    assert_eq!(offer(&sheet), "amazon-bedrock us anthropic.claude-opus-5");
     assert_eq!(sheet.aliases, ["us.anthropic.claude-opus-5"]);
     assert_eq!(sheet.unmapped["litellm_provider"], "bedrock_converse");
     assert_eq!(sheet.unmapped["source"], "a price list");
@@ -503,45 +439,36 @@ fn names_of_provider_and_region_leave_the_key_as_an_alias() {
 
 #[test]
 fn an_entry_without_a_token_price_says_by_what_it_is_priced() {
-    let refused = |entry: &str| {
-        let (pointer, detail) = refusal("x", entry);
-        assert_eq!(pointer, "");
-        detail
-    };
-    assert_eq!(
-        refused(
-            r#"{"litellm_provider": "fal_ai", "output_cost_per_image": 0.04, "input_cost_per_token": null}"#
-        ),
-        "the entry has no token price; it is priced by output_cost_per_image"
-    );
-    assert_eq!(
-        refused(r#"{"litellm_provider": "chatgpt"}"#),
-        "the entry has no token price, nor any other price"
-    );
-    assert_eq!(
-        refused(r#"{"input_cost_per_token": 1e-06}"#),
-        "the field `litellm_provider` is missing"
-    );
-    assert_eq!(refused("[]"), "expected an object, found a list");
-    let number = refusal(
-        "x",
-        r#"{"litellm_provider": 7, "input_cost_per_token": 1e-06}"#,
-    );
-    assert_eq!(
-        number,
+    for (key, entry, reason) in [
         (
-            "/litellm_provider".to_owned(),
-            "expected a text, found a number".to_owned()
-        )
-    );
-    let name = refusal(
-        "",
-        r#"{"litellm_provider": "groq", "input_cost_per_token": 1e-06}"#,
-    );
-    assert_eq!(
-        name.1,
-        "the name of the model has 0 characters, or control characters"
-    );
+            "x",
+            r#"{"litellm_provider": "fal_ai", "output_cost_per_image": 0.04, "input_cost_per_token": null}"#,
+            ": the entry has no token price; it is priced by output_cost_per_image",
+        ),
+        (
+            "x",
+            r#"{"litellm_provider": "chatgpt"}"#,
+            ": the entry has no token price, nor any other price",
+        ),
+        (
+            "x",
+            r#"{"input_cost_per_token": 1e-06}"#,
+            ": the field `litellm_provider` is missing",
+        ),
+        ("x", "[]", ": expected an object, found a list"),
+        (
+            "x",
+            r#"{"litellm_provider": 7, "input_cost_per_token": 1e-06}"#,
+            "/litellm_provider: expected a text, found a number",
+        ),
+        (
+            "",
+            r#"{"litellm_provider": "groq", "input_cost_per_token": 1e-06}"#,
+            ": the name of the model has 0 characters, or control characters",
+        ),
+    ] {
+        assert_eq!(refusal(key, entry), reason);
+    }
 }
 
 #[test]
@@ -571,7 +498,7 @@ fn more_cells_than_a_sheet_holds_are_refused() {
         .map(|n| format!(r#""input_cost_per_token_above_{n}k_tokens": 1e-06"#))
         .collect();
     let entry = format!(r#"{{"litellm_provider": "groq", {}}}"#, tiers.join(", "));
-    assert_eq!(refusal("x", &entry).1, "the entry has 129 rate cells");
+    assert_eq!(refusal("x", &entry), ": the entry has 129 rate cells");
 }
 
 #[test]
@@ -579,8 +506,9 @@ fn a_storage_fee_that_a_router_lists_as_a_write_becomes_a_fee_again() {
     let entry = r#"{"litellm_provider": "openrouter", "input_cost_per_token": 1.25e-06,
         "output_cost_per_token": 1e-05, "cache_creation_input_token_cost": 3.75e-07}"#;
     let sheet = sheet("openrouter/google/gemini-2.5-pro", entry);
-    let cell = &sheet.rates[0];
-    assert_eq!(cell.cache_storage_per_hour, Some("4.5".parse().unwrap()));
-    assert!(cell.cache_write.is_empty());
+    assert_eq!(
+        cells(&sheet),
+        ["standard: input 1.25, output 10, storage 4.5"]
+    );
     assert_eq!(sheet.cache_write_billing, CacheWriteBilling::AsInput);
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::CATALOG;
-use crate::catalog::testing::{self, cells};
+use crate::catalog::testing::{self, cells, offer, other_meters};
 use crate::sheet::{CacheWriteBilling, Limits, PriceSheet, SourceFormat};
 
 fn sheet(key: &str, entry: &str) -> PriceSheet {
@@ -27,14 +27,7 @@ fn an_entry_becomes_a_sheet_and_nothing_of_it_is_lost() {
             "limit": {"context": 1050000, "input": 922000, "output": 128000, "images": 5},
             "cost": {"input": 2.5, "output": 15, "cache_read": 0.25, "output_audio": 20, "per_image": 0.1}}"#,
     );
-    assert_eq!(
-        (
-            sheet.provider.as_str(),
-            sheet.model.as_str(),
-            sheet.region.as_str()
-        ),
-        ("openai", "gpt-5.4", "global")
-    );
+    assert_eq!(offer(&sheet), "openai global gpt-5.4");
     assert_eq!(sheet.canonical_model.as_deref(), Some("openai/gpt-5.4"));
     assert_eq!(cells(&sheet), ["standard: input 2.5, output 15, read 0.25"]);
     let limits = Limits {
@@ -44,15 +37,7 @@ fn an_entry_becomes_a_sheet_and_nothing_of_it_is_lost() {
         cache_min_tokens: None,
     };
     assert_eq!(sheet.limits, limits);
-    let audio = &sheet.other_meters[0];
-    assert_eq!(
-        (
-            audio.meter.as_str(),
-            audio.unit.as_str(),
-            audio.price.to_string()
-        ),
-        ("output_audio", "per_1m_tokens", "20".to_owned())
-    );
+    assert_eq!(other_meters(&sheet), ["output_audio 20 per_1m_tokens"]);
     assert_eq!(
         serde_json::Value::from(sheet.unmapped),
         json!({"name": "GPT-5.4", "release_date": "2026-03-05", "open_weights": false,

@@ -1,8 +1,8 @@
 //! The joint estimate: draws from what the unknowns may be, weighted by what the sheets show.
 //!
-//! The model, in the order of `docs/MODEL.md`: a population of models ([`prior`]), the terms of [`crate::clue`], and
-//! importance sampling ([`sampler`]) with one proposal per kind of model and regime. Summaries are weighted quantiles
-//! ([`summary`]) and the tail of the weights ([`pareto`]).
+//! The model, in the order of `docs/MODEL.md`: a population of models (`prior`), the terms of [`crate::clue`], and
+//! importance sampling (`sampler`) with one proposal per kind of model and regime. Summaries are weighted quantiles
+//! (`summary`) and the tail of the weights (`pareto`).
 
 mod gaussian;
 mod pareto;
