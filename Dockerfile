@@ -17,6 +17,7 @@ WORKDIR /src
 # stays out: it names the channel, and rustup would fetch that instead of taking the version that the base image holds.
 COPY Cargo.toml Cargo.lock build.rs ./
 COPY benches benches
+COPY crates crates
 COPY data data
 COPY examples examples
 COPY migrations migrations
@@ -25,7 +26,7 @@ COPY src src
 # sources that were checked out elsewhere, which cargo would take for built: hence `touch`.
 RUN --mount=type=cache,id=unroof-registry,target=/usr/local/cargo/registry,sharing=locked \
     --mount=type=cache,id=unroof-target,target=/src/target,sharing=locked \
-    touch build.rs src/lib.rs src/main.rs \
+    touch build.rs src/lib.rs src/main.rs crates/*/src/lib.rs \
     && cargo build --release --locked --bin unroof \
     && cp target/release/unroof /unroof
 

@@ -10,14 +10,14 @@ default:
 # The fast lane: tests on SQLite alone, without the slow groups. With arguments, those tests: `just test history:: attack::`.
 test *tests:
     env -u UNROOF_TEST_POSTGRES_URL -u UNROOF_REQUIRE_POSTGRES -u UNROOF_TEST_CATALOGS \
-        cargo test --lib --bins --tests -- {{ if tests == "" { slow_groups + " " + slow_tests } else { tests } }}
+        cargo test --workspace --lib --bins --tests -- {{ if tests == "" { slow_groups + " " + slow_tests } else { tests } }}
 
 # Formatting, clippy and the API documentation of the code, each without a warning.
 lint:
     cargo fmt --all -- --check
     cargo fmt --manifest-path fuzz/Cargo.toml -- --check
-    cargo clippy --all-targets --locked -- -D warnings
-    RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --locked
+    cargo clippy --workspace --all-targets --locked -- -D warnings
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
 # Everything that a change must pass, on SQLite and on a throwaway PostgreSQL. What continuous integration runs.
 check:
@@ -25,7 +25,7 @@ check:
 
 # Tests alone beside a throwaway PostgreSQL; arguments go to `cargo test`.
 test-pg *arguments:
-    ./scripts/with-postgres cargo test {{ arguments }}
+    ./scripts/with-postgres cargo test --workspace {{ arguments }}
 
 # What takes too long for every change: guides that install and build, made-up requests, the image, the oldest Rust.
 nightly:
@@ -45,9 +45,9 @@ bless:
 #
 # Fits everything anew after a change under data/: efficiencies, calibration, track record.
 data:
-    cargo run --release -- fit --write
-    cargo run --release -- calibrate
-    cargo run --release -- validate --write
+    cargo run --release --package unroof-dev -- fit --write
+    cargo run --release --package unroof-dev -- calibrate
+    cargo run --release --package unroof-dev -- validate
     cargo build --release
     @just bless
 

@@ -13,7 +13,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tower::ServiceExt;
-use unroof::http::{App, Clock, Limits, router};
+use unroof::clock::Clock;
+use unroof::http::{App, Limits, router};
 use unroof::storage::{Store, StoreLimits};
 
 /// Sheets that are stored, so that lists have pages.
