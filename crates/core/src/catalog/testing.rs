@@ -116,7 +116,7 @@ fn written(cell: &RateCell) -> String {
     let schedule = cell.schedule.iter().map(|name| format!(" {name}"));
     let basis = match cell.basis {
         Basis::Computed => " computed",
-        _ => "",
+        Basis::Stated => "",
     };
     let prices = [
         ("input", &cell.input),
