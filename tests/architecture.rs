@@ -1,473 +1,475 @@
-//! Who may use whom among the modules of `src/`, and what must not occur where.
+//! The architecture as data: which module may use which, what may not occur where, and that no file is part of a cycle.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A module and what it may use; what those may use, it may use too.
-const MAY_USE: &[(&str, &[&str])] = &[
-    ("units", &[]),
-    ("input", &["units"]),
-    ("reference", &["input"]),
-    ("roofline", &["reference"]),
-    ("sheet", &["input"]),
-    ("clue", &["sheet", "roofline"]),
-    ("estimate", &["clue"]),
-    ("forward", &["sheet", "roofline"]),
-    ("storage", &["estimate"]),
-    ("import", &["storage"]),
-    ("http", &["import", "forward"]),
-    ("calibration", &["roofline", "estimate"]),
-    ("cli", &["http", "calibration"]),
-];
+use syn::visit::{self, Visit};
 
-/// Modules that only compute: no input, no output, no clock.
-const PURE: &[&str] = &[
-    "units",
-    "input",
-    "reference",
-    "roofline",
-    "sheet",
-    "clue",
-    "estimate",
-    "forward",
-    "calibration",
-];
+/// A module, and the modules that it uses directly. It may also use what those use.
+type Modules = &'static [(&'static str, &'static [&'static str])];
 
-/// Files at the top of `src/` that are not modules of the library and may use everything.
-const ROOTS: &[&str] = &["lib", "main"];
-
-struct Source {
-    /// As people write it: `src/http/extract.rs`.
-    path: String,
-    text: String,
+/// A package of this repository.
+struct Package {
+    name: &'static str,
+    sources: &'static str,
+    modules: Modules,
 }
 
-impl Source {
-    /// `http` for `src/http/extract.rs`, `units` for `src/units.rs`.
-    fn module(&self) -> &str {
-        let below = self.path.trim_start_matches("src/");
-        below
-            .split('/')
-            .next()
-            .unwrap_or(below)
-            .trim_end_matches(".rs")
+const PACKAGES: [Package; 3] = [
+    Package {
+        name: "unroof-core",
+        sources: "crates/core/src",
+        modules: &[
+            ("units", &[]),
+            ("input", &["units"]),
+            ("reference", &["input"]),
+            ("roofline", &["reference"]),
+            ("sheet", &["input"]),
+            ("catalog", &["sheet"]),
+            ("model", &["sheet", "roofline"]),
+            ("clue", &["model"]),
+            ("estimate", &["clue", "catalog"]),
+            ("calculator", &["sheet", "roofline"]),
+            ("calibration", &["estimate"]),
+        ],
+    },
+    Package {
+        name: "unroof",
+        sources: "src",
+        modules: &[
+            ("clock", &[]),
+            ("secrets", &[]),
+            ("storage", &["secrets"]),
+            ("import", &["storage", "clock"]),
+            ("jobs", &["import"]),
+            ("http", &["jobs"]),
+            ("cli", &["http"]),
+        ],
+    },
+    Package {
+        name: "unroof-dev",
+        sources: "crates/dev/src",
+        modules: &[
+            ("generated", &[]),
+            ("efficiencies", &[]),
+            ("joint", &[]),
+            ("calibrate", &["generated"]),
+            ("fit", &["generated", "efficiencies"]),
+            ("validate", &["generated", "joint"]),
+        ],
+    },
+];
+
+impl Package {
+    /// The modules that a module may use, near and far.
+    fn allowed(&self, module: &str) -> Option<BTreeSet<&'static str>> {
+        let (_, direct) = self.modules.iter().find(|(name, _)| *name == module)?;
+        let mut all: BTreeSet<&str> = direct.iter().copied().collect();
+        all.extend(
+            direct
+                .iter()
+                .filter_map(|name| self.allowed(name))
+                .flatten(),
+        );
+        Some(all)
     }
 
-    /// How many `super` lead from the top of this file to the crate: 1 for `src/units.rs`.
-    fn depth(&self) -> usize {
-        let steps = self.path.matches('/').count();
-        steps - usize::from(self.path.ends_with("/mod.rs"))
+    fn files(&self) -> Vec<File> {
+        let folder = repository().join(self.sources);
+        let mut paths = Vec::new();
+        rust_files(&folder, &mut paths);
+        paths.iter().map(|path| File::read(&folder, path)).collect()
+    }
+}
+
+/// A file of a package, parsed.
+struct File {
+    /// From the root of the repository.
+    path: String,
+    /// Where it is in its crate: `["http", "page"]`.
+    module: Vec<String>,
+    text: String,
+    /// What it uses of its own crate, from the crate's root.
+    uses: BTreeSet<Vec<String>>,
+    /// Names that it makes public from elsewhere, and where they are.
+    exports: BTreeMap<String, Vec<String>>,
+}
+
+impl File {
+    fn read(folder: &Path, path: &Path) -> Self {
+        let text = fs::read_to_string(path).expect("a source can be read");
+        let below = path.strip_prefix(folder).expect("it is below its folder");
+        let below = below.with_extension("");
+        let mut module: Vec<String> = below
+            .iter()
+            .map(|part| part.to_string_lossy().into_owned())
+            .collect();
+        module.pop_if(|last| ["mod", "lib", "main"].contains(&last.as_str()));
+        let path = path.strip_prefix(repository()).expect("it is ours");
+        Self::parsed(path.display().to_string(), module, text)
+    }
+
+    fn parsed(path: String, module: Vec<String>, text: String) -> Self {
+        let syntax = syn::parse_file(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let mut found = Found {
+            module: module.clone(),
+            uses: BTreeSet::new(),
+            exports: BTreeMap::new(),
+        };
+        found.visit_file(&syntax);
+        Self {
+            path,
+            module,
+            text,
+            uses: found.uses,
+            exports: found.exports,
+        }
+    }
+
+    /// The folder or file at the top of the crate that it belongs to.
+    fn top(&self) -> Option<&str> {
+        self.module.first().map(String::as_str)
+    }
+}
+
+/// Collects what a file uses; tests are left out.
+struct Found {
+    module: Vec<String>,
+    uses: BTreeSet<Vec<String>>,
+    exports: BTreeMap<String, Vec<String>>,
+}
+
+impl Found {
+    /// A path from the crate's root, if it leads into this crate.
+    fn absolute(&self, path: &[String]) -> Option<Vec<String>> {
+        let mut module = self.module.clone();
+        let mut rest = path;
+        match path.first()?.as_str() {
+            "crate" => {
+                module.clear();
+                rest = &path[1..];
+            }
+            "self" => rest = &path[1..],
+            "super" => {
+                while rest.first().is_some_and(|part| part == "super") {
+                    module.pop()?;
+                    rest = &rest[1..];
+                }
+            }
+            _ => return None,
+        }
+        module.extend(rest.iter().cloned());
+        Some(module)
+    }
+
+    fn use_tree(&mut self, tree: &syn::UseTree, before: &[String], is_public: bool) {
+        let with = |name: &syn::Ident| [before, &[name.to_string()]].concat();
+        match tree {
+            syn::UseTree::Path(path) => self.use_tree(&path.tree, &with(&path.ident), is_public),
+            syn::UseTree::Group(group) => {
+                for tree in &group.items {
+                    self.use_tree(tree, before, is_public);
+                }
+            }
+            syn::UseTree::Name(name) => self.used(&with(&name.ident), &name.ident, is_public),
+            syn::UseTree::Rename(name) => self.used(&with(&name.ident), &name.rename, is_public),
+            syn::UseTree::Glob(_) => self.uses.extend(self.absolute(before)),
+        }
+    }
+
+    fn used(&mut self, path: &[String], name: &syn::Ident, is_public: bool) {
+        // `pub use page::Page` in a folder's own file names a file of that folder.
+        let own = || [&self.module, path].concat();
+        if is_public {
+            let path = self.absolute(path).unwrap_or_else(own);
+            self.exports.insert(name.to_string(), path);
+        } else {
+            self.uses.extend(self.absolute(path));
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Found {
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        let is_test = item
+            .attrs
+            .iter()
+            .any(|attribute| attribute.path().is_ident("cfg"));
+        if !is_test && item.content.is_some() {
+            self.module.push(item.ident.to_string());
+            visit::visit_item_mod(self, item);
+            self.module.pop();
+        }
+    }
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        let is_public = !matches!(item.vis, syn::Visibility::Inherited);
+        self.use_tree(&item.tree, &[], is_public);
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let parts = path
+            .segments
+            .iter()
+            .map(|segment| segment.ident.to_string());
+        self.uses.extend(self.absolute(&parts.collect::<Vec<_>>()));
+        visit::visit_path(self, path);
     }
 }
 
 #[test]
-fn every_module_uses_only_what_is_below_it() {
-    let wrong: Vec<String> = sources().iter().flat_map(wrong_uses).collect();
+fn every_module_uses_only_what_the_table_says() {
+    let mut wrong = Vec::new();
+    for package in &PACKAGES {
+        for file in package.files() {
+            wrong.extend(wrong_uses(package, &file));
+        }
+    }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
+fn wrong_uses(package: &Package, file: &File) -> Vec<String> {
+    let Some(own) = file.top() else {
+        return Vec::new();
+    };
+    let Some(allowed) = package.allowed(own) else {
+        let path = &file.path;
+        return vec![format!(
+            "{path}: `{own}` has no row in the table of {}",
+            package.name
+        )];
+    };
+    let tops: BTreeSet<&String> = file.uses.iter().filter_map(|path| path.first()).collect();
+    tops.into_iter()
+        .filter(|top| *top != own && !allowed.contains(top.as_str()))
+        .map(|top| format!("{}: `{own}` must not use `{top}`", file.path))
+        .collect()
+}
+
 #[test]
-fn every_module_has_a_row_in_the_table() {
-    for source in sources() {
-        let module = source.module();
-        assert!(
-            ROOTS.contains(&module) || direct(module).is_some(),
-            "{}: module `{module}` has no row in MAY_USE of tests/architecture.rs; add one that says what it may use",
-            source.path
+fn no_file_is_part_of_a_cycle() {
+    for package in &PACKAGES {
+        let files = package.files();
+        let mut arrows: BTreeMap<&str, BTreeSet<&str>> = files
+            .iter()
+            .map(|file| (file.path.as_str(), uses_of_files(file, &files)))
+            .collect();
+        // A file that uses none of those left is in no cycle.
+        loop {
+            let left: BTreeSet<&str> = arrows.keys().copied().collect();
+            arrows.retain(|_, uses| uses.iter().any(|file| left.contains(file)));
+            if arrows.len() == left.len() {
+                break;
+            }
+        }
+        assert!(arrows.is_empty(), "cycles among or before: {arrows:#?}");
+    }
+}
+
+/// The other files that a file uses. A folder's `mod.rs` may name what is in the folder, and the files in it what
+/// `mod.rs` declares.
+fn uses_of_files<'f>(file: &File, files: &'f [File]) -> BTreeSet<&'f str> {
+    let used = file.uses.iter().filter_map(|path| file_of(path, files));
+    used.filter(|used| {
+        !file.module.starts_with(&used.module) && !used.module.starts_with(&file.module)
+    })
+    .map(|used| used.path.as_str())
+    .collect()
+}
+
+/// The file that declares what a path leads to.
+fn file_of<'f>(path: &[String], files: &'f [File]) -> Option<&'f File> {
+    let of_module = |length: usize| files.iter().find(|file| file.module == path[..length]);
+    let (length, file) = (1..=path.len())
+        .rev()
+        .find_map(|length| Some((length, of_module(length)?)))?;
+    let exported = path.get(length).and_then(|name| file.exports.get(name));
+    match exported {
+        Some(elsewhere) if elsewhere != path => file_of(elsewhere, files),
+        _ => Some(file),
+    }
+}
+
+#[test]
+fn the_checker_finds_wrong_uses_however_they_are_written() {
+    let package = &PACKAGES[0];
+    for text in [
+        "use crate::clue;",
+        "use crate::{units::Usd, clue::Clue};",
+        "fn f() { crate::clue::read() }",
+        "use super::clue::Clue;",
+        "fn f(a: crate::clue::Clue) {}",
+    ] {
+        let file = File::parsed("a.rs".to_owned(), vec!["sheet".to_owned()], text.to_owned());
+        assert_eq!(
+            wrong_uses(package, &file),
+            ["a.rs: `sheet` must not use `clue`"],
+            "{text}"
         );
+    }
+    for text in [
+        "use crate::{sheet::A, units::*, input};",
+        "// use crate::clue;",
+        "const A: &str = \"crate::clue\";",
+        "#[cfg(test)] mod tests { use crate::clue; }",
+    ] {
+        let file = File::parsed("a.rs".to_owned(), vec!["sheet".to_owned()], text.to_owned());
+        assert_eq!(wrong_uses(package, &file), [""; 0], "{text}");
     }
 }
 
 #[test]
 fn every_file_begins_with_what_it_is() {
-    for source in sources() {
+    for file in PACKAGES.iter().flat_map(Package::files) {
+        let path = &file.path;
         assert!(
-            source.text.starts_with("//! "),
-            "{}: begin it with a sentence behind `//!`",
-            source.path
+            file.text.starts_with("//! "),
+            "{path}: begin it with a sentence behind `//!`"
         );
     }
 }
 
 #[test]
-fn sqlx_stays_inside_storage() {
-    assert_absent(&["sqlx", "jiff_sqlx"], |module| module != "storage");
+fn the_core_depends_on_no_input_or_output() {
+    let manifest = fs::read_to_string(repository().join("crates/core/Cargo.toml")).unwrap();
+    for crate_name in ["tokio", "sqlx", "axum", "hyper", "ureq"] {
+        assert!(
+            !manifest.contains(crate_name),
+            "crates/core depends on {crate_name}"
+        );
+    }
 }
 
 #[test]
-fn status_codes_stay_inside_http() {
-    assert_absent(&["StatusCode"], |module| module != "http");
+fn words_stay_where_they_belong() {
+    let clocks = [
+        "Timestamp::now",
+        "Zoned::now",
+        "SystemTime::now",
+        "Instant::now",
+    ];
+    let rules: [(&[&str], &[&str]); 3] = [
+        (&["sqlx::", "jiff_sqlx::"], &["src/storage/"]),
+        (&["StatusCode::"], &["src/http/"]),
+        // The store measures how long it waits, and an import how long its reader takes.
+        (
+            &clocks,
+            &[
+                "src/clock.rs",
+                "src/storage/",
+                "src/import/lines.rs",
+                "src/jobs/outage.rs",
+                "src/http/",
+                "src/cli/",
+            ],
+        ),
+    ];
+    for file in PACKAGES.iter().flat_map(Package::files) {
+        for (words, places) in rules {
+            let is_there = places.iter().any(|place| file.path.starts_with(place));
+            let found = words
+                .iter()
+                .find(|word| !is_there && file.text.contains(*word));
+            assert_eq!(found, None, "{}", file.path);
+        }
+    }
 }
 
 #[test]
-fn pure_modules_are_not_asynchronous() {
-    assert_absent(&["async", ".await", "tokio"], |module| {
-        PURE.contains(&module)
-    });
-}
-
-#[test]
-fn nothing_below_http_reads_the_clock() {
-    let clocks = ["Timestamp::now", "Zoned::now", "SystemTime::now"];
-    assert_absent(&clocks, |module| {
-        PURE.contains(&module) || ["storage", "import"].contains(&module)
-    });
-    // The store may measure how long it waits.
-    assert_absent(&["Instant::now"], |module| {
-        PURE.contains(&module) || module == "import"
-    });
+fn the_command_line_imports_without_http() {
+    let import = fs::read_to_string(repository().join("src/cli/import.rs")).unwrap();
+    assert!(!import.contains("crate::http"));
 }
 
 #[test]
 fn both_databases_have_the_same_migrations() {
-    let postgres = file_names("migrations/postgres");
-    assert!(!postgres.is_empty(), "migrations/postgres is empty");
-    assert_eq!(
-        postgres,
-        file_names("migrations/sqlite"),
-        "every migration needs a file of the same name in migrations/postgres and migrations/sqlite"
-    );
+    let names = |database: &str| -> BTreeSet<_> {
+        let folder = repository().join("migrations").join(database);
+        let files = fs::read_dir(folder).unwrap();
+        let names = files.map(|file| file.unwrap().file_name());
+        // The reporting views are on PostgreSQL alone.
+        names.filter(|name| name != "reporting.sql").collect()
+    };
+    assert!(!names("postgres").is_empty());
+    assert_eq!(names("postgres"), names("sqlite"));
 }
 
-#[test]
-fn the_checker_finds_wrong_uses_however_they_are_written() {
-    let cases = [
-        ("src/sheet.rs", "use crate::http;"),
-        ("src/sheet.rs", "use crate::{units::{Usd, a}, http::Page};"),
-        ("src/sheet.rs", "fn f() { crate :: http::page() }"),
-        ("src/sheet/row.rs", "use super::super::http::Page;"),
-        ("src/sheet/mod.rs", "mod tests { use super::super::http; }"),
-        ("src/sheet.rs", "const A: &str = \"//\"; use crate::http;"),
-        ("src/sheet.rs", "const A: char = '\"'; use crate::http;"),
-        ("src/sheet.rs", "fn f<'a>(a: &'a str) { crate::http::f(a) }"),
-        (
-            "src/sheet.rs",
-            "const A: &str = r#\"\"\"#; use crate::http;",
-        ),
-    ];
-    for (path, text) in cases {
-        let wrong = wrong_uses(&source(path, text));
-        assert_eq!(
-            wrong,
-            [format!(
-                "{path}:1: `sheet` uses `crate::http`, but may use only `input`, `units`, itself"
-            )],
-            "in {text}"
-        );
-    }
-}
+mod generated {
+    use super::*;
 
-#[test]
-fn the_checker_finds_names_that_are_no_module() {
-    let wrong = wrong_uses(&source("src/sheet.rs", "\nuse crate::Helper;"));
-    assert_eq!(
-        wrong,
-        ["src/sheet.rs:2: `sheet` uses `crate::Helper`, but may use only `input`, `units`, itself"]
-    );
-}
+    const PAGE: &str = "docs/ARCHITECTURE.md";
+    const BEGIN: &str = "<!-- modules: written by `just bless` -->\n";
+    const END: &str = "<!-- end of modules -->";
 
-#[test]
-fn the_checker_accepts_allowed_uses_comments_and_strings() {
-    let cases = [
-        (
-            "src/clue.rs",
-            "use crate::{clue::A, reference, sheet::{http, B}, units::*};",
-        ),
-        (
-            "src/sheet.rs",
-            "// use crate::http;\n/* /* */ crate::http */",
-        ),
-        ("src/sheet.rs", "/// [`Page`](crate::http::Page)"),
-        ("src/sheet.rs", "const A: &str = \"\\\" crate::http\";"),
-        (
-            "src/sheet/row.rs",
-            "use super::http; mod tests { use super::*; }",
-        ),
-        (
-            "src/sheet.rs",
-            "mod tests { use super::http; } pub(crate) fn f() {}",
-        ),
-        ("src/main.rs", "use unroof::http;"),
-        ("src/lib.rs", "pub use crate::http::serve;"),
-    ];
-    for (path, text) in cases {
-        assert_eq!(wrong_uses(&source(path, text)), [""; 0], "in {text}");
-    }
-}
-
-#[test]
-fn the_checker_finds_words_in_code_only() {
-    let text = "// sqlx\nlet a = \"sqlx\";\nlet sqlxy = 1;\nsqlx::query(a).await;";
-    let lines = |needle| lines_with(&source("src/http.rs", text), needle);
-    assert_eq!(lines("sqlx"), [4]);
-    assert_eq!(lines(".await"), [4]);
-    assert_eq!(lines("sqlx::execute"), [0; 0]);
-}
-
-fn source(path: &str, text: &str) -> Source {
-    Source {
-        path: path.to_owned(),
-        text: text.to_owned(),
-    }
-}
-
-/// A sentence for every use of a module that the table does not allow.
-fn wrong_uses(source: &Source) -> Vec<String> {
-    let module = source.module();
-    // A module without a row is the business of its own test.
-    if direct(module).is_none() {
-        return Vec::new();
-    }
-    let allowed = allowed(module);
-    let mut list: Vec<String> = allowed.iter().map(|name| format!("`{name}`")).collect();
-    list.push("itself".to_owned());
-    let list = list.join(", ");
-    names_in_crate(source)
-        .into_iter()
-        .filter(|(_, name)| *name != module && !allowed.contains(name))
-        .map(|(line, name)| {
-            format!(
-                "{}:{line}: `{module}` uses `crate::{name}`, but may use only {list}",
-                source.path
-            )
-        })
-        .collect()
-}
-
-fn direct(module: &str) -> Option<&'static [&'static str]> {
-    let row = MAY_USE.iter().find(|(name, _)| *name == module)?;
-    Some(row.1)
-}
-
-fn allowed(module: &str) -> BTreeSet<&'static str> {
-    let mut all = BTreeSet::new();
-    for name in direct(module).unwrap_or_default() {
-        all.insert(*name);
-        all.extend(allowed(name));
-    }
-    all
-}
-
-/// Fails with every place where one of `needles` is in a file of a module that `applies`.
-fn assert_absent(needles: &[&str], applies: impl Fn(&str) -> bool) {
-    let mut found = Vec::new();
-    for source in sources().iter().filter(|source| applies(source.module())) {
-        for needle in needles {
-            for line in lines_with(source, needle) {
-                found.push(format!(
-                    "{}:{line}: `{}` must not use `{needle}`",
-                    source.path,
-                    source.module()
-                ));
-            }
-        }
-    }
-    assert!(found.is_empty(), "\n{}", found.join("\n"));
-}
-
-fn lines_with(source: &Source, needle: &str) -> Vec<usize> {
-    let needle: Vec<&str> = tokens(needle).iter().map(|token| token.1).collect();
-    tokens(&source.text)
-        .windows(needle.len())
-        .filter(|window| {
-            window
-                .iter()
-                .map(|token| token.1)
-                .eq(needle.iter().copied())
-        })
-        .map(|window| window[0].0)
-        .collect()
-}
-
-/// Every name that is taken from the top of the crate, through `crate::` or enough `super::`.
-fn names_in_crate(source: &Source) -> Vec<(usize, &str)> {
-    let tokens = tokens(&source.text);
-    let text = |at: usize| tokens.get(at).map_or("", |token| token.1);
-    let mut names = Vec::new();
-    let mut braces = 0_usize;
-    // At how many open braces each `mod name {` around this place began.
-    let mut modules = Vec::new();
-    let mut at = 0;
-    while at < tokens.len() {
-        match text(at) {
-            "mod" if text(at + 2) == "{" => modules.push(braces),
-            "{" => braces += 1,
-            "}" => {
-                braces = braces.saturating_sub(1);
-                modules.pop_if(|began| *began == braces);
-            }
-            "crate" if text(at + 1) == "::" => names.extend(first_names(&tokens[at + 2..])),
-            "super" if text(at + 1) == "::" => {
-                let mut steps = 1;
-                while text(at + 2) == "super" && text(at + 3) == "::" {
-                    steps += 1;
-                    at += 2;
-                }
-                if steps == source.depth() + modules.len() {
-                    names.extend(first_names(&tokens[at + 2..]));
-                }
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    names
-}
-
-/// `a` of `a::b`; `a` and `b` of `{a, b::{c, d}}`.
-fn first_names<'a>(tokens: &[(usize, &'a str)]) -> Vec<(usize, &'a str)> {
-    if tokens.first().is_none_or(|token| token.1 != "{") {
-        return tokens.first().copied().into_iter().collect();
-    }
-    let mut names = Vec::new();
-    let mut braces = 0;
-    for pair in tokens.windows(2) {
-        match pair[0].1 {
-            "{" => braces += 1,
-            "}" => braces -= 1,
-            _ => {}
-        }
-        if braces == 0 {
-            break;
-        }
-        if braces == 1 && matches!(pair[0].1, "{" | ",") && pair[1].1 != "}" {
-            names.push(pair[1]);
-        }
-    }
-    names
-}
-
-/// Words and signs with their lines, without comments, strings and characters.
-fn tokens(text: &str) -> Vec<(usize, &str)> {
-    let mut found = Vec::new();
-    let mut line = 1;
-    let mut rest = text;
-    while !rest.is_empty() {
-        let (length, is_code) = next_token(rest);
-        let (token, left) = rest.split_at(length);
-        if is_code {
-            found.push((line, token));
-        }
-        line += token.matches('\n').count();
-        rest = left;
-    }
-    found
-}
-
-/// The length of what `rest` begins with, and whether that is code.
-fn next_token(rest: &str) -> (usize, bool) {
-    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
-    let word = rest.find(|letter| !is_word(letter)).unwrap_or(rest.len());
-    let first = rest.chars().next().map_or(0, char::len_utf8);
-    if rest.starts_with("//") {
-        (rest.find('\n').unwrap_or(rest.len()), false)
-    } else if rest.starts_with("/*") {
-        (block_comment(rest), false)
-    } else if let Some(length) = raw_string(rest, word) {
-        (length, false)
-    } else if word > 0 {
-        (word, true)
-    } else if rest.starts_with('"') {
-        (quoted(rest, '"'), false)
-    } else if is_character(rest) {
-        (quoted(rest, '\''), false)
-    } else if rest.starts_with("::") {
-        (2, true)
-    } else {
-        (first, !rest.starts_with(char::is_whitespace))
-    }
-}
-
-fn block_comment(rest: &str) -> usize {
-    let mut open = 0;
-    let mut at = 0;
-    while at < rest.len() {
-        if rest.as_bytes()[at..].starts_with(b"/*") {
-            open += 1;
-            at += 2;
-        } else if rest.as_bytes()[at..].starts_with(b"*/") {
-            open -= 1;
-            at += 2;
+    #[test]
+    fn the_picture_of_the_modules() {
+        let path = repository().join(PAGE);
+        let page = fs::read_to_string(&path).unwrap();
+        let (before, rest) = page.split_once(BEGIN).expect("the page has the first mark");
+        let (_, after) = rest.split_once(END).expect("the page has the last mark");
+        let expected = format!("{before}{BEGIN}{}{END}{after}", picture());
+        if std::env::var_os("UNROOF_BLESS").is_some_and(|value| value == "1") {
+            fs::write(path, expected).unwrap();
         } else {
-            at += 1;
-        }
-        if open == 0 {
-            return at;
+            assert!(page == expected, "{PAGE} is out of date; run: just bless");
         }
     }
-    rest.len()
-}
 
-/// The length of `r#"..."#` and its kin.
-fn raw_string(rest: &str, word: usize) -> Option<usize> {
-    let (prefix, after) = rest.split_at(word);
-    let hashes = after.len() - after.trim_start_matches('#').len();
-    if !matches!(prefix, "r" | "br" | "cr") || !after[hashes..].starts_with('"') {
-        return None;
-    }
-    let begin = word + hashes + 1;
-    let end = format!("\"{}", "#".repeat(hashes));
-    let length = rest[begin..].find(&end).map(|at| begin + at + end.len());
-    Some(length.unwrap_or(rest.len()))
-}
-
-/// Whether an apostrophe begins a character: `'a'` does, the lifetime `'a` does not.
-fn is_character(rest: &str) -> bool {
-    let mut letters = rest.chars();
-    letters.next() == Some('\'') && (letters.next() == Some('\\') || letters.next() == Some('\''))
-}
-
-fn quoted(rest: &str, quote: char) -> usize {
-    let mut escaped = false;
-    for (at, letter) in rest.char_indices().skip(1) {
-        if letter == quote && !escaped {
-            return at + letter.len_utf8();
+    /// A diagram of the table, and a row for each module with the first sentence of its file.
+    fn picture() -> String {
+        let mut text = "\n```mermaid\nflowchart BT\n".to_owned();
+        for package in &PACKAGES {
+            let name = package.name;
+            let _ = writeln!(text, "  subgraph {name}");
+            for (module, uses) in package.modules {
+                let _ = writeln!(text, "    {name}/{module}[{module}]");
+                for used in *uses {
+                    let _ = writeln!(text, "    {name}/{module} --> {name}/{used}");
+                }
+            }
+            text.push_str("  end\n");
         }
-        escaped = letter == '\\' && !escaped;
+        text.push_str("  unroof --> unroof-core\n  unroof-dev --> unroof-core\n```\n\n");
+        text.push_str("| module | uses | content |\n|---|---|---|\n");
+        for package in &PACKAGES {
+            let files = package.files();
+            for (module, uses) in package.modules {
+                let own = |file: &&File| file.module == [*module];
+                let file = files.iter().find(own).expect("a module has a file");
+                let uses: Vec<String> = uses.iter().map(|used| format!("`{used}`")).collect();
+                let path = file.path.trim_end_matches("mod.rs");
+                let _ = writeln!(
+                    text,
+                    "| `{path}` | {} | {} |",
+                    uses.join(", "),
+                    first_sentence(&file.text)
+                );
+            }
+        }
+        text.push('\n');
+        text
     }
-    rest.len()
+
+    fn first_sentence(text: &str) -> String {
+        let lines = text.lines().map_while(|line| line.strip_prefix("//! "));
+        let paragraph = lines.collect::<Vec<_>>().join(" ");
+        let end = paragraph.find(". ").unwrap_or(paragraph.len());
+        paragraph[..end].trim_end_matches('.').replace('|', "\\|")
+    }
 }
 
-/// Every Rust file below `src/`; never none, so that no check passes for want of files.
-fn sources() -> Vec<Source> {
-    let mut found = Vec::new();
-    collect_sources(&repository().join("src"), &mut found);
-    assert!(!found.is_empty(), "there is no Rust file in src/");
-    found
-}
-
-fn collect_sources(folder: &Path, found: &mut Vec<Source>) {
-    for path in entries(folder) {
+fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder of sources") {
+        let path = entry.expect("an entry").path();
         if path.is_dir() {
-            collect_sources(&path, found);
+            rust_files(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = fs::read_to_string(&path).expect("a source file is readable text");
-            found.push(source(&relative(&path), &text));
+            found.push(path);
         }
     }
-}
-
-fn file_names(folder: &str) -> Vec<String> {
-    let folder = repository().join(folder);
-    let name = |path: PathBuf| relative(&path).rsplit('/').next().map(str::to_owned);
-    entries(&folder).into_iter().filter_map(name).collect()
-}
-
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let listing = fs::read_dir(folder)
-        .unwrap_or_else(|error| panic!("{} cannot be listed: {error}", relative(folder)));
-    let mut paths: Vec<PathBuf> = listing
-        .map(|entry| entry.expect("a folder entry is readable").path())
-        .collect();
-    paths.sort();
-    paths
-}
-
-/// With slashes, whatever the system writes.
-fn relative(path: &Path) -> String {
-    let below = path.strip_prefix(repository()).unwrap_or(path);
-    below.to_string_lossy().replace('\\', "/")
+    found.sort();
 }
 
 fn repository() -> &'static Path {
