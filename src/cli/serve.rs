@@ -11,7 +11,7 @@ use super::examples::EXAMPLE_SHEETS;
 use super::limits::LimitArguments;
 use super::{DatabaseArguments, Failure, terminal};
 use crate::http::{
-    App, Clock, Limits, Refresh, Server, StopSignals, WatchedModel, Watchlist, keep_due_known,
+    App, Clock, Limits, Refresh, Server, StopSignals, WatchedModel, Watchlist, announce_due_prices,
     keep_fresh, keep_imports_closed, serve, serve_metrics,
 };
 use crate::storage::{DatabaseUrl, ServingLock, Store};
@@ -103,7 +103,7 @@ async fn run_service(arguments: &ServeArguments, url: &DatabaseUrl) -> anyhow::R
     let has_names = !limits.allowed_hosts.is_empty();
     let watchlist = Watchlist::new(arguments.metrics.watched.clone());
     let app = App::new(store.clone(), Clock::system(), limits).watching(watchlist);
-    tokio::spawn(keep_due_known(app.clone()));
+    tokio::spawn(announce_due_prices(app.clone()));
     tokio::spawn(keep_imports_closed(app.clone()));
     for refresh in &arguments.refresh {
         tokio::spawn(keep_fresh(app.clone(), refresh.clone()));

@@ -14,7 +14,9 @@ use uuid::Uuid;
 
 use super::app::App;
 use super::feed::PAUSE;
-use crate::storage::{Attempt, ChangeRow, Ended, Filter, Outcome, StoreError, WebhookLease};
+use crate::storage::{
+    Attempt, ChangeRow, Ended, EndedAttempt, Filter, Outcome, StoreError, WebhookLease,
+};
 
 /// Changes of a delivery.
 const BATCH: u32 = 100;
@@ -207,9 +209,13 @@ impl App {
         let answer = answer.map_err(String::as_str);
         let mut is_first = true;
         for _ in 0..NOTING_TRIES {
-            let noting =
-                self.store
-                    .end_attempt(lease, &sent.attempt, sent.outcome, answer, sent.at, oldest);
+            let ended = EndedAttempt {
+                attempt: &sent.attempt,
+                outcome: sent.outcome,
+                answer,
+                at: sent.at,
+            };
+            let noting = self.store.end_attempt(lease, ended, oldest);
             match noting.await {
                 Ok(Ended::Noted | Ended::Removed) => return self.unnoted.forget(lease.id),
                 Ok(Ended::Lost) => return,

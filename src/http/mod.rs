@@ -62,7 +62,7 @@ pub use limits::Limits;
 pub(crate) use lines::{LineReceiver, lines};
 pub use metrics::metrics_router;
 pub use openapi::openapi;
-pub use refresh::{Refresh, keep_due_known, keep_fresh};
+pub use refresh::{Refresh, announce_due_prices, keep_fresh};
 pub use server::{Server, StopSignals, serve, serve_metrics};
 pub use watchlist::{WatchedModel, WatchedModelError, Watchlist};
 

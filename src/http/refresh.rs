@@ -255,9 +255,9 @@ const LONGEST_REST: Duration = Duration::from_mins(1);
 const SHORTEST_REST: Duration = Duration::from_millis(500);
 
 /// Tells when prices come into force or run out. Never ends.
-pub async fn keep_due_known(app: App) {
+pub async fn announce_due_prices(app: App) {
     loop {
-        let rest = match make_due_known(&app).await {
+        let rest = match announce_and_find_next(&app).await {
             Ok(next) => {
                 let until = next.map(|next| app.now().duration_until(next));
                 let until = until.and_then(|until| Duration::try_from(until).ok());
@@ -279,11 +279,11 @@ pub async fn keep_due_known(app: App) {
     }
 }
 
-async fn make_due_known(app: &App) -> Result<Option<Timestamp>, StoreError> {
+async fn announce_and_find_next(app: &App) -> Result<Option<Timestamp>, StoreError> {
     // Also learns the database's time.
     app.store.version().await?;
     let now = app.store.not_ahead(app.now());
-    app.store.make_due_known(now).await?;
+    app.store.announce_due_prices(now).await?;
     app.store.next_due().await
 }
 
