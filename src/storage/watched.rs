@@ -26,7 +26,8 @@ pub struct WatchedRow {
     pub row_values: String,
 }
 
-/// Both databases have a `json_each`, which takes an object apart into key and value.
+/// Both databases have a `json_each`, which takes an object apart into key and value. The region is compared as a range of
+/// one value, so that SQLite does not take it for the key.
 const WATCHED: &str = "
     WITH in_force AS (
         SELECT listing.* FROM estimate_listings AS listing
@@ -43,8 +44,8 @@ const WATCHED: &str = "
     FROM in_force AS latest JOIN estimates ON estimates.id = latest.estimate_id
     WHERE NOT EXISTS (
         SELECT 1 FROM in_force AS newer
-        WHERE newer.provider = latest.provider AND newer.model = latest.model AND newer.region = latest.region
-          AND newer.sequence > latest.sequence)
+        WHERE newer.provider = latest.provider AND newer.model = latest.model
+          AND newer.region BETWEEN latest.region AND latest.region AND newer.sequence > latest.sequence)
     ORDER BY provider, model, region
     LIMIT $4";
 
