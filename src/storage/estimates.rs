@@ -64,12 +64,6 @@ pub enum AsOf {
     Now(DbTime),
 }
 
-impl From<DbTime> for AsOf {
-    fn from(time: DbTime) -> Self {
-        Self::Time(time)
-    }
-}
-
 impl AsOf {
     fn time(self) -> DbTime {
         let (Self::Time(time) | Self::Now(time)) = self;
@@ -77,7 +71,7 @@ impl AsOf {
     }
 }
 
-// Hardly ever: then every offer is asked about its own time.
+// Rare: then every offer is asked about its own time.
 const ARE_ANY_AHEAD: &str = "
     SELECT EXISTS (SELECT 1 FROM price_periods WHERE observed_at > $1)
         OR EXISTS (SELECT 1 FROM price_periods WHERE withdrawn_at > $1)";
@@ -99,7 +93,7 @@ const IS_IN_FORCE: &str = "
         SELECT 1 FROM price_intervals AS period WHERE period.sheet_id = listing.sheet_id AND";
 
 // An offer has one price at a time, so that one page of prices in force is one page of offers. What was pooled from
-// several sheets has no price of its own.
+// several sheets has no price of its own. FALSE is less than TRUE: nothing is stated, or whether it is does not matter.
 const LATEST: &str = "
     SELECT estimates.id, latest.sequence, engine_version, provider, model, canonical_model, region, currency, valid_from,
            valid_to, observed_at, duplicate_of, readings_defined, conflicts, row_values
