@@ -85,7 +85,7 @@ pub enum StoreError {
     NoSuchRole(String),
     /// Another process serves the file.
     #[error(
-        "another process is at work on `{0}`: an embedded database serves one process; use PostgreSQL for several"
+        "another process is at work on `{0}`: an embedded database serves one process; PostgreSQL is for several"
     )]
     Served(String),
     /// A stored document is not what was stored.
