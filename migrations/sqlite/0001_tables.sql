@@ -43,7 +43,13 @@ CREATE TABLE price_sheets (
 CREATE INDEX price_sheets_by_offer ON price_sheets (provider, model, sequence);
 CREATE INDEX price_sheets_by_offer_id ON price_sheets (offer_id);
 CREATE INDEX price_sheets_by_model_key ON price_sheets (model_key);
-CREATE INDEX price_sheets_by_canonical_model ON price_sheets (canonical_model);
+-- For each filter of the list an index in the order of the list.
+CREATE INDEX price_sheets_by_provider ON price_sheets (provider, sequence);
+CREATE INDEX price_sheets_by_model ON price_sheets (model, sequence);
+CREATE INDEX price_sheets_by_canonical_model ON price_sheets (canonical_model, sequence);
+CREATE INDEX price_sheets_by_region ON price_sheets (region, sequence);
+CREATE INDEX price_sheets_by_currency ON price_sheets (currency, sequence);
+CREATE INDEX price_sheets_by_time ON price_sheets (observed_at);
 
 CREATE TABLE estimates (
     id               blob PRIMARY KEY,
@@ -52,7 +58,7 @@ CREATE TABLE estimates (
     readings_defined integer NOT NULL,
     conflicts        integer NOT NULL,
     -- JSON: a nullable number per column of a list.
-    reading_numbers  text NOT NULL,
+    row_values       text NOT NULL,
     document         text NOT NULL,
     -- The first 16 bytes of the document's SHA-256.
     checksum         blob NOT NULL
@@ -87,9 +93,14 @@ CREATE TABLE estimate_listings (
 ) STRICT;
 CREATE INDEX estimate_listings_by_offer ON estimate_listings (provider, model, sequence);
 CREATE INDEX estimate_listings_by_sheet ON estimate_listings (sheet_id, sequence);
-CREATE INDEX estimate_listings_by_offer_id ON estimate_listings (offer_id, sequence);
 CREATE INDEX estimate_listings_by_estimate ON estimate_listings (estimate_id);
 CREATE INDEX estimate_listings_of_pools ON estimate_listings (provider, model, sequence) WHERE sheet_id IS NULL;
+-- For each filter of the list an index in the order of the list.
+CREATE INDEX estimate_listings_by_provider ON estimate_listings (provider, sequence);
+CREATE INDEX estimate_listings_by_model ON estimate_listings (model, sequence);
+CREATE INDEX estimate_listings_by_canonical_model ON estimate_listings (canonical_model, sequence);
+CREATE INDEX estimate_listings_by_region ON estimate_listings (region, sequence);
+CREATE INDEX estimate_listings_by_currency ON estimate_listings (currency, sequence);
 CREATE INDEX estimate_listings_by_time ON estimate_listings (observed_at);
 
 -- What an offer costs when: intervals from their start to before their end. Within one offer, those that were not
@@ -121,13 +132,42 @@ CREATE TABLE price_periods (
 ) STRICT;
 CREATE INDEX price_periods_by_offer ON price_periods (offer_id, starts_at);
 CREATE INDEX price_periods_by_name ON price_periods (provider, model, starts_at);
+CREATE INDEX price_periods_by_model ON price_periods (model, provider);
+CREATE INDEX price_periods_by_region ON price_periods (region, provider);
 CREATE INDEX price_periods_by_sheet ON price_periods (sheet_id);
+-- Which sheets are in force at a time, read from the index alone.
+CREATE INDEX price_periods_by_time ON price_periods (starts_at, ends_at, sheet_id);
 CREATE INDEX price_periods_to_begin ON price_periods (starts_at) WHERE has_begun = 0;
 CREATE INDEX price_periods_to_end ON price_periods (ends_at) WHERE has_ended = 0;
 CREATE INDEX price_periods_withdrawn ON price_periods (offer_id) WHERE withdrawn_at IS NOT NULL;
 -- For a replica whose clock is behind: whether something is recorded of a time that it has not reached.
 CREATE INDEX price_periods_by_observation ON price_periods (observed_at);
 CREATE INDEX price_periods_by_withdrawal ON price_periods (withdrawn_at) WHERE withdrawn_at IS NOT NULL;
+
+-- Prices with an end: where none is known, a time after all others. `recorded_at` is the last time that is recorded of the
+-- offer. A price is in force where starts_at <= time AND until > time.
+CREATE VIEW price_intervals AS
+SELECT sequence, part, offer_id, provider, model, region, sheet_id, catalog, starts_at, ends_at,
+       coalesce(ends_at, '9999-12-31T23:59:59.999999Z') AS until, observed_at, withdrawn_at, withdrawn_because,
+       withdrawn_end,
+       (SELECT max(CASE WHEN seen.withdrawn_at > seen.observed_at THEN seen.withdrawn_at ELSE seen.observed_at END)
+        FROM price_periods AS seen WHERE seen.offer_id = period.offer_id) AS recorded_at
+FROM price_periods AS period;
+
+-- Of every sheet, the last listing without stated assumptions.
+CREATE VIEW latest_listings AS
+SELECT sheet_id, sequence, estimate_id, duplicate_of, canonical_model, currency, valid_from, valid_to, observed_at
+FROM estimate_listings AS listing
+WHERE stated_assumptions = FALSE AND sequence >= (
+    SELECT max(newer.sequence) FROM estimate_listings AS newer
+    WHERE newer.sheet_id = listing.sheet_id AND newer.stated_assumptions = FALSE);
+
+-- Of every sheet, the last listing with or without stated assumptions.
+CREATE VIEW latest_listings_of_any AS
+SELECT sheet_id, sequence, estimate_id, duplicate_of, canonical_model, currency, valid_from, valid_to, observed_at
+FROM estimate_listings AS listing
+WHERE sequence >= (
+    SELECT max(newer.sequence) FROM estimate_listings AS newer WHERE newer.sheet_id = listing.sheet_id);
 
 -- What each catalog says now, sheet by sheet. A start that is not known is the year 1.
 CREATE TABLE statements (
@@ -160,6 +200,10 @@ CREATE TABLE disagreements (
     ended_at       text
 ) STRICT;
 CREATE INDEX disagreements_by_offer ON disagreements (offer_id);
+CREATE INDEX disagreements_open ON disagreements (id) WHERE ended_at IS NULL;
+CREATE INDEX disagreements_by_provider ON disagreements (provider, id);
+CREATE INDEX disagreements_by_model ON disagreements (model, id);
+CREATE INDEX disagreements_by_region ON disagreements (region, id);
 
 -- What changed, in the order of its commits.
 CREATE TABLE changes (
@@ -178,6 +222,8 @@ CREATE TABLE changes (
     summary         text NOT NULL
 ) STRICT;
 CREATE INDEX changes_by_offer ON changes (provider, model, sequence);
+CREATE INDEX changes_by_provider ON changes (provider, sequence);
+CREATE INDEX changes_by_model ON changes (model, sequence);
 
 -- Every time that a catalog was read.
 CREATE TABLE imports (
@@ -201,7 +247,8 @@ CREATE TABLE imports (
     -- Sheets that hold again after they were withdrawn.
     reinstated       integer NOT NULL DEFAULT 0
 ) STRICT;
-CREATE INDEX imports_by_source ON imports (source, started_at);
+CREATE INDEX imports_by_source ON imports (source, started_at, id);
+CREATE INDEX imports_by_time ON imports (started_at, id);
 CREATE INDEX imports_running ON imports (id) WHERE outcome = 'running';
 
 -- The receivers of changes.

@@ -69,7 +69,7 @@ async fn import_all(arguments: &ImportArguments) -> Result<(), Failure> {
     let taken = ServingLock::take(&url);
     let _lock = taken
         .with_context(|| format!("cannot write to {url}; a service takes catalogs at /catalogs"))?;
-    let limits = StoreLimits::patient();
+    let limits = StoreLimits::without_timeouts();
     let opened = Store::open(&url, limits).await;
     let store = opened.with_context(|| format!("cannot open the database {url}"))?;
     let migrated = store.migrate().await;

@@ -15,7 +15,7 @@ use super::page::{
     fields,
 };
 use super::problem::Problem;
-use crate::storage::{AsOf, DbTime, EstimateRow, LatestKey};
+use crate::storage::{AsOf, DbTime, EstimateRow, Latest, LatestKey};
 use unroof_core::estimate::{Answer, row_columns};
 
 /// An estimate as a flat row: median, 90 % interval and whether it is identified per quantity, and one nullable number
@@ -74,8 +74,7 @@ impl ListItem for EstimateItem {
 
 impl From<EstimateRow> for EstimateItem {
     fn from(row: EstimateRow) -> Self {
-        let stored: Map<String, Value> =
-            serde_json::from_str(&row.reading_numbers).unwrap_or_default();
+        let stored: Map<String, Value> = serde_json::from_str(&row.row_values).unwrap_or_default();
         // A row that an older engine stored may lack a column.
         let value = |column: &str| stored.get(column).cloned().unwrap_or(Value::Null);
         Self {
@@ -219,17 +218,19 @@ pub(super) async fn list_latest_estimates(
     let filter = query.filter()?;
     let page = PageRequest::new(&app, LIST, query.limit, &uri, &headers);
     let key = |row: &EstimateRow| (row.provider.clone(), row.model.clone(), row.region.clone());
-    let (store, filter) = (&app.store, &filter);
+    let store = &app.store;
+    let latest = Latest {
+        filter: &filter,
+        any_assumptions: any,
+        as_of,
+    };
     let rows = |after: Option<(String, String, String)>, limit| async move {
         let after = after.map(|(provider, model, region)| LatestKey {
             provider,
             model,
             region,
         });
-        let after = after.as_ref();
-        store
-            .latest_estimates(filter, any, as_of, after, limit)
-            .await
+        store.latest_estimates(latest, after.as_ref(), limit).await
     };
     let body = page.write::<_, EstimateItem, _, _>(after, key, rows);
     app.polled(format!("{LIST} {any} {query:?}"), &headers, Box::pin(body))

@@ -15,7 +15,8 @@ use super::extract::{JsonBody, Path, Query};
 use super::page::{FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest};
 use super::problem::{CONFLICT, INTERNAL, Problem};
 use crate::storage::{
-    DbTime, DisagreementRow, HistoryKey, HistoryRow, Reinstated, Store, StoreError, Withdrawn,
+    DbTime, DisagreementRow, HistoryKey, HistoryRow, PricesOf, Reinstated, Store, StoreError,
+    Withdrawn,
 };
 use unroof_core::input;
 use unroof_core::sheet::compare::difference::{first_words, in_words};
@@ -131,7 +132,7 @@ impl Entry {
     }
 
     fn numbers(&self) -> Map<String, Value> {
-        let numbers = self.row.reading_numbers.as_deref().unwrap_or("{}");
+        let numbers = self.row.row_values.as_deref().unwrap_or("{}");
         serde_json::from_str(numbers).unwrap_or_default()
     }
 }
@@ -210,10 +211,12 @@ pub(super) async fn show_history(
     page.piece = SHEETS_AT_A_TIME;
     let prices = Prices {
         store: &app.store,
-        provider: filter.provider.as_deref().unwrap_or_default(),
-        model: filter.model.as_deref().unwrap_or_default(),
-        region: filter.region.as_deref(),
-        as_of: query.as_of.map(|moment| moment.0.into()),
+        of: PricesOf {
+            provider: filter.provider.as_deref().unwrap_or_default(),
+            model: filter.model.as_deref().unwrap_or_default(),
+            region: filter.region.as_deref(),
+            as_of: query.as_of.map(|moment| moment.0.into()),
+        },
     };
     let body = async {
         let mut before = prices.at(after.as_ref()).await?;
@@ -233,7 +236,7 @@ pub(super) async fn show_history(
         }
         page.end_with_cursor(written).await
     };
-    let question = format!("{LIST} {:?} {names:?}", prices.as_of);
+    let question = format!("{LIST} {:?} {names:?}", prices.of.as_of);
     app.polled(question, &headers, Box::pin(body)).await
 }
 
@@ -260,10 +263,7 @@ fn key(row: &HistoryRow) -> PriceKey {
 /// The prices of a model.
 struct Prices<'a> {
     store: &'a Store,
-    provider: &'a str,
-    model: &'a str,
-    region: Option<&'a str>,
-    as_of: Option<DbTime>,
+    of: PricesOf<'a>,
 }
 
 impl Prices<'_> {
@@ -278,16 +278,7 @@ impl Prices<'_> {
             sequence: *sequence,
             part: *part,
         });
-        let (provider, model) = (self.provider, self.model);
-        let rows = self.store.history(
-            provider,
-            model,
-            self.region,
-            self.as_of,
-            from.as_ref(),
-            limit,
-        );
-        rows.await
+        self.store.history(self.of, from.as_ref(), limit).await
     }
 
     /// The last row of the page before, which is what the first row of a page is compared with.

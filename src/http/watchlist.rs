@@ -242,8 +242,7 @@ impl Watchlist {
 
 impl Gauges {
     fn show(&self, row: WatchedRow) {
-        let values: Map<String, Value> =
-            serde_json::from_str(&row.reading_numbers).unwrap_or_default();
+        let values: Map<String, Value> = serde_json::from_str(&row.row_values).unwrap_or_default();
         let (provider, model, region) = (row.provider, row.model, row.region);
         for ((name, _, divisor, _), family) in QUANTITIES.iter().zip(&self.quantities) {
             for (column, quantile) in QUANTILES {

@@ -37,7 +37,7 @@ impl Jobs {
         // Also reads the database's time.
         self.store.version().await?;
         let now = self.store.not_ahead(self.clock.now());
-        self.store.make_due_known(now).await?;
+        self.store.announce_due_prices(now).await?;
         self.store.next_due().await
     }
 }

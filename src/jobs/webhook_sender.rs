@@ -13,7 +13,9 @@ use tokio::sync::{Notify, Semaphore};
 use uuid::Uuid;
 
 use super::{Jobs, PAUSE};
-use crate::storage::{Attempt, ChangeRow, Ended, Filter, Outcome, StoreError, WebhookLease};
+use crate::storage::{
+    Attempt, ChangeRow, Ended, EndedAttempt, Filter, Outcome, StoreError, WebhookLease,
+};
 
 /// Changes of a delivery.
 const BATCH: u32 = 100;
@@ -206,9 +208,13 @@ impl Jobs {
         let answer = answer.map_err(String::as_str);
         let mut is_first = true;
         for _ in 0..NOTING_TRIES {
-            let noting =
-                self.store
-                    .end_attempt(lease, &sent.attempt, sent.outcome, answer, sent.at, oldest);
+            let ended = EndedAttempt {
+                attempt: &sent.attempt,
+                outcome: sent.outcome,
+                answer,
+                at: sent.at,
+            };
+            let noting = self.store.end_attempt(lease, ended, oldest);
             match noting.await {
                 Ok(Ended::Noted | Ended::Removed) => return self.unrecorded.forget(lease.id),
                 Ok(Ended::Lost) => return,

@@ -6,7 +6,9 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::database::on_connection;
+use super::list::List;
 use super::names::stored_names;
+use super::rows::Connected;
 use super::{DbTime, Filter, Store, StoreError};
 
 stored_names! {
@@ -43,13 +45,13 @@ pub struct ChangeRow {
     /// When it was seen.
     #[schema(value_type = String, format = DateTime)]
     pub observed_at: DbTime,
-    /// Who bills.
+    /// Provider that bills.
     pub provider: String,
     /// The model as the provider spells it.
     pub model: String,
     /// author/model
     pub canonical_model: Option<String>,
-    /// Where it is served.
+    /// Region in which it is served.
     pub region: String,
     /// The sheet.
     pub sheet_id: Option<Uuid>,
@@ -59,14 +61,12 @@ pub struct ChangeRow {
     pub summary: String,
 }
 
-// Numbers are given out under the lock on the version, which a writer holds until it has committed: whoever reads number
-// n has all that come before it.
+// Numbers are given out under the lock on the version, which a writer holds until it has committed: a reader of number n
+// has all that come before it.
 const CHANGES: &str = "
     SELECT sequence, kind, observed_at, provider, model, canonical_model, region, sheet_id, estimate_id, summary
     FROM changes
-    WHERE sequence > $1 AND ($2 IS NULL OR provider = $2) AND ($3 IS NULL OR model = $3)
-    ORDER BY sequence
-    LIMIT $4";
+    WHERE sequence > ";
 
 impl Store {
     /// Changes after a sequence number, in order; of the filter, provider and model count.
@@ -79,14 +79,11 @@ impl Store {
         since: i64,
         limit: u32,
     ) -> Result<Vec<ChangeRow>, StoreError> {
-        on_connection!(self, connection => {
-            Ok(sqlx::query_as(CHANGES)
-                .bind(since)
-                .bind(&filter.provider)
-                .bind(&filter.model)
-                .bind(i64::from(limit))
-                .fetch_all(connection)
-                .await?)
-        })
+        let list = List::new(CHANGES)
+            .value(since)
+            .and("provider = ", filter.provider.as_deref())
+            .and("model = ", filter.model.as_deref())
+            .page(" ORDER BY sequence", limit);
+        on_connection!(self, connection => connection.list(list).await)
     }
 }

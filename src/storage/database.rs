@@ -21,11 +21,11 @@ use super::{DbTime, StoreError};
 static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
 static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
 
-/// How long SQLite rests before it tries again, and how often, where it does not wait by itself.
+/// Pause of SQLite between tries, and number of tries, where it does not wait by itself.
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 const BUSY_PAUSES: u32 = 250;
 
-/// What the database is given before a request is told to come back later.
+/// Limits of the database, beyond which a request is refused as temporary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreLimits {
     /// Connections at once.
@@ -47,9 +47,9 @@ impl Default for StoreLimits {
 }
 
 impl StoreLimits {
-    /// For commands that have nothing else to do than wait.
+    /// For commands, which wait for the database as long as it takes.
     #[must_use]
-    pub fn patient() -> Self {
+    pub fn without_timeouts() -> Self {
         Self {
             connections: 4,
             connection_wait: Duration::from_secs(30),
@@ -67,7 +67,7 @@ impl StoreLimits {
 /// Connections to the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreConnections {
-    /// At work for somebody.
+    /// In use.
     pub used: usize,
     /// Open and free.
     pub idle: usize,
@@ -105,13 +105,13 @@ struct Read {
 pub(super) enum Pool {
     Postgres {
         pool: PgPool,
-        /// How to connect without limits of time, for migrations.
-        patient: Box<PgConnectOptions>,
+        /// How to connect without timeouts, for migrations.
+        without_timeouts: Box<PgConnectOptions>,
     },
     Sqlite {
         pool: SqlitePool,
-        /// Whoever holds it may write. SQLite lets one write at a time and has the others try again and again, each on a
-        /// connection that readers could use.
+        /// Held while writing. SQLite lets one connection write at a time and has the others try again and again, each on
+        /// a connection that readers could use.
         writer: Arc<Mutex<()>>,
         path: PathBuf,
         /// The file that was opened.
@@ -152,22 +152,26 @@ impl Store {
     /// Opens the store; tables are brought up to date by [`Store::migrate`]. Of PostgreSQL nothing is asked yet.
     ///
     /// # Errors
-    /// The file cannot be made, or the address is none.
+    /// The file cannot be made, or the address is not valid.
     pub async fn open(url: &DatabaseUrl, limits: StoreLimits) -> Result<Self, StoreError> {
         let pool = match url {
             DatabaseUrl::Postgres(text) => {
                 let milliseconds = limits.statement.as_millis().to_string();
-                let patient = PgConnectOptions::from_str(text)?;
-                let options = patient.clone().options([
-                    ("statement_timeout", &milliseconds),
+                let without_timeouts = PgConnectOptions::from_str(text)?;
+                // A plan is made for the values that are asked for, also after five executions, and for tables in memory
+                // or on flash.
+                let options = without_timeouts.clone().options([
+                    ("statement_timeout", milliseconds.as_str()),
                     ("lock_timeout", &milliseconds),
+                    ("plan_cache_mode", "force_custom_plan"),
+                    ("random_page_cost", "1.1"),
                 ]);
                 let pool = PgPoolOptions::new()
                     .max_connections(limits.connections)
                     .acquire_timeout(limits.connection_wait);
                 Pool::Postgres {
                     pool: pool.connect_lazy_with(options),
-                    patient: Box::new(patient),
+                    without_timeouts: Box::new(without_timeouts),
                 }
             }
             DatabaseUrl::Sqlite(path) => {
@@ -203,8 +207,10 @@ impl Store {
         match &self.pool {
             // The migrator holds an advisory lock, so that one replica migrates and the others wait. A connection of its
             // own has no limits in time, and says what is wrong where the pool says only that it waited.
-            Pool::Postgres { patient, .. } => {
-                let connecting = async { Ok(PgConnection::connect_with(patient).await?) };
+            Pool::Postgres {
+                without_timeouts, ..
+            } => {
+                let connecting = async { Ok(PgConnection::connect_with(without_timeouts).await?) };
                 let mut connection = self.in_time(connecting).await?;
                 POSTGRES_MIGRATIONS
                     .run_direct(None, &mut connection, false)
@@ -245,7 +251,7 @@ impl Store {
     }
 
     /// The same for an operation of a dozen statements.
-    pub(super) async fn in_long_time<T>(
+    pub(super) async fn within_write_timeout<T>(
         &self,
         operation: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
@@ -304,7 +310,7 @@ impl Store {
             let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
             *clock = Some(Read { asked_at, time });
         }
-        self.rise_to(version);
+        self.advance_version(version);
         Ok(version)
     }
 
@@ -318,19 +324,21 @@ impl Store {
         time.map_or(now, |time| time.min(now))
     }
 
-    /// The right to do something of this name, if nobody else has it: no other replica on PostgreSQL. In a file there are
-    /// none.
+    /// Tries to take the named advisory lock. An embedded database, which one process serves, always gives it.
     ///
     /// # Errors
     /// The database cannot be reached.
     pub async fn try_lock(&self, name: &str) -> Result<Option<StoreLock>, StoreError> {
         const SQL: &str = "SELECT pg_try_advisory_lock(hashtext('unroof'), hashtext($1))";
-        let Pool::Postgres { patient, .. } = &self.pool else {
+        let Pool::Postgres {
+            without_timeouts, ..
+        } = &self.pool
+        else {
             return Ok(Some(StoreLock { _connection: None }));
         };
         // PostgreSQL gives the lock back when the connection ends, however it ends: at once where the process does, and in
         // half a minute where its machine is gone.
-        let watched = patient.as_ref().clone().options([
+        let watched = without_timeouts.as_ref().clone().options([
             ("tcp_keepalives_idle", "10"),
             ("tcp_keepalives_interval", "10"),
             ("tcp_keepalives_count", "2"),
@@ -379,7 +387,7 @@ impl Store {
     }
 }
 
-/// The right to do something that is done once at a time, until it is dropped.
+/// A named advisory lock, held until it is dropped.
 #[derive(Debug)]
 pub struct StoreLock {
     _connection: Option<PgConnection>,

@@ -25,13 +25,13 @@ pub enum DatabaseUrlError {
     Unknown,
     /// A password may hold a sign that means something in an address.
     #[error(
-        "it cannot be told where the password ends: write `/`, `?`, `#`, `%` and `@` in it as %2F, %3F, %23, %25 and %40, \
+        "the end of the password is not clear: write `/`, `?`, `#`, `%` and `@` in it as %2F, %3F, %23, %25 and %40, \
          or leave it out and set PGPASSWORD"
     )]
     Ambiguous,
     /// The driver would leave it out.
     #[error(
-        "a parameter behind `?` is none of sslmode, sslrootcert, sslcert, sslkey, statement-cache-capacity, host, \
+        "a parameter after `?` is not one of sslmode, sslrootcert, sslcert, sslkey, statement-cache-capacity, host, \
          hostaddr, port, dbname, user, password, application_name and options"
     )]
     Parameter,

@@ -1,12 +1,12 @@
 //! Lists of estimates, and single ones.
 
-use std::sync::LazyLock;
-
 use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::checksum::StoredDocument;
 use super::database::on_connection;
+use super::list::List;
+use super::rows::Connected;
 use super::{DbTime, Filter, Store, StoreError, Times};
 
 /// An estimate as a row of a list.
@@ -18,13 +18,13 @@ pub struct EstimateRow {
     pub sequence: i64,
     /// Version of the engine.
     pub engine_version: String,
-    /// Who bills.
+    /// Provider that bills.
     pub provider: String,
     /// The model as the provider spells it.
     pub model: String,
     /// author/model
     pub canonical_model: Option<String>,
-    /// Where it is served.
+    /// Region in which it is served.
     pub region: String,
     /// ISO 4217 code.
     pub currency: String,
@@ -41,33 +41,27 @@ pub struct EstimateRow {
     /// Conflicts between readings.
     pub conflicts: i64,
     /// JSON: a nullable number per scalar reading.
-    pub reading_numbers: String,
+    pub row_values: String,
 }
 
 /// Place in the list of latest estimates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LatestKey {
-    /// Who bills.
+    /// Provider that bills.
     pub provider: String,
     /// The model as the provider spells it.
     pub model: String,
-    /// Where it is served.
+    /// Region in which it is served.
     pub region: String,
 }
 
-/// When a price is to be in force.
+/// The time at which a price is in force.
 #[derive(Debug, Clone, Copy)]
 pub enum AsOf {
     /// At a time, by what is recorded.
     Time(DbTime),
     /// Now. What was recorded as in force is so, also where the clock that recorded it was ahead of this one.
     Now(DbTime),
-}
-
-impl From<DbTime> for AsOf {
-    fn from(time: DbTime) -> Self {
-        Self::Time(time)
-    }
 }
 
 impl AsOf {
@@ -77,84 +71,117 @@ impl AsOf {
     }
 }
 
-// Hardly ever: then every offer is asked about its own time.
+// Rare: then every offer is asked about its own time.
 const ARE_ANY_AHEAD: &str = "
     SELECT EXISTS (SELECT 1 FROM price_periods WHERE observed_at > $1)
         OR EXISTS (SELECT 1 FROM price_periods WHERE withdrawn_at > $1)";
-
-/// [`LATEST`] and [`WATCHED`](super::watched) where the time is not that of the clock, but never before the last that is
-/// recorded of an offer.
-pub(super) fn by_offer(sql: &str, time: &str) -> String {
-    let by_clock = format!("starts_at <= {time} AND (ends_at IS NULL OR ends_at > {time})");
-    let by_offer = format!(
-        "(SELECT max(at) FROM (
-             SELECT {time} AS at
-             UNION ALL SELECT observed_at FROM price_periods AS seen WHERE seen.offer_id = period.offer_id
-             UNION ALL SELECT withdrawn_at FROM price_periods AS seen WHERE seen.offer_id = period.offer_id) AS times)"
-    );
-    let in_force = format!("starts_at <= {by_offer} AND (ends_at IS NULL OR ends_at > {by_offer})");
-    sql.replace(&by_clock, &in_force)
-}
-
-static LATEST_BY_OFFER: LazyLock<String> = LazyLock::new(|| by_offer(LATEST, "$11"));
 
 const ESTIMATE: &str = "
     SELECT document, checksum FROM estimates
     WHERE id = $1
       AND ($2 IS NULL OR EXISTS (
-          SELECT 1 FROM estimate_listings AS listing JOIN price_periods AS period ON period.sheet_id = listing.sheet_id
-          WHERE listing.estimate_id = estimates.id AND period.starts_at <= $2
-            AND (period.ends_at IS NULL OR period.ends_at > $2)))";
+          SELECT 1 FROM estimate_listings AS listing JOIN price_intervals AS period ON period.sheet_id = listing.sheet_id
+          WHERE listing.estimate_id = estimates.id AND starts_at <= $2 AND until > $2))";
 
 const ESTIMATES: &str = "
     SELECT estimates.id, listing.sequence, engine_version, provider, model, canonical_model, region, currency, valid_from,
-           valid_to, observed_at, duplicate_of, readings_defined, conflicts, reading_numbers
+           valid_to, observed_at, duplicate_of, readings_defined, conflicts, row_values
     FROM estimate_listings AS listing JOIN estimates ON estimates.id = listing.estimate_id
-    WHERE ($1 IS NULL OR provider = $1) AND ($2 IS NULL OR model = $2) AND ($3 IS NULL OR canonical_model = $3)
-      AND ($4 IS NULL OR region = $4) AND ($5 IS NULL OR currency = $5)
-      AND ($6 IS NULL OR observed_at >= $6) AND ($7 IS NULL OR observed_at < $7)
-      AND ($8 IS NULL OR sheet_id IS NULL OR EXISTS (
-          SELECT 1 FROM price_periods AS period
-          WHERE period.sheet_id = listing.sheet_id AND period.starts_at <= $8
-            AND (period.ends_at IS NULL OR period.ends_at > $8)))
-      AND ($9 IS NULL OR listing.sequence < $9)
-    ORDER BY listing.sequence DESC
-    LIMIT $10";
+    WHERE listing.sequence < ";
+const IS_IN_FORCE: &str = "
+    AND (sheet_id IS NULL OR EXISTS (
+        SELECT 1 FROM price_intervals AS period WHERE period.sheet_id = listing.sheet_id AND";
 
 // An offer has one price at a time, so that one page of prices in force is one page of offers. What was pooled from
-// several sheets has no price of its own.
+// several sheets has no price of its own. FALSE is less than TRUE: nothing is stated, or whether it is does not matter.
 const LATEST: &str = "
     SELECT estimates.id, latest.sequence, engine_version, provider, model, canonical_model, region, currency, valid_from,
-           valid_to, observed_at, duplicate_of, readings_defined, conflicts, reading_numbers
+           valid_to, observed_at, duplicate_of, readings_defined, conflicts, row_values
     FROM (SELECT * FROM (
-          SELECT period.provider, period.model, period.region, listing.sequence, estimate_id, canonical_model, currency,
-                 valid_from, valid_to, listing.observed_at, duplicate_of
-          FROM price_periods AS period
-          JOIN estimate_listings AS listing ON listing.sequence = (
-              SELECT max(newer.sequence) FROM estimate_listings AS newer
-              WHERE newer.sheet_id = period.sheet_id AND (newer.stated_assumptions = $9 OR $10))
-          WHERE starts_at <= $11 AND (ends_at IS NULL OR ends_at > $11)
-            AND ($1 IS NULL OR period.provider = $1) AND ($2 IS NULL OR period.model = $2)
-            AND ($4 IS NULL OR period.region = $4)
-            AND ($3 IS NULL OR canonical_model = $3) AND ($5 IS NULL OR currency = $5)
-            AND ($6 IS NULL OR (period.provider, period.model, period.region) > ($6, $7, $8))
-          ORDER BY period.provider, period.model, period.region
-          LIMIT $12) AS priced
+          SELECT provider, model, region, listing.sequence, estimate_id, canonical_model, currency, valid_from, valid_to,
+                 listing.observed_at, duplicate_of
+          FROM ";
+const OF_PRICES: &str = "
+          WHERE listing.sheet_id = period.sheet_id AND";
+const POOLED: &str = ") AS priced
           UNION ALL
           SELECT provider, model, region, sequence, estimate_id, canonical_model, currency, valid_from, valid_to,
                  observed_at, duplicate_of
           FROM estimate_listings AS pool
-          WHERE sheet_id IS NULL AND (stated_assumptions = $9 OR $10)
-            AND ($1 IS NULL OR provider = $1) AND ($2 IS NULL OR model = $2) AND ($4 IS NULL OR region = $4)
-            AND ($3 IS NULL OR canonical_model = $3) AND ($5 IS NULL OR currency = $5)
-            AND ($6 IS NULL OR (provider, model, region) > ($6, $7, $8))
+          WHERE sheet_id IS NULL AND provider = 'pooled' AND stated_assumptions <= ";
+const IS_LAST_OF_POOL: &str = "
             AND NOT EXISTS (
                 SELECT 1 FROM estimate_listings AS newer
                 WHERE newer.sheet_id IS NULL AND newer.provider = pool.provider AND newer.model = pool.model
-                  AND newer.sequence > pool.sequence AND (newer.stated_assumptions = $9 OR $10))) AS latest
-    JOIN estimates ON estimates.id = latest.estimate_id
-    ORDER BY provider, model, region
-    LIMIT $12";
+                  AND newer.sequence > pool.sequence AND newer.stated_assumptions <= ";
+const OF_ESTIMATES: &str = ")) AS latest
+    CROSS JOIN estimates WHERE estimates.id = latest.estimate_id";
+const BY_NAME: &str = " ORDER BY provider, model, region";
+
+/// Which estimates are the latest.
+#[derive(Debug, Clone, Copy)]
+pub struct Latest<'a> {
+    /// Of which offers.
+    pub filter: &'a Filter,
+    /// Whether estimates with stated assumptions count.
+    pub any_assumptions: bool,
+    /// When the price is in force.
+    pub as_of: AsOf,
+}
+
+impl<'a> Latest<'a> {
+    /// The query of a page.
+    fn list(self, is_any_ahead: bool, after: Option<&'a LatestKey>, limit: u32) -> List<'a> {
+        let priced = List::new(LATEST).text(self.tables()).text(OF_PRICES);
+        let at = self.as_of.time();
+        let priced = if is_any_ahead {
+            priced.in_force_as_recorded(at)
+        } else {
+            priced.in_force(at)
+        };
+        priced
+            .names_of_joined(self.filter)
+            .after(after)
+            .page(BY_NAME, limit)
+            .text(POOLED)
+            .value(self.any_assumptions)
+            .names_of_joined(self.filter)
+            .after(after)
+            .text(IS_LAST_OF_POOL)
+            .value(self.any_assumptions)
+            .text(OF_ESTIMATES)
+            .page(BY_NAME, limit)
+    }
+
+    /// SQLite reads the first of two tables first: the few listings of a model, or else the prices in the order of the
+    /// list, as far as its page goes.
+    fn tables(self) -> &'static str {
+        match (self.filter.canonical_model.is_some(), self.any_assumptions) {
+            (true, false) => "latest_listings AS listing CROSS JOIN price_intervals AS period",
+            (true, true) => {
+                "latest_listings_of_any AS listing CROSS JOIN price_intervals AS period"
+            }
+            (false, false) => "price_intervals AS period CROSS JOIN latest_listings AS listing",
+            (false, true) => {
+                "price_intervals AS period CROSS JOIN latest_listings_of_any AS listing"
+            }
+        }
+    }
+}
+
+impl<'a> List<'a> {
+    /// What comes after a place in the list of latest estimates.
+    fn after(self, key: Option<&'a LatestKey>) -> Self {
+        let Some(key) = key else { return self };
+        self.text(" AND (provider, model, region) > (")
+            .value(&key.provider)
+            .text(", ")
+            .value(&key.model)
+            .text(", ")
+            .value(&key.region)
+            .text(")")
+    }
+}
 
 impl Store {
     /// The document of an estimate, if it was that of a price in force at a time, where one is given.
@@ -183,62 +210,34 @@ impl Store {
         below: Option<i64>,
         limit: u32,
     ) -> Result<Vec<EstimateRow>, StoreError> {
-        on_connection!(self, connection => {
-            Ok(sqlx::query_as(ESTIMATES)
-                .bind(&filter.provider)
-                .bind(&filter.model)
-                .bind(&filter.canonical_model)
-                .bind(&filter.region)
-                .bind(&filter.currency)
-                .bind(times.from)
-                .bind(times.to)
-                .bind(times.as_of)
-                .bind(below)
-                .bind(i64::from(limit))
-                .fetch_all(connection)
-                .await?)
-        })
+        let list = List::new(ESTIMATES)
+            .value(below.unwrap_or(i64::MAX))
+            .names(filter)
+            .stored(times);
+        let list = match times.as_of {
+            Some(at) => list.text(IS_IN_FORCE).in_force(at).text("))"),
+            None => list,
+        };
+        let list = list.page(" ORDER BY listing.sequence DESC", limit);
+        on_connection!(self, connection => connection.list(list).await)
     }
 
-    /// The last stored estimate of every (provider, model, region) for a sheet in force, in that order; unless `any_assumptions`, only those
-    /// for which nothing was stated count.
+    /// The last stored estimate of every (provider, model, region) for a sheet in force, in that order.
     ///
     /// # Errors
     /// The database refuses.
     pub async fn latest_estimates(
         &self,
-        filter: &Filter,
-        any_assumptions: bool,
-        as_of: impl Into<AsOf>,
+        latest: Latest<'_>,
         after: Option<&LatestKey>,
         limit: u32,
     ) -> Result<Vec<EstimateRow>, StoreError> {
-        let as_of = as_of.into();
-        let sql: &'static str = if self.is_any_ahead(as_of).await? {
-            &LATEST_BY_OFFER
-        } else {
-            LATEST
-        };
-        on_connection!(self, connection => {
-            Ok(sqlx::query_as(sql)
-                .bind(&filter.provider)
-                .bind(&filter.model)
-                .bind(&filter.canonical_model)
-                .bind(&filter.region)
-                .bind(&filter.currency)
-                .bind(after.map(|key| &key.provider))
-                .bind(after.map(|key| &key.model))
-                .bind(after.map(|key| &key.region))
-                .bind(false)
-                .bind(any_assumptions)
-                .bind(as_of.time())
-                .bind(i64::from(limit))
-                .fetch_all(connection)
-                .await?)
-        })
+        let is_any_ahead = self.is_any_ahead(latest.as_of).await?;
+        let list = latest.list(is_any_ahead, after, limit);
+        on_connection!(self, connection => connection.list(list).await)
     }
 
-    /// Whether something is recorded of a time that is yet to come by the clock that says now.
+    /// Whether something is recorded of a time after `Now`.
     pub(super) async fn is_any_ahead(&self, as_of: AsOf) -> Result<bool, StoreError> {
         let AsOf::Now(now) = as_of else {
             return Ok(false);

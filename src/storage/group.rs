@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tracing::Instrument;
 
+use super::plan::Known;
 use super::record::{Recording, Saved};
 use super::{Store, StoreError};
 
@@ -29,14 +30,18 @@ pub(super) struct Queue {
 #[derive(Debug)]
 struct Waiting {
     recordings: Vec<Recording>,
+    /// What was known of them, if it was read.
+    known: Option<Known>,
     since: Instant,
     done: oneshot::Sender<Result<Saved, StoreError>>,
 }
 
-/// What is recorded in one transaction, and who wants to know what came of which part of it.
+/// The recordings of one transaction, and the requests that wait for the outcome of each part.
 #[derive(Debug, Default)]
 struct Group {
     recordings: Vec<Recording>,
+    /// What was known of the recordings of a single member.
+    known: Option<Known>,
     members: Members,
 }
 
@@ -65,6 +70,7 @@ impl Queue {
                 continue;
             };
             let start = group.recordings.len();
+            group.known = next.known.filter(|_| group.members.is_empty());
             group.recordings.extend(next.recordings);
             group
                 .members
@@ -102,10 +108,12 @@ impl Store {
     pub(super) async fn record_in_group(
         &self,
         recordings: Vec<Recording>,
+        known: Option<Known>,
     ) -> Result<Saved, StoreError> {
         let (done, saved) = oneshot::channel();
         self.queue.waiting().push_back(Waiting {
             recordings,
+            known,
             since: Instant::now(),
             done,
         });
@@ -128,7 +136,7 @@ impl Store {
             Ok(writer) => writer,
             Err(error) => return self.queue.refuse_since(began, error),
         };
-        // As late as can be: who comes meanwhile is recorded with them.
+        // As late as possible: requests that come meanwhile are recorded with them.
         let group = self.queue.next_group();
         if !group.members.is_empty() {
             self.record_group(group).await;
@@ -140,10 +148,11 @@ impl Store {
     async fn record_group(&self, group: Group) {
         let Group {
             recordings,
+            known,
             members,
         } = group;
-        // Whoever waits for an outcome may have gone, so that sending it may fail.
-        match self.record_at_once(&recordings).await {
+        // The request may have left, so that sending the outcome may fail.
+        match self.record_at_once(&recordings, known).await {
             Ok(recorded) => {
                 for (range, done) in members {
                     let _ = done.send(Ok(recorded.saved(range)));
@@ -160,7 +169,7 @@ impl Store {
         let mut members = VecDeque::from(members);
         while let Some((range, done)) = members.pop_front() {
             let count = range.len();
-            match self.record_at_once(&recordings[range.clone()]).await {
+            match self.record_at_once(&recordings[range.clone()], None).await {
                 Ok(recorded) => drop(done.send(Ok(recorded.saved(0..count)))),
                 Err(error) if error.is_temporary() => {
                     members.push_front((range, done));

@@ -1,4 +1,4 @@
-//! What an offer cost when, what was withdrawn, what comes into force, and where catalogs disagree.
+//! Price history, prices that come into force, and disagreements of catalogs.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -9,9 +9,10 @@ use uuid::Uuid;
 use super::changes::ChangeKind;
 use super::checksum::StoredDocument;
 use super::database::on_connection;
+use super::list::List;
 use super::plan::read_sheet;
-use super::record::BUMP_VERSION;
-use super::rows::{Connected, Kind, Piece, Pieces, Rows};
+use super::record::ADVANCE_VERSION;
+use super::rows::{Connected, Kind, Piece, Rows, Value, Writing};
 use super::{DbTime, Filter, Store, StoreError};
 use unroof_core::sheet::PriceSheet;
 
@@ -22,11 +23,11 @@ pub struct HistoryRow {
     pub sequence: i64,
     /// Of several periods that one sheet opened at once.
     pub part: i64,
-    /// Where it is served.
+    /// Region in which it is served.
     pub region: String,
     /// The sheet.
     pub sheet_id: Uuid,
-    /// Who says so.
+    /// Catalog that states it.
     pub catalog: String,
     /// Inclusive; [`UNKNOWN_START`](unroof_core::sheet::compare::timeline::UNKNOWN_START) where it is not known.
     pub starts_at: DbTime,
@@ -43,7 +44,7 @@ pub struct HistoryRow {
     /// The sheet whose estimate that is, where it is another one.
     pub duplicate_of: Option<Uuid>,
     /// JSON: a nullable number per column of a list.
-    pub reading_numbers: Option<String>,
+    pub row_values: Option<String>,
     /// The sheet's document.
     #[sqlx(flatten)]
     document: StoredDocument,
@@ -60,10 +61,23 @@ impl HistoryRow {
     }
 }
 
+/// Which prices a history has.
+#[derive(Debug, Clone, Copy)]
+pub struct PricesOf<'a> {
+    /// Provider that bills.
+    pub provider: &'a str,
+    /// The model as the provider spells it.
+    pub model: &'a str,
+    /// One region; without it, all.
+    pub region: Option<&'a str>,
+    /// Only those that began by then.
+    pub as_of: Option<DbTime>,
+}
+
 /// Place in a history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryKey {
-    /// Where it is served.
+    /// Region in which it is served.
     pub region: String,
     /// Start of the period.
     pub starts_at: DbTime,
@@ -78,11 +92,11 @@ pub struct HistoryKey {
 pub struct DisagreementRow {
     /// Id of the disagreement.
     pub id: Uuid,
-    /// Who bills.
+    /// Provider that bills.
     pub provider: String,
     /// The model as the provider spells it.
     pub model: String,
-    /// Where it is served.
+    /// Region in which it is served.
     pub region: String,
     /// The catalog of the price in force.
     pub catalog: String,
@@ -107,76 +121,53 @@ pub struct DisagreementRow {
 
 const HISTORY: &str = "
     SELECT period.sequence, period.part, sheet.region, period.sheet_id, catalog, starts_at, ends_at, period.observed_at,
-           withdrawn_at, withdrawn_because, listing.estimate_id, listing.duplicate_of, reading_numbers,
-           sheet.document AS document, sheet.checksum AS checksum
-    FROM (SELECT id, region, document, checksum FROM price_sheets
-          WHERE provider = $1 AND model = $2 AND ($3 IS NULL OR region = $3)) AS sheet
+           withdrawn_at, withdrawn_because, listing.estimate_id, listing.duplicate_of, row_values,
+           sheet.document, sheet.checksum
+    FROM price_sheets AS sheet
     JOIN price_periods AS period ON period.sheet_id = sheet.id
-    LEFT JOIN (SELECT sheet_id, max(sequence) AS sequence FROM estimate_listings
-               WHERE stated_assumptions = FALSE AND provider = $1 AND model = $2 GROUP BY sheet_id) AS last
-           ON last.sheet_id = sheet.id
-    LEFT JOIN (SELECT sequence, estimate_id, duplicate_of FROM estimate_listings) AS listing
-           ON listing.sequence = last.sequence
-    LEFT JOIN (SELECT id, reading_numbers FROM estimates) AS estimate ON estimate.id = listing.estimate_id
-    WHERE ($4 IS NULL OR starts_at <= $4)
-      AND ($5 IS NULL OR (sheet.region, starts_at, period.sequence, part) >= ($5, $6, $7, $8))
-    ORDER BY sheet.region, starts_at, period.sequence, part
-    LIMIT $9";
+    LEFT JOIN latest_listings AS listing ON listing.sheet_id = sheet.id
+    LEFT JOIN (SELECT id, row_values FROM estimates) AS estimate ON estimate.id = listing.estimate_id
+    WHERE sheet.provider = ";
 
 const DISAGREEMENTS: &str = "
     SELECT id, provider, model, region, catalog, sheet_id, other_catalog, other_sheet_id, differences, largest_factor,
            observed_at, ended_at
     FROM disagreements
-    WHERE ($1 IS NULL OR provider = $1) AND ($2 IS NULL OR model = $2) AND ($3 IS NULL OR region = $3)
-      AND (($4 IS NULL AND ended_at IS NULL)
-           OR (observed_at <= $4 AND (ended_at IS NULL OR ended_at > $4)))
-      AND ($5 IS NULL OR id > $5)
-    ORDER BY id
-    LIMIT $6";
-
-pub(super) const INSERT_CHANGE: &str = "
-    INSERT INTO changes (sequence, kind, observed_at, provider, model, canonical_model, region, sheet_id, estimate_id,
-                         summary)
-    SELECT $1, $2, $3, provider, model, canonical_model, region, id,
-           (SELECT estimate_id FROM estimate_listings WHERE sequence = (
-                SELECT max(sequence) FROM estimate_listings WHERE sheet_id = $4 AND stated_assumptions = FALSE)),
-           $5
-    FROM price_sheets WHERE id = $4";
+    WHERE ";
 
 const DUE: &str = "
     SELECT sequence, part, sheet_id, starts_at, ends_at, has_begun,
-           EXISTS (SELECT 1 FROM price_periods AS next
-                   WHERE next.offer_id = period.offer_id AND next.starts_at <= $1
-                     AND (next.ends_at IS NULL OR next.ends_at > $1)) AS has_price
+           EXISTS (SELECT 1 FROM price_intervals AS next
+                   WHERE next.offer_id = period.offer_id AND next.starts_at <= $1 AND next.until > $1) AS has_price
     FROM price_periods AS period
     WHERE (has_begun = FALSE AND starts_at <= $1) OR (has_ended = FALSE AND ends_at <= $1)
     ORDER BY starts_at, sequence, part
     LIMIT $2";
 
-/// Most prices that are made known at once.
+/// Most prices that are announced at once.
 const MOST_DUE: i64 = 500;
 
-static MAKE_KNOWN: Pieces = Pieces::writing(&[
-    Piece {
-        before: "UPDATE price_periods SET has_begun = TRUE, has_ended = given.column3 FROM",
-        columns: &[Kind::Number, Kind::Number, Kind::Flag],
-        after: "WHERE sequence = given.column1 AND part = given.column2",
-    },
-    Piece {
-        before: "
-            INSERT INTO changes (sequence, kind, observed_at, provider, model, canonical_model, region, sheet_id,
-                                 estimate_id, summary)
-            SELECT given.column1, given.column2, given.column3, sheet.provider, sheet.model, sheet.canonical_model,
-                   sheet.region, sheet.id,
-                   (SELECT estimate_id FROM estimate_listings WHERE sequence = (
-                        SELECT max(newer.sequence) FROM estimate_listings AS newer
-                        WHERE newer.sheet_id = sheet.id AND newer.stated_assumptions = FALSE)),
-                   given.column5
-            FROM",
-        columns: &[Kind::Number, Kind::Text, Kind::Time, Kind::Id, Kind::Text],
-        after: "JOIN price_sheets AS sheet ON sheet.id = given.column4",
-    },
-]);
+/// Adds changes of sheets to the feed: number, kind, time, sheet and summary.
+pub(super) const INSERT_CHANGES: Piece = Piece {
+    before: "
+        INSERT INTO changes (sequence, kind, observed_at, provider, model, canonical_model, region, sheet_id, estimate_id,
+                             summary)
+        SELECT given.column1, given.column2, given.column3, sheet.provider, sheet.model, sheet.canonical_model,
+               sheet.region, sheet.id, listing.estimate_id, given.column5
+        FROM",
+    columns: &[Kind::Number, Kind::Text, Kind::Time, Kind::Id, Kind::Text],
+    after: "
+        JOIN price_sheets AS sheet ON sheet.id = given.column4
+        LEFT JOIN latest_listings AS listing ON listing.sheet_id = sheet.id",
+};
+
+const MARK_ANNOUNCED: Piece = Piece {
+    before: "UPDATE price_periods SET has_begun = TRUE, has_ended = given.column3 FROM",
+    columns: &[Kind::Number, Kind::Number, Kind::Flag],
+    after: "WHERE sequence = given.column1 AND part = given.column2",
+};
+
+static ANNOUNCE: Writing = Writing::new(&[MARK_ANNOUNCED, INSERT_CHANGES]);
 
 const NEXT_DUE: &str = "
     SELECT min(at) FROM (
@@ -203,27 +194,32 @@ impl Store {
     /// The database refuses.
     pub async fn history(
         &self,
-        provider: &str,
-        model: &str,
-        region: Option<&str>,
-        as_of: Option<DbTime>,
+        prices: PricesOf<'_>,
         from: Option<&HistoryKey>,
         limit: u32,
     ) -> Result<Vec<HistoryRow>, StoreError> {
-        on_connection!(self, connection => {
-            Ok(sqlx::query_as(HISTORY)
-                .bind(provider)
-                .bind(model)
-                .bind(region)
-                .bind(as_of)
-                .bind(from.map(|key| &key.region))
-                .bind(from.map(|key| key.starts_at))
-                .bind(from.map(|key| key.sequence))
-                .bind(from.map(|key| key.part))
-                .bind(i64::from(limit))
-                .fetch_all(connection)
-                .await?)
-        })
+        let mut list = List::new(HISTORY)
+            .value(prices.provider)
+            .and("sheet.model = ", Some(prices.model))
+            .and("sheet.region = ", prices.region)
+            .and("starts_at <= ", prices.as_of);
+        if let Some(key) = from {
+            list = list
+                .text(" AND (sheet.region, starts_at, period.sequence, part) >= (")
+                .value(&key.region)
+                .text(", ")
+                .value(key.starts_at)
+                .text(", ")
+                .value(key.sequence)
+                .text(", ")
+                .value(key.part)
+                .text(")");
+        }
+        let list = list.page(
+            " ORDER BY sheet.region, starts_at, period.sequence, part",
+            limit,
+        );
+        on_connection!(self, connection => connection.list(list).await)
     }
 
     /// Where catalogs disagree, now or at a time.
@@ -237,24 +233,30 @@ impl Store {
         after: Option<Uuid>,
         limit: u32,
     ) -> Result<Vec<DisagreementRow>, StoreError> {
-        on_connection!(self, connection => {
-            Ok(sqlx::query_as(DISAGREEMENTS)
-                .bind(&filter.provider)
-                .bind(&filter.model)
-                .bind(&filter.region)
-                .bind(as_of)
-                .bind(after)
-                .bind(i64::from(limit))
-                .fetch_all(connection)
-                .await?)
-        })
+        let list = List::new(DISAGREEMENTS);
+        let list = match as_of {
+            None => list.text("ended_at IS NULL"),
+            Some(time) => list
+                .text("observed_at <= ")
+                .value(time)
+                .text(" AND (ended_at IS NULL OR ended_at > ")
+                .value(time)
+                .text(")"),
+        };
+        let list = list
+            .and("provider = ", filter.provider.as_deref())
+            .and("model = ", filter.model.as_deref())
+            .and("region = ", filter.region.as_deref())
+            .and("id > ", after)
+            .page(" ORDER BY id", limit);
+        on_connection!(self, connection => connection.list(list).await)
     }
 
-    /// Makes known which prices have come into force and which have run out; whoever does it first tells.
+    /// Announces which prices have come into force and which have expired. Of several replicas one does.
     ///
     /// # Errors
     /// The database refuses.
-    pub async fn make_due_known(&self, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn announce_due_prices(&self, now: Timestamp) -> Result<(), StoreError> {
         let _writer = self.wait_to_write().await?;
         on_connection!(self, connection => {
             let now = DbTime::from(now);
@@ -265,22 +267,22 @@ impl Store {
             let due: Vec<DueRow> =
                 sqlx::query_as(DUE).bind(now).bind(MOST_DUE).fetch_all(&mut *connection).await?;
             let most = i64::try_from(due.len()).unwrap_or(MOST_DUE);
-            connection.prepare_for(&MAKE_KNOWN).await?;
-            connection.prepare(BUMP_VERSION.into_sql_str()).await?;
+            connection.prepare_writing(&ANNOUNCE).await?;
+            connection.prepare(ADVANCE_VERSION.into_sql_str()).await?;
             let mut transaction = connection.begin_with(self.begin()).await?;
             let version: i64 =
-                sqlx::query_scalar(BUMP_VERSION).bind(most).fetch_one(&mut *transaction).await?;
-            // Read again under the lock: another replica may have told of them.
+                sqlx::query_scalar(ADVANCE_VERSION).bind(most).fetch_one(&mut *transaction).await?;
+            // Read again under the lock: another replica may have announced them.
             let due: Vec<DueRow> =
                 sqlx::query_as(DUE).bind(now).bind(most).fetch_all(&mut *transaction).await?;
-            transaction.write_rows(&MAKE_KNOWN, &due_rows(&due, now, version - most)).await?;
+            transaction.write_rows(&ANNOUNCE, &due_rows(&due, now, version - most)).await?;
             transaction.commit().await?;
-            self.rise_to(version);
+            self.advance_version(version);
             Ok(())
         })
     }
 
-    /// When the next price comes into force or runs out.
+    /// When the next price comes into force or expires.
     ///
     /// # Errors
     /// The database refuses.
@@ -292,7 +294,7 @@ impl Store {
     }
 }
 
-/// Rows for each piece of [`MAKE_KNOWN`]; news are numbered from the one after `base`.
+/// Rows for each piece of [`ANNOUNCE`]; changes are numbered from the one after `base`.
 fn due_rows(due: &[DueRow], now: DbTime, base: i64) -> [Rows<'static>; 2] {
     let marks = due.iter().map(|row| {
         let has_ended = row.ends_at.is_some_and(|end| end <= now);
@@ -301,21 +303,33 @@ fn due_rows(due: &[DueRow], now: DbTime, base: i64) -> [Rows<'static>; 2] {
     let news = due
         .iter()
         .filter_map(|row| Some((row.sheet_id, row.news(now)?)));
-    let news = news.zip(base + 1..).map(|((sheet_id, news), number)| {
-        let (kind, summary) = news;
-        vec![
-            number.into(),
-            kind.name().into(),
-            now.into(),
-            sheet_id.into(),
-            summary.into(),
-        ]
-    });
-    [marks.collect(), news.collect()]
+    let changes = news
+        .zip(base + 1..)
+        .map(|((sheet_id, (kind, summary)), number)| {
+            change_row(number, kind, now, sheet_id, summary)
+        });
+    [marks.collect(), changes.collect()]
+}
+
+/// A row for [`INSERT_CHANGES`].
+pub(super) fn change_row(
+    number: i64,
+    kind: ChangeKind,
+    at: DbTime,
+    sheet_id: Uuid,
+    summary: String,
+) -> Vec<Value<'static>> {
+    vec![
+        number.into(),
+        kind.name().into(),
+        at.into(),
+        sheet_id.into(),
+        summary.into(),
+    ]
 }
 
 impl DueRow {
-    /// What there is to tell: that a price that was replaced has ended is no news.
+    /// The kind of change and its summary. The end of a price that was replaced is not a change.
     fn news(&self, now: DbTime) -> Option<(ChangeKind, String)> {
         let has_ended = self.ends_at.is_some_and(|end| end <= now);
         if !self.has_begun && !has_ended {

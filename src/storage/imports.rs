@@ -1,4 +1,4 @@
-//! What an import asks before it records anything, and the runs of imports.
+//! Queries of an import before it records anything, and the runs of imports.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,10 +9,12 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::database::{Pool, on_connection};
+use super::list::List;
 use super::names::stored_names;
+use super::rows::Connected;
 use super::{DbTime, Store, StoreError, StoreLock};
 
-/// What a catalog said last about an offer, and how that is listed.
+/// The last statement of a catalog about an offer, and its listing.
 #[derive(Debug, Clone, FromRow)]
 pub struct StatementRow {
     /// The offer.
@@ -129,17 +131,12 @@ const STATEMENTS: &str = "
                     AND (later.ends_at IS NULL
                          OR (later.ends_at > cut.withdrawn_at AND later.ends_at > later.starts_at)))) AS withdrawn_at
     FROM statements
-    LEFT JOIN estimate_listings AS listing ON listing.sequence = (
-        SELECT max(sequence) FROM estimate_listings AS newer
-        WHERE newer.sheet_id = statements.sheet_id AND newer.stated_assumptions = FALSE)
+    LEFT JOIN latest_listings AS listing ON listing.sheet_id = statements.sheet_id
     WHERE statements.catalog = $1";
 
 const LEADERS: &str = "
     SELECT price_sheets.id, listing.estimate_id, price_sheets.document
-    FROM price_sheets
-    JOIN estimate_listings AS listing ON listing.sequence = (
-        SELECT max(sequence) FROM estimate_listings AS newer
-        WHERE newer.sheet_id = price_sheets.id AND newer.stated_assumptions = FALSE)
+    FROM price_sheets JOIN latest_listings AS listing ON listing.sheet_id = price_sheets.id
     WHERE listing.duplicate_of IS NULL AND price_sheets.model_key IN (";
 
 const CANONICAL_MODELS: &str =
@@ -149,9 +146,7 @@ const IMPORTS: &str = "
     SELECT id, source, catalog, started_at, ended_at, outcome, error, etag, last_modified, entries, estimated, unchanged,
            duplicates, not_identifiable, refused, reinstated
     FROM imports
-    WHERE ($1 IS NULL OR source = $1) AND ($2 IS NULL OR (started_at, id) < ($2, $3))
-    ORDER BY started_at DESC, id DESC
-    LIMIT $4";
+    WHERE TRUE";
 
 const BEGIN_IMPORT: &str = "INSERT INTO imports (id, source, catalog, started_at, outcome) VALUES ($1, $2, $3, $4, 'running')";
 
@@ -177,7 +172,7 @@ const PROCESS_GONE: &str = "the process ended before the import did";
 const KEYS: usize = 1_000;
 
 impl Store {
-    /// What a catalog said last, offer by offer.
+    /// The last statements of a catalog, offer by offer.
     ///
     /// # Errors
     /// The database refuses.
@@ -229,7 +224,7 @@ impl Store {
         catalog: Option<&str>,
         started_at: DbTime,
     ) -> Result<RunningImport, StoreError> {
-        // Locked before it is there to be seen: nobody else has its name.
+        // Locked before it is visible: no other process has its name.
         let lock = self.try_lock(&id.to_string()).await?;
         let running = RunningImport {
             id,
@@ -342,14 +337,16 @@ impl Store {
         after: Option<(DbTime, Uuid)>,
         limit: u32,
     ) -> Result<Vec<ImportRow>, StoreError> {
-        on_connection!(self, connection => {
-            Ok(sqlx::query_as(IMPORTS)
-                .bind(source)
-                .bind(after.map(|(started_at, _)| started_at))
-                .bind(after.map(|(_, id)| id))
-                .bind(i64::from(limit))
-                .fetch_all(connection)
-                .await?)
-        })
+        let mut list = List::new(IMPORTS).and("source = ", source);
+        if let Some((started_at, id)) = after {
+            list = list
+                .text(" AND (started_at, id) < (")
+                .value(started_at)
+                .text(", ")
+                .value(id)
+                .text(")");
+        }
+        let list = list.page(" ORDER BY started_at DESC, id DESC", limit);
+        on_connection!(self, connection => connection.list(list).await)
     }
 }

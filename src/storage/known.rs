@@ -1,4 +1,5 @@
-//! Reads what is known of the offers, sheets and estimates that are recorded, as far as it matters to them.
+//! Reads what is known of the offers, sheets and estimates that are recorded, as far as it matters to them: one typed query
+//! per kind of row, and none for a kind of which nothing is asked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,164 +10,193 @@ use uuid::Uuid;
 use super::checksum::StoredDocument;
 use super::plan::{Known, OpenDisagreement, StoredPeriod};
 use super::record::Recording;
-use super::rows::{Connected, Kind, MOST_ROWS, Piece, Pieces, Rows};
+use super::rows::{Connected, Kind, MOST_ROWS, Piece, Reading, Rows, Value};
 use super::{DbTime, StoreError};
 use unroof_core::sheet::compare::timeline::{Cut, Period};
 
-/// A row of any piece of [`LOAD`].
-#[derive(FromRow)]
-struct KnownRow {
-    kind: String,
-    id: Option<Uuid>,
-    offer_id: Option<Uuid>,
-    sheet_id: Option<Uuid>,
-    other_id: Option<Uuid>,
-    catalog: Option<String>,
-    starts_at: Option<DbTime>,
-    ends_at: Option<DbTime>,
-    observed_at: Option<DbTime>,
-    sequence: Option<i64>,
-    part: Option<i64>,
+/// What is stored of a recording: of its sheet, its estimate, its offer, and what its catalog says of the same start.
+#[derive(Debug, FromRow)]
+struct RecordedRow {
+    version: i64,
+    sheet_id: Uuid,
+    estimate_id: Uuid,
+    offer_id: Uuid,
     document: Option<String>,
     checksum: Option<Vec<u8>>,
+    listed_estimate_id: Option<Uuid>,
+    catalog: Option<String>,
+    starts_at: Option<DbTime>,
+    stated_sheet_id: Option<Uuid>,
+    has_estimate: bool,
+    has_offer: bool,
+    was_withdrawn: bool,
 }
 
-// An offer has up to thousands of prices. Of its periods those are read that may matter, and of the documents only those
-// that are compared.
-pub(super) static LOAD: Pieces = Pieces::reading(&[
-    Piece {
-        before: "
-            SELECT 'sheet' AS kind, sheet.id, CAST(NULL AS uuid) AS offer_id, CAST(NULL AS uuid) AS sheet_id,
-                   CAST(NULL AS uuid) AS other_id, CAST(NULL AS text) AS catalog,
-                   sheet.valid_from AS starts_at, sheet.valid_to AS ends_at, sheet.observed_at, sheet.sequence,
-                   CAST(NULL AS bigint) AS part, sheet.document, sheet.checksum
-            FROM",
-        columns: &[Kind::Id],
-        after: "JOIN price_sheets AS sheet ON sheet.id = given.column1",
-    },
-    // Of the offers, the sheets in force at the times at which they were seen.
-    Piece {
-        before: "
-            SELECT 'sheet', sheet.id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, sheet.document,
-                   sheet.checksum
-            FROM",
-        columns: &[Kind::Id, Kind::Time],
-        after: "
-            JOIN price_periods AS period
-              ON period.offer_id = given.column1 AND period.starts_at <= given.column2
-             AND (period.ends_at IS NULL OR period.ends_at > given.column2)
-            JOIN price_sheets AS sheet ON sheet.id = period.sheet_id",
-    },
-    Piece {
-        before: "
-            SELECT 'estimate', estimate.id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-            FROM",
-        columns: &[Kind::Id],
-        after: "JOIN estimates AS estimate ON estimate.id = given.column1",
-    },
-    // Of the sheets, the last listings with nothing stated.
-    Piece {
-        before: "
-            SELECT 'listing', listing.estimate_id, NULL, listing.sheet_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-                   NULL
-            FROM",
-        columns: &[Kind::Id],
-        after: "
-            JOIN estimate_listings AS listing ON listing.sequence = (
-                SELECT max(newer.sequence) FROM estimate_listings AS newer
-                WHERE newer.sheet_id = given.column1 AND newer.stated_assumptions = FALSE)",
-    },
-    // What the catalogs said of the same starts.
-    Piece {
-        before: "
-            SELECT 'statement', NULL, statement.offer_id, statement.sheet_id, NULL, statement.catalog,
-                   statement.starts_at, NULL, NULL, NULL, NULL, NULL, NULL
-            FROM",
-        columns: &[Kind::Id, Kind::Text, Kind::Time],
-        after: "
-            JOIN statements AS statement
-              ON statement.offer_id = given.column1 AND statement.catalog = given.column2
-             AND statement.starts_at = given.column3",
-    },
-    // Of the offers, what each catalog says at the times at which they were seen.
-    Piece {
-        before: "
-            SELECT 'statement', NULL, statement.offer_id, statement.sheet_id, NULL, statement.catalog,
-                   statement.starts_at, NULL, NULL, NULL, NULL, sheet.document, sheet.checksum
-            FROM (SELECT offer_id, catalog, max(starts_at) AS starts_at
-                  FROM",
-        columns: &[Kind::Id, Kind::Time],
-        after: "   JOIN statements ON offer_id = given.column1 AND starts_at <= given.column2
-                  GROUP BY given.column2, offer_id, catalog) AS last
-            JOIN statements AS statement
-              ON statement.offer_id = last.offer_id AND statement.catalog = last.catalog
-             AND statement.starts_at = last.starts_at
-            JOIN price_sheets AS sheet ON sheet.id = statement.sheet_id",
-    },
-    // Of the offers, the prices that end after the time from which on something may change.
-    Piece {
-        before: "
-            SELECT 'period', NULL, period.offer_id, period.sheet_id, NULL, period.catalog, period.starts_at,
-                   period.ends_at, period.observed_at, period.sequence, period.part, NULL, NULL
-            FROM",
-        columns: &[Kind::Id, Kind::Time],
-        after: "
-            JOIN price_periods AS period
-              ON period.offer_id = given.column1 AND (period.ends_at IS NULL OR period.ends_at > given.column2)",
-    },
-    // A sheet with dates has its place in time once and for all.
-    Piece {
-        before: "
-            SELECT 'period', NULL, period.offer_id, period.sheet_id, NULL, period.catalog, period.starts_at,
-                   period.ends_at, period.observed_at, period.sequence, period.part, NULL, NULL
-            FROM",
-        columns: &[Kind::Id],
-        after: "JOIN price_periods AS period ON period.sheet_id = given.column1",
-    },
-    // A sheet that was withdrawn may hold again.
-    Piece {
-        before: "
-            SELECT 'period', NULL, period.offer_id, period.sheet_id, NULL, period.catalog, period.starts_at,
-                   period.ends_at, period.observed_at, period.sequence, period.part, NULL, NULL
-            FROM",
-        columns: &[Kind::Id],
-        after: "
-            JOIN price_periods AS period ON period.sheet_id = given.column1
-            WHERE EXISTS (SELECT 1 FROM price_periods AS cut
-                          WHERE cut.sheet_id = given.column1 AND cut.withdrawn_at IS NOT NULL)",
-    },
-    Piece {
-        before: "
-            SELECT 'withdrawal', NULL, cut.offer_id, cut.sheet_id, NULL, NULL, cut.withdrawn_at, cut.withdrawn_end, NULL,
-                   cut.sequence, cut.part, NULL, NULL
-            FROM",
-        columns: &[Kind::Id],
-        after: "
-            JOIN price_periods AS cut ON cut.sheet_id = given.column1 AND cut.withdrawn_at IS NOT NULL",
-    },
-    Piece {
-        before: "
-            SELECT 'disagreement', open.id, open.offer_id, open.sheet_id, open.other_sheet_id, open.other_catalog, NULL,
-                   NULL, NULL, NULL, NULL, NULL, NULL
-            FROM",
-        columns: &[Kind::Id],
-        after: "JOIN disagreements AS open ON open.offer_id = given.column1 AND open.ended_at IS NULL",
-    },
-]);
+static RECORDED: Reading = Reading::new(Piece {
+    before: "
+        SELECT (SELECT version FROM store_version WHERE id = 1) AS version, given.column1 AS sheet_id,
+               given.column2 AS estimate_id, given.column3 AS offer_id, sheet.document, sheet.checksum,
+               listing.estimate_id AS listed_estimate_id, statement.catalog, statement.starts_at,
+               statement.sheet_id AS stated_sheet_id,
+               EXISTS (SELECT 1 FROM estimates WHERE estimates.id = given.column2) AS has_estimate,
+               EXISTS (SELECT 1 FROM price_sheets AS own WHERE own.offer_id = given.column3) AS has_offer,
+               EXISTS (SELECT 1 FROM price_periods AS cut
+                       WHERE cut.sheet_id = given.column1 AND cut.withdrawn_at IS NOT NULL) AS was_withdrawn
+        FROM",
+    columns: &[Kind::Id, Kind::Id, Kind::Id, Kind::Text, Kind::Time],
+    after: "
+        LEFT JOIN price_sheets AS sheet ON sheet.id = given.column1
+        LEFT JOIN latest_listings AS listing ON listing.sheet_id = given.column1
+        LEFT JOIN statements AS statement
+          ON statement.offer_id = given.column3 AND statement.catalog = given.column4
+         AND statement.starts_at = given.column5",
+});
 
-/// What is known, through a connection to either database.
+/// A price over a time.
+#[derive(Debug, FromRow)]
+struct PeriodRow {
+    sequence: i64,
+    part: i64,
+    offer_id: Uuid,
+    sheet_id: Uuid,
+    catalog: String,
+    starts_at: DbTime,
+    ends_at: Option<DbTime>,
+    observed_at: DbTime,
+    withdrawn_at: Option<DbTime>,
+    withdrawn_end: Option<DbTime>,
+}
+
+// An offer has up to thousands of prices. Of its periods those are read that end after something may change.
+static PERIODS: Reading = Reading::new(Piece {
+    before: "
+        SELECT period.sequence, part, offer_id, sheet_id, catalog, starts_at, ends_at, observed_at, withdrawn_at,
+               withdrawn_end
+        FROM",
+    columns: &[Kind::Id, Kind::Time],
+    after: "JOIN price_intervals AS period ON period.offer_id = given.column1 AND period.until > given.column2",
+});
+
+// A sheet with dates has its place in time once and for all, and one that was withdrawn may be in force again.
+static PERIODS_OF_SHEETS: Reading = Reading::new(Piece {
+    before: "
+        SELECT period.sequence, part, offer_id, sheet_id, catalog, starts_at, ends_at, observed_at, withdrawn_at,
+               withdrawn_end
+        FROM",
+    columns: &[Kind::Id],
+    after: "JOIN price_periods AS period ON period.sheet_id = given.column1",
+});
+
+/// What a catalog says of an offer at a time, with its sheet.
+#[derive(Debug, FromRow)]
+struct StatementRow {
+    offer_id: Uuid,
+    catalog: String,
+    starts_at: DbTime,
+    #[sqlx(flatten)]
+    sheet: SheetRow,
+}
+
+static STATEMENTS: Reading = Reading::new(Piece {
+    before: "
+        SELECT statement.offer_id, statement.catalog, statement.starts_at, sheet.id, sheet.document, sheet.checksum
+        FROM (SELECT offer_id, catalog, max(starts_at) AS starts_at
+              FROM",
+    columns: &[Kind::Id, Kind::Time],
+    after: "   JOIN statements ON offer_id = given.column1 AND starts_at <= given.column2
+              GROUP BY given.column2, offer_id, catalog) AS last
+        JOIN statements AS statement
+          ON statement.offer_id = last.offer_id AND statement.catalog = last.catalog
+         AND statement.starts_at = last.starts_at
+        JOIN price_sheets AS sheet ON sheet.id = statement.sheet_id",
+});
+
+/// A sheet that others are compared with.
+#[derive(Debug, FromRow)]
+struct SheetRow {
+    id: Uuid,
+    #[sqlx(flatten)]
+    document: StoredDocument,
+}
+
+static SHEETS_IN_FORCE: Reading = Reading::new(Piece {
+    before: "SELECT sheet.id, sheet.document, sheet.checksum FROM",
+    columns: &[Kind::Id, Kind::Time],
+    after: "
+        JOIN price_intervals AS period
+          ON period.offer_id = given.column1 AND period.starts_at <= given.column2 AND period.until > given.column2
+        JOIN price_sheets AS sheet ON sheet.id = period.sheet_id",
+});
+
+/// A disagreement that has not ended.
+#[derive(Debug, FromRow)]
+struct DisagreementRow {
+    id: Uuid,
+    offer_id: Uuid,
+    sheet_id: Uuid,
+    other_catalog: String,
+    other_sheet_id: Uuid,
+}
+
+static DISAGREEMENTS: Reading = Reading::new(Piece {
+    before: "SELECT open.id, open.offer_id, open.sheet_id, open.other_catalog, open.other_sheet_id FROM",
+    columns: &[Kind::Id],
+    after: "JOIN disagreements AS open ON open.offer_id = given.column1 AND open.ended_at IS NULL",
+});
+
+/// Prepares all queries.
+pub(super) async fn prepare(connection: &mut impl Connected) -> Result<(), StoreError> {
+    for reading in [
+        &RECORDED,
+        &PERIODS,
+        &PERIODS_OF_SHEETS,
+        &STATEMENTS,
+        &SHEETS_IN_FORCE,
+        &DISAGREEMENTS,
+    ] {
+        connection.prepare_reading(reading).await?;
+    }
+    Ok(())
+}
+
+/// What is known, through a connection to either database. Of an offer that is new, and of one of which nothing new is
+/// said, nothing else is asked.
 pub(super) async fn load(
     connection: &mut impl Connected,
     recordings: &[Recording],
 ) -> Result<Known, StoreError> {
     let mut known = Known::default();
-    for recordings in recordings.chunks(MOST_ROWS) {
-        let mut rows: Vec<KnownRow> = connection.read_rows(&LOAD, &wanted(recordings)).await?;
-        // A withdrawal is noted on its period.
-        rows.sort_by_key(|row| row.kind == "withdrawal");
+    for (number, recordings) in recordings.chunks(MOST_ROWS).enumerate() {
+        let rows: Vec<RecordedRow> = connection
+            .read_rows(&RECORDED, &recorded(recordings))
+            .await?;
+        if number == 0 {
+            known.version = rows.first().map_or(0, |row| row.version);
+        }
+        let wanted = Wanted::of(recordings, &rows);
         for row in rows {
-            let id = row.sheet_id.or(row.id).unwrap_or_default();
-            known.add(row)?.ok_or(StoreError::Damaged(id))?;
+            known.add_recorded(row)?;
+        }
+        for (reading, rows) in [
+            (&PERIODS, wanted.offers()),
+            (&PERIODS_OF_SHEETS, wanted.sheets()),
+        ] {
+            for row in connection.read_rows(reading, &rows).await? {
+                known.add_period(row);
+            }
+        }
+        let moments = wanted.moments();
+        for row in connection.read_rows(&STATEMENTS, &moments).await? {
+            known.add_statement(row)?;
+        }
+        for row in connection.read_rows(&SHEETS_IN_FORCE, &moments).await? {
+            known.add_sheet(row)?;
+        }
+        for row in connection
+            .read_rows(&DISAGREEMENTS, &wanted.offer_ids())
+            .await?
+        {
+            known.add_disagreement(row);
         }
     }
     for periods in known.periods.values_mut() {
@@ -176,113 +206,161 @@ pub(super) async fn load(
     Ok(known)
 }
 
-/// What is asked for, for each piece of [`LOAD`].
-fn wanted(recordings: &[Recording]) -> [Rows<'_>; 11] {
-    let (mut sheets, mut estimates, mut dated) =
-        (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-    let (mut moments, mut statements) = (BTreeSet::new(), BTreeSet::new());
-    let mut offers: BTreeMap<Uuid, Timestamp> = BTreeMap::new();
-    for recording in recordings {
-        let (offer, statement) = (recording.offer_id(), recording.statement());
-        let observed_at = recording.observed_at;
-        sheets.insert(recording.sheet_id);
-        estimates.insert(recording.estimate_id);
-        if statement.is_dated() {
-            dated.insert(recording.sheet_id);
+/// Rows for [`RECORDED`].
+fn recorded(recordings: &[Recording]) -> Rows<'static> {
+    let keys: BTreeSet<_> = recordings
+        .iter()
+        .map(|recording| {
+            let (sheet, estimate) = (recording.sheet_id, recording.estimate_id);
+            let start = DbTime::from(recording.statement_start());
+            let offer = recording.offer_id();
+            (sheet, estimate, offer, recording.catalog(), start)
+        })
+        .collect();
+    keys.into_iter()
+        .map(|(sheet, estimate, offer, catalog, start)| {
+            vec![
+                sheet.into(),
+                estimate.into(),
+                offer.into(),
+                Value::from(catalog),
+                start.into(),
+            ]
+        })
+        .collect()
+}
+
+/// What is asked about the offers of which something new is said.
+#[derive(Debug, Default)]
+struct Wanted {
+    /// Offers, each with the time from which on something may change.
+    offers: BTreeMap<Uuid, Timestamp>,
+    /// Offers with the times at which they were seen.
+    moments: BTreeSet<(Uuid, Timestamp)>,
+    /// Sheets whose periods may be older.
+    sheets: BTreeSet<Uuid>,
+}
+
+impl Wanted {
+    fn of(recordings: &[Recording], rows: &[RecordedRow]) -> Self {
+        let known: BTreeMap<Uuid, &RecordedRow> =
+            rows.iter().map(|row| (row.sheet_id, row)).collect();
+        let mut wanted = Self::default();
+        for recording in recordings {
+            let Some(row) = known.get(&recording.sheet_id).filter(|row| row.has_offer) else {
+                continue;
+            };
+            let is_new = row.document.is_none();
+            if !is_new && !row.was_withdrawn && !recording.counts_again {
+                continue;
+            }
+            let statement = recording.statement();
+            if !is_new && (row.was_withdrawn || statement.is_dated()) {
+                wanted.sheets.insert(recording.sheet_id);
+            }
+            wanted.moments.insert((row.offer_id, recording.observed_at));
+            let from = statement.starts_at().min(recording.observed_at);
+            let earliest = wanted.offers.entry(row.offer_id).or_insert(from);
+            *earliest = from.min(*earliest);
         }
-        moments.insert((offer, observed_at));
-        statements.insert((offer, statement.catalog, recording.statement_start()));
-        let from = statement.starts_at().min(observed_at);
-        let earliest = offers.entry(offer).or_insert(from);
-        *earliest = from.min(*earliest);
+        wanted
     }
-    let ids = |ids: &BTreeSet<Uuid>| ids.iter().map(|id| vec![(*id).into()]).collect();
-    let at = |(offer, at): (&Uuid, &Timestamp)| vec![(*offer).into(), DbTime::from(*at).into()];
-    let moments = || {
-        moments
+
+    fn offers(&self) -> Rows<'static> {
+        self.offers
             .iter()
-            .map(|(offer, time)| at((offer, time)))
+            .map(|(offer, from)| at(*offer, *from))
             .collect()
-    };
-    [
-        ids(&sheets),
-        moments(),
-        ids(&estimates),
-        ids(&sheets),
-        statements
-            .into_iter()
-            .map(|(offer, catalog, start)| {
-                vec![offer.into(), catalog.into(), DbTime::from(start).into()]
-            })
-            .collect(),
-        moments(),
-        offers.iter().map(at).collect(),
-        ids(&dated),
-        ids(&sheets),
-        ids(&sheets),
-        offers.keys().map(|offer| vec![(*offer).into()]).collect(),
-    ]
+    }
+
+    fn offer_ids(&self) -> Rows<'static> {
+        self.offers
+            .keys()
+            .map(|offer| vec![(*offer).into()])
+            .collect()
+    }
+
+    fn moments(&self) -> Rows<'static> {
+        self.moments
+            .iter()
+            .map(|(offer, time)| at(*offer, *time))
+            .collect()
+    }
+
+    fn sheets(&self) -> Rows<'static> {
+        self.sheets
+            .iter()
+            .map(|sheet| vec![(*sheet).into()])
+            .collect()
+    }
+}
+
+fn at(offer: Uuid, time: Timestamp) -> Vec<Value<'static>> {
+    vec![offer.into(), DbTime::from(time).into()]
 }
 
 impl Known {
-    /// Adds a row. None where it lacks what such a row has.
-    fn add(&mut self, mut row: KnownRow) -> Result<Option<()>, StoreError> {
-        let document = row.document.take().zip(row.checksum.take());
-        if let (Some(id), Some((document, checksum))) = (row.sheet_id.or(row.id), document) {
-            let stored = StoredDocument::new(document, checksum);
-            self.sheets.insert(id, stored.checked(id)?);
+    fn add_recorded(&mut self, row: RecordedRow) -> Result<(), StoreError> {
+        if let Some((document, checksum)) = row.document.zip(row.checksum) {
+            let document = StoredDocument::new(document, checksum);
+            let id = row.sheet_id;
+            self.add_sheet(SheetRow { id, document })?;
         }
-        Ok(self.add_whole(row))
+        if row.has_estimate {
+            self.estimates.push(row.estimate_id);
+        }
+        if let Some(estimate_id) = row.listed_estimate_id {
+            self.listings.insert(row.sheet_id, estimate_id);
+        }
+        if let (Some(catalog), Some(starts_at), Some(sheet_id)) =
+            (row.catalog, row.starts_at, row.stated_sheet_id)
+        {
+            let place = (row.offer_id, catalog, starts_at.into());
+            self.statements.insert(place, sheet_id);
+        }
+        Ok(())
     }
 
-    fn add_whole(&mut self, row: KnownRow) -> Option<()> {
-        match row.kind.as_str() {
-            "sheet" => {}
-            "estimate" => self.estimates.push(row.id?),
-            "listing" => drop(self.listings.insert(row.sheet_id?, row.id?)),
-            "statement" => {
-                let place = (row.offer_id?, row.catalog?, row.starts_at?.into());
-                self.statements.insert(place, row.sheet_id?);
-            }
-            "period" => {
-                self.periods
-                    .entry(row.offer_id?)
-                    .or_default()
-                    .push(StoredPeriod {
-                        key: (row.sequence?, row.part?),
-                        period: Period {
-                            sheet_id: row.sheet_id?,
-                            catalog: row.catalog?,
-                            starts_at: row.starts_at?.into(),
-                            ends_at: row.ends_at.map(Into::into),
-                            withdrawn: None,
-                        },
-                        is_new: false,
-                        is_changed: false,
-                        // Only read where the period ends otherwise.
-                        has_ended: false,
-                        observed_at: row.observed_at?.into(),
-                    });
-            }
-            "withdrawal" => {
-                let key = (row.sequence?, row.part?);
-                let stored = self.periods.get_mut(&row.offer_id?)?;
-                let stored = stored.iter_mut().find(|stored| stored.key == key)?;
-                stored.period.withdrawn = Some(Cut {
-                    at: row.starts_at?.into(),
-                    ends_at: row.ends_at.map(Into::into),
-                });
-            }
-            _ => {
-                let open = OpenDisagreement {
-                    id: row.id?,
-                    sheet_id: row.sheet_id?,
-                    other_sheet_id: row.other_id?,
-                };
-                self.disagreements
-                    .insert((row.offer_id?, row.catalog?), open);
-            }
-        }
-        Some(())
+    fn add_sheet(&mut self, row: SheetRow) -> Result<(), StoreError> {
+        self.sheets.insert(row.id, row.document.checked(row.id)?);
+        Ok(())
+    }
+
+    fn add_statement(&mut self, row: StatementRow) -> Result<(), StoreError> {
+        let place = (row.offer_id, row.catalog, row.starts_at.into());
+        self.statements.insert(place, row.sheet.id);
+        self.add_sheet(row.sheet)
+    }
+
+    fn add_period(&mut self, row: PeriodRow) {
+        let stored = StoredPeriod {
+            key: (row.sequence, row.part),
+            period: Period {
+                sheet_id: row.sheet_id,
+                catalog: row.catalog,
+                starts_at: row.starts_at.into(),
+                ends_at: row.ends_at.map(Into::into),
+                withdrawn: row.withdrawn_at.map(|at| Cut {
+                    at: at.into(),
+                    ends_at: row.withdrawn_end.map(Into::into),
+                }),
+            },
+            is_new: false,
+            is_changed: false,
+            // Only read where the period ends otherwise.
+            has_ended: false,
+            observed_at: row.observed_at.into(),
+        };
+        self.periods.entry(row.offer_id).or_default().push(stored);
+    }
+
+    fn add_disagreement(&mut self, row: DisagreementRow) {
+        let open = OpenDisagreement {
+            id: row.id,
+            sheet_id: row.sheet_id,
+            other_sheet_id: row.other_sheet_id,
+        };
+        self.disagreements
+            .insert((row.offer_id, row.other_catalog), open);
     }
 }

@@ -2,6 +2,7 @@
 
 use sqlx::Connection;
 use sqlx::pool::PoolConnection;
+use tokio::runtime::Handle;
 
 use super::{Store, StoreError, StoreLimits};
 
@@ -67,6 +68,10 @@ async fn open_connection<Database: sqlx::Database>(
 
 impl<Database: sqlx::Database> Drop for Lease<Database> {
     fn drop(&mut self) {
+        // Outside a runtime nothing can wait for the connection: it is closed as it is.
+        let Ok(runtime) = Handle::try_current() else {
+            return drop(self.connection.return_to_pool());
+        };
         // Also where a client left in the middle of a transaction, and the rollback has not succeeded yet.
         let is_spoiled = self.is_spoiled || self.connection.is_in_transaction();
         if is_spoiled || self.generation != self.store.writing.generation() {
@@ -74,6 +79,7 @@ impl<Database: sqlx::Database> Drop for Lease<Database> {
             return;
         }
         let back = self.connection.return_to_pool();
-        tokio::spawn(tokio::time::timeout(self.limits.statement, back));
+        let limit = self.limits.statement;
+        runtime.spawn(async move { tokio::time::timeout(limit, back).await });
     }
 }

@@ -1,4 +1,4 @@
-//! Which version is the newest: this process's own writes tell it, and on PostgreSQL so does every other process.
+//! The newest version: from this process's own writes, and on PostgreSQL from those of every other process.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const CHANNEL: &str = "unroof_version";
 /// After so long a silence it is made sure that nothing was missed.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// Hears of versions, whoever commits them.
+/// Listens for the versions that any process commits.
 #[derive(Debug)]
 pub struct Listener {
     store: Store,
@@ -23,20 +23,20 @@ pub struct Listener {
 }
 
 impl Store {
-    /// The newest version that this process has committed, read or heard of.
+    /// The newest version that this process has committed, read or been notified of.
     #[must_use]
     pub fn newest(&self) -> i64 {
         *self.newest.borrow()
     }
 
-    /// Tells of every newer version.
+    /// A channel that has every newer version.
     #[must_use]
     pub fn watch_newest(&self) -> watch::Receiver<i64> {
         self.newest.subscribe()
     }
 
-    /// Notes a version. They are not always heard of in their order, and an older one is no news.
-    pub(super) fn rise_to(&self, version: i64) {
+    /// Notes a version. Versions may come out of order, and an older one is ignored.
+    pub(super) fn advance_version(&self, version: i64) {
         self.newest.send_if_modified(|newest| {
             let is_newer = version > *newest;
             *newest = version.max(*newest);
@@ -50,7 +50,9 @@ impl Store {
     /// The database cannot be reached.
     pub async fn listener(&self) -> Result<Listener, StoreError> {
         let link = match &self.pool {
-            Pool::Postgres { patient, .. } => Some(self.in_time(listen(patient)).await?),
+            Pool::Postgres {
+                without_timeouts, ..
+            } => Some(self.in_time(listen(without_timeouts)).await?),
             Pool::Sqlite { .. } => None,
         };
         // Read after the listening has begun, so that nothing falls between.
@@ -78,17 +80,17 @@ impl Listener {
     /// Waits until something may be new. When this returns, the newest version was known a moment ago.
     ///
     /// # Errors
-    /// The link is broken, or nothing passes on it. What is committed from then on is heard by another listener alone.
+    /// The connection is broken or silent. Later versions need a new listener.
     pub async fn next(&mut self) -> Result<(), StoreError> {
         let Some(link) = &mut self.link else {
             tokio::time::sleep(SILENCE).await;
             return self.store.version().await.map(drop);
         };
         match tokio::time::timeout(SILENCE, link.try_recv()).await {
-            Ok(Ok(Some(heard))) => {
-                // Whoever else speaks on this channel says nothing that counts.
-                if let Ok(version) = heard.payload().parse() {
-                    self.store.rise_to(version);
+            Ok(Ok(Some(notification))) => {
+                // Other programs may use this channel: what is not a number is ignored.
+                if let Ok(version) = notification.payload().parse() {
+                    self.store.advance_version(version);
                 }
                 Ok(())
             }

@@ -10,6 +10,7 @@ mod history;
 mod imports;
 mod known;
 mod lease;
+mod list;
 mod listener;
 mod names;
 mod plan;
@@ -28,8 +29,8 @@ mod writing;
 pub use changes::{ChangeKind, ChangeRow};
 pub use database::{Store, StoreConnections, StoreLimits, StoreLock};
 pub use database_url::{DatabaseUrl, DatabaseUrlError};
-pub use estimates::{AsOf, EstimateRow, LatestKey};
-pub use history::{DisagreementRow, HistoryKey, HistoryRow};
+pub use estimates::{AsOf, EstimateRow, Latest, LatestKey};
+pub use history::{DisagreementRow, HistoryKey, HistoryRow, PricesOf};
 pub use imports::{ImportOutcome, ImportRow, LeaderRow, RunningImport, StatementRow};
 pub use listener::Listener;
 pub use names::UnknownName;
@@ -39,21 +40,22 @@ pub use serving_lock::ServingLock;
 pub use time::DbTime;
 pub use watched::WatchedRow;
 pub use webhooks::{
-    Attempt, DeliveryRow, DeliveryState, Ended, NewWebhook, Outcome, WebhookLease, WebhookRow,
+    Attempt, DeliveryRow, DeliveryState, Ended, EndedAttempt, NewWebhook, Outcome, WebhookLease,
+    WebhookRow,
 };
 pub use withdrawals::{Reinstated, Withdrawal, Withdrawn};
 pub use writing::Refusal;
 
 use sqlx::migrate::MigrateError;
 
-/// Why the store could not do what was asked.
+/// An error of the store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// The database refused or could not be reached.
     #[error("database query failed")]
     Query(#[from] sqlx::Error),
-    /// The database did not answer a moment ago, and was not asked again.
+    /// The database did not answer in time, or did not answer a moment ago and was not asked again.
     #[error("the database did not answer a moment ago")]
     Away,
     /// The database takes no writes at the moment.
@@ -62,11 +64,11 @@ pub enum StoreError {
     /// The tables could not be brought up to date.
     #[error("database migration failed")]
     Migration(#[source] MigrateError),
-    /// The tables are those of a newer program.
+    /// The tables are those of another build of the program.
     #[error(
-        "the tables are newer than this program, which does not know migration {0}; use the newer program"
+        "the tables do not match this program: another build of it has made migration {0}; use that build, or start afresh with an empty database"
     )]
-    TooNew(i64),
+    OtherTables(i64),
     /// The folder or file of the embedded database could not be made.
     #[error("cannot create `{path}`")]
     File {
@@ -76,20 +78,20 @@ pub enum StoreError {
         source: std::io::Error,
     },
     /// Views for dashboards, and roles that may read them, are PostgreSQL's.
-    #[error("an embedded database has no roles; whoever may read its file may read all of it")]
+    #[error("an embedded database has no roles: a user who may read its file may read all of it")]
     NoRoles,
-    /// Nobody has made the role.
+    /// The role does not exist.
     #[error("there is no role `{0}`; make it with CREATE ROLE first")]
     NoSuchRole(String),
     /// Another process serves the file.
     #[error(
-        "another process is at work on `{0}`: an embedded database is for one; PostgreSQL is for several"
+        "another process is at work on `{0}`: an embedded database serves one process; PostgreSQL is for several"
     )]
     Served(String),
     /// A stored document is not what was stored.
     #[error("the stored document of {0} is damaged")]
     Damaged(uuid::Uuid),
-    /// The same error for all who were recorded in one transaction.
+    /// The same error for all that were recorded in one transaction.
     #[error("{0}")]
     Shared(#[source] std::sync::Arc<Self>),
 }
@@ -97,7 +99,9 @@ pub enum StoreError {
 impl From<MigrateError> for StoreError {
     fn from(error: MigrateError) -> Self {
         match error {
-            MigrateError::VersionMissing(version) => Self::TooNew(version),
+            MigrateError::VersionMissing(version) | MigrateError::VersionMismatch(version) => {
+                Self::OtherTables(version)
+            }
             error => Self::Migration(error),
         }
     }
@@ -119,7 +123,7 @@ impl StoreError {
         text
     }
 
-    /// Whether the same request may succeed later as it is: the database is away, busy, full, or refuses us at the door.
+    /// Whether the same request may succeed later as it is: the database is away, busy, full, or rejects the connection.
     #[must_use]
     pub fn is_temporary(&self) -> bool {
         match self {
@@ -239,13 +243,13 @@ fn is_temporary_code(code: &str) -> bool {
 /// Restricts a list to offers with these names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Who bills.
+    /// Provider that bills.
     pub provider: Option<String>,
     /// The model as the provider spells it.
     pub model: Option<String>,
     /// author/model
     pub canonical_model: Option<String>,
-    /// Where it is served.
+    /// Region in which it is served.
     pub region: Option<String>,
     /// ISO 4217 code.
     pub currency: Option<String>,

@@ -2,7 +2,7 @@
 
 /// A stored word that this program does not know.
 #[derive(Debug, thiserror::Error)]
-#[error("`{0}` is none of the names that are stored here")]
+#[error("`{0}` is not one of the stored names")]
 pub struct UnknownName(pub(super) String);
 
 /// An enum whose variants are stored under their names.

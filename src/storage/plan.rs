@@ -1,4 +1,4 @@
-//! What recording sheets does to the tables, worked out before anything is written.
+//! The plan of a recording: its effect on the tables, computed before anything is written.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,9 +16,11 @@ use unroof_core::sheet::compare::difference::{
 use unroof_core::sheet::compare::timeline::{Edit, Period, Statement, admit, withdrawn_at};
 use unroof_core::sheet::{PriceSheet, SheetId, canonical};
 
-/// What the tables hold about the offers, sheets and estimates of some recordings.
-#[derive(Debug, Default)]
+/// The stored rows that matter to some recordings.
+#[derive(Debug, Default, Clone)]
 pub(super) struct Known {
+    /// The version of the store at which all of this was read.
+    pub(super) version: i64,
     /// Documents of the sheets that are recorded, and of those that they are compared with.
     pub(super) sheets: HashMap<Uuid, String>,
     /// Estimates that are stored.
@@ -53,7 +55,7 @@ pub(super) struct OpenDisagreement {
     pub(super) other_sheet_id: Uuid,
 }
 
-/// What one recording adds.
+/// Effect of one recording.
 #[derive(Debug, Default)]
 pub(super) struct Step {
     pub(super) inserts_sheet: bool,
@@ -335,7 +337,7 @@ impl Known {
             observed_at: seen_at,
             ..recording.statement()
         };
-        // A catalog that says again what it said is no news, whatever others have said meanwhile; unless it was withdrawn.
+        // A catalog that repeats its statement changes nothing, whatever others state meanwhile, unless it was withdrawn.
         let is_withdrawn = withdrawn_at(&periods, recording.sheet_id).is_some();
         if step.statement.is_none() && !is_withdrawn {
             return None;

@@ -7,6 +7,8 @@ use uuid::Uuid;
 
 use super::checksum::StoredDocument;
 use super::database::on_connection;
+use super::list::List;
+use super::rows::Connected;
 use super::{DbTime, Filter, Store, StoreError, Times};
 
 /// A price sheet as a flat row. Prices are those of the base cell, in `currency` per million tokens, as the nearest
@@ -18,13 +20,13 @@ pub struct PriceSheetRow {
     /// Place in the order of storing.
     #[serde(skip)]
     pub sequence: i64,
-    /// Who bills.
+    /// Provider that bills.
     pub provider: String,
     /// The model as the provider spells it.
     pub model: String,
     /// author/model
     pub canonical_model: Option<String>,
-    /// Where it is served.
+    /// Region in which it is served.
     pub region: String,
     /// ISO 4217 code.
     pub currency: String,
@@ -52,24 +54,17 @@ const PRICE_SHEET: &str = "
     SELECT document, checksum FROM price_sheets
     WHERE id = $1
       AND ($2 IS NULL OR EXISTS (
-          SELECT 1 FROM price_periods AS period
-          WHERE period.sheet_id = price_sheets.id AND period.starts_at <= $2
-            AND (period.ends_at IS NULL OR period.ends_at > $2)))";
+          SELECT 1 FROM price_intervals AS period
+          WHERE period.sheet_id = price_sheets.id AND starts_at <= $2 AND until > $2))";
 
 const PRICE_SHEETS: &str = "
     SELECT id, sequence, provider, model, canonical_model, region, currency, valid_from, valid_to, observed_at,
            input_price, output_price, cache_read_price
     FROM price_sheets
-    WHERE ($1 IS NULL OR provider = $1) AND ($2 IS NULL OR model = $2) AND ($3 IS NULL OR canonical_model = $3)
-      AND ($4 IS NULL OR region = $4) AND ($5 IS NULL OR currency = $5)
-      AND ($6 IS NULL OR observed_at >= $6) AND ($7 IS NULL OR observed_at < $7)
-      AND ($8 IS NULL OR EXISTS (
-          SELECT 1 FROM price_periods AS period
-          WHERE period.sheet_id = price_sheets.id AND period.starts_at <= $8
-            AND (period.ends_at IS NULL OR period.ends_at > $8)))
-      AND ($9 IS NULL OR sequence < $9)
-    ORDER BY sequence DESC
-    LIMIT $10";
+    WHERE sequence < ";
+// As a value: PostgreSQL would take a condition for a join, and walk through all sheets newer than an old time.
+const IS_IN_FORCE: &str = "
+    AND TRUE = EXISTS (SELECT 1 FROM price_intervals AS period WHERE period.sheet_id = price_sheets.id AND";
 
 impl Store {
     /// The document of a price sheet, with its sources and remarks, if it was in force at a time, where one is given.
@@ -98,20 +93,15 @@ impl Store {
         below: Option<i64>,
         limit: u32,
     ) -> Result<Vec<PriceSheetRow>, StoreError> {
-        on_connection!(self, connection => {
-            Ok(sqlx::query_as(PRICE_SHEETS)
-                .bind(&filter.provider)
-                .bind(&filter.model)
-                .bind(&filter.canonical_model)
-                .bind(&filter.region)
-                .bind(&filter.currency)
-                .bind(times.from)
-                .bind(times.to)
-                .bind(times.as_of)
-                .bind(below)
-                .bind(i64::from(limit))
-                .fetch_all(connection)
-                .await?)
-        })
+        let list = List::new(PRICE_SHEETS)
+            .value(below.unwrap_or(i64::MAX))
+            .names(filter)
+            .stored(times);
+        let list = match times.as_of {
+            Some(at) => list.text(IS_IN_FORCE).in_force(at).text(")"),
+            None => list,
+        };
+        let list = list.page(" ORDER BY sequence DESC", limit);
+        on_connection!(self, connection => connection.list(list).await)
     }
 }

@@ -1,5 +1,5 @@
-//! Records sheets and their estimates: what is new is stored, what a price was before ends, and what changed is told. All
-//! of a batch, or nothing.
+//! Records sheets and their estimates: new content is stored, the price before it ends, and the change is added to the feed.
+//! All of a batch, or nothing.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use sqlx::{Connection, Executor, SqlSafeStr};
 use uuid::Uuid;
 
 use super::database::on_connection;
-use super::plan::{Plan, Step};
+use super::plan::{Known, Plan, Step};
 use super::tables::Tables;
 use super::{Store, StoreError};
 use unroof_core::catalog::offer_id;
@@ -31,7 +31,7 @@ pub struct NewEstimate<'a> {
     pub counts_again: bool,
 }
 
-/// What storing an estimate did.
+/// Result of storing an estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Saved {
     /// Whether the estimate was not there before.
@@ -101,7 +101,7 @@ pub enum Listing {
     Unlisted,
 }
 
-/// A sheet that was seen, and the estimate that stands for it.
+/// A sheet that was seen, and the estimate that is listed for it.
 #[derive(Debug, Clone)]
 pub struct Recording {
     /// The sheet, with sources and remarks.
@@ -112,7 +112,7 @@ pub struct Recording {
     pub canonical_model: Option<String>,
     /// When it was seen.
     pub observed_at: Timestamp,
-    /// Whether a price that was replaced is in force again when it is seen again. Sending a request again is no news.
+    /// Whether a price that was replaced is in force again when it is seen again. A repeated request changes nothing.
     pub counts_again: bool,
     /// Whether it was seen just now: then never before what is recorded of its offer already, whatever the clock says.
     pub seen_now: bool,
@@ -158,7 +158,7 @@ impl Recording {
         self.estimate_id == estimate_id && !is_copy
     }
 
-    /// Who says so.
+    /// Catalog that states it.
     #[must_use]
     pub fn catalog(&self) -> &'static str {
         statement_catalog(&self.sheet)
@@ -181,7 +181,7 @@ impl Recording {
     }
 }
 
-/// Who says what a sheet says: its first source.
+/// Catalog that states a sheet: its first source.
 pub(super) fn statement_catalog(sheet: &PriceSheet) -> &'static str {
     sheet
         .sources
@@ -189,8 +189,8 @@ pub(super) fn statement_catalog(sheet: &PriceSheet) -> &'static str {
         .map_or("manual", |source| source.format.name())
 }
 
-/// Takes the lock of those who write, with as many numbers.
-pub(super) const BUMP_VERSION: &str =
+/// Takes the lock of the writers, with as many numbers.
+pub(super) const ADVANCE_VERSION: &str =
     "UPDATE store_version SET version = version + $1 WHERE id = 1 RETURNING version";
 
 impl Store {
@@ -234,45 +234,54 @@ impl Store {
 
     async fn record_all(&self, recordings: Vec<Recording>) -> Result<Saved, StoreError> {
         // Read without a lock first: what is known needs none. An import knows what is new.
-        let is_known = recordings.len() == 1
-            && on_connection!(self, connection => {
-                let known = connection.load_known(&recordings).await?;
-                Ok(Plan::make(&recordings, known, 0)?.is_empty())
-            })?;
-        if is_known {
+        if recordings.len() > 1 {
+            return self.record_in_group(recordings, None).await;
+        }
+        let known = on_connection!(self, connection => connection.load_known(&recordings).await)?;
+        if Plan::make(&recordings, known.clone(), 0)?.is_empty() {
             return Ok(Saved::KNOWN);
         }
-        self.record_in_group(recordings).await
+        self.record_in_group(recordings, Some(known)).await
     }
 
-    /// Records in one transaction.
+    /// Records in one transaction. What is known is read before it, if it was not, and read again where another writer has
+    /// committed since.
     pub(super) async fn record_at_once(
         &self,
         recordings: &[Recording],
+        known: Option<Known>,
     ) -> Result<Recorded, StoreError> {
-        on_connection!(self, in_long_time, connection => {
-            // The version is the lock of those who write: from here to the end there are three round trips.
+        on_connection!(self, within_write_timeout, connection => {
             connection.prepare_to_record().await?;
-            connection.prepare(BUMP_VERSION.into_sql_str()).await?;
+            connection.prepare(ADVANCE_VERSION.into_sql_str()).await?;
+            let known = match known {
+                Some(known) if known.version == self.newest() => known,
+                _ => connection.load_known(recordings).await?,
+            };
             let mut transaction = connection.begin_with(self.begin()).await?;
             let count = i64::try_from(recordings.len()).unwrap_or(i64::MAX);
+            // The version is the lock of the writers: from here to the end there are two round trips.
             let version: i64 =
-                sqlx::query_scalar(BUMP_VERSION).bind(count).fetch_one(&mut *transaction).await?;
-            let known = transaction.load_known(recordings).await?;
+                sqlx::query_scalar(ADVANCE_VERSION).bind(count).fetch_one(&mut *transaction).await?;
+            let known = if known.version == version - count {
+                known
+            } else {
+                transaction.load_known(recordings).await?
+            };
             let plan = Plan::make(recordings, known, version - count)?;
             if plan.is_empty() {
                 transaction.rollback().await?;
             } else {
                 transaction.write(recordings, &plan).await?;
                 transaction.commit().await?;
-                self.rise_to(version);
+                self.advance_version(version);
             }
             Ok(Recorded { version, steps: plan.steps })
         })
     }
 }
 
-/// What a transaction recorded.
+/// Result of a transaction.
 #[derive(Debug)]
 pub(super) struct Recorded {
     version: i64,
@@ -280,7 +289,7 @@ pub(super) struct Recorded {
 }
 
 impl Recorded {
-    /// What it did for some of the recordings.
+    /// Its result for some of the recordings.
     pub(super) fn saved(&self, members: Range<usize>) -> Saved {
         let steps = &self.steps[members];
         if steps.iter().all(Step::is_empty) {

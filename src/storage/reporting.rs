@@ -1,4 +1,4 @@
-//! Who may read the views for dashboards, which PostgreSQL alone has.
+//! The right to read the views for dashboards, which PostgreSQL alone has.
 
 use super::database::Pool;
 use super::{Store, StoreError};

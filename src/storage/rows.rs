@@ -1,19 +1,22 @@
 //! Statements that work on rows of values, declared once for both databases.
 //!
 //! PostgreSQL takes the rows as arrays: the text of a statement is the same for any number of rows, so it is prepared
-//! once, and several statements are sent as one, in one round trip. SQLite takes lists of values, a statement at a time.
+//! once, and several statements that write are sent as one, in one round trip. SQLite takes lists of values, a statement
+//! at a time.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use sqlx::error::BoxDynError;
 use sqlx::postgres::{PgArguments, PgRow};
-use sqlx::sqlite::SqliteRow;
+use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{
-    Arguments, Executor, FromRow, PgConnection, QueryBuilder, SqlSafeStr, Sqlite, SqliteConnection,
+    Arguments, AssertSqlSafe, Executor, FromRow, PgConnection, QueryBuilder, SqlSafeStr, Sqlite,
+    SqliteConnection,
 };
 use uuid::Uuid;
 
+use super::list::List;
 use super::{DbTime, StoreError};
 
 /// Type of a column of given rows.
@@ -44,8 +47,7 @@ pub(super) enum Value<'a> {
 /// Rows for one statement, each with a value per column.
 pub(super) type Rows<'a> = Vec<Vec<Value<'a>>>;
 
-/// A statement that works on given rows. Where it names them, they stand as `given`, with columns `column1`, `column2`
-/// and so on.
+/// A statement that works on given rows. It names them `given`, with columns `column1`, `column2` and so on.
 #[derive(Debug)]
 pub(super) struct Piece {
     /// The text before the given rows.
@@ -56,12 +58,18 @@ pub(super) struct Piece {
     pub(super) after: &'static str,
 }
 
-/// Statements that PostgreSQL gets as one.
+/// A statement that reads rows of one type. Its text for PostgreSQL is put together once.
 #[derive(Debug)]
-pub(super) struct Pieces {
-    all: &'static [Piece],
-    is_reading: bool,
-    whole: OnceLock<String>,
+pub(super) struct Reading {
+    piece: Piece,
+    text: OnceLock<String>,
+}
+
+/// Statements that write, which PostgreSQL gets as one.
+#[derive(Debug)]
+pub(super) struct Writing {
+    pieces: &'static [Piece],
+    text: OnceLock<String>,
 }
 
 /// Rows per statement of SQLite: each has up to seventeen values, and a statement takes 32,766 of them.
@@ -69,25 +77,31 @@ pub(super) const MOST_ROWS: usize = 1_000;
 
 /// A connection to either database.
 pub(super) trait Connected {
-    /// Prepares statements, so that using them takes one round trip.
-    async fn prepare_for(&mut self, pieces: &'static Pieces) -> Result<(), StoreError>;
+    /// Prepares a statement, so that using it takes one round trip.
+    async fn prepare_reading(&mut self, reading: &'static Reading) -> Result<(), StoreError>;
+
+    /// Prepares statements that write, likewise.
+    async fn prepare_writing(&mut self, writing: &'static Writing) -> Result<(), StoreError>;
 
     /// Executes statements that write, with rows for each of them.
     async fn write_rows(
         &mut self,
-        pieces: &'static Pieces,
+        writing: &'static Writing,
         rows: &[Rows<'_>],
     ) -> Result<(), StoreError>;
 
-    /// The rows that all statements find together. There are no more than [`MOST_ROWS`] rows for each.
+    /// The rows that a statement finds for at most [`MOST_ROWS`] given ones. Without any, the database is not asked.
     async fn read_rows<T: FromEitherRow>(
         &mut self,
-        pieces: &'static Pieces,
-        rows: &[Rows<'_>],
+        reading: &'static Reading,
+        rows: &Rows<'_>,
     ) -> Result<Vec<T>, StoreError>;
+
+    /// The rows of a list.
+    async fn list<T: FromEitherRow>(&mut self, list: List<'_>) -> Result<Vec<T>, StoreError>;
 }
 
-/// What a row of either database is read as.
+/// A type that is read from a row of either database.
 pub(super) trait FromEitherRow:
     for<'row> FromRow<'row, PgRow> + for<'row> FromRow<'row, SqliteRow> + Send + Unpin
 {
@@ -160,82 +174,88 @@ impl Piece {
     /// Appends the statement with the rows as a list.
     fn push_with_list(&self, query: &mut QueryBuilder<Sqlite>, rows: &[Vec<Value<'_>>]) {
         query.push(self.before).push(" (");
-        if rows.is_empty() {
-            let names = (1..=self.columns.len()).map(|number| format!("NULL AS column{number}"));
-            query
-                .push("SELECT ")
-                .push(names.collect::<Vec<_>>().join(", "))
-                .push(" WHERE FALSE");
-        } else {
-            query.push_values(rows, |mut list, row| {
-                for value in row {
-                    match value {
-                        Value::Null => list.push_bind(None::<i64>),
-                        Value::Id(id) => list.push_bind(*id),
-                        Value::Number(number) => list.push_bind(*number),
-                        Value::Text(text) => list.push_bind(text.to_string()),
-                        Value::Real(number) => list.push_bind(*number),
-                        Value::Time(time) => list.push_bind(*time),
-                        Value::Flag(flag) => list.push_bind(*flag),
-                        Value::Bytes(bytes) => list.push_bind(bytes.clone()),
-                    };
-                }
-            });
-        }
+        query.push_values(rows, |mut list, row| {
+            for value in row {
+                match value {
+                    Value::Null => list.push_bind(None::<i64>),
+                    Value::Id(id) => list.push_bind(*id),
+                    Value::Number(number) => list.push_bind(*number),
+                    Value::Text(text) => list.push_bind(text.to_string()),
+                    Value::Real(number) => list.push_bind(*number),
+                    Value::Time(time) => list.push_bind(*time),
+                    Value::Flag(flag) => list.push_bind(*flag),
+                    Value::Bytes(bytes) => list.push_bind(bytes.clone()),
+                };
+            }
+        });
         query.push(") AS given ").push(self.after);
     }
 }
 
-impl Pieces {
-    /// Statements that write. None of them sees what another one writes, and no two change one row.
-    pub(super) const fn writing(pieces: &'static [Piece]) -> Self {
+impl Reading {
+    pub(super) const fn new(piece: Piece) -> Self {
         Self {
-            all: pieces,
-            is_reading: false,
-            whole: OnceLock::new(),
+            piece,
+            text: OnceLock::new(),
         }
     }
 
-    /// Statements that read rows of the same columns, which the first one names.
-    pub(super) const fn reading(pieces: &'static [Piece]) -> Self {
+    /// The text for PostgreSQL.
+    fn text(&self) -> &str {
+        self.text.get_or_init(|| self.piece.with_arrays(0))
+    }
+}
+
+impl Writing {
+    /// None of the statements sees what another one writes, and no two change one row.
+    pub(super) const fn new(pieces: &'static [Piece]) -> Self {
         Self {
-            all: pieces,
-            is_reading: true,
-            whole: OnceLock::new(),
+            pieces,
+            text: OnceLock::new(),
         }
     }
 
     /// The one statement, for PostgreSQL.
-    fn whole(&self) -> &str {
-        self.whole.get_or_init(|| {
+    fn text(&self) -> &str {
+        self.text.get_or_init(|| {
             let mut used = 0;
             let mut parts = Vec::new();
-            for piece in self.all {
-                parts.push(piece.with_arrays(used));
+            for (number, piece) in self.pieces.iter().enumerate() {
+                parts.push(format!("part{number} AS ({})", piece.with_arrays(used)));
                 used += piece.columns.len();
             }
-            if self.is_reading {
-                return parts.join(" UNION ALL ");
-            }
-            let numbered = parts.iter().enumerate();
-            let parts: Vec<String> = numbered
-                .map(|(number, part)| format!("part{number} AS ({part})"))
-                .collect();
             format!("WITH {} SELECT 1", parts.join(", "))
         })
     }
+}
 
-    /// The columns of all given rows, as arrays.
-    fn arrays(&self, rows: &[Rows<'_>]) -> Result<PgArguments, StoreError> {
-        let mut arguments = PgArguments::default();
-        for (piece, rows) in self.all.iter().zip(rows) {
-            for (index, kind) in piece.columns.iter().enumerate() {
-                let column = rows.iter().map(|row| &row[index]);
-                add_array(&mut arguments, *kind, column).map_err(sqlx::Error::Encode)?;
-            }
-        }
-        Ok(arguments)
+/// Adds the columns of given rows, each as an array.
+fn add_arrays(
+    arguments: &mut PgArguments,
+    piece: &Piece,
+    rows: &Rows<'_>,
+) -> Result<(), StoreError> {
+    for (index, kind) in piece.columns.iter().enumerate() {
+        let column = rows.iter().map(|row| &row[index]);
+        add_array(arguments, *kind, column).map_err(sqlx::Error::Encode)?;
     }
+    Ok(())
+}
+
+/// Adds a value of a list's condition.
+macro_rules! add_value {
+    ($arguments:ident, $value:expr) => {
+        match $value {
+            Value::Null => $arguments.add(None::<i64>),
+            Value::Id(id) => $arguments.add(id),
+            Value::Number(number) => $arguments.add(number),
+            Value::Text(text) => $arguments.add(text.into_owned()),
+            Value::Real(number) => $arguments.add(number),
+            Value::Time(time) => $arguments.add(time),
+            Value::Flag(flag) => $arguments.add(flag),
+            Value::Bytes(bytes) => $arguments.add(bytes),
+        }
+    };
 }
 
 /// Adds a column as an array.
@@ -268,46 +288,69 @@ fn add_array<'a>(
 }
 
 impl Connected for PgConnection {
-    async fn prepare_for(&mut self, pieces: &'static Pieces) -> Result<(), StoreError> {
-        self.prepare(pieces.whole().into_sql_str()).await?;
+    async fn prepare_reading(&mut self, reading: &'static Reading) -> Result<(), StoreError> {
+        self.prepare(reading.text().into_sql_str()).await?;
+        Ok(())
+    }
+
+    async fn prepare_writing(&mut self, writing: &'static Writing) -> Result<(), StoreError> {
+        self.prepare(writing.text().into_sql_str()).await?;
         Ok(())
     }
 
     async fn write_rows(
         &mut self,
-        pieces: &'static Pieces,
+        writing: &'static Writing,
         rows: &[Rows<'_>],
     ) -> Result<(), StoreError> {
-        let arguments = pieces.arrays(rows)?;
-        sqlx::query_with(pieces.whole(), arguments)
-            .execute(self)
-            .await?;
+        let mut arguments = PgArguments::default();
+        for (piece, rows) in writing.pieces.iter().zip(rows) {
+            add_arrays(&mut arguments, piece, rows)?;
+        }
+        let query = sqlx::query_with(writing.text(), arguments);
+        query.execute(self).await?;
         Ok(())
     }
 
     async fn read_rows<T: FromEitherRow>(
         &mut self,
-        pieces: &'static Pieces,
-        rows: &[Rows<'_>],
+        reading: &'static Reading,
+        rows: &Rows<'_>,
     ) -> Result<Vec<T>, StoreError> {
-        let arguments = pieces.arrays(rows)?;
-        Ok(sqlx::query_as_with(pieces.whole(), arguments)
-            .fetch_all(self)
-            .await?)
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut arguments = PgArguments::default();
+        add_arrays(&mut arguments, &reading.piece, rows)?;
+        let query = sqlx::query_as_with(reading.text(), arguments);
+        Ok(query.fetch_all(self).await?)
+    }
+
+    async fn list<T: FromEitherRow>(&mut self, list: List<'_>) -> Result<Vec<T>, StoreError> {
+        let mut arguments = PgArguments::default();
+        for value in list.values {
+            add_value!(arguments, value).map_err(sqlx::Error::Encode)?;
+        }
+        let query = sqlx::query_as_with(AssertSqlSafe(list.sql), arguments);
+        Ok(query.fetch_all(self).await?)
     }
 }
 
 impl Connected for SqliteConnection {
-    async fn prepare_for(&mut self, _: &'static Pieces) -> Result<(), StoreError> {
+    async fn prepare_reading(&mut self, _: &'static Reading) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    async fn prepare_writing(&mut self, _: &'static Writing) -> Result<(), StoreError> {
         Ok(())
     }
 
     async fn write_rows(
         &mut self,
-        pieces: &'static Pieces,
+        writing: &'static Writing,
         rows: &[Rows<'_>],
     ) -> Result<(), StoreError> {
-        for (piece, rows) in pieces.all.iter().zip(rows) {
+        for (piece, rows) in writing.pieces.iter().zip(rows) {
             for rows in rows.chunks(MOST_ROWS) {
                 let mut query = QueryBuilder::new("");
                 piece.push_with_list(&mut query, rows);
@@ -320,16 +363,24 @@ impl Connected for SqliteConnection {
 
     async fn read_rows<T: FromEitherRow>(
         &mut self,
-        pieces: &'static Pieces,
-        rows: &[Rows<'_>],
+        reading: &'static Reading,
+        rows: &Rows<'_>,
     ) -> Result<Vec<T>, StoreError> {
-        let mut query = QueryBuilder::new("");
-        for (index, (piece, rows)) in pieces.all.iter().zip(rows).enumerate() {
-            query.push(if index == 0 { "" } else { " UNION ALL " });
-            piece.push_with_list(&mut query, rows);
+        if rows.is_empty() {
+            return Ok(Vec::new());
         }
-        let is_small = rows.iter().all(|rows| rows.len() <= 1);
-        let query = query.build_query_as().persistent(is_small);
+        let mut query = QueryBuilder::new("");
+        reading.piece.push_with_list(&mut query, rows);
+        let query = query.build_query_as().persistent(rows.len() == 1);
+        Ok(query.fetch_all(self).await?)
+    }
+
+    async fn list<T: FromEitherRow>(&mut self, list: List<'_>) -> Result<Vec<T>, StoreError> {
+        let mut arguments = SqliteArguments::default();
+        for value in list.values {
+            add_value!(arguments, value).map_err(sqlx::Error::Encode)?;
+        }
+        let query = sqlx::query_as_with(AssertSqlSafe(list.sql), arguments);
         Ok(query.fetch_all(self).await?)
     }
 }

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::checksum::checksum;
 use super::plan::{Known, NewDisagreement, Plan, Step, StoredPeriod};
 use super::record::{EstimateRecord, Listing, Recording};
-use super::rows::{Connected, Kind, Piece, Pieces, Rows, Value};
+use super::rows::{self, Connected, Kind, Piece, Rows, Value};
 use super::{DbTime, StoreError, known};
 use unroof_core::catalog::model_key;
 use unroof_core::sheet::{PriceSheet, RateCell};
@@ -18,11 +18,11 @@ use unroof_core::units::Decimal;
 pub(super) trait Tables: Connected + Sized {
     /// Prepares all that recording takes, so that none of it is prepared while others wait to write.
     async fn prepare_to_record(&mut self) -> Result<(), StoreError> {
-        self.prepare_for(&known::LOAD).await?;
-        self.prepare_for(&WRITE).await
+        known::prepare(self).await?;
+        self.prepare_writing(&WRITE).await
     }
 
-    /// What is known about the offers, sheets and estimates of some recordings, as far as it matters to them.
+    /// The stored offers, sheets and estimates that matter to some recordings.
     async fn load_known(&mut self, recordings: &[Recording]) -> Result<Known, StoreError> {
         known::load(self, recordings).await
     }
@@ -36,7 +36,7 @@ pub(super) trait Tables: Connected + Sized {
 
 impl<T: Connected> Tables for T {}
 
-/// What an estimate is listed under.
+/// The names under which an estimate is listed.
 struct Row<'a> {
     provider: &'a str,
     model: &'a str,
@@ -100,7 +100,7 @@ struct Numbered<'a> {
     step: &'a Step,
 }
 
-/// What is written, as rows.
+/// The rows that are written.
 struct Writing<'a> {
     recordings: &'a [Recording],
     plan: &'a Plan,
@@ -366,9 +366,9 @@ impl<'a> Writing<'a> {
     }
 }
 
-static WRITE: Pieces = {
+static WRITE: rows::Writing = {
     use Kind::{Bytes, Flag, Id, Number, Real, Text, Time};
-    Pieces::writing(&[
+    rows::Writing::new(&[
         Piece {
             before: "
                 INSERT INTO price_sheets (id, sequence, offer_id, model_key, provider, model, canonical_model, region,
@@ -387,7 +387,7 @@ static WRITE: Pieces = {
         },
         Piece {
             before: "
-                INSERT INTO estimates (id, sequence, engine_version, readings_defined, conflicts, reading_numbers,
+                INSERT INTO estimates (id, sequence, engine_version, readings_defined, conflicts, row_values,
                                        checksum, document)
                 SELECT * FROM",
             columns: &[Id, Number, Text, Number, Number, Text, Bytes, Text],

@@ -1,7 +1,6 @@
-//! The latest estimates of models that somebody named.
+//! The latest estimates of named models.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use sqlx::encode::IsNull;
 use sqlx::error::BoxDynError;
@@ -10,25 +9,25 @@ use sqlx::postgres::types::Oid;
 use sqlx::{Database, Encode, FromRow, Postgres, Sqlite, Type};
 
 use super::database::on_connection;
-use super::estimates::by_offer;
 use super::{AsOf, DbTime, Store, StoreError};
 
 /// The latest estimate of an offer, with its values alone.
 #[derive(Debug, Clone, FromRow)]
 pub struct WatchedRow {
-    /// Who bills.
+    /// Provider that bills.
     pub provider: String,
     /// The model as the provider spells it.
     pub model: String,
-    /// Where it is served.
+    /// Region in which it is served.
     pub region: String,
     /// When it was stored.
     pub observed_at: DbTime,
     /// JSON: a nullable value per column of the flat row.
-    pub reading_numbers: String,
+    pub row_values: String,
 }
 
-/// Both databases have a `json_each`, which takes an object apart into key and value.
+/// Both databases have a `json_each`, which takes an object apart into key and value. The region is compared as a range of
+/// one value, so that SQLite does not take it for the key.
 const WATCHED: &str = "
     WITH in_force AS (
         SELECT listing.* FROM estimate_listings AS listing
@@ -37,19 +36,18 @@ const WATCHED: &str = "
               FROM json_each($1) AS providers CROSS JOIN json_each(providers.value) AS models)
           AND stated_assumptions = $2
           AND (sheet_id IS NULL OR EXISTS (
-              SELECT 1 FROM price_periods AS period
+              SELECT 1 FROM price_intervals AS period
               WHERE period.sheet_id = listing.sheet_id
-                AND starts_at <= $3 AND (ends_at IS NULL OR ends_at > $3))))
-    SELECT provider, model, region, observed_at, reading_numbers
+                AND (starts_at <= $3 OR ($5 AND starts_at <= recorded_at))
+                AND until > $3 AND (NOT $5 OR until > recorded_at))))
+    SELECT provider, model, region, observed_at, row_values
     FROM in_force AS latest JOIN estimates ON estimates.id = latest.estimate_id
     WHERE NOT EXISTS (
         SELECT 1 FROM in_force AS newer
-        WHERE newer.provider = latest.provider AND newer.model = latest.model AND newer.region = latest.region
-          AND newer.sequence > latest.sequence)
+        WHERE newer.provider = latest.provider AND newer.model = latest.model
+          AND newer.region BETWEEN latest.region AND latest.region AND newer.sequence > latest.sequence)
     ORDER BY provider, model, region
     LIMIT $4";
-
-static WATCHED_BY_OFFER: LazyLock<String> = LazyLock::new(|| by_offer(WATCHED, "$3"));
 
 impl Store {
     /// The last stored estimate of every region of these models, given as provider and model, for a sheet in force and
@@ -64,17 +62,14 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<WatchedRow>, StoreError> {
         let models = ModelNames::of(models);
-        let sql: &'static str = if self.is_any_ahead(AsOf::Now(now)).await? {
-            &WATCHED_BY_OFFER
-        } else {
-            WATCHED
-        };
+        let is_any_ahead = self.is_any_ahead(AsOf::Now(now)).await?;
         on_connection!(self, connection => {
-            Ok(sqlx::query_as(sql)
+            Ok(sqlx::query_as(WATCHED)
                 .bind(&models)
                 .bind(false)
                 .bind(now)
                 .bind(i64::from(limit))
+                .bind(is_any_ahead)
                 .fetch_all(connection)
                 .await?)
         })

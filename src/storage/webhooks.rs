@@ -1,4 +1,4 @@
-//! Who is told of changes, and what was sent to them. Of several processes one sends: it takes a lease, and a delivery is
+//! Webhooks and their deliveries. Of several processes one sends: it takes a lease, and a delivery is
 //! noted before it is sent, so that it is sent again where that process dies.
 
 use jiff::Timestamp;
@@ -42,7 +42,7 @@ pub struct WebhookRow {
 }
 
 stored_names! {
-    /// What became of a delivery.
+    /// State of a delivery.
     DeliveryState {
         /// It is sent, or sent again.
         Pending = "pending",
@@ -58,7 +58,7 @@ stored_names! {
 pub struct DeliveryRow {
     /// Its id, as in the header `Unroof-Delivery`; the same at every attempt.
     pub id: Uuid,
-    /// What became of it.
+    /// Its state.
     #[sqlx(try_from = "String")]
     #[schema(inline)]
     pub state: DeliveryState,
@@ -100,7 +100,7 @@ pub struct WebhookLease {
     pub since: i64,
 }
 
-/// What is sent now.
+/// An attempt that begins now.
 #[derive(Debug, Clone, FromRow)]
 pub struct Attempt {
     /// Id of the delivery, the same at every attempt.
@@ -111,7 +111,20 @@ pub struct Attempt {
     pub attempts: i64,
 }
 
-/// What came of an attempt.
+/// An attempt that was made.
+#[derive(Debug, Clone, Copy)]
+pub struct EndedAttempt<'a> {
+    /// The attempt.
+    pub attempt: &'a Attempt,
+    /// Its outcome.
+    pub outcome: Outcome,
+    /// The status that the receiver answered, or why there was no answer.
+    pub answer: Result<u16, &'a str>,
+    /// When it ended.
+    pub at: Timestamp,
+}
+
+/// Outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The receiver has it.
@@ -124,7 +137,7 @@ pub enum Outcome {
     Unwanted,
 }
 
-/// How the noting of an attempt ended.
+/// Result of noting an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// It is noted, and the lease is given back.
@@ -150,7 +163,7 @@ const DELETE_WEBHOOK: &str = "DELETE FROM webhooks WHERE id = $1";
 const DELIVERIES: &str = "
     SELECT id, state, since, next_since, changes, attempts, created_at, attempted_at, next_attempt_at, status, error
     FROM webhook_deliveries
-    WHERE webhook_id = $1 AND ($2 IS NULL OR since < $2)
+    WHERE webhook_id = $1 AND since < $2
     ORDER BY since DESC
     LIMIT $3";
 
@@ -188,7 +201,7 @@ const DELETE_OLD: &str =
     "DELETE FROM webhook_deliveries WHERE attempted_at < $1 AND state <> 'pending'";
 
 impl Store {
-    /// Adds a webhook that is told of what changes from now on. Whether there was room among so many.
+    /// Adds a webhook for changes from now on; false where there are as many as `most` already.
     ///
     /// # Errors
     /// The database refuses.
@@ -242,7 +255,7 @@ impl Store {
         on_connection!(self, connection => {
             Ok(sqlx::query_as(DELIVERIES)
                 .bind(id)
-                .bind(below)
+                .bind(below.unwrap_or(i64::MAX))
                 .bind(i64::from(limit))
                 .fetch_all(connection)
                 .await?)
@@ -308,16 +321,19 @@ impl Store {
     /// Notes what came of an attempt, and gives the right to send back. Deliveries of before `oldest` are forgotten.
     ///
     /// # Errors
-    /// The database refuses; whoever takes a lease next finds the attempt without an end.
+    /// The database refuses; the next lease finds the attempt without an end.
     pub async fn end_attempt(
         &self,
         lease: &WebhookLease,
-        attempt: &Attempt,
-        outcome: Outcome,
-        answer: Result<u16, &str>,
-        now: Timestamp,
+        ended: EndedAttempt<'_>,
         oldest: Timestamp,
     ) -> Result<Ended, StoreError> {
+        let EndedAttempt {
+            attempt,
+            outcome,
+            answer,
+            at: now,
+        } = ended;
         let (state, since, due_at) = match outcome {
             Outcome::Delivered => (DeliveryState::Delivered, attempt.next_since, now),
             Outcome::Again(at) => (DeliveryState::Pending, lease.since, at),

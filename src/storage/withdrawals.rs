@@ -1,13 +1,14 @@
 //! Prices that are withdrawn, and withdrawals that are undone.
 
 use jiff::Timestamp;
-use sqlx::{Connection, FromRow, QueryBuilder};
+use sqlx::{Connection, FromRow};
 use uuid::Uuid;
 
 use super::changes::ChangeKind;
 use super::database::on_connection;
-use super::history::INSERT_CHANGE;
-use super::record::BUMP_VERSION;
+use super::history::{INSERT_CHANGES, change_row};
+use super::record::ADVANCE_VERSION;
+use super::rows::{Connected, Kind, Piece, Rows, Value, Writing};
 use super::{DbTime, Store, StoreError};
 use unroof_core::sheet::compare::timeline::{
     Cut, Edit, Period, TimeTaken, reinstate, withdraw, withdrawn_at,
@@ -22,7 +23,7 @@ pub struct Withdrawal {
     pub withdrawn_because: String,
 }
 
-/// What came of withdrawing a sheet.
+/// Outcome of a withdrawal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Withdrawn {
     /// There is no such sheet.
@@ -34,7 +35,7 @@ pub enum Withdrawn {
     Done(Withdrawal),
 }
 
-/// What came of undoing a withdrawal.
+/// Outcome of undoing a withdrawal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Reinstated {
     /// There is no such sheet.
@@ -57,13 +58,26 @@ const PERIODS_OF_SHEET: &str = "
 
 const IS_SHEET: &str = "SELECT count(*) FROM price_sheets WHERE id = $1";
 
-// Both databases call the columns of a list of values so.
-const END_PERIODS: &str = "
-    UPDATE price_periods
-    SET ends_at = column3, has_begun = column4, has_ended = column5, withdrawn_at = column6, withdrawn_because = column7,
-        withdrawn_end = column8
-    FROM (";
-const OF_PERIODS: &str = ") AS edited WHERE sequence = column1 AND part = column2";
+const END_PERIODS: Piece = Piece {
+    before: "
+        UPDATE price_periods
+        SET ends_at = given.column3, has_begun = given.column4, has_ended = given.column5,
+            withdrawn_at = given.column6, withdrawn_because = given.column7, withdrawn_end = given.column8
+        FROM",
+    columns: &[
+        Kind::Number,
+        Kind::Number,
+        Kind::Time,
+        Kind::Flag,
+        Kind::Flag,
+        Kind::Time,
+        Kind::Text,
+        Kind::Time,
+    ],
+    after: "WHERE sequence = given.column1 AND part = given.column2",
+};
+
+static END_AND_TELL: Writing = Writing::new(&[END_PERIODS, INSERT_CHANGES]);
 
 #[derive(Clone, FromRow)]
 struct PeriodRow {
@@ -89,7 +103,7 @@ struct Offer {
     periods: Vec<Period>,
 }
 
-/// What is done to a sheet's periods, and told.
+/// Edits of a sheet's periods, with the change that is added to the feed.
 struct Act {
     edits: Vec<Edit>,
     kind: ChangeKind,
@@ -98,7 +112,7 @@ struct Act {
     reason: Option<String>,
 }
 
-/// What undoing or withdrawing comes to.
+/// Decision on a withdrawal or its undoing.
 enum Plan<T> {
     /// Nothing is to be done.
     Nothing(T),
@@ -155,9 +169,10 @@ impl Store {
                     return Ok(if known > 0 { outcome } else { T::default() });
                 }
             };
+            connection.prepare_writing(&END_AND_TELL).await?;
             let mut transaction = connection.begin_with(self.begin()).await?;
             let version: i64 =
-                sqlx::query_scalar(BUMP_VERSION).bind(1_i64).fetch_one(&mut *transaction).await?;
+                sqlx::query_scalar(ADVANCE_VERSION).bind(1_i64).fetch_one(&mut *transaction).await?;
             let mut offer = offer;
             if read_at != Some(version - 1) {
                 let rows = sqlx::query_as(PERIODS_OF_SHEET).bind(sheet_id).fetch_all(&mut *transaction).await?;
@@ -170,34 +185,21 @@ impl Store {
                     }
                 };
             }
-            let mut query = QueryBuilder::new(END_PERIODS);
-            query.push_values(offer.edited(&act), |mut list, row| {
-                list.push_bind(row.sequence)
-                    .push_bind(row.part)
-                    .push_bind(row.ends_at)
-                    .push_bind(row.has_begun)
-                    .push_bind(row.ends_at.is_some_and(|end| end <= act.at))
-                    .push_bind(row.withdrawn_at)
-                    .push_bind(row.withdrawn_because)
-                    .push_bind(row.withdrawn_end);
-            });
-            query.push(OF_PERIODS).build().execute(&mut *transaction).await?;
-            sqlx::query(INSERT_CHANGE)
-                .bind(version)
-                .bind(act.kind.name())
-                .bind(act.at)
-                .bind(sheet_id)
-                .bind(act.summary())
-                .execute(&mut *transaction)
-                .await?;
+            let rows = [offer.edited_rows(&act), vec![act.change(version, sheet_id)]];
+            transaction.write_rows(&END_AND_TELL, &rows).await?;
             transaction.commit().await?;
-            self.rise_to(version);
+            self.advance_version(version);
             Ok(outcome)
         })
     }
 }
 
 impl Act {
+    /// Its row of the feed.
+    fn change(&self, version: i64, sheet_id: Uuid) -> Vec<Value<'static>> {
+        change_row(version, self.kind, self.at, sheet_id, self.summary())
+    }
+
     fn summary(&self) -> String {
         match &self.reason {
             Some(reason) => format!("withdrawn: {reason}"),
@@ -281,7 +283,24 @@ impl Offer {
         }
     }
 
-    /// The rows that end otherwise, as they are to be stored.
+    /// The rows for [`END_PERIODS`].
+    fn edited_rows(&self, act: &Act) -> Rows<'static> {
+        let row = |row: PeriodRow| {
+            vec![
+                row.sequence.into(),
+                row.part.into(),
+                row.ends_at.into(),
+                row.has_begun.into(),
+                row.ends_at.is_some_and(|end| end <= act.at).into(),
+                row.withdrawn_at.into(),
+                row.withdrawn_because.into(),
+                row.withdrawn_end.into(),
+            ]
+        };
+        self.edited(act).into_iter().map(row).collect()
+    }
+
+    /// The periods that end otherwise, as they are to be stored.
     fn edited(&self, act: &Act) -> Vec<PeriodRow> {
         let edited = act.edits.iter().filter_map(|edit| match edit {
             Edit::End(index, end) => Some((&self.rows[*index], end.map(DbTime::from))),
@@ -315,7 +334,7 @@ impl PeriodRow {
             };
         };
         Self {
-            // A price that never comes into force is not told of when its day comes.
+            // A price that never comes into force is not announced on its day.
             has_begun: true,
             withdrawn_at: Some(act.at),
             withdrawn_because: Some(reason.clone()),

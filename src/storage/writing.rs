@@ -40,7 +40,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// What a store knows of its database's readiness to be written.
+/// State of the writability of a database.
 #[derive(Debug, Default)]
 pub(super) struct Writing {
     refused: Mutex<Option<Refusal>>,
@@ -110,7 +110,7 @@ impl Store {
         }
     }
 
-    /// What a look at the file says, without writing to it.
+    /// Tests the file without writing to it.
     fn look_at_file(&self) -> Option<Refusal> {
         let Pool::Sqlite { path, .. } = &self.pool else {
             return None;

@@ -446,7 +446,7 @@ async fn nothing_is_read_while_nothing_changed_and_the_last_values_outlive_the_d
         let listed = replica.api.get("/estimates/latest").await.rows();
         assert_shown(&replica.scrape().await, &listed[0]);
         // A change that no version tells of is one that nobody looks for.
-        let hidden = "UPDATE estimates SET reading_numbers = '{}'";
+        let hidden = "UPDATE estimates SET row_values = '{}'";
         database.execute(hidden).await;
         assert_shown(&replica.scrape().await, &listed[0]);
         replica.api.store(&sheet_of("m-2")).await;

@@ -119,7 +119,10 @@ async fn prices_that_come_into_force_are_made_known_in_three_round_trips_under_t
             "2026-12-01T00:00:01Z".parse().unwrap(),
             database.store().await,
         );
-        let (one, two) = tokio::join!(store.make_due_known(then), other.make_due_known(then));
+        let (one, two) = tokio::join!(
+            store.announce_due_prices(then),
+            other.announce_due_prices(then)
+        );
         one.unwrap();
         two.unwrap();
         assert!(

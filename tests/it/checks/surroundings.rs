@@ -206,7 +206,7 @@ fn tables_of_a_newer_program_are_left_alone_with_a_word_about_it() {
         assert_eq!(ended.code, Some(1), "{}: {}", database.name, ended.out);
         for words in [
             "error: cannot bring the tables of",
-            "caused by: the tables are newer than this program",
+            "caused by: the tables do not match this program",
         ] {
             assert!(
                 ended.err.contains(words),

@@ -39,8 +39,8 @@ async fn a_price_that_comes_into_force_or_runs_out_is_told_by_one_replica() {
         let told = async |time: &str| {
             let since = replicas[0].version().await.unwrap();
             let (one, other) = tokio::join!(
-                replicas[0].make_due_known(at(time)),
-                replicas[1].make_due_known(at(time))
+                replicas[0].announce_due_prices(at(time)),
+                replicas[1].announce_due_prices(at(time))
             );
             one.unwrap();
             other.unwrap();

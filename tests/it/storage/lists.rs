@@ -7,7 +7,7 @@ use serde_json::json;
 use unroof::storage::{Filter, LatestKey, Times};
 use uuid::Uuid;
 
-use super::{Question, all_estimates, now};
+use super::{Question, all_estimates, latest_of};
 use crate::support::{NOW, TestDatabase, on_each_database, sheet, sheet_of, with};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -23,7 +23,7 @@ async fn latest_is_the_newest_without_stated_assumptions_unless_any_may_count() 
         stated.save(&store).await;
         let latest = async |any: bool| -> Vec<Uuid> {
             let rows = store
-                .latest_estimates(&Filter::default(), any, now(), None, 10)
+                .latest_estimates(latest_of(&Filter::default(), any), None, 10)
                 .await
                 .unwrap();
             rows.iter().map(|row| row.id).collect()
@@ -92,7 +92,7 @@ async fn pages_over_250_rows_that_grow_meanwhile_repeat_none_and_skip_none() {
         let mut after: Option<LatestKey> = None;
         for _ in 0..MOST_PAGES {
             let page = store
-                .latest_estimates(&none, false, now(), after.as_ref(), 40)
+                .latest_estimates(latest_of(&none, false), after.as_ref(), 40)
                 .await
                 .unwrap();
             let Some(last) = page.last() else { break };
@@ -148,7 +148,7 @@ async fn both_databases_list_names_in_the_order_of_their_bytes() {
         let mut sorted = names;
         sorted.sort_unstable();
         let rows = store
-            .latest_estimates(&Filter::default(), false, now(), None, 100)
+            .latest_estimates(latest_of(&Filter::default(), false), None, 100)
             .await
             .unwrap();
         let listed: Vec<&str> = rows.iter().map(|row| row.model.as_str()).collect();
@@ -160,7 +160,7 @@ async fn both_databases_list_names_in_the_order_of_their_bytes() {
             region: "a".to_owned(),
         };
         let rest = store
-            .latest_estimates(&Filter::default(), false, now(), Some(&key), 100)
+            .latest_estimates(latest_of(&Filter::default(), false), Some(&key), 100)
             .await
             .unwrap();
         let place = sorted.iter().position(|name| *name == "a").unwrap();

@@ -53,14 +53,15 @@ fn processes_that_migrate_at_once_all_end_well() {
 }
 
 /// What both databases must have: a query for PostgreSQL and one for SQLite, which give the same texts.
-const SAME: [(&str, &str, &str); 4] = [
+const SAME: [(&str, &str, &str); 5] = [
     (
         "columns",
         "SELECT table_name || '.' || column_name || ' ' || CASE data_type
                     WHEN 'uuid' THEN 'blob' WHEN 'bytea' THEN 'blob' WHEN 'bigint' THEN 'integer' WHEN 'integer' THEN 'integer'
                     WHEN 'boolean' THEN 'integer' WHEN 'double precision' THEN 'real' ELSE 'text' END
                 || CASE is_nullable WHEN 'NO' THEN ' not null' ELSE '' END || coalesce(' default ' || column_default, '')
-         FROM information_schema.columns WHERE table_schema = 'public' AND table_name NOT LIKE '!_sqlx%' ESCAPE '!'",
+         FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
+         WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name NOT LIKE '!_sqlx%' ESCAPE '!'",
         "SELECT tables.name || '.' || columns.name || ' ' || lower(columns.type)
                 || CASE WHEN columns.\"notnull\" OR columns.pk > 0 THEN ' not null' ELSE '' END
                 || coalesce(' default ' || columns.dflt_value, '')
@@ -102,6 +103,14 @@ const SAME: [(&str, &str, &str); 4] = [
          JOIN pragma_index_info(indexes.name) AS columns
          WHERE tables.type = 'table' AND indexes.origin = 'c'",
     ),
+    (
+        "views",
+        "SELECT table_name || '.' || column_name || ' ' || ordinal_position
+         FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
+         WHERE table_schema = 'public' AND table_type = 'VIEW'",
+        "SELECT views.name || '.' || columns.name || ' ' || (columns.cid + 1)
+         FROM sqlite_master AS views JOIN pragma_table_info(views.name) AS columns WHERE views.type = 'view'",
+    ),
 ];
 
 /// `CHECK` constraints of columns with a list of values.
@@ -124,8 +133,25 @@ fn names<T: Copy>(all: &[T], name: fn(T) -> &'static str) -> Vec<String> {
     all.iter().map(|one| name(*one).to_owned()).collect()
 }
 
+/// The statements of a migration that make views outside the schema for dashboards.
+fn views(migration: &str) -> Vec<&str> {
+    let statements = migration.split(";\n");
+    let views = statements.filter_map(|statement| Some(statement.split_once("CREATE VIEW ")?.1));
+    views
+        .filter(|view| !view.starts_with("reporting."))
+        .collect()
+}
+
+#[test]
+fn both_databases_define_their_views_by_the_same_text() {
+    let on_postgres = include_str!("../../../migrations/postgres/0001_tables.sql");
+    let on_sqlite = include_str!("../../../migrations/sqlite/0001_tables.sql");
+    assert_eq!(views(on_postgres), views(on_sqlite));
+    assert_eq!(views(on_sqlite).len(), 3);
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn both_databases_have_the_same_columns_keys_indexes_and_checks() {
+async fn both_databases_have_the_same_columns_keys_indexes_checks_and_views() {
     on_postgres(async |postgres: &TestDatabase| {
         let sqlite = TestDatabase::sqlite();
         for database in [postgres, &sqlite] {

@@ -2,10 +2,11 @@
 
 mod lists;
 mod migrate;
+mod plans;
 mod save;
 
 use serde_json::Value;
-use unroof::storage::{DbTime, EstimateRow, Filter, NewEstimate, Saved, Store, Times};
+use unroof::storage::{AsOf, EstimateRow, Filter, Latest, NewEstimate, Saved, Store, Times};
 use unroof_core::estimate::{Answer, Format, Request, infer, read_request};
 use uuid::Uuid;
 
@@ -50,12 +51,14 @@ impl Question {
     }
 }
 
-/// When all that is stored here is in force.
-fn now() -> DbTime {
-    "2027-06-01T00:00:00Z"
-        .parse::<jiff::Timestamp>()
-        .unwrap()
-        .into()
+/// The latest estimates at a time when all that is stored here is in force.
+fn latest_of(filter: &Filter, any_assumptions: bool) -> Latest<'_> {
+    let time: jiff::Timestamp = "2027-06-01T00:00:00Z".parse().unwrap();
+    Latest {
+        filter,
+        any_assumptions,
+        as_of: AsOf::Time(time.into()),
+    }
 }
 
 async fn all_estimates(store: &Store) -> Vec<EstimateRow> {

@@ -1,0 +1,332 @@
+//! Every list, with every combination of its filters, reads large tables by an index: the plans of the statements that
+//! the store executes.
+
+use std::collections::BTreeSet;
+use std::fmt::{Debug, Write as _};
+use std::sync::{Mutex, OnceLock};
+
+use jiff::Timestamp;
+use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
+use tracing::field::{Field, Visit};
+use tracing::{Event, Instrument, Subscriber};
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::layer::{Context, SubscriberExt};
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, Registry};
+use unroof::storage::{
+    AsOf, DbTime, Filter, HistoryKey, Latest, LatestKey, PricesOf, Store, StoreError, StoreLimits,
+    Times,
+};
+use uuid::Uuid;
+
+use crate::support::{TestDatabase, on_postgres};
+
+/// The span within which statements are recorded.
+const SPAN: &str = "list";
+/// Where sqlx logs statements, and the notices of PostgreSQL.
+const STATEMENTS: &str = "sqlx::query";
+const NOTICES: &str = "sqlx::postgres::notice";
+
+/// What was logged within the span: targets and texts.
+static LOGGED: Mutex<Vec<(&str, String)>> = Mutex::new(Vec::new());
+
+/// Records what is logged within the span.
+struct Recorder;
+
+impl<S: Subscriber + for<'span> LookupSpan<'span>> Layer<S> for Recorder {
+    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
+        let mut scope = context.event_scope(event).into_iter().flatten();
+        if !scope.any(|span| span.name() == SPAN) {
+            return;
+        }
+        let mut text = Text::default();
+        event.record(&mut text);
+        let target = event.metadata().target();
+        LOGGED.lock().unwrap().push((target, text.0));
+    }
+}
+
+/// The text of a statement or a notice.
+#[derive(Default)]
+struct Text(String);
+
+impl Visit for Text {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if ["db.statement", "message"].contains(&field.name()) {
+            self.0.push_str(value);
+        }
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        if field.name() == "message" {
+            write!(self.0, "{value:?}").unwrap();
+        }
+    }
+}
+
+fn record_statements() {
+    static ONCE: OnceLock<()> = OnceLock::new();
+    ONCE.get_or_init(|| {
+        let is_wanted = filter_fn(|metadata| {
+            metadata.name() == SPAN || [STATEMENTS, NOTICES].contains(&metadata.target())
+        });
+        Registry::default()
+            .with(Recorder.with_filter(is_wanted))
+            .init();
+    });
+}
+
+fn time(text: &str) -> DbTime {
+    text.parse::<Timestamp>().unwrap().into()
+}
+
+/// Every combination of names.
+fn filters() -> Vec<Filter> {
+    let name =
+        |number: u32, bit: u32, name: &str| (number >> bit & 1 == 1).then(|| name.to_owned());
+    let filter = |number| Filter {
+        provider: name(number, 0, "provider-7"),
+        model: name(number, 1, "model-7"),
+        canonical_model: name(number, 2, "author/model-7"),
+        region: name(number, 3, "global"),
+        currency: name(number, 4, "USD"),
+    };
+    (0..32).map(filter).collect()
+}
+
+/// Every combination of times.
+fn times() -> Vec<Times> {
+    let at = |number: u32, bit: u32, text: &str| (number >> bit & 1 == 1).then(|| time(text));
+    let times = |number| Times {
+        from: at(number, 0, "2020-01-03T00:00:00Z"),
+        to: at(number, 1, "2020-01-10T00:00:00Z"),
+        as_of: at(number, 2, "2020-01-08T00:00:00Z"),
+    };
+    (0..8).map(times).collect()
+}
+
+const LIMIT: u32 = 101;
+
+/// Asks for every list in every way that the API has.
+async fn list_all(store: &Store) -> Result<(), StoreError> {
+    for filter in &filters() {
+        for times in &times() {
+            for below in [None, Some(15_000)] {
+                store.estimates(filter, times, below, LIMIT).await?;
+                store.price_sheets(filter, times, below, LIMIT).await?;
+            }
+        }
+        list_latest(store, filter).await?;
+    }
+    for filter in filters().iter().filter(|filter| filter.currency.is_none()) {
+        for as_of in [None, Some(time("2020-01-08T00:00:00Z"))] {
+            for after in [None, Some(Uuid::from_u128(1 << 127))] {
+                store.disagreements(filter, as_of, after, LIMIT).await?;
+            }
+        }
+        store.changes(filter, 15_000, LIMIT).await?;
+    }
+    for source in [None, Some("source-7")] {
+        for after in [None, Some((time("2020-01-08T00:00:00Z"), Uuid::nil()))] {
+            store.imports(source, after, LIMIT).await?;
+        }
+    }
+    list_history(store).await?;
+    let models = [("provider-7", "model-7"), ("provider-8", "model-8")];
+    let now = time("2027-01-01T00:00:00Z");
+    store.watched_estimates(&models, now, LIMIT).await?;
+    for below in [None, Some(15_000)] {
+        store.webhook_deliveries(Uuid::nil(), below, LIMIT).await?;
+    }
+    Ok(())
+}
+
+async fn list_latest(store: &Store, filter: &Filter) -> Result<(), StoreError> {
+    let key = LatestKey {
+        provider: "provider-5".to_owned(),
+        model: "model-5".to_owned(),
+        region: "global".to_owned(),
+    };
+    // The second time is one after which a price is recorded.
+    for as_of in ["2027-01-01T00:00:00Z", "2020-01-14T21:19:30Z"] {
+        for any_assumptions in [false, true] {
+            for after in [None, Some(&key)] {
+                let latest = Latest {
+                    filter,
+                    any_assumptions,
+                    as_of: AsOf::Now(time(as_of)),
+                };
+                store.latest_estimates(latest, after, LIMIT).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn list_history(store: &Store) -> Result<(), StoreError> {
+    let key = HistoryKey {
+        region: "global".to_owned(),
+        starts_at: time("2020-01-03T00:00:00Z"),
+        sequence: 1,
+        part: 0,
+    };
+    for region in [None, Some("global")] {
+        for as_of in [None, Some(time("2020-01-08T00:00:00Z"))] {
+            for from in [None, Some(&key)] {
+                let prices = PricesOf {
+                    provider: "provider-7",
+                    model: "model-7",
+                    region,
+                    as_of,
+                };
+                store.history(prices, from, LIMIT).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is logged of a target while all lists are asked for.
+async fn logged(store: &Store, target: &str) -> BTreeSet<String> {
+    LOGGED.lock().unwrap().clear();
+    let span = tracing::info_span!(SPAN);
+    list_all(store).instrument(span).await.unwrap();
+    let logged = std::mem::take(&mut *LOGGED.lock().unwrap());
+    let of_target = logged.into_iter().filter(|(of, _)| *of == target);
+    of_target.map(|(_, text)| text).collect()
+}
+
+/// One test: both databases record what they log in one place.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_list_uses_an_index_whatever_its_filters_are() {
+    record_statements();
+    explain_on_sqlite().await;
+    on_postgres(explain_on_postgres).await;
+}
+
+/// Without statistics, which are not gathered, SQLite plans for tables of a million rows.
+async fn explain_on_sqlite() {
+    let database = TestDatabase::sqlite();
+    let store = database.store().await;
+    let statements = logged(&store, STATEMENTS).await;
+    assert!(statements.len() > 500, "{}", statements.len());
+    let mut connection = SqliteConnection::connect(&database.url).await.unwrap();
+    for statement in statements {
+        let explain = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {statement}"));
+        let plan: Vec<(i64, i64, i64, String)> = sqlx::query_as(explain)
+            .fetch_all(&mut connection)
+            .await
+            .unwrap();
+        let steps: Vec<String> = plan.into_iter().map(|(.., step)| step).collect();
+        let is_slow = steps.iter().any(|step| reads_whole_table(step));
+        assert!(
+            !is_slow && uses_a_name(&statement, &steps),
+            "{statement}\n{steps:#?}"
+        );
+    }
+}
+
+/// Whether a step of a plan reads a table without an index.
+fn reads_whole_table(step: &str) -> bool {
+    const ROWS: [&str; 6] = [
+        "SCAN priced",
+        "SCAN latest",
+        "SCAN in_force",
+        "SCAN (",
+        "VIRTUAL TABLE",
+        "CONSTANT ROW",
+    ];
+    let is_index = step.contains(" USING ") && !step.contains("AUTOMATIC");
+    let is_table = !ROWS.iter().any(|rows| step.contains(rows));
+    step.contains("AUTOMATIC") || step.starts_with("SCAN") && !is_index && is_table
+}
+
+/// Whether the rows of a name that is asked for are found by it, instead of among all rows.
+fn uses_a_name(statement: &str, steps: &[String]) -> bool {
+    const NAMES: [&str; 6] = [
+        "canonical_model",
+        "provider",
+        "model",
+        "region",
+        "currency",
+        "source",
+    ];
+    let is_asked_for = |name: &&str| statement.contains(&format!(" {name} = $"));
+    let is_used = |name: &str| {
+        let mut steps = steps.iter().filter(|step| !step.contains("_of_pools"));
+        steps.any(|step| step.contains(&format!("{name}=?")))
+    };
+    let asked_for: Vec<&str> = NAMES.into_iter().filter(is_asked_for).collect();
+    asked_for.is_empty() || asked_for.into_iter().any(is_used)
+}
+
+/// Rows of each table; the statistics say fifty times as many.
+const FILL: &str = "
+    SET session_replication_role = replica;
+    INSERT INTO price_sheets (id, sequence, offer_id, provider, model, model_key, canonical_model, region, currency,
+                              observed_at, document, checksum)
+    SELECT md5('sheet ' || n)::uuid, n, md5('offer ' || n / 5)::uuid, 'provider-' || n / 5 % 50, 'model-' || n / 5 % 1000,
+           '', 'author/model-' || n / 5 % 1000, 'global', 'USD', '2020-01-01Z'::timestamptz + n * interval '1 minute', '{}',
+           ''
+    FROM generate_series(1, 20000) AS n;
+    INSERT INTO estimates (id, sequence, engine_version, readings_defined, conflicts, row_values, document, checksum)
+    SELECT id, sequence, '', 0, 0, '{}', '{}', '' FROM price_sheets;
+    INSERT INTO estimate_listings (sequence, estimate_id, sheet_id, provider, model, canonical_model, region, currency,
+                                   observed_at, stated_assumptions)
+    SELECT sequence, id, CASE WHEN sequence % 50 > 0 THEN id END, CASE WHEN sequence % 50 > 0 THEN provider ELSE 'pooled' END,
+           model, canonical_model, region, currency, observed_at, sequence % 70 = 0
+    FROM price_sheets;
+    INSERT INTO price_periods (sequence, part, offer_id, provider, model, region, sheet_id, catalog, starts_at, ends_at,
+                               observed_at, has_begun, has_ended)
+    SELECT sequence, 0, offer_id, provider, model, region, id, '', observed_at,
+           CASE WHEN sequence % 5 < 4 THEN observed_at + interval '1 minute' END, observed_at, true, sequence % 5 < 4
+    FROM price_sheets;
+    INSERT INTO disagreements
+    SELECT id, offer_id, provider, model, region, '', id, '', id, '', 1, observed_at,
+           CASE WHEN sequence % 100 > 0 THEN observed_at + interval '1 day' END
+    FROM price_sheets;
+    INSERT INTO changes
+    SELECT sequence, 'sheet.added', observed_at, provider, model, canonical_model, region, id, NULL, '' FROM price_sheets;
+    INSERT INTO imports (id, source, started_at, outcome)
+    SELECT id, 'source-' || sequence % 100, observed_at, 'done' FROM price_sheets;
+    INSERT INTO webhook_deliveries
+    SELECT id, md5('webhook ' || sequence % 100)::uuid, sequence, sequence, 1, 'delivered', 1, observed_at, observed_at
+    FROM price_sheets";
+
+/// Also lets an index alone answer.
+const GATHER_STATISTICS: &str = "VACUUM ANALYZE";
+const MAGNIFY: &str = "
+    UPDATE pg_class SET reltuples = reltuples * 50
+    WHERE relnamespace = 'public'::regnamespace AND reltuples = 20000";
+
+/// PostgreSQL sends the plan of every statement that it executes.
+const SEND_PLANS: &str = "?options=-c%20session_preload_libraries=auto_explain%20-c%20auto_explain.log_min_duration=0\
+                          %20-c%20auto_explain.log_level=notice";
+
+async fn explain_on_postgres(database: &TestDatabase) {
+    for sql in [FILL, GATHER_STATISTICS, MAGNIFY] {
+        database.execute(sql).await;
+    }
+    let url = format!("{}{SEND_PLANS}", database.url).parse().unwrap();
+    let limits = StoreLimits {
+        connections: 1,
+        ..StoreLimits::without_timeouts()
+    };
+    let store = Store::open(&url, limits).await.unwrap();
+    store.migrate().await.unwrap();
+    // A statement that was prepared gets a plan for any values after five executions, if the connection lets it.
+    for _ in 0..7 {
+        for filter in filters() {
+            store
+                .price_sheets(&filter, &Times::default(), None, LIMIT)
+                .await
+                .unwrap();
+        }
+    }
+    let plans = logged(&store, NOTICES).await;
+    assert!(plans.len() > 500, "{}", plans.len());
+    for plan in plans {
+        assert!(!plan.contains("Seq Scan on"), "{plan}");
+    }
+}
