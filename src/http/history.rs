@@ -5,7 +5,6 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Response, StatusCode, Uri, header};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
@@ -17,6 +16,8 @@ use super::reference::NoQuery;
 use crate::storage::{
     DbTime, DisagreementRow, HistoryKey, HistoryRow, Reinstated, Store, StoreError, Withdrawn,
 };
+use unroof_core::estimate::StoredRow;
+use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::input;
 use unroof_core::sheet::compare::difference::{first_words, in_words};
 use unroof_core::sheet::compare::timeline::UNKNOWN_START;
@@ -130,39 +131,27 @@ impl Entry {
         [vec![prices], moves].concat().join("; ")
     }
 
-    fn numbers(&self) -> Map<String, Value> {
-        let numbers = self.row.reading_numbers.as_deref().unwrap_or("{}");
-        serde_json::from_str(numbers).unwrap_or_default()
+    fn numbers(&self) -> StoredRow {
+        StoredRow::read(self.row.reading_numbers.as_deref().unwrap_or_default())
     }
 }
 
-/// The estimates that are followed, and what they are called.
-const FOLLOWED: [(&str, &str); 3] = [
-    ("active_parameters", "active parameters"),
-    ("total_parameters", "total parameters"),
-    ("kv_bytes_per_token_read", "KV bytes per token"),
-];
-
 /// `active parameters estimate −14 %`, for estimates of which at least one is identified.
-fn estimate_moves(before: &Map<String, Value>, after: &Map<String, Value>) -> Vec<String> {
-    let moved = FOLLOWED.iter().filter_map(|(quantity, words)| {
-        let median = |row: &Map<String, Value>| row.get(&format!("{quantity}_median"))?.as_f64();
-        let identified =
-            |row: &Map<String, Value>| row.get(&format!("{quantity}_identified"))?.as_bool();
-        if [before, after]
-            .into_iter()
-            .all(|row| identified(row) != Some(true))
-        {
+fn estimate_moves(before: &StoredRow, after: &StoredRow) -> Vec<String> {
+    let moved = |quantity: JointQuantity| {
+        let label = quantity.definition().history_label?;
+        let (before, after) = (before.quantity(quantity), after.quantity(quantity));
+        if before.identified != Some(true) && after.identified != Some(true) {
             return None;
         }
-        let percent = (100.0 * (median(after)? / median(before)? - 1.0)).round();
+        let percent = (100.0 * (after.median? / before.median? - 1.0)).round();
         if !percent.is_finite() || percent == 0.0 {
             return None;
         }
         let sign = if percent > 0.0 { "+" } else { "−" };
-        Some(format!("{words} estimate {sign}{} %", percent.abs()))
-    });
-    moved.collect()
+        Some(format!("{label} estimate {sign}{} %", percent.abs()))
+    };
+    JointQuantity::ALL.into_iter().filter_map(moved).collect()
 }
 
 /// What a model cost when

@@ -7,12 +7,16 @@ use unroof_core::estimate::joint::{QuantityEstimate, Regime};
 use unroof_core::estimate::posterior::Interval;
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::estimate::{Answer, Conflict};
+use unroof_core::model::clue_table::ReadingId;
 use unroof_core::model::reading::duration;
 use unroof_core::reference::calibration::Calibration;
 use unroof_core::units::readable;
 
 /// The two readings of the talk that cannot both be right.
-const FAMOUS: [&str; 2] = ["context_tier_kv_bytes", "output_ratio_memory_boundness"];
+const FAMOUS: [ReadingId; 2] = [
+    ReadingId::ContextTierKvBytes,
+    ReadingId::OutputRatioMemoryBoundness,
+];
 
 /// "The 300" of the textbook's kink.
 const TEXTBOOK_COMPUTE_TO_BANDWIDTH: f64 = 300.0;
@@ -98,11 +102,7 @@ fn section(out: &mut String, answer: &Answer) -> std::fmt::Result {
     conflicts(out, answer)
 }
 
-fn row(
-    out: &mut String,
-    quantity: &JointQuantity,
-    estimate: &QuantityEstimate,
-) -> std::fmt::Result {
+fn row(out: &mut String, quantity: JointQuantity, estimate: &QuantityEstimate) -> std::fmt::Result {
     let range =
         |interval: Interval| format!("{} to {}", compact(interval.low), compact(interval.high));
     let moves: Vec<String> = estimate
@@ -119,9 +119,9 @@ fn row(
             )
         });
     let name = if estimate.identified {
-        format!("**{}**", quantity.name)
+        format!("**{}**", quantity.name())
     } else {
-        quantity.name.to_owned()
+        quantity.name().to_owned()
     };
     writeln!(
         out,

@@ -407,8 +407,9 @@ fn storage_tiers_by_time() -> Vec<Golden> {
         "prefill_efficiency": 0.5, "kv_bytes_per_token_stored": 5e4});
     let answer = answer(&opus_4_6(), &stated);
     let kept_for = |id: &str, ttl_s: f64| {
-        let is_it =
-            |reading: &&Reading| reading.id == id && reading.input("ttl_seconds") == Some(ttl_s);
+        let is_it = |reading: &&Reading| {
+            reading.id.name() == id && reading.input("ttl_seconds") == Some(ttl_s)
+        };
         answer
             .readings
             .iter()

@@ -28,8 +28,8 @@ use crate::sheet::{
 use crate::units::Decimal;
 
 /// The catalog.
-pub const CATALOG: Catalog = Catalog {
-    name: "litellm",
+pub(super) static CATALOG: Catalog = Catalog {
+    format: SourceFormat::Litellm,
     mark: "litellm_provider",
     recognizes: is_catalog,
     entries,
@@ -81,7 +81,8 @@ fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
 ///
 /// # Errors
 /// Every fault of the document.
-pub fn read(name: &str, json: &Json) -> Result<PriceSheet, Vec<Fault>> {
+#[cfg(test)]
+pub(super) fn read(name: &str, json: &Json) -> Result<PriceSheet, Vec<Fault>> {
     let faults = Faults::default();
     let sheet = read_entry(name, &Cursor::root(json, &faults));
     faults.into_result(sheet)
@@ -89,7 +90,7 @@ pub fn read(name: &str, json: &Json) -> Result<PriceSheet, Vec<Fault>> {
 
 /// Reads one entry. `name` is its key in the catalog, which may carry prefixes. `None` means that a fault is recorded.
 #[must_use]
-pub fn read_entry(name: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
+pub(super) fn read_entry(name: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     if NOT_MODELS.contains(&name) {
         cursor.fault(
             format!("`{name}` is no model of the catalog"),

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use super::posterior::Draws;
 use crate::model::assumptions::Assumptions;
 use crate::model::cache_placement::{CacheOffer, cache_offers};
+use crate::model::clue_table::ReadingId;
 use crate::model::reading::{Reading, Value};
 use crate::sheet::PriceSheet;
 use crate::units::significant;
@@ -107,7 +108,7 @@ fn tiers(
 
 fn drain_time_reading(readings: &[Reading], ttl_s: f64) -> Option<String> {
     let is_of_offer = |reading: &&Reading| {
-        reading.id == "cache_ttl_drain_time" && reading.input("ttl_seconds") == Some(ttl_s)
+        reading.id == ReadingId::CacheTtlDrainTime && reading.input("ttl_seconds") == Some(ttl_s)
     };
     match &readings.iter().find(is_of_offer)?.value {
         Some(Value::Name(tier)) => Some(tier.clone()),

@@ -2,9 +2,10 @@
 //! token says about it.
 
 use super::assumptions::Assumptions;
+use super::clue_table::ClueKind;
 use super::evidence::Evidence;
 use super::hold_cost::tiers;
-use super::likelihood::{Likelihood, MISPRINTS, Observed, normal_below};
+use super::likelihood::{Likelihood, MISPRINTS, Observed, normal_below, terms};
 use super::quantity::Quantity as Q;
 use super::unknowns::Unknowns;
 use crate::reference::StorageTier;
@@ -130,7 +131,7 @@ fn log_cache_bytes(unknowns: &Unknowns<'_>) -> f64 {
 /// the bytes wherever they are held, so it bounds `k_st` from above, softly.
 #[derive(Debug, Clone)]
 pub struct HoldPrice {
-    part: [&'static str; 1],
+    part: [ClueKind; 1],
     /// log of hours
     log_price_over_input: f64,
     homes: Vec<Home>,
@@ -139,7 +140,7 @@ pub struct HoldPrice {
 impl HoldPrice {
     /// A price per hour in input prices, for a cache of this time to live.
     #[must_use]
-    pub fn new(clue: &'static str, price_over_input_per_hour: f64, mut homes: Vec<Home>) -> Self {
+    pub fn new(clue: ClueKind, price_over_input_per_hour: f64, mut homes: Vec<Home>) -> Self {
         homes.retain(|home| home.share >= LEAST_SHARE);
         Self {
             part: [clue],
@@ -163,7 +164,7 @@ fn pays(log_price: f64, log_cost: f64) -> f64 {
 }
 
 impl Likelihood for HoldPrice {
-    fn parts(&self) -> &[&'static str] {
+    fn parts(&self) -> &[ClueKind] {
         &self.part
     }
 
@@ -180,7 +181,7 @@ impl Likelihood for HoldPrice {
 /// another host is no second price.
 pub(crate) fn observe_hold_price(
     sheets: &[Evidence<'_>],
-    clue: &'static str,
+    clue: ClueKind,
     price: impl Fn(&Evidence<'_>) -> Option<HeldFor>,
 ) -> Observed {
     let observed = sheets.iter().find_map(|evidence| {
@@ -189,10 +190,7 @@ pub(crate) fn observe_hold_price(
         let homes = homes(held.ttl_s, evidence.assumptions);
         Some(HoldPrice::new(clue, held.price_per_hour / input, homes))
     });
-    observed
-        .into_iter()
-        .map(|observed| Box::new(observed) as Box<dyn Likelihood>)
-        .collect()
+    terms(observed)
 }
 
 /// A price for holding a token.

@@ -4,6 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::assumptions::Origin;
+use super::clue_table::{ClueKind, ReadingId};
 use crate::reference::TrackRecord;
 use crate::units::readable;
 
@@ -11,9 +12,9 @@ use crate::units::readable;
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Specification {
     /// Stable id, part of the API.
-    pub id: &'static str,
+    pub id: ReadingId,
     /// The price-sheet feature it is drawn from.
-    pub clue: &'static str,
+    pub clue: ClueKind,
     /// What it estimates. Readings of one quantity can contradict each other.
     pub quantity: &'static str,
     /// The closed form.
@@ -173,9 +174,9 @@ impl NotDefined {
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Reading {
     /// Which reading it is; a sheet with several tiers, times to live or modes gives one entry each.
-    pub id: &'static str,
+    pub id: ReadingId,
     /// The price-sheet feature it is drawn from.
-    pub clue: &'static str,
+    pub clue: ClueKind,
     /// What it estimates.
     pub quantity: &'static str,
     /// The closed form.

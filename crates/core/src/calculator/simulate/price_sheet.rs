@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 
 use super::Question;
 use super::offer::{Offer, offered_tiers};
+use crate::model::clue_table::ReadingId;
 use crate::reference::StorageTier;
 use crate::roofline::{
     Efficiencies, KeepingCost, Model, OperatingPoint, Overlap, PromptTokens, StepTime, WeightReads,
@@ -59,7 +60,7 @@ pub struct ReadingRequest {
 pub struct ReadBack {
     /// Id of the reading.
     #[schema(example = "output_multiplier_cover")]
-    pub reading: &'static str,
+    pub reading: ReadingId,
     /// The detail of it that is meant, where it is not its value.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]

@@ -3,7 +3,8 @@
 use nalgebra::{DMatrix, DVector};
 use wide::f64x4;
 
-use super::UNKNOWNS;
+/// Unknowns that are sampled: log `N_a`, log `N_t`, log `k_bw`, log `k_st`, log β, log `L_mean`.
+pub(super) const UNKNOWNS: usize = 6;
 
 /// −½·log 2π
 const LOG_PEAK: f64 = -0.918_938_533_204_672_8;
