@@ -19,7 +19,7 @@ use self::quotes::Quotes;
 use super::entry::Entry;
 use super::rules::{is_name, is_usable, object, undo_misfiled_storage, whole_number};
 use super::{Catalog, CatalogEntry};
-use crate::input::cursor::{Cursor, Fault, Faults, LONGEST_NAME, LONGEST_TEXT};
+use crate::input::cursor::{Cursor, LONGEST_NAME, LONGEST_TEXT};
 use crate::input::json::Json;
 use crate::sheet::{
     CacheWriteBilling, ContextTierMeasure, ContextTierSemantics, JsonObject, Limits, Modifier,
@@ -75,17 +75,6 @@ fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
             })
             .collect(),
     )
-}
-
-/// Reads a whole document that is one entry.
-///
-/// # Errors
-/// Every fault of the document.
-#[cfg(test)]
-pub(super) fn read(name: &str, json: &Json) -> Result<PriceSheet, Vec<Fault>> {
-    let faults = Faults::default();
-    let sheet = read_entry(name, &Cursor::root(json, &faults));
-    faults.into_result(sheet)
 }
 
 /// Reads one entry. `name` is its key in the catalog, which may carry prefixes. `None` means that a fault is recorded.

@@ -3,8 +3,16 @@
 mod catalog;
 
 use super::*;
+use crate::input::cursor::{Fault, Faults};
 use crate::input::json;
 use crate::sheet::{CacheWriteBilling, canonical};
+
+/// Reads a whole document that is one entry.
+fn read(name: &str, json: &Json) -> Result<PriceSheet, Vec<Fault>> {
+    let faults = Faults::default();
+    let sheet = read_entry(name, &Cursor::root(json, &faults));
+    faults.into_result(sheet)
+}
 
 fn read_text(name: &str, entry: &str) -> Result<PriceSheet, Vec<Fault>> {
     read(name, &json::parse(entry.as_bytes()).unwrap())

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::after_round_trip;
-use crate::catalog::litellm::read;
+use super::{after_round_trip, read};
 use crate::input::json::{self, Json};
 
 /// Keys of one offer that `LiteLLM` prices differently, or not in every tier: it is the catalog that is uneven.
