@@ -274,7 +274,7 @@ fn write_entry(out: &mut impl Write, reading: &Reading) -> io::Result<()> {
         valued(reading.kind, value, reading.unit)
     });
     let answer = format!("{value}{}", range(reading.low, reading.high));
-    let apart = reading.told_apart();
+    let apart = reading.qualifiers();
     let width = usize::from(WIDTH);
     let room = width.saturating_sub(4 + display_width(&answer) + 1);
     if display_width(&apart) <= room {

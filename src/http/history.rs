@@ -164,7 +164,7 @@ fn estimate_moves(before: &StoredRow, after: &StoredRow) -> Vec<String> {
     path = "/models/{provider}/{model}/history",
     tag = "price sheets",
     params(
-        ("provider" = String, Path, description = "Who bills", example = "google"),
+        ("provider" = String, Path, description = "Provider, as it bills", example = "google"),
         ("model" = String, Path, description = "The model as the provider spells it", example = "gemini-2.5-pro"),
         HistoryQuery,
     ),
@@ -325,7 +325,7 @@ impl ListItem for DisagreementRow {}
 /// Where catalogs disagree about a price
 ///
 /// An offer's price follows the catalog that priced it first, unless the provider's own page says otherwise. What other
-/// catalogs say against it stands here until they agree.
+/// catalogs state instead is listed here until they agree.
 #[utoipa::path(
     get,
     path = "/disagreements",
@@ -404,7 +404,7 @@ pub(super) struct WithdrawnSheet {
 /// Withdraw a price
 ///
 /// A price in force ends now. One that is to come never comes into force, and the price before it holds on. The sheet and
-/// its estimates stay where they are, and the reason stands in the history. Sending it again changes nothing. The price
+/// its estimates stay where they are, and the history shows the reason. Sending it again changes nothing. The price
 /// is in force again when it is seen later than that, sent again or listed by a catalog, or when the withdrawal is undone:
 /// `DELETE /price-sheets/{id}/withdrawal`.
 #[utoipa::path(

@@ -21,7 +21,7 @@ const MOST_WATCHED: usize = 100;
 /// A model of a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct WatchedModel {
-    /// Who bills.
+    /// Provider, as it bills.
     provider: String,
     /// The model as the provider spells it.
     model: String,

@@ -25,7 +25,7 @@ pub struct Catalog {
     pub mark: &'static str,
     /// Whether a document of unknown origin is a whole catalog of this format.
     pub recognizes: fn(&Json) -> bool,
-    /// The entries of a whole catalog, in its order. Where the document is no such catalog, a fault is recorded.
+    /// The entries of a whole catalog, in its order. Where the document has another format, a fault is recorded.
     pub entries: for<'a> fn(&Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>>,
     /// Reads one entry by its key into its sheets: one for each region and each interval of validity that it states.
     /// `None` means that a fault is recorded.

@@ -10,7 +10,7 @@ use crate::model::hold_cost::{HbmHolding, tiers};
 use crate::model::quantity::Quantity as Q;
 use crate::model::reading::{Kind, NotDefined, Reading, Specification};
 use crate::reference::{StorageTier, TALK_DRAIN_TIMES};
-use crate::roofline::KeepingCost;
+use crate::roofline::HoldCost;
 use crate::units::Seconds;
 
 pub(super) static CLUE: Clue = Clue {
@@ -141,7 +141,7 @@ fn drain_time(evidence: &Evidence<'_>, ttl_s: f64) -> Reading {
 #[derive(Debug, Clone, Copy)]
 struct DeviceCost {
     id: &'static str,
-    cost: KeepingCost,
+    cost: HoldCost,
 }
 
 /// Costs of every tier that has both; flash as the device named.
@@ -165,7 +165,7 @@ fn device_costs(
         if let (Some(read_usd_per_byte), Some(hold_usd_per_byte_hour)) = (read, hold) {
             costs.push(DeviceCost {
                 id: &tier.id,
-                cost: KeepingCost {
+                cost: HoldCost {
                     read_usd_per_byte,
                     hold_usd_per_byte_hour,
                 },

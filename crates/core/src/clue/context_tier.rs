@@ -472,7 +472,7 @@ impl Likelihood for ContextThreshold {
         self.peak_of_cost * over_peak + self.of_convention
     }
 
-    /// A copied threshold surprises nobody.
+    /// A copied threshold is never surprising.
     fn tail_probability(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {
         let tail = 2.0 * self.of_cost.cdf(-self.residual(unknowns).abs());
         let copied = self.law.convention_share;

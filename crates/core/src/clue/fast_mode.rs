@@ -288,7 +288,7 @@ fn observe(sheets: &[Evidence<'_>], _calibration: &Calibration) -> Observed {
         .filter(|reading| reading.id == MAX_SPEEDUP.id)
         .filter_map(|reading| reading.number())
         .collect();
-    // The same mode on longer prompts, or on another host, is no second promise.
+    // The same mode on longer prompts, or on another host, is counted once.
     speedups.sort_by(f64::total_cmp);
     speedups.dedup();
     let observed = speedups
@@ -308,7 +308,7 @@ impl Likelihood for GreatestSpeedup {
 
     fn likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
         let expected = Self::expected(unknowns);
-        // A mode that is no faster is no fast mode: only what is above 1 is ever seen.
+        // A mode that is not faster is not sold as a fast mode: only values above 1 are observed.
         let standardised = (self.log_speedup - expected) / self.noise;
         let density = (self.log_peak - 0.5 * standardised * standardised).exp();
         let of_machine = density / normal_below(expected / self.noise);

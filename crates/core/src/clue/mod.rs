@@ -1,6 +1,6 @@
 //! One file per price-sheet feature: what it observes and the textbook readings drawn from it.
 //!
-//! A reading is a closed form that a person could work out with chalk. Each stands by itself, with its equation, its
+//! A reading is a closed form that a person could work out with chalk. Each is complete in itself, with its equation, its
 //! inputs and what it assumes; equation numbers and ids are those of `docs/MODEL.md`. A new feature is one new file
 //! here and its row in `model/clue_table.rs`.
 

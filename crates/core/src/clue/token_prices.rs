@@ -186,7 +186,7 @@ fn offer(evidence: &Evidence<'_>, calibration: &Calibration) -> Option<Offer> {
     })
 }
 
-/// Offers with the same ratio of prices: each tells about the level, and all of them once about the ratio.
+/// Offers with the same ratio of prices: each informs about the level, all of them together once about the ratio.
 fn one_ratio(offers: &[Offer]) -> Option<Offer> {
     let first = *offers.first()?;
     let complete = |offer: &Offer| Some([offer.price[INPUT]?, offer.price[OUTPUT]?]);

@@ -12,7 +12,7 @@ use super::joint::Joint;
 use crate::model::reading::{Input, Reading};
 use crate::sheet::{Limits, RateCell, ServiceTier, SheetId};
 
-/// What a price sheet reveals.
+/// The answer to a price sheet.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Answer {
     /// Made of the pricing content, the assumptions, the engine version and the calibration: equal questions have equal
@@ -36,7 +36,7 @@ pub struct Answer {
     pub textbook: Textbook,
 }
 
-/// What a textbook reads from the sheets, clue by clue.
+/// The readings of the sheets, clue by clue.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Textbook {
     /// Every value that a reading used beyond the prices, with where it comes from.
@@ -55,7 +55,7 @@ pub struct SheetSummary {
     /// Id of the pricing content.
     #[schema(value_type = Uuid)]
     pub id: SheetId,
-    /// Who bills.
+    /// Provider, as it bills.
     pub provider: String,
     /// The model as the provider spells it.
     pub model: String,

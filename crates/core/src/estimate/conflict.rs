@@ -1,4 +1,4 @@
-//! Readings of one quantity that cannot both be right.
+//! Conflicts: readings of one quantity that cannot both be right.
 
 use std::collections::BTreeMap;
 
@@ -113,9 +113,9 @@ fn with_unit(value: f64, unit: &str) -> String {
     format!("{} {unit}", readable(value)).trim_end().to_owned()
 }
 
-/// The id, and what tells the entry apart from others of that id.
+/// The id with the qualifiers of the entry.
 fn described(reading: &Reading) -> String {
-    let apart = reading.told_apart();
+    let apart = reading.qualifiers();
     if apart.is_empty() {
         reading.id.to_string()
     } else {
@@ -176,8 +176,8 @@ fn famous_reason(tier: &Reading, ratio: &Reading, explained: f64, boundness: f64
     format!(
         "the price step ({}) says that below it {allowed}; the output/input price ratio ({}) says that it spends {} \
          times as long on memory as on compute: {verdict}, so at least one of the two prices is not set by this cost",
-        tier.told_apart(),
-        ratio.told_apart(),
+        tier.qualifiers(),
+        ratio.qualifiers(),
         readable(boundness),
     )
 }

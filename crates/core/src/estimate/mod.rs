@@ -44,7 +44,7 @@ pub fn infer_with(request: &Request, calibration: &Calibration) -> Answer {
     infer_while(request, calibration, &Wanted::default()).expect("it is wanted to the end")
 }
 
-/// The same for someone who may leave before it is done.
+/// The same, until it is cancelled.
 ///
 /// # Errors
 /// The answer is not wanted any more.
@@ -103,7 +103,7 @@ fn read(contents: &[PriceSheet], assumptions: &Assumptions) -> Textbook {
         conflicts.extend(conflict::conflicts(&own, assumptions));
         if contents.len() > 1 {
             for reading in &mut own {
-                reading.tell_apart("provider", &sheet.provider);
+                reading.add_qualifier("provider", &sheet.provider);
             }
         }
         readings.extend(own);
@@ -158,7 +158,7 @@ fn summary(content: PriceSheet) -> SheetSummary {
     }
 }
 
-/// Values that do not stand on the sheet, each once. A speed is stated per service tier, so it may stand twice.
+/// Values that are not on the sheet, each once. A speed is stated per service tier, so it may occur twice.
 fn values_used(readings: &[Reading]) -> Vec<Input> {
     let mut used: Vec<Input> = Vec::new();
     let inputs = readings

@@ -64,13 +64,13 @@ impl<'a> ReadingBuilder<'a> {
         }
     }
 
-    /// Tells the reading apart by the cell it is drawn from.
+    /// Qualifies the reading by the cell it is drawn from.
     #[must_use]
     pub(crate) fn of_cell(self, cell: &Cell<'_>) -> Self {
         self.of_mode(&cell.rate.service_tier, cell)
     }
 
-    /// Tells the reading apart by a service tier, for the prompts and times of a cell.
+    /// Qualifies the reading by a service tier, for the prompts and times of a cell.
     #[must_use]
     pub(crate) fn of_mode(self, service_tier: &str, cell: &Cell<'_>) -> Self {
         let mut builder = self.label("service_tier", service_tier);

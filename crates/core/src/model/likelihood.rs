@@ -1,4 +1,4 @@
-//! What a clue says about the unknowns: the density of what the sheet shows, were they true.
+//! Likelihood terms: the density of what the sheet shows, given the unknowns.
 
 use std::sync::LazyLock;
 
@@ -29,7 +29,7 @@ pub trait Likelihood: Send + Sync {
     fn tail_probability(&self, part: usize, unknowns: &Unknowns<'_>) -> f64;
 }
 
-/// What a clue says of the sheets, where it says anything.
+/// The likelihood terms of a clue; empty where the sheets do not show it.
 pub type Observed = Vec<Box<dyn Likelihood>>;
 
 /// The terms of a clue.
@@ -40,7 +40,7 @@ pub(crate) fn terms<T: Likelihood + 'static>(observed: impl IntoIterator<Item = 
     boxed.collect()
 }
 
-/// Share of what sheets state that says nothing about the machine: misprints, samples, promises.
+/// Share of stated values that do not depend on the machine: misprints, samples, promises.
 pub(crate) const MISPRINTS: f64 = 0.01;
 /// −½·log 2π
 pub(crate) const LOG_NORMAL_PEAK: f64 = -0.918_938_533_204_672_8;

@@ -191,7 +191,7 @@ quantities! {
         .from(&[Quantity::Bandwidth, Quantity::Chips], product);
     UnitCapacity = row("serving_unit_capacity_bytes", "C", "B")
         .from(&[Quantity::Capacity, Quantity::Chips], product);
-    // Stated per service tier, so it is no name of its own among the assumptions.
+    // Stated per service tier, so it has no name of its own among the assumptions.
     SpeedMultiplier = row("speed_multiplier", "m_s", "");
 }
 

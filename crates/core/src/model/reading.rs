@@ -73,7 +73,7 @@ impl Value {
 pub struct Input {
     /// Its name.
     pub name: &'static str,
-    /// Its symbol in the equation; empty for what only tells readings apart.
+    /// Its symbol in the equation; empty for a qualifier.
     pub symbol: &'static str,
     /// Its value, the geometric middle of a range.
     pub value: Value,
@@ -185,7 +185,7 @@ pub struct Reading {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub working: Option<String>,
-    /// What went in, each with where it comes from; they tell entries of one id apart.
+    /// Inputs with their origin; qualifiers among them distinguish entries of one id.
     pub inputs: Vec<Input>,
     /// Point or bound.
     pub kind: Kind,
@@ -218,8 +218,8 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Adds a text input that tells this entry apart from others of its id.
-    pub fn tell_apart(&mut self, name: &'static str, value: &str) {
+    /// Adds a text input that distinguishes this entry from others of its id.
+    pub fn add_qualifier(&mut self, name: &'static str, value: &str) {
         self.inputs.push(Input {
             name,
             symbol: "",
@@ -249,9 +249,9 @@ impl Reading {
             })
     }
 
-    /// What tells this entry apart from others of its id, in words.
+    /// The qualifiers that distinguish this entry from others of its id, in words.
     #[must_use]
-    pub fn told_apart(&self) -> String {
+    pub fn qualifiers(&self) -> String {
         let mut parts: Vec<String> = Vec::new();
         parts.extend(self.label("provider").map(str::to_owned));
         parts.extend(self.label("service_tier").map(str::to_owned));

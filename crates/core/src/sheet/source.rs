@@ -1,4 +1,4 @@
-//! What stands beside the rates: factors on them, other meters, and where they were published.
+//! Factors on rates, other meters, and the sources of prices with their formats.
 
 use serde::Serialize;
 use serde_json::Map;

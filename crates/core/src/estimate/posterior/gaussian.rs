@@ -52,7 +52,7 @@ impl Gaussian {
         gaussian
     }
 
-    /// The point that standard normal coordinates stand for, spread by a factor.
+    /// The point at standard normal coordinates, spread by a factor.
     #[expect(
         clippy::needless_range_loop,
         reason = "loops over indices of fixed length are unrolled; iterators are not"
