@@ -32,10 +32,7 @@ use unroof_core::clue;
 use unroof_core::estimate::posterior::{
     DRAWS, PRIOR_DRAWS, Prior, sample, sample_prior, summarize,
 };
-use unroof_core::estimate::quantities::{
-    ACTIVE_PARAMETERS, BATCH_OVER_OPTIMAL, JointQuantity, KV_BYTES_READ, KV_BYTES_STORED,
-    TOTAL_PARAMETERS,
-};
+use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::estimate::{Answer, Format, Request, Wanted, infer, joint, read_request};
 use unroof_core::model::likelihood::Observed;
 use unroof_core::model::reading::Reading;
@@ -47,12 +44,12 @@ const PLAIN: &str = include_str!("plain_sheet.json");
 const FIXED_MACHINE: &str = include_str!("fixed_machine.json");
 
 const QUESTIONS: [&str; 3] = ["rich", "rich_fixed_machine", "plain"];
-const COMPARED: [&JointQuantity; 5] = [
-    &ACTIVE_PARAMETERS,
-    &TOTAL_PARAMETERS,
-    &KV_BYTES_READ,
-    &KV_BYTES_STORED,
-    &BATCH_OVER_OPTIMAL,
+const COMPARED: [JointQuantity; 5] = [
+    JointQuantity::ActiveParameters,
+    JointQuantity::TotalParameters,
+    JointQuantity::KvBytesRead,
+    JointQuantity::KvBytesStored,
+    JointQuantity::BatchOverOptimal,
 ];
 
 /// A question with whatever the measured calls are given.
@@ -154,12 +151,12 @@ fn describe(name: &str) {
         let logs = posterior
             .draws
             .iter()
-            .map(|unknowns| (quantity.log_value)(&unknowns));
+            .map(|unknowns| quantity.log_value(&unknowns));
         let summary = summarize(logs, posterior.draws.weights());
         let interval = summary.interval_90();
         println!(
             "  {:<30} {:>11.4e}  90 % {:.3e} to {:.3e}",
-            quantity.name,
+            quantity.name(),
             summary.median(),
             interval.low,
             interval.high

@@ -230,7 +230,7 @@ fn write_readings(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
         .filter(|reading| reading.value.is_some())
         .collect();
     for of_clue in defined.chunk_by(|left, right| left.clue == right.clue) {
-        writeln!(out, "{}", label(of_clue[0].clue))?;
+        writeln!(out, "{}", label(of_clue[0].clue.name()))?;
         for entries in of_clue.chunk_by(|left, right| left.id == right.id) {
             paragraph(
                 out,
@@ -274,7 +274,7 @@ fn write_entry(out: &mut impl Write, reading: &Reading) -> io::Result<()> {
         valued(reading.kind, value, reading.unit)
     });
     let answer = format!("{value}{}", range(reading.low, reading.high));
-    let apart = reading.told_apart();
+    let apart = reading.qualifiers();
     let width = usize::from(WIDTH);
     let room = width.saturating_sub(4 + display_width(&answer) + 1);
     if display_width(&apart) <= room {
@@ -353,9 +353,9 @@ fn write_not_defined(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
             .iter_mut()
             .find(|(detail, _)| *detail == reason.detail)
         {
-            Some((_, ids)) if ids.contains(&reading.id) => {}
-            Some((_, ids)) => ids.push(reading.id),
-            None => reasons.push((&reason.detail, vec![reading.id])),
+            Some((_, ids)) if ids.contains(&reading.id.name()) => {}
+            Some((_, ids)) => ids.push(reading.id.name()),
+            None => reasons.push((&reason.detail, vec![reading.id.name()])),
         }
     }
     if reasons.is_empty() {

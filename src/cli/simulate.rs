@@ -385,7 +385,7 @@ fn write_sheet(mut out: &mut dyn Write, implied: &ImpliedSheet) -> io::Result<()
     writeln!(out, "{}", label("what reading it gives back"))?;
     let rows = implied.reads_back.iter().map(|back| {
         vec![
-            back.reading.to_owned(),
+            back.reading.to_string(),
             back.quantity.to_owned(),
             back.value
                 .map_or_else(|| back.not_read.unwrap_or_default().to_owned(), readable),

@@ -5,7 +5,6 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Response, StatusCode, Uri, header};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
@@ -18,6 +17,8 @@ use crate::storage::{
     DbTime, DisagreementRow, HistoryKey, HistoryRow, PricesOf, Reinstated, Store, StoreError,
     Withdrawn,
 };
+use unroof_core::estimate::StoredRow;
+use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::input;
 use unroof_core::sheet::compare::difference::{first_words, in_words};
 use unroof_core::sheet::compare::timeline::UNKNOWN_START;
@@ -131,39 +132,27 @@ impl Entry {
         [vec![prices], moves].concat().join("; ")
     }
 
-    fn numbers(&self) -> Map<String, Value> {
-        let numbers = self.row.row_values.as_deref().unwrap_or("{}");
-        serde_json::from_str(numbers).unwrap_or_default()
+    fn numbers(&self) -> StoredRow {
+        StoredRow::read(self.row.row_values.as_deref().unwrap_or_default())
     }
 }
 
-/// The estimates that are followed, and what they are called.
-const FOLLOWED: [(&str, &str); 3] = [
-    ("active_parameters", "active parameters"),
-    ("total_parameters", "total parameters"),
-    ("kv_bytes_per_token_read", "KV bytes per token"),
-];
-
 /// `active parameters estimate −14 %`, for estimates of which at least one is identified.
-fn estimate_moves(before: &Map<String, Value>, after: &Map<String, Value>) -> Vec<String> {
-    let moved = FOLLOWED.iter().filter_map(|(quantity, words)| {
-        let median = |row: &Map<String, Value>| row.get(&format!("{quantity}_median"))?.as_f64();
-        let identified =
-            |row: &Map<String, Value>| row.get(&format!("{quantity}_identified"))?.as_bool();
-        if [before, after]
-            .into_iter()
-            .all(|row| identified(row) != Some(true))
-        {
+fn estimate_moves(before: &StoredRow, after: &StoredRow) -> Vec<String> {
+    let moved = |quantity: JointQuantity| {
+        let label = quantity.definition().history_label?;
+        let (before, after) = (before.quantity(quantity), after.quantity(quantity));
+        if before.identified != Some(true) && after.identified != Some(true) {
             return None;
         }
-        let percent = (100.0 * (median(after)? / median(before)? - 1.0)).round();
+        let percent = (100.0 * (after.median? / before.median? - 1.0)).round();
         if !percent.is_finite() || percent == 0.0 {
             return None;
         }
         let sign = if percent > 0.0 { "+" } else { "−" };
-        Some(format!("{words} estimate {sign}{} %", percent.abs()))
-    });
-    moved.collect()
+        Some(format!("{label} estimate {sign}{} %", percent.abs()))
+    };
+    JointQuantity::ALL.into_iter().filter_map(moved).collect()
 }
 
 /// What a model cost when
@@ -176,7 +165,7 @@ fn estimate_moves(before: &Map<String, Value>, after: &Map<String, Value>) -> Ve
     path = "/models/{provider}/{model}/history",
     tag = "price sheets",
     params(
-        ("provider" = String, Path, description = "Who bills", example = "google"),
+        ("provider" = String, Path, description = "Provider, as it bills", example = "google"),
         ("model" = String, Path, description = "The model as the provider spells it", example = "gemini-2.5-pro"),
         HistoryQuery,
     ),
@@ -327,7 +316,7 @@ impl ListItem for DisagreementRow {}
 /// Where catalogs disagree about a price
 ///
 /// An offer's price follows the catalog that priced it first, unless the provider's own page says otherwise. What other
-/// catalogs say against it stands here until they agree.
+/// catalogs state instead is listed here until they agree.
 #[utoipa::path(
     get,
     path = "/disagreements",
@@ -406,7 +395,7 @@ pub(super) struct WithdrawnSheet {
 /// Withdraw a price
 ///
 /// A price in force ends now. One that is to come never comes into force, and the price before it holds on. The sheet and
-/// its estimates stay where they are, and the reason stands in the history. Sending it again changes nothing. The price
+/// its estimates stay where they are, and the history shows the reason. Sending it again changes nothing. The price
 /// is in force again when it is seen later than that, sent again or listed by a catalog, or when the withdrawal is undone:
 /// `DELETE /price-sheets/{id}/withdrawal`.
 #[utoipa::path(

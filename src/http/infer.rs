@@ -54,7 +54,7 @@ impl<'de> Deserialize<'de> for CatalogName {
 
 impl PartialSchema for CatalogName {
     fn schema() -> RefOr<Schema> {
-        one_of_texts(CATALOGS.map(|catalog| catalog.name)).into()
+        one_of_texts(CATALOGS.map(|catalog| catalog.name())).into()
     }
 }
 
@@ -74,7 +74,7 @@ impl InferQuery {
                 at: at(),
             }),
             (Some(CatalogName(catalog)), None) => wrong(
-                &format!("`format={}` needs `model`", catalog.name),
+                &format!("`format={}` needs `model`", catalog.name()),
                 "add `&model=` with the entry's key in the catalog",
             ),
             (None, _) => wrong(

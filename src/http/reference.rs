@@ -11,7 +11,7 @@ use super::extract::{NoQuery, Query};
 use super::polling::CachedBody;
 use super::problem::Problem;
 use unroof_core::clue;
-use unroof_core::estimate::quantities::{JOINT_QUANTITIES, JointQuantity};
+use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::model::reading::Specification;
 use unroof_core::reference::{
     self, Accelerator, NumberFormat, OpenModel, StorageTier, TrackRecord,
@@ -178,7 +178,7 @@ impl From<&'static Specification> for ReadingItem {
     fn from(specification: &'static Specification) -> Self {
         Self {
             specification,
-            track_record: reference::track_record_of_reading(specification.id),
+            track_record: reference::track_record_of_reading(specification.id.name()),
         }
     }
 }
@@ -196,13 +196,13 @@ pub(super) struct QuantityItem {
     track_record: Option<TrackRecord>,
 }
 
-impl From<&'static JointQuantity> for QuantityItem {
-    fn from(quantity: &'static JointQuantity) -> Self {
+impl From<JointQuantity> for QuantityItem {
+    fn from(quantity: JointQuantity) -> Self {
         Self {
-            name: quantity.name,
-            unit: quantity.unit,
-            equation: quantity.equation,
-            track_record: reference::track_record_of_quantity(quantity.name),
+            name: quantity.name(),
+            unit: quantity.definition().unit,
+            equation: quantity.definition().equation,
+            track_record: reference::track_record_of_quantity(quantity.name()),
         }
     }
 }
@@ -232,7 +232,7 @@ pub(super) async fn list_readings(
     static BODY: LazyLock<CachedBody> = LazyLock::new(|| {
         let table = ReadingTable {
             data: clue::specifications().map(ReadingItem::from).collect(),
-            quantities: JOINT_QUANTITIES
+            quantities: JointQuantity::ALL
                 .into_iter()
                 .map(QuantityItem::from)
                 .collect(),

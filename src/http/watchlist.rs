@@ -8,8 +8,9 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::registry::Registry;
-use serde_json::{Map, Value};
 use tokio::sync::Mutex;
+use unroof_core::estimate::StoredRow;
+use unroof_core::estimate::quantities::JointQuantity;
 
 use super::app::App;
 use crate::storage::{StoreError, WatchedRow};
@@ -20,7 +21,7 @@ const MOST_WATCHED: usize = 100;
 /// A model of a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct WatchedModel {
-    /// Who bills.
+    /// Provider, as it bills.
     provider: String,
     /// The model as the provider spells it.
     model: String,
@@ -87,83 +88,11 @@ struct IdentifiedLabels {
     quantity: &'static str,
 }
 
-/// A quantity of the joint estimate as a gauge: its name in lists, its name here, how many of our unit make one of
-/// theirs, and what it is.
-type QuantityGauge = (&'static str, &'static str, f64, &'static str);
-
-const TOKENS_PER_MTOK: f64 = 1e6;
-
-const QUANTITIES: [QuantityGauge; 10] = [
-    (
-        "active_parameters",
-        "unroof_active_parameters",
-        1.0,
-        "Parameters that work on a token",
-    ),
-    (
-        "total_parameters",
-        "unroof_total_parameters",
-        1.0,
-        "Parameters",
-    ),
-    (
-        "kv_bytes_per_token_read",
-        "unroof_kv_bytes_per_token",
-        1.0,
-        "Bytes of KV cache that decoding reads per token of context, at one byte per element",
-    ),
-    (
-        "kv_bytes_per_token_stored",
-        "unroof_kv_stored_bytes_per_token",
-        1.0,
-        "Bytes of KV cache that a token of context takes, at one byte per element",
-    ),
-    (
-        "memory_time_over_compute_time",
-        "unroof_memory_bound_ratio",
-        1.0,
-        "Time for memory over time for arithmetic; above 1 decoding is memory-bound",
-    ),
-    (
-        "batch_over_optimal_batch",
-        "unroof_batch_over_optimal_ratio",
-        1.0,
-        "Batch over the batch that balances weights and arithmetic",
-    ),
-    (
-        "crossover_context_tokens",
-        "unroof_crossover_context_tokens",
-        1.0,
-        "Context from which decoding waits for the KV cache",
-    ),
-    (
-        "latency_floor_seconds",
-        "unroof_latency_floor_seconds",
-        1.0,
-        "Shortest time of a step: all weights read once",
-    ),
-    (
-        "cost_input_usd_per_mtok",
-        "unroof_input_cost_usd_per_token",
-        TOKENS_PER_MTOK,
-        "Cost of an input token",
-    ),
-    (
-        "cost_output_usd_per_mtok",
-        "unroof_output_cost_usd_per_token",
-        TOKENS_PER_MTOK,
-        "Cost of an output token",
-    ),
-];
-
-/// The columns of a quantity in lists, by the ends of their names, and the quantiles that they are.
-const QUANTILES: [(&str, &str); 3] = [("low_90", "0.05"), ("median", "0.5"), ("high_90", "0.95")];
-
 /// Gauges of what was read last.
 #[derive(Debug, Clone, Default)]
 struct Gauges {
     estimates: Family<WatchedModel, Gauge>,
-    quantities: [Family<QuantileLabels, FloatGauge>; QUANTITIES.len()],
+    quantities: [Family<QuantileLabels, FloatGauge>; JointQuantity::COUNT],
     identified: Family<IdentifiedLabels, Gauge>,
     updated: Family<OfferLabels, FloatGauge>,
     is_truncated: bool,
@@ -242,37 +171,35 @@ impl Watchlist {
 
 impl Gauges {
     fn show(&self, row: WatchedRow) {
-        let values: Map<String, Value> = serde_json::from_str(&row.row_values).unwrap_or_default();
+        let values = StoredRow::read(&row.row_values);
         let (provider, model, region) = (row.provider, row.model, row.region);
-        for ((name, _, divisor, _), family) in QUANTITIES.iter().zip(&self.quantities) {
-            for (column, quantile) in QUANTILES {
-                // A row that was stored before there was a joint estimate has none.
-                if let Some(value) = values
-                    .get(&format!("{name}_{column}"))
-                    .and_then(Value::as_f64)
-                {
-                    let labels = QuantileLabels {
-                        provider: provider.clone(),
-                        model: model.clone(),
-                        region: region.clone(),
-                        quantile,
-                    };
-                    family.get_or_create(&labels).set(value / divisor);
-                }
+        for (quantity, family) in JointQuantity::ALL.into_iter().zip(&self.quantities) {
+            let shown = values.quantity(quantity);
+            let quantiles = [
+                ("0.05", shown.low_90),
+                ("0.5", shown.median),
+                ("0.95", shown.high_90),
+            ];
+            for (quantile, value) in quantiles {
+                let Some(value) = value else { continue };
+                let labels = QuantileLabels {
+                    provider: provider.clone(),
+                    model: model.clone(),
+                    region: region.clone(),
+                    quantile,
+                };
+                let value = value / quantity.definition().gauge.divisor;
+                family.get_or_create(&labels).set(value);
             }
-            if let Some(identified) = values
-                .get(&format!("{name}_identified"))
-                .and_then(Value::as_bool)
-            {
+            if let Some(identified) = shown.identified {
                 let labels = IdentifiedLabels {
                     provider: provider.clone(),
                     model: model.clone(),
                     region: region.clone(),
-                    quantity: name,
+                    quantity: quantity.name(),
                 };
-                self.identified
-                    .get_or_create(&labels)
-                    .set(identified.into());
+                let gauge = self.identified.get_or_create(&labels);
+                gauge.set(identified.into());
             }
         }
         let offer = OfferLabels {
@@ -300,12 +227,17 @@ impl Gauges {
             "Estimates shown of a watched model, one per region; 0 where its name matches none",
             self.estimates.clone(),
         );
-        for ((_, name, _, help), family) in QUANTITIES.into_iter().zip(&self.quantities) {
-            registry.register(name, help, family.clone());
+        for (quantity, family) in JointQuantity::ALL.into_iter().zip(&self.quantities) {
+            let definition = quantity.definition();
+            registry.register(
+                definition.gauge.name,
+                definition.description,
+                family.clone(),
+            );
         }
         registry.register(
             "unroof_estimate_identified",
-            "Whether the price sheet tells 0.3 bits or more about the quantity",
+            "Whether the price sheet adds 0.3 bits of information or more about the quantity",
             self.identified.clone(),
         );
         registry.register(
@@ -319,27 +251,6 @@ impl Gauges {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unroof_core::estimate::row_columns;
-
-    #[test]
-    fn every_quantity_of_the_joint_estimate_has_a_gauge() {
-        let ends = QUANTILES
-            .map(|(end, _)| end)
-            .into_iter()
-            .chain(["identified"]);
-        let shown: Vec<String> = ends
-            .flat_map(|end| QUANTITIES.map(|(name, ..)| format!("{name}_{end}")))
-            .collect();
-        let in_lists: Vec<&str> = row_columns()
-            .filter(|column| shown.iter().any(|name| name == column))
-            .collect();
-        assert_eq!(in_lists.len(), shown.len());
-        let identified = row_columns()
-            .filter(|column| column.ends_with("_identified"))
-            .count();
-        assert_eq!(identified, QUANTITIES.len());
-    }
-
     #[test]
     fn a_name_is_split_at_its_first_slash() {
         let watched: WatchedModel = "openrouter/z-ai/glm-5".parse().unwrap();

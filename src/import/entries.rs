@@ -31,13 +31,13 @@ impl CatalogFormat {
     pub fn name(self) -> &'static str {
         match self {
             Self::Canonical => "pricesheet/v1",
-            Self::Published(catalog) => catalog.name,
+            Self::Published(catalog) => catalog.name(),
         }
     }
 
     /// The names of all formats.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        let published = CATALOGS.iter().map(|catalog| catalog.name);
+        let published = CATALOGS.iter().map(|catalog| catalog.name());
         published.chain([Self::Canonical.name()])
     }
 

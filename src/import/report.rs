@@ -16,7 +16,7 @@ pub enum Outcome {
     Unchanged,
     /// A copy of a pricing decision that is estimated once.
     Duplicate,
-    /// Estimated, but the sheet tells too little about every quantity.
+    /// Estimated, but the sheet adds too little information about every quantity.
     NotIdentifiable,
     /// No sheet that can be used.
     Refused,

@@ -548,11 +548,6 @@ fn why_not(answer: &Answer, sheet: &PriceSheet) -> String {
         Some(rate) if is_zero(rate.input.as_ref()) && is_zero(rate.output.as_ref()) => {
             "the sheet's prices are 0: free, run locally, billed by a plan, or unknown".to_owned()
         }
-        _ => answer
-            .joint
-            .quantities
-            .first_reason()
-            .unwrap_or("the sheet tells too little")
-            .to_owned(),
+        _ => answer.joint.quantities.first_reason().unwrap_or_default(),
     }
 }

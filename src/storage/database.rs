@@ -15,6 +15,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard, SetOnce, watch};
 use super::database_url::DatabaseUrl;
 use super::group::Queue;
 use super::imports::Importing;
+use super::reporting::replace_views;
 use super::writing::{FileIdentity, Writing};
 use super::{DbTime, StoreError};
 
@@ -215,6 +216,7 @@ impl Store {
                 POSTGRES_MIGRATIONS
                     .run_direct(None, &mut connection, false)
                     .await?;
+                replace_views(&mut connection).await?;
                 connection.close().await?;
             }
             // The write lock of a transaction around all migrations does the same.

@@ -1,7 +1,36 @@
-//! The right to read the views for dashboards, which PostgreSQL alone has.
+//! The views for dashboards, which PostgreSQL alone has: their definition, and the roles that may read them.
+
+use sqlx::{Connection, PgConnection};
 
 use super::database::Pool;
 use super::{Store, StoreError};
+
+/// The views, as `just bless` writes them.
+const VIEWS: &str = include_str!("../../migrations/reporting.sql");
+
+/// One replica at a time replaces the views.
+const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtext('unroof'), hashtext('reporting'))";
+
+/// The comment on the schema says which text the views were made by.
+const ARE_OTHERS: &str = "
+    SELECT obj_description('reporting'::regnamespace, 'pg_namespace') IS DISTINCT FROM 'Views of unroof, ' || md5($1)";
+
+/// Keeps the grants on the views, and the new comment, for the rest of the transaction.
+const KEEP_GRANTS: &str = "
+    SELECT set_config('unroof.reporting_comment', 'Views of unroof, ' || md5($1), true),
+           set_config('unroof.reporting_grants', coalesce(string_agg(format(
+               'GRANT %s ON reporting.%I TO %s', privilege_type, relname,
+               CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END), ';'), ''), true)
+    FROM pg_class CROSS JOIN LATERAL aclexplode(relacl)
+    WHERE relnamespace = 'reporting'::regnamespace AND relkind = 'v' AND grantee <> relowner";
+
+const RESTORE_GRANTS: &str = "
+    DO $$
+    BEGIN
+        EXECUTE current_setting('unroof.reporting_grants');
+        EXECUTE format('COMMENT ON SCHEMA reporting IS %L', current_setting('unroof.reporting_comment'));
+    END
+    $$";
 
 const ROLE_EXISTS: &str = "SELECT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = $1)";
 
@@ -17,6 +46,30 @@ const GRANT: &str = "
         EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA reporting TO %I', role);
     END
     $$";
+
+/// Makes the views anew where they were made by another text, with the grants that they had.
+///
+/// # Errors
+/// The database refuses, for instance because a view that is not ours selects from one of them.
+pub(super) async fn replace_views(connection: &mut PgConnection) -> Result<(), StoreError> {
+    let mut transaction = connection.begin().await?;
+    sqlx::query(LOCK).execute(&mut *transaction).await?;
+    let are_others: bool = sqlx::query_scalar(ARE_OTHERS)
+        .bind(VIEWS)
+        .fetch_one(&mut *transaction)
+        .await?;
+    if are_others {
+        sqlx::query(KEEP_GRANTS)
+            .bind(VIEWS)
+            .execute(&mut *transaction)
+            .await?;
+        sqlx::raw_sql(VIEWS).execute(&mut *transaction).await?;
+        sqlx::query(RESTORE_GRANTS)
+            .execute(&mut *transaction)
+            .await?;
+    }
+    Ok(transaction.commit().await?)
+}
 
 impl Store {
     /// Lets a role read the views of the schema `reporting`, and nothing else.

@@ -6,6 +6,7 @@ use serde_json::Value;
 use sqlx::error::DatabaseError;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection};
+use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::estimate::row_columns;
 use uuid::Uuid;
 
@@ -246,6 +247,60 @@ async fn every_view_and_column_says_what_it_is() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn older_views_are_replaced_and_keep_their_grants() {
+    const SELECTS: &str = "
+        SELECT count(*)::text FROM information_schema.role_table_grants
+        WHERE table_schema = 'reporting' AND privilege_type = 'SELECT' AND grantee LIKE 'reader %'";
+    // The views of a version that listed neither total parameters nor imports.
+    const OLDER: &str = "
+        ALTER VIEW reporting.estimates RENAME COLUMN total_parameters_median TO parameters;
+        DROP VIEW reporting.imports;
+        COMMENT ON SCHEMA reporting IS 'Views of unroof, of an older version'";
+    on_postgres(async |database: &TestDatabase| {
+        database.store().await.close().await;
+        let mut reader = Reader::new(database, "reader").await;
+        assert_eq!(database.texts(SELECTS).await, ["7"]);
+        let mut connection = PgConnection::connect(&database.url).await.unwrap();
+        sqlx::raw_sql(OLDER).execute(&mut connection).await.unwrap();
+        let newer = "SELECT total_parameters_median FROM reporting.estimates";
+        assert!(reader.rows(newer).await.is_err());
+
+        database.store().await.close().await;
+        assert_eq!(database.texts(VIEWS).await.len(), 7);
+        assert_eq!(reader.rows(newer).await, Ok(0));
+        // A view that the older version did not have has no grant yet.
+        assert_eq!(database.texts(SELECTS).await, ["6"]);
+
+        // Views that are up to date are left as they are, with those of others that select from them.
+        let mine = "CREATE VIEW mine AS SELECT id FROM reporting.imports";
+        sqlx::raw_sql(mine).execute(&mut connection).await.unwrap();
+        database.store().await.close().await;
+        assert_eq!(database.texts("SELECT 'read' FROM mine").await, [""; 0]);
+        reader.remove(database).await;
+    })
+    .await;
+}
+
+mod generated {
+    use crate::support::repository;
+
+    /// `UNROOF_BLESS=1` writes the file anew (`just bless`).
+    #[test]
+    fn the_views_follow_from_the_columns_of_lists() {
+        let file = repository().join("migrations/reporting.sql");
+        let views = unroof_dev::reporting::views();
+        if std::fs::read_to_string(&file).is_ok_and(|written| written == views) {
+            return;
+        }
+        assert!(
+            std::env::var_os("UNROOF_BLESS").is_some(),
+            "migrations/reporting.sql is out of date; run: just bless"
+        );
+        std::fs::write(file, views).unwrap();
+    }
+}
+
 /// A query of the dashboard as Grafana sends it.
 fn sent(sql: &str, quantity: &str) -> String {
     let (from, to) = ("'2020-01-01T00:00:00Z'", "'2040-01-01T00:00:00Z'");
@@ -288,7 +343,7 @@ async fn every_query_of_the_dashboard_runs() {
     let mut variables = dashboard["templating"]["list"].as_array().unwrap().iter();
     let quantity = variables.find(|variable| variable["name"] == "quantity");
     let quantities = quantity.unwrap()["options"].as_array().unwrap();
-    assert_eq!(quantities.len(), 10);
+    assert_eq!(quantities.len(), JointQuantity::COUNT);
     assert!(queries(dashboard).len() > 12);
     on_postgres(async |database: &TestDatabase| {
         database.api().await.store(&sheet()).await;

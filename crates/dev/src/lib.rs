@@ -5,6 +5,7 @@ pub mod efficiencies;
 mod fit;
 mod generated;
 pub mod joint;
+pub mod reporting;
 mod validate;
 
 use std::ffi::OsString;

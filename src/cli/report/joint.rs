@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::{paragraph, table, write_table};
 use crate::cli::label;
-use unroof_core::estimate::joint::{QuantityEstimate, Regime};
+use unroof_core::estimate::joint::{NotIdentified, QuantityEstimate, Regime};
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::estimate::{Answer, Joint};
 use unroof_core::model::reading::duration;
@@ -16,9 +16,9 @@ const BAR: usize = 19;
 pub(super) fn write(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
     let joint = &answer.joint;
     writeln!(out, "{}", label("joint estimate"))?;
-    let row = |(quantity, estimate): (&JointQuantity, &QuantityEstimate)| {
+    let row = |(quantity, estimate): (JointQuantity, &QuantityEstimate)| {
         vec![
-            quantity.label.to_owned(),
+            quantity.definition().label.to_owned(),
             compact(estimate.median),
             format!(
                 "{} to {}",
@@ -40,12 +40,12 @@ pub(super) fn write(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
     )?;
     paragraph(
         out,
-        "* identified: the sheet tells 0.3 bits or more. The rest is what open-weight models let expect.",
+        "* identified: the sheet adds 0.3 bits of information or more. The rest is what open-weight models let expect.",
         2,
     )?;
     write_moves(out, joint)?;
     write_regime(out, joint)?;
-    write_homes(out, joint)?;
+    write_storage_tiers(out, joint)?;
     write_neighbours(out, joint)?;
     write_misfit(out, joint)?;
     let diagnostics = &joint.diagnostics;
@@ -139,7 +139,7 @@ fn write_moves(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
             out,
             &format!(
                 "{}: from {} by {}{record}",
-                quantity.label,
+                quantity.definition().label,
                 compact(estimate.prior.median),
                 moves.join(", ")
             ),
@@ -151,23 +151,15 @@ fn write_moves(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
         .in_order()
         .into_iter()
         .filter(|(_, estimate)| !estimate.identified);
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     for (quantity, estimate) in unknown {
-        let reason = estimate
-            .not_identified_because
-            .as_deref()
-            .unwrap_or_default();
-        // The bits stand in the table.
-        let reason = if reason.starts_with("the sheet tells") {
-            reason
-                .split_once("; ")
-                .map_or("the sheet tells too little", |(_, missing)| missing)
-        } else {
-            reason
+        let Some(reason) = &estimate.not_identified_because else {
+            continue;
         };
+        let (reason, label) = (in_report(reason), quantity.definition().label);
         match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, labels)) => labels.push(quantity.label),
-            None => reasons.push((reason, vec![quantity.label])),
+            Some((_, labels)) => labels.push(label),
+            None => reasons.push((reason, vec![label])),
         }
     }
     reasons.iter().try_for_each(|(reason, labels)| {
@@ -177,6 +169,17 @@ fn write_moves(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
             2,
         )
     })
+}
+
+/// Why a quantity is not identified, without the bits that the table shows.
+fn in_report(reason: &NotIdentified) -> String {
+    match reason {
+        NotIdentified::TooLittle { missing, .. } if missing.is_empty() => {
+            "the sheet adds too little information".to_owned()
+        }
+        NotIdentified::TooLittle { missing, .. } => missing.join("; "),
+        reason => reason.to_string(),
+    }
 }
 
 fn write_regime(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
@@ -195,15 +198,15 @@ fn write_regime(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
     )
 }
 
-fn write_homes(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
+fn write_storage_tiers(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
     for offer in &joint.storage_tiers {
-        let mut homes: Vec<(&str, f64)> = offer
+        let mut tiers: Vec<(&str, f64)> = offer
             .probabilities
             .iter()
             .map(|(tier, share)| (*tier, *share))
             .collect();
-        homes.sort_by(|left, right| right.1.total_cmp(&left.1));
-        let homes = homes
+        tiers.sort_by(|left, right| right.1.total_cmp(&left.1));
+        let tiers = tiers
             .iter()
             .take(3)
             .map(|(tier, share)| format!("{tier} {:.0} %", 100.0 * share));
@@ -212,12 +215,12 @@ fn write_homes(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
             .map_or("cache of no stated time".to_owned(), |ttl| {
                 format!("cache for {}", duration(ttl))
             });
-        let homes: Vec<String> = homes.collect();
+        let tiers: Vec<String> = tiers.collect();
         paragraph(
             out,
             &format!(
                 "{ttl}: {} (from {})",
-                homes.join(", "),
+                tiers.join(", "),
                 offer.rests_on.join(", ")
             ),
             2,

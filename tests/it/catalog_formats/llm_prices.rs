@@ -11,6 +11,6 @@ fn each_shape_of_llm_prices_is_recognised_as_no_other_catalog() {
         r#"{"vendor": "openai", "models": [{"id": "o3", "name": "o3", "price_history": [{"input": 2}]}]}"#,
     ] {
         let tree = json::parse(document.as_bytes()).unwrap();
-        assert_eq!(recognize(&tree).unwrap().name, "llm-prices", "{document}");
+        assert_eq!(recognize(&tree).unwrap().name(), "llm-prices", "{document}");
     }
 }

@@ -37,10 +37,10 @@ fn read_catalog(name: &str, file: &str) -> Option<Outcome> {
     let recognized: Vec<_> = CATALOGS
         .iter()
         .filter(|catalog| (catalog.recognizes)(&document))
-        .map(|catalog| catalog.name)
+        .map(|catalog| catalog.name())
         .collect();
     assert_eq!(recognized, [name]);
-    assert_eq!(recognize(&document).unwrap().name, name);
+    assert_eq!(recognize(&document).unwrap().name(), name);
     let catalog: &Catalog = name.parse().unwrap();
     let faults = Faults::default();
     let entries: Vec<_> = (catalog.entries)(&Cursor::root(&document, &faults))

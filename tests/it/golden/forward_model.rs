@@ -380,7 +380,7 @@ fn read_back(answer: &Textbook, entry: &Json) -> Option<f64> {
     };
     let threshold = number(entry, "/min_prompt_tokens");
     let reading = answer.readings.iter().find(|reading| {
-        reading.id == id
+        reading.id.name() == id
             && reading.label("service_tier") == Some(tier)
             && reading.input("min_prompt_tokens") == Some(threshold)
     })?;

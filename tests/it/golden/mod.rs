@@ -9,7 +9,7 @@ use unroof_core::reference::architecture::{Architecture, AttentionGroup, Grouped
 use unroof_core::reference::open_model;
 use unroof_core::reference::{StorageTier, storage_tiers};
 use unroof_core::roofline::{
-    Efficiencies, KeepingCost, KvCache, Model, OperatingPoint, Overlap, ServingUnit, WeightReads,
+    Efficiencies, HoldCost, KvCache, Model, OperatingPoint, Overlap, ServingUnit, WeightReads,
     cost_per_generated_token, crossover_context, optimal_batch, step_time, throughput,
     worst_case_latency,
 };
@@ -407,8 +407,9 @@ fn storage_tiers_by_time() -> Vec<Golden> {
         "prefill_efficiency": 0.5, "kv_bytes_per_token_stored": 5e4});
     let answer = answer(&opus_4_6(), &stated);
     let kept_for = |id: &str, ttl_s: f64| {
-        let is_it =
-            |reading: &&Reading| reading.id == id && reading.input("ttl_seconds") == Some(ttl_s);
+        let is_it = |reading: &&Reading| {
+            reading.id.name() == id && reading.input("ttl_seconds") == Some(ttl_s)
+        };
         answer
             .readings
             .iter()
@@ -423,12 +424,12 @@ fn storage_tiers_by_time() -> Vec<Golden> {
             .iter()
             .find(|tier| tier.id == id)
             .expect("a known tier");
-        KeepingCost {
+        HoldCost {
             read_usd_per_byte: read(tier).expect("a cost of reading"),
             hold_usd_per_byte_hour: tier.hold_usd_per_byte_hour.expect("a cost of holding"),
         }
     };
-    let hbm = KeepingCost {
+    let hbm = HoldCost {
         read_usd_per_byte: 0.0,
         hold_usd_per_byte_hour: rule.input("hbm_hold_usd_per_byte_hour").unwrap_or(f64::NAN),
     };

@@ -6,6 +6,7 @@ use super::sheets::*;
 use super::{EXACT, GOLDEN_IDS};
 use serde_json::{Value as Json, json};
 use unroof_core::clue::specifications;
+use unroof_core::model::clue_table::ReadingId;
 use unroof_core::model::reading::{Detail, NotDefined, Reason, Value};
 
 fn assert_exact(what: &str, computed: f64, expected: f64) {
@@ -13,36 +14,31 @@ fn assert_exact(what: &str, computed: f64, expected: f64) {
     assert!(agrees, "{what}: computed {computed}, expected {expected}");
 }
 
-const READING_IDS: [&str; 21] = [
-    "context_tier_kv_bytes",
-    "context_tier_kv_bytes_finite_batch",
-    "context_tier_kv_bytes_full_hbm",
-    "output_multiplier_cover",
-    "input_multiplier_attention",
-    "increments_gqa_group",
-    "output_ratio_memory_boundness",
-    "output_ratio_kv_bytes",
-    "cache_read_load_path",
-    "cache_write_hold_price",
-    "cache_storage_kv_bytes",
-    "cache_ttl_drain_time",
-    "cache_ttl_five_minute_rule",
-    "recompute_or_hold",
-    "fast_mode_batch_ratio",
-    "fast_mode_kv_over_weights",
-    "fast_mode_max_speedup",
-    "batch_discount_utilisation",
-    "output_speed_weight_bytes",
-    "context_maximum_kv_bytes",
-    "price_level_active_parameters",
-];
+fn reading_ids() -> impl Iterator<Item = &'static str> {
+    ReadingId::ALL.iter().map(|id| id.name())
+}
+
+/// The ids of the tables of readings: rows of an id and an equation.
+fn ids_of_the_model() -> Vec<&'static str> {
+    let id = |line: &'static str| {
+        line.strip_prefix("| `")?
+            .split_once("` | `")
+            .map(|(id, _)| id)
+    };
+    let document = include_str!("../../../docs/MODEL.md");
+    document.lines().filter_map(id).collect()
+}
 
 #[test]
 fn there_are_the_readings_of_the_model_and_no_others() {
     let ids: Vec<&str> = specifications()
-        .map(|specification| specification.id)
+        .map(|specification| specification.id.name())
         .collect();
-    assert_eq!(ids, READING_IDS);
+    assert_eq!(ids, ids_of_the_model());
+    assert_eq!(ids, reading_ids().collect::<Vec<_>>());
+    for id in ReadingId::ALL {
+        assert_eq!(serde_json::to_value(id).unwrap(), id.name());
+    }
 }
 
 #[test]
@@ -53,8 +49,12 @@ fn every_answer_lists_every_reading_whatever_the_sheet_says() {
         sheet(json!({"rates": [{"cache_write": []}]})),
     ] {
         let answer = answer(&sheet, &json!({}));
-        let listed: BTreeSet<&str> = answer.readings.iter().map(|reading| reading.id).collect();
-        assert_eq!(listed, BTreeSet::from(READING_IDS));
+        let listed: BTreeSet<&str> = answer
+            .readings
+            .iter()
+            .map(|reading| reading.id.name())
+            .collect();
+        assert_eq!(listed, reading_ids().collect());
         for reading in &answer.readings {
             assert!(
                 reading.value.is_some() != reading.not_defined.is_some(),
@@ -134,14 +134,11 @@ fn a_value_lies_within_its_range() {
             figure(name, value, *low, *high);
         }
         let value = reading.value.as_ref();
-        if value.is_some_and(|value| figure(reading.id, value, reading.low, reading.high)) {
-            ranged.insert(reading.id);
+        if value.is_some_and(|value| figure(reading.id.name(), value, reading.low, reading.high)) {
+            ranged.insert(reading.id.name());
         }
     }
-    let without: Vec<&str> = READING_IDS
-        .into_iter()
-        .filter(|id| !ranged.contains(id))
-        .collect();
+    let without: Vec<&str> = reading_ids().filter(|id| !ranged.contains(id)).collect();
     let rest_on_prices_or_names_alone_or_have_an_open_end = [
         "context_tier_kv_bytes_finite_batch",
         "output_multiplier_cover",
@@ -214,12 +211,15 @@ fn gemini_says_two_kilobytes_and_eight_times_and_names_their_conflict() {
     let ratios: Vec<(Option<f64>, Option<f64>)> = answer
         .readings
         .iter()
-        .filter(|reading| reading.id == "output_ratio_memory_boundness")
+        .filter(|reading| reading.id == ReadingId::OutputRatioMemoryBoundness)
         .map(|reading| (reading.input("min_prompt_tokens"), reading.number()))
         .collect();
     let (base, above) = ((Some(0.0), Some(8.0)), (Some(200_000.0), Some(6.0)));
     assert_eq!(ratios, [base, above, base, above]);
-    let famous = ["context_tier_kv_bytes", "output_ratio_memory_boundness"];
+    let famous = [
+        ReadingId::ContextTierKvBytes,
+        ReadingId::OutputRatioMemoryBoundness,
+    ];
     let conflict = answer
         .conflicts
         .iter()
@@ -342,7 +342,7 @@ fn a_price_of_zero_forms_no_ratio() {
         .readings
         .iter()
         .filter(|reading| reading.value.is_some())
-        .map(|reading| reading.id)
+        .map(|reading| reading.id.name())
         .collect();
     assert_eq!(
         defined,
@@ -394,7 +394,7 @@ fn context_tiers_that_reprice_only_the_tokens_above_them_are_no_evidence() {
         let mut sheet = gemini();
         sheet["context_tier_semantics"] = json!(semantics);
         let answer = answer(&sheet, &json!({}));
-        for id in &READING_IDS[..6] {
+        for id in reading_ids().take(6) {
             let reason = not_defined(&answer, id);
             assert_eq!(reason.reason, Reason::SheetLacks, "{id}");
             assert!(reason.detail.contains("reprices"), "{}", reason.detail);
@@ -402,7 +402,7 @@ fn context_tiers_that_reprice_only_the_tokens_above_them_are_no_evidence() {
         let famous = answer
             .conflicts
             .iter()
-            .filter(|conflict| conflict.between[0] == READING_IDS[0]);
+            .filter(|conflict| conflict.between[0] == ReadingId::ContextTierKvBytes);
         assert_eq!(famous.count(), 0);
     }
 }

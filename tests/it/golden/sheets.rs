@@ -95,7 +95,7 @@ pub(super) fn reading<'a>(answer: &'a Textbook, id: &str) -> &'a Reading {
     answer
         .readings
         .iter()
-        .find(|reading| reading.id == id)
+        .find(|reading| reading.id.name() == id)
         .unwrap_or_else(|| panic!("no reading `{id}`"))
 }
 

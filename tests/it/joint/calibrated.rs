@@ -5,9 +5,9 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal, StudentT};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unroof_core::estimate::posterior::{Prior, sample, summarize};
-use unroof_core::estimate::quantities::{JOINT_QUANTITIES, JointQuantity};
+use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::model::assumptions::Assumptions;
-use unroof_core::model::likelihood::variance_scales;
+use unroof_core::model::likelihood::student_t_scale_mixture;
 use unroof_core::model::machine::{Machine, machines};
 use unroof_core::model::unknowns::Unknowns;
 use unroof_core::reference::calibration::{Calibration, ModelClass, OverLines};
@@ -69,7 +69,9 @@ impl Nature {
         } else {
             &population.mixture_of_experts
         };
-        let scale = self.one_of(variance_scales::<4>(population.size_degrees_of_freedom));
+        let scale = self.one_of(student_t_scale_mixture::<4>(
+            population.size_degrees_of_freedom,
+        ));
         let sizes = self.sizes(class, scale, is_dense);
         let rest = self.given_sizes(class, sizes, is_dense);
         let context = rest[2] + population.context_sd * self.normal();
@@ -127,7 +129,7 @@ impl Nature {
             };
             return [0, 1].map(|place| middling(place) + 6.0 * self.normal());
         }
-        let scale = self.one_of(variance_scales::<8>(law.degrees_of_freedom));
+        let scale = self.one_of(student_t_scale_mixture::<8>(law.degrees_of_freedom));
         let host = self.lines(&law.host, 1.0);
         let deviation = self.lines(&law.deviation, scale);
         let noise = self.lines(&law.noise, 1.0);
@@ -284,14 +286,11 @@ fn spreads(trial: &Trial, assumptions: &Assumptions, calibration: &Calibration) 
     let terms =
         unroof_core::clue::observed(&[trial.sheet.pricing_content()], assumptions, calibration);
     let posterior = sample(&prior, &terms, DRAWS);
-    let spread = |quantity: &JointQuantity| {
-        let logs = posterior
-            .draws
-            .iter()
-            .map(|draw| (quantity.log_value)(&draw));
+    let spread = |quantity: JointQuantity| {
+        let logs = posterior.draws.iter().map(|draw| quantity.log_value(&draw));
         summarize(logs, posterior.draws.weights()).log_sd
     };
-    JOINT_QUANTITIES.into_iter().map(spread).collect()
+    JointQuantity::ALL.into_iter().map(spread).collect()
 }
 
 #[test]
@@ -308,7 +307,7 @@ fn what_is_stated_narrows_its_own_interval_and_the_others_on_average() {
     const SHEETS: usize = 60;
     let calibration = Calibration::shipped();
     let mut nature = Nature::new(1_948, calibration);
-    let mut totals = vec![vec![0.0; JOINT_QUANTITIES.len()]; STATED.len() + 1];
+    let mut totals = vec![vec![0.0; JointQuantity::ALL.len()]; STATED.len() + 1];
     let trials: Vec<Trial> = std::iter::from_fn(|| Some(nature.trial()))
         .flatten()
         .take(SHEETS)
@@ -325,9 +324,9 @@ fn what_is_stated_narrows_its_own_interval_and_the_others_on_average() {
             let assumptions =
                 unroof_core::input::read(stated.as_bytes(), Assumptions::read).unwrap();
             let told = spreads(trial, &assumptions, calibration);
-            let own = JOINT_QUANTITIES
+            let own = JointQuantity::ALL
                 .iter()
-                .position(|quantity| quantity.name == name);
+                .position(|quantity| quantity.name() == name);
             assert!(
                 own.is_none_or(|own| told[own] < 0.5 * free[own]),
                 "{name}: {told:?} after {free:?}"
@@ -341,13 +340,16 @@ fn what_is_stated_narrows_its_own_interval_and_the_others_on_average() {
         }
     }
     for (name, told) in STATED.iter().zip(&totals) {
-        for ((quantity, told), free) in JOINT_QUANTITIES.iter().zip(told).zip(&totals[STATED.len()])
+        for ((quantity, told), free) in JointQuantity::ALL
+            .iter()
+            .zip(told)
+            .zip(&totals[STATED.len()])
         {
             // Beyond the noise of so many sheets.
             assert!(
                 *told < 1.05 * free,
                 "{name} widens {}: {told} after {free}",
-                quantity.name
+                quantity.name()
             );
         }
     }
@@ -359,7 +361,7 @@ fn the_truth_lies_at_every_place_of_its_posterior_alike() {
     let calibration = Calibration::shipped();
     let prior = Prior::new(calibration, &assumptions);
     let mut nature = Nature::new(2_018, calibration);
-    let mut counts = [[0.0; BINS]; JOINT_QUANTITIES.len()];
+    let mut counts = [[0.0; BINS]; JointQuantity::ALL.len()];
     let mut trials = 0;
     let mut given_up = 0;
     while trials < TRIALS {
@@ -384,11 +386,11 @@ fn the_truth_lies_at_every_place_of_its_posterior_alike() {
             is_dense: trial.is_dense,
             machine: &nature.machines[trial.machine],
         };
-        for (count, quantity) in counts.iter_mut().zip(JOINT_QUANTITIES) {
-            let value = (quantity.log_value)(&truth);
+        for (count, quantity) in counts.iter_mut().zip(JointQuantity::ALL) {
+            let value = quantity.log_value(&truth);
             let weighted = posterior.draws.iter().zip(posterior.draws.weights());
             let below: f64 = weighted
-                .filter(|(draw, _)| (quantity.log_value)(draw) < value)
+                .filter(|(draw, _)| quantity.log_value(draw) < value)
                 .map(|(_, weight)| weight)
                 .sum();
             #[expect(
@@ -404,7 +406,7 @@ fn the_truth_lies_at_every_place_of_its_posterior_alike() {
         given_up < TRIALS / 20,
         "{given_up} sheets that nobody would write"
     );
-    for (count, quantity) in counts.iter().zip(JOINT_QUANTITIES) {
+    for (count, quantity) in counts.iter().zip(JointQuantity::ALL) {
         let expected = count.iter().sum::<f64>() / 10.0;
         let chi_square: f64 = count
             .iter()
@@ -413,7 +415,7 @@ fn the_truth_lies_at_every_place_of_its_posterior_alike() {
         assert!(
             chi_square < LARGEST_CHI_SQUARE,
             "{}: χ² {chi_square:.1}, {count:?}",
-            quantity.name
+            quantity.name()
         );
     }
 }

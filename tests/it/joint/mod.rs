@@ -32,7 +32,9 @@ fn ask(sheet: &Value, assumptions: &Value) -> Answer {
 /// An estimate by its name.
 fn quantity<'a>(answer: &'a Answer, name: &str) -> &'a QuantityEstimate {
     let all = answer.joint.quantities.in_order();
-    let found = all.into_iter().find(|(quantity, _)| quantity.name == name);
+    let found = all
+        .into_iter()
+        .find(|(quantity, _)| quantity.name() == name);
     found.unwrap_or_else(|| panic!("no quantity `{name}`")).1
 }
 

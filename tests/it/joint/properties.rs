@@ -77,12 +77,12 @@ fn clues_of_infinite_noise_change_nothing() {
         assert!(
             moved < 0.02 * width(estimate),
             "{}: {} and {}",
-            known.name,
+            known.name(),
             estimate.median,
             estimate.prior.median
         );
-        assert!(estimate.information_gained_bits < 0.01, "{}", known.name);
-        assert!(!estimate.identified, "{}", known.name);
+        assert!(estimate.information_gained_bits < 0.01, "{}", known.name());
+        assert!(!estimate.identified, "{}", known.name());
     }
 }
 
@@ -95,22 +95,23 @@ fn a_sheet_without_a_clue_gives_the_prior_to_the_last_bit() {
         assert!(
             estimate.median.to_bits() == estimate.prior.median.to_bits(),
             "{}",
-            known.name
+            known.name()
         );
         assert_eq!(
-            estimate.interval_90, estimate.prior.interval_90,
+            estimate.interval_90,
+            estimate.prior.interval_90,
             "{}",
-            known.name
+            known.name()
         );
         assert!(
             estimate.information_gained_bits.to_bits() == 0,
             "{}",
-            known.name
+            known.name()
         );
         assert!(
             estimate.moved_by.is_empty() && !estimate.identified,
             "{}",
-            known.name
+            known.name()
         );
     }
 }
@@ -146,14 +147,14 @@ fn moves_multiply_to_the_whole_and_hidden_uncertainty_has_no_place() {
             assert!(
                 ends.is_sorted() && ends[0] < ends[4],
                 "{name} {}: {ends:?}",
-                known.name
+                known.name()
             );
             let product: f64 = estimate.moved_by.iter().map(|step| step.factor.ln()).sum();
             let whole = (estimate.median / estimate.prior.median).ln();
             assert!(
                 (product - whole).abs() < 0.3 * width(estimate),
                 "{name} {}: {product} and {whole}",
-                known.name
+                known.name()
             );
         }
         for offer in &answer.joint.storage_tiers {

@@ -23,8 +23,8 @@ use crate::input::json::Json;
 use crate::sheet::{CacheWriteBilling, Limits, PriceSheet, Source, SourceFormat};
 
 /// The catalog.
-pub(super) const CATALOG: Catalog = Catalog {
-    name: "genai-prices",
+pub(super) static CATALOG: Catalog = Catalog {
+    format: SourceFormat::GenaiPrices,
     mark: "prices",
     recognizes: is_catalog,
     entries,

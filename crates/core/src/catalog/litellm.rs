@@ -28,8 +28,8 @@ use crate::sheet::{
 use crate::units::Decimal;
 
 /// The catalog.
-pub const CATALOG: Catalog = Catalog {
-    name: "litellm",
+pub(super) static CATALOG: Catalog = Catalog {
+    format: SourceFormat::Litellm,
     mark: "litellm_provider",
     recognizes: is_catalog,
     entries,

@@ -20,8 +20,8 @@ use crate::input::json::Json;
 use crate::sheet::{ContextTier, PriceSheet, RateCell, Source, SourceFormat};
 
 /// The catalog.
-pub(super) const CATALOG: Catalog = Catalog {
-    name: "llm-prices",
+pub(super) static CATALOG: Catalog = Catalog {
+    format: SourceFormat::LlmPrices,
     mark: "id",
     recognizes: is_catalog,
     entries,

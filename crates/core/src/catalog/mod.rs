@@ -1,13 +1,7 @@
 //! Published catalogs: how each is recognised and taken apart into entries, and how an entry becomes sheets.
 
 mod entry;
-mod genai_prices;
-pub mod litellm;
-mod llm_prices;
-mod models_dev;
 mod names;
-pub mod openrouter;
-pub mod portkey;
 mod rules;
 #[cfg(test)]
 mod testing;
@@ -17,21 +11,21 @@ use std::str::FromStr;
 use crate::input::cursor::{Cursor, shortened};
 use crate::input::json::Json;
 use crate::input::text::{is_unprintable, printable};
-use crate::sheet::PriceSheet;
+use crate::sheet::{PriceSheet, SourceFormat, catalog_table};
 use rules::tokenizer_note;
 
 pub use names::{model_key, offer_id};
 
-/// A format in which somebody publishes a catalog: one file in this folder each.
+/// A format in which a catalog is published: one file in this folder each, and a row in `sheet/source.rs`.
 #[derive(Debug, Clone, Copy)]
 pub struct Catalog {
-    /// Its name in `?format=` and `--format`.
-    pub name: &'static str,
+    /// The format of the sheets that are read from it.
+    pub format: SourceFormat,
     /// A field that every entry has, and that neither a catalog nor a canonical sheet has.
     pub mark: &'static str,
     /// Whether a document of unknown origin is a whole catalog of this format.
     pub recognizes: fn(&Json) -> bool,
-    /// The entries of a whole catalog, in its order. Where the document is no such catalog, a fault is recorded.
+    /// The entries of a whole catalog, in its order. Where the document has another format, a fault is recorded.
     pub entries: for<'a> fn(&Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>>,
     /// Reads one entry by its key into its sheets: one for each region and each interval of validity that it states.
     /// `None` means that a fault is recorded.
@@ -39,6 +33,12 @@ pub struct Catalog {
 }
 
 impl Catalog {
+    /// Its name in `?format=` and `--format`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.format.name()
+    }
+
     /// Reads one entry by its key into its sheets, with what is to be known of them whatever their catalog. `None` means
     /// that a fault is recorded.
     #[must_use]
@@ -98,15 +98,16 @@ pub struct CatalogEntry<'a> {
     pub cursor: Cursor<'a>,
 }
 
-/// The catalogs that are read.
-pub const CATALOGS: [&Catalog; 6] = [
-    &genai_prices::CATALOG,
-    &litellm::CATALOG,
-    &llm_prices::CATALOG,
-    &models_dev::CATALOG,
-    &openrouter::CATALOG,
-    &portkey::CATALOG,
-];
+macro_rules! declare_modules {
+    ($( $module:ident $variant:ident $name:tt $meaning:tt )+) => {
+        $( mod $module; )+
+
+        /// The catalogs that are read.
+        pub static CATALOGS: [&Catalog; [$( $name ),+].len()] = [$( &$module::CATALOG ),+];
+    };
+}
+
+catalog_table!(declare_modules);
 
 /// The format has another name than those that are known.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -117,8 +118,8 @@ impl FromStr for &'static Catalog {
     type Err = UnknownFormat;
 
     fn from_str(name: &str) -> Result<Self, UnknownFormat> {
-        let named = CATALOGS.into_iter().find(|catalog| catalog.name == name);
-        named.ok_or_else(|| UnknownFormat(CATALOGS.map(|catalog| catalog.name).to_vec()))
+        let named = CATALOGS.into_iter().find(|catalog| catalog.name() == name);
+        named.ok_or_else(|| UnknownFormat(CATALOGS.map(|catalog| catalog.name()).to_vec()))
     }
 }
 

@@ -25,8 +25,8 @@ use crate::sheet::{
 };
 
 /// The catalog.
-pub(super) const CATALOG: Catalog = Catalog {
-    name: "models.dev",
+pub(super) static CATALOG: Catalog = Catalog {
+    format: SourceFormat::ModelsDev,
     mark: "modalities",
     recognizes: is_catalog,
     entries,

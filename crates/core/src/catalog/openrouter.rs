@@ -22,8 +22,8 @@ use crate::input::json::Json;
 use crate::sheet::{CacheWriteBilling, Limits, PriceSheet, RateCell, Source, SourceFormat};
 
 /// The catalog.
-pub const CATALOG: Catalog = Catalog {
-    name: "openrouter",
+pub(super) static CATALOG: Catalog = Catalog {
+    format: SourceFormat::Openrouter,
     mark: MARK,
     recognizes: is_catalog,
     entries,

@@ -19,11 +19,11 @@ use super::rules::is_name;
 use super::{Catalog, CatalogEntry};
 use crate::input::cursor::{Cursor, LONGEST_NAME, shortened};
 use crate::input::json::Json;
-use crate::sheet::PriceSheet;
+use crate::sheet::{PriceSheet, SourceFormat};
 
 /// The catalog.
-pub const CATALOG: Catalog = Catalog {
-    name: "portkey",
+pub(super) static CATALOG: Catalog = Catalog {
+    format: SourceFormat::Portkey,
     mark: MARK,
     recognizes: is_catalog,
     entries,

@@ -2,18 +2,20 @@
 
 use super::{Clue, none_defined, not_observed};
 use crate::model::builder::ReadingBuilder;
+use crate::model::clue_table::{ClueKind, ReadingId};
 use crate::model::evidence::{Evidence, ModePrices};
 use crate::model::reading::{Kind, NotDefined, Reading, Specification};
 
-pub(super) const CLUE: Clue = Clue {
+pub(super) static CLUE: Clue = Clue {
     specifications: &[&UTILISATION],
+    about_modes: true,
     read,
     observe: not_observed,
 };
 
 static UTILISATION: Specification = Specification {
-    id: "batch_discount_utilisation",
-    clue: "batch discount",
+    id: ReadingId::BatchDiscountUtilisation,
+    clue: ClueKind::BatchDiscount,
     quantity: "standard_utilisation_over_batch_utilisation",
     equation: "U_std/U_batch = d_in",
     unit: "",

@@ -3,20 +3,22 @@
 use super::{Clue, none_defined, not_observed};
 use crate::model::assumptions::Origin;
 use crate::model::builder::ReadingBuilder;
+use crate::model::clue_table::{ClueKind, ReadingId};
 use crate::model::evidence::{Cell, Evidence};
 use crate::model::quantity::Quantity as Q;
 use crate::model::reading::{Input, Kind, NotDefined, Reading, Specification, Value};
 use crate::units::Decimal;
 
-pub(super) const CLUE: Clue = Clue {
+pub(super) static CLUE: Clue = Clue {
     specifications: &[&LOAD_PATH],
+    about_modes: false,
     read,
     observe: not_observed,
 };
 
 static LOAD_PATH: Specification = Specification {
-    id: "cache_read_load_path",
-    clue: "cache read",
+    id: ReadingId::CacheReadLoadPath,
+    clue: ClueKind::CacheRead,
     quantity: "kv_bytes_per_token_stored",
     equation: "k_st ≤ (p_hit/p_in − h_0)·N_a·BW_path/(η_pre·M)",
     unit: "bytes/token",

@@ -3,14 +3,16 @@
 use super::{Clue, none_defined};
 use crate::model::builder::ReadingBuilder;
 use crate::model::cache_placement::{HeldFor, observe_hold_price};
+use crate::model::clue_table::{ClueKind, ReadingId};
 use crate::model::evidence::{Cell, Evidence};
 use crate::model::hold_cost::{HbmHolding, with_bounds_per_tier};
 use crate::model::quantity::Quantity as Q;
 use crate::model::reading::{Kind, NotDefined, Reading, Specification};
 use crate::units::Decimal;
 
-pub(super) const CLUE: Clue = Clue {
+pub(super) static CLUE: Clue = Clue {
     specifications: &[&KV_BYTES],
+    about_modes: false,
     read,
     observe: |sheets, _| observe_hold_price(sheets, KV_BYTES.clue, fee),
 };
@@ -26,8 +28,8 @@ fn fee(evidence: &Evidence<'_>) -> Option<HeldFor> {
 }
 
 static KV_BYTES: Specification = Specification {
-    id: "cache_storage_kv_bytes",
-    clue: "cache storage",
+    id: ReadingId::CacheStorageKvBytes,
+    clue: ClueKind::CacheStorage,
     quantity: "kv_bytes_per_token_stored",
     equation: "k_st ≤ fx·fee/(1e6·hold)",
     unit: "bytes/token",

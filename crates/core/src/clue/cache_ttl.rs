@@ -4,25 +4,25 @@ use std::collections::BTreeSet;
 
 use super::{Clue, none_defined, not_observed};
 use crate::model::builder::ReadingBuilder;
+use crate::model::clue_table::{ClueKind, ReadingId};
 use crate::model::evidence::Evidence;
 use crate::model::hold_cost::{HbmHolding, tiers};
 use crate::model::quantity::Quantity as Q;
 use crate::model::reading::{Kind, NotDefined, Reading, Specification};
 use crate::reference::{StorageTier, TALK_DRAIN_TIMES};
-use crate::roofline::KeepingCost;
+use crate::roofline::HoldCost;
 use crate::units::Seconds;
 
-pub(super) const CLUE: Clue = Clue {
+pub(super) static CLUE: Clue = Clue {
     specifications: &[&DRAIN_TIME, &FIVE_MINUTE_RULE],
+    about_modes: false,
     read,
     observe: not_observed,
 };
 
-const NAME: &str = "cache time to live";
-
 static DRAIN_TIME: Specification = Specification {
-    id: "cache_ttl_drain_time",
-    clue: NAME,
+    id: ReadingId::CacheTtlDrainTime,
+    clue: ClueKind::CacheTtl,
     quantity: "storage_tier",
     equation: "the tier with the least |ln(TTL·BW_X/C_X)|",
     unit: "",
@@ -35,8 +35,8 @@ static DRAIN_TIME: Specification = Specification {
 };
 
 static FIVE_MINUTE_RULE: Specification = Specification {
-    id: "cache_ttl_five_minute_rule",
-    clue: NAME,
+    id: ReadingId::CacheTtlFiveMinuteRule,
+    clue: ClueKind::CacheTtl,
     quantity: "storage_tier",
     equation: "the tier with the least read_X + hold_X·TTL",
     unit: "",
@@ -141,7 +141,7 @@ fn drain_time(evidence: &Evidence<'_>, ttl_s: f64) -> Reading {
 #[derive(Debug, Clone, Copy)]
 struct DeviceCost {
     id: &'static str,
-    cost: KeepingCost,
+    cost: HoldCost,
 }
 
 /// Costs of every tier that has both; flash as the device named.
@@ -165,7 +165,7 @@ fn device_costs(
         if let (Some(read_usd_per_byte), Some(hold_usd_per_byte_hour)) = (read, hold) {
             costs.push(DeviceCost {
                 id: &tier.id,
-                cost: KeepingCost {
+                cost: HoldCost {
                     read_usd_per_byte,
                     hold_usd_per_byte_hour,
                 },

@@ -3,21 +3,23 @@
 use super::{Clue, none_defined};
 use crate::model::builder::{ReadingBuilder, Values};
 use crate::model::cache_placement::{held_for_longer, observe_hold_price};
+use crate::model::clue_table::{ClueKind, ReadingId};
 use crate::model::evidence::{Cell, Evidence};
 use crate::model::hold_cost::{HbmHolding, with_bounds_per_tier};
 use crate::model::quantity::Quantity as Q;
 use crate::model::reading::{Kind, NotDefined, Reading, Specification};
 use crate::units::Decimal;
 
-pub(super) const CLUE: Clue = Clue {
+pub(super) static CLUE: Clue = Clue {
     specifications: &[&HOLD_PRICE],
+    about_modes: false,
     read,
     observe: |sheets, _| observe_hold_price(sheets, HOLD_PRICE.clue, held_for_longer),
 };
 
 static HOLD_PRICE: Specification = Specification {
-    id: "cache_write_hold_price",
-    clue: "cache write",
+    id: ReadingId::CacheWriteHoldPrice,
+    clue: ClueKind::CacheWrite,
     quantity: "cache_holding_price",
     equation: "s_1 = fx·(p_2 − p_1)·3600/(TTL_2 − TTL_1)",
     unit: "USD/Mtok-hour",

@@ -2,22 +2,26 @@
 
 use super::{Clue, none_defined};
 use crate::model::builder::ReadingBuilder;
+use crate::model::clue_table::{ClueKind, ReadingId};
 use crate::model::evidence::Evidence;
-use crate::model::likelihood::{LOG_NORMAL_PEAK, Likelihood, Observed, normal_below, normal_tail};
+use crate::model::likelihood::{
+    LOG_NORMAL_PEAK, Likelihood, Observed, normal_below, normal_tail, terms,
+};
 use crate::model::quantity::Quantity as Q;
 use crate::model::reading::{Kind, NotDefined, Reading, Specification};
 use crate::model::unknowns::Unknowns;
 use crate::reference::calibration::{Calibration, ContextLaw};
 
-pub(super) const CLUE: Clue = Clue {
+pub(super) static CLUE: Clue = Clue {
     specifications: &[&KV_BYTES],
+    about_modes: false,
     read,
     observe,
 };
 
 static KV_BYTES: Specification = Specification {
-    id: "context_maximum_kv_bytes",
-    clue: "maximum context",
+    id: ReadingId::ContextMaximumKvBytes,
+    clue: ClueKind::ContextMaximum,
     quantity: "kv_bytes_per_token_stored",
     equation: "k_st ≤ (C − w·N_t)/(B_min·L_limit)",
     unit: "bytes/token",
@@ -121,15 +125,12 @@ fn observe(sheets: &[Evidence<'_>], calibration: &Calibration) -> Observed {
     let longest = limits
         .max()
         .map(|limit| ContextMaximum::new(f64::from(limit), calibration));
-    longest
-        .into_iter()
-        .map(|observed| Box::new(observed) as Box<dyn Likelihood>)
-        .collect()
+    terms(longest)
 }
 
 impl Likelihood for ContextMaximum {
-    fn parts(&self) -> &[&'static str] {
-        &["maximum context"]
+    fn parts(&self) -> &[ClueKind] {
+        &[ClueKind::ContextMaximum]
     }
 
     fn likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {

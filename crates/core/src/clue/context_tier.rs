@@ -4,14 +4,15 @@ use statrs::distribution::{Continuous, ContinuousCDF, StudentsT};
 
 use super::{Clue, none_defined};
 use crate::model::builder::ReadingBuilder;
+use crate::model::clue_table::{ClueKind, ReadingId};
 use crate::model::evidence::{ContextStep, Evidence, Price};
-use crate::model::likelihood::{Likelihood, Observed, log_normal};
+use crate::model::likelihood::{Likelihood, Observed, log_normal, terms};
 use crate::model::quantity::Quantity as Q;
 use crate::model::reading::{Kind, NotDefined, Reading, Specification};
 use crate::model::unknowns::Unknowns;
 use crate::reference::calibration::{Calibration, ContextTierLaw};
 
-pub(super) const CLUE: Clue = Clue {
+pub(super) static CLUE: Clue = Clue {
     specifications: &[
         &KV_BYTES,
         &FINITE_BATCH,
@@ -20,16 +21,16 @@ pub(super) const CLUE: Clue = Clue {
         &ATTENTION,
         &GQA_GROUP,
     ],
+    about_modes: false,
     read,
     observe,
 };
 
-const NAME: &str = "context tier";
 const KV: &str = "kv_bytes_per_token_read";
 
 static KV_BYTES: Specification = Specification {
-    id: "context_tier_kv_bytes",
-    clue: NAME,
+    id: ReadingId::ContextTierKvBytes,
+    clue: ClueKind::ContextTier,
     quantity: KV,
     equation: "k_bw = (η_m/η_c)·w·N_a/(ρ·L_1)",
     unit: "bytes/token",
@@ -45,8 +46,8 @@ static KV_BYTES: Specification = Specification {
 };
 
 static FINITE_BATCH: Specification = Specification {
-    id: "context_tier_kv_bytes_finite_batch",
-    clue: NAME,
+    id: ReadingId::ContextTierKvBytesFiniteBatch,
+    clue: ClueKind::ContextTier,
     quantity: KV,
     equation: "k_bw = (η_m/η_c − 1/β)·w·N_a/(ρ·L_1)",
     unit: "bytes/token",
@@ -59,8 +60,8 @@ static FINITE_BATCH: Specification = Specification {
 };
 
 static FULL_HBM: Specification = Specification {
-    id: "context_tier_kv_bytes_full_hbm",
-    clue: NAME,
+    id: ReadingId::ContextTierKvBytesFullHbm,
+    clue: ClueKind::ContextTier,
     quantity: KV,
     equation: "k_bw = (η_m/η_c)·w·N_a/(ρ·L_1)·(1 − w·N_t/C)",
     unit: "bytes/token",
@@ -73,8 +74,8 @@ static FULL_HBM: Specification = Specification {
 };
 
 static COVER: Specification = Specification {
-    id: "output_multiplier_cover",
-    clue: NAME,
+    id: ReadingId::OutputMultiplierCover,
+    clue: ClueKind::ContextTier,
     quantity: "context_at_which_kv_reads_cost_as_much_as_the_fixed_part",
     equation: "x = (L_max − m_out·L_1)/(m_out − 1)",
     unit: "tokens",
@@ -87,8 +88,8 @@ static COVER: Specification = Specification {
 };
 
 static ATTENTION: Specification = Specification {
-    id: "input_multiplier_attention",
-    clue: NAME,
+    id: ReadingId::InputMultiplierAttention,
+    clue: ClueKind::ContextTier,
     quantity: "attention_macs_per_token_over_active_parameters",
     equation: "a_pre/N_a = 2·(m_in − 1)/(S_2 − m_in·S_1)",
     unit: "1/token",
@@ -104,8 +105,8 @@ static ATTENTION: Specification = Specification {
 };
 
 static GQA_GROUP: Specification = Specification {
-    id: "increments_gqa_group",
-    clue: NAME,
+    id: ReadingId::IncrementsGqaGroup,
+    clue: ClueKind::ContextTier,
     quantity: "attention_macs_per_kv_byte",
     equation: "a_pre/k_bw = 2·(ρ/w)·(η_pre/η_m)/(Δp_out/Δp_in)",
     unit: "MAC/B",
@@ -455,15 +456,12 @@ fn observe(sheets: &[Evidence<'_>], calibration: &Calibration) -> Observed {
     // Hosts of one model that have a threshold have its author's.
     let threshold = sheets.iter().find_map(first);
     let observed = threshold.map(|tokens| ContextThreshold::new(tokens, &calibration.context_tier));
-    observed
-        .into_iter()
-        .map(|observed| Box::new(observed) as Box<dyn Likelihood>)
-        .collect()
+    terms(observed)
 }
 
 impl Likelihood for ContextThreshold {
-    fn parts(&self) -> &[&'static str] {
-        &[NAME]
+    fn parts(&self) -> &[ClueKind] {
+        &[ClueKind::ContextTier]
     }
 
     fn likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
@@ -474,7 +472,7 @@ impl Likelihood for ContextThreshold {
         self.peak_of_cost * over_peak + self.of_convention
     }
 
-    /// A copied threshold surprises nobody.
+    /// A copied threshold is never surprising.
     fn tail_probability(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {
         let tail = 2.0 * self.of_cost.cdf(-self.residual(unknowns).abs());
         let copied = self.law.convention_share;

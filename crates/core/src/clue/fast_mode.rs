@@ -3,9 +3,10 @@
 use super::{Clue, none_defined};
 use crate::model::assumptions::Assumptions;
 use crate::model::builder::{ReadingBuilder, Values};
+use crate::model::clue_table::{ClueKind, ReadingId};
 use crate::model::evidence::{Evidence, ModePrices};
 use crate::model::likelihood::{
-    Likelihood, MISPRINTS, Observed, log_normal, normal_below, normal_tail,
+    Likelihood, MISPRINTS, Observed, log_normal, normal_below, normal_tail, terms,
 };
 use crate::model::quantity::Quantity as Q;
 use crate::model::reading::{Kind, NotDefined, Reading, Reason, Specification};
@@ -13,13 +14,13 @@ use crate::model::unknowns::Unknowns;
 use crate::reference::calibration::Calibration;
 use crate::sheet::{SpeedBound, SpeedMetric, SpeedMultiplier};
 
-pub(super) const CLUE: Clue = Clue {
+pub(super) static CLUE: Clue = Clue {
     specifications: &[&BATCH_RATIO, &KV_OVER_WEIGHTS, &MAX_SPEEDUP],
+    about_modes: true,
     read,
     observe,
 };
 
-const NAME: &str = "fast mode";
 const NEEDS: &str =
     "a mode whose output costs more, and its output speed on the sheet or in `speed_multiplier`";
 const NOT_DEFINED: &str = "no output speed is stated, m_p ≤ 1, or m_s ≤ 1";
@@ -29,8 +30,8 @@ const ASSUMES: &[&str] = &[
 ];
 
 static BATCH_RATIO: Specification = Specification {
-    id: "fast_mode_batch_ratio",
-    clue: NAME,
+    id: ReadingId::FastModeBatchRatio,
+    clue: ClueKind::FastMode,
     quantity: "standard_batch_over_fast_batch",
     equation: "B_std/B_fast = m_p·m_s",
     unit: "",
@@ -43,8 +44,8 @@ static BATCH_RATIO: Specification = Specification {
 };
 
 static KV_OVER_WEIGHTS: Specification = Specification {
-    id: "fast_mode_kv_over_weights",
-    clue: NAME,
+    id: ReadingId::FastModeKvOverWeights,
+    clue: ClueKind::FastMode,
     quantity: "batch_time_over_fixed_time",
     equation: "y = (m_s − 1)/(1 − 1/m_p)",
     unit: "",
@@ -57,8 +58,8 @@ static KV_OVER_WEIGHTS: Specification = Specification {
 };
 
 static MAX_SPEEDUP: Specification = Specification {
-    id: "fast_mode_max_speedup",
-    clue: NAME,
+    id: ReadingId::FastModeMaxSpeedup,
+    clue: ClueKind::FastMode,
     quantity: "greatest_speed_multiplier",
     equation: "1 + y = 1 + (m_s − 1)/(1 − 1/m_p)",
     unit: "",
@@ -287,20 +288,18 @@ fn observe(sheets: &[Evidence<'_>], _calibration: &Calibration) -> Observed {
         .filter(|reading| reading.id == MAX_SPEEDUP.id)
         .filter_map(|reading| reading.number())
         .collect();
-    // The same mode on longer prompts, or on another host, is no second promise.
+    // The same mode on longer prompts, or on another host, is counted once.
     speedups.sort_by(f64::total_cmp);
     speedups.dedup();
     let observed = speedups
         .into_iter()
         .map(|speedup| GreatestSpeedup::new(speedup, LOG_NOISE));
-    observed
-        .map(|observed| Box::new(observed) as Box<dyn Likelihood>)
-        .collect()
+    terms(observed)
 }
 
 impl Likelihood for GreatestSpeedup {
-    fn parts(&self) -> &[&'static str] {
-        &[NAME]
+    fn parts(&self) -> &[ClueKind] {
+        &[ClueKind::FastMode]
     }
 
     fn has_regimes(&self) -> bool {
@@ -309,7 +308,7 @@ impl Likelihood for GreatestSpeedup {
 
     fn likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
         let expected = Self::expected(unknowns);
-        // A mode that is no faster is no fast mode: only what is above 1 is ever seen.
+        // A mode that is not faster is not sold as a fast mode: only values above 1 are observed.
         let standardised = (self.log_speedup - expected) / self.noise;
         let density = (self.log_peak - 0.5 * standardised * standardised).exp();
         let of_machine = density / normal_below(expected / self.noise);

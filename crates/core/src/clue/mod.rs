@@ -1,29 +1,15 @@
 //! One file per price-sheet feature: what it observes and the textbook readings drawn from it.
 //!
-//! A reading is a closed form that a person could work out with chalk. Each stands by itself, with its equation, its
+//! A reading is a closed form that a person could work out with chalk. Each is complete in itself, with its equation, its
 //! inputs and what it assumes; equation numbers and ids are those of `docs/MODEL.md`. A new feature is one new file
-//! here and its line in [`CLUES`].
-
-mod batch_discount;
-mod cache_read;
-mod cache_storage;
-mod cache_ttl;
-mod cache_write;
-mod context_maximum;
-mod context_tier;
-mod fast_mode;
-mod output_ratio;
-mod output_speed;
-mod price_level;
-mod recompute_or_hold;
-mod token_prices;
+//! here and its row in `model/clue_table.rs`.
 
 use crate::model::assumptions::Assumptions;
 use crate::model::builder::ReadingBuilder;
+use crate::model::clue_table::clue_table;
 use crate::model::evidence::Evidence;
 use crate::model::likelihood::Observed;
 use crate::model::reading::{NotDefined, Reading, Specification};
-
 use crate::reference::calibration::Calibration;
 use crate::sheet::PriceSheet;
 
@@ -31,26 +17,22 @@ use crate::sheet::PriceSheet;
 pub struct Clue {
     /// The readings, in the order in which they are listed.
     pub specifications: &'static [&'static Specification],
+    /// Whether it compares service tiers with the standard one, or is promised for one of them.
+    pub about_modes: bool,
     read: fn(&Evidence<'_>) -> Vec<Reading>,
     observe: fn(&[Evidence<'_>], &Calibration) -> Observed,
 }
 
-/// Every clue, in the order in which answers list their readings.
-pub const CLUES: [&Clue; 13] = [
-    &token_prices::CLUE,
-    &context_tier::CLUE,
-    &output_ratio::CLUE,
-    &cache_read::CLUE,
-    &cache_write::CLUE,
-    &cache_storage::CLUE,
-    &cache_ttl::CLUE,
-    &recompute_or_hold::CLUE,
-    &fast_mode::CLUE,
-    &batch_discount::CLUE,
-    &output_speed::CLUE,
-    &context_maximum::CLUE,
-    &price_level::CLUE,
-];
+macro_rules! declare_modules {
+    ($( $module:ident { $( $names:tt )+ } { $( $readings:tt )* } )+) => {
+        $( mod $module; )+
+
+        /// Every clue, in the order in which answers list their readings.
+        pub static CLUES: &[&Clue] = &[$( &$module::CLUE ),+];
+    };
+}
+
+clue_table!(declare_modules);
 
 /// Every kind of reading there is.
 pub fn specifications() -> impl Iterator<Item = &'static Specification> {

@@ -2,21 +2,21 @@
 
 use super::{Clue, none_defined, not_observed};
 use crate::model::builder::{ReadingBuilder, Values};
+use crate::model::clue_table::{ClueKind, ReadingId};
 use crate::model::evidence::{Cell, Evidence};
 use crate::model::quantity::Quantity as Q;
 use crate::model::reading::{Kind, NotDefined, Reading, Specification};
 
-pub(super) const CLUE: Clue = Clue {
+pub(super) static CLUE: Clue = Clue {
     specifications: &[&MEMORY_BOUNDNESS, &KV_BYTES],
+    about_modes: false,
     read,
     observe: not_observed,
 };
 
-const NAME: &str = "output/input ratio";
-
 static MEMORY_BOUNDNESS: Specification = Specification {
-    id: "output_ratio_memory_boundness",
-    clue: NAME,
+    id: ReadingId::OutputRatioMemoryBoundness,
+    clue: ClueKind::OutputRatio,
     quantity: "memory_time_over_compute_time",
     equation: "r = (p_out/p_in)·(η_m/η_pre)·(1 − μ_out)/(1 − μ_in)",
     unit: "",
@@ -32,8 +32,8 @@ static MEMORY_BOUNDNESS: Specification = Specification {
 };
 
 static KV_BYTES: Specification = Specification {
-    id: "output_ratio_kv_bytes",
-    clue: NAME,
+    id: ReadingId::OutputRatioKvBytes,
+    clue: ClueKind::OutputRatio,
     quantity: "kv_bytes_per_token_read",
     equation: "k_bw = ((p_out/p_in)·(η_m/η_pre)·(1 − μ_out)/(1 − μ_in) − 1/β)·w·N_a/(ρ·L_mean)",
     unit: "bytes/token",

@@ -2,19 +2,21 @@
 
 use super::{Clue, none_defined, not_observed};
 use crate::model::builder::ReadingBuilder;
+use crate::model::clue_table::{ClueKind, ReadingId};
 use crate::model::evidence::Evidence;
 use crate::model::quantity::Quantity as Q;
 use crate::model::reading::{Kind, NotDefined, Reading, Specification};
 
-pub(super) const CLUE: Clue = Clue {
+pub(super) static CLUE: Clue = Clue {
     specifications: &[&WEIGHT_BYTES],
+    about_modes: true,
     read,
     observe: not_observed,
 };
 
 static WEIGHT_BYTES: Specification = Specification {
-    id: "output_speed_weight_bytes",
-    clue: "output speed",
+    id: ReadingId::OutputSpeedWeightBytes,
+    clue: ClueKind::OutputSpeed,
     quantity: "weight_bytes",
     equation: "w·N_t ≤ η_m·W·V/v",
     unit: "B",

@@ -2,19 +2,21 @@
 
 use super::{Clue, none_defined, not_observed};
 use crate::model::builder::ReadingBuilder;
+use crate::model::clue_table::{ClueKind, ReadingId};
 use crate::model::evidence::{Cell, Evidence};
 use crate::model::quantity::Quantity as Q;
 use crate::model::reading::{Kind, NotDefined, Reading, Specification};
 
-pub(super) const CLUE: Clue = Clue {
+pub(super) static CLUE: Clue = Clue {
     specifications: &[&ACTIVE_PARAMETERS],
+    about_modes: false,
     read,
     observe: not_observed,
 };
 
 static ACTIVE_PARAMETERS: Specification = Specification {
-    id: "price_level_active_parameters",
-    clue: "price level",
+    id: ReadingId::PriceLevelActiveParameters,
+    clue: ClueKind::PriceLevel,
     quantity: "active_parameters",
     equation: "N_a ≤ fx·p_in·1e-6·(1 − μ_in)·η_pre·U·M·3600/R",
     unit: "parameters",

@@ -2,21 +2,23 @@
 
 use super::{Clue, not_observed};
 use crate::model::builder::{ReadingBuilder, Values};
+use crate::model::clue_table::{ClueKind, ReadingId};
 use crate::model::evidence::Evidence;
 use crate::model::hold_cost::tiers;
 use crate::model::quantity::Quantity as Q;
 use crate::model::reading::{Kind, Reading, Specification};
 use crate::reference::StorageTier;
 
-pub(super) const CLUE: Clue = Clue {
+pub(super) static CLUE: Clue = Clue {
     specifications: &[&RECOMPUTE_OR_HOLD],
+    about_modes: false,
     read,
     observe: not_observed,
 };
 
 static RECOMPUTE_OR_HOLD: Specification = Specification {
-    id: "recompute_or_hold",
-    clue: "recompute or hold",
+    id: ReadingId::RecomputeOrHold,
+    clue: ClueKind::RecomputeOrHold,
     quantity: "break_even_hold",
     equation: "t = N_a·Cap/(η_pre·M·k_st)",
     unit: "s",

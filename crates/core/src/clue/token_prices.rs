@@ -4,9 +4,11 @@
 use wide::f64x8;
 
 use super::Clue;
+use crate::model::clue_table::ClueKind;
 use crate::model::evidence::Evidence;
 use crate::model::likelihood::{
-    LOG_NORMAL_PEAK, Likelihood, MISPRINTS, Observed, log_normal, normal_tail, variance_scales,
+    LOG_NORMAL_PEAK, Likelihood, MISPRINTS, Observed, log_normal, normal_tail,
+    student_t_scale_mixture, terms,
 };
 use crate::model::quantity::Quantity as Q;
 use crate::model::unknowns::Unknowns;
@@ -14,15 +16,16 @@ use crate::reference::calibration::{Calibration, OverLines, PriceLaw};
 use crate::sheet::PriceSheet;
 use crate::sheet::compare::decision::decisions;
 
-pub(super) const CLUE: Clue = Clue {
+pub(super) static CLUE: Clue = Clue {
     specifications: &[],
+    about_modes: false,
     read: |_| Vec::new(),
     observe,
 };
 
 const INPUT: usize = 0;
 const OUTPUT: usize = 1;
-const PARTS: [&str; 2] = ["input price", "output price"];
+const PARTS: [ClueKind; 2] = [ClueKind::InputPrice, ClueKind::OutputPrice];
 /// Points of the scale of the model's deviation, each as probable.
 const SCALES: usize = 8;
 /// Spread of misprints around the price of a model of middling size: prices that no model explains are taken for such, and
@@ -156,10 +159,7 @@ fn observe(sheets: &[Evidence<'_>], calibration: &Calibration) -> Observed {
     });
     let offers: Vec<Offer> = offers.collect();
     let lines = PriceLines::pooled(&offers, &calibration.price_law);
-    lines
-        .into_iter()
-        .map(|lines| Box::new(lines) as Box<dyn Likelihood>)
-        .collect()
+    terms(lines)
 }
 
 /// The base prices of a sheet in USD, less what its host is known to charge.
@@ -186,7 +186,7 @@ fn offer(evidence: &Evidence<'_>, calibration: &Calibration) -> Option<Offer> {
     })
 }
 
-/// Offers with the same ratio of prices: each tells about the level, and all of them once about the ratio.
+/// Offers with the same ratio of prices: each informs about the level, all of them together once about the ratio.
 fn one_ratio(offers: &[Offer]) -> Option<Offer> {
     let first = *offers.first()?;
     let complete = |offer: &Offer| Some([offer.price[INPUT]?, offer.price[OUTPUT]?]);
@@ -283,7 +283,7 @@ impl PriceLines {
     }
 
     fn new(line: Option<usize>, price: [f64; 2], covariance: OverLines, law: &PriceLaw) -> Self {
-        let spreads = variance_scales::<SCALES>(law.degrees_of_freedom).map(|scale| {
+        let spreads = student_t_scale_mixture::<SCALES>(law.degrees_of_freedom).map(|scale| {
             Spread::new(sum(
                 covariance,
                 law.deviation.map(|row| row.map(|entry| entry * scale)),
@@ -336,7 +336,7 @@ fn inverse([[a, b], [_, d]]: OverLines) -> OverLines {
 }
 
 impl Likelihood for PriceLines {
-    fn parts(&self) -> &[&'static str] {
+    fn parts(&self) -> &[ClueKind] {
         match self.line {
             None => &PARTS,
             Some(INPUT) => &PARTS[..1],

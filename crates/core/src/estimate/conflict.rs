@@ -1,4 +1,4 @@
-//! Readings of one quantity that cannot both be right.
+//! Conflicts: readings of one quantity that cannot both be right.
 
 use std::collections::BTreeMap;
 
@@ -6,6 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::model::assumptions::Assumptions;
+use crate::model::clue_table::ReadingId;
 use crate::model::quantity::Quantity;
 use crate::model::reading::{Kind, Reading};
 use crate::units::readable;
@@ -14,7 +15,7 @@ use crate::units::readable;
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Conflict {
     /// Ids of the two readings.
-    pub between: [&'static str; 2],
+    pub between: [ReadingId; 2],
     /// What they disagree about.
     pub quantity: &'static str,
     /// What each says, in the order of `between`.
@@ -112,11 +113,11 @@ fn with_unit(value: f64, unit: &str) -> String {
     format!("{} {unit}", readable(value)).trim_end().to_owned()
 }
 
-/// The id, and what tells the entry apart from others of that id.
+/// The id with the qualifiers of the entry.
 fn described(reading: &Reading) -> String {
-    let apart = reading.told_apart();
+    let apart = reading.qualifiers();
     if apart.is_empty() {
-        reading.id.to_owned()
+        reading.id.to_string()
     } else {
         format!("{} ({apart})", reading.id)
     }
@@ -133,11 +134,11 @@ fn famous_readings(readings: &[Reading], assumptions: &Assumptions) -> Option<Co
         .map_or(1.0, |(bandwidth, compute)| bandwidth / compute);
     let tiers = readings
         .iter()
-        .filter(|reading| reading.id == "context_tier_kv_bytes" && reading.value.is_some());
+        .filter(|reading| reading.id == ReadingId::ContextTierKvBytes && reading.value.is_some());
     tiers.into_iter().find_map(|tier| {
         let threshold = tier.input("threshold_tokens")?;
         let ratio = readings.iter().find(|reading| {
-            reading.id == "output_ratio_memory_boundness"
+            reading.id == ReadingId::OutputRatioMemoryBoundness
                 && ["service_tier", "schedule"]
                     .iter()
                     .all(|name| reading.label(name) == tier.label(name))
@@ -175,8 +176,8 @@ fn famous_reason(tier: &Reading, ratio: &Reading, explained: f64, boundness: f64
     format!(
         "the price step ({}) says that below it {allowed}; the output/input price ratio ({}) says that it spends {} \
          times as long on memory as on compute: {verdict}, so at least one of the two prices is not set by this cost",
-        tier.told_apart(),
-        ratio.told_apart(),
+        tier.qualifiers(),
+        ratio.qualifiers(),
         readable(boundness),
     )
 }

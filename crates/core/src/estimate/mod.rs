@@ -2,104 +2,35 @@
 //!
 //! Pure: the same sheet, assumptions and engine version give the same bytes, and the same id, on every machine.
 
+mod answer;
 mod conflict;
 mod estimator;
 pub mod joint;
-mod misfit;
+mod model_check;
 mod nearest;
 pub mod posterior;
 pub mod quantities;
+mod quantity_estimate;
 mod request;
 mod row;
 mod storage_tiers;
 
-use serde::Serialize;
-use serde_json::{Map, Value, json};
-use utoipa::ToSchema;
+use serde_json::json;
 use uuid::Uuid;
 
 pub use crate::input::wanted::{Unwanted, Waiting, Wanted};
+pub use answer::{Answer, SheetSummary, Textbook};
 pub use conflict::Conflict;
 pub use estimator::Estimator;
-pub use joint::Joint;
+pub use joint::{ENGINE_VERSION, Joint};
 pub use request::{Format, Request, RequestFile, read_file, read_request};
-pub use row::{ListRow, row_columns};
+pub use row::{Column, ListRow, StoredQuantity, StoredRow, columns, row_columns};
 
 use crate::clue;
 use crate::model::assumptions::{Assumptions, Origin};
 use crate::model::reading::{Input, Reading};
 use crate::reference::calibration::Calibration;
-use crate::sheet::{Limits, PriceSheet, RateCell, ServiceTier, SheetId};
-
-/// Version of the engine; another version may read the same sheet differently, so it is part of an answer's identity.
-pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// What a price sheet reveals.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct Answer {
-    /// Made of the pricing content, the assumptions, the engine version and the calibration: equal questions have equal
-    /// ids.
-    pub id: Uuid,
-    /// Version of the engine.
-    #[schema(example = "0.1.0")]
-    pub engine_version: &'static str,
-    /// The calibration behind the joint estimate.
-    pub calibration_id: String,
-    /// The sheets that were read.
-    pub price_sheets: Vec<SheetSummary>,
-    /// What the caller stated, in one spelling.
-    #[schema(value_type = Object)]
-    pub assumptions: Map<String, Value>,
-    /// What the sheets say together, with intervals.
-    #[serde(flatten)]
-    pub joint: Box<Joint>,
-    /// What a textbook reads.
-    #[serde(flatten)]
-    pub textbook: Textbook,
-}
-
-/// What a textbook reads from the sheets, clue by clue.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct Textbook {
-    /// Every value that a reading used beyond the prices, with where it comes from.
-    pub values: Vec<Input>,
-    /// Readings that have a value.
-    pub readings_defined: usize,
-    /// Pairs of readings that contradict each other.
-    pub conflicts: Vec<Conflict>,
-    /// Every reading, each by itself; they are not averaged.
-    pub readings: Vec<Reading>,
-}
-
-/// The part of a sheet that answers depend on.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct SheetSummary {
-    /// Id of the pricing content.
-    #[schema(value_type = Uuid)]
-    pub id: SheetId,
-    /// Who bills.
-    pub provider: String,
-    /// The model as the provider spells it.
-    pub model: String,
-    /// author/model, where it is certain.
-    pub canonical_model: Option<String>,
-    /// Where it is served.
-    pub region: String,
-    /// ISO 4217 code.
-    pub currency: String,
-    /// Inclusive start of validity.
-    #[schema(value_type = Option<String>, format = DateTime)]
-    pub valid_from: Option<jiff::Timestamp>,
-    /// Exclusive end of validity.
-    #[schema(value_type = Option<String>, format = DateTime)]
-    pub valid_to: Option<jiff::Timestamp>,
-    /// Token limits.
-    pub limits: Limits,
-    /// Service tiers.
-    pub service_tiers: std::collections::BTreeMap<String, ServiceTier>,
-    /// The prices, sorted, in their shortest spelling.
-    pub rates: Vec<RateCell>,
-}
+use crate::sheet::{PriceSheet, SheetId};
 
 /// Answers a request.
 #[must_use]
@@ -113,7 +44,7 @@ pub fn infer_with(request: &Request, calibration: &Calibration) -> Answer {
     infer_while(request, calibration, &Wanted::default()).expect("the token is never cancelled")
 }
 
-/// The same for someone who may leave before it is done.
+/// The same, until it is cancelled.
 ///
 /// # Errors
 /// The answer is not wanted any more.
@@ -172,7 +103,7 @@ fn read(contents: &[PriceSheet], assumptions: &Assumptions) -> Textbook {
         conflicts.extend(conflict::conflicts(&own, assumptions));
         if contents.len() > 1 {
             for reading in &mut own {
-                reading.tell_apart("provider", &sheet.provider);
+                reading.add_qualifier("provider", &sheet.provider);
             }
         }
         readings.extend(own);
@@ -216,7 +147,7 @@ fn summary(content: PriceSheet) -> SheetSummary {
     }
 }
 
-/// Values that do not stand on the sheet, each once. A speed is stated per service tier, so it may stand twice.
+/// Values that are not on the sheet, each once. A speed is stated per service tier, so it may occur twice.
 fn values_used(readings: &[Reading]) -> Vec<Input> {
     let mut used: Vec<Input> = Vec::new();
     let inputs = readings

@@ -1,10 +1,11 @@
-//! What the estimate looks like among things people know: open-weight models, and layouts of attention.
+//! The open-weight models and attention layouts nearest to the estimate.
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::joint::QuantityEstimate;
 use super::posterior::Summary;
+use super::quantities::{JointQuantity, Quantities};
+use super::quantity_estimate::QuantityEstimate;
 use crate::reference::{OpenModel, open_models};
 use crate::roofline::KvCache;
 use crate::units::significant;
@@ -45,7 +46,7 @@ pub struct AttentionLayout {
 
 const MOST_MODELS: usize = 5;
 const MOST_LAYOUTS: usize = 6;
-/// A quantity that is stated still tells models apart: by this much of its logarithm.
+/// Least standard deviation of a logarithm, so that a stated quantity still separates models.
 const LEAST_SD: f64 = 0.05;
 /// Layers, KV heads and sizes of heads that open-weight models have.
 const LAYERS: [u32; 14] = [16, 24, 28, 32, 36, 40, 48, 56, 61, 64, 80, 96, 112, 128];
@@ -54,8 +55,17 @@ const HEAD_DIMENSIONS: [u32; 3] = [64, 128, 256];
 /// A latent of 512 with 64 rotary dimensions.
 const LATENT: u32 = 576;
 
-/// The models nearest to active and total parameters, KV bytes read and stored.
-pub(super) fn open_models_near(estimates: [&QuantityEstimate; 4]) -> Vec<NearModel> {
+/// The quantities by which models are compared, in the order of [`figures`].
+const COMPARED: [JointQuantity; 4] = [
+    JointQuantity::ActiveParameters,
+    JointQuantity::TotalParameters,
+    JointQuantity::KvBytesRead,
+    JointQuantity::KvBytesStored,
+];
+
+/// The models nearest to the estimates of the quantities compared.
+pub(super) fn open_models_near(quantities: &Quantities) -> Vec<NearModel> {
+    let estimates = COMPARED.map(|quantity| quantities.get(quantity));
     let mut near: Vec<NearModel> = open_models()
         .iter()
         .map(|model| {

@@ -1,142 +1,318 @@
-//! The quantities of the joint estimate: what each is, and how it follows from a draw.
+//! The quantities of the joint estimate: one table, from which the answer, the rows of lists, the gauges and the reporting
+//! views follow.
 
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::quantity_estimate::{QuantityEstimate, RatioEstimate, Regime, Shown};
 use crate::model::unknowns::Unknowns;
 
-/// A quantity of the joint estimate.
+/// A quantity of the joint estimate as the table defines it.
 #[derive(Debug)]
-pub struct JointQuantity {
+pub struct Definition {
     /// Its name in answers and lists.
     pub name: &'static str,
-    /// Its name in tables.
+    /// Its columns in the rows of lists.
+    pub columns: QuantityColumns,
+    /// Its name in reports.
     pub label: &'static str,
+    /// Its name in the differences of a price history; none where these leave it out.
+    pub history_label: Option<&'static str>,
+    /// The quantity in words, without its unit.
+    pub description: &'static str,
     /// Its unit, empty for a plain ratio.
     pub unit: &'static str,
     /// How it follows from what is unknown.
     pub equation: &'static str,
+    /// Its gauge in `/metrics`.
+    pub gauge: Gauge,
     /// Its logarithm in one draw.
     pub log_value: fn(&Unknowns<'_>) -> f64,
 }
 
-/// How many there are.
-pub const QUANTITIES: usize = 10;
+/// Columns of one quantity in the rows of lists.
+#[derive(Debug)]
+pub struct QuantityColumns {
+    /// Median.
+    pub median: &'static str,
+    /// Lower end of the 90 % interval.
+    pub low_90: &'static str,
+    /// Upper end of the 90 % interval.
+    pub high_90: &'static str,
+    /// Whether it is identified.
+    pub identified: &'static str,
+}
+
+/// A gauge in `/metrics`.
+#[derive(Debug)]
+pub struct Gauge {
+    /// Its name.
+    pub name: &'static str,
+    /// How many of the table's units are one of the gauge's.
+    pub divisor: f64,
+}
+
+const fn gauge(name: &'static str) -> Gauge {
+    Gauge { name, divisor: 1.0 }
+}
+
+const fn per_token(name: &'static str) -> Gauge {
+    const TOKENS_PER_MTOK: f64 = 1e6;
+    Gauge {
+        name,
+        divisor: TOKENS_PER_MTOK,
+    }
+}
+
+/// Declares [`JointQuantity`], its definitions and [`Quantities`] from the rows of one table. A quantity with a name
+/// `as_served` is shown a second time under that name, where the bytes per element of the cache are stated.
+macro_rules! joint_quantities {
+    ($(
+        $(#[doc = $doc:literal])+
+        $variant:ident => $name:ident: $shown:ty {
+            $( $(#[doc = $served_doc:literal])+ as_served: $served:ident, )?
+            $( $field:ident: $value:expr, )+
+        }
+    )+) => {
+        /// A quantity of the joint estimate.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum JointQuantity {
+            $( $(#[doc = $doc])+ $variant, )+
+        }
+
+        static DEFINITIONS: [Definition; JointQuantity::COUNT] = [$(
+            Definition {
+                name: stringify!($name),
+                columns: QuantityColumns {
+                    median: concat!(stringify!($name), "_median"),
+                    low_90: concat!(stringify!($name), "_low_90"),
+                    high_90: concat!(stringify!($name), "_high_90"),
+                    identified: concat!(stringify!($name), "_identified"),
+                },
+                $( $field: $value, )+
+            },
+        )+];
+
+        impl JointQuantity {
+            /// How many there are.
+            pub const COUNT: usize = Self::ALL.len();
+
+            /// Every quantity, in the order of answers and lists.
+            pub const ALL: [Self; [$( stringify!($name) ),+].len()] = [$( Self::$variant ),+];
+        }
+
+        /// The quantities of the joint estimate.
+        #[derive(Debug, Clone, Serialize, ToSchema)]
+        pub struct Quantities {
+            $(
+                $(#[doc = $doc])+
+                pub $name: $shown,
+                $(
+                    $(#[doc = $served_doc])+
+                    #[serde(skip_serializing_if = "Option::is_none")]
+                    #[schema(nullable = false)]
+                    pub $served: Option<QuantityEstimate>,
+                )?
+            )+
+        }
+
+        impl Quantities {
+            /// Every quantity as estimated, with the regime and the stated bytes per element of the cache.
+            pub(super) fn of_each<E>(
+                regime: (Regime, f64),
+                element_bytes: Option<f64>,
+                mut estimate: impl FnMut(JointQuantity) -> Result<QuantityEstimate, E>,
+            ) -> Result<Self, E> {
+                $( let $name = estimate(JointQuantity::$variant)?; )+
+                Ok(Self {
+                    $(
+                        $( $served: element_bytes.map(|bytes| $name.as_served(bytes)), )?
+                        $name: <$shown as Shown>::new($name, regime),
+                    )+
+                })
+            }
+
+            /// The estimate of a quantity.
+            #[must_use]
+            pub fn get(&self, quantity: JointQuantity) -> &QuantityEstimate {
+                match quantity {
+                    $( JointQuantity::$variant => Shown::estimate(&self.$name), )+
+                }
+            }
+        }
+    };
+}
+
+joint_quantities! {
+    /// `N_a`
+    ActiveParameters => active_parameters: QuantityEstimate {
+        label: "active parameters",
+        history_label: Some("active parameters"),
+        description: "Parameters that work on a token",
+        unit: "parameters",
+        equation: "N_a",
+        gauge: gauge("unroof_active_parameters"),
+        log_value: |unknowns| unknowns.log_active_parameters,
+    }
+    /// `N_t`
+    TotalParameters => total_parameters: QuantityEstimate {
+        label: "total parameters",
+        history_label: Some("total parameters"),
+        description: "Parameters",
+        unit: "parameters",
+        equation: "N_t",
+        gauge: gauge("unroof_total_parameters"),
+        log_value: |unknowns| unknowns.log_total_parameters,
+    }
+    /// `k_bw` at one byte per element.
+    KvBytesRead => kv_bytes_per_token_read: QuantityEstimate {
+        /// `k_bw` as served, where `kv_bytes_per_element` is stated.
+        as_served: kv_bytes_per_token_read_as_served,
+        label: "KV bytes read",
+        history_label: Some("KV bytes per token"),
+        description: "KV cache that decoding reads per token of context, at one byte per element",
+        unit: "bytes/token",
+        equation: "k_bw at one byte per element",
+        gauge: gauge("unroof_kv_bytes_per_token"),
+        log_value: |unknowns| unknowns.log_kv_bytes_read,
+    }
+    /// `k_st` at one byte per element.
+    KvBytesStored => kv_bytes_per_token_stored: QuantityEstimate {
+        /// `k_st` as served, where `kv_bytes_per_element` is stated.
+        as_served: kv_bytes_per_token_stored_as_served,
+        label: "KV bytes stored",
+        history_label: None,
+        description: "KV cache stored per token of context, at one byte per element",
+        unit: "bytes/token",
+        equation: "k_st at one byte per element",
+        gauge: gauge("unroof_kv_stored_bytes_per_token"),
+        log_value: |unknowns| unknowns.log_kv_bytes_stored,
+    }
+    /// r at peak, with the regime.
+    MemoryOverCompute => memory_time_over_compute_time: RatioEstimate {
+        label: "memory/compute time",
+        history_label: None,
+        description: "Time for memory over time for arithmetic; above 1 decoding is memory-bound",
+        unit: "",
+        equation: "r = 1/β + L_mean/L0, L0 = w·N_a/(ρ·k_bw)",
+        gauge: gauge("unroof_memory_bound_ratio"),
+        log_value: |unknowns| unknowns.log_memory_over_compute(),
+    }
+    /// β
+    BatchOverOptimal => batch_over_optimal_batch: QuantityEstimate {
+        label: "batch/optimal batch",
+        history_label: None,
+        description: "Batch over the batch that balances weights and arithmetic",
+        unit: "",
+        equation: "β = B/B*",
+        gauge: gauge("unroof_batch_over_optimal_ratio"),
+        log_value: |unknowns| unknowns.log_batch_over_optimal,
+    }
+    /// L0
+    CrossoverContext => crossover_context_tokens: QuantityEstimate {
+        label: "crossover, tokens",
+        history_label: None,
+        description: "Context from which decoding waits for the KV cache",
+        unit: "tokens",
+        equation: "L0 = (η_m/η_c)·w·N_a/(ρ·k_bw)",
+        gauge: gauge("unroof_crossover_context_tokens"),
+        log_value: |unknowns| unknowns.log_crossover(),
+    }
+    /// `T_min`
+    LatencyFloor => latency_floor_seconds: QuantityEstimate {
+        label: "latency floor, s",
+        history_label: None,
+        description: "Shortest time of a step: all weights read once",
+        unit: "s",
+        equation: "T_min = w·N_t/W, W of as many serving units as hold the weights",
+        gauge: gauge("unroof_latency_floor_seconds"),
+        log_value: log_latency_floor,
+    }
+    /// `c_in`
+    CostInput => cost_input_usd_per_mtok: QuantityEstimate {
+        label: "input cost, $/Mtok",
+        history_label: None,
+        description: "Cost of input tokens",
+        unit: "USD/Mtok",
+        equation: "c_in = R·N_a/(U·η_pre·M)",
+        gauge: per_token("unroof_input_cost_usd_per_token"),
+        log_value: |unknowns| log_cost(unknowns) - unknowns.machine.log_prefill_efficiency,
+    }
+    /// `c_out`
+    CostOutput => cost_output_usd_per_mtok: QuantityEstimate {
+        label: "output cost, $/Mtok",
+        history_label: None,
+        description: "Cost of output tokens",
+        unit: "USD/Mtok",
+        equation: "c_out = R·N_a/(U·η_c·M)·max(1, r·η_c/η_m)",
+        gauge: per_token("unroof_output_cost_usd_per_token"),
+        log_value: log_output_cost,
+    }
+}
+
+impl JointQuantity {
+    /// Its row of the table.
+    #[must_use]
+    pub fn definition(self) -> &'static Definition {
+        &DEFINITIONS[self as usize]
+    }
+
+    /// Its name in answers and lists.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.definition().name
+    }
+
+    /// Its logarithm in one draw.
+    #[must_use]
+    pub fn log_value(self, unknowns: &Unknowns<'_>) -> f64 {
+        (self.definition().log_value)(unknowns)
+    }
+}
+
+impl Quantities {
+    /// Each of [`JointQuantity::ALL`], in its order.
+    #[must_use]
+    pub fn in_order(&self) -> [(JointQuantity, &QuantityEstimate); JointQuantity::COUNT] {
+        JointQuantity::ALL.map(|quantity| (quantity, self.get(quantity)))
+    }
+
+    /// How many are identified.
+    #[must_use]
+    pub fn identified(&self) -> usize {
+        let estimates = self.in_order();
+        estimates
+            .iter()
+            .filter(|(_, estimate)| estimate.identified)
+            .count()
+    }
+
+    /// Why the first quantity that is not identified is not.
+    #[must_use]
+    pub fn first_reason(&self) -> Option<String> {
+        let estimates = self.in_order();
+        estimates
+            .iter()
+            .find_map(|(_, estimate)| estimate.not_identified_because.as_ref())
+            .map(ToString::to_string)
+    }
+}
 
 /// log of tokens per Mtok over seconds per hour
 const LOG_MTOK_PER_HOUR: f64 = 5.626_821_433_520_073;
-
-/// The quantities, in the order of answers and lists.
-pub static JOINT_QUANTITIES: [&JointQuantity; QUANTITIES] = [
-    &ACTIVE_PARAMETERS,
-    &TOTAL_PARAMETERS,
-    &KV_BYTES_READ,
-    &KV_BYTES_STORED,
-    &MEMORY_OVER_COMPUTE,
-    &BATCH_OVER_OPTIMAL,
-    &CROSSOVER_CONTEXT,
-    &LATENCY_FLOOR,
-    &COST_INPUT,
-    &COST_OUTPUT,
-];
-
-/// `active_parameters`
-pub static ACTIVE_PARAMETERS: JointQuantity = JointQuantity {
-    name: "active_parameters",
-    label: "active parameters",
-    unit: "parameters",
-    equation: "N_a",
-    log_value: |unknowns| unknowns.log_active_parameters,
-};
-
-/// `total_parameters`
-pub static TOTAL_PARAMETERS: JointQuantity = JointQuantity {
-    name: "total_parameters",
-    label: "total parameters",
-    unit: "parameters",
-    equation: "N_t",
-    log_value: |unknowns| unknowns.log_total_parameters,
-};
-
-/// `kv_bytes_per_token_read`
-pub static KV_BYTES_READ: JointQuantity = JointQuantity {
-    name: "kv_bytes_per_token_read",
-    label: "KV bytes read",
-    unit: "bytes/token",
-    equation: "k_bw at one byte per element",
-    log_value: |unknowns| unknowns.log_kv_bytes_read,
-};
-
-/// `kv_bytes_per_token_stored`
-pub static KV_BYTES_STORED: JointQuantity = JointQuantity {
-    name: "kv_bytes_per_token_stored",
-    label: "KV bytes stored",
-    unit: "bytes/token",
-    equation: "k_st at one byte per element",
-    log_value: |unknowns| unknowns.log_kv_bytes_stored,
-};
-
-/// `memory_time_over_compute_time`
-pub static MEMORY_OVER_COMPUTE: JointQuantity = JointQuantity {
-    name: "memory_time_over_compute_time",
-    label: "memory/compute time",
-    unit: "",
-    equation: "r = 1/β + L_mean/L0, L0 = w·N_a/(ρ·k_bw)",
-    log_value: |unknowns| unknowns.log_memory_over_compute(),
-};
-
-/// `batch_over_optimal_batch`
-pub static BATCH_OVER_OPTIMAL: JointQuantity = JointQuantity {
-    name: "batch_over_optimal_batch",
-    label: "batch/optimal batch",
-    unit: "",
-    equation: "β = B/B*",
-    log_value: |unknowns| unknowns.log_batch_over_optimal,
-};
-
-/// `crossover_context_tokens`
-pub static CROSSOVER_CONTEXT: JointQuantity = JointQuantity {
-    name: "crossover_context_tokens",
-    label: "crossover, tokens",
-    unit: "tokens",
-    equation: "L0 = (η_m/η_c)·w·N_a/(ρ·k_bw)",
-    log_value: |unknowns| unknowns.log_crossover(),
-};
-
-/// `latency_floor_seconds`
-pub static LATENCY_FLOOR: JointQuantity = JointQuantity {
-    name: "latency_floor_seconds",
-    label: "latency floor, s",
-    unit: "s",
-    equation: "T_min = w·N_t/W, W of as many serving units as hold the weights",
-    log_value: |unknowns| log_latency_floor(unknowns),
-};
-
-/// `cost_input_usd_per_mtok`
-pub static COST_INPUT: JointQuantity = JointQuantity {
-    name: "cost_input_usd_per_mtok",
-    label: "input cost, $/Mtok",
-    unit: "USD/Mtok",
-    equation: "c_in = R·N_a/(U·η_pre·M)",
-    log_value: |unknowns| log_cost(unknowns) - unknowns.machine.log_prefill_efficiency,
-};
-
-/// `cost_output_usd_per_mtok`
-pub static COST_OUTPUT: JointQuantity = JointQuantity {
-    name: "cost_output_usd_per_mtok",
-    label: "output cost, $/Mtok",
-    unit: "USD/Mtok",
-    equation: "c_out = R·N_a/(U·η_c·M)·max(1, r·η_c/η_m)",
-    log_value: |unknowns| {
-        let machine = unknowns.machine;
-        // What is drafted and accepted shares one reading of memory [U10].
-        let memory = unknowns.log_actual_memory_over_compute() - machine.log_accepted_tokens;
-        log_cost(unknowns) - machine.log_decode_efficiency + memory.max(0.0)
-    },
-};
 
 /// log of USD per Mtok for one multiply-add per active parameter at peak.
 fn log_cost(unknowns: &Unknowns<'_>) -> f64 {
     LOG_MTOK_PER_HOUR + unknowns.log_rental + unknowns.log_active_parameters
         - unknowns.log_utilisation
         - unknowns.machine.log_multiply_rate
+}
+
+/// Tokens that are drafted and accepted share one reading of memory [U10].
+fn log_output_cost(unknowns: &Unknowns<'_>) -> f64 {
+    let machine = unknowns.machine;
+    let memory = unknowns.log_actual_memory_over_compute() - machine.log_accepted_tokens;
+    log_cost(unknowns) - machine.log_decode_efficiency + memory.max(0.0)
 }
 
 /// E4; weights that one serving unit cannot hold lie on several.
@@ -148,12 +324,4 @@ fn log_latency_floor(unknowns: &Unknowns<'_>) -> f64 {
         .ceil()
         .max(1.0);
     log_weights - machine.log_bandwidth - machine.log_chips - units.ln()
-}
-
-/// The quantity of this name.
-#[must_use]
-pub fn joint_quantity(name: &str) -> Option<&'static JointQuantity> {
-    JOINT_QUANTITIES
-        .into_iter()
-        .find(|quantity| quantity.name == name)
 }

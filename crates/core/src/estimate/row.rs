@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::Answer;
-use super::joint::QuantityEstimate;
-use super::quantities::{JOINT_QUANTITIES, JointQuantity};
-use crate::clue;
-use crate::model::reading::Reading;
+use super::answer::Answer;
+use super::quantities::{JointQuantity, QuantityColumns};
+use super::quantity_estimate::QuantityEstimate;
+use crate::clue::{CLUES, Clue};
+use crate::model::reading::{Kind, Reading, Specification};
 use crate::sheet::RateCell;
 
 /// An answer as one row of a list: four columns per quantity of the joint estimate, and one nullable number per scalar
@@ -21,40 +21,146 @@ pub struct ListRow {
     pub columns: Map<String, Value>,
 }
 
-/// A column of one quantity.
-type QuantityColumn = (&'static str, fn(&QuantityEstimate) -> Value);
+/// A column of a row.
+#[derive(Debug, Clone)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it holds true or false instead of a number.
+    pub is_flag: bool,
+    /// What it holds, with the unit.
+    pub description: String,
+}
 
-/// The columns of each quantity, by the ends of their names.
+/// A column of one quantity: its name, its meaning, its value.
+type QuantityColumn = (
+    fn(&QuantityColumns) -> &'static str,
+    &'static str,
+    fn(&QuantityEstimate) -> Value,
+);
+
+/// The columns of each quantity.
 const QUANTITY_COLUMNS: [QuantityColumn; 4] = [
-    ("median", |estimate| estimate.median.into()),
-    ("low_90", |estimate| estimate.interval_90.low.into()),
-    ("high_90", |estimate| estimate.interval_90.high.into()),
-    ("identified", |estimate| estimate.identified.into()),
+    (|of| of.median, "median", |estimate| estimate.median.into()),
+    (
+        |of| of.low_90,
+        "lower end of the 90 % interval",
+        |estimate| estimate.interval_90.low.into(),
+    ),
+    (
+        |of| of.high_90,
+        "upper end of the 90 % interval",
+        |estimate| estimate.interval_90.high.into(),
+    ),
+    (
+        |of| of.identified,
+        "whether the sheet adds 0.3 bits of information or more",
+        |estimate| estimate.identified.into(),
+    ),
 ];
 
-static COLUMNS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let of_quantity = |quantity: &'static JointQuantity| {
-        QUANTITY_COLUMNS.map(|(end, _)| format!("{}_{end}", quantity.name))
-    };
-    let quantities = JOINT_QUANTITIES.into_iter().flat_map(of_quantity);
+static COLUMNS: LazyLock<Vec<Column>> = LazyLock::new(|| {
+    let quantities = JointQuantity::ALL.into_iter().flat_map(quantity_columns);
     quantities
-        .chain(scalar_readings().map(str::to_owned))
+        .chain(scalar_readings().map(reading_column))
         .collect()
 });
 
-/// Clues that compare service tiers with the standard one, or are promised for one of them.
-const CLUES_ABOUT_MODES: [&str; 3] = ["fast mode", "batch discount", "output speed"];
-
-/// The columns that rows carry, in their order: quantities, then scalar readings.
-pub fn row_columns() -> impl Iterator<Item = &'static str> {
-    COLUMNS.iter().map(String::as_str)
+fn quantity_columns(quantity: JointQuantity) -> impl Iterator<Item = Column> {
+    let definition = quantity.definition();
+    QUANTITY_COLUMNS.iter().map(|(name, meaning, _)| {
+        let name = name(&definition.columns);
+        let is_flag = name == definition.columns.identified;
+        let unit = if is_flag { "" } else { definition.unit };
+        Column {
+            name,
+            is_flag,
+            description: with_unit(&format!("{}: {meaning}", definition.description), unit),
+        }
+    })
 }
 
-/// Ids of the readings that rows carry.
-fn scalar_readings() -> impl Iterator<Item = &'static str> {
-    clue::specifications()
-        .filter(|specification| specification.scalar)
-        .map(|specification| specification.id)
+fn reading_column((_, specification): ScalarReading) -> Column {
+    let bound = match specification.kind {
+        Kind::Equal => "",
+        Kind::Upper => ", an upper bound",
+        Kind::Lower => ", a lower bound",
+    };
+    let (quantity, equation) = (specification.quantity, specification.equation);
+    let text = format!("Reading of {quantity}{bound}: {equation}");
+    Column {
+        name: specification.id.name(),
+        is_flag: false,
+        description: with_unit(&text, specification.unit),
+    }
+}
+
+fn with_unit(text: &str, unit: &str) -> String {
+    if unit.is_empty() {
+        text.to_owned()
+    } else {
+        format!("{text}, {unit}")
+    }
+}
+
+/// The columns that rows carry, in their order: quantities, then scalar readings.
+pub fn columns() -> &'static [Column] {
+    &COLUMNS
+}
+
+/// The names of [`columns`].
+pub fn row_columns() -> impl Iterator<Item = &'static str> {
+    columns().iter().map(|column| column.name)
+}
+
+/// A reading that rows carry, and its clue.
+type ScalarReading = (&'static Clue, &'static Specification);
+
+fn scalar_readings() -> impl Iterator<Item = ScalarReading> {
+    let of_clue = |clue: &'static &'static Clue| {
+        let specifications = clue.specifications.iter();
+        specifications.map(move |specification| (*clue, *specification))
+    };
+    let all = CLUES.iter().flat_map(of_clue);
+    all.filter(|(_, specification)| specification.scalar)
+}
+
+/// A stored row.
+#[derive(Debug, Clone, Default)]
+pub struct StoredRow(Map<String, Value>);
+
+/// One quantity of a stored row; null where the row has none.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StoredQuantity {
+    /// Median.
+    pub median: Option<f64>,
+    /// Lower end of the 90 % interval.
+    pub low_90: Option<f64>,
+    /// Upper end of the 90 % interval.
+    pub high_90: Option<f64>,
+    /// Whether it is identified.
+    pub identified: Option<bool>,
+}
+
+impl StoredRow {
+    /// Reads the JSON text of a [`ListRow`]; a text that is none holds nothing.
+    #[must_use]
+    pub fn read(text: &str) -> Self {
+        Self(serde_json::from_str(text).unwrap_or_default())
+    }
+
+    /// A quantity of it.
+    #[must_use]
+    pub fn quantity(&self, quantity: JointQuantity) -> StoredQuantity {
+        let columns = &quantity.definition().columns;
+        let number = |column| self.0.get(column).and_then(Value::as_f64);
+        StoredQuantity {
+            median: number(columns.median),
+            low_90: number(columns.low_90),
+            high_90: number(columns.high_90),
+            identified: self.0.get(columns.identified).and_then(Value::as_bool),
+        }
+    }
 }
 
 impl ListRow {
@@ -62,38 +168,34 @@ impl ListRow {
     /// shows the first mode that has a value.
     #[must_use]
     pub fn new(answer: &Answer) -> Self {
-        let is_base = |reading: &&Reading| {
-            reading.label("schedule").is_none()
-                && reading
-                    .label("service_tier")
-                    .is_none_or(|tier| tier == RateCell::STANDARD)
-        };
-        let number = |id: &str| {
-            let mut entries = answer
-                .textbook
-                .readings
-                .iter()
-                .filter(|reading| reading.id == id);
-            let is_about_modes = CLUES_ABOUT_MODES.contains(&entries.clone().next()?.clue);
-            if is_about_modes {
-                entries.find_map(Reading::number)
-            } else {
-                entries.find(is_base)?.number()
-            }
-        };
         let of_quantity = |(_, estimate): (_, &QuantityEstimate)| {
-            QUANTITY_COLUMNS.map(|(_, value)| value(estimate))
+            QUANTITY_COLUMNS.map(|(_, _, value)| value(estimate))
         };
-        let quantities = answer
-            .joint
-            .quantities
-            .in_order()
-            .into_iter()
-            .flat_map(of_quantity);
-        let readings = scalar_readings().map(|id| number(id).map_or(Value::Null, Value::from));
-        let values = quantities.chain(readings);
+        let quantities = answer.joint.quantities.in_order();
+        let quantities = quantities.into_iter().flat_map(of_quantity);
+        let readings = &answer.textbook.readings;
+        let numbers = scalar_readings().map(|reading| shown_number(readings, reading).into());
         Self {
-            columns: row_columns().map(str::to_owned).zip(values).collect(),
+            columns: row_columns()
+                .map(str::to_owned)
+                .zip(quantities.chain(numbers))
+                .collect(),
         }
+    }
+}
+
+/// The number that a row shows of a reading.
+fn shown_number(readings: &[Reading], (clue, specification): ScalarReading) -> Option<f64> {
+    let is_base = |reading: &&Reading| {
+        let tier = reading.label("service_tier");
+        reading.label("schedule").is_none() && tier.is_none_or(|tier| tier == RateCell::STANDARD)
+    };
+    let mut entries = readings
+        .iter()
+        .filter(|reading| reading.id == specification.id);
+    if clue.about_modes {
+        entries.find_map(Reading::number)
+    } else {
+        entries.find(is_base)?.number()
     }
 }

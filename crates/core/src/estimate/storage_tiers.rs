@@ -1,4 +1,4 @@
-//! Where each cache offer of the sheets lives.
+//! The storage tier of each cache offer.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,15 @@ use utoipa::ToSchema;
 use super::posterior::Draws;
 use crate::model::assumptions::Assumptions;
 use crate::model::cache_placement::{CacheOffer, cache_offers};
+use crate::model::clue_table::ReadingId;
 use crate::model::reading::{Reading, Value};
 use crate::sheet::PriceSheet;
 use crate::units::significant;
 
-/// A cache offer, and how probable each storage tier is as its home.
+/// A cache offer, with the probability of each storage tier.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct OfferTiers {
-    /// Who offers it.
+    /// Provider of the offer.
     pub provider: String,
     /// Time to live; null where the sheet names none.
     pub ttl_seconds: Option<f64>,
@@ -53,8 +54,8 @@ fn tiers(
     readings: &[Reading],
     draws: &Draws<'_>,
 ) -> Option<OfferTiers> {
-    let mut sums = vec![0.0; offer.homes.len()];
-    let mut weights = vec![0.0; offer.homes.len()];
+    let mut sums = vec![0.0; offer.candidates.len()];
+    let mut weights = vec![0.0; offer.candidates.len()];
     for (unknowns, draw_weight) in draws.iter().zip(draws.weights()).step_by(STRIDE) {
         offer.weigh(&unknowns, &mut weights);
         let all: f64 = weights.iter().sum();
@@ -64,18 +65,22 @@ fn tiers(
             }
         }
     }
-    // Prices that would pay for no tier in any draw do not tell one from another: the time to live is all there is.
-    let prices_tell = sums.iter().any(|sum| *sum > 0.0);
-    if !prices_tell {
-        sums = offer.homes.iter().map(|home| home.share).collect();
+    // Prices that pay for no tier in any draw do not separate the tiers: the time to live alone decides.
+    let prices_decide = sums.iter().any(|sum| *sum > 0.0);
+    if !prices_decide {
+        sums = offer
+            .candidates
+            .iter()
+            .map(|candidate| candidate.share)
+            .collect();
     }
     let all: f64 = sums.iter().sum();
     if all <= 0.0 {
         // The offer suits no device at all.
         return None;
     }
-    let by_home = offer.homes.iter().zip(&sums);
-    let (most_likely, _) = by_home
+    let by_candidate = offer.candidates.iter().zip(&sums);
+    let (most_likely, _) = by_candidate
         .clone()
         .max_by(|left, right| left.1.total_cmp(right.1))?;
     let mut rests_on = vec![if offer.ttl_s.is_some() {
@@ -87,16 +92,16 @@ fn tiers(
         (offer.hold_over_input_per_hour, "price of holding a token"),
         (offer.read_over_input, "cache-read price"),
     ];
-    let told = prices
+    let used = prices
         .iter()
-        .filter(|(price, _)| prices_tell && price.is_some());
-    rests_on.extend(told.map(|(_, clue)| *clue));
+        .filter(|(price, _)| prices_decide && price.is_some());
+    rests_on.extend(used.map(|(_, clue)| *clue));
     Some(OfferTiers {
         provider,
         ttl_seconds: offer.ttl_s,
         most_likely: most_likely.id,
-        probabilities: by_home
-            .map(|(home, sum)| (home.id, significant(sum / all)))
+        probabilities: by_candidate
+            .map(|(candidate, sum)| (candidate.id, significant(sum / all)))
             .collect(),
         drain_time_reading: offer
             .ttl_s
@@ -107,7 +112,7 @@ fn tiers(
 
 fn drain_time_reading(readings: &[Reading], ttl_s: f64) -> Option<String> {
     let is_of_offer = |reading: &&Reading| {
-        reading.id == "cache_ttl_drain_time" && reading.input("ttl_seconds") == Some(ttl_s)
+        reading.id == ReadingId::CacheTtlDrainTime && reading.input("ttl_seconds") == Some(ttl_s)
     };
     match &readings.iter().find(is_of_offer)?.value {
         Some(Value::Name(tier)) => Some(tier.clone()),

@@ -2,16 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
 use serde_json::{Map, Value, json};
-use utoipa::ToSchema;
 
-use super::quantity::{Bounds, Quantity as Q};
+pub use super::quantity::Origin;
+use super::quantity::{Bounds, Known, Quantity as Q};
 use crate::input::cursor::{Cursor, nearest_names, one_of_hint, shortened};
 use crate::input::json::Json;
 use crate::reference::{Accelerator, accelerator, accelerators};
-use crate::roofline::compute_to_bandwidth;
-use crate::units::{BytesPerSecond, FlopPerSecond};
 
 /// A stated value: a number, or a 90 % interval with its geometric middle.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,13 +45,13 @@ impl Interval {
         }
     }
 
-    /// The value at one of its three places.
+    /// The value at an end or in the middle.
     #[must_use]
-    pub fn at(self, place: Place) -> f64 {
-        match place {
-            Place::Low => self.low,
-            Place::Middle => self.middle,
-            Place::High => self.high,
+    pub fn at(self, end: RangeEnd) -> f64 {
+        match end {
+            RangeEnd::Low => self.low,
+            RangeEnd::Middle => self.middle,
+            RangeEnd::High => self.high,
         }
     }
 
@@ -71,29 +68,15 @@ impl Interval {
     }
 }
 
-/// A place within an interval.
+/// A value within an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum RangeEnd {
     /// Lower end.
     Low,
     /// Middle.
     Middle,
     /// Upper end.
     High,
-}
-
-/// Where a value comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Origin {
-    /// The caller states it.
-    Stated,
-    /// The price sheet says it.
-    Sheet,
-    /// The textbook takes it where nothing is stated.
-    Textbook,
-    /// The reference data have it.
-    Reference,
 }
 
 /// Service tiers whose speed is read: a sheet has no more of them.
@@ -107,8 +90,8 @@ pub struct Assumptions {
     speed_multiplier: BTreeMap<String, Interval>,
 }
 
-/// The places at which ranged quantities stand; those not named stand in the middle.
-pub(crate) type Corner = BTreeMap<Q, Place>;
+/// An end for each ranged quantity; those without one are at the middle.
+pub(crate) type RangeCorner = BTreeMap<Q, RangeEnd>;
 
 impl Assumptions {
     /// Reads the object `assumptions` of a request.
@@ -259,62 +242,37 @@ impl Assumptions {
 
     /// A quantity and where it comes from, with ranged quantities in the middle.
     #[must_use]
-    pub fn known(&self, quantity: Q) -> Option<(f64, Origin)> {
-        self.known_at(quantity, &Corner::new())
+    pub fn known(&self, quantity: Q) -> Option<Known> {
+        self.known_at(quantity, &RangeCorner::new())
     }
 
-    pub(crate) fn known_at(&self, quantity: Q, corner: &Corner) -> Option<(f64, Origin)> {
+    pub(crate) fn known_at(&self, quantity: Q, corner: &RangeCorner) -> Option<Known> {
         if let Some(interval) = self.stated.get(&quantity) {
-            let place = corner.get(&quantity).copied().unwrap_or(Place::Middle);
-            return Some((interval.at(place), Origin::Stated));
+            let end = corner.get(&quantity).copied().unwrap_or(RangeEnd::Middle);
+            return Some((interval.at(end), Origin::Stated));
         }
         self.derived(quantity, corner)
             .or_else(|| self.textbook_value(quantity))
     }
 
-    fn derived(&self, quantity: Q, corner: &Corner) -> Option<(f64, Origin)> {
-        let known = |quantity| self.known_at(quantity, corner);
-        let product = |left: Q, right: Q| {
-            let ((left, left_origin), (right, right_origin)) = (known(left)?, known(right)?);
-            Some((left * right, left_origin.max(right_origin)))
-        };
-        let chip = self.reference_accelerator();
-        let of_chip =
-            |value: fn(&Accelerator) -> f64| chip.map(|chip| (value(chip), Origin::Reference));
-        match quantity {
-            Q::FlopsPerSecond => {
-                let (weight_bytes, _) = known(Q::WeightBytes)?;
-                chip.map(|chip| (chip.peak_for_weights(weight_bytes).1.0, Origin::Reference))
-            }
-            Q::Bandwidth => of_chip(|chip| chip.hbm_bytes_per_second.0),
-            Q::Capacity => of_chip(|chip| chip.hbm_bytes.0),
-            Q::DomainSize => of_chip(|chip| f64::from(chip.scale_up_domain)),
-            Q::Chips => {
-                of_chip(|chip| f64::from(chip.serving_unit_chips)).or_else(|| known(Q::DomainSize))
-            }
-            Q::RentalPerHour => chip
-                .and_then(|chip| chip.rental_usd_per_hour.typical)
-                .map(|rental| (rental.0, Origin::Reference)),
-            Q::MultiplyRate => known(Q::FlopsPerSecond)
-                .map(|(flops, origin)| (FlopPerSecond(flops).multiply_adds().0, origin)),
-            Q::ComputeToBandwidth => {
-                let ((flops, flops_origin), (bandwidth, bandwidth_origin)) =
-                    (known(Q::FlopsPerSecond)?, known(Q::Bandwidth)?);
-                let (weight_bytes, _) = known(Q::WeightBytes)?;
-                let multiply_rate = FlopPerSecond(flops).multiply_adds();
-                let ratio =
-                    compute_to_bandwidth(weight_bytes, multiply_rate, BytesPerSecond(bandwidth));
-                Some((ratio, flops_origin.max(bandwidth_origin)))
-            }
-            Q::UnitBandwidth => product(Q::Chips, Q::Bandwidth),
-            Q::UnitCapacity => product(Q::Chips, Q::Capacity),
-            _ => None,
-        }
+    /// The value that follows from others by the quantity's row.
+    fn derived(&self, quantity: Q, corner: &RangeCorner) -> Option<Known> {
+        let row = quantity.row();
+        let parents = row
+            .parents
+            .iter()
+            .map(|parent| self.known_at(*parent, corner));
+        let parents = parents.collect::<Option<Vec<Known>>>()?;
+        let of_chip = row.of_chip.zip(self.reference_accelerator());
+        let of_chip = of_chip.and_then(|(of_chip, chip)| of_chip(chip, &parents));
+        of_chip
+            .map(|value| (value, Origin::Reference))
+            .or_else(|| row.from_parents.map(|value| value(&parents)))
     }
 
     /// Active and total parameters of the textbook belong together: where one is stated beyond the other, the other has
     /// no textbook value.
-    fn textbook_value(&self, quantity: Q) -> Option<(f64, Origin)> {
+    fn textbook_value(&self, quantity: Q) -> Option<Known> {
         let textbook = quantity.textbook()?;
         let stated = |quantity| self.stated.get(&quantity);
         let fits = match quantity {
@@ -338,45 +296,28 @@ impl Assumptions {
                 BTreeSet::new()
             };
         }
-        let parents: &[Q] = match quantity {
-            Q::FlopsPerSecond => &[Q::WeightBytes],
-            Q::Chips => &[Q::DomainSize],
-            Q::MultiplyRate => &[Q::FlopsPerSecond],
-            Q::ComputeToBandwidth => &[Q::FlopsPerSecond, Q::Bandwidth, Q::WeightBytes],
-            Q::UnitBandwidth => &[Q::Chips, Q::Bandwidth],
-            Q::UnitCapacity => &[Q::Chips, Q::Capacity],
-            _ => &[],
-        };
+        let parents = quantity.row().parents.iter();
         parents
-            .iter()
             .flat_map(|parent| self.ranges_behind(*parent))
             .collect()
     }
 
     /// The names to state so that a missing quantity is known.
     pub(crate) fn how_to_state(&self, quantity: Q) -> Vec<&'static str> {
-        let missing = |parts: &[Q]| -> Vec<&'static str> {
-            let missing = parts.iter().filter(|part| self.known(**part).is_none());
-            missing.flat_map(|part| self.how_to_state(*part)).collect()
-        };
-        match quantity {
-            Q::MultiplyRate => missing(&[Q::FlopsPerSecond]),
-            Q::UnitBandwidth => missing(&[Q::Bandwidth, Q::Chips]),
-            Q::UnitCapacity => missing(&[Q::Capacity, Q::Chips]),
-            // An accelerator of the reference table brings its chips and its rental along.
-            Q::Chips | Q::RentalPerHour
-                if self.accelerator.is_none() && !self.has_custom_accelerator() =>
-            {
-                vec!["accelerator"]
+        let row = quantity.row();
+        let has_accelerator = self.accelerator.is_some() || self.has_custom_accelerator();
+        match quantity.path() {
+            // An accelerator of the reference table brings it along.
+            _ if row.of_chip.is_some() && !has_accelerator => vec!["accelerator"],
+            Some(path) => vec![path],
+            None if row.parents.is_empty() => vec![quantity.name()],
+            None => {
+                let parents = row.parents.iter();
+                let missing = parents.filter(|parent| self.known(**parent).is_none());
+                missing
+                    .flat_map(|parent| self.how_to_state(*parent))
+                    .collect()
             }
-            Q::FlopsPerSecond | Q::Bandwidth | Q::Capacity => {
-                if self.has_custom_accelerator() {
-                    vec![in_accelerator(quantity)]
-                } else {
-                    vec!["accelerator"]
-                }
-            }
-            other => vec![other.name()],
         }
     }
 
@@ -384,14 +325,6 @@ impl Assumptions {
         self.stated
             .keys()
             .any(|quantity| quantity.is_of_accelerator())
-    }
-}
-
-fn in_accelerator(quantity: Q) -> &'static str {
-    match quantity {
-        Q::FlopsPerSecond => "accelerator.flops_per_second",
-        Q::Bandwidth => "accelerator.bandwidth_bytes_per_second",
-        _ => "accelerator.capacity_bytes",
     }
 }
 

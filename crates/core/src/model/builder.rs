@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::assumptions::{Assumptions, Corner, Origin, Place};
+use super::assumptions::{Assumptions, Origin, RangeCorner, RangeEnd};
 use super::evidence::{Cell, Evidence};
 use super::quantity::Quantity;
 use super::reading::{Detail, Input, Kind, NotDefined, Reading, Specification, Value};
@@ -55,7 +55,7 @@ impl<'a> ReadingBuilder<'a> {
             details: Vec::new(),
             assumes: specification.assumes,
             caveats: Vec::new(),
-            track_record: track_record_of_reading(specification.id),
+            track_record: track_record_of_reading(specification.id.name()),
         };
         Self {
             assumptions: evidence.assumptions,
@@ -64,13 +64,13 @@ impl<'a> ReadingBuilder<'a> {
         }
     }
 
-    /// Tells the reading apart by the cell it is drawn from.
+    /// Qualifies the reading by the cell it is drawn from.
     #[must_use]
     pub(crate) fn of_cell(self, cell: &Cell<'_>) -> Self {
         self.of_mode(&cell.rate.service_tier, cell)
     }
 
-    /// Tells the reading apart by a service tier, for the prompts and times of a cell.
+    /// Qualifies the reading by a service tier, for the prompts and times of a cell.
     #[must_use]
     pub(crate) fn of_mode(self, service_tier: &str, cell: &Cell<'_>) -> Self {
         let mut builder = self.label("service_tier", service_tier);
@@ -263,7 +263,7 @@ impl<'a> ReadingBuilder<'a> {
                 .inputs
                 .iter()
                 .any(|input| input.name == quantity.name());
-            let Some((value, from)) = self.known(*quantity, &Corner::new()) else {
+            let Some((value, from)) = self.known(*quantity, &RangeCorner::new()) else {
                 continue;
             };
             if shown {
@@ -290,7 +290,7 @@ impl<'a> ReadingBuilder<'a> {
     }
 
     /// A sheet in US dollars says its exchange rate by that.
-    fn known(&self, quantity: Quantity, corner: &Corner) -> Option<(f64, Origin)> {
+    fn known(&self, quantity: Quantity, corner: &RangeCorner) -> Option<(f64, Origin)> {
         if quantity == Quantity::UsdPerCurrencyUnit && self.sheet_in_usd {
             return Some((1.0, Origin::Sheet));
         }
@@ -303,7 +303,7 @@ impl<'a> ReadingBuilder<'a> {
         form: &impl Fn(&Values) -> Result<f64, NotDefined>,
     ) -> Result<Solved, NotDefined> {
         self.check_known(quantities)?;
-        let at = |corner: &Corner| {
+        let at = |corner: &RangeCorner| {
             let value = form(&self.values(quantities, corner))?;
             if value.is_finite() {
                 Ok(value)
@@ -311,7 +311,7 @@ impl<'a> ReadingBuilder<'a> {
                 Err(NotDefined::no_solution("the value is not finite"))
             }
         };
-        let middle = at(&Corner::new())?;
+        let middle = at(&RangeCorner::new())?;
         let ranged: Vec<Quantity> = {
             let ranges = quantities
                 .iter()
@@ -344,7 +344,7 @@ impl<'a> ReadingBuilder<'a> {
     fn check_known(&self, quantities: &[Quantity]) -> Result<(), NotDefined> {
         let unknown = quantities
             .iter()
-            .filter(|quantity| self.known(**quantity, &Corner::new()).is_none());
+            .filter(|quantity| self.known(**quantity, &RangeCorner::new()).is_none());
         let mut missing: Vec<&str> = Vec::new();
         for name in unknown.flat_map(|quantity| self.assumptions.how_to_state(*quantity)) {
             if !missing.contains(&name) {
@@ -358,7 +358,7 @@ impl<'a> ReadingBuilder<'a> {
         }
     }
 
-    fn values(&self, quantities: &[Quantity], corner: &Corner) -> Values {
+    fn values(&self, quantities: &[Quantity], corner: &RangeCorner) -> Values {
         let mut values = Values([f64::NAN; Quantity::COUNT]);
         for quantity in quantities {
             values.0[*quantity as usize] = self
@@ -370,19 +370,19 @@ impl<'a> ReadingBuilder<'a> {
 }
 
 /// Every way to put each ranged quantity at one of its ends.
-fn corners(ranged: &[Quantity]) -> impl Iterator<Item = Corner> {
+fn corners(ranged: &[Quantity]) -> impl Iterator<Item = RangeCorner> {
     (0..1_u32 << ranged.len()).map(move |bits| {
-        let place = |index: usize| {
+        let end = |index: usize| {
             if bits >> index & 1 == 0 {
-                Place::Low
+                RangeEnd::Low
             } else {
-                Place::High
+                RangeEnd::High
             }
         };
         ranged
             .iter()
             .enumerate()
-            .map(|(index, quantity)| (*quantity, place(index)))
+            .map(|(index, quantity)| (*quantity, end(index)))
             .collect()
     })
 }

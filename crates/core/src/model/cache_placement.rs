@@ -2,13 +2,14 @@
 //! token says about it.
 
 use super::assumptions::Assumptions;
+use super::clue_table::ClueKind;
 use super::evidence::Evidence;
 use super::hold_cost::tiers;
-use super::likelihood::{Likelihood, MISPRINTS, Observed, normal_below};
+use super::likelihood::{Likelihood, MISPRINTS, Observed, normal_below, terms};
 use super::quantity::Quantity as Q;
 use super::unknowns::Unknowns;
 use crate::reference::StorageTier;
-use crate::roofline::KeepingCost;
+use crate::roofline::HoldCost;
 use crate::units::Seconds;
 
 /// log of a time to live over the drain time of the tier it lives on: a factor of 4.5 either way, from the spread of
@@ -21,15 +22,15 @@ const PRICE_SD: f64 = 1.0;
 const LIFETIMES_S: [f64; 9] = [
     300.0, 609.0, 1_236.0, 2_509.0, 5_091.0, 10_333.0, 20_970.0, 42_560.0, 86_400.0,
 ];
-/// A home that is less probable than this by the time to live says nothing about the bytes.
+/// A candidate below this probability, by the time to live, is left out of the price of holding.
 const LEAST_SHARE: f64 = 0.02;
 /// Tokens that prices are for.
 const LOG_MTOK: f64 = 13.815_510_557_964_274;
 const LOG_SECONDS_PER_HOUR: f64 = 8.188_689_124_444_202;
 
-/// A storage tier as a home for a cache.
+/// A storage tier on which a cache may be kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Home {
+pub struct TierCandidate {
     /// Its id.
     pub id: &'static str,
     /// How probable it is by the time to live alone.
@@ -43,15 +44,12 @@ pub struct Home {
 /// The tiers by how probable they are for a time to live: near their drain time, and cheap for that long. Without a time
 /// to live, the mean over those that are on offer.
 #[must_use]
-pub fn homes(ttl_s: Option<f64>, assumptions: &Assumptions) -> Vec<Home> {
-    let candidates = candidates(assumptions);
+pub fn tier_candidates(ttl_s: Option<f64>, assumptions: &Assumptions) -> Vec<TierCandidate> {
+    let priced = priced_tiers(assumptions);
     let lifetimes = ttl_s.map_or_else(|| LIFETIMES_S.to_vec(), |ttl| vec![ttl]);
-    let mut shares = vec![0.0; candidates.len()];
+    let mut shares = vec![0.0; priced.len()];
     for lifetime in &lifetimes {
-        let weights: Vec<f64> = candidates
-            .iter()
-            .map(|tier| tier.weight(*lifetime))
-            .collect();
+        let weights: Vec<f64> = priced.iter().map(|tier| tier.weight(*lifetime)).collect();
         let all: f64 = weights.iter().sum();
         for (share, weight) in shares.iter_mut().zip(&weights) {
             #[expect(clippy::cast_precision_loss, reason = "a handful of lifetimes")]
@@ -59,22 +57,22 @@ pub fn homes(ttl_s: Option<f64>, assumptions: &Assumptions) -> Vec<Home> {
             *share += weight / all / count;
         }
     }
-    let home = |(tier, share): (&Candidate, f64)| Home {
+    let candidate = |(tier, share): (&PricedTier, f64)| TierCandidate {
         id: tier.id,
         share,
         log_hold: tier.cost.hold_usd_per_byte_hour.ln(),
         log_read: (tier.cost.read_usd_per_byte > 0.0).then(|| tier.cost.read_usd_per_byte.ln()),
     };
-    candidates.iter().zip(shares).map(home).collect()
+    priced.iter().zip(shares).map(candidate).collect()
 }
 
-struct Candidate {
+struct PricedTier {
     id: &'static str,
     drain_s: f64,
-    cost: KeepingCost,
+    cost: HoldCost,
 }
 
-impl Candidate {
+impl PricedTier {
     /// Relative probability: a log-normal around the drain time, over the cost of keeping a byte for that long.
     fn weight(&self, ttl_s: f64) -> f64 {
         let distance = (ttl_s / self.drain_s).ln() / DRAIN_TIME_SD;
@@ -83,7 +81,7 @@ impl Candidate {
 }
 
 /// Tiers whose drain time and costs are known.
-fn candidates(assumptions: &Assumptions) -> Vec<Candidate> {
+fn priced_tiers(assumptions: &Assumptions) -> Vec<PricedTier> {
     let known = |quantity| assumptions.known(quantity).map(|(value, _)| value);
     let chosen_drain_s = known(Q::Capacity)
         .zip(known(Q::Bandwidth))
@@ -91,7 +89,7 @@ fn candidates(assumptions: &Assumptions) -> Vec<Candidate> {
     let chosen_hold = known(Q::RentalPerHour)
         .zip(known(Q::Capacity))
         .map(|(rent, capacity)| rent / capacity);
-    let candidate = |tier: &'static StorageTier| {
+    let priced = |tier: &'static StorageTier| {
         let is_hbm = tier.id == StorageTier::HBM;
         let drain_s = chosen_drain_s
             .filter(|_| is_hbm)
@@ -100,17 +98,17 @@ fn candidates(assumptions: &Assumptions) -> Vec<Candidate> {
             .filter(|_| is_hbm)
             .or(tier.hold_usd_per_byte_hour)?;
         let read = if is_hbm { 0.0 } else { tier.read_usd_per_byte? };
-        let cost = KeepingCost {
+        let cost = HoldCost {
             read_usd_per_byte: read,
             hold_usd_per_byte_hour: hold,
         };
-        Some(Candidate {
+        Some(PricedTier {
             id: &tier.id,
             drain_s,
             cost,
         })
     };
-    tiers().filter_map(candidate).collect()
+    tiers().filter_map(priced).collect()
 }
 
 /// log of USD per Mtok that a fresh prompt token costs at full use of the machine (E16 without attention).
@@ -130,30 +128,35 @@ fn log_cache_bytes(unknowns: &Unknowns<'_>) -> f64 {
 /// the bytes wherever they are held, so it bounds `k_st` from above, softly.
 #[derive(Debug, Clone)]
 pub struct HoldPrice {
-    part: [&'static str; 1],
+    part: [ClueKind; 1],
     /// log of hours
     log_price_over_input: f64,
-    homes: Vec<Home>,
+    candidates: Vec<TierCandidate>,
 }
 
 impl HoldPrice {
     /// A price per hour in input prices, for a cache of this time to live.
     #[must_use]
-    pub fn new(clue: &'static str, price_over_input_per_hour: f64, mut homes: Vec<Home>) -> Self {
-        homes.retain(|home| home.share >= LEAST_SHARE);
+    pub fn new(
+        clue: ClueKind,
+        price_over_input_per_hour: f64,
+        mut candidates: Vec<TierCandidate>,
+    ) -> Self {
+        candidates.retain(|candidate| candidate.share >= LEAST_SHARE);
         Self {
             part: [clue],
             log_price_over_input: price_over_input_per_hour.ln(),
-            homes,
+            candidates,
         }
     }
 
-    /// Probability that the price pays for holding the bytes, over all homes.
+    /// Probability that the price pays for holding the bytes, over all candidates.
     fn pays(&self, unknowns: &Unknowns<'_>) -> f64 {
         let log_bytes = log_cache_bytes(unknowns) - log_input_cost(unknowns);
-        let pays =
-            |home: &Home| home.share * pays(self.log_price_over_input, home.log_hold + log_bytes);
-        self.homes.iter().map(pays).sum()
+        let pays = |candidate: &TierCandidate| {
+            candidate.share * pays(self.log_price_over_input, candidate.log_hold + log_bytes)
+        };
+        self.candidates.iter().map(pays).sum()
     }
 }
 
@@ -163,7 +166,7 @@ fn pays(log_price: f64, log_cost: f64) -> f64 {
 }
 
 impl Likelihood for HoldPrice {
-    fn parts(&self) -> &[&'static str] {
+    fn parts(&self) -> &[ClueKind] {
         &self.part
     }
 
@@ -177,22 +180,23 @@ impl Likelihood for HoldPrice {
 }
 
 /// The term of a price per Mtok and hour for holding a token, from the first sheet that has one: the same price on
-/// another host is no second price.
+/// another host is not counted again.
 pub(crate) fn observe_hold_price(
     sheets: &[Evidence<'_>],
-    clue: &'static str,
+    clue: ClueKind,
     price: impl Fn(&Evidence<'_>) -> Option<HeldFor>,
 ) -> Observed {
     let observed = sheets.iter().find_map(|evidence| {
         let input = evidence.base_cell()?.input().ok()?.to_f64();
         let held = price(evidence)?;
-        let homes = homes(held.ttl_s, evidence.assumptions);
-        Some(HoldPrice::new(clue, held.price_per_hour / input, homes))
+        let candidates = tier_candidates(held.ttl_s, evidence.assumptions);
+        Some(HoldPrice::new(
+            clue,
+            held.price_per_hour / input,
+            candidates,
+        ))
     });
-    observed
-        .into_iter()
-        .map(|observed| Box::new(observed) as Box<dyn Likelihood>)
-        .collect()
+    terms(observed)
 }
 
 /// A price for holding a token.
@@ -231,23 +235,23 @@ pub struct CacheOffer {
     /// Price of holding a token for an hour over input price.
     pub hold_over_input_per_hour: Option<f64>,
     /// The tiers by the time to live alone.
-    pub homes: Vec<Home>,
+    pub candidates: Vec<TierCandidate>,
 }
 
 impl CacheOffer {
-    /// Relative probability of each home, were the unknowns true: by time to live, by the price of holding, and by the
+    /// Relative probability of each candidate, were the unknowns true: by time to live, by the price of holding, and by the
     /// price of reading, which is hardly below the cost of reading.
     pub fn weigh(&self, unknowns: &Unknowns<'_>, weights: &mut [f64]) {
         let log_bytes = log_cache_bytes(unknowns) - log_input_cost(unknowns);
-        for (weight, home) in weights.iter_mut().zip(&self.homes) {
-            let hold = self
-                .hold_over_input_per_hour
-                .map_or(1.0, |price| pays(price.ln(), home.log_hold + log_bytes));
-            let read = self.read_over_input.zip(home.log_read);
+        for (weight, candidate) in weights.iter_mut().zip(&self.candidates) {
+            let hold = self.hold_over_input_per_hour.map_or(1.0, |price| {
+                pays(price.ln(), candidate.log_hold + log_bytes)
+            });
+            let read = self.read_over_input.zip(candidate.log_read);
             let read = read.map_or(1.0, |(price, log_read)| {
                 pays(price.ln(), log_read + log_bytes)
             });
-            *weight = home.share * hold * read;
+            *weight = candidate.share * hold * read;
         }
     }
 }
@@ -283,7 +287,7 @@ pub fn cache_offers(
         ttl_s,
         read_over_input,
         hold_over_input_per_hour,
-        homes: homes(ttl_s, assumptions),
+        candidates: tier_candidates(ttl_s, assumptions),
     };
     let mut offers: Vec<CacheOffer> = lifetimes
         .iter()

@@ -1,4 +1,4 @@
-//! What a sheet says that readings can be drawn from: its stated cells, its context steps, its pairs of modes.
+//! Evidence of a sheet for readings: its stated cells, its context steps, its pairs of modes.
 
 use super::assumptions::Assumptions;
 use super::reading::NotDefined;
@@ -17,7 +17,7 @@ pub(crate) struct Evidence<'a> {
 /// A stated rate cell.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cell<'a> {
-    /// The prices as they stand.
+    /// The prices of the sheet.
     pub(crate) rate: &'a RateCell,
 }
 
@@ -213,7 +213,7 @@ impl<'a> Evidence<'a> {
 /// A service tier's prices beside the standard ones, for the same prompts and times.
 #[derive(Debug, Clone)]
 pub(crate) struct ModePrices<'a> {
-    /// The cell that tells the comparison apart.
+    /// The cell that qualifies the comparison.
     pub(crate) cell: Cell<'a>,
     /// Output price over the standard output price.
     pub(crate) output_ratio: Result<f64, NotDefined>,

@@ -1,15 +1,16 @@
-//! What a clue says about the unknowns: the density of what the sheet shows, were they true.
+//! Likelihood terms: the density of what the sheet shows, given the unknowns.
 
 use std::sync::LazyLock;
 
 use statrs::distribution::{ContinuousCDF, Gamma};
 
+use super::clue_table::ClueKind;
 use super::unknowns::Unknowns;
 
 /// A likelihood term: one clue as it was observed on the sheets.
 pub trait Likelihood: Send + Sync {
     /// Names of its parts, in the order in which they are taken up.
-    fn parts(&self) -> &[&'static str];
+    fn parts(&self) -> &[ClueKind];
 
     /// Whether its density has a kink where decoding changes from waiting for arithmetic to waiting for memory.
     fn has_regimes(&self) -> bool {
@@ -28,10 +29,18 @@ pub trait Likelihood: Send + Sync {
     fn tail_probability(&self, part: usize, unknowns: &Unknowns<'_>) -> f64;
 }
 
-/// What a clue says of the sheets, where it says anything.
+/// The likelihood terms of a clue; empty where the sheets do not show it.
 pub type Observed = Vec<Box<dyn Likelihood>>;
 
-/// Share of what sheets state that says nothing about the machine: misprints, samples, promises.
+/// The terms of a clue.
+pub(crate) fn terms<T: Likelihood + 'static>(observed: impl IntoIterator<Item = T>) -> Observed {
+    let boxed = observed
+        .into_iter()
+        .map(|term| Box::new(term) as Box<dyn Likelihood>);
+    boxed.collect()
+}
+
+/// Share of stated values that do not depend on the machine: misprints, samples, promises.
 pub(crate) const MISPRINTS: f64 = 0.01;
 /// −½·log 2π
 pub(crate) const LOG_NORMAL_PEAK: f64 = -0.918_938_533_204_672_8;
@@ -98,7 +107,7 @@ pub(crate) fn normal_tail(residual: f64, sd: f64) -> f64 {
 
 /// Variances, relative to its scale, of normal distributions that a Student-t is mixed of, each as probable.
 #[must_use]
-pub fn variance_scales<const COUNT: usize>(degrees_of_freedom: f64) -> [f64; COUNT] {
+pub fn student_t_scale_mixture<const COUNT: usize>(degrees_of_freedom: f64) -> [f64; COUNT] {
     let half = 0.5 * degrees_of_freedom;
     let precision = Gamma::new(half, half).expect("degrees of freedom are positive");
     #[expect(clippy::cast_precision_loss, reason = "a handful of them")]

@@ -1,69 +1,47 @@
 //! The quantities that readings use beyond the sheet: what may be stated, and what follows from it.
 
+use serde::Serialize;
+use utoipa::ToSchema;
+
 use crate::input::cursor::Cursor;
-use crate::units::readable;
+use crate::reference::Accelerator;
+use crate::roofline::compute_to_bandwidth;
+use crate::units::{BytesPerSecond, FlopPerSecond, readable};
 
-/// How a quantity may be stated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Statable {
-    /// By its own name among the assumptions.
-    TopLevel,
-    /// By its name inside the assumption `accelerator`.
-    InAccelerator,
-    /// Not at all: it follows from others.
-    Derived,
+/// Where a value comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The caller states it.
+    Stated,
+    /// The price sheet says it.
+    Sheet,
+    /// The textbook takes it where nothing is stated.
+    Textbook,
+    /// The reference data have it.
+    Reference,
 }
 
-/// A quantity of the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(
-    missing_docs,
-    reason = "each variant is documented by its row in SPECIFICATIONS"
-)]
-pub enum Quantity {
-    ActiveParameters,
-    TotalParameters,
-    WeightBytes,
-    Chips,
-    KvBytesPerElement,
-    KvBytesRead,
-    KvBytesStored,
-    BatchOverOptimal,
-    MeanDecodeContext,
-    MeanPromptBelow,
-    MeanPromptAbove,
-    PrefillEfficiency,
-    DecodeBandwidthEfficiency,
-    DecodeComputeEfficiency,
-    Utilisation,
-    AcceptedTokens,
-    MinimumBatch,
-    InputMargin,
-    OutputMargin,
-    LoadPathBandwidth,
-    RentalPerHour,
-    UsdPerCurrencyUnit,
-    ComputeToBandwidth,
-    FlopsPerSecond,
-    Bandwidth,
-    Capacity,
-    DomainSize,
-    MultiplyRate,
-    UnitBandwidth,
-    UnitCapacity,
-    SpeedMultiplier,
-}
+/// A value and where it comes from.
+pub type Known = (f64, Origin);
 
-/// What is fixed about a quantity.
+/// A row of the table: a quantity and how it follows where it is not stated.
 #[derive(Debug)]
-struct Specification {
-    quantity: Quantity,
-    name: &'static str,
+pub(crate) struct Row {
+    /// Its name among the assumptions, behind `accelerator.` inside that one.
+    path: &'static str,
     symbol: &'static str,
     unit: &'static str,
-    statable: Statable,
+    /// Whether it may be stated; otherwise it follows from others.
+    is_statable: bool,
     textbook: Option<f64>,
     bounds: Bounds,
+    /// The quantities that it follows from.
+    pub(crate) parents: &'static [Quantity],
+    /// Its value on an accelerator of the reference table, given the parents.
+    pub(crate) of_chip: Option<fn(&Accelerator, &[Known]) -> Option<f64>>,
+    /// Its value from the parents.
+    pub(crate) from_parents: Option<fn(&[Known]) -> Known>,
 }
 
 /// The values that may be stated for a quantity: all that `/simulate` can put into a question, far beyond all there is,
@@ -98,282 +76,174 @@ impl Bounds {
     }
 }
 
-const fn row(
-    quantity: Quantity,
-    names: (&'static str, &'static str, &'static str),
-    statable: Statable,
-    textbook: Option<f64>,
-) -> Specification {
-    let (name, symbol, unit) = names;
-    let bounds = Bounds {
-        least: 0.0,
-        most: f64::MAX,
-    };
-    Specification {
-        quantity,
-        name,
+/// Before the names of what is stated inside the assumption `accelerator`.
+const OF_ACCELERATOR: &str = "accelerator.";
+
+const fn row(path: &'static str, symbol: &'static str, unit: &'static str) -> Row {
+    Row {
+        path,
         symbol,
         unit,
-        statable,
-        textbook,
-        bounds,
+        is_statable: false,
+        textbook: None,
+        bounds: Bounds {
+            least: 0.0,
+            most: f64::MAX,
+        },
+        parents: &[],
+        of_chip: None,
+        from_parents: None,
     }
 }
 
-impl Specification {
-    const fn within(self, least: f64, most: f64) -> Self {
+impl Row {
+    const fn stated(self, least: f64, most: f64) -> Self {
         Self {
+            is_statable: true,
             bounds: Bounds { least, most },
+            ..self
+        }
+    }
+
+    const fn textbook(self, value: f64) -> Self {
+        Self {
+            textbook: Some(value),
+            ..self
+        }
+    }
+
+    const fn with_parents(self, parents: &'static [Quantity]) -> Self {
+        Self { parents, ..self }
+    }
+
+    const fn of_chip(self, value: fn(&Accelerator, &[Known]) -> Option<f64>) -> Self {
+        Self {
+            of_chip: Some(value),
+            ..self
+        }
+    }
+
+    const fn from(self, parents: &'static [Quantity], value: fn(&[Known]) -> Known) -> Self {
+        Self {
+            parents,
+            from_parents: Some(value),
             ..self
         }
     }
 }
 
-use Quantity as Q;
-use Statable::{Derived, InAccelerator, TopLevel};
+/// Declares [`Quantity`] and its table.
+macro_rules! quantities {
+    ($( $variant:ident = $row:expr; )+) => {
+        /// A quantity of the model.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        #[expect(missing_docs, reason = "each variant is documented by its row")]
+        pub enum Quantity { $( $variant, )+ }
 
-/// One row per variant, in the order of the variants.
-const SPECIFICATIONS: [Specification; 31] = [
-    row(
-        Q::ActiveParameters,
-        ("active_parameters", "N_a", "parameters"),
-        TopLevel,
-        Some(1e11),
-    )
-    .within(1e3, 1e16),
-    row(
-        Q::TotalParameters,
-        ("total_parameters", "N_t", "parameters"),
-        TopLevel,
-        Some(8e11),
-    )
-    .within(1e3, 1e16),
-    row(
-        Q::WeightBytes,
-        ("weight_bytes_per_parameter", "w", "B"),
-        TopLevel,
-        Some(1.0),
-    )
-    .within(0.0625, 4.0),
-    row(Q::Chips, ("chips", "G", "chips"), TopLevel, None).within(1.0, 1e6),
-    row(
-        Q::KvBytesPerElement,
-        ("kv_bytes_per_element", "b_kv", "B"),
-        TopLevel,
-        None,
-    )
-    .within(0.0625, 4.0),
-    row(
-        Q::KvBytesRead,
-        ("kv_bytes_per_token_read", "k_bw", "bytes/token"),
-        TopLevel,
-        None,
-    )
-    .within(1e-6, 1e12),
-    row(
-        Q::KvBytesStored,
-        ("kv_bytes_per_token_stored", "k_st", "bytes/token"),
-        TopLevel,
-        None,
-    )
-    .within(1e-6, 1e12),
-    row(
-        Q::BatchOverOptimal,
-        ("batch_over_optimal_batch", "β", ""),
-        TopLevel,
-        Some(2.5),
-    )
-    .within(1e-12, 1e12),
-    row(
-        Q::MeanDecodeContext,
-        ("mean_decode_context_tokens", "L_mean", "tokens"),
-        TopLevel,
-        None,
-    )
-    .within(1e-3, 1e9),
-    row(
-        Q::MeanPromptBelow,
-        ("mean_prompt_tokens_below", "S_1", "tokens"),
-        TopLevel,
-        None,
-    )
-    .within(1.0, 1e9),
-    row(
-        Q::MeanPromptAbove,
-        ("mean_prompt_tokens_above", "S_2", "tokens"),
-        TopLevel,
-        None,
-    )
-    .within(1.0, 1e9),
-    row(
-        Q::PrefillEfficiency,
-        ("prefill_efficiency", "η_pre", ""),
-        TopLevel,
-        Some(1.0),
-    )
-    .within(1e-12, 1.0),
-    row(
-        Q::DecodeBandwidthEfficiency,
-        ("decode_bandwidth_efficiency", "η_m", ""),
-        TopLevel,
-        Some(1.0),
-    )
-    .within(1e-12, 1.0),
-    row(
-        Q::DecodeComputeEfficiency,
-        ("decode_compute_efficiency", "η_c", ""),
-        TopLevel,
-        Some(1.0),
-    )
-    .within(1e-12, 1.0),
-    row(
-        Q::Utilisation,
-        ("utilisation", "U", ""),
-        TopLevel,
-        Some(1.0),
-    )
-    .within(1e-6, 1.0),
-    row(
-        Q::AcceptedTokens,
-        ("accepted_tokens_per_pass", "V", "tokens"),
-        TopLevel,
-        Some(1.0),
-    )
-    .within(1.0, 1e3),
-    row(
-        Q::MinimumBatch,
-        ("minimum_batch", "B_min", "sequences"),
-        TopLevel,
-        None,
-    )
-    .within(1.0, 1e12),
-    row(
-        Q::InputMargin,
-        ("input_margin", "μ_in", ""),
-        TopLevel,
-        Some(0.0),
-    )
-    .within(-10.0, 0.999),
-    row(
-        Q::OutputMargin,
-        ("output_margin", "μ_out", ""),
-        TopLevel,
-        Some(0.0),
-    )
-    .within(-10.0, 0.999),
-    row(
-        Q::LoadPathBandwidth,
-        ("load_path_bytes_per_second", "BW_path", "B/s"),
-        TopLevel,
-        None,
-    )
-    .within(1e-6, 1e24),
-    row(
-        Q::RentalPerHour,
-        ("rental_usd_per_hour", "R", "USD/h"),
-        TopLevel,
-        None,
-    )
-    .within(1e-6, 1e24),
-    row(
-        Q::UsdPerCurrencyUnit,
-        ("usd_per_currency_unit", "fx", "USD"),
-        TopLevel,
-        None,
-    )
-    .within(1e-12, 1e6),
-    row(
-        Q::ComputeToBandwidth,
-        ("compute_to_bandwidth", "ρ", ""),
-        InAccelerator,
-        Some(300.0),
-    )
-    .within(1e-12, 1e12),
-    row(
-        Q::FlopsPerSecond,
-        ("flops_per_second", "F", "FLOP/s"),
-        InAccelerator,
-        None,
-    )
-    .within(1e-6, 1e24),
-    row(
-        Q::Bandwidth,
-        ("bandwidth_bytes_per_second", "BW", "B/s"),
-        InAccelerator,
-        None,
-    )
-    .within(1e-6, 1e24),
-    row(
-        Q::Capacity,
-        ("capacity_bytes", "Cap", "B"),
-        InAccelerator,
-        None,
-    )
-    .within(1e-6, 1e24),
-    row(
-        Q::DomainSize,
-        ("domain_size", "D", "chips"),
-        InAccelerator,
-        None,
-    )
-    .within(1.0, 1e6),
-    row(
-        Q::MultiplyRate,
-        ("multiply_adds_per_second", "M", "MAC/s"),
-        Derived,
-        None,
-    ),
-    row(
-        Q::UnitBandwidth,
-        ("serving_unit_bandwidth_bytes_per_second", "W", "B/s"),
-        Derived,
-        None,
-    ),
-    row(
-        Q::UnitCapacity,
-        ("serving_unit_capacity_bytes", "C", "B"),
-        Derived,
-        None,
-    ),
-    // Stated per service tier, so it is no name of its own among the assumptions.
-    row(
-        Q::SpeedMultiplier,
-        ("speed_multiplier", "m_s", ""),
-        Derived,
-        None,
-    ),
-];
+        impl Quantity {
+            const ALL: [Self; [$( stringify!($variant) ),+].len()] = [$( Self::$variant ),+];
+        }
+
+        static ROWS: [Row; Quantity::COUNT] = [$( $row ),+];
+    };
+}
+
+quantities! {
+    ActiveParameters = row("active_parameters", "N_a", "parameters").stated(1e3, 1e16).textbook(1e11);
+    TotalParameters = row("total_parameters", "N_t", "parameters").stated(1e3, 1e16).textbook(8e11);
+    WeightBytes = row("weight_bytes_per_parameter", "w", "B").stated(0.0625, 4.0).textbook(1.0);
+    Chips = row("chips", "G", "chips").stated(1.0, 1e6)
+        .of_chip(|chip, _| Some(f64::from(chip.serving_unit_chips)))
+        .from(&[Quantity::DomainSize], |parents| parents[0]);
+    KvBytesPerElement = row("kv_bytes_per_element", "b_kv", "B").stated(0.0625, 4.0);
+    KvBytesRead = row("kv_bytes_per_token_read", "k_bw", "bytes/token").stated(1e-6, 1e12);
+    KvBytesStored = row("kv_bytes_per_token_stored", "k_st", "bytes/token").stated(1e-6, 1e12);
+    BatchOverOptimal = row("batch_over_optimal_batch", "β", "").stated(1e-12, 1e12).textbook(2.5);
+    MeanDecodeContext = row("mean_decode_context_tokens", "L_mean", "tokens").stated(1e-3, 1e9);
+    MeanPromptBelow = row("mean_prompt_tokens_below", "S_1", "tokens").stated(1.0, 1e9);
+    MeanPromptAbove = row("mean_prompt_tokens_above", "S_2", "tokens").stated(1.0, 1e9);
+    PrefillEfficiency = row("prefill_efficiency", "η_pre", "").stated(1e-12, 1.0).textbook(1.0);
+    DecodeBandwidthEfficiency = row("decode_bandwidth_efficiency", "η_m", "").stated(1e-12, 1.0).textbook(1.0);
+    DecodeComputeEfficiency = row("decode_compute_efficiency", "η_c", "").stated(1e-12, 1.0).textbook(1.0);
+    Utilisation = row("utilisation", "U", "").stated(1e-6, 1.0).textbook(1.0);
+    AcceptedTokens = row("accepted_tokens_per_pass", "V", "tokens").stated(1.0, 1e3).textbook(1.0);
+    MinimumBatch = row("minimum_batch", "B_min", "sequences").stated(1.0, 1e12);
+    InputMargin = row("input_margin", "μ_in", "").stated(-10.0, 0.999).textbook(0.0);
+    OutputMargin = row("output_margin", "μ_out", "").stated(-10.0, 0.999).textbook(0.0);
+    LoadPathBandwidth = row("load_path_bytes_per_second", "BW_path", "B/s").stated(1e-6, 1e24);
+    RentalPerHour = row("rental_usd_per_hour", "R", "USD/h").stated(1e-6, 1e24)
+        .of_chip(|chip, _| Some(chip.rental_usd_per_hour.typical?.0));
+    UsdPerCurrencyUnit = row("usd_per_currency_unit", "fx", "USD").stated(1e-12, 1e6);
+    ComputeToBandwidth = row("accelerator.compute_to_bandwidth", "ρ", "").stated(1e-12, 1e12).textbook(300.0)
+        .from(&[Quantity::FlopsPerSecond, Quantity::Bandwidth, Quantity::WeightBytes], ratio_of_rates);
+    FlopsPerSecond = row("accelerator.flops_per_second", "F", "FLOP/s").stated(1e-6, 1e24)
+        .with_parents(&[Quantity::WeightBytes])
+        .of_chip(|chip, parents| Some(chip.peak_for_weights(parents[0].0).1.0));
+    Bandwidth = row("accelerator.bandwidth_bytes_per_second", "BW", "B/s").stated(1e-6, 1e24)
+        .of_chip(|chip, _| Some(chip.hbm_bytes_per_second.0));
+    Capacity = row("accelerator.capacity_bytes", "Cap", "B").stated(1e-6, 1e24)
+        .of_chip(|chip, _| Some(chip.hbm_bytes.0));
+    DomainSize = row("accelerator.domain_size", "D", "chips").stated(1.0, 1e6)
+        .of_chip(|chip, _| Some(f64::from(chip.scale_up_domain)));
+    MultiplyRate = row("multiply_adds_per_second", "M", "MAC/s")
+        .from(&[Quantity::FlopsPerSecond], |parents| (FlopPerSecond(parents[0].0).multiply_adds().0, parents[0].1));
+    UnitBandwidth = row("serving_unit_bandwidth_bytes_per_second", "W", "B/s")
+        .from(&[Quantity::Bandwidth, Quantity::Chips], product);
+    UnitCapacity = row("serving_unit_capacity_bytes", "C", "B")
+        .from(&[Quantity::Capacity, Quantity::Chips], product);
+    // Stated per service tier, so it has no name of its own among the assumptions.
+    SpeedMultiplier = row("speed_multiplier", "m_s", "");
+}
+
+fn product(parents: &[Known]) -> Known {
+    let [(left, left_origin), (right, right_origin)] = [parents[0], parents[1]];
+    (left * right, left_origin.max(right_origin))
+}
+
+/// ρ of a peak rate in FLOP/s, a bandwidth and the bytes per weight.
+fn ratio_of_rates(parents: &[Known]) -> Known {
+    let [
+        (flops, flops_origin),
+        (bandwidth, bandwidth_origin),
+        (weight_bytes, _),
+    ] = [parents[0], parents[1], parents[2]];
+    let multiply_rate = FlopPerSecond(flops).multiply_adds();
+    let ratio = compute_to_bandwidth(weight_bytes, multiply_rate, BytesPerSecond(bandwidth));
+    (ratio, flops_origin.max(bandwidth_origin))
+}
 
 impl Quantity {
     /// How many there are.
-    pub(crate) const COUNT: usize = SPECIFICATIONS.len();
+    pub(crate) const COUNT: usize = Self::ALL.len();
 
-    fn specification(self) -> &'static Specification {
-        &SPECIFICATIONS[self as usize]
+    /// Its row of the table.
+    pub(crate) fn row(self) -> &'static Row {
+        &ROWS[self as usize]
     }
 
     /// The name in assumptions and answers; it ends in the unit where there is one.
     #[must_use]
     pub fn name(self) -> &'static str {
-        self.specification().name
+        let path = self.row().path;
+        path.strip_prefix(OF_ACCELERATOR).unwrap_or(path)
     }
 
     /// The symbol in equations.
     #[must_use]
     pub fn symbol(self) -> &'static str {
-        self.specification().symbol
+        self.row().symbol
     }
 
     /// The unit, empty for a plain ratio.
     #[must_use]
     pub fn unit(self) -> &'static str {
-        self.specification().unit
+        self.row().unit
     }
 
     /// The value a textbook reading takes where nothing is stated.
     #[must_use]
     pub fn textbook(self) -> Option<f64> {
-        self.specification().textbook
+        self.row().textbook
     }
 
     /// What may be stated for it, in words.
@@ -397,54 +267,43 @@ impl Quantity {
     /// The values that may be stated.
     #[must_use]
     pub fn bounds(self) -> Bounds {
-        self.specification().bounds
+        self.row().bounds
+    }
+
+    /// The name by which it may be stated, behind `accelerator.` inside that one; none where it follows from others.
+    pub(crate) fn path(self) -> Option<&'static str> {
+        self.row().is_statable.then_some(self.row().path)
     }
 
     /// What may be stated at the top level of the assumptions.
     pub fn top_level() -> impl Iterator<Item = Self> {
-        Self::with(TopLevel)
+        let all = Self::ALL.into_iter();
+        all.filter(|quantity| quantity.row().is_statable && !quantity.is_of_accelerator())
     }
 
     /// What may be stated inside `accelerator`.
     pub fn in_accelerator() -> impl Iterator<Item = Self> {
-        Self::with(InAccelerator)
-    }
-
-    fn with(statable: Statable) -> impl Iterator<Item = Self> {
-        SPECIFICATIONS
-            .iter()
-            .filter(move |row| row.statable == statable)
-            .map(|row| row.quantity)
+        Self::ALL
+            .into_iter()
+            .filter(|quantity| quantity.is_of_accelerator())
     }
 
     /// Whether it is part of the assumption `accelerator`.
     pub(crate) fn is_of_accelerator(self) -> bool {
-        self.specification().statable == InAccelerator
+        self.row().path.starts_with(OF_ACCELERATOR)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
-    fn the_rows_stand_in_the_order_of_the_variants_with_unique_names_and_symbols() {
-        for (index, row) in SPECIFICATIONS.iter().enumerate() {
-            assert_eq!(row.quantity as usize, index, "{}", row.name);
-            assert_eq!(
-                SPECIFICATIONS
-                    .iter()
-                    .filter(|other| other.name == row.name)
-                    .count(),
-                1
-            );
-            assert_eq!(
-                SPECIFICATIONS
-                    .iter()
-                    .filter(|other| other.symbol == row.symbol)
-                    .count(),
-                1
-            );
-        }
+    fn names_and_symbols_are_unique() {
+        let names: BTreeSet<&str> = Quantity::ALL.iter().map(|of| of.name()).collect();
+        let symbols: BTreeSet<&str> = Quantity::ALL.iter().map(|of| of.symbol()).collect();
+        assert_eq!([names.len(), symbols.len()], [Quantity::COUNT; 2]);
     }
 }

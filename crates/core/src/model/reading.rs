@@ -4,6 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::assumptions::Origin;
+use super::clue_table::{ClueKind, ReadingId};
 use crate::reference::TrackRecord;
 use crate::units::readable;
 
@@ -11,9 +12,9 @@ use crate::units::readable;
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Specification {
     /// Stable id, part of the API.
-    pub id: &'static str,
+    pub id: ReadingId,
     /// The price-sheet feature it is drawn from.
-    pub clue: &'static str,
+    pub clue: ClueKind,
     /// What it estimates. Readings of one quantity can contradict each other.
     pub quantity: &'static str,
     /// The closed form.
@@ -72,7 +73,7 @@ impl Value {
 pub struct Input {
     /// Its name.
     pub name: &'static str,
-    /// Its symbol in the equation; empty for what only tells readings apart.
+    /// Its symbol in the equation; empty for a qualifier.
     pub symbol: &'static str,
     /// Its value, the geometric middle of a range.
     pub value: Value,
@@ -173,9 +174,9 @@ impl NotDefined {
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Reading {
     /// Which reading it is; a sheet with several tiers, times to live or modes gives one entry each.
-    pub id: &'static str,
+    pub id: ReadingId,
     /// The price-sheet feature it is drawn from.
-    pub clue: &'static str,
+    pub clue: ClueKind,
     /// What it estimates.
     pub quantity: &'static str,
     /// The closed form.
@@ -184,7 +185,7 @@ pub struct Reading {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub working: Option<String>,
-    /// What went in, each with where it comes from; they tell entries of one id apart.
+    /// Inputs with their origin; qualifiers among them distinguish entries of one id.
     pub inputs: Vec<Input>,
     /// Point or bound.
     pub kind: Kind,
@@ -217,8 +218,8 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Adds a text input that tells this entry apart from others of its id.
-    pub fn tell_apart(&mut self, name: &'static str, value: &str) {
+    /// Adds a text input that distinguishes this entry from others of its id.
+    pub fn add_qualifier(&mut self, name: &'static str, value: &str) {
         self.inputs.push(Input {
             name,
             symbol: "",
@@ -248,9 +249,9 @@ impl Reading {
             })
     }
 
-    /// What tells this entry apart from others of its id, in words.
+    /// The qualifiers that distinguish this entry from others of its id, in words.
     #[must_use]
-    pub fn told_apart(&self) -> String {
+    pub fn qualifiers(&self) -> String {
         let mut parts: Vec<String> = Vec::new();
         parts.extend(self.label("provider").map(str::to_owned));
         parts.extend(self.label("service_tier").map(str::to_owned));

@@ -1,4 +1,4 @@
-//! What the joint estimate does not know: the model, how it is run, and the machine it runs on.
+//! The unknowns of the joint estimate: the model, how it is run, and the machine it runs on.
 
 use super::machine::Machine;
 

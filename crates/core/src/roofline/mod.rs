@@ -4,7 +4,7 @@
 //! Equation numbers (E1, E2, ...) and source tags (\[T\], \[SB\], ...) are those of `docs/MODEL.md`.
 
 mod cost;
-mod keeping_cost;
+mod hold_cost;
 mod kv_cache;
 mod layout;
 mod machine;
@@ -14,7 +14,7 @@ mod step;
 mod training;
 
 pub use cost::{PromptTokens, cost_per_generated_token, cost_per_prompt_token};
-pub use keeping_cost::KeepingCost;
+pub use hold_cost::HoldCost;
 pub use kv_cache::KvCache;
 pub use layout::{
     ExpertModel, ExpertRoom, ExpertTraffic, Links, ParameterSplit, Pipeline, TrafficWidth,

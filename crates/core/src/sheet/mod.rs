@@ -26,6 +26,7 @@ pub use schema::{CurrencyCode, json_schema};
 pub use service_tier::{
     Schedule, ServiceLevelObjective, ServiceTier, SpeedBound, SpeedMetric, SpeedMultiplier, Window,
 };
+pub(crate) use source::catalog_table;
 pub use source::{Modifier, OtherMeter, Source, SourceFormat};
 
 pub(crate) type JsonObject = Map<String, serde_json::Value>;

@@ -1,4 +1,4 @@
-//! What stands beside the rates: factors on them, other meters, and where they were published.
+//! Factors on rates, other meters, and the sources of prices with their formats.
 
 use serde::Serialize;
 use serde_json::Map;
@@ -72,57 +72,54 @@ pub struct Source {
     pub locator: Option<String>,
 }
 
-/// A format in which prices are published.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum SourceFormat {
-    /// The provider's own page.
-    Official,
-    /// `LiteLLM` catalog.
-    Litellm,
-    /// models.dev catalog.
-    #[serde(rename = "models.dev")]
-    ModelsDev,
-    /// genai-prices catalog.
-    GenaiPrices,
-    /// llm-prices catalog.
-    LlmPrices,
-    /// `OpenRouter` API.
-    Openrouter,
-    /// Portkey catalog.
-    Portkey,
-    /// Helicone catalog.
-    Helicone,
-    /// Langfuse catalog.
-    Langfuse,
-    /// `TrueFoundry` catalog.
-    Truefoundry,
-    /// Typed in by a person.
-    Manual,
+/// Passes the table of catalogs to a macro: for each its module in `catalog/`, its variant and name as a format, and what
+/// it is, in the order in which catalogs are recognised.
+macro_rules! catalog_table {
+    ($macro:ident) => {
+        $macro! {
+            genai_prices GenaiPrices "genai-prices" "genai-prices catalog."
+            litellm Litellm "litellm" "`LiteLLM` catalog."
+            llm_prices LlmPrices "llm-prices" "llm-prices catalog."
+            models_dev ModelsDev "models.dev" "models.dev catalog."
+            openrouter Openrouter "openrouter" "`OpenRouter` API."
+            portkey Portkey "portkey" "Portkey catalog."
+        }
+    };
+}
+pub(crate) use catalog_table;
+
+macro_rules! declare_formats {
+    ($( $module:ident $variant:ident $name:tt $meaning:tt )+) => {
+        source_formats! {
+            Official "official" "The provider's own page."
+            $( $variant $name $meaning )+
+            Helicone "helicone" "Helicone catalog."
+            Langfuse "langfuse" "Langfuse catalog."
+            Truefoundry "truefoundry" "`TrueFoundry` catalog."
+            Manual "manual" "Typed in by a person."
+        }
+    };
 }
 
-impl SourceFormat {
-    /// Every format by its name.
-    pub const ALL: [(&'static str, Self); 11] = [
-        ("official", Self::Official),
-        ("litellm", Self::Litellm),
-        ("models.dev", Self::ModelsDev),
-        ("genai-prices", Self::GenaiPrices),
-        ("llm-prices", Self::LlmPrices),
-        ("openrouter", Self::Openrouter),
-        ("portkey", Self::Portkey),
-        ("helicone", Self::Helicone),
-        ("langfuse", Self::Langfuse),
-        ("truefoundry", Self::Truefoundry),
-        ("manual", Self::Manual),
-    ];
+macro_rules! source_formats {
+    ($( $variant:ident $name:tt $meaning:tt )+) => {
+        /// A format in which prices are published.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+        pub enum SourceFormat {
+            $( #[doc = $meaning] #[serde(rename = $name)] $variant, )+
+        }
 
-    /// Its name, as sheets write it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        Self::ALL
-            .into_iter()
-            .find_map(|(name, format)| (format == self).then_some(name))
-            .unwrap_or_default()
-    }
+        impl SourceFormat {
+            /// Every format by its name.
+            pub const ALL: [(&'static str, Self); [$( $name ),+].len()] = [$( ($name, Self::$variant) ),+];
+
+            /// Its name, as sheets write it.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $( Self::$variant => $name, )+ }
+            }
+        }
+    };
 }
+
+catalog_table!(declare_formats);

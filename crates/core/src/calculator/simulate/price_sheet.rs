@@ -12,9 +12,10 @@ use utoipa::ToSchema;
 
 use super::Question;
 use super::offer::{Offer, offered_tiers};
+use crate::model::clue_table::ReadingId;
 use crate::reference::StorageTier;
 use crate::roofline::{
-    Efficiencies, KeepingCost, Model, OperatingPoint, Overlap, PromptTokens, StepTime, WeightReads,
+    Efficiencies, HoldCost, Model, OperatingPoint, Overlap, PromptTokens, StepTime, WeightReads,
     cost_per_generated_token, cost_per_prompt_token, step_time,
 };
 use crate::sheet::{
@@ -59,7 +60,7 @@ pub struct ReadingRequest {
 pub struct ReadBack {
     /// Id of the reading.
     #[schema(example = "output_multiplier_cover")]
-    pub reading: &'static str,
+    pub reading: ReadingId,
     /// The detail of it that is meant, where it is not its value.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -400,9 +401,9 @@ impl Caches<'_> {
             .0
     }
 
-    fn keeping(&self, tier: &StorageTier) -> KeepingCost {
+    fn keeping(&self, tier: &StorageTier) -> HoldCost {
         let is_hbm = tier.id == StorageTier::HBM;
-        KeepingCost {
+        HoldCost {
             // What lies in HBM is read by the step that uses it.
             read_usd_per_byte: tier.read_usd_per_byte.filter(|_| !is_hbm).unwrap_or(0.0),
             hold_usd_per_byte_hour: tier

@@ -78,7 +78,7 @@ pub fn models_by_decision(models: &[&PricedModel]) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Every decision once, whoever lists it.
+/// Every decision once, whichever host lists it.
 fn decisions(models: &[&PricedModel]) -> Vec<Seen> {
     let mut seen: Vec<Seen> = Vec::new();
     for model in models {

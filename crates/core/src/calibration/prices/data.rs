@@ -65,14 +65,14 @@ pub enum DataError {
         /// The name.
         model: String,
     },
-    /// A number is no price, or a figure is not positive.
+    /// A number is not a price, or a figure is not positive.
     #[error("{file}: `{value}` of `{model}` is not a positive number")]
     NotANumber {
         /// Which of the files.
         file: &'static str,
         /// The model.
         model: String,
-        /// What stands there.
+        /// The text found there.
         value: String,
     },
 }

@@ -10,11 +10,9 @@ use serde::Serialize;
 use super::prices::{PricedModel, Settings, Truth, calibrate};
 use crate::clue::{observed, readings};
 use crate::estimate::posterior::{Draws, PRIOR_DRAWS, Prior, sample, sample_prior};
-use crate::estimate::quantities::{
-    ACTIVE_PARAMETERS, JointQuantity, KV_BYTES_READ, KV_BYTES_STORED, MEMORY_OVER_COMPUTE,
-    TOTAL_PARAMETERS,
-};
+use crate::estimate::quantities::JointQuantity;
 use crate::model::assumptions::Assumptions;
+use crate::model::clue_table::ReadingId;
 use crate::model::machine::machines;
 use crate::model::quantity::Quantity as Q;
 use crate::model::unknowns::Unknowns;
@@ -28,12 +26,24 @@ pub use score::{Bootstrap, Outcome, Score};
 const DRAWS: usize = 8_192;
 
 /// The quantities whose truth is public, with the reading that a textbook would take for them.
-static SCORED: [(&JointQuantity, Option<&str>); 5] = [
-    (&ACTIVE_PARAMETERS, Some("price_level_active_parameters")),
-    (&TOTAL_PARAMETERS, None),
-    (&KV_BYTES_READ, Some("output_ratio_kv_bytes")),
-    (&KV_BYTES_STORED, Some("output_ratio_kv_bytes")),
-    (&MEMORY_OVER_COMPUTE, Some("output_ratio_memory_boundness")),
+const SCORED: [(JointQuantity, Option<ReadingId>); 5] = [
+    (
+        JointQuantity::ActiveParameters,
+        Some(ReadingId::PriceLevelActiveParameters),
+    ),
+    (JointQuantity::TotalParameters, None),
+    (
+        JointQuantity::KvBytesRead,
+        Some(ReadingId::OutputRatioKvBytes),
+    ),
+    (
+        JointQuantity::KvBytesStored,
+        Some(ReadingId::OutputRatioKvBytes),
+    ),
+    (
+        JointQuantity::MemoryOverCompute,
+        Some(ReadingId::OutputRatioMemoryBoundness),
+    ),
 ];
 
 /// What of the sheets takes part.
@@ -187,7 +197,7 @@ pub fn validate(models: &[&PricedModel], by: By<'_>, shown: Shown) -> Validation
         };
         let ridges: Vec<Option<ridge::Ridge>> = SCORED
             .iter()
-            .map(|(quantity, _)| ridge_on(&others, quantity))
+            .map(|(quantity, _)| ridge_on(&others, *quantity))
             .collect();
         for model in own.into_iter().filter(|model| !model.sheets.is_empty()) {
             let estimated = estimate(model, calibration, shown);
@@ -195,10 +205,14 @@ pub fn validate(models: &[&PricedModel], by: By<'_>, shown: Shown) -> Validation
             for (((quantity, textbook), ridge), (estimate, prior)) in
                 SCORED.iter().zip(&ridges).zip(&estimated.distributions)
             {
-                let name = quantity.name;
-                let truth = truth(&model.truth, quantity);
-                let of_reading =
-                    |id: &str| estimated.readings.iter().find(|reading| reading.0 == id);
+                let name = quantity.name();
+                let truth = truth(&model.truth, *quantity);
+                let of_reading = |id: ReadingId| {
+                    estimated
+                        .readings
+                        .iter()
+                        .find(|reading| reading.0 == id.name())
+                };
                 let textbook = textbook.and_then(of_reading).map(|reading| reading.2);
                 let mut scores = score::Scores::new(truth, estimate, prior);
                 scores.textbook_error = textbook.map(|value| value - truth);
@@ -222,8 +236,8 @@ pub fn validate(models: &[&PricedModel], by: By<'_>, shown: Shown) -> Validation
             });
         }
     }
-    let score_of = |quantity: &JointQuantity| {
-        let name = quantity.name;
+    let score_of = |quantity: JointQuantity| {
+        let name = quantity.name();
         let scores: Vec<(&str, score::Scores)> = by_model
             .iter()
             .map(|outcome| (outcome.family.as_str(), outcome.quantities[name].scores))
@@ -237,7 +251,7 @@ pub fn validate(models: &[&PricedModel], by: By<'_>, shown: Shown) -> Validation
         },
         quantities: SCORED
             .iter()
-            .map(|(quantity, _)| score_of(quantity))
+            .map(|(quantity, _)| score_of(*quantity))
             .collect(),
         readings: reading_scores(&readings),
         by_model,
@@ -245,7 +259,7 @@ pub fn validate(models: &[&PricedModel], by: By<'_>, shown: Shown) -> Validation
 }
 
 /// Ridge regression of a quantity, where it is trained on models of other families.
-fn ridge_on(models: &[&PricedModel], quantity: &JointQuantity) -> Option<ridge::Ridge> {
+fn ridge_on(models: &[&PricedModel], quantity: JointQuantity) -> Option<ridge::Ridge> {
     let values: Vec<(&PricedModel, f64)> = models
         .iter()
         .map(|model| (*model, truth(&model.truth, quantity)))
@@ -254,14 +268,14 @@ fn ridge_on(models: &[&PricedModel], quantity: &JointQuantity) -> Option<ridge::
 }
 
 /// log of what is published, or follows from it at the operating point.
-fn truth(truth: &Truth, quantity: &JointQuantity) -> f64 {
+fn truth(truth: &Truth, quantity: JointQuantity) -> f64 {
     let machines = machines(&operating_point());
     let known = |quantity| {
         operating_point()
             .known(quantity)
             .map_or(f64::NAN, |(value, _)| value.ln())
     };
-    (quantity.log_value)(&Unknowns {
+    quantity.log_value(&Unknowns {
         log_active_parameters: truth.log_active,
         log_total_parameters: truth.log_total,
         log_kv_bytes_read: truth.log_kv_read,
@@ -291,16 +305,16 @@ fn estimate(model: &PricedModel, calibration: &Calibration, shown: Shown) -> Est
         .collect();
     let terms = observed(&contents, &assumptions, calibration);
     let posterior = sample(&prior, &terms, DRAWS);
-    let believed = sample_prior(&prior, PRIOR_DRAWS);
-    let of = |draws: &Draws<'_>, quantity: &JointQuantity| {
+    let prior_draws = sample_prior(&prior, PRIOR_DRAWS);
+    let of = |draws: &Draws<'_>, quantity: JointQuantity| {
         score::Distribution::new(
-            draws.iter().map(|unknowns| (quantity.log_value)(&unknowns)),
+            draws.iter().map(|unknowns| quantity.log_value(&unknowns)),
             draws.weights(),
         )
     };
     let distributions = SCORED
         .iter()
-        .map(|(quantity, _)| (of(&posterior.draws, quantity), of(&believed, quantity)))
+        .map(|(quantity, _)| (of(&posterior.draws, *quantity), of(&prior_draws, *quantity)))
         .collect();
     Estimated {
         distributions,
@@ -334,7 +348,7 @@ fn typical_readings(
     {
         if let Some(value) = reading.number().filter(|value| *value > 0.0) {
             values
-                .entry((reading.id, reading.quantity))
+                .entry((reading.id.name(), reading.quantity))
                 .or_default()
                 .push(value.ln());
         }

@@ -3,7 +3,8 @@
 use nalgebra::{DMatrix, DVector};
 use wide::f64x4;
 
-use super::UNKNOWNS;
+/// Unknowns that are sampled: log `N_a`, log `N_t`, log `k_bw`, log `k_st`, log β, log `L_mean`.
+pub(super) const UNKNOWNS: usize = 6;
 
 /// −½·log 2π
 const LOG_PEAK: f64 = -0.918_938_533_204_672_8;
@@ -51,7 +52,7 @@ impl Gaussian {
         gaussian
     }
 
-    /// The point that standard normal coordinates stand for, spread by a factor.
+    /// The point at standard normal coordinates, spread by a factor.
     #[expect(
         clippy::needless_range_loop,
         reason = "loops over indices of fixed length are unrolled; iterators are not"

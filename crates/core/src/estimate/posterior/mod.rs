@@ -6,18 +6,15 @@
 
 mod gaussian;
 mod pareto;
-mod points;
 mod prior;
 mod sampler;
+mod sobol;
 mod summary;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use points::SEED;
 pub use prior::Prior;
-pub(crate) use sampler::exponentials;
+pub(crate) use sampler::softmax;
 pub use sampler::{DRAWS, Draws, PRIOR_DRAWS, Posterior, sample, sample_prior, sample_while};
+pub(crate) use sobol::SEED;
 pub use summary::{Interval, Summary, summarize};
-
-/// Unknowns that are sampled: log `N_a`, log `N_t`, log `k_bw`, log `k_st`, log β, log `L_mean`.
-pub(crate) const UNKNOWNS: usize = 6;

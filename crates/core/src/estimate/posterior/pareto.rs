@@ -3,7 +3,7 @@
 /// Shape k̂ of a generalized Pareto distribution fitted to the largest weights, by the estimator of Zhang and Stephens
 /// (2009) as Pareto-smoothed importance sampling uses it (Vehtari et al., 2024); above 0.7 the draws are not to be
 /// trusted. Zero where the weights are all alike.
-pub(super) fn tail_shape(weights: &[f64]) -> f64 {
+pub(super) fn pareto_k(weights: &[f64]) -> f64 {
     #[expect(
         clippy::cast_precision_loss,
         reason = "counts of draws are far below 2^52"
@@ -83,13 +83,13 @@ mod tests {
             let weights: Vec<f64> = (0..20_000)
                 .map(|index| (1.0 - (f64::from(index) + 0.5) / 20_000.0).powf(-shape))
                 .collect();
-            let found = tail_shape(&weights);
+            let found = pareto_k(&weights);
             assert!((found - shape).abs() < 0.05, "{shape}: {found}");
         }
     }
 
     #[test]
     fn equal_weights_have_no_tail() {
-        assert!(tail_shape(&[1.0; 1000]).abs() < 1e-12);
+        assert!(pareto_k(&[1.0; 1000]).abs() < 1e-12);
     }
 }

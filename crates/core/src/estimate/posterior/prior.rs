@@ -1,12 +1,11 @@
-//! What is believed before a sheet is read: the calibrated population of models, the way they are run, the machines; and
-//! what the caller states in their place.
+//! The prior: the calibrated population of models, the way they are run, the machines; and what the caller states in their
+//! place.
 
 use nalgebra::{DMatrix, DVector};
 
-use super::UNKNOWNS;
-use super::gaussian::{Gaussian, Mixture};
+use super::gaussian::{Gaussian, Mixture, UNKNOWNS};
 use crate::model::assumptions::Assumptions;
-use crate::model::likelihood::variance_scales;
+use crate::model::likelihood::student_t_scale_mixture;
 use crate::model::machine::{Machine, machines};
 use crate::model::quantity::Quantity as Q;
 use crate::model::unknowns::Unknowns;
@@ -46,7 +45,7 @@ const UTILISATION: LogNormal = LogNormal {
 /// Normal distributions that a Student-t of sizes is mixed of, each as probable.
 const SCALES: usize = Mixture::MOST_PARTS;
 
-/// A kind of model as it is believed in before a sheet is read.
+/// The prior of one kind of model.
 #[derive(Debug, Clone)]
 pub(super) struct ClassPrior {
     /// `N_t` = `N_a`
@@ -63,7 +62,7 @@ pub(super) struct ClassPrior {
     fixed: [f64; UNKNOWNS],
 }
 
-/// What is believed before a sheet is read.
+/// The distribution of the unknowns before a sheet is read.
 #[derive(Debug, Clone)]
 pub struct Prior {
     pub(super) classes: Vec<ClassPrior>,
@@ -91,7 +90,7 @@ impl Prior {
             (true, &population.dense),
             (false, &population.mixture_of_experts),
         ];
-        let scales = variance_scales(population.size_degrees_of_freedom);
+        let scales = student_t_scale_mixture(population.size_degrees_of_freedom);
         let mut classes: Vec<ClassPrior> = classes
             .into_iter()
             .filter_map(|(is_dense, class)| ClassPrior::new(class, is_dense, &scales, &statements))
@@ -163,7 +162,7 @@ impl ClassPrior {
         slots[..free.len()].copy_from_slice(&free);
         let mut fixed = [0.0; UNKNOWNS];
         let mut mixture = scales.map(|scale| {
-            let (mut mean, mut covariance) = believed(class, is_dense, scale);
+            let (mut mean, mut covariance) = class_moments(class, is_dense, scale);
             let log_probability = replace(&mut mean, &mut covariance, &own);
             fixed = std::array::from_fn(|slot| mean[slot]);
             let free_covariance = covariance.select_rows(&free).select_columns(&free);
@@ -245,7 +244,7 @@ impl ClassPrior {
 }
 
 /// Mean and covariance of a class's unknowns for one scale of its sizes: what follows from size keeps its own spread.
-fn believed(class: &ModelClass, is_dense: bool, scale: f64) -> (DVector<f64>, DMatrix<f64>) {
+fn class_moments(class: &ModelClass, is_dense: bool, scale: f64) -> (DVector<f64>, DMatrix<f64>) {
     let mut mean = DVector::zeros(UNKNOWNS);
     let mut covariance = DMatrix::zeros(UNKNOWNS, UNKNOWNS);
     for row in 0..=KV_STORED {
@@ -326,8 +325,8 @@ fn merge_sizes(statements: &mut Vec<Statement>) -> Option<f64> {
     Some(-0.5 * (apart * apart / variance + (2.0 * std::f64::consts::PI * variance).ln()))
 }
 
-/// Puts statements in the place of what was believed of their coordinates; the others follow as they depend on these.
-/// Gives the log of how probable the statements were.
+/// Replaces the prior of some coordinates by statements about them; the others follow by regression. Returns the log
+/// probability of the statements under the prior.
 fn replace(
     mean: &mut DVector<f64>,
     covariance: &mut DMatrix<f64>,
@@ -343,20 +342,20 @@ fn replace(
         slots.len(),
         statements.iter().map(|stated| stated.sd * stated.sd),
     ));
-    let believed = covariance.select_rows(&slots).select_columns(&slots);
+    let before = covariance.select_rows(&slots).select_columns(&slots);
     let across = covariance.select_columns(&slots);
     let moved = &stated_mean - mean.select_rows(&slots);
-    let predictive = Gaussian::new(&mean.select_rows(&slots), &(&believed + &stated_spread));
+    let predictive = Gaussian::new(&mean.select_rows(&slots), &(&before + &stated_spread));
     let mut at = [0.0; UNKNOWNS];
     at[..slots.len()].copy_from_slice(stated_mean.as_slice());
     let log_probability = predictive.log_density(&at);
-    let inverse = believed
+    let inverse = before
         .clone()
         .pseudo_inverse(1e-12)
         .expect("the tolerance is positive");
     let gain = across * inverse;
     *mean += &gain * moved;
-    *covariance += &gain * (stated_spread - believed) * gain.transpose();
+    *covariance += &gain * (stated_spread - before) * gain.transpose();
     for stated in statements {
         mean[stated.slot] = stated.mean;
     }

@@ -2,12 +2,11 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::UNKNOWNS;
-use super::gaussian::{Gaussian, Mixture};
-use super::pareto::tail_shape;
-use super::points::{MOST_POINTS, Point, points};
+use super::gaussian::{Gaussian, Mixture, UNKNOWNS};
+use super::pareto::pareto_k;
 use super::prior::{ClassPrior, Prior};
-use crate::estimate::{Unwanted, Wanted};
+use super::sobol::{MOST_POINTS, Point, points};
+use crate::input::wanted::{Unwanted, Wanted};
 use crate::model::likelihood::Likelihood;
 use crate::model::unknowns::Unknowns;
 
@@ -74,7 +73,7 @@ pub struct Draws<'a> {
 }
 
 impl<'a> Draws<'a> {
-    /// What each draw says of the unknowns.
+    /// The unknowns of each draw.
     pub fn iter(&self) -> impl Iterator<Item = Unknowns<'a>> + Clone {
         self.each
             .iter()
@@ -100,14 +99,14 @@ impl<'a> Draws<'a> {
     }
 }
 
-/// The posterior as draws, and how far they can be trusted.
+/// The posterior as draws, with the diagnostics of their weights.
 #[derive(Debug)]
 pub struct Posterior<'a> {
     /// The draws.
     pub draws: Draws<'a>,
     /// log of the weight each draw has under the prior alone, up to a constant.
     pub log_prior_weights: Vec<f64>,
-    /// Draws that independent ones would have to be to tell as much.
+    /// Number of independent draws with the same information.
     pub effective_sample_size: f64,
     /// k̂ of the weights.
     pub pareto_k: f64,
@@ -119,7 +118,7 @@ impl<'a> Posterior<'a> {
     pub fn of_prior(draws: Draws<'a>) -> Self {
         Self {
             log_prior_weights: draws.weights.iter().map(|weight| weight.ln()).collect(),
-            effective_sample_size: effective_size(&draws.weights),
+            effective_sample_size: effective_sample_size(&draws.weights),
             pareto_k: 0.0,
             draws,
         }
@@ -165,7 +164,7 @@ pub fn sample<'a>(prior: &'a Prior, terms: &[Box<dyn Likelihood>], count: usize)
     sample_while(prior, terms, count, &Wanted::default()).expect("it is wanted to the end")
 }
 
-/// The same for someone who may leave before it is done.
+/// The same, until it is cancelled.
 ///
 /// # Errors
 /// The draws are not wanted any more.
@@ -188,7 +187,7 @@ pub fn sample_while<'a>(
     weighed(prior, terms, &fitted, 2 * count, wanted)
 }
 
-/// Effective size and k̂ where no draw agrees with the sheets at all: whoever reads them is warned.
+/// Effective sample size and k̂ where no draw agrees with the sheets at all; the answer carries a warning.
 const NO_DRAW_AGREES: (f64, f64) = (0.0, 1.0);
 
 /// Draws from the proposals with their weights.
@@ -223,9 +222,9 @@ fn weighed<'a>(
             },
         );
     }
-    let weights = exponentials(&logs);
+    let weights = softmax(&logs);
     let (effective_sample_size, pareto_k) = if logs.iter().any(|log| log.is_finite()) {
-        (effective_size(&weights), tail_shape(&weights))
+        (effective_sample_size(&weights), pareto_k(&weights))
     } else {
         NO_DRAW_AGREES
     };
@@ -383,14 +382,14 @@ fn fit(
         if greatest == f64::NEG_INFINITY {
             break;
         }
-        let weights = exponentials(&logs);
+        let weights = softmax(&logs);
         let mean: f64 =
             logs.iter().map(|log| (log - greatest).exp()).sum::<f64>() / count_f64(logs.len());
         log_evidence = greatest + mean.ln();
         let is_memory_bound = |draw: &Draw| {
             splits && draw.unknowns(prior, class).log_actual_memory_over_compute() > 0.0
         };
-        let is_good = effective_size(&weights) > GOOD_ENOUGH * count_f64(weights.len());
+        let is_good = effective_sample_size(&weights) > GOOD_ENOUGH * count_f64(weights.len());
         let mut fits = Vec::new();
         for regime in [false, true] {
             let own: Vec<(&Draw, f64)> = draws
@@ -457,7 +456,7 @@ fn moments(draws: &[(&Draw, f64)], total: f64, class: &ClassPrior) -> Gaussian {
 /// Shares of draws in proportion to the evidence for each kind of model.
 fn class_shares(fitted: &[Fitted]) -> Vec<f64> {
     let evidence: Vec<f64> = fitted.iter().map(|class| class.log_evidence).collect();
-    let mut shares = exponentials(&evidence);
+    let mut shares = softmax(&evidence);
     for share in &mut shares {
         *share = share.max(LEAST_CLASS_SHARE);
     }
@@ -466,7 +465,7 @@ fn class_shares(fitted: &[Fitted]) -> Vec<f64> {
 }
 
 /// Exponentials that add up to 1, all alike where none is above 0.
-pub(crate) fn exponentials(logs: &[f64]) -> Vec<f64> {
+pub(crate) fn softmax(logs: &[f64]) -> Vec<f64> {
     let greatest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if greatest == f64::NEG_INFINITY {
         return vec![1.0 / count_f64(logs.len()); logs.len()];
@@ -483,8 +482,8 @@ fn normalize(weights: &mut [f64]) {
     }
 }
 
-/// Kish's effective size: (Σw)²/Σw².
-pub(crate) fn effective_size(weights: &[f64]) -> f64 {
+/// Kish's effective sample size: (Σw)²/Σw².
+pub(crate) fn effective_sample_size(weights: &[f64]) -> f64 {
     let total: f64 = weights.iter().sum();
     let squares: f64 = weights.iter().map(|weight| weight * weight).sum();
     total * total / squares

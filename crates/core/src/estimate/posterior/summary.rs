@@ -123,7 +123,7 @@ impl Summary {
         }
     }
 
-    /// Bits by which this tells more than a prior: the divergence of two normal distributions with these moments.
+    /// Information over a prior in bits: the divergence of two normal distributions with these moments.
     #[must_use]
     pub fn bits_over(&self, prior: &Self) -> f64 {
         if prior.log_sd <= 0.0 || self.log_sd <= 0.0 {

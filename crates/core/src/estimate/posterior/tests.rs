@@ -6,9 +6,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
 use crate::clue;
-use crate::estimate::quantities::{ACTIVE_PARAMETERS, JOINT_QUANTITIES};
+use crate::estimate::posterior::gaussian::UNKNOWNS;
+use crate::estimate::quantities::JointQuantity;
 use crate::estimate::{Format, read_request};
 use crate::model::assumptions::Assumptions;
+use crate::model::clue_table::ClueKind;
 use crate::model::likelihood::Likelihood;
 use crate::reference::calibration::Calibration;
 
@@ -96,7 +98,7 @@ fn a_random_walk_over_the_same_density_finds_the_same() {
                 posterior
                     .draws
                     .iter()
-                    .map(|draw| (JOINT_QUANTITIES[*place].log_value)(&draw)),
+                    .map(|draw| JointQuantity::ALL[*place].log_value(&draw)),
                 posterior.draws.weights(),
             )
         })
@@ -121,7 +123,7 @@ fn a_random_walk_over_the_same_density_finds_the_same() {
 fn draws_from_the_prior_that_are_weighted_alone_find_the_same() {
     let (terms, prior) = question();
     let posterior = sample(&prior, &terms, DRAWS);
-    let draws = sample_prior(&prior, points::MOST_POINTS);
+    let draws = sample_prior(&prior, sobol::MOST_POINTS);
     let likelihoods = draws.iter().map(|draw| {
         terms
             .iter()
@@ -132,19 +134,19 @@ fn draws_from_the_prior_that_are_weighted_alone_find_the_same() {
         .zip(draws.weights())
         .map(|(likelihood, weight)| likelihood * weight)
         .collect();
-    let effective = sampler::effective_size(&weights);
+    let effective = sampler::effective_sample_size(&weights);
     assert!(effective > 300.0, "{effective}");
     let by_prior = summarize(
         draws
             .iter()
-            .map(|draw| (ACTIVE_PARAMETERS.log_value)(&draw)),
+            .map(|draw| JointQuantity::ActiveParameters.log_value(&draw)),
         &weights,
     );
     let own = summarize(
         posterior
             .draws
             .iter()
-            .map(|draw| (ACTIVE_PARAMETERS.log_value)(&draw)),
+            .map(|draw| JointQuantity::ActiveParameters.log_value(&draw)),
         posterior.draws.weights(),
     );
     let noise = 4.0 * own.log_sd / effective.sqrt();
@@ -177,8 +179,8 @@ fn draws_from_the_prior_that_are_weighted_alone_find_the_same() {
 fn a_term_that_is_the_same_everywhere_changes_nothing() {
     struct Silence;
     impl Likelihood for Silence {
-        fn parts(&self) -> &[&'static str] {
-            &["silence"]
+        fn parts(&self) -> &[ClueKind] {
+            &[ClueKind::PriceLevel]
         }
         fn likelihood(&self, _: &crate::model::unknowns::Unknowns<'_>) -> f64 {
             1e-9

@@ -1,6 +1,7 @@
 //! What reading an implied sheet gives back: each reading's value from the machine, by the equation that it inverts.
 
 use super::{Caches, ReadBack, Tiers};
+use crate::model::clue_table::ReadingId;
 use crate::reference::StorageTier;
 use crate::roofline::crossover_context;
 use crate::units::BytesPerToken;
@@ -18,7 +19,7 @@ const LEAST_RISE: f64 = 1e-6;
 /// What a cell is read for.
 #[derive(Clone, Copy)]
 struct Subject {
-    reading: &'static str,
+    reading: ReadingId,
     quantity: &'static str,
     min_prompt_tokens: u32,
 }
@@ -72,7 +73,7 @@ fn ratio(tiers: &Tiers<'_>) -> ReadBack {
     let (costs, batch, context) = (tiers.costs, tiers.batch(), f64::from(longest));
     let question = costs.question;
     let subject = Subject {
-        reading: "output_ratio_memory_boundness",
+        reading: ReadingId::OutputRatioMemoryBoundness,
         quantity: "r = B*/B + L/L0, memory time over compute time",
         min_prompt_tokens,
     };
@@ -99,7 +100,7 @@ fn cover(tiers: &Tiers<'_>, threshold: u32, (below, above): (u32, u32)) -> Vec<R
     let (near, far) = (f64::from(below), f64::from(above));
     let question = costs.question;
     let subject = |quantity| Subject {
-        reading: "output_multiplier_cover",
+        reading: ReadingId::OutputMultiplierCover,
         quantity,
         min_prompt_tokens: threshold,
     };
@@ -143,7 +144,7 @@ fn cover(tiers: &Tiers<'_>, threshold: u32, (below, above): (u32, u32)) -> Vec<R
 /// `a_pre`/`N_a`: the secant of a prompt's arithmetic between two lengths.
 fn attention(tiers: &Tiers<'_>, threshold: u32, (below, above): (u32, u32)) -> ReadBack {
     let subject = Subject {
-        reading: "input_multiplier_attention",
+        reading: ReadingId::InputMultiplierAttention,
         quantity: "a_pre/N_a",
         min_prompt_tokens: threshold,
     };
@@ -180,15 +181,15 @@ fn fast_mode(tiers: &Tiers<'_>) -> Vec<ReadBack> {
     };
     let ratio = y.map(|_| tiers.offer.fast_batch_ratio);
     vec![
-        subject("fast_mode_batch_ratio", "B_std/B_fast").of(ratio),
-        subject("fast_mode_kv_over_weights", "y").of(y),
-        subject("fast_mode_max_speedup", "1 + y").of(y.map(|y| 1.0 + y)),
+        subject(ReadingId::FastModeBatchRatio, "B_std/B_fast").of(ratio),
+        subject(ReadingId::FastModeKvOverWeights, "y").of(y),
+        subject(ReadingId::FastModeMaxSpeedup, "1 + y").of(y.map(|y| 1.0 + y)),
     ]
 }
 
 fn load_path(caches: &Caches<'_>) -> ReadBack {
     let subject = Subject {
-        reading: "cache_read_load_path",
+        reading: ReadingId::CacheReadLoadPath,
         quantity: "k_st",
         min_prompt_tokens: 0,
     };
@@ -197,7 +198,7 @@ fn load_path(caches: &Caches<'_>) -> ReadBack {
 
 fn hold_price(caches: &Caches<'_>, tier: &StorageTier) -> ReadBack {
     let subject = Subject {
-        reading: "cache_write_hold_price",
+        reading: ReadingId::CacheWriteHoldPrice,
         quantity: "k_st",
         min_prompt_tokens: 0,
     };

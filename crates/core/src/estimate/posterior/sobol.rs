@@ -1,10 +1,11 @@
-//! The points that all draws are made of: the same for every sheet, so that two answers differ by their sheets alone.
+//! Quasi-Monte Carlo points, a scrambled Sobol sequence: the same for every sheet, so that two answers differ by their
+//! sheets alone.
 
 use std::sync::LazyLock;
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::UNKNOWNS;
+use super::gaussian::UNKNOWNS;
 
 /// Most draws there are points for.
 pub(super) const MOST_POINTS: usize = 1 << 15;

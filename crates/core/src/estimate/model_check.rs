@@ -4,7 +4,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::joint::Step;
+use super::joint::steps::Step;
+use crate::model::clue_table::ClueKind;
 use crate::sheet::{PriceSheet, RateCell};
 use crate::units::{Decimal, significant};
 
@@ -26,7 +27,7 @@ pub struct Misfit {
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Check {
     /// The clue.
-    pub clue: &'static str,
+    pub clue: ClueKind,
     /// Probability of seeing it at least as far out.
     pub probability: f64,
 }

@@ -4,14 +4,14 @@ use crate::units::Seconds;
 
 /// What a byte costs on a storage device: to read once, and to hold for an hour.
 #[derive(Debug, Clone, Copy)]
-pub struct KeepingCost {
+pub struct HoldCost {
     /// `read_X`
     pub read_usd_per_byte: f64,
     /// `hold_X`
     pub hold_usd_per_byte_hour: f64,
 }
 
-impl KeepingCost {
+impl HoldCost {
     /// `read_X` + `hold_X`·t, USD for holding a byte for this long and reading it once \[D\].
     #[must_use]
     pub fn for_duration(&self, duration: Seconds) -> f64 {

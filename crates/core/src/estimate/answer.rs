@@ -1,0 +1,80 @@
+//! The answer to a price sheet as it is shown: the joint estimate, the readings and what all of it rests on.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::conflict::Conflict;
+use super::joint::Joint;
+use crate::model::reading::{Input, Reading};
+use crate::sheet::{Limits, RateCell, ServiceTier, SheetId};
+
+/// The answer to a price sheet.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Answer {
+    /// Made of the pricing content, the assumptions, the engine version and the calibration: equal questions have equal
+    /// ids.
+    pub id: Uuid,
+    /// Version of the engine.
+    #[schema(example = "0.1.0")]
+    pub engine_version: &'static str,
+    /// The calibration behind the joint estimate.
+    pub calibration_id: String,
+    /// The sheets that were read.
+    pub price_sheets: Vec<SheetSummary>,
+    /// What the caller stated, in one spelling.
+    #[schema(value_type = Object)]
+    pub assumptions: Map<String, Value>,
+    /// What the sheets say together, with intervals.
+    #[serde(flatten)]
+    pub joint: Box<Joint>,
+    /// What a textbook reads.
+    #[serde(flatten)]
+    pub textbook: Textbook,
+}
+
+/// The readings of the sheets, clue by clue.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Textbook {
+    /// Every value that a reading used beyond the prices, with where it comes from.
+    pub values: Vec<Input>,
+    /// Readings that have a value.
+    pub readings_defined: usize,
+    /// Pairs of readings that contradict each other.
+    pub conflicts: Vec<Conflict>,
+    /// Every reading, each by itself; they are not averaged.
+    pub readings: Vec<Reading>,
+}
+
+/// The part of a sheet that answers depend on.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct SheetSummary {
+    /// Id of the pricing content.
+    #[schema(value_type = Uuid)]
+    pub id: SheetId,
+    /// Provider, as it bills.
+    pub provider: String,
+    /// The model as the provider spells it.
+    pub model: String,
+    /// author/model, where it is certain.
+    pub canonical_model: Option<String>,
+    /// Where it is served.
+    pub region: String,
+    /// ISO 4217 code.
+    pub currency: String,
+    /// Inclusive start of validity.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub valid_from: Option<jiff::Timestamp>,
+    /// Exclusive end of validity.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub valid_to: Option<jiff::Timestamp>,
+    /// Token limits.
+    pub limits: Limits,
+    /// Service tiers.
+    pub service_tiers: BTreeMap<String, ServiceTier>,
+    /// The prices, sorted, in their shortest spelling.
+    pub rates: Vec<RateCell>,
+}

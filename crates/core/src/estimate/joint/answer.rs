@@ -1,0 +1,47 @@
+//! The joint estimate as it is answered.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::estimate::model_check::Misfit;
+use crate::estimate::quantities::Quantities;
+use crate::estimate::{nearest, storage_tiers};
+
+/// Version of the engine; another version may read the same sheet differently, so it is part of an answer's identity.
+pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What the sheets say together, with honest intervals.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Joint {
+    /// Every quantity.
+    pub quantities: Quantities,
+    /// Where each cache offer lives.
+    pub storage_tiers: Vec<storage_tiers::OfferTiers>,
+    /// Open-weight models whose figures lie nearest.
+    pub nearest_open_models: Vec<nearest::NearModel>,
+    /// Attention layers whose cache would be of such a size.
+    pub attention_layouts: Vec<nearest::AttentionLayout>,
+    /// Whether the sheets fit the model at all.
+    pub misfit: Misfit,
+    /// How far the draws can be trusted.
+    pub diagnostics: Diagnostics,
+}
+
+/// How far the draws can be trusted.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Diagnostics {
+    /// Number of independent draws with the same information.
+    pub effective_sample_size: f64,
+    /// Tail of the weights; above 0.7 the intervals are not to be trusted.
+    pub pareto_k: f64,
+    /// Draws.
+    pub samples: usize,
+    /// Seed of the points the draws are made of.
+    pub seed: u32,
+    /// Version of the engine.
+    pub engine_version: &'static str,
+    /// The calibration behind the prior and the law of prices.
+    pub calibration_id: String,
+    /// What a reader should know before using the intervals.
+    pub warnings: Vec<String>,
+}

@@ -1,0 +1,223 @@
+//! The joint estimate: every quantity beside its prior, with the clues that moved it.
+
+mod answer;
+pub(super) mod steps;
+
+pub use super::model_check::Misfit;
+pub use super::quantities::Quantities;
+pub use super::quantity_estimate::{
+    LEAST_BITS, Move, NotIdentified, PriorEstimate, QuantityEstimate, RatioEstimate, Regime,
+};
+pub use answer::{Diagnostics, ENGINE_VERSION, Joint};
+
+use super::posterior::{
+    DRAWS, Draws, PRIOR_DRAWS, Posterior, Prior, SEED, Summary, sample_prior, sample_while,
+    summarize,
+};
+use super::quantities::JointQuantity;
+use super::{model_check, nearest, storage_tiers};
+use crate::clue;
+use crate::input::wanted::{Unwanted, Wanted};
+use crate::model::assumptions::Assumptions;
+use crate::model::quantity::Quantity;
+use crate::model::reading::Reading;
+use crate::model::unknowns::Unknowns;
+use crate::reference::calibration::Calibration;
+use crate::reference::track_record_of_quantity;
+use crate::sheet::{PriceSheet, RateCell};
+use crate::units::{Decimal, significant};
+use steps::{CLUE_STRIDE, Step, steps};
+
+/// A clue that moves a quantity by less than 3 % is not named: that is the noise of the draws.
+const LEAST_MOVE: f64 = 0.03;
+/// Above this k̂ the weights have no second moment to speak of.
+const LARGEST_PARETO_K: f64 = 0.7;
+
+/// What all quantities share.
+struct Shared<'a> {
+    prior_draws: Draws<'a>,
+    posterior: &'a Posterior<'a>,
+    /// Whether there is any clue.
+    is_informed: bool,
+    is_misfit: bool,
+    /// What the sheets would have to state for the price lines to be read.
+    missing: Vec<String>,
+    steps: Vec<Step>,
+}
+
+/// Estimates from sheets of one model.
+///
+/// # Errors
+/// The estimate is not wanted any more.
+pub fn estimate(
+    contents: &[PriceSheet],
+    readings: &[Reading],
+    assumptions: &Assumptions,
+    calibration: &Calibration,
+    wanted: &Wanted,
+) -> Result<Joint, Unwanted> {
+    let prior = Prior::new(calibration, assumptions);
+    let terms = clue::observed(contents, assumptions, calibration);
+    let posterior = if terms.is_empty() {
+        Posterior::of_prior(sample_prior(&prior, PRIOR_DRAWS))
+    } else {
+        sample_while(&prior, &terms, DRAWS, wanted)?
+    };
+    let steps = steps(&posterior, &terms, wanted)?;
+    let misfit = model_check::check(contents, &steps);
+    let shared = Shared {
+        prior_draws: sample_prior(&prior, PRIOR_DRAWS),
+        posterior: &posterior,
+        is_informed: !terms.is_empty(),
+        is_misfit: misfit.flagged,
+        missing: missing_lines(contents, assumptions),
+        steps,
+    };
+    let element_bytes = assumptions.stated(Quantity::KvBytesPerElement);
+    let quantities = Quantities::of_each(
+        regime(&posterior.draws),
+        element_bytes.map(|stated| stated.middle),
+        |quantity| {
+            wanted.check()?;
+            Ok(shared.estimate(quantity))
+        },
+    )?;
+    Ok(Joint {
+        storage_tiers: storage_tiers::of_offers(contents, readings, assumptions, &posterior.draws),
+        nearest_open_models: nearest::open_models_near(&quantities),
+        attention_layouts: nearest::attention_layouts(&quantities.kv_bytes_per_token_stored),
+        quantities,
+        diagnostics: diagnostics(&posterior, calibration),
+        misfit,
+    })
+}
+
+/// What decoding waits for, and the probability of that.
+fn regime(draws: &Draws<'_>) -> (Regime, f64) {
+    let is_memory_bound = |unknowns: &Unknowns<'_>| unknowns.log_actual_memory_over_compute() > 0.0;
+    let memory_bound: f64 = draws
+        .iter()
+        .zip(draws.weights())
+        .map(|(unknowns, weight)| {
+            if is_memory_bound(&unknowns) {
+                *weight
+            } else {
+                0.0
+            }
+        })
+        .sum();
+    if memory_bound >= 0.5 {
+        (Regime::MemoryBound, memory_bound)
+    } else {
+        (Regime::ComputeBound, 1.0 - memory_bound)
+    }
+}
+
+/// One of the prices of a rate cell.
+type PriceOf = fn(&RateCell) -> Option<&Decimal>;
+
+/// Price lines that no sheet states, or states in a currency without a rate.
+fn missing_lines(contents: &[PriceSheet], assumptions: &Assumptions) -> Vec<String> {
+    let has_rate = assumptions.states(Quantity::UsdPerCurrencyUnit);
+    if !has_rate && let Some(foreign) = contents.iter().find(|sheet| sheet.currency != "USD") {
+        return vec![format!(
+            "its prices are in {}: state `usd_per_currency_unit`",
+            foreign.currency
+        )];
+    }
+    let lines: [(&str, PriceOf); 2] = [
+        ("input", |rate| rate.input.as_ref()),
+        ("output", |rate| rate.output.as_ref()),
+    ];
+    let is_stated = |price: PriceOf| {
+        let mut base = contents.iter().filter_map(|sheet| sheet.base_rate());
+        base.any(|rate| price(rate).is_some_and(|price| !price.is_zero()))
+    };
+    let missing = lines.into_iter().filter(|(_, price)| !is_stated(*price));
+    missing
+        .map(|(name, _)| format!("the sheet states no {name} price"))
+        .collect()
+}
+
+impl Shared<'_> {
+    fn estimate(&self, quantity: JointQuantity) -> QuantityEstimate {
+        let summary = |draws: &Draws<'_>| {
+            let logs = draws.iter().map(|unknowns| quantity.log_value(&unknowns));
+            let logs: Vec<f64> = logs.collect();
+            (summarize(logs.iter().copied(), draws.weights()), logs)
+        };
+        let (prior, _) = summary(&self.prior_draws);
+        let (posterior, logs) = summary(&self.posterior.draws);
+        let bits = if self.is_informed {
+            posterior.bits_over(&prior)
+        } else {
+            0.0
+        };
+        let track_record = track_record_of_quantity(quantity.name());
+        let reason =
+            NotIdentified::check(&prior, bits, self.is_misfit, track_record, &self.missing);
+        QuantityEstimate {
+            summary: posterior,
+            median: posterior.median(),
+            interval_50: posterior.interval_50(),
+            interval_90: posterior.interval_90(),
+            prior: PriorEstimate {
+                median: prior.median(),
+                interval_50: prior.interval_50(),
+                interval_90: prior.interval_90(),
+            },
+            information_gained_bits: bits,
+            identified: reason.is_none(),
+            not_identified_because: reason,
+            unit: quantity.definition().unit,
+            equation: quantity.definition().equation,
+            track_record,
+            moved_by: self.moves(&logs, &prior, &posterior),
+        }
+    }
+
+    /// Means of the logarithm from one clue to the next; the first is that of the prior, the last that of all clues.
+    fn moves(&self, logs: &[f64], prior: &Summary, posterior: &Summary) -> Vec<Move> {
+        let mut mean = prior.log_mean;
+        let mut moves = Vec::new();
+        for (place, step) in self.steps.iter().enumerate() {
+            let is_last = place + 1 == self.steps.len();
+            let next = if is_last {
+                posterior.log_mean
+            } else {
+                logs.iter()
+                    .step_by(CLUE_STRIDE)
+                    .zip(&step.weights)
+                    .map(|(log, weight)| log * weight)
+                    .sum()
+            };
+            if (next - mean).abs() >= LEAST_MOVE {
+                moves.push(Move {
+                    clue: step.clue,
+                    factor: significant((next - mean).exp()),
+                });
+            }
+            mean = next;
+        }
+        moves
+    }
+}
+
+fn diagnostics(posterior: &Posterior<'_>, calibration: &Calibration) -> Diagnostics {
+    let mut warnings = Vec::new();
+    if posterior.pareto_k > LARGEST_PARETO_K {
+        warnings.push(format!(
+            "Pareto k̂ is {:.2}, above {LARGEST_PARETO_K}: few draws carry the estimate, and its intervals are not to be trusted",
+            posterior.pareto_k
+        ));
+    }
+    Diagnostics {
+        effective_sample_size: significant(posterior.effective_sample_size),
+        pareto_k: significant(posterior.pareto_k),
+        samples: posterior.draws.len(),
+        seed: SEED,
+        engine_version: ENGINE_VERSION,
+        calibration_id: calibration.id(),
+        warnings,
+    }
+}

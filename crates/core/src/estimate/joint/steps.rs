@@ -1,0 +1,60 @@
+//! The clues one after the other: the weights of the draws after each, and how surprising it was.
+
+use crate::estimate::posterior::{Posterior, softmax};
+use crate::input::wanted::{Unwanted, Wanted};
+use crate::model::clue_table::ClueKind;
+use crate::model::likelihood::Likelihood;
+
+/// Every so many draws take part in what is worked out per clue.
+pub(super) const CLUE_STRIDE: usize = 6;
+/// Every so many of these take part in how surprising a clue is, which need not be known to more than two digits.
+const TAIL_STRIDE: usize = 8;
+
+/// A clue once it was taken up.
+pub(in crate::estimate) struct Step {
+    /// The clue.
+    pub(in crate::estimate) clue: ClueKind,
+    /// Weights of every [`CLUE_STRIDE`]th draw after it and those before it.
+    pub(super) weights: Vec<f64>,
+    /// Probability, before it, of seeing it at least as far out as it is.
+    pub(in crate::estimate) tail_probability: f64,
+}
+
+/// Takes up one clue after the other.
+pub(super) fn steps(
+    posterior: &Posterior<'_>,
+    terms: &[Box<dyn Likelihood>],
+    wanted: &Wanted,
+) -> Result<Vec<Step>, Unwanted> {
+    let draws = || posterior.draws.iter().step_by(CLUE_STRIDE);
+    let mut logs: Vec<f64> = posterior
+        .log_prior_weights
+        .iter()
+        .step_by(CLUE_STRIDE)
+        .copied()
+        .collect();
+    let mut before = softmax(&logs);
+    let mut steps = Vec::new();
+    for term in terms {
+        wanted.check()?;
+        for (part, clue) in term.parts().iter().copied().enumerate() {
+            let (mut tail, mut all) = (0.0, 0.0);
+            for (unknowns, weight) in draws().zip(&before).step_by(TAIL_STRIDE) {
+                tail += weight * term.tail_probability(part, &unknowns);
+                all += weight;
+            }
+            // Few draws may miss all of the weight; then nothing is known to be surprising.
+            let tail_probability = if all > 0.0 { tail / all } else { 1.0 };
+            for (log, unknowns) in logs.iter_mut().zip(draws()) {
+                *log += term.log_likelihood_of(part, &unknowns);
+            }
+            before = softmax(&logs);
+            steps.push(Step {
+                clue,
+                weights: before.clone(),
+                tail_probability,
+            });
+        }
+    }
+    Ok(steps)
+}

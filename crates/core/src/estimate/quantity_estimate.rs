@@ -1,0 +1,217 @@
+//! The estimate of one quantity: its intervals beside those of the prior, and the clues that moved it.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+use utoipa::ToSchema;
+
+use super::posterior::{Interval, Summary};
+use crate::model::clue_table::ClueKind;
+use crate::reference::TrackRecord;
+use crate::units::{readable, significant};
+
+/// Information in bits from which a quantity counts as identified: that of an interval narrowed by two fifths.
+pub const LEAST_BITS: f64 = 0.3;
+
+/// One quantity: its posterior beside its prior.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct QuantityEstimate {
+    /// Moments and quantiles of the logarithm.
+    #[serde(skip)]
+    pub(super) summary: Summary,
+    /// As probable above as below.
+    pub median: f64,
+    /// Holds it with a probability of one half.
+    pub interval_50: Interval,
+    /// Holds it with a probability of 90 %.
+    pub interval_90: Interval,
+    /// The estimate before the sheets are read, with what is stated.
+    pub prior: PriorEstimate,
+    /// Information that the sheets add to the prior.
+    pub information_gained_bits: f64,
+    /// Whether the sheets add enough information for an estimate.
+    pub identified: bool,
+    /// Why they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, nullable = false)]
+    pub not_identified_because: Option<NotIdentified>,
+    /// Its unit; empty for a plain ratio.
+    pub unit: &'static str,
+    /// How it follows from what is unknown.
+    pub equation: &'static str,
+    /// How good this estimate has been on open-weight models; null where no truth is public.
+    pub track_record: Option<TrackRecord>,
+    /// The clues that moved it, in the order in which they were taken up; their factors multiply to the whole move.
+    pub moved_by: Vec<Move>,
+}
+
+/// The estimate before the sheets are read.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct PriorEstimate {
+    /// As probable above as below.
+    pub median: f64,
+    /// Holds it with a probability of one half.
+    pub interval_50: Interval,
+    /// Holds it with a probability of 90 %.
+    pub interval_90: Interval,
+}
+
+/// How far a clue moved a quantity.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct Move {
+    /// The clue.
+    pub clue: ClueKind,
+    /// Geometric mean after it over the one before it.
+    pub factor: f64,
+}
+
+/// The ratio of memory time to compute time, with the regime that follows.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct RatioEstimate {
+    /// The ratio at peak.
+    #[serde(flatten)]
+    pub estimate: QuantityEstimate,
+    /// Which of the two decoding waits for, at the efficiencies that are reached.
+    pub regime: Regime,
+    /// Probability of that regime.
+    pub regime_probability: f64,
+}
+
+/// What decoding waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Regime {
+    /// Memory.
+    MemoryBound,
+    /// Arithmetic.
+    ComputeBound,
+}
+
+/// Why a quantity is not identified.
+#[derive(Debug, Clone, PartialEq)]
+pub enum NotIdentified {
+    /// It is stated.
+    Stated,
+    /// The sheets do not fit the model.
+    Misfit,
+    /// The sheets add too little information.
+    TooLittle {
+        /// The information in bits.
+        bits: f64,
+        /// What the sheets would have to state.
+        missing: Vec<String>,
+    },
+    /// The track record is no better than that of the prior.
+    NoBetterThanPrior,
+}
+
+impl NotIdentified {
+    /// The rule by which a quantity is identified; none where it is.
+    pub(super) fn check(
+        prior: &Summary,
+        bits: f64,
+        is_misfit: bool,
+        record: Option<TrackRecord>,
+        missing: &[String],
+    ) -> Option<Self> {
+        if prior.log_sd <= 0.0 {
+            Some(Self::Stated)
+        } else if is_misfit {
+            Some(Self::Misfit)
+        } else if bits < LEAST_BITS {
+            let missing = missing.to_vec();
+            Some(Self::TooLittle { bits, missing })
+        } else if record.is_some_and(|record| !record.beats_prior) {
+            Some(Self::NoBetterThanPrior)
+        } else {
+            None
+        }
+    }
+}
+
+impl fmt::Display for NotIdentified {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stated => write!(out, "it is stated, so there is nothing to identify"),
+            Self::Misfit => write!(
+                out,
+                "the prices contradict each other or what is known of prices; see `misfit`"
+            ),
+            Self::TooLittle { bits, missing } => {
+                let bits = readable((bits * 100.0).floor() / 100.0);
+                write!(
+                    out,
+                    "the sheet adds only {bits} bits of information; {LEAST_BITS} are needed"
+                )?;
+                missing
+                    .iter()
+                    .try_for_each(|missing| write!(out, "; {missing}"))
+            }
+            Self::NoBetterThanPrior => write!(
+                out,
+                "on open-weight models this estimate is no better than the prior"
+            ),
+        }
+    }
+}
+
+impl Serialize for NotIdentified {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// The form in which the answer shows a quantity.
+pub(super) trait Shown {
+    /// From the estimate, and the regime with its probability.
+    fn new(estimate: QuantityEstimate, regime: (Regime, f64)) -> Self;
+
+    /// The estimate.
+    fn estimate(&self) -> &QuantityEstimate;
+}
+
+impl Shown for QuantityEstimate {
+    fn new(estimate: QuantityEstimate, _: (Regime, f64)) -> Self {
+        estimate
+    }
+
+    fn estimate(&self) -> &QuantityEstimate {
+        self
+    }
+}
+
+impl Shown for RatioEstimate {
+    fn new(estimate: QuantityEstimate, (regime, probability): (Regime, f64)) -> Self {
+        Self {
+            estimate,
+            regime,
+            regime_probability: significant(probability),
+        }
+    }
+
+    fn estimate(&self) -> &QuantityEstimate {
+        &self.estimate
+    }
+}
+
+impl QuantityEstimate {
+    /// KV bytes with this many bytes per element.
+    pub(super) fn as_served(&self, element_bytes: f64) -> Self {
+        let times = |value: f64| significant(value * element_bytes);
+        let interval = |interval: Interval| Interval {
+            low: times(interval.low),
+            high: times(interval.high),
+        };
+        Self {
+            median: times(self.median),
+            interval_50: interval(self.interval_50),
+            interval_90: interval(self.interval_90),
+            prior: PriorEstimate {
+                median: times(self.prior.median),
+                interval_50: interval(self.prior.interval_50),
+                interval_90: interval(self.prior.interval_90),
+            },
+            ..self.clone()
+        }
+    }
+}
