@@ -1,29 +1,29 @@
-//! How runs of imports end on record, whatever becomes of the database or of the process that makes them.
+//! Records the end of import runs, also after database failures and crashes.
 
 use std::time::Duration;
 
 use super::app::App;
 use crate::storage::{ImportRow, RunningImport};
 
-/// Rest before a run that ended is noted again, after the first failure; then each time twice as long.
+/// First delay before the end of a run is recorded again; doubled after every failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// Rest between two looks for runs whose process is gone.
+/// Interval between two searches for runs whose process has died.
 const REST: Duration = Duration::from_secs(10);
-/// Where the database could not say which runs there are.
+/// Interval while the database is unreachable.
 const PAUSE_WITHOUT_DATABASE: Duration = Duration::from_secs(1);
 
 impl App {
-    /// Notes how a run ended; where the database refuses, as soon as it no longer does.
+    /// Records how a run ended; retries until the database accepts it.
     pub(super) async fn end_import(&self, running: RunningImport, run: ImportRow) {
         let Err(error) = self.store.end_import(&run).await else {
             return;
         };
         let error = error.with_causes();
-        tracing::warn!(import = %run.id, error, "cannot note how an import ended; trying again until that is noted");
+        tracing::warn!(import = %run.id, error, "cannot record the end of an import; retrying");
         let store = self.store.clone();
         tokio::spawn(async move {
-            // Nobody else closes it meanwhile.
+            // Keeps other replicas from closing it.
             let _running = running;
             let mut pause = FIRST_PAUSE;
             loop {
@@ -37,18 +37,18 @@ impl App {
     }
 }
 
-/// Closes the runs of processes that are gone, at the start and whenever another replica ends. Never ends.
+/// Closes the runs of dead processes, at the start and whenever another replica ends. Never returns.
 pub async fn keep_imports_closed(app: App) {
     loop {
         let pause = match app.store.close_lost_imports(app.now().into()).await {
             Ok(0) => REST,
             Ok(closed) => {
-                tracing::warn!(closed, "closed imports whose process ended before they did");
+                tracing::warn!(closed, "closed the imports of dead processes");
                 REST
             }
             Err(error) => {
                 let error = error.with_causes();
-                tracing::debug!(error, "cannot tell which imports are running");
+                tracing::debug!(error, "cannot list the running imports");
                 PAUSE_WITHOUT_DATABASE
             }
         };
