@@ -36,8 +36,9 @@ pub(super) async fn limit(
     let answer_time = limits.answer_time;
     match tokio::time::timeout(answer_time, answer).await {
         Ok(response) => response,
-        Err(_) => {
-            Problem::busy(&format!("the response was not ready within {answer_time:?}")).into_response()
-        }
+        Err(_) => Problem::busy(&format!(
+            "the response was not ready within {answer_time:?}"
+        ))
+        .into_response(),
     }
 }

@@ -70,7 +70,7 @@ impl Budget {
     /// Counts a response built elsewhere until its last byte is sent.
     ///
     /// # Errors
-    /// There is no room for it.
+    /// The budget is used up.
     pub(super) async fn hold(&self, response: Response<Body>) -> Result<Response<Body>, Problem> {
         let size = response.body().size_hint().exact().unwrap_or_default();
         let size = usize::try_from(size).unwrap_or(usize::MAX);
@@ -81,7 +81,7 @@ impl Budget {
         let (parts, body) = response.into_parts();
         let bytes = to_bytes(body, size)
             .await
-            .map_err(|_| Problem::new(INTERNAL, "the answer has no text"))?;
+            .map_err(|_| Problem::new(INTERNAL, "the response could not be serialised"))?;
         Ok(Response::from_parts(parts, Body::from(held.keep(bytes))))
     }
 }
@@ -185,7 +185,7 @@ impl Text {
         write: impl FnOnce(&mut Self) -> Result<(), E>,
     ) -> Result<(), Problem> {
         let written = write(self);
-        let no_text = || Problem::new(INTERNAL, "the answer has no text");
+        let no_text = || Problem::new(INTERNAL, "the response could not be serialised");
         written.map_err(|_| self.refusal.take().unwrap_or_else(no_text))
     }
 

@@ -50,8 +50,9 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T>
             .await
             .map(|axum::extract::Path(path)| Self(path))
             .map_err(|_: PathRejection| {
-                Problem::new(NOT_FOUND, "the last part of the path is not an id")
-                    .hint("an id looks like 4b1de30e-3e1f-8f62-a27c-9a1f7d0c5a11; the lists contain them")
+                Problem::new(NOT_FOUND, "the last part of the path is not an id").hint(
+                    "an id looks like 4b1de30e-3e1f-8f62-a27c-9a1f7d0c5a11; the lists contain them",
+                )
             })
     }
 }

@@ -32,8 +32,8 @@ fn ok() -> impl IntoResponse {
 
 /// Check liveness
 #[utoipa::path(get, path = "/healthz", tag = "health", responses(
-    (status = 200, description = "It does", body = Health),
-    (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+    (status = 200, description = "OK", body = Health),
+    (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(super) async fn check_liveness(Query(NoQuery {}): Query<NoQuery>) -> impl IntoResponse {
     ok()
@@ -41,8 +41,8 @@ pub(super) async fn check_liveness(Query(NoQuery {}): Query<NoQuery>) -> impl In
 
 /// Check readiness: the database answers and accepts writes
 #[utoipa::path(get, path = "/readyz", tag = "health", responses(
-    (status = 200, description = "It does", body = Health),
-    (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+    (status = 200, description = "OK", body = Health),
+    (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
     (status = 503, description = "Not ready", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(super) async fn check_readiness(

@@ -66,8 +66,7 @@ pub fn host_name(text: &str) -> Result<String, String> {
         Some(Host::Name(name)) => Ok(name),
         Some(Host::Address) => Err("IP addresses are always allowed".to_owned()),
         None => Err(
-            "expected a host name without scheme, port and path, such as unroof.example"
-                .to_owned(),
+            "expected a host name without scheme, port and path, such as unroof.example".to_owned(),
         ),
     }
 }
@@ -90,7 +89,11 @@ fn check_host(allowed: &[String], request: &Request) -> Result<(), Problem> {
     match hosts.as_slice() {
         [] if request.version() != Version::HTTP_11 => {}
         [] => return Err(unclear("the header `Host` is missing")),
-        [host] => check_one(allowed, host_of(host), "the header `Host` is not a host name")?,
+        [host] => check_one(
+            allowed,
+            host_of(host),
+            "the header `Host` is not a host name",
+        )?,
         _ => return Err(unclear("the header `Host` is repeated")),
     }
     // The target has a scheme, or the method is CONNECT.
@@ -113,21 +116,16 @@ fn check_one(allowed: &[String], host: Option<Host>, unread: &str) -> Result<(),
         None => Err(unclear(unread)),
         Some(Host::Name(name)) if name != "localhost" && !allowed.contains(&name) => {
             let shown: String = name.chars().take(200).collect();
-            let problem = Problem::new(
-                MISDIRECTED,
-                format!("the host `{shown}` is not allowed"),
-            );
-            Err(problem.hint(
-                "if the name is yours, add it with `--allow-host` or UNROOF_ALLOW_HOST",
-            ))
+            let problem = Problem::new(MISDIRECTED, format!("the host `{shown}` is not allowed"));
+            Err(problem
+                .hint("if the name is yours, add it with `--allow-host` or UNROOF_ALLOW_HOST"))
         }
         Some(_) => Ok(()),
     }
 }
 
 fn unclear(detail: &str) -> Problem {
-    Problem::new(UNREADABLE, detail)
-        .hint("send one header `Host` with the name you connect to")
+    Problem::new(UNREADABLE, detail).hint("send one header `Host` with the name you connect to")
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ mod catalogs;
 mod changes;
 mod courier;
 mod csv;
-mod envelope;
 mod estimates;
 mod extract;
 mod feed;
@@ -21,12 +20,12 @@ mod layout;
 mod limits;
 mod lines;
 mod metrics;
+mod middleware;
 mod names;
 mod openapi;
 mod outage;
 mod outgoing;
 mod page;
-mod polling;
 mod price_sheets;
 mod problem;
 mod queue;
@@ -34,6 +33,7 @@ mod reference;
 mod refresh;
 mod refusals;
 mod resolver;
+mod response_cache;
 mod server;
 mod simulate;
 mod training;
@@ -66,7 +66,7 @@ pub use refresh::{Refresh, keep_due_known, keep_fresh};
 pub use server::{Server, StopSignals, serve, serve_metrics};
 pub use watchlist::{WatchedModel, WatchedModelError, Watchlist};
 
-/// The list of routes: it is both the router and the document.
+/// All routes, for the router and for the OpenAPI document.
 fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(openapi::description())
         .routes(routes!(infer::infer_price_sheet))
@@ -99,27 +99,27 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(problem::describe_problem))
 }
 
-/// The page of the docs. Its validator would have a server elsewhere read our document.
+/// Swagger UI settings, without the validator: it would send our document to another server.
 fn docs() -> Config<'static> {
     Config::from("/openapi.json").validator_url("none")
 }
 
-/// Everything that is served.
+/// The router with all middleware, for tests.
 pub fn router(app: App) -> Router {
     let count = from_fn_with_state(Arc::clone(&app.metrics), metrics::count);
     unwrapped(app.clone())
-        .layer(from_fn_with_state(app, envelope::surround))
+        .layer(from_fn_with_state(app, middleware::request_scope))
         .layer(count)
 }
 
-/// The same for requests off the wire, which HTTP asks more of than this library does.
+/// The router for connections, with the HTTP checks that the library leaves out.
 fn service(app: App) -> Router {
     let count = from_fn_with_state(Arc::clone(&app.metrics), metrics::count);
     let require_host = from_fn_with_state(Arc::clone(&app.limits), hosts::require_known_host);
     unwrapped(app.clone())
-        .layer(from_fn(envelope::require_plain_coding))
+        .layer(from_fn(middleware::require_plain_coding))
         .layer(require_host)
-        .layer(from_fn_with_state(app, envelope::surround))
+        .layer(from_fn_with_state(app, middleware::request_scope))
         .layer(count)
 }
 
@@ -129,17 +129,17 @@ fn unwrapped(app: App) -> Router {
     let router = router
         .merge(SwaggerUi::new("/docs").config(docs()))
         .route("/", get(async || Redirect::temporary("/docs")))
-        .fallback(envelope::no_route)
+        .fallback(middleware::no_route)
         .with_state(app)
         .layer(from_fn_with_state(Arc::clone(&limits), answer_time::limit))
-        .layer(CatchPanicLayer::custom(envelope::panicked));
+        .layer(CatchPanicLayer::custom(middleware::panicked));
     if limits.allowed_origins.is_empty() {
         return router;
     }
     router.layer(cross_origin(&limits))
 }
 
-/// Lets pages of the allowed origins read answers. Where there are none, browsers keep all pages from it.
+/// CORS for the allowed origins. Without any, browsers block all other pages.
 fn cross_origin(limits: &Limits) -> CorsLayer {
     CorsLayer::new()
         .allow_origin(AllowOrigin::list(limits.allowed_origins.clone()))
@@ -148,13 +148,13 @@ fn cross_origin(limits: &Limits) -> CorsLayer {
             header::CONTENT_TYPE,
             header::IF_NONE_MATCH,
             changes::LAST_EVENT_ID,
-            envelope::REQUEST_ID,
+            middleware::REQUEST_ID,
         ])
         .expose_headers([
             header::ETAG,
             header::LINK,
             header::LOCATION,
             header::RETRY_AFTER,
-            envelope::REQUEST_ID,
+            middleware::REQUEST_ID,
         ])
 }

@@ -221,9 +221,7 @@ impl From<StoreError> for Problem {
             let detail = match refusal {
                 Refusal::Disk => "the database's disk is full or failing",
                 Refusal::ReadOnly => "the database is read-only at the moment",
-                Refusal::Replaced => {
-                    "the database file was replaced: new data would be lost"
-                }
+                Refusal::Replaced => "the database file was replaced: new data would be lost",
             };
             Self::new(NO_WRITES, detail).hint(
                 "stored answers can still be read; send the request again when `/readyz` reports ok: the same request is stored once",
@@ -246,7 +244,7 @@ impl From<StoreError> for Problem {
     params(("slug" = String, Path, description = "Last part of the address", example = "invalid-request")),
     responses(
         (status = 200, description = "Description of the class", body = String, content_type = "text/plain"),
-        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No such class", body = Problem, content_type = "application/problem+json"),
     ))]
 pub(super) async fn describe_problem(

@@ -89,7 +89,7 @@ async fn bad_values_of_query_parameters_are_400() {
         let problem = reply.problem(400);
         let detail = problem["detail"].as_str().unwrap();
         assert!(
-            detail.starts_with("the query string is wrong: "),
+            detail.starts_with("invalid query string: "),
             "{query}: {detail}"
         );
         assert!(detail.contains(words), "{query}: {detail}");
@@ -106,14 +106,14 @@ async fn everything_that_is_not_there_is_a_404_problem() {
     let api = TestDatabase::sqlite().api().await;
     let unknown = Uuid::nil();
     let rows = [
-        ("/nothing".to_owned(), "no route has the path `/nothing`"),
+        ("/nothing".to_owned(), "there is no route `/nothing`"),
         (
             "/estimates/".to_owned(),
-            "no route has the path `/estimates/`",
+            "there is no route `/estimates/`",
         ),
         (
             "/reference".to_owned(),
-            "no route has the path `/reference`",
+            "there is no route `/reference`",
         ),
         (
             format!("/estimates/{unknown}"),
@@ -125,15 +125,15 @@ async fn everything_that_is_not_there_is_a_404_problem() {
         ),
         (
             "/estimates/7".to_owned(),
-            "the last part of the path is no id",
+            "the last part of the path is not an id",
         ),
         (
             "/price-sheets/%FF".to_owned(),
-            "the last part of the path is no id",
+            "the last part of the path is not an id",
         ),
         (
             "/problems/nothing".to_owned(),
-            "no class of problems has this address",
+            "there is no problem class with this address",
         ),
     ];
     for (path, detail) in rows {

@@ -119,7 +119,7 @@ async fn a_cursor_that_the_list_did_not_give_is_400() {
             .await
             .problem(400);
         assert_eq!(
-            problem["detail"], "the query string is wrong: `cursor` is not one that this list gave",
+            problem["detail"], "invalid query string: `cursor` is not from this list",
             "{list}: {cursor}"
         );
     };

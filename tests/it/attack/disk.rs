@@ -257,7 +257,7 @@ fn a_file_that_was_deleted_or_replaced_is_written_to_no_more_until_it_is_back() 
         while served
             .server
             .log()
-            .matches("the database works again")
+            .matches("database outage over")
             .count()
             <= round
         {

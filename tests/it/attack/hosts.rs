@@ -51,7 +51,7 @@ fn a_name_that_was_made_to_mean_this_machine_neither_reads_nor_writes() {
         let problem = refused.json();
         assert_eq!(problem["type"], "/problems/unknown-host");
         let name = host.trim_end_matches(":8080");
-        let detail = format!("the host `{name}` is not served here");
+        let detail = format!("the host `{name}` is not allowed");
         assert_eq!(problem["detail"], detail);
         let hint = problem["hint"].as_str().unwrap();
         assert!(hint.contains("--allow-host"), "{hint}");

@@ -264,8 +264,7 @@ fn deepseek_on_h800_is_predicted_by_a_fit_that_has_not_seen_it() {
         .filter(|row| row.measured.accelerator == "h800");
     let mut seen = 0;
     for row in rows {
-        let predicted =
-            predict(row.measured, report.without_h800).unwrap();
+        let predicted = predict(row.measured, report.without_h800).unwrap();
         let (off, most) = match row.measured.phase {
             // Step time is the inverse of throughput.
             MeasuredPhase::Decode => (row.measured.value / predicted - 1.0, 0.25),

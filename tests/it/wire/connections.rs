@@ -21,7 +21,7 @@ fn fill(service: &Service, first: Client, cap: usize, connections: usize) -> Vec
         assert_eq!(problem["type"], "/problems/busy");
         assert_eq!(
             problem["detail"],
-            "there are as many connections as there may be"
+            "connection limit reached"
         );
         assert_eq!(answers[0].header("retry-after"), Some("1"));
         assert_eq!(answers[0].header("connection"), Some("close"));

@@ -21,7 +21,7 @@ fn a_healthcheck_says_by_its_code_whether_the_service_is_well() {
     let ended = check(address, "/nothing");
     assert_eq!(ended.code, Some(1));
     assert!(
-        ended.err.contains("/nothing does not answer well"),
+        ended.err.contains("/nothing is unhealthy"),
         "{}",
         ended.err
     );
@@ -33,5 +33,5 @@ fn a_healthcheck_says_by_its_code_whether_the_service_is_well() {
         .unwrap();
     let ended = check(&format!("http://{free}"), "/healthz");
     assert_eq!(ended.code, Some(1));
-    assert!(ended.err.contains("does not answer well"), "{}", ended.err);
+    assert!(ended.err.contains("is unhealthy"), "{}", ended.err);
 }

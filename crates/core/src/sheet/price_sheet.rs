@@ -39,14 +39,14 @@ pub struct PriceSheet {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false, value_type = Vec<Name>, max_items = 64)]
     pub aliases: Vec<String>,
-    /// Where it is served.
+    /// Region in which the model is served.
     #[schema(required = false, value_type = Name, default = "global")]
     pub region: String,
     /// How the weights are served, where the provider says it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Name>, nullable = false)]
     pub quantization: Option<String>,
-    /// ISO 4217 code.
+    /// Currency as an ISO 4217 code.
     #[schema(value_type = CurrencyCode)]
     pub currency: String,
     /// `per_1m_tokens`

@@ -20,7 +20,11 @@ pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 
 /// Adds a request id, logs one line per request, and turns every refusal into a problem. Refusals for overload are
 /// rate-limited; those beyond the rate are delayed and not logged.
-pub(super) async fn surround(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(super) async fn request_scope(
+    State(app): State<App>,
+    request: Request,
+    next: Next,
+) -> Response {
     let request_id = request_id(&request);
     let route = request
         .extensions()
@@ -63,7 +67,7 @@ pub(super) async fn surround(State(app): State<App>, request: Request, next: Nex
 }
 
 /// Turns every refusal into a problem, without a log line.
-pub(super) async fn explain(request: Request, next: Next) -> Response {
+pub(super) async fn problems_only(request: Request, next: Next) -> Response {
     let request_id = request_id(&request);
     let mut response = with_problem(next.run(request).await, &request_id);
     restrict_browsers(response.headers_mut(), false);
