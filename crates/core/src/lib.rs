@@ -1,6 +1,6 @@
-//! What a price sheet is, what the serving roofline says, and what the one says about the other.
+//! The pure core: price sheets, the serving roofline, and the estimates that combine them.
 //!
-//! Everything here is pure: no clock, no chance, no input or output. Modules use only what is above them in this list.
+//! No clock, no randomness, no input or output. Modules use only modules above them in this list.
 
 pub mod units;
 

@@ -1,11 +1,11 @@
-//! What the tests of all catalogs need: entries read, and cells in one line each.
+//! Helpers for the tests of all catalogs.
 
 use super::Catalog;
 use crate::input::cursor::{Cursor, Fault, Faults};
 use crate::input::json;
 use crate::sheet::{PriceSheet, RateCell, canonical};
 
-/// The sheets of an entry, each of which survives being written and read again; or every fault.
+/// The sheets of an entry, after a check that each survives a round trip; or every fault.
 pub(super) fn read_all(
     catalog: &Catalog,
     key: &str,

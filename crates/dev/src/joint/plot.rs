@@ -32,7 +32,7 @@ const PANELS: [Panel; 4] = [
 /// Estimate against truth with 90 % intervals, four quantities, as a picture.
 ///
 /// # Errors
-/// What the plotting library has to say.
+/// The plotting library fails.
 pub fn svg(validation: &Validation) -> Result<String, String> {
     let mut text = String::new();
     draw(validation, &mut text).map_err(|error| error.to_string())?;

@@ -426,7 +426,7 @@ proptest! {
             for period in &periods {
                 prop_assert!(period.ends_at.is_none_or(|end| period.starts_at <= end));
             }
-            // Whoever takes precedence is heard.
+            // A source with precedence is always admitted.
             if catalog == "official" && from.is_none() && length.is_none() {
                 prop_assert!(periods.iter().any(|period| period.covers(at(day)) && period.sheet_id == sheet(number)));
             }
