@@ -40,7 +40,7 @@ mod support {
     }
 }
 
-/// Where a process of this bench is told its part.
+/// Variable with the role of a process of this bench.
 const ROLE: &str = "UNROOF_ATTACK_ROLE";
 /// How long the attackers send to the bare server, before and after.
 const BASELINE: Duration = Duration::from_mins(1);
@@ -111,7 +111,7 @@ fn service_without_names(database: &str, folder: &Path) -> (Process, String) {
     Process::listening(command.stderr(log))
 }
 
-/// Attackers, until they are told to stop.
+/// Attackers, until stopped.
 struct Attack(Process);
 
 impl Attack {
@@ -194,7 +194,7 @@ impl NormalClient {
         acknowledged
     }
 
-    /// Counts an answer; where it leads to. A refused client keeps to what it is told.
+    /// Counts an answer; where it leads to. A refused client respects Retry-After.
     fn count(
         &self,
         answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
@@ -286,7 +286,7 @@ fn is_ready(address: &str) -> bool {
     answer.is_ok_and(|answer| answer.status() == 200)
 }
 
-/// Restarts the database every minute; how long it was away in all.
+/// Restarts the database every minute; total downtime.
 fn restart_every_minute(
     cluster: &Cluster,
     address: &str,
@@ -405,7 +405,7 @@ fn measure(time: Duration) {
         .sum();
     let share = 2.0 * beside.answers_a_second / alone;
     println!(
-        "it keeps {:.0} %; {} refused; the database was away for {:.1} s",
+        "it keeps {:.0} %; {} refused; the database was unreachable for {:.1} s",
         100.0 * share,
         client.refused.load(Ordering::Relaxed),
         away.as_secs_f64()

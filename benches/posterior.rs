@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `read` | text of the request to sheet and assumptions |
 //! | `prior` | `Prior::new`: the calibrated prior with what is stated, before any draw |
-//! | `prior_draws` | `sample_prior`: the draws of the prior that stand beside the answer |
+//! | `prior_draws` | `sample_prior`: the draws of the prior shown with the answer |
 //! | `sample` | `posterior::sample` alone: proposals fitted, all draws made and weighted, the tail of the weights |
 //! | `estimate` | `joint::estimate`: prior and terms made, prior and posterior drawn, all quantities, what moved them, misfit, storage tiers, nearest models; the readings are given |
 //! | `infer` | `estimate::infer`: readings, the joint estimate, conflicts, ids |

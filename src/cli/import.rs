@@ -118,11 +118,11 @@ async fn import(arguments: &ImportArguments, app: &App, source: &str) -> Result<
     let (sender, receiver) = lines(Duration::MAX);
     let printing = print_lines(receiver, arguments.json);
     let importing = app.import(&name, import, version, sender);
-    let (imported, told) = tokio::join!(importing, printing);
+    let (imported, printed) = tokio::join!(importing, printing);
     let summary = imported.with_context(|| {
         format!("{name} was imported only in part; run the command again to continue")
     })?;
-    told?;
+    printed?;
     // A filter that matches nothing is most likely a mistake.
     if summary.sheets == 0 {
         return Err(Failure::Other(match &arguments.provider {

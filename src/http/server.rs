@@ -222,7 +222,7 @@ impl Connections {
             };
             if let Some(place) = self.place().await {
                 let (router, limits) = (self.router.clone(), Arc::clone(&self.limits));
-                tokio::spawn(speak(
+                tokio::spawn(serve_connection(
                     stream,
                     router,
                     limits,
@@ -271,7 +271,7 @@ impl Connections {
 }
 
 /// Serves HTTP on a connection until it ends.
-async fn speak(
+async fn serve_connection(
     stream: TcpStream,
     router: Router,
     limits: Arc<Limits>,

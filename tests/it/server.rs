@@ -171,7 +171,11 @@ impl Server {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            assert!(began.elapsed() < LONGEST_WAIT, "it goes on: {}", self.log());
+            assert!(
+                began.elapsed() < LONGEST_WAIT,
+                "still running: {}",
+                self.log()
+            );
             std::thread::sleep(Duration::from_millis(5));
         };
         self.reader.take().unwrap().join().unwrap();

@@ -1,4 +1,4 @@
-//! Whole bodies, as a client sees them. `INSTA_UPDATE=always cargo test` writes them anew (`just bless`).
+//! Whole bodies, as a client sees them. `INSTA_UPDATE=always cargo test` regenerates them (`just bless`).
 
 use serde_json::json;
 

@@ -119,7 +119,7 @@ const PATIENT: StoreLimits = StoreLimits {
     statement: Duration::from_secs(20),
 };
 
-/// A database that nobody else uses.
+/// A database of its own.
 pub(crate) struct TestDatabase {
     /// `SQLite` or `PostgreSQL`.
     pub(crate) name: &'static str,
@@ -313,12 +313,12 @@ pub(crate) fn skip_postgres() {
 }
 
 /// Says on which database a test failed.
-#[expect(clippy::print_stderr, reason = "only heard from a test that fails")]
+#[expect(clippy::print_stderr, reason = "only printed for a test that fails")]
 fn note(database: &str) {
     eprintln!("on {database}");
 }
 
-/// A line for whoever runs the tests, also where they pass: `eprintln!` is heard only from those that fail.
+/// A line for the person who runs the tests, also where they pass: `eprintln!` is printed only for those that fail.
 pub(crate) fn say(line: &str) {
     let line = format!("{line}\n");
     std::io::stderr().write_all(line.as_bytes()).unwrap();

@@ -8,7 +8,8 @@ use serde::Serialize;
 
 /// A document as text that ends with its last line.
 pub(crate) fn json(document: &impl Serialize) -> Result<String> {
-    let text = serde_json::to_string_pretty(document).context("the document could not be serialised")?;
+    let text =
+        serde_json::to_string_pretty(document).context("the document could not be serialised")?;
     Ok(text + "\n")
 }
 

@@ -107,14 +107,8 @@ async fn everything_that_is_not_there_is_a_404_problem() {
     let unknown = Uuid::nil();
     let rows = [
         ("/nothing".to_owned(), "there is no route `/nothing`"),
-        (
-            "/estimates/".to_owned(),
-            "there is no route `/estimates/`",
-        ),
-        (
-            "/reference".to_owned(),
-            "there is no route `/reference`",
-        ),
+        ("/estimates/".to_owned(), "there is no route `/estimates/`"),
+        ("/reference".to_owned(), "there is no route `/reference`"),
         (
             format!("/estimates/{unknown}"),
             "there is no estimate with this id",
@@ -261,7 +255,7 @@ async fn health_says_ok_and_is_not_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_is_away_is_a_503_that_says_when_to_come_back() {
+async fn an_unreachable_database_is_a_503_with_retry_after() {
     on_each_database(async |database: &TestDatabase| {
         let store = database.store().await;
         let app = unroof::http::App::new(
@@ -283,7 +277,7 @@ async fn a_database_that_is_away_is_a_503_that_says_when_to_come_back() {
             let text = refusal.text();
             assert!(!text.contains("pool") && !text.contains("sqlx"), "{text}");
         }
-        // What needs no database goes on.
+        // Requests without the database continue.
         assert_eq!(api.get("/healthz").await.status, StatusCode::OK);
         let computed = api.post("/infer?store=false", sheet().to_string()).await;
         assert_eq!(computed.status, StatusCode::OK);

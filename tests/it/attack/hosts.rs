@@ -1,4 +1,4 @@
-//! A page elsewhere whose name leads to this machine: its visitor's browser then speaks to the service.
+//! A page elsewhere whose name leads to this machine: its visitor's browser then connects to the service.
 
 use std::fs;
 use std::path::Path;
@@ -170,7 +170,7 @@ fn a_health_check_of_an_address_needs_no_name() {
 }
 
 #[test]
-fn who_serves_others_is_told_of_names() {
+fn a_service_for_other_machines_logs_a_hint_about_host_names() {
     let database = TestDatabase::sqlite();
     for (name, hint) in [(None, true), (Some("unroof.example"), false)] {
         let mut arguments = vec!["--database-url", &database.url, "--listen", "0.0.0.0:0"];

@@ -65,7 +65,7 @@ fn read_catalog(name: &str, file: &str) -> Option<Outcome> {
                     outcome.count(&schema, sheet);
                 }
                 let before = outcome.sheets.insert(key, sheets);
-                assert!(before.is_none(), "a key stands twice");
+                assert!(before.is_none(), "a key is repeated");
             }
             Err(faults) => {
                 assert_eq!(faults.len(), 1, "{key}: {faults:?}");

@@ -72,7 +72,7 @@ pub(super) fn survey(format: &str, file: &Path) -> Survey {
         unmapped: BTreeMap::new(),
     };
     let keys: BTreeSet<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
-    assert_eq!(keys.len(), entries.len(), "a key stands twice");
+    assert_eq!(keys.len(), entries.len(), "a key is repeated");
     for entry in &entries {
         let faults = Faults::default();
         let cursor = Cursor::root_at(&entry.cursor.pointer, entry.cursor.json, &faults);

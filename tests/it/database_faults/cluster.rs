@@ -179,7 +179,7 @@ impl Cluster {
             }
             None => Command::new(program),
         };
-        // The server that is started keeps its output open: that must not be one that anybody waits for.
+        // The server that is started keeps its output open: that must not be a pipe that is waited for.
         let said = tempfile::tempfile().unwrap();
         command
             .args(arguments)

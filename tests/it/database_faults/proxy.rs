@@ -1,4 +1,4 @@
-//! A proxy between the service and its database that can be told to break the link, and that counts what passes.
+//! A proxy between the service and its database that can break the link, and that counts what passes.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use url::Url;
 
-/// What becomes of the bytes.
+/// Treatment of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Link {
     /// They pass.
@@ -67,7 +67,7 @@ impl Proxy {
     }
 
     /// Counts from nothing again.
-    pub(crate) fn count_anew(&self) {
+    pub(crate) fn reset_counts(&self) {
         let counters = &self.traffic;
         for counter in [&counters.bytes, &counters.transactions, &counters.longest] {
             counter.store(0, Ordering::Relaxed);
@@ -205,7 +205,7 @@ struct Messages {
     /// How much of a message is still to come.
     rest: usize,
     has_begun: bool,
-    /// Round trips of the transaction that goes on.
+    /// Round trips of the current transaction.
     trips: Option<usize>,
 }
 

@@ -276,7 +276,7 @@ fn deepseek_on_h800_is_predicted_by_a_fit_that_has_not_seen_it() {
     assert_eq!(seen, 3);
 }
 
-/// A dense or sparse model with attention of one kind, and of a second kind unless it stands alone.
+/// A dense or sparse model with attention of one kind, and of a second kind unless it is the only one.
 fn architectures(is_alone: bool) -> impl Strategy<Value = Json> {
     let grouped = (8..120_u32, 1..9_u32, 0..4_u32, 64..256_u32).prop_map(
         |(layers, kv_heads, group, dimension)| {

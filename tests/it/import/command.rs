@@ -60,10 +60,10 @@ fn what_matches_nothing_fails_and_says_why() {
     let catalog = catalog().to_string();
     for (arguments, input, code, says) in [
         (
-            &["-", "--provider", "unheard-of"][..],
+            &["-", "--provider", "unknown"][..],
             catalog.as_str(),
             1,
-            "no usable offer of the provider `unheard-of`",
+            "no usable offer of the provider `unknown`",
         ),
         (&["-"], "{}", 1, "none of the known formats"),
         (&["-"], "{", 1, "line 1"),

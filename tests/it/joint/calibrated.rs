@@ -107,7 +107,7 @@ impl Nature {
         std::array::from_fn(|row| class.mean[row + 2] + drawn[row])
     }
 
-    /// log prices of a host that nobody knows.
+    /// log prices of an unknown host.
     fn prices(&mut self, model: [f64; 4], is_dense: bool) -> [f64; 2] {
         let law = &self.calibration.price_law;
         let line = |line: usize, [active, total]: [f64; 2]| {
@@ -158,7 +158,7 @@ impl Nature {
         if self.chance(0.5) {
             rates.push(self.above_a_threshold(&base, model)?);
         }
-        let mut sheet = PriceSheet::new("nobody", "m-1", rates);
+        let mut sheet = PriceSheet::new("unknown-host", "m-1", rates);
         if self.chance(0.5) {
             let logs = [
                 model[0],
@@ -250,7 +250,7 @@ impl Nature {
     }
 }
 
-/// A price with twelve digits; none where nobody would write it.
+/// A price with twelve digits; none for an implausible one.
 fn written(value: f64) -> Option<unroof_core::units::Decimal> {
     let usable = (1e-9..1e9).contains(&value);
     usable
@@ -324,15 +324,15 @@ fn what_is_stated_narrows_its_own_interval_and_the_others_on_average() {
             );
             let assumptions =
                 unroof_core::input::read(stated.as_bytes(), Assumptions::read).unwrap();
-            let told = spreads(trial, &assumptions, calibration);
+            let reported = spreads(trial, &assumptions, calibration);
             let own = JOINT_QUANTITIES
                 .iter()
                 .position(|quantity| quantity.name == name);
             assert!(
-                own.is_none_or(|own| told[own] < 0.5 * free[own]),
-                "{name}: {told:?} after {free:?}"
+                own.is_none_or(|own| reported[own] < 0.5 * free[own]),
+                "{name}: {reported:?} after {free:?}"
             );
-            for (total, spread) in totals[place].iter_mut().zip(told) {
+            for (total, spread) in totals[place].iter_mut().zip(reported) {
                 *total += spread * spread;
             }
         }
@@ -340,13 +340,16 @@ fn what_is_stated_narrows_its_own_interval_and_the_others_on_average() {
             *total += spread * spread;
         }
     }
-    for (name, told) in STATED.iter().zip(&totals) {
-        for ((quantity, told), free) in JOINT_QUANTITIES.iter().zip(told).zip(&totals[STATED.len()])
+    for (name, reported) in STATED.iter().zip(&totals) {
+        for ((quantity, reported), free) in JOINT_QUANTITIES
+            .iter()
+            .zip(reported)
+            .zip(&totals[STATED.len()])
         {
             // Beyond the noise of so many sheets.
             assert!(
-                *told < 1.05 * free,
-                "{name} widens {}: {told} after {free}",
+                *reported < 1.05 * free,
+                "{name} widens {}: {reported} after {free}",
                 quantity.name
             );
         }
@@ -400,10 +403,7 @@ fn the_truth_lies_at_every_place_of_its_posterior_alike() {
             count[bin] += 1.0;
         }
     }
-    assert!(
-        given_up < TRIALS / 20,
-        "{given_up} sheets that nobody would write"
-    );
+    assert!(given_up < TRIALS / 20, "{given_up} implausible sheets");
     for (count, quantity) in counts.iter().zip(JOINT_QUANTITIES) {
         let expected = count.iter().sum::<f64>() / 10.0;
         let chi_square: f64 = count

@@ -23,7 +23,7 @@ async fn replicas_that_migrate_at_once_all_start() {
         for start in starts {
             start.await.unwrap().unwrap();
         }
-        // Once more, on tables that are up to date.
+        // Again, on tables that are up to date.
         database.store().await.migrate().await.unwrap();
     })
     .await;

@@ -1,4 +1,4 @@
-//! For whom a request is, and what it asks for.
+//! Hosts and targets of requests.
 
 use super::Service;
 use crate::support::Reply;
@@ -11,14 +11,11 @@ fn answer(service: &Service, request: &str) -> Reply {
 }
 
 #[test]
-fn a_request_says_once_and_well_whom_it_is_for() {
+fn a_request_has_exactly_one_valid_host() {
     let service = Service::with(&[]);
     let wrong = [
         ("", "the header `Host` is missing"),
-        (
-            "Host: a\r\nHost: a\r\n",
-            "the header `Host` is repeated",
-        ),
+        ("Host: a\r\nHost: a\r\n", "the header `Host` is repeated"),
         ("Host: a b\r\n", "the header `Host` is not a host name"),
         ("Host: user@a\r\n", "the header `Host` is not a host name"),
         ("Host: a/b\r\n", "the header `Host` is not a host name"),

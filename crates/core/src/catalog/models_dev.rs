@@ -181,13 +181,15 @@ impl<'a> Reader<'_, 'a> {
         if !matches!(threshold.get("type"), Some(kind) if *kind.json == Json::Text("context".into()))
         {
             self.entry.keep(&path, tier.json);
-            self.entry.note(
-                "A tier that is not by prompt length is kept under `unmapped`.",
-            );
+            self.entry
+                .note("A tier that is not by prompt length is kept under `unmapped`.");
             return Some(());
         }
         let size = threshold
-            .required("size", "write the prompt length from which the tier applies")?
+            .required(
+                "size",
+                "write the prompt length from which the tier applies",
+            )?
             .whole_number(1..=2_147_483_647)?;
         let rate = RateCell::new(
             RateCell::STANDARD,

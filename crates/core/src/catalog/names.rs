@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_region_of_a_bedrock_name_stands_before_its_first_point() {
+    fn the_region_of_a_bedrock_name_is_before_its_first_dot() {
         let cases = [
             (
                 "us.anthropic.claude-opus-5",

@@ -40,7 +40,10 @@ impl Constraint {
             (Some(date), (None, None)) => Self::From(start_of_day(&date)?),
             (None, (Some(start), Some(end))) => Self::Daily(Hours::read(&start, &end)?),
             _ => {
-                constraint.fault("the constraint is neither a start date nor a pair of times", BOTH);
+                constraint.fault(
+                    "the constraint is neither a start date nor a pair of times",
+                    BOTH,
+                );
                 return None;
             }
         };
@@ -167,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_with_an_offset_is_told_in_utc() {
+    fn a_time_with_an_offset_is_converted_to_utc() {
         let cases = [
             ("16:30:00Z", Some(990)),
             ("00:30:00", Some(30)),

@@ -354,7 +354,7 @@ fn the_date_of_a_variant_begins_a_sheet_and_is_noted_as_the_day_of_a_check() {
     let sheets = sheets("anthropic/claude-opus-5-5", entry);
     assert_eq!(
         sheets[1].notes,
-        ["genai-prices dates a price variant by the day on which somebody verified it."]
+        ["genai-prices dates a price variant by the day on which it was verified."]
     );
     assert!(sheets[0].service_tiers.is_empty());
 }
@@ -724,7 +724,7 @@ fn more_than_a_sheet_holds_is_refused() {
 }
 
 #[test]
-fn odd_values_beside_the_prices_are_kept_as_they_stand() {
+fn odd_values_beside_the_prices_are_kept_unchanged() {
     let sheet = sheet(
         "x/y",
         r#"{"id": "z", "context_window": -1, "price_comments": ["a"], "prices": {"input_mtok": "1e0"}}"#,

@@ -123,9 +123,7 @@ impl<'a> Timeline<'a> {
             .iter()
             .any(|variant| variant.constraint.date().is_some())
         {
-            entry.note(
-                "genai-prices dates a price variant by the day on which it was verified.",
-            );
+            entry.note("genai-prices dates a price variant by the day on which it was verified.");
         }
         let hours: Vec<_> = self
             .list
@@ -206,7 +204,9 @@ impl<'a> Timeline<'a> {
         for (index, price) in self.list.iter().enumerate() {
             if !intervals.is_empty() && !used.contains(&index) {
                 entry.keep(&price.path, price.json);
-                entry.note("A price that never applies, or is not per token, was kept under `unmapped`.");
+                entry.note(
+                    "A price that never applies, or is not per token, was kept under `unmapped`.",
+                );
             }
         }
         intervals

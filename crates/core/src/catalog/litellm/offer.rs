@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_region_of_a_bedrock_name_stands_before_a_slash_or_a_point() {
+    fn the_region_of_a_bedrock_name_is_before_a_slash_or_a_dot() {
         let cases = [
             ("us.anthropic.claude-opus-5", "us anthropic.claude-opus-5"),
             (

@@ -467,7 +467,7 @@ fn multipliers_of_speed_and_place_stay_multipliers() {
 }
 
 #[test]
-fn limits_that_are_no_token_counts_are_kept_as_they_stand() {
+fn limits_that_are_not_token_counts_are_kept_unchanged() {
     let sheet = sheet(
         "x",
         r#"{"litellm_provider": "groq", "input_cost_per_token": 1e-06, "prompt_cache_min_tokens": 6144.0,

@@ -258,7 +258,7 @@ fn what_cannot_be_read_is_refused_with_one_reason() {
 }
 
 #[test]
-fn a_catalog_whose_entries_cannot_be_told_apart_is_refused() {
+fn a_catalog_with_indistinguishable_entries_is_refused() {
     let cases = [
         ("[]", ": expected an object with named fields, found a list"),
         ("{}", ": the field `prices` is missing"),

@@ -105,7 +105,9 @@ impl<'a> Reading<'_, 'a> {
         if free.is_none() {
             self.cursor.fault(
                 format!("the regions `{name}` and `{IN_REGION}` have prices of their own"),
-                format!("name a region as its provider does; `{IN_REGION}` stands for unnamed regions"),
+                format!(
+                    "name a region as its provider does; `{IN_REGION}` stands for unnamed regions"
+                ),
             );
         }
         free

@@ -197,7 +197,7 @@ fn priority_without_a_long_context_cell_is_not_sold_there() {
 }
 
 #[test]
-fn a_region_that_stands_in_two_groups_is_refused() {
+fn a_region_in_two_groups_is_refused() {
     let modes = r#"{"execution_modes": {"standard": {"pricing_config": {"pay_as_you_go": {"request_token": {"price": 1e-4}}}}}}"#;
     let entry = format!(
         r#"{{"pricing_config": null, "custom_pricing": {{"regions": {{"us,eu": {modes}, "us": {modes}}}}}}}"#
@@ -507,7 +507,7 @@ fn zero_for_input_and_output_stays_a_price_with_a_note() {
 }
 
 #[test]
-fn the_storage_fee_of_gemini_stands_as_a_cache_read_and_the_read_as_a_write() {
+fn the_storage_fee_of_gemini_is_listed_as_a_cache_read_and_the_read_as_a_write() {
     let swapped = format!(
         r#"{}, "cache_read_input_token": {{"price": 0.00045}}, "cache_write_input_token": {{"price": 2e-05}}"#,
         prices("2e-4", "12e-4")
@@ -557,7 +557,7 @@ fn five_minutes_of_storage_that_a_router_lists_as_a_write_become_an_hour() {
 }
 
 #[test]
-fn the_storage_fee_of_byteplus_stands_as_a_write() {
+fn the_storage_fee_of_byteplus_is_listed_as_a_write() {
     let fee = format!(
         r#"{}, "cache_write_input_token": {{"price": 8.3e-07}}"#,
         prices("2.5e-05", "2e-4")
