@@ -42,13 +42,13 @@ mod support {
 
 /// Variable with the role of a process of this bench.
 const ROLE: &str = "UNROOF_ATTACK_ROLE";
-/// How long the attackers send to the bare server, before and after.
+/// Duration of the attack on the bare server, before and after.
 const BASELINE: Duration = Duration::from_mins(1);
 /// Between two restarts of the database.
 const BETWEEN_RESTARTS: Duration = Duration::from_mins(1);
 /// Sheets that the heavy lists have to show.
 const LISTED_SHEETS: u32 = 2_500;
-/// What OPERATIONS states for the default limits.
+/// Memory limit stated in OPERATIONS for the default limits.
 const MOST_MEMORY: u64 = 2 << 30;
 /// Share of its throughput that a normal client keeps.
 const LEAST_SHARE: f64 = 0.8;
@@ -124,7 +124,7 @@ impl Attack {
         Self(Process(command.spawn().unwrap()))
     }
 
-    /// What they saw.
+    /// Their observations.
     fn stop(mut self) -> Value {
         drop(self.0.0.stdin.take());
         let mut text = String::new();
@@ -248,7 +248,7 @@ fn catalog(entries: u32) -> String {
     Value::Object((0..entries).map(entry).collect()).to_string()
 }
 
-/// What the normal client had over a time.
+/// Results of the normal client over a period.
 struct Throughput {
     answers_a_second: f64,
     /// Of a sheet, an estimate and a list.
@@ -437,7 +437,7 @@ fn measure(time: Duration) {
     assert!(is_kept, "the service does not keep what OPERATIONS says");
 }
 
-/// What the heavy lists show.
+/// Results of the heavy lists.
 fn fill(address: &str) {
     let agent: ureq::Agent = ureq::Agent::config_builder()
         .timeout_global(None)

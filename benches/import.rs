@@ -38,7 +38,7 @@ fn post(address: &str, path: &str, body: &str) -> String {
         .unwrap()
 }
 
-/// What one run gave.
+/// Result of one run.
 struct Run {
     first: f64,
     unchanged: f64,

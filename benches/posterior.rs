@@ -1,4 +1,4 @@
-//! What an answer costs: the whole posterior, on one core, by its parts.
+//! Time of an answer: the whole posterior on one core, by component.
 //!
 //! `cargo bench --bench posterior` measures these calls, each on three questions:
 //!
@@ -140,7 +140,7 @@ fn main() {
     divan::main();
 }
 
-/// What the posterior of a question is worth, and where it lies.
+/// Quality and location of a posterior.
 fn describe(name: &str) {
     let question = Question::named(name);
     let posterior = sample(&question.prior, &question.terms, DRAWS);

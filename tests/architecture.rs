@@ -1,4 +1,4 @@
-//! Who may use whom among the modules of `src/`, and what must not occur where.
+//! Allowed dependencies between the modules, and forbidden code per module.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -54,7 +54,7 @@ impl Source {
             .trim_end_matches(".rs")
     }
 
-    /// How many `super` lead from the top of this file to the crate: 1 for `src/units.rs`.
+    /// Number of `super` that lead from the top of this file to the crate: 1 for `src/units.rs`.
     fn depth(&self) -> usize {
         let steps = self.path.matches('/').count();
         steps - usize::from(self.path.ends_with("/mod.rs"))

@@ -27,7 +27,7 @@ const FLOOD: usize = 520;
 /// Between two attempts to connect.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What the attackers see.
+/// Observations of the attackers.
 #[derive(Default)]
 struct Seen {
     /// By kind of attacker: answers of 2xx, of 503, others.

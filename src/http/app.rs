@@ -334,7 +334,7 @@ impl App {
     /// Whether requests should be sent here: the database answers and takes writes, and the process has not been asked to
     /// stop. One failure may be that of a single connection: only a second one in a row counts.
     pub(super) async fn is_ready(&self) -> Result<(), Problem> {
-        self.is_going_on()?;
+        self.check_running()?;
         let came_at = Instant::now();
         if let Err(error) = self.ask_for_version().await {
             // A service that was not ready yet has nothing to lose by one failure.
@@ -344,7 +344,7 @@ impl App {
             }
             self.ask_again(came_at).await?;
         }
-        self.is_going_on()?;
+        self.check_running()?;
         Ok(self.ask_to_write().await?)
     }
 
@@ -380,7 +380,7 @@ impl App {
     }
 
     /// Whether the process has not been asked to stop.
-    pub(super) fn is_going_on(&self) -> Result<(), Problem> {
+    pub(super) fn check_running(&self) -> Result<(), Problem> {
         if *self.is_stopping.borrow() {
             return Err(Problem::busy("the service is stopping"));
         }

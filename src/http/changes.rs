@@ -177,7 +177,7 @@ pub(super) async fn stream_changes(
     headers: HeaderMap,
 ) -> Result<AnyResponse, Problem> {
     let since = last_event_id(&headers)?.or(query.since);
-    app.is_going_on()?;
+    app.check_running()?;
     // Subscribed before the position is read, so that no change is lost.
     let (place, news) = app.feed.join()?;
     let position = match since {

@@ -31,7 +31,7 @@ pub(crate) struct Problem {
     pub(crate) status: u16,
     /// The error in this request.
     pub(crate) detail: String,
-    /// How to correct it.
+    /// Hint for correcting it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) hint: Option<String>,

@@ -1,4 +1,4 @@
-//! What was acknowledged is there, whatever becomes of the service or of its database.
+//! Acknowledged writes survive failures of the service and of the database.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -32,7 +32,7 @@ struct Metric {
     samples: BTreeMap<String, f64>,
 }
 
-/// What was scraped, by the name in `# TYPE`.
+/// Scraped samples, by the name in `# TYPE`.
 type Scrape = BTreeMap<String, Metric>;
 
 /// Reads a text as strictly as its format is: a metric is described, then come its samples, and it never comes again.
@@ -501,7 +501,7 @@ async fn no_more_than_a_hundred_are_shown_and_the_rest_is_not_hidden() {
     assert_eq!(value(&scrape, "unroof_watchlist_truncated"), 1.0);
 }
 
-/// Where a server listens for those who collect metrics.
+/// Address of a server's metrics listener.
 fn metrics_address(server: &Server) -> String {
     let log = server.wait_for_log("listening for those who collect metrics");
     let line = log.lines().find(|line| line.contains("collect metrics"));

@@ -43,7 +43,7 @@ impl Reader {
         database.execute(&remove).await;
     }
 
-    /// How many rows a query gives, or the code of the error.
+    /// Number of rows of a query, or the error code.
     async fn rows(&mut self, sql: &str) -> Result<usize, String> {
         let query = sqlx::query(AssertSqlSafe(sql.to_owned()));
         let rows = query.fetch_all(&mut self.connection).await;

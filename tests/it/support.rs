@@ -1,4 +1,4 @@
-//! What the tests share: sheets to change, throwaway databases, the API without a socket, problems taken apart.
+//! Helpers shared by the tests: sheets, throwaway databases, the API without a socket, parsed problems.
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use unroof::storage::{Store, StoreLimits};
 use url::Url;
 use uuid::Uuid;
 
-/// What the fixed clock says.
+/// Time of the fixed clock.
 pub(crate) const NOW: &str = "2026-11-21T12:00:00.123456Z";
 
 pub(crate) fn clock() -> Clock {
@@ -330,7 +330,7 @@ pub(crate) fn say(line: &str) {
 #[derive(Clone)]
 pub(crate) struct Api {
     router: Router,
-    /// Where its database is, so that it stays.
+    /// Folder of its database, kept alive.
     folder: Option<Arc<TempDir>>,
 }
 
@@ -391,7 +391,7 @@ impl Api {
     }
 }
 
-/// What came back.
+/// The response.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,

@@ -24,7 +24,7 @@ async fn the_root_leads_to_the_docs() {
     );
 }
 
-/// What follows `mark` up to the next quotation mark, everywhere in a text.
+/// All texts between `mark` and the next quotation mark.
 fn quoted_after<'a>(text: &'a str, mark: &str) -> BTreeSet<&'a str> {
     let quotes = text.split(mark).skip(1);
     quotes

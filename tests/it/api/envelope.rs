@@ -1,4 +1,4 @@
-//! What every answer has in common: problems for whatever is refused, request ids, methods.
+//! Common to all responses: problems for refusals, request ids, methods.
 
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};

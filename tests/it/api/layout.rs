@@ -27,7 +27,7 @@ async fn series_as_csv(api: &Api, path: &str, body: &str) -> Reply {
         .await
 }
 
-/// Where a value came from.
+/// Origin of a value.
 fn from<'a>(answer: &'a Value, name: &str) -> &'a Value {
     let inputs = answer["inputs"].as_array().unwrap();
     let input = inputs.iter().find(|input| input["name"] == name);

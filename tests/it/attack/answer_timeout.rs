@@ -1,4 +1,4 @@
-//! How long an answer may take: from the end of the body to its head.
+//! Response timeout, from the end of the request body to the response headers.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What catalogs can make the service hold in memory.
+//! Memory used by catalogs.
 #![cfg(target_os = "linux")]
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use super::catalog_client::{Sender, of_one_model, serve, wait_for_place};
 use crate::server::{Server, client, get, post};
 use crate::support::{TestDatabase, sheet_of};
 
-/// What one import may take, with all else that the service holds.
+/// Memory limit of an import and the rest of the service, in bytes.
 const BOUND: u64 = 512 * 1024 * 1024;
 
 /// The most memory that the process ever held.

@@ -1,4 +1,4 @@
-//! How an import says that it ended.
+//! The last line of an import.
 
 use std::time::{Duration, Instant};
 

@@ -28,7 +28,7 @@ pub(crate) struct Receiver {
     /// Statuses of the next answers; 200 after these.
     pub(crate) answers: Arc<Mutex<VecDeque<u16>>>,
     received: Arc<Mutex<Vec<(HeaderMap, String)>>>,
-    /// How long it takes.
+    /// Response time.
     delay: Duration,
 }
 

@@ -161,7 +161,7 @@ pub(super) fn bodies() -> Vec<(&'static str, Value)> {
     bodies
 }
 
-/// What [`assumptions`] leaves out, with the numbers that the document itself allows.
+/// Assumptions missing in [`assumptions`], with numbers that the document allows.
 fn every_other_assumption() -> Value {
     let document = committed();
     let properties = &document["components"]["schemas"]["Assumptions"]["properties"];

@@ -84,7 +84,7 @@ async fn send(api: &Api, path: &str, headers: &[(&str, &str)], body: &str) -> Re
         .await
 }
 
-/// What too large a body gets that is also nested too deep.
+/// Response to a body that is too large and nested too deep.
 fn too_large(path: &str) -> u16 {
     if path == "/catalogs" { 400 } else { 413 }
 }

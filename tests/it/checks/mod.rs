@@ -1,4 +1,4 @@
-//! What a robust service promises, asked of every route and of every field rather than of examples.
+//! Contract tests over every route and every field.
 
 mod bodies;
 mod contract;

@@ -175,7 +175,7 @@ fn tags_are_the_same_in_every_process_and_after_a_restart() {
     });
 }
 
-/// How often a table was read since the database was made, once no more is added.
+/// Number of reads of a table since the database was created, once it is stable.
 fn reads_of(database: &TestDatabase, sql: &'static str) -> i64 {
     let mut last = -1;
     // A connection reports its statistics when it ends.

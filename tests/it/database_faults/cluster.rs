@@ -12,7 +12,7 @@ use crate::support::skip_postgres;
 pub(crate) struct Cluster {
     folder: TempDir,
     programs: PathBuf,
-    /// Who runs it; PostgreSQL refuses to be run by root.
+    /// System user that runs it; PostgreSQL refuses root.
     user: Option<String>,
     port: u16,
 }

@@ -1,4 +1,4 @@
-//! What the service does while its database is unreachable, frozen, slow, locked or starting.
+//! Behaviour while the database is unreachable, frozen, slow, locked or starting.
 
 pub(crate) mod cluster;
 mod embedded;
@@ -83,7 +83,7 @@ async fn assert_unavailable(api: &Api) {
     assert_eq!(computed.status, StatusCode::OK, "{}", computed.text());
 }
 
-/// What was read before is still answered, and marked.
+/// Cached responses are still returned, marked as stale.
 async fn assert_stale(api: &Api, path: &str, known: &Reply) {
     let stale = soon(api.get(path)).await;
     assert_eq!((stale.status, stale.text()), (StatusCode::OK, known.text()));

@@ -33,7 +33,7 @@ pub(crate) struct Proxy {
     traffic: Arc<Traffic>,
 }
 
-/// What the database has answered.
+/// Responses of the database.
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
     /// Bytes.
@@ -200,9 +200,9 @@ async fn next(
 /// begun.
 #[derive(Default)]
 struct Messages {
-    /// What is known of a message: its type and its length, and of a short one its content.
+    /// The message being read: type, length, and the content of a short one.
     begun: Vec<u8>,
-    /// How much of a message is still to come.
+    /// Remaining bytes of a message.
     rest: usize,
     has_begun: bool,
     /// Round trips of the current transaction.

@@ -1,4 +1,4 @@
-//! What the forward model prices, the readings read back.
+//! Round trips: the readings recover the machine from the forward model's prices.
 
 use super::sheets::*;
 use super::{EXACT, ROUND_TRIP, TEXTBOOK_MODEL, at};
@@ -143,7 +143,7 @@ impl Architecture {
         ))
     }
 
-    /// What a caller who knows the machine states.
+    /// Assumptions of a caller who knows the machine.
     fn stated(&self) -> Json {
         json!({
             "accelerator": {

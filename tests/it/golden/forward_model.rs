@@ -370,7 +370,7 @@ fn offers(is_alone: bool) -> impl Strategy<Value = Json> {
         })
 }
 
-/// What a reading, or a detail of it, gives in the cell that an entry names.
+/// Value of a reading, or of a detail of it, in the cell that an entry names.
 fn read_back(answer: &Textbook, entry: &Json) -> Option<f64> {
     let id = entry["reading"].as_str()?;
     let tier = if id.starts_with("fast_mode") {

@@ -29,7 +29,7 @@ fn a_file_and_standard_input_are_imported_with_a_table_or_lines() {
         let said = first.out;
         for part in [
             "claude-sonnet-4-5-20250929",
-            "a copy of",
+            "duplicate of",
             "estimated          2",
             "duplicate          3",
             "8 entries, 6 sheets",

@@ -37,7 +37,7 @@ async fn every_entry_is_reported_and_duplicates_share_the_estimate_of_their_deci
             let reason = line["reason"].as_str();
             match outcome {
                 "duplicate" => {
-                    assert_eq!(reason, Some("a copy of anthropic/claude-sonnet-4-5"));
+                    assert_eq!(reason, Some("duplicate of anthropic/claude-sonnet-4-5"));
                     assert_eq!(line["duplicate_of"], author["sheet_id"]);
                     assert_eq!(line["estimate_id"], author["estimate_id"]);
                     assert_eq!(

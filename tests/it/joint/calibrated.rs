@@ -26,7 +26,7 @@ struct Nature {
     machines: Vec<Machine>,
 }
 
-/// What is true, and what is published of it.
+/// True values of a model, and its published sheet.
 struct Trial {
     logs: [f64; 6],
     log_utilisation: f64,
@@ -278,7 +278,7 @@ impl Nature {
     }
 }
 
-/// What is estimated of a trial: the standard deviation of the logarithm of each quantity.
+/// Estimates of a trial: the standard deviation of the logarithm of each quantity.
 fn spreads(trial: &Trial, assumptions: &Assumptions, calibration: &Calibration) -> Vec<f64> {
     let prior = Prior::new(calibration, assumptions);
     let terms =

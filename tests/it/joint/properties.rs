@@ -1,4 +1,4 @@
-//! What must hold whatever the sheet.
+//! Properties that hold for any sheet.
 
 use serde_json::{Value, json};
 use unroof_core::estimate::{Format, infer, infer_with, read_request};

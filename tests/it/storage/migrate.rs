@@ -52,7 +52,7 @@ fn processes_that_migrate_at_once_all_end_well() {
     });
 }
 
-/// What both databases must have: a query for PostgreSQL and one for SQLite, which give the same texts.
+/// Objects that both databases must have: a query for PostgreSQL and one for SQLite, which give the same texts.
 const SAME: [(&str, &str, &str); 4] = [
     (
         "columns",

@@ -50,7 +50,7 @@ impl Question {
     }
 }
 
-/// When all that is stored here is in force.
+/// A time at which all stored sheets are in force.
 fn now() -> DbTime {
     "2027-06-01T00:00:00Z"
         .parse::<jiff::Timestamp>()

@@ -12,7 +12,7 @@ fn ask(client: &mut Client, method: &str, path: &str, headers: &str) -> Reply {
     client.answer()
 }
 
-/// What every answer says, and what none says.
+/// Headers that every response has, and headers that none has.
 fn is_restricted(path: &str, reply: &Reply) {
     let policy = reply.header("content-security-policy").unwrap_or_default();
     assert!(

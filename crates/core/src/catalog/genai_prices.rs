@@ -155,7 +155,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
     };
     if timeline.has_write_of_unknown_lifetime() && intervals.iter().any(has_write) {
         entry.note(&format!(
-            "genai-prices does not say how long a written token is kept; {} seconds are assumed.",
+            "genai-prices does not state the lifetime of a cache write; {} seconds are assumed.",
             context.write_lifetime_s
         ));
     }

@@ -283,7 +283,7 @@ impl<'a> Reader<'_, 'a> {
         {
             self.entry.keep(&format!("{path}/reasoning"), zero);
             self.entry.note(
-                "A price of 0 for reasoning beside a priced output is unclear; it is kept under unmapped.",
+                "A price of 0 for reasoning beside a priced output is unclear; it is kept under `unmapped`.",
             );
         }
     }
@@ -369,7 +369,7 @@ impl<'a> Reader<'_, 'a> {
         }
         for zero in self.cells.extract_if(1.., |cell| !is_priced(cell)) {
             self.entry.keep(&zero.path, zero.json);
-            self.entry.note("A tier whose prices are all 0 beside a priced base is unclear; it is kept under unmapped.");
+            self.entry.note("A tier whose prices are all 0 beside a priced base is unclear; it is kept under `unmapped`.");
         }
     }
 }

@@ -278,7 +278,7 @@ fn add_notes(cursor: &Cursor<'_>, entry: &mut Entry<'_>, is_endpoint: bool) {
             .is_some_and(|field| *field.json == Json::Null)
     };
     if MEASURED.iter().any(|name| entry.look_at(name).is_some()) {
-        entry.note("OpenRouter measured the speed of this endpoint over 30 minutes; latency in milliseconds to the first token and throughput in tokens per second are kept under unmapped.");
+        entry.note("OpenRouter measured the speed of this endpoint over 30 minutes; latency in milliseconds to the first token and throughput in tokens per second are kept under `unmapped`.");
     } else if MEASURED.iter().any(is_null) {
         entry.note("OpenRouter returns latency and throughput only to requests with an API key.");
     }

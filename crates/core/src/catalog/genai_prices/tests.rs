@@ -72,7 +72,7 @@ fn an_entry_becomes_a_sheet_and_nothing_of_it_is_lost() {
     assert_eq!(
         sheet.notes,
         [
-            "genai-prices does not say how long a written token is kept; 300 seconds are assumed.",
+            "genai-prices does not state the lifetime of a cache write; 300 seconds are assumed.",
             "US residency costs 1.1x."
         ]
     );
@@ -592,11 +592,11 @@ fn what_cannot_be_read_is_refused_with_one_reason() {
         ),
         (
             r#"{"prices": [{"prices": {}, "constraint": {}}]}"#,
-            "/prices/0/constraint: the constraint is neither a date nor two times",
+            "/prices/0/constraint: the constraint is neither a start date nor a pair of times",
         ),
         (
             r#"{"prices": [{"prices": {}, "constraint": {"start_date": "2026-01-01", "start_time": "01:00"}}]}"#,
-            "/prices/0/constraint: the constraint is neither a date nor two times",
+            "/prices/0/constraint: the constraint is neither a start date nor a pair of times",
         ),
         (
             r#"{"prices": [{"prices": {}, "constraint": {"start_date": "soon"}}]}"#,
@@ -624,11 +624,11 @@ fn what_cannot_be_read_is_refused_with_one_reason() {
         ),
         (
             r#"{"prices": [{"prices": {}, "constraint": {"start_time": "01:00", "end_time": "01:00Z"}}]}"#,
-            "/prices/0/constraint/end_time: the hours end when they begin",
+            "/prices/0/constraint/end_time: start and end of the hours are equal",
         ),
         (
             r#"{"prices": [{"prices": {"input_mtok": 1}, "constraint": {"start_time": "01:00", "end_time": "02:00"}}]}"#,
-            ": every price holds at some hours only",
+            ": every price is limited to some hours",
         ),
         (
             r#"{"prices": {"input_mtok": 1}, "price_variants": {}}"#,
@@ -640,7 +640,7 @@ fn what_cannot_be_read_is_refused_with_one_reason() {
         ),
         (
             r#"{"prices": {"input_mtok": 1}, "price_variants": [{"when": {}, "prices": {"input_mtok": 1}}]}"#,
-            "/price_variants/0/when: nothing selects the variant",
+            "/price_variants/0/when: the variant has no condition",
         ),
         (
             r#"{"prices": {"input_mtok": 1}, "price_variants": [{"when": {"a": 7}, "prices": {"input_mtok": 1}}]}"#,
@@ -681,7 +681,7 @@ fn what_selects_a_variant_is_its_name_however_odd() {
     let reason = refusal(&variants(&[&format!(r#""a": "{long}", "b": "{long}""#)]));
     assert_eq!(
         reason,
-        "/price_variants/0: what selects the variant is too long, or twice the same"
+        "/price_variants/0: the variant's condition is too long, or repeated"
     );
 }
 
@@ -720,7 +720,7 @@ fn more_than_a_sheet_holds_is_refused() {
         r#"{{"prices": {{"input_mtok": 1, {}}}}}"#,
         others.join(", ")
     );
-    assert_eq!(refusal(&entry), ": the entry has 65 prices of other things");
+    assert_eq!(refusal(&entry), ": the entry has 65 other meters");
 }
 
 #[test]

@@ -227,7 +227,7 @@ impl<'a> Quotes<'a> {
             .extract_if(.., |place, _| !priced.contains(&place.cell()))
         {
             entry.keep(&quote.path, quote.json);
-            entry.note("A tier whose prices are all 0 beside a priced base is unclear; it is kept under unmapped.");
+            entry.note("A tier whose prices are all 0 beside a priced base is unclear; it is kept under `unmapped`.");
         }
     }
 

@@ -243,13 +243,13 @@ fn what_cannot_be_read_is_refused_with_one_reason() {
         ),
         (
             history(r#"{"input": 1}, {"input": 2, "from_date": "2026-01-01"}"#),
-            "/price_history: two prices hold at one time",
+            "/price_history: two prices overlap in time",
         ),
         (
             history(
                 r#"{"input": 1, "to_date": "2026-01-02"}, {"input": 2, "from_date": "2026-01-01"}"#,
             ),
-            "/price_history: two prices hold at one time",
+            "/price_history: two prices overlap in time",
         ),
     ];
     for (entry, reason) in cases {

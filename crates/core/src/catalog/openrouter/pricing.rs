@@ -179,7 +179,7 @@ impl Pricing {
         &self.others
     }
 
-    /// The cells of a sheet in their order, the schedules that they name, and the prices of other things.
+    /// The cells of a sheet in their order, the schedules that they name, and the other meters.
     pub(super) fn finish(
         self,
         service_tier: &str,
@@ -228,7 +228,7 @@ impl<'a> Reader<'_, 'a> {
                 }
                 Meter::CacheRead if is_gap => {
                     self.entry.keep(&path, field.json);
-                    self.entry.note("A cache read of 0 beside a priced input is unclear; it is kept under unmapped.");
+                    self.entry.note("A cache read of 0 beside a priced input is unclear; it is kept under `unmapped`.");
                 }
                 _ => {
                     prices.insert(meter, price);
@@ -251,7 +251,7 @@ impl<'a> Reader<'_, 'a> {
             let Some((tier, hours)) = read_conditions(&fields) else {
                 self.entry.keep(&path, item.json);
                 self.entry
-                    .note("An override whose conditions are unclear is kept under unmapped.");
+                    .note("An override whose conditions are unclear is kept under `unmapped`.");
                 continue;
             };
             fields.retain(|name, _| !CONDITIONS.contains(name));
@@ -360,7 +360,7 @@ fn read_discount<'a>(
     if millionths > 0 {
         entry.keep(PATH, pricing.json);
         let percent = f64::from(millionths) / 10_000.0;
-        entry.note(&format!("Token prices are what is paid after a discount of {percent}%; the list prices are kept under unmapped."));
+        entry.note(&format!("Token prices are what is paid after a discount of {percent}%; the list prices are kept under `unmapped`."));
     }
     Some(MILLION - millionths)
 }

@@ -153,7 +153,7 @@ fn a_price_of_minus_one_varies_and_is_refused() {
             refusal("openrouter/auto", &entry),
             (
                 "/pricing/prompt".to_owned(),
-                "`prompt` is -1: the price varies with the model that a request is sent on to"
+                "`prompt` is -1: the price depends on the model to which the request is routed"
                     .to_owned()
             )
         );
@@ -420,7 +420,7 @@ fn speed_is_null_to_those_who_ask_without_a_key() {
     assert_eq!(sheet.quantization, None);
     assert_eq!(
         sheet.notes,
-        ["OpenRouter gives latency and throughput only to those who ask with a key."]
+        ["OpenRouter returns latency and throughput only to requests with an API key."]
     );
 }
 

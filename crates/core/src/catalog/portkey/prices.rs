@@ -236,7 +236,7 @@ impl<'a> Prices<'a> {
             zeros.extend(take_if(cell, Meter::CacheWrite, Decimal::is_zero));
             if let Some(zero) = take_if(cell, Meter::CacheRead, Decimal::is_zero) {
                 entry.keep(&zero.path, zero.json);
-                entry.note("A cache read of 0 beside a priced input is unclear; it is kept under unmapped.");
+                entry.note("A cache read of 0 beside a priced input is unclear; it is kept under `unmapped`.");
             }
             if offer.is_gemini_of_google() {
                 undo_misfiled_read(entry, cell, &input);
@@ -317,7 +317,7 @@ impl<'a> Prices<'a> {
             .any(|(_, cell)| cell.contains_key(&Meter::CacheWrite))
     }
 
-    /// The cells of a sheet in their order, and the prices of other things.
+    /// The cells of a sheet in their order, and the other meters.
     pub(super) fn finish(self, offer: &Offer) -> (Vec<RateCell>, Vec<OtherMeter>) {
         let cells = self.cells.into_iter();
         let mut rates: Vec<_> = cells

@@ -66,7 +66,7 @@ fn cells(sheet: &PriceSheet) -> Vec<String> {
     sheet.rates.iter().map(written).collect()
 }
 
-/// What is kept under `unmapped`, sorted.
+/// The values under `unmapped`, sorted.
 fn kept(sheet: &PriceSheet) -> Vec<&str> {
     let mut paths: Vec<_> = sheet.unmapped.keys().map(String::as_str).collect();
     paths.sort_unstable();
@@ -427,7 +427,7 @@ fn a_file_of_one_provider_is_recognised_and_refused_with_a_hint() {
     assert_eq!(found.len(), 1);
     assert_eq!(
         found[0].detail,
-        "the document is one provider's file of the catalog, and does not say whose"
+        "the document is a single provider's file without the provider's name"
     );
     assert!(found[0].hint.contains(r#"{"openai": {"gpt-5.4": …}}"#));
 }
@@ -462,7 +462,7 @@ fn writes_carry_their_time_to_live_and_the_assumed_one_is_noted() {
     assert_eq!(claude.cache_write_billing, CacheWriteBilling::Priced);
     assert_eq!(
         claude.notes,
-        ["Portkey does not say how long a written token is kept; 300 seconds are assumed."]
+        ["Portkey does not state the lifetime of a cache write; 300 seconds are assumed."]
     );
     let gpt = sheet("bedrock/openai.gpt-5.6-sol", &list(&writes));
     assert_eq!(gpt.rates[0].cache_write[0].ttl_seconds, Some(1_800));
@@ -652,7 +652,7 @@ fn thresholds_are_exclusive_but_at_xai() {
     );
     assert_eq!(
         sheet.notes,
-        ["A context tier whose length is not stated is kept under unmapped."]
+        ["A context tier without a stated length is kept under `unmapped`."]
     );
 }
 
