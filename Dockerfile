@@ -4,7 +4,7 @@
 #   docker run --rm --read-only --cap-drop ALL -p 127.0.0.1:8080:8080 -v unroof:/data unroof
 #
 # scripts/test-image builds it and tries it. The bases are named by tags, which move on with their security updates.
-# Whoever wants the same ones every time names their digests:
+# For reproducible builds, name their digests:
 #
 #   docker build --build-arg RUST_IMAGE=rust:1.95-bookworm@sha256:… \
 #       --build-arg DEBIAN_IMAGE=debian:bookworm-slim@sha256:… -t unroof .

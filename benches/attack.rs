@@ -40,15 +40,15 @@ mod support {
     }
 }
 
-/// Where a process of this bench is told its part.
+/// Variable with the role of a process of this bench.
 const ROLE: &str = "UNROOF_ATTACK_ROLE";
-/// How long the attackers send to the bare server, before and after.
+/// Duration of the attack on the bare server, before and after.
 const BASELINE: Duration = Duration::from_mins(1);
 /// Between two restarts of the database.
 const BETWEEN_RESTARTS: Duration = Duration::from_mins(1);
 /// Sheets that the heavy lists have to show.
 const LISTED_SHEETS: u32 = 2_500;
-/// What OPERATIONS states for the default limits.
+/// Memory limit stated in OPERATIONS for the default limits.
 const MOST_MEMORY: u64 = 2 << 30;
 /// Share of its throughput that a normal client keeps.
 const LEAST_SHARE: f64 = 0.8;
@@ -111,7 +111,7 @@ fn service_without_names(database: &str, folder: &Path) -> (Process, String) {
     Process::listening(command.stderr(log))
 }
 
-/// Attackers, until they are told to stop.
+/// Attackers, until stopped.
 struct Attack(Process);
 
 impl Attack {
@@ -124,7 +124,7 @@ impl Attack {
         Self(Process(command.spawn().unwrap()))
     }
 
-    /// What they saw.
+    /// Their observations.
     fn stop(mut self) -> Value {
         drop(self.0.0.stdin.take());
         let mut text = String::new();
@@ -194,7 +194,7 @@ impl NormalClient {
         acknowledged
     }
 
-    /// Counts an answer; where it leads to. A refused client keeps to what it is told.
+    /// Counts an answer; where it leads to. A refused client respects Retry-After.
     fn count(
         &self,
         answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
@@ -248,7 +248,7 @@ fn catalog(entries: u32) -> String {
     Value::Object((0..entries).map(entry).collect()).to_string()
 }
 
-/// What the normal client had over a time.
+/// Results of the normal client over a period.
 struct Throughput {
     answers_a_second: f64,
     /// Of a sheet, an estimate and a list.
@@ -286,7 +286,7 @@ fn is_ready(address: &str) -> bool {
     answer.is_ok_and(|answer| answer.status() == 200)
 }
 
-/// Restarts the database every minute; how long it was away in all.
+/// Restarts the database every minute; total downtime.
 fn restart_every_minute(
     cluster: &Cluster,
     address: &str,
@@ -405,7 +405,7 @@ fn measure(time: Duration) {
         .sum();
     let share = 2.0 * beside.answers_a_second / alone;
     println!(
-        "it keeps {:.0} %; {} refused; the database was away for {:.1} s",
+        "it keeps {:.0} %; {} refused; the database was unreachable for {:.1} s",
         100.0 * share,
         client.refused.load(Ordering::Relaxed),
         away.as_secs_f64()
@@ -437,7 +437,7 @@ fn measure(time: Duration) {
     assert!(is_kept, "the service does not keep what OPERATIONS says");
 }
 
-/// What the heavy lists show.
+/// Results of the heavy lists.
 fn fill(address: &str) {
     let agent: ureq::Agent = ureq::Agent::config_builder()
         .timeout_global(None)

@@ -38,7 +38,7 @@ fn post(address: &str, path: &str, body: &str) -> String {
         .unwrap()
 }
 
-/// What one run gave.
+/// Result of one run.
 struct Run {
     first: f64,
     unchanged: f64,
@@ -46,7 +46,7 @@ struct Run {
     waits: Vec<f64>,
 }
 
-/// Asks until it is told to stop; every wait in milliseconds.
+/// Asks until stopped; every wait in milliseconds.
 fn read_meanwhile(address: &str, stop: &AtomicBool) -> Vec<f64> {
     let agent = ureq::Agent::new_with_defaults();
     let paths = [

@@ -1,4 +1,4 @@
-//! What an answer costs: the whole posterior, on one core, by its parts.
+//! Time of an answer: the whole posterior on one core, by component.
 //!
 //! `cargo bench --bench posterior` measures these calls, each on three questions:
 //!
@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `read` | text of the request to sheet and assumptions |
 //! | `prior` | `Prior::new`: the calibrated prior with what is stated, before any draw |
-//! | `prior_draws` | `sample_prior`: the draws of the prior that stand beside the answer |
+//! | `prior_draws` | `sample_prior`: the draws of the prior shown with the answer |
 //! | `sample` | `posterior::sample` alone: proposals fitted, all draws made and weighted, the tail of the weights |
 //! | `estimate` | `joint::estimate`: prior and terms made, prior and posterior drawn, all quantities, what moved them, misfit, storage tiers, nearest models; the readings are given |
 //! | `infer` | `estimate::infer`: readings, the joint estimate, conflicts, ids |
@@ -137,7 +137,7 @@ fn main() {
     divan::main();
 }
 
-/// What the posterior of a question is worth, and where it lies.
+/// Quality and location of a posterior.
 fn describe(name: &str) {
     let question = Question::named(name);
     let posterior = sample(&question.prior, &question.terms, DRAWS);

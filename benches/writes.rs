@@ -32,7 +32,7 @@ mod support {
 }
 
 const WRITERS: usize = 8;
-/// How much later each answer of the database comes.
+/// Added latency of the database.
 const DELAYS: [u64; 3] = [0, 5, 25];
 const RUNS: usize = 5;
 const TIME: Duration = Duration::from_secs(5);

@@ -6,5 +6,5 @@ SELECT 'CREATE ROLE unroof_reporting' WHERE to_regrole('unroof_reporting') IS NU
 ALTER ROLE unroof_reporting LOGIN CONNECTION LIMIT 10 PASSWORD :'password';
 ALTER ROLE unroof_reporting SET default_transaction_read_only = on;
 ALTER ROLE unroof_reporting SET statement_timeout = '30s';
--- Before version 15 everybody may make tables there.
+-- Before version 15 every role may create tables there.
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;

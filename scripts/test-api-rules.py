@@ -46,10 +46,10 @@ RULES = [
     r".*/timezone: `.*` is not a time zone",
     r"(/entry)?: the entry has no token price.*",
     r".*/(schedules|service_tiers): \d+ entries",
-    r": the catalog is in none of the known formats: .*",
+    r": the catalog's format is not recognised; known formats: .*",
     r": line \d+, column \d+: a text holds the NUL character",
     # The time at which a request arrives.
-    r": the query string is wrong: `observed_at` is in the future",
+    r": invalid query string: `observed_at` is in the future",
 ]
 
 cursors = {}

@@ -1,8 +1,8 @@
-//! unroof reads an LLM provider's public price sheet, inverts the serving roofline behind it, and says what the sheet
-//! reveals about the machine: KV-cache bytes per token, how memory-bound decoding is, and which storage tier each
-//! cache offer lives on.
+//! unroof reads an LLM provider's public price sheet, inverts the serving roofline behind it, and shows what the sheet
+//! reveals about the machine: KV-cache bytes per token, how memory-bound decoding is, and the storage tier of each
+//! cache offer.
 //!
-//! This crate is the service: HTTP, command line, database. Everything that only computes is in [`unroof_core`].
+//! This crate is the service: HTTP, command line, database. All pure computation is in [`unroof_core`].
 
 pub mod cli;
 pub mod clock;

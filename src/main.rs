@@ -1,11 +1,11 @@
-//! Runs a command and turns its outcome into messages and an exit code.
+//! Entry point: runs a command and exits with its code.
 
 use std::process::ExitCode;
 
 #[cfg(not(target_env = "msvc"))]
 use tikv_jemallocator::Jemalloc;
 
-/// Gives memory back to the system that a burst of large answers took, which that of the C library keeps.
+/// Returns memory to the system after a burst of large answers; the C library's allocator keeps it.
 #[cfg(not(target_env = "msvc"))]
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;

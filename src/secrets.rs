@@ -1,19 +1,18 @@
-//! Texts without the passwords, tokens and keys that addresses in them hold.
+//! Removes passwords, tokens and keys from addresses in messages.
 
 use std::borrow::Cow;
 
 use url::Url;
 
-/// What stands in the place of a text that may hold a secret.
+/// Placeholder of a possible secret.
 const HIDDEN: &str = "…";
 
-/// What is said of an address that [`is_certain`] refuses.
-pub const AMBIGUOUS: &str = "it cannot be told where its password ends: write `/`, `?`, `#` and `@` in it as %2F, %3F, %23 and %40, \
-     and `@` behind the host as %40";
+/// Message about an address that [`is_certain`] rejects.
+pub const AMBIGUOUS: &str = "the end of its password is ambiguous: write `/`, `?`, `#` and `@` in it as %2F, %3F, %23 and %40, \
+     and `@` after the host as %40";
 
-/// An address without a user's name, password, query and fragment, which may hold a key. Of PostgreSQL's addresses the
-/// user's name is kept. Of what is no well-formed address, or may be taken for another one than was meant, only the
-/// scheme is left.
+/// An address without user name, password, query and fragment, which may contain a key. PostgreSQL addresses keep the
+/// user name. Of a malformed or ambiguous address only the scheme is left.
 #[must_use]
 pub fn without_secrets(address: &str) -> String {
     let address = address.trim();
@@ -33,7 +32,7 @@ pub fn without_secrets(address: &str) -> String {
             url.set_fragment(None);
             url.to_string()
         }
-        // A socket's folder stands in the query.
+        // The query has the socket's directory.
         Ok(url) if is_postgres(scheme) && !url.has_host() && !rest.contains('@') => {
             format!("{scheme}://{}", url.path())
         }
@@ -52,8 +51,8 @@ fn is_postgres(scheme: &str) -> bool {
     scheme.to_ascii_lowercase().starts_with("postgres")
 }
 
-/// Whether what follows the scheme may be read in two ways. A `/`, `\`, `?` or `#` in a password ends the host for whoever
-/// reads the address, and an `@` then follows. What is neither a name before an `@` nor before a `:` is a host.
+/// Whether the part after the scheme is ambiguous: a parser takes a `/`, `\`, `?` or `#` in a password for the end of the
+/// host, and an `@` follows.
 #[must_use]
 pub fn is_ambiguous(rest: &str) -> bool {
     let end = rest.find(['/', '\\', '?', '#']).unwrap_or(rest.len());
@@ -63,14 +62,14 @@ pub fn is_ambiguous(rest: &str) -> bool {
     may_be_credentials && behind.contains('@')
 }
 
-/// Whether an address can be read in one way only, as far as its secrets go.
+/// Whether the position of the secrets in an address is unambiguous.
 #[must_use]
 pub fn is_certain(address: &str) -> bool {
     let rest = address.split_once("://").map(|(_, rest)| rest);
     !rest.is_some_and(is_ambiguous)
 }
 
-/// A text in which every address is without its secrets, such as an error of a library that quotes one.
+/// Removes the secrets from all addresses in a text, such as the error message of a library.
 #[must_use]
 pub fn redacted(text: &str) -> Cow<'_, str> {
     if !text.contains("://") && !text.contains(['@', '?']) {
@@ -90,13 +89,13 @@ pub fn redacted(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// What does not belong to an address that is quoted in a sentence.
+/// Characters that end an address quoted in a sentence.
 fn ends_word(character: char) -> bool {
     character.is_whitespace() || character.is_control() || "'\"`<>(){}".contains(character)
 }
 
 fn redacted_word(word: &str) -> String {
-    // A sentence may end behind an address, and a backslash belongs to the quote that a JSON text escapes.
+    // A full stop may follow an address, and a backslash belongs to an escaped quote in JSON.
     let end = word.trim_end_matches(['.', ',', ';', ':', '!', '\\']).len();
     let (address, stop) = word.split_at(end);
     format!("{}{stop}", redacted_address(address))
@@ -104,7 +103,7 @@ fn redacted_word(word: &str) -> String {
 
 fn redacted_address(word: &str) -> Cow<'_, str> {
     let Some(marker) = word.find("://") else {
-        // The rest of an address that was taken apart, or one without its scheme.
+        // Part of an address, or one without its scheme.
         let (path, query) = word.split_once('?').unwrap_or((word, ""));
         return match word.split_once('@') {
             Some((before, _)) if before.contains([':', '/']) => Cow::Borrowed(HIDDEN),
@@ -126,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_shown_without_what_may_be_secret() {
+    fn an_address_is_shown_without_possible_secrets() {
         for (address, shown) in [
             (
                 "https://ann:s3cret@a.example/b?key=s3cret#s3cret",

@@ -1,4 +1,4 @@
-//! The attackers: each kind goes on until the process is told to stop, and starts again as soon as it is refused.
+//! The attackers: each kind continues until the process is stopped, and starts again as soon as it is refused.
 
 use std::fmt::Write;
 use std::io::Read;
@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Where the address of what is attacked is told.
+/// Variable with the address of the attacked service.
 pub(crate) const TARGET: &str = "UNROOF_ATTACK_TARGET";
 
 /// Connections whose answers stay unread.
@@ -27,7 +27,7 @@ const FLOOD: usize = 520;
 /// Between two attempts to connect.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What the attackers see.
+/// Observations of the attackers.
 #[derive(Default)]
 struct Seen {
     /// By kind of attacker: answers of 2xx, of 503, others.

@@ -1,6 +1,6 @@
 """The posterior by the textbook's quick way in SciPy: an optimiser from several starts, then importance sampling.
 
-Per kind of model: BFGS from several starts, with gradients by central differences that are worked out in one call; at
+Per kind of model: BFGS from several starts, with gradients by central differences that are computed in one call; at
 every maximum a Student-t with five degrees of freedom of the curvature there, and where the kink between waiting for
 arithmetic and waiting for memory makes two maxima, one for each. Both kinds are drawn from in proportion to their
 evidence, until the effective sample size is at least 10,000.

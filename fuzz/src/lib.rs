@@ -1,4 +1,4 @@
-//! What must hold whatever is sent: one module per kind of input, and a file in `fuzz_targets` per target.
+//! Invariants for any input: one module per kind of input, and a file in `fuzz_targets` per target.
 
 pub mod calculator;
 pub mod finite;

@@ -1,4 +1,4 @@
-//! What every refusal of a text must say.
+//! Invariants of refusals.
 
 use serde_json::Value;
 use unroof_core::input::RequestError;

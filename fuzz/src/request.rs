@@ -23,7 +23,7 @@ const SHEETS: [&str; 2] = [
     include_str!("../../examples/openai_gpt-6-sol.json"),
 ];
 
-/// The router with all that it stands on.
+/// The router with its dependencies.
 pub struct Service {
     runtime: Runtime,
     router: Router,

@@ -1,4 +1,4 @@
-//! `unroof healthcheck`: for images that hold nothing else to ask with.
+//! `unroof healthcheck`: health probe for images without curl.
 
 use std::time::Duration;
 
@@ -12,18 +12,18 @@ use crate::secrets::{AMBIGUOUS, is_certain};
 /// Arguments of `unroof healthcheck`.
 #[derive(Debug, Args)]
 pub(super) struct HealthcheckArguments {
-    /// What is asked; `/readyz` instead says whether the database answers too
+    /// Health URL; use `/readyz` to check the database too
     #[arg(long, default_value = "http://127.0.0.1:8080/healthz")]
     url: String,
 }
 
-/// Longer than it takes a service that is well, shorter than whoever runs this waits.
+/// Longer than a healthy service needs, shorter than the usual timeout of a supervisor.
 const LONGEST_WAIT: Duration = Duration::from_secs(3);
 
 pub(super) fn run(arguments: &HealthcheckArguments) -> Result<(), Failure> {
     let client = ureq::Agent::config_builder()
         .timeout_global(Some(LONGEST_WAIT))
-        // The service is asked itself, whatever proxy the environment names for others.
+        // Ignores the proxy variables of the environment.
         .proxy(None)
         .build()
         .new_agent();
@@ -35,6 +35,6 @@ pub(super) fn run(arguments: &HealthcheckArguments) -> Result<(), Failure> {
         .get(url)
         .call()
         .map_err(|error| anyhow!(client_error(&error)))
-        .with_context(|| format!("{} does not answer well", without_secrets(url)))?;
+        .with_context(|| format!("{} is unhealthy", without_secrets(url)))?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `unroof import`: whole catalogs into the database, without a server.
+//! `unroof import`: imports whole catalogs into the database, without a server.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -33,22 +33,22 @@ pub(super) struct ImportArguments {
     /// Catalogs: files, addresses (http or https), or `-` for standard input
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<String>,
-    /// Their format; recognised if left out
+    /// Format of the catalogs; detected if left out
     #[arg(long, value_name = "FORMAT")]
     format: Option<CatalogFormat>,
-    /// Say what would become of each entry, and store nothing
+    /// Report the outcome of each entry without storing anything
     #[arg(long)]
     dry_run: bool,
-    /// Only offers of this provider
+    /// Import only this provider's offers
     #[arg(long)]
     provider: Option<String>,
-    /// Say nothing of what is unchanged
+    /// Omit unchanged prices from the output
     #[arg(long)]
     only_changed: bool,
-    /// When the catalog was seen, such as 2026-11-21T00:00:00Z; now if left out
+    /// Time at which the catalog was seen, such as 2026-11-21T00:00:00Z; now if left out
     #[arg(long, value_name = "TIME")]
     observed_at: Option<Timestamp>,
-    /// One JSON object per line, as POST /catalogs gives them
+    /// Print one JSON object per line, as POST /catalogs does
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -65,10 +65,13 @@ pub(super) fn run(arguments: &ImportArguments) -> Result<(), Failure> {
 
 async fn import_all(arguments: &ImportArguments) -> Result<(), Failure> {
     let url = arguments.database.database_url()?;
-    // A process that serves the file would not learn what is written here; its /catalogs is for that.
+    // A process that serves this file would not see the changes; use its /catalogs.
     let taken = ServingLock::take(&url);
-    let _lock = taken
-        .with_context(|| format!("cannot write to {url}; a service takes catalogs at /catalogs"))?;
+    let _lock = taken.with_context(|| {
+        format!(
+            "cannot write to {url}; send the catalog to the running service's /catalogs instead"
+        )
+    })?;
     let limits = StoreLimits::without_timeouts();
     let opened = Store::open(&url, limits).await;
     let store = opened.with_context(|| format!("cannot open the database {url}"))?;
@@ -76,7 +79,7 @@ async fn import_all(arguments: &ImportArguments) -> Result<(), Failure> {
     migrated.with_context(|| format!("cannot bring the tables of {url} up to date"))?;
     let clock = Clock::system();
     let closed = store.close_lost_imports(clock.now().into()).await;
-    closed.context("cannot close the imports of processes that are gone")?;
+    closed.context("cannot close the imports of dead processes")?;
     let importer = Importer::new(store.clone(), clock.clone());
     for source in &arguments.sources {
         import(arguments, &importer, clock.now(), source).await?;
@@ -121,7 +124,7 @@ async fn import(
     let (sender, receiver) = lines(Duration::MAX);
     let (ended, told) = tokio::join!(
         importer.import(&name, catalog, version, sender),
-        tell(receiver, arguments.json)
+        print_lines(receiver, arguments.json)
     );
     let summary = ended
         .with_context(|| format!("{name} was not imported to its end; run it again to go on"))?;
@@ -130,34 +133,34 @@ async fn import(
     if summary.sheets == 0 {
         return Err(Failure::Other(match &arguments.provider {
             Some(provider) => anyhow!("{name} has no usable offer of the provider `{provider}`"),
-            None => anyhow!("{name} has no entry that can be used"),
+            None => anyhow!("{name} has no usable entry"),
         }));
     }
     Ok(())
 }
 
-/// Reads a file or fetches an address; `name` is what may be said of it.
+/// Reads a file or fetches an address; `name` is its name in messages, without secrets.
 fn read_source(source: &str, name: &str) -> Result<(Vec<u8>, Version), Failure> {
     let Some((scheme, _)) = source.split_once("://") else {
         return Ok((read_input(Path::new(source))?, Version::default()));
     };
     if !["http", "https"].contains(&scheme.to_ascii_lowercase().as_str()) {
-        let refusal = anyhow!("{name} is neither a file nor an address of http or https");
+        let refusal = anyhow!("{name} is neither a file nor an http or https address");
         return Err(Failure::Usage(refusal));
     }
     match fetch(source, &Version::default()).map_err(anyhow::Error::from)? {
         Fetched::Catalog(text, version) => Ok((text, version)),
-        Fetched::NotModified => Err(Failure::Other(anyhow!("{name} sent nothing"))),
+        Fetched::NotModified => Err(Failure::Other(anyhow!("{name} sent no catalog"))),
     }
 }
 
-/// Says the lines as they come: as they are, or as a bar, then tables.
-async fn tell(mut lines: LineReceiver, as_json: bool) -> Result<(), Failure> {
+/// Prints the lines as JSON, or as a progress bar and tables.
+async fn print_lines(mut lines: LineReceiver, as_json: bool) -> Result<(), Failure> {
     let bar = progress_bar(as_json);
     let mut report = Report::default();
     while let Some(line) = lines.next().await {
         if as_json {
-            let text = serde_json::to_string(&line).context("a line has no text")?;
+            let text = serde_json::to_string(&line).context("a line could not be serialised")?;
             writeln!(terminal::stdout(), "{text}")?;
             continue;
         }
@@ -191,12 +194,12 @@ fn progress_bar(as_json: bool) -> ProgressBar {
     bar
 }
 
-/// What a person is shown in the end.
+/// The report for the terminal.
 #[derive(Default)]
 struct Report {
-    /// Changes, where they are few enough to be read.
+    /// Changed entries, up to [`Self::MOST_ENTRIES`].
     entries: Vec<Imported>,
-    /// How often each reason was given.
+    /// Number of entries by outcome and reason.
     reasons: std::collections::BTreeMap<(Outcome, String), usize>,
     unmatched: Vec<String>,
     summary: Option<Summary>,
@@ -204,7 +207,7 @@ struct Report {
 }
 
 impl Report {
-    /// Most entries that are shown one by one, most reasons, and most names.
+    /// Most entries, reasons and names shown.
     const MOST_ENTRIES: usize = 50;
     const MOST_REASONS: usize = 12;
     const MOST_NAMES: usize = 8;
@@ -215,7 +218,7 @@ impl Report {
             .as_ref()
             .filter(|_| imported.outcome != Outcome::Duplicate)
         {
-            // What follows says which prices there are, or what is missing.
+            // The part after the semicolon is specific to the entry.
             let general = reason.split(';').next().unwrap_or(reason).to_owned();
             *self.reasons.entry((imported.outcome, general)).or_default() += 1;
         }
@@ -226,7 +229,7 @@ impl Report {
 
     fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
         let Some(summary) = &self.summary else {
-            let reason = self.failure.as_deref().unwrap_or("it ended early");
+            let reason = self.failure.as_deref().unwrap_or("the import ended early");
             return writeln!(out, "{}", printable(reason));
         };
         let are_listed = self.entries.len() <= Self::MOST_ENTRIES;
@@ -246,12 +249,12 @@ impl Report {
             .map(|outcome| vec![outcome.words().to_owned(), summary.of(*outcome).to_string()]);
         write_table(out, &table(&["outcome", "count"], counts))?;
         let sum = format!(
-            "{} entries, {} sheets; {} quantities identified in what is new; {} fields kept under unmapped.",
+            "{} entries, {} sheets; {} quantities identified in new estimates; {} fields kept under `unmapped`.",
             summary.entries, summary.sheets, summary.identified_quantities, summary.unmapped
         );
         paragraph(out, &sum, 0)?;
         writeln!(out)?;
-        // Where every entry is listed, its reason stands beside it.
+        // A list of all entries already has the reasons.
         if !self.reasons.is_empty() && !are_listed {
             let mut reasons: Vec<_> = self.reasons.iter().collect();
             reasons.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
@@ -273,7 +276,7 @@ impl Report {
                 .map(String::as_str)
                 .collect();
             let names = format!(
-                "{} sheets are joined with other sellers' by the name of their model; {} names match no canonical model, such as {}. --json lists all.",
+                "{} sheets have a canonical model name; {} names match no canonical model, such as {}. --json lists all.",
                 summary.joined_names,
                 summary.unmatched_names,
                 shown.join(", ")

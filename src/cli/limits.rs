@@ -10,41 +10,41 @@ use jiff::SignedDuration;
 use crate::http::{LARGEST_ANSWER, Limits, host_name};
 use crate::storage::StoreLimits;
 
-/// How much the service takes on, and for how long.
+/// Limits on connections, memory and time.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub(super) struct LimitArguments {
-    /// Connections at once; further ones get 503. No more than open files allow
+    /// Concurrent connections; more are refused with 503. At most what the open-files limit allows
     #[arg(long, env = "UNROOF_MAX_CONNECTIONS", default_value_t = Limits::default().connections, value_name = "COUNT", value_parser = count)]
     max_connections: usize,
-    /// Bytes of a request's line and headers; beyond it 431
+    /// Size of a request's line and headers, in bytes; 431 beyond it
     #[arg(long, env = "UNROOF_MAX_HEAD_BYTES", default_value_t = Limits::default().head_bytes, value_name = "BYTES", value_parser = head_bytes)]
     max_head_bytes: usize,
-    /// How long a request's line and headers may take, and how long a connection may rest
+    /// Timeout for a request's line and headers, and for an idle connection
     #[arg(long, env = "UNROOF_HEAD_TIMEOUT", default_value_t = Time(Limits::default().head_time), value_name = "TIME", value_parser = time)]
     head_timeout: Time,
-    /// Bytes of a body; beyond it 413
+    /// Size of a body, in bytes; 413 beyond it
     #[arg(long, env = "UNROOF_MAX_BODY_BYTES", default_value_t = Limits::default().body_bytes, value_name = "BYTES", value_parser = count)]
     max_body_bytes: usize,
-    /// Bytes of a catalog sent to /catalogs; beyond it 413
+    /// Size of a catalog sent to /catalogs, in bytes; 413 beyond it
     #[arg(long, env = "UNROOF_MAX_CATALOG_BYTES", default_value_t = Limits::default().catalog_bytes, value_name = "BYTES", value_parser = count)]
     max_catalog_bytes: usize,
-    /// Bytes of bodies and answers at once, beyond those up to 64 KiB and those kept for clients that poll; beyond it 503
+    /// Memory for all bodies and responses larger than 64 KiB, in bytes, besides the response cache; 503 beyond it
     #[arg(long, env = "UNROOF_MAX_BYTES_IN_FLIGHT", default_value_t = Limits::default().bytes_in_flight, value_name = "BYTES", value_parser = bytes_in_flight)]
     max_bytes_in_flight: usize,
-    /// How long a body may take; beyond it 408
+    /// Timeout for a body; 408 beyond it
     #[arg(long, env = "UNROOF_BODY_TIMEOUT", default_value_t = Time(Limits::default().body_time), value_name = "TIME", value_parser = time)]
     body_timeout: Time,
-    /// How long an answer may take once the body is there; beyond it 503
+    /// Timeout for the response once the body is read; 503 beyond it
     #[arg(long, env = "UNROOF_ANSWER_TIMEOUT", default_value_t = Time(Limits::default().answer_time), value_name = "TIME", value_parser = time)]
     answer_timeout: Time,
-    /// How long a client may leave what it is sent unread
+    /// Timeout for a client that does not read the response
     #[arg(long, env = "UNROOF_WRITE_TIMEOUT", default_value_t = Time(Limits::default().write_time), value_name = "TIME", value_parser = time)]
     write_timeout: Time,
-    /// Answers worked out at once; one per core if left out
+    /// Answers computed at once; one per core if left out
     #[arg(long, env = "UNROOF_MAX_COMPUTING", value_name = "COUNT", value_parser = count)]
     max_computing: Option<usize>,
-    /// Requests that wait to be worked out; further ones get 503
+    /// Requests queued for computing; more are refused with 503
     #[arg(
         long,
         env = "UNROOF_MAX_WAITING",
@@ -52,16 +52,16 @@ pub(super) struct LimitArguments {
         value_name = "COUNT"
     )]
     max_waiting: usize,
-    /// Streams of changes at once; further ones get 503. Each takes a connection
+    /// Concurrent change streams; more are refused with 503. Each uses a connection
     #[arg(long, env = "UNROOF_STREAMS", default_value_t = Limits::default().streams, value_name = "COUNT", value_parser = count)]
     streams: usize,
-    /// How long a stream may be silent before a comment is sent
+    /// Interval between the comments that keep an idle stream open
     #[arg(long, env = "UNROOF_HEARTBEAT", default_value_t = Time(Limits::default().heartbeat), value_name = "TIME", value_parser = time)]
     heartbeat: Time,
-    /// Lets webhooks lead to this machine, its network and other addresses that are not of the internet
+    /// Allow webhooks to private addresses, such as this machine and its network
     #[arg(long, env = "UNROOF_WEBHOOK_ALLOW_PRIVATE")]
     webhook_allow_private: bool,
-    /// Bytes of answers kept for those who poll
+    /// Size of the response cache for polling clients, in bytes
     #[arg(
         long,
         env = "UNROOF_CACHE_BYTES",
@@ -69,27 +69,27 @@ pub(super) struct LimitArguments {
         value_name = "BYTES"
     )]
     cache_bytes: u64,
-    /// How long /readyz says no before new connections are refused, after SIGTERM
+    /// Time between SIGTERM, from which /readyz reports 503, and the refusal of new connections
     #[arg(long, env = "UNROOF_STOP_NOTICE", default_value_t = Time(Limits::default().stop_notice), value_name = "TIME", value_parser = time_or_none)]
     stop_notice: Time,
-    /// How long requests under way may take to finish after that
+    /// Time that open requests then have to finish
     #[arg(long, env = "UNROOF_DRAIN_TIMEOUT", default_value_t = Time(Limits::default().drain_time), value_name = "TIME", value_parser = time_or_none)]
     drain_timeout: Time,
     /// Connections to the database
     #[arg(long, env = "UNROOF_DATABASE_CONNECTIONS", default_value_t = StoreLimits::default().connections, value_name = "COUNT",
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     database_connections: u32,
-    /// How long a request waits for a connection to the database; beyond it 503
+    /// Timeout for getting a database connection; 503 beyond it
     #[arg(long, env = "UNROOF_POOL_TIMEOUT", default_value_t = Time(StoreLimits::default().connection_wait), value_name = "TIME", value_parser = time)]
     pool_timeout: Time,
-    /// How long a statement may run, and how long it waits for a lock; beyond it 503
+    /// Timeout for a database statement, and for a lock; 503 beyond it
     #[arg(long, env = "UNROOF_STATEMENT_TIMEOUT", default_value_t = Time(StoreLimits::default().statement), value_name = "TIME", value_parser = time)]
     statement_timeout: Time,
-    /// Origin whose pages may read the answers, such as `https://dashboard.example`; may be repeated
+    /// Allowed CORS origin, such as `https://dashboard.example`; may be repeated
     #[arg(long = "allow-origin", env = "UNROOF_ALLOW_ORIGIN", value_name = "ORIGIN", value_delimiter = ',',
         value_parser = origin)]
     allow_origins: Vec<HeaderValue>,
-    /// Name that requests may be for, such as `unroof.example`, besides addresses and `localhost`; may be repeated
+    /// Allowed host name, such as `unroof.example`, besides IP addresses and `localhost`; may be repeated
     #[arg(long = "allow-host", env = "UNROOF_ALLOW_HOST", value_name = "NAME", value_delimiter = ',',
         value_parser = allowed_host)]
     allow_hosts: Vec<String>,
@@ -138,7 +138,7 @@ impl LimitArguments {
     }
 }
 
-/// A time as flags have it, such as `500ms` or `10s`.
+/// A duration in flags, such as `500ms` or `10s`.
 #[derive(Debug, Clone, Copy)]
 struct Time(Duration);
 
@@ -154,7 +154,7 @@ const MOST_TIME: Duration = Duration::from_hours(1);
 fn time(text: &str) -> Result<Time, String> {
     time_or_none(text).and_then(|time| {
         if time.0.is_zero() {
-            Err("a limit of no time lets nothing through".to_owned())
+            Err("expected more than 0".to_owned())
         } else {
             Ok(time)
         }
@@ -180,7 +180,7 @@ fn count(text: &str) -> Result<usize, String> {
 }
 
 fn head_bytes(text: &str) -> Result<usize, String> {
-    // The HTTP library takes no less.
+    // The minimum of the HTTP library.
     count(text).and_then(|bytes| {
         if bytes < 8192 {
             Err("expected 8192 or more".to_owned())
@@ -191,7 +191,7 @@ fn head_bytes(text: &str) -> Result<usize, String> {
 }
 
 fn bytes_in_flight(text: &str) -> Result<usize, String> {
-    // One large answer takes no more than half of them.
+    // A single large response may use half of the budget.
     let least = 2 * LARGEST_ANSWER;
     let bytes = text.parse().ok().filter(|bytes| *bytes >= least);
     bytes.ok_or_else(|| format!("expected {least} or more"))
@@ -209,7 +209,7 @@ fn origin(text: &str) -> Result<HeaderValue, String> {
         })
 }
 
-/// An empty one names nothing, so that a variable may end with a comma.
+/// Accepts an empty name, so that a variable may end with a comma.
 fn allowed_host(text: &str) -> Result<String, String> {
     if text.is_empty() {
         return Ok(String::new());
@@ -230,14 +230,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_as_the_library_has_it() {
+    fn flags_left_out_have_the_library_defaults() {
         let limits = Line::parse_from(["unroof"]).limits;
         assert_eq!(limits.service(), Limits::default());
         assert_eq!(limits.store(), StoreLimits::default());
     }
 
     #[test]
-    fn limits_that_let_nothing_through_are_refused() {
+    fn limits_of_zero_are_rejected() {
         for (flag, value) in [
             ("--head-timeout", "0s"),
             ("--head-timeout", "-1s"),

@@ -1,4 +1,4 @@
-//! `unroof migrate`: tables up to date, for those who do it apart from serving.
+//! `unroof migrate`: migrates the database without serving.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ use crate::storage::{Store, StoreLimits};
 /// Arguments of `unroof migrate`.
 #[derive(Debug, Args)]
 pub(super) struct MigrateArguments {
-    /// Role of PostgreSQL, made before, that may then read the views of the schema `reporting`, and nothing else
+    /// Existing PostgreSQL role that gets read access to the views of the schema `reporting`, and nothing else
     #[arg(long, value_name = "NAME")]
     reporting_role: Option<String>,
     #[command(flatten)]

@@ -28,7 +28,7 @@ use crate::storage::DatabaseUrl;
 use unroof_core::input::RequestError;
 use unroof_core::input::cursor::Fault;
 
-/// Take the roof off a price sheet: what an LLM provider's public prices say about the machine behind them.
+/// Take the roof off a price sheet: what an LLM provider's public prices reveal about the machine behind them.
 #[derive(Debug, Parser)]
 #[command(name = "unroof", version, max_term_width = 100, after_help = EXAMPLES)]
 struct CommandLine {
@@ -45,7 +45,7 @@ Examples:
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Answer a price sheet here, without a server and without a database
+    /// Estimate from a price sheet, without a server or a database
     Infer(infer::InferArguments),
     /// Import whole catalogs into the database: every entry read, every pricing decision estimated once
     Import(import::ImportArguments),
@@ -55,13 +55,13 @@ enum Command {
     Layout(layout::LayoutArguments),
     /// Plan the training of a model: tokens, compute, overtraining, activations, sparsity
     Training(training::TrainingArguments),
-    /// Score the joint estimate on open-weight models, each by a calibration that has not seen its family
+    /// Score the joint estimate on open-weight models, each with a calibration fitted without its family
     Validate(validate::ValidateArguments),
     /// Serve the HTTP API
     Serve(serve::ServeArguments),
-    /// Bring the tables of a database up to date
+    /// Migrate the database to the current schema
     Migrate(migrate::MigrateArguments),
-    /// Ask a running service whether it lives: 0 if it does, 1 if not
+    /// Check that a running service is healthy: exits with 0 or 1
     Healthcheck(healthcheck::HealthcheckArguments),
     /// Print the OpenAPI document
     Openapi,
@@ -76,7 +76,7 @@ fn text_of(file: &std::path::Path) -> Result<String, Failure> {
         .map_err(Failure::Usage)
 }
 
-/// Which database, and how to log.
+/// Database and log options.
 #[derive(Debug, Args)]
 struct DatabaseArguments {
     /// `postgres://user@host/database` (PostgreSQL 13 or newer) or `sqlite:path`; an embedded file if left out
@@ -89,10 +89,10 @@ struct DatabaseArguments {
         value_name = "URL"
     )]
     database_url: Option<DatabaseUrl>,
-    /// Form of the log on standard error
+    /// Format of the log on standard error
     #[arg(long, env = "UNROOF_LOG_FORMAT", default_value = "text")]
     log_format: LogFormat,
-    /// What is logged: a level, or levels by module such as `info,sqlx=warn`
+    /// Log level, or levels by module such as `info,sqlx=warn`
     #[arg(
         long,
         env = "UNROOF_LOG",
@@ -102,21 +102,21 @@ struct DatabaseArguments {
     log: String,
 }
 
-/// Form of log lines.
+/// Format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum LogFormat {
-    /// For people.
+    /// Text for people.
     Text,
     /// One JSON object per line.
     Json,
 }
 
-/// Why a command did not do what was asked.
+/// Reason why a command failed.
 #[derive(Debug)]
 enum Failure {
-    /// The input was refused.
+    /// Invalid input.
     Refused(RequestError),
-    /// The command line makes no sense here.
+    /// Invalid command line.
     Usage(anyhow::Error),
     /// Anything else.
     Other(anyhow::Error),
@@ -140,7 +140,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Runs the command named on the command line: 0 done, 1 refused or failed, 2 usage.
+/// Runs the command. Exit codes: 0 success, 1 failure, 2 usage error.
 #[must_use]
 pub fn run() -> ExitCode {
     let command_line = match CommandLine::try_parse() {
@@ -167,14 +167,15 @@ pub fn run() -> ExitCode {
 }
 
 fn print_json(document: &impl serde::Serialize) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(document).context("the document has no text")?;
+    let text =
+        serde_json::to_string_pretty(document).context("the document could not be serialised")?;
     writeln!(terminal::stdout(), "{text}")?;
     Ok(())
 }
 
 fn report_failure(failure: &Failure) -> ExitCode {
     let mut out = terminal::stderr();
-    // Nobody is left to tell when standard error cannot be written.
+    // An error of standard error itself cannot be reported.
     let _ = match failure {
         Failure::Refused(RequestError::Unreadable(error)) => {
             write_labelled(&mut out, "error:", &error.to_string())
@@ -212,12 +213,12 @@ fn report_causes(out: &mut impl Write, error: &anyhow::Error) -> io::Result<()> 
         .try_for_each(|cause| write_labelled(out, "caused by:", &cause.to_string()))
 }
 
-/// A line with a text that may quote what others wrote.
+/// Writes a labelled line; the text may quote untrusted input.
 fn write_labelled(out: &mut impl Write, name: &str, text: &str) -> io::Result<()> {
     writeln!(out, "{} {}", label(name), terminal::quoted(text))
 }
 
-/// Whoever read the output has seen enough.
+/// Whether the reader of the output closed the pipe, as `head` does.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error
         .downcast_ref::<io::Error>()
@@ -235,7 +236,7 @@ impl DatabaseArguments {
             .log
             .parse()
             .map_err(|error| Failure::Usage(anyhow::anyhow!("--log: {error}")))?;
-        // These would log what goes over the wire, with the credentials of catalogs' addresses among it.
+        // These modules log raw traffic, including credentials of catalog addresses.
         let filter = filter
             .with_target("ureq", LevelFilter::INFO)
             .with_target("ureq_proto", LevelFilter::INFO);
@@ -266,8 +267,7 @@ fn default_database() -> Result<DatabaseUrl, Failure> {
             .map(std::path::PathBuf::from)
     };
     let data = folder("XDG_DATA_HOME").or_else(|| Some(folder("HOME")?.join(".local/share")));
-    let data =
-        data.context("neither XDG_DATA_HOME nor HOME is set; name a database with --database-url");
+    let data = data.context("neither XDG_DATA_HOME nor HOME is set; set --database-url");
     Ok(DatabaseUrl::Sqlite(
         data.map_err(Failure::Usage)?
             .join("unroof")

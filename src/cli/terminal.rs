@@ -1,5 +1,4 @@
-//! What reaches the terminal and the log: our own layout and styles, and of everything else no character that a terminal
-//! acts on and no secret of an address.
+//! Output to the terminal and the log: escapes control characters in untrusted text and removes secrets from addresses.
 
 use std::borrow::Cow;
 use std::io::{self, StderrLock, StdoutLock, Write};
@@ -20,7 +19,7 @@ pub(super) fn stderr() -> Plain<AutoStream<StderrLock<'static>>> {
     Plain(anstream::stderr().lock())
 }
 
-/// A part of a message that was not written here, such as an error of a library.
+/// Escapes text from elsewhere, such as an error of a library.
 pub(super) fn quoted(text: &str) -> String {
     printable(&redacted(text)).into_owned()
 }
@@ -28,8 +27,8 @@ pub(super) fn quoted(text: &str) -> String {
 /// The styles of [`super::label`].
 const STYLES: [&str; 2] = ["\u{1b}[1m", "\u{1b}[0m"];
 
-/// Writes texts in which nothing but line ends and our own styles acts on a terminal. Every other such character is
-/// written as JSON writes it, so that JSON stays what it is.
+/// Writer that escapes control characters other than line ends and our own styles, as JSON does, so that JSON output stays
+/// the same.
 pub(super) struct Plain<W>(W);
 
 impl<W: Write> Write for Plain<W> {
@@ -53,8 +52,7 @@ fn plain(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// The text with what a terminal acts on escaped, but for line ends and for as much of what begins with an escape as
-/// `own` says.
+/// Escapes control characters, but for line ends and for escape sequences whose length `own` returns.
 fn keeping(text: &str, own: impl Fn(&str) -> usize) -> Cow<'_, str> {
     let is_escaped = |character: char| is_unprintable(character) && character != '\n';
     if !text.contains('\u{1b}') {
@@ -78,9 +76,9 @@ fn keeping(text: &str, own: impl Fn(&str) -> usize) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Writes lines of the log to standard error; an event is one line, whatever its texts hold.
+/// Writer of the log to standard error; every event is one line.
 pub(super) struct LogLines {
-    /// Whether the styles of the log are kept.
+    /// Whether to keep the styles of the log.
     pub(super) has_styles: bool,
 }
 
@@ -108,7 +106,7 @@ impl Write for LogLines {
     }
 }
 
-/// Length of the style that a text begins with: `ESC [`, numbers, `m`.
+/// Length of the style at the start of a text: `ESC [`, numbers, `m`.
 fn style_length(text: &str) -> usize {
     let Some(numbers) = text.strip_prefix("\u{1b}[") else {
         return 0;
@@ -121,10 +119,10 @@ fn style_length(text: &str) -> usize {
     }
 }
 
-/// Arguments whose value may be a secret however it is mistyped.
+/// Arguments whose value may contain a secret.
 const SECRET_ARGUMENTS: [&str; 3] = ["--database-url", "--refresh", "--url"];
 
-/// Takes from what is wrong with a command line the secrets that were typed, and what a terminal acts on.
+/// Removes secrets and control characters from a command-line error.
 pub(super) fn without_typed_secrets(mut error: clap::Error) -> clap::Error {
     if matches!(
         error.kind(),
@@ -140,7 +138,7 @@ pub(super) fn without_typed_secrets(mut error: clap::Error) -> clap::Error {
             if SECRET_ARGUMENTS.iter().any(|secret| argument.starts_with(secret))
     );
     let mut is_changed = false;
-    // Elsewhere this is the name of an argument of ours.
+    // In other errors this is the name of a known argument.
     let argument = (error.kind() == ErrorKind::UnknownArgument).then_some(ContextKind::InvalidArg);
     let typed = [ContextKind::InvalidValue, ContextKind::InvalidSubcommand];
     for kind in typed.into_iter().chain(argument) {
@@ -157,7 +155,7 @@ pub(super) fn without_typed_secrets(mut error: clap::Error) -> clap::Error {
             error.insert(kind, ContextValue::String(shown));
         }
     }
-    // It quotes what was typed.
+    // The rendered message quotes the input.
     if is_changed {
         error.remove(ContextKind::Suggested);
     }
@@ -185,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_layout_and_styles_stay_and_all_else_is_shown() {
+    fn line_ends_and_own_styles_are_kept_and_other_control_characters_escaped() {
         for (text, shown) in [
             ("a\nb\n", "a\nb\n"),
             (
@@ -203,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_style_is_what_a_log_line_may_hold() {
+    fn a_log_line_may_contain_styles() {
         for (text, length) in [
             ("\u{1b}[2mx", 4),
             ("\u{1b}[38;5;1mx", 9),

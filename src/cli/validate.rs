@@ -1,4 +1,4 @@
-//! `unroof validate`: the joint estimate against models whose truth is public.
+//! `unroof validate`: scores the joint estimate on models whose architecture is public.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -20,17 +20,17 @@ Examples:
   unroof validate --json | jq .quantities.active_parameters
   unroof validate --models models.csv --prices prices.csv")]
 pub(super) struct ValidateArguments {
-    /// Models with their published architecture; the built-in ones if left out
+    /// Models with a published architecture; the built-in ones if left out
     #[arg(long, value_name = "CSV", requires = "prices")]
     models: Option<PathBuf>,
-    /// What hosts charge for them, one row per model and host
+    /// Their prices, one row per model and host
     #[arg(long, value_name = "CSV", requires = "models")]
     prices: Option<PathBuf>,
     /// Their context tiers
     #[arg(long, value_name = "CSV", requires = "models")]
     tiers: Option<PathBuf>,
-    /// A calibration to score; without it the built-in models are scored leaving one family out at a time, and models
-    /// from files by the calibration that is part of the program
+    /// Calibration to score; if left out, built-in models are scored by leave-one-family-out cross-validation, and models from
+    /// files with the built-in calibration
     #[arg(long, value_name = "FILE")]
     calibration: Option<PathBuf>,
     /// Print every score and every model as JSON
@@ -55,7 +55,8 @@ pub(super) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
     let validation = validate(&models, by, Shown::ALL);
     let mut out = terminal::stdout();
     if arguments.json {
-        let text = serde_json::to_string_pretty(&validation).context("the scores have no text")?;
+        let text = serde_json::to_string_pretty(&validation)
+            .context("the scores could not be serialised")?;
         writeln!(out, "{text}")?;
         return Ok(());
     }
@@ -93,8 +94,8 @@ fn print(out: &mut impl Write, validation: &Validation) -> Result<(), Failure> {
     write_table(out, &table(&header, validation.quantities.iter().map(row)))?;
     paragraph(
         out,
-        "RMSE in natural logarithms beside that of the prior; off by: half of the models are nearer; gain in nats per \
-         model over the prior; share of truths in the 50 % and in the 90 % interval. Every model is estimated from the \
+        "RMSE of the logarithm, for the estimate and for the prior; off by: median factor between estimate and true value; gain: log score over the \
+         prior in nats per model; 50 %, 90 %: share of true values inside the interval. Every model is estimated from the \
          sheets of all its hosts.",
         0,
     )?;

@@ -1,4 +1,4 @@
-//! How long an answer may take: from the end of the request's body to the head of the answer.
+//! Response timeout: from the end of the request body to the response headers.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use tokio::sync::oneshot;
 use super::Limits;
 use super::problem::Problem;
 
-/// Ends what takes longer. The body has a limit of its own, where it is read.
+/// Cancels requests that exceed the timeout. Reading the body has its own timeout.
 pub(super) async fn limit(
     State(limits): State<Arc<Limits>>,
     request: Request,
     next: Next,
 ) -> Response {
     let (reading, read) = oneshot::channel::<()>();
-    // Dropped with the body, once it is read to its end or is not wanted.
+    // Dropped with the body, when it is read to its end or discarded.
     let request = request.map(|body| {
         Body::new(body.map_frame(move |frame| {
             let _ = &reading;
@@ -36,8 +36,9 @@ pub(super) async fn limit(
     let answer_time = limits.answer_time;
     match tokio::time::timeout(answer_time, answer).await {
         Ok(response) => response,
-        Err(_) => {
-            Problem::busy(&format!("the answer took longer than {answer_time:?}")).into_response()
-        }
+        Err(_) => Problem::busy(&format!(
+            "the response was not ready within {answer_time:?}"
+        ))
+        .into_response(),
     }
 }

@@ -12,10 +12,10 @@ use uuid::Uuid;
 use super::Limits;
 use super::budget::{Budget, Text};
 use super::metrics::Metrics;
-use super::polling::{BodyCache, CachedBody, prefers_csv};
 use super::problem::{INTERNAL, Problem};
 use super::queue::gather_hasty;
 use super::refusals::Refusals;
+use super::response_cache::{BodyCache, CachedBody, prefers_csv};
 use super::watchlist::Watchlist;
 use super::workers::Workers;
 use crate::clock::Clock;
@@ -39,7 +39,7 @@ pub struct App {
     pub(super) jobs: Jobs,
     /// Looks up the names of new webhooks.
     pub(super) names: Names,
-    asked: Arc<Mutex<Asked>>,
+    asked: Arc<Mutex<VersionProbe>>,
     /// When it was last made sure that the store takes writes.
     wrote_at: Arc<Mutex<Option<Instant>>>,
     /// Bytes of bodies and answers.
@@ -57,12 +57,12 @@ pub struct App {
 
 /// When the store was last asked for its version.
 #[derive(Debug, Default)]
-struct Asked {
+struct VersionProbe {
     checked_at: Option<Instant>,
     failed_at: Option<Instant>,
 }
 
-impl Asked {
+impl VersionProbe {
     async fn ask(&mut self, app: &App) -> Result<(), StoreError> {
         let asked_at = Instant::now();
         if let Err(error) = app.store.version().await {
@@ -240,7 +240,7 @@ impl App {
         seen_at: Option<Timestamp>,
     ) -> Result<Saved, Problem> {
         let document = std::str::from_utf8(answered.document.bytes())
-            .map_err(|_| Problem::new(INTERNAL, "the answer has no text"))?;
+            .map_err(|_| Problem::new(INTERNAL, "the response could not be serialised"))?;
         gather_hasty().await;
         let new = NewEstimate {
             answer: &answered.answer,
@@ -303,7 +303,7 @@ impl App {
     /// Whether requests should be sent here: the database answers and takes writes, and the process has not been asked to
     /// stop. One failure may be that of a single connection: only a second one in a row counts.
     pub(super) async fn is_ready(&self) -> Result<(), Problem> {
-        self.is_going_on()?;
+        self.check_running()?;
         let came_at = Instant::now();
         if let Err(error) = self.ask_for_version().await {
             // A service that was not ready yet has nothing to lose by one failure.
@@ -313,7 +313,7 @@ impl App {
             }
             self.ask_again(came_at).await?;
         }
-        self.is_going_on()?;
+        self.check_running()?;
         Ok(self.ask_to_write().await?)
     }
 
@@ -349,7 +349,7 @@ impl App {
     }
 
     /// Whether the process has not been asked to stop.
-    pub(super) fn is_going_on(&self) -> Result<(), Problem> {
+    pub(super) fn check_running(&self) -> Result<(), Problem> {
         if self.jobs.stopping.is_cancelled() {
             return Err(Problem::busy("the service is stopping"));
         }

@@ -1,4 +1,4 @@
-//! The budget of bytes in flight: bodies that are read and answers that are not yet sent, all together.
+//! The memory budget: a limit on the bytes of all bodies being read and responses being sent.
 
 use std::io::{Error, Write};
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::problem::{INTERNAL, INVALID, Problem};
 
-/// Bodies and answers up to this size are not counted: a connection has at most one of each.
+/// Bodies and responses up to this size are not counted: a connection has at most one of each.
 const SMALL: usize = 64 * 1024;
-/// What is larger than this takes from one half of the budget, so that the other half is left for the rest.
+/// Anything larger may use only half of the budget; the other half is reserved for smaller ones.
 const LARGE: usize = 1024 * 1024;
-/// Most bytes of an answer.
+/// Size limit of a response, in bytes.
 pub const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
-/// The budget counts in units of this many bytes.
+/// Unit of the budget, in bytes.
 const UNIT: usize = 1024;
 
-/// Bytes that may be in memory for requests and answers.
+/// Bytes that may be in memory for requests and responses.
 #[derive(Debug, Clone)]
 pub(super) struct Budget {
     all: Arc<Semaphore>,
@@ -26,7 +26,7 @@ pub(super) struct Budget {
     units: usize,
 }
 
-/// A part of the budget, given back when it is dropped.
+/// A part of the budget, returned on drop.
 #[derive(Debug)]
 pub(super) struct Held {
     budget: Budget,
@@ -35,7 +35,7 @@ pub(super) struct Held {
 }
 
 impl Budget {
-    /// A budget of this many bytes, and of those that are kept for clients that poll.
+    /// A budget of `bytes`, plus the bytes of the response cache.
     pub(super) fn new(bytes: usize, cache_bytes: u64) -> Self {
         let cached = usize::try_from(cache_bytes).unwrap_or(usize::MAX) / UNIT;
         let in_flight = bytes / UNIT;
@@ -47,10 +47,10 @@ impl Budget {
         }
     }
 
-    /// Takes this many bytes.
+    /// Reserves this many bytes.
     ///
     /// # Errors
-    /// There are not so many left.
+    /// The budget is used up.
     pub(super) fn take(&self, bytes: usize) -> Result<Held, Problem> {
         let mut held = Held {
             budget: self.clone(),
@@ -61,16 +61,16 @@ impl Budget {
         Ok(held)
     }
 
-    /// Bytes that are taken, and bytes that there are.
+    /// Bytes in use, and bytes in total.
     pub(super) fn used(&self) -> (usize, usize) {
         let free = self.all.available_permits();
         (self.units.saturating_sub(free) * UNIT, self.units * UNIT)
     }
 
-    /// Counts an answer that was made elsewhere until the last byte of it is sent.
+    /// Counts a response built elsewhere until its last byte is sent.
     ///
     /// # Errors
-    /// There is no room for it.
+    /// The budget is used up.
     pub(super) async fn hold(&self, response: Response<Body>) -> Result<Response<Body>, Problem> {
         let size = response.body().size_hint().exact().unwrap_or_default();
         let size = usize::try_from(size).unwrap_or(usize::MAX);
@@ -81,37 +81,37 @@ impl Budget {
         let (parts, body) = response.into_parts();
         let bytes = to_bytes(body, size)
             .await
-            .map_err(|_| Problem::new(INTERNAL, "the answer has no text"))?;
+            .map_err(|_| Problem::new(INTERNAL, "the response could not be serialised"))?;
         Ok(Response::from_parts(parts, Body::from(held.keep(bytes))))
     }
 }
 
-/// Marks an answer whose bytes are counted already.
+/// Marks a response whose bytes are already counted.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counted;
 
 impl Held {
-    /// Holds this many bytes from now on.
+    /// Changes the reservation to this many bytes.
     ///
     /// # Errors
-    /// There are not so many left; what was held before still is.
+    /// The budget is used up; the reservation stays as it was.
     pub(super) fn resize(&mut self, bytes: usize) -> Result<(), Problem> {
         let counted = if bytes > SMALL { bytes } else { 0 };
         let large = if bytes > LARGE { bytes } else { 0 };
         let is_done = set(&self.budget.all, &mut self.all, counted)
             && set(&self.budget.large, &mut self.large, large);
         is_done.then_some(()).ok_or_else(|| {
-            Problem::busy("bodies and answers in flight use all the memory that they may")
+            Problem::busy("the memory budget for request bodies and responses is used up")
         })
     }
 
-    /// Bytes that are counted for as long as any part of them is used.
+    /// Bytes that stay counted until the last clone is dropped.
     pub(super) fn keep(self, bytes: impl AsRef<[u8]> + Send + 'static) -> Bytes {
         Bytes::from_owner(Kept { bytes, _held: self })
     }
 }
 
-/// Makes a permit one for this many bytes. Whether there are so many.
+/// Resizes a permit to this many bytes. False if the budget is used up.
 fn set(from: &Arc<Semaphore>, permit: &mut Option<OwnedSemaphorePermit>, bytes: usize) -> bool {
     let wanted = bytes.div_ceil(UNIT);
     let has = permit.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
@@ -135,7 +135,7 @@ fn set(from: &Arc<Semaphore>, permit: &mut Option<OwnedSemaphorePermit>, bytes: 
     true
 }
 
-/// Bytes with the part of the budget that they take.
+/// Bytes with their reservation.
 struct Kept<Text> {
     bytes: Text,
     _held: Held,
@@ -147,7 +147,7 @@ impl<Text: AsRef<[u8]>> AsRef<[u8]> for Kept<Text> {
     }
 }
 
-/// A text that is being written; it is counted as it grows, and it does not grow without end.
+/// A response body being written: counted as it grows, with a size limit.
 #[derive(Debug)]
 pub(super) struct Text {
     bytes: Vec<u8>,
@@ -156,10 +156,10 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// An empty one.
+    /// An empty body.
     ///
     /// # Errors
-    /// There is no room.
+    /// The budget is used up.
     pub(super) fn new(budget: &Budget) -> Result<Self, Problem> {
         Ok(Self {
             bytes: Vec::new(),
@@ -168,35 +168,35 @@ impl Text {
         })
     }
 
-    /// Makes room for a text of about this many bytes.
+    /// Reserves memory for a body of about this many bytes.
     ///
     /// # Errors
-    /// There is no room for it.
+    /// The budget is used up.
     pub(super) fn expect(&mut self, bytes: usize) -> Result<(), Problem> {
         self.make_room(bytes.min(LARGEST_ANSWER))
     }
 
-    /// Writes to it.
+    /// Appends with a writer function.
     ///
     /// # Errors
-    /// It would be larger than an answer may be, there is no room for it, or what is written has no text.
+    /// The body exceeds the size limit or the budget, or the writer fails.
     pub(super) fn write_with<E>(
         &mut self,
         write: impl FnOnce(&mut Self) -> Result<(), E>,
     ) -> Result<(), Problem> {
         let written = write(self);
-        let no_text = || Problem::new(INTERNAL, "the answer has no text");
+        let no_text = || Problem::new(INTERNAL, "the response could not be serialised");
         written.map_err(|_| self.refusal.take().unwrap_or_else(no_text))
     }
 
-    /// What is written, counted for as long as it is used.
+    /// The finished body, counted until its last clone is dropped.
     pub(super) fn finish(mut self) -> Result<Bytes, Problem> {
         self.bytes.shrink_to_fit();
         self.held.resize(self.bytes.len())?;
         Ok(self.held.keep(self.bytes))
     }
 
-    /// What is written so far.
+    /// The bytes written so far.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -204,7 +204,7 @@ impl Text {
     fn make_room(&mut self, length: usize) -> Result<(), Problem> {
         if length > LARGEST_ANSWER {
             let most = LARGEST_ANSWER / (1024 * 1024);
-            let detail = format!("the answer would be larger than {most} MiB");
+            let detail = format!("the response exceeds {most} MiB");
             return Err(Problem::new(INVALID, detail)
                 .hint("ask for less: fewer rows, points, sheets or prices"));
         }
@@ -222,7 +222,7 @@ impl Write for Text {
             && let Err(problem) = self.make_room(length)
         {
             self.refusal = Some(problem);
-            return Err(Error::other("no room for the text"));
+            return Err(Error::other("memory budget used up"));
         }
         self.bytes.extend_from_slice(piece);
         Ok(piece.len())
@@ -240,7 +240,7 @@ mod tests {
     const MIB: usize = 1024 * 1024;
 
     #[test]
-    fn what_is_taken_comes_back_when_the_last_part_of_the_bytes_is_gone() {
+    fn a_reservation_is_returned_when_the_last_clone_is_dropped() {
         let budget = Budget::new(4 * MIB, 0);
         let mut held = budget.take(100 * UNIT).unwrap();
         assert_eq!(budget.used().0, 100 * UNIT);
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_small_is_not_counted_and_what_is_large_leaves_half() {
+    fn small_bodies_are_not_counted_and_large_ones_use_at_most_half() {
         let budget = Budget::new(8 * MIB, 0);
         let small: Vec<Held> = (0..1000).map(|_| budget.take(SMALL).unwrap()).collect();
         assert_eq!(budget.used().0, 0);
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_ends_where_answers_or_the_budget_end() {
+    fn a_body_is_limited_by_the_response_size_and_by_the_budget() {
         let piece = vec![b' '; MIB];
         let write = |text: &mut Text| (0..17).try_for_each(|_| text.write_all(&piece));
         let roomy = Budget::new(1024 * MIB, 0);

@@ -9,8 +9,8 @@ use utoipa::IntoResponses;
 use super::app::App;
 use super::budget::{Counted, Text};
 use super::csv::write_csv_of_rows;
-use super::polling::prefers_csv;
 use super::problem::Problem;
+use super::response_cache::prefers_csv;
 
 /// How a calculator refuses.
 #[derive(IntoResponses)]

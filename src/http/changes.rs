@@ -1,4 +1,4 @@
-//! `/changes`: what changed, in the order in which it was committed, as a list and as a stream.
+//! `/changes`: changes in commit order, as a list and as a stream.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -25,30 +25,30 @@ use crate::storage::{ChangeRow, Filter};
 
 pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// How long a client that lost its stream should wait.
+/// Delay before a client reconnects a lost stream.
 const RETRY: Duration = Duration::from_secs(5);
 
 impl ListItem for ChangeRow {}
 
-/// Changes after a place.
+/// Changes after a position.
 #[derive(Serialize, ToSchema)]
 pub(super) struct ChangePage {
-    /// The changes, the first committed first.
+    /// Changes in commit order.
     data: Vec<ChangeRow>,
-    /// Send it as `since` for what comes after these, now or later.
+    /// Position after these changes; send it as `since` to get the next ones.
     next_since: i64,
-    /// Whether there are more already.
+    /// Whether more changes are already there.
     has_more: bool,
 }
 
-/// What stands behind the rows of a page of changes.
+/// Fields after the rows of a page of changes.
 #[derive(Serialize)]
 struct ChangesEnd {
     next_since: i64,
     has_more: bool,
 }
 
-/// A place among the changes; 0 is before the first.
+/// A position in the list of changes; 0 is before the first.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Since(i64);
 
@@ -67,18 +67,18 @@ impl<'de> Deserialize<'de> for Since {
     }
 }
 
-/// Which changes.
+/// Filter and page of the changes.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ChangesQuery {
-    /// `next_since` of the page before; 0 is before the first.
+    /// `next_since` of the previous page; 0 is before the first change.
     #[param(value_type = i64, minimum = 0, default = 0)]
     since: Since,
-    /// Who bills.
+    /// Billing provider.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     provider: Option<String>,
-    /// The model as the provider spells it.
+    /// Model name as the provider spells it.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     model: Option<String>,
     /// Changes per page.
@@ -86,10 +86,10 @@ pub(super) struct ChangesQuery {
     limit: Limit,
 }
 
-/// What changed since a place, the first committed first
+/// List changes since a position, in commit order
 ///
-/// Numbers grow in the order of commits: whoever asks again with `next_since` misses nothing and sees nothing twice, whatever is
-/// written meanwhile and by whom. `next_since` is there also where there is nothing new. `Accept: text/csv` gives CSV.
+/// Positions grow in commit order: a client that polls with `next_since` misses no change and gets none twice, also with
+/// concurrent writers. `next_since` is always present. `Accept: text/csv` gives CSV.
 #[utoipa::path(
     get,
     path = "/changes",
@@ -98,9 +98,9 @@ pub(super) struct ChangesQuery {
     responses(
         (status = 200, description = "A page of changes", content((ChangePage = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
-        (status = 304, description = "The client has this body"),
-        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+        (status = 304, description = "Not modified"),
+        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn list_changes(
@@ -144,30 +144,30 @@ pub(super) async fn list_changes(
     .await
 }
 
-/// Where a stream begins.
+/// Start of a stream.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub(super) struct StreamQuery {
-    /// Begins after this place; from now on if left out. `Last-Event-ID` wins.
+    /// Position after which the stream begins; now if left out. `Last-Event-ID` takes precedence.
     #[param(nullable = false, value_type = Option<i64>, minimum = 0)]
     since: Option<Since>,
 }
 
-/// The same as server-sent events
+/// Stream changes as server-sent events
 ///
-/// One event per change: `id` is its place, `event` its kind, `data` the row as JSON. A client that comes back with the header
-/// `Last-Event-ID`, as browsers do by themselves, goes on where it was. Comments keep a silent stream open. The stream ends when the
-/// service stops.
+/// One event per change: `id` is its position, `event` its kind, `data` the row as JSON. A client that reconnects with the
+/// header `Last-Event-ID`, as browsers do by themselves, continues where it was. Comments keep an idle stream open. The
+/// stream ends when the service stops.
 #[utoipa::path(
     get,
     path = "/changes/stream",
     tag = "changes",
-    params(StreamQuery, ("last-event-id" = Option<i64>, Header, description = "Place of the last change that the client has")),
+    params(StreamQuery, ("last-event-id" = Option<i64>, Header, description = "Position of the last change the client has")),
     responses(
-        (status = 200, description = "Changes, as they are committed", body = String, content_type = "text/event-stream"),
-        (status = 400, description = "The query or the header is wrong", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "There are as many streams as there may be, or the database cannot be reached", body = Problem,
+        (status = 200, description = "Changes as they are committed", body = String, content_type = "text/event-stream"),
+        (status = 400, description = "Invalid query or header", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The stream limit is reached, or the database is unreachable", body = Problem,
             content_type = "application/problem+json"),
     )
 )]
@@ -177,8 +177,8 @@ pub(super) async fn stream_changes(
     headers: HeaderMap,
 ) -> Result<AnyResponse, Problem> {
     let since = last_event_id(&headers)?.or(query.since);
-    app.is_going_on()?;
-    // Joined before the place is known, so that nothing falls between.
+    app.check_running()?;
+    // Subscribed before the position is read, so that no change is lost.
     let (place, news) = app
         .jobs
         .feed
@@ -203,7 +203,7 @@ pub(super) async fn stream_changes(
         Some((Ok::<_, Infallible>(event), changes))
     });
     let sent = Sse::new(events).keep_alive(KeepAlive::new().interval(heartbeat));
-    // Proxies that gather what they pass on are told not to.
+    // Turns off response buffering in proxies.
     Ok(([("x-accel-buffering", "no")], sent).into_response())
 }
 
@@ -213,7 +213,7 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<Since>, Problem> {
         Since::read(&text).map_err(|detail| {
             Problem::new(
                 UNREADABLE,
-                format!("the header `Last-Event-ID` is wrong: {detail}"),
+                format!("invalid header `Last-Event-ID`: {detail}"),
             )
             .hint("send the `id` of the last event, or leave the header out")
         })
@@ -221,13 +221,13 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<Since>, Problem> {
     headers.get(LAST_EVENT_ID).map(read).transpose()
 }
 
-/// What one client has yet to be sent.
+/// The stream of one client.
 struct ChangeStream {
     app: App,
     news: broadcast::Receiver<Arc<News>>,
-    /// The last change that was sent.
+    /// Position of the last change sent.
     position: i64,
-    /// Whether there may be changes that were told before this stream listened, or faster than it did.
+    /// Whether changes may have been broadcast before this stream subscribed, or faster than it read.
     is_behind: bool,
     backlog: VecDeque<News>,
     is_begun: bool,
@@ -259,7 +259,7 @@ impl ChangeStream {
             }
             match self.news.recv().await {
                 Ok(news) if news.sequence > self.position => return Some(self.event(&news)),
-                // It was in the backlog.
+                // Already sent from the backlog.
                 Ok(_) => {}
                 Err(broadcast::error::RecvError::Lagged(_)) => self.is_behind = true,
                 Err(broadcast::error::RecvError::Closed) => return None,
@@ -267,7 +267,7 @@ impl ChangeStream {
         }
     }
 
-    /// Reads what comes next from the database. A stream outlives a database that is away.
+    /// Reads the next changes from the database. A stream survives an outage of the database.
     async fn catch_up(&mut self) {
         match self.backlog().await {
             Ok(backlog) => {
@@ -278,7 +278,7 @@ impl ChangeStream {
         }
     }
 
-    /// What comes next, read and written in turn with the lists.
+    /// The next changes; reading and serialising share the queue of the lists.
     async fn backlog(&self) -> Result<VecDeque<News>, Problem> {
         let app = &self.app;
         let _place = app.writing.admit().await?;

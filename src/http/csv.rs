@@ -1,4 +1,4 @@
-//! Rows as CSV, in which no cell is a formula.
+//! CSV output, protected against formula injection.
 
 use std::io::Write;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 pub(super) type CsvError = Box<dyn std::error::Error>;
 
-/// Flat rows as CSV: a header line with the names of the first row's fields in their order, then one line per row.
+/// Flat rows as CSV: a header line with the first row's field names, then one line per row.
 pub(super) fn write_csv_of_rows<Row: Serialize>(
     text: &mut impl Write,
     rows: &[Row],
@@ -21,7 +21,7 @@ pub(super) fn write_csv_of_rows<Row: Serialize>(
     write_csv_rows(text, &columns, rows)
 }
 
-/// The header line of CSV; a list has it also where it is empty.
+/// The header line, also written for an empty list.
 pub(super) fn write_csv_header(text: &mut impl Write, columns: &[String]) -> Result<(), CsvError> {
     let mut writer = csv::Writer::from_writer(text);
     writer.write_record(columns)?;
@@ -46,13 +46,14 @@ pub(super) fn write_csv_rows<Row: Serialize>(
     Ok(writer.flush()?)
 }
 
-/// Signs that a spreadsheet takes for the beginning of a formula, also in their wide forms; an apostrophe is among them so
-/// that a reader may take off the first one of every cell.
+/// Characters that start a formula in a spreadsheet, also in full width. The apostrophe is included, so that a reader can
+/// strip the first one from every cell.
 const BEGINS_FORMULA: [char; 12] = [
     '=', '+', '-', '@', '\t', '\r', '\n', '\'', '＝', '＋', '－', '＠',
 ];
 
-/// A text as a cell that no spreadsheet takes for a formula: with an apostrophe before it where it would. Numbers stay.
+/// Text as a cell that no spreadsheet evaluates: prefixed with an apostrophe if it starts like a formula. Numbers are
+/// unchanged.
 fn as_text(text: &str) -> String {
     if text.starts_with(BEGINS_FORMULA) && text.parse::<f64>().is_err() {
         format!("'{text}")
@@ -66,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_no_formula_and_a_number_stays_one() {
+    fn text_is_escaped_and_numbers_are_unchanged() {
         for (text, cell) in [
             ("=1+1", "'=1+1"),
             ("@SUM(A1)", "'@SUM(A1)"),
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_become_a_header_and_a_line_each_with_nothing_where_there_is_no_value() {
+    fn rows_become_a_header_and_one_line_each_with_empty_cells_for_missing_values() {
         let rows = [
             Point {
                 stages: 2,

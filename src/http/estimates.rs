@@ -1,4 +1,4 @@
-//! `/estimates`: what was answered, for dashboards and scripts.
+//! `/estimates`: stored estimates, for dashboards and scripts.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -24,15 +24,15 @@ use unroof_core::estimate::{Answer, row_columns};
 pub(super) struct EstimateItem {
     /// Id of the estimate.
     id: Uuid,
-    /// Who bills.
+    /// Billing provider.
     provider: String,
-    /// The model as the provider spells it.
+    /// Model name as the provider spells it.
     model: String,
-    /// author/model
+    /// Canonical name, `author/model`.
     canonical_model: Option<String>,
-    /// Where it is served.
+    /// Region in which the model is served.
     region: String,
-    /// ISO 4217 code.
+    /// Currency as an ISO 4217 code.
     currency: String,
     /// Inclusive start of the sheet's validity.
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -40,16 +40,16 @@ pub(super) struct EstimateItem {
     /// Exclusive end of the sheet's validity.
     #[schema(value_type = Option<String>, format = DateTime)]
     valid_to: Option<DbTime>,
-    /// When the estimate was stored.
+    /// Time at which the estimate was stored.
     #[schema(value_type = String, format = DateTime)]
     observed_at: DbTime,
-    /// The sheet whose estimate this is, where the listed one is a copy of the same pricing decision.
+    /// Id of the estimated sheet, if the listed sheet is a duplicate of it.
     duplicate_of: Option<Uuid>,
-    /// Version of the engine.
+    /// Version of the estimation engine.
     engine_version: String,
-    /// Readings that have a value.
+    /// Number of readings with a value.
     readings_defined: i64,
-    /// Pairs of readings that contradict each other.
+    /// Number of pairs of readings that contradict each other.
     conflicts: i64,
     /// Four values per quantity and one number per scalar reading.
     #[serde(flatten, serialize_with = "in_order")]
@@ -57,7 +57,7 @@ pub(super) struct EstimateItem {
     values: Vec<(&'static str, Value)>,
 }
 
-/// The columns of JSON stand in the same order as those of CSV.
+/// Serialises the JSON fields in the order of the CSV columns.
 fn in_order<S: Serializer>(
     values: &[(&'static str, Value)],
     serializer: S,
@@ -75,7 +75,7 @@ impl ListItem for EstimateItem {
 impl From<EstimateRow> for EstimateItem {
     fn from(row: EstimateRow) -> Self {
         let stored: Map<String, Value> = serde_json::from_str(&row.row_values).unwrap_or_default();
-        // A row that an older engine stored may lack a column.
+        // A row stored by an older engine may lack a column.
         let value = |column: &str| stored.get(column).cloned().unwrap_or(Value::Null);
         Self {
             id: row.id,
@@ -98,11 +98,11 @@ impl From<EstimateRow> for EstimateItem {
     }
 }
 
-/// Estimates as flat rows, the last stored first
+/// List estimates as flat rows, newest first
 ///
-/// Median, 90 % interval and whether it is identified per quantity; one number per scalar reading, null where it is not
-/// defined. `Accept: text/csv` gives CSV. The ETag changes when the
-/// body does; while nothing is stored, polling costs no query.
+/// Per quantity the median, the 90 % interval and whether it is identified; one number per scalar reading, null if it is
+/// undefined. `Accept: text/csv` gives CSV. The ETag changes only with the body; polling costs no query while nothing is
+/// stored.
 #[utoipa::path(
     get,
     path = "/estimates",
@@ -111,9 +111,9 @@ impl From<EstimateRow> for EstimateItem {
     responses(
         (status = 200, description = "A page of estimates", content((Page<EstimateItem> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
-        (status = 304, description = "The client has this body"),
-        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+        (status = 304, description = "Not modified"),
+        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn list_estimates(
@@ -132,7 +132,7 @@ pub(super) async fn list_estimates(
         .await
 }
 
-/// Which offers, and whether estimates with stated assumptions count.
+/// Filter of the latest estimates.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
@@ -147,10 +147,10 @@ pub(super) struct LatestQuery {
     region: Option<String>,
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     currency: Option<String>,
-    /// In force at this time instead of now: RFC 3339, or milliseconds since 1970.
+    /// Time at which the price is in force, now if left out: RFC 3339, or milliseconds since 1970.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     as_of: Option<Moment>,
-    /// `any` also counts estimates for which something was stated.
+    /// `any` includes estimates with stated assumptions.
     #[param(nullable = false, inline)]
     assumptions: Option<AnyAssumptions>,
     #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
@@ -159,17 +159,17 @@ pub(super) struct LatestQuery {
     cursor: Option<String>,
 }
 
-/// Counts every estimate.
+/// Includes every estimate.
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum AnyAssumptions {
-    /// Whatever was stated.
+    /// With any stated assumptions, or none.
     Any,
 }
 
-/// The latest estimate of every offer
+/// List the latest estimate of every offer
 ///
-/// One row per (provider, model, region) with a price in force: its last stored estimate for which nothing was stated.
+/// One row per (provider, model, region) with a price in force: its newest estimate without stated assumptions.
 #[utoipa::path(
     get,
     path = "/estimates/latest",
@@ -178,9 +178,9 @@ pub(super) enum AnyAssumptions {
     responses(
         (status = 200, description = "A page of estimates", content((Page<EstimateItem> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
-        (status = 304, description = "The client has this body"),
-        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+        (status = 304, description = "Not modified"),
+        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn list_latest_estimates(
@@ -207,7 +207,7 @@ pub(super) async fn list_latest_estimates(
         None => AsOf::Now(app.now().into()),
     };
     let after = query.after::<(String, String, String)>(LIST)?;
-    // The seal is no secret: a cursor that somebody made may hold NUL, which PostgreSQL refuses.
+    // A forged cursor may contain NUL, which PostgreSQL rejects.
     if let Some((provider, model, region)) = &after
         && [provider, model, region]
             .iter()
@@ -237,9 +237,9 @@ pub(super) async fn list_latest_estimates(
         .await
 }
 
-/// One estimate
+/// Show an estimate
 ///
-/// The answer as `/infer` gave it, byte for byte. It never changes.
+/// The answer of `/infer`, byte for byte. It never changes.
 #[utoipa::path(
     get,
     path = "/estimates/{id}",
@@ -247,10 +247,10 @@ pub(super) async fn list_latest_estimates(
     params(("id" = Uuid, Path, description = "Id of the estimate"), AsOfQuery),
     responses(
         (status = 200, description = "The estimate", body = Answer, headers(("etag" = String))),
-        (status = 304, description = "The client has this body"),
-        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 304, description = "Not modified"),
+        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No such estimate", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn show_estimate(

@@ -1,4 +1,4 @@
-//! Thin extractors of our own, so that every rejection is a problem.
+//! Extractors whose rejections are problems.
 #![expect(
     clippy::disallowed_types,
     reason = "these wrap axum's extractors, whose rejections are plain text"
@@ -16,7 +16,7 @@ use super::App;
 use super::problem::{NOT_FOUND, Problem, TIMEOUT, TOO_LARGE, UNREADABLE, UNSUPPORTED_MEDIA_TYPE};
 use super::refusals::PAUSE;
 
-/// The query string; unknown names and bad values are refused by name.
+/// The query string. Unknown names and invalid values are rejected.
 #[derive(Debug)]
 pub(super) struct Query<T>(pub(super) T);
 
@@ -32,13 +32,13 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
                 let reason = text
                     .strip_prefix("Failed to deserialize query string: ")
                     .unwrap_or(&text);
-                Problem::new(UNREADABLE, format!("the query string is wrong: {reason}"))
+                Problem::new(UNREADABLE, format!("invalid query string: {reason}"))
                     .hint("the parameters of every path are listed at /docs")
             })
     }
 }
 
-/// The parameters of a path. What cannot be one names nothing that is there.
+/// Path parameters. An invalid id is answered with 404.
 #[derive(Debug)]
 pub(super) struct Path<T>(pub(super) T);
 
@@ -50,13 +50,14 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T>
             .await
             .map(|axum::extract::Path(path)| Self(path))
             .map_err(|_: PathRejection| {
-                Problem::new(NOT_FOUND, "the last part of the path is no id")
-                    .hint("ids look like 4b1de30e-3e1f-8f62-a27c-9a1f7d0c5a11; lists carry them")
+                Problem::new(NOT_FOUND, "the last part of the path is not an id").hint(
+                    "an id looks like 4b1de30e-3e1f-8f62-a27c-9a1f7d0c5a11; the lists contain them",
+                )
             })
     }
 }
 
-/// The bytes of a JSON body, not yet read.
+/// The bytes of a JSON body, not yet parsed.
 #[derive(Debug)]
 pub(super) struct JsonBody(pub(super) Bytes);
 
@@ -68,7 +69,7 @@ impl FromRequest<App> for JsonBody {
     }
 }
 
-/// The same of a question whose answer is worked out. While as many wait for theirs as may, it is refused unread.
+/// The bytes of a JSON body that is queued for computing. Refused unread while the queue is full.
 #[derive(Debug)]
 pub(super) struct Question(pub(super) Bytes);
 
@@ -84,11 +85,11 @@ impl FromRequest<App> for Question {
     }
 }
 
-/// The body of a request that says it is JSON, in one piece. It takes from the budget what has come of it.
+/// Reads a whole JSON body. The bytes received so far count towards the memory budget.
 async fn read_json(request: Request, app: &App) -> Result<Bytes, Problem> {
     let most = MostBytes {
         bytes: app.limits.body_bytes,
-        hint: "send one price sheet at a time, or a catalog to /catalogs",
+        hint: "send one price sheet at a time, or a whole catalog to /catalogs",
     };
     if let Err(refusal) = most.check(request.headers()) {
         discard(request, most.bytes).await;
@@ -99,21 +100,21 @@ async fn read_json(request: Request, app: &App) -> Result<Bytes, Problem> {
     Ok(held.keep(text))
 }
 
-/// A body takes from the budget in steps of this many bytes.
+/// Step in which a body reserves memory, in bytes.
 const STEP: usize = 64 * 1024;
 
-/// Most bytes of a body.
+/// Size limit of a body.
 pub(super) struct MostBytes {
     pub(super) bytes: usize,
-    /// What to do with a larger one.
+    /// Hint for a larger body.
     pub(super) hint: &'static str,
 }
 
 impl MostBytes {
-    /// Whether a body may be read, by what the head says of it.
+    /// Checks media type and length in the request's headers.
     ///
     /// # Errors
-    /// It is not JSON, or larger than it may be.
+    /// The body is not JSON, or too large.
     pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Problem> {
         check_media_type(headers)?;
         if stated_length(headers).is_some_and(|bytes| bytes > self.bytes) {
@@ -122,11 +123,11 @@ impl MostBytes {
         Ok(())
     }
 
-    /// Reads a body. Each piece is copied to its place at once: a body in small pieces takes no more room than one in
-    /// large ones. `take` is told how many bytes it takes.
+    /// Reads a body into one buffer: a body in small pieces takes no more memory than one in large pieces. `take` is called
+    /// with the bytes reserved so far.
     ///
     /// # Errors
-    /// It is larger than it may be, takes more than there is, ends early or takes too long.
+    /// The body is too large, exceeds the memory budget, ends early or arrives too slowly.
     pub(super) async fn read(
         &self,
         request: Request,
@@ -137,7 +138,7 @@ impl MostBytes {
         let body_time = app.limits.body_time;
         let mut body = request.into_body();
         let read = async {
-            // Memory that is asked for is not taken before something is written there.
+            // Allocated memory is not resident before it is written to.
             let mut text = Vec::with_capacity(stated);
             while let Some(frame) = body.frame().await {
                 let frame = frame.map_err(|_| Problem::new(UNREADABLE, "the body ended early"))?;
@@ -161,7 +162,7 @@ impl MostBytes {
     }
 
     fn too_large(&self) -> Problem {
-        let detail = format!("the body is larger than {} bytes", self.bytes);
+        let detail = format!("the body exceeds {} bytes", self.bytes);
         Problem::new(TOO_LARGE, detail).hint(self.hint)
     }
 }
@@ -175,8 +176,8 @@ fn stated_length(headers: &HeaderMap) -> Option<usize> {
         .ok()
 }
 
-/// Takes the body of a request that is refused, and keeps none of it: a client that is still sending when the connection
-/// is closed may not see the answer.
+/// Reads and discards the body of a refused request: a client that is still sending when the connection closes may not
+/// see the response.
 async fn discard(request: Request, most_bytes: usize) {
     if request.headers().contains_key(header::EXPECT) {
         return;
@@ -190,7 +191,7 @@ async fn discard(request: Request, most_bytes: usize) {
             left = rest;
         }
     };
-    // A client that is slow has the rest of its body left unread.
+    // The rest of a slow body stays unread.
     let _ = tokio::time::timeout(PAUSE, take).await;
 }
 
@@ -202,13 +203,13 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
     if let Some(encoding) = headers.get(header::CONTENT_ENCODING)
         && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")
     {
-        return refusal("compressed bodies are not read".to_owned());
+        return refusal("compressed bodies are not supported".to_owned());
     }
     let Some(content_type) = headers
         .get(header::CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())
     else {
-        return refusal("the request has no content type".to_owned());
+        return refusal("the header `Content-Type` is missing".to_owned());
     };
     let mut parts = content_type
         .split(';')
@@ -223,7 +224,7 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
         if let Some(charset) = parameter.strip_prefix("charset=")
             && charset.trim_matches('"') != "utf-8"
         {
-            return refusal(format!("the body is in `{charset}`, not in UTF-8"));
+            return refusal(format!("the body is in `{charset}`, not UTF-8"));
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Whether the process lives, and whether it can serve.
+//! Liveness and readiness.
 
 use axum::extract::State;
 use axum::http::header;
@@ -11,7 +11,7 @@ use super::extract::NoQuery;
 use super::extract::Query;
 use super::problem::Problem;
 
-/// How the service is.
+/// State of the service.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Health {
     /// Always `ok`; anything else is a problem.
@@ -30,20 +30,20 @@ fn ok() -> impl IntoResponse {
     )
 }
 
-/// The process lives
+/// Check liveness
 #[utoipa::path(get, path = "/healthz", tag = "health", responses(
-    (status = 200, description = "It does", body = Health),
-    (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+    (status = 200, description = "OK", body = Health),
+    (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(super) async fn check_liveness(Query(NoQuery {}): Query<NoQuery>) -> impl IntoResponse {
     ok()
 }
 
-/// The database answers and takes writes
+/// Check readiness: the database answers and accepts writes
 #[utoipa::path(get, path = "/readyz", tag = "health", responses(
-    (status = 200, description = "It does", body = Health),
-    (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "It does not", body = Problem, content_type = "application/problem+json"),
+    (status = 200, description = "OK", body = Health),
+    (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "Not ready", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(super) async fn check_readiness(
     State(app): State<App>,

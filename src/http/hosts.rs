@@ -1,5 +1,5 @@
-//! Whom requests may be for. A page elsewhere whose name is made to mean this machine's address would otherwise read and
-//! write with its visitor's browser.
+//! Allowed hosts: protection against DNS rebinding, by which a page of another site reads and writes through its visitor's
+//! browser.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use axum::response::{IntoResponse, Response};
 use super::Limits;
 use super::problem::{MISDIRECTED, Problem, UNREADABLE};
 
-/// What a `Host` or an authority means.
+/// Kind of a `Host` header or authority.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Host {
-    /// An address, which no name server can turn elsewhere.
+    /// An IP address, which no name server can redirect.
     Address,
-    /// A name in lower case, without a point at its end.
+    /// A name in lower case, without a trailing dot.
     Name(String),
 }
 
-/// Reads a host with or without a port. None where it is neither an address nor a name that a host can have: of what RFC
-/// 3986 allows besides, such as `,` or `%41`, no host is called.
+/// Parses a host with or without a port. None if it is neither an address nor a possible host name; the other characters
+/// that RFC 3986 allows, such as `,` or `%41`, occur in no host name.
 fn read_host(text: &str) -> Option<Host> {
     let (host, port) = match text.find(']') {
         Some(end) => text.split_at(end + 1),
@@ -53,10 +53,10 @@ fn read_host(text: &str) -> Option<Host> {
     Some(Host::Name(name.to_ascii_lowercase()))
 }
 
-/// A name as `--allow-host` takes it: without a scheme, a port or a path, in the form that clients send.
+/// Parses the value of `--allow-host`: a name without scheme, port and path, normalised as clients send it.
 ///
 /// # Errors
-/// It is no name of a host.
+/// The text is not a host name.
 pub fn host_name(text: &str) -> Result<String, String> {
     let read = url::Host::parse(text).ok().map(|host| host.to_string());
     let read = read
@@ -64,17 +64,15 @@ pub fn host_name(text: &str) -> Result<String, String> {
         .and_then(|name| read_host(&name));
     match read {
         Some(Host::Name(name)) => Ok(name),
-        Some(Host::Address) => Err("IP addresses are always served".to_owned()),
+        Some(Host::Address) => Err("IP addresses are always allowed".to_owned()),
         None => Err(
-            "expected the name of a host without scheme, port and path, such as unroof.example"
-                .to_owned(),
+            "expected a host name without scheme, port and path, such as unroof.example".to_owned(),
         ),
     }
 }
 
-/// Refuses requests that are for others than this service: what RFC 9112 (3.2) has refused, a request that does not say
-/// once and well whom it is for, with 400; and names that nobody allowed with 421. A request of HTTP/1.0 may name no host,
-/// as checks of load balancers do; no browser sends one.
+/// Refuses requests for other hosts: 400 for a missing, repeated or malformed `Host` (RFC 9112, 3.2), 421 for a name that
+/// is not allowed. HTTP/1.0 requests may leave it out, as load balancer checks do; no browser sends HTTP/1.0.
 pub(super) async fn require_known_host(
     State(limits): State<Arc<Limits>>,
     request: Request,
@@ -90,16 +88,20 @@ fn check_host(allowed: &[String], request: &Request) -> Result<(), Problem> {
     let hosts: Vec<_> = request.headers().get_all(header::HOST).iter().collect();
     match hosts.as_slice() {
         [] if request.version() != Version::HTTP_11 => {}
-        [] => return Err(unclear("the request has no header `Host`")),
-        [host] => check_one(allowed, host_of(host), "the header `Host` names no host")?,
-        _ => return Err(unclear("the request has the header `Host` more than once")),
+        [] => return Err(unclear("the header `Host` is missing")),
+        [host] => check_one(
+            allowed,
+            host_of(host),
+            "the header `Host` is not a host name",
+        )?,
+        _ => return Err(unclear("the header `Host` is repeated")),
     }
-    // Of a target with a scheme, or of CONNECT.
+    // The target has a scheme, or the method is CONNECT.
     match request.uri().authority() {
         Some(authority) => check_one(
             allowed,
             read_host(authority.as_str()),
-            "the target of the request names no host",
+            "the request target has no host",
         ),
         None => Ok(()),
     }
@@ -114,21 +116,16 @@ fn check_one(allowed: &[String], host: Option<Host>, unread: &str) -> Result<(),
         None => Err(unclear(unread)),
         Some(Host::Name(name)) if name != "localhost" && !allowed.contains(&name) => {
             let shown: String = name.chars().take(200).collect();
-            let problem = Problem::new(
-                MISDIRECTED,
-                format!("the host `{shown}` is not served here"),
-            );
-            Err(problem.hint(
-                "start the service with `--allow-host` and this name, or in UNROOF_ALLOW_HOST, if it is its own",
-            ))
+            let problem = Problem::new(MISDIRECTED, format!("the host `{shown}` is not allowed"));
+            Err(problem
+                .hint("if the name is yours, add it with `--allow-host` or UNROOF_ALLOW_HOST"))
         }
         Some(_) => Ok(()),
     }
 }
 
 fn unclear(detail: &str) -> Problem {
-    Problem::new(UNREADABLE, detail)
-        .hint("send one header `Host` with the name that you connect to")
+    Problem::new(UNREADABLE, detail).hint("send one header `Host` with the name you connect to")
 }
 
 #[cfg(test)]
@@ -171,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_allowed_is_in_the_form_that_clients_send() {
+    fn an_allowed_name_is_normalised_as_clients_send_it() {
         assert_eq!(
             host_name("Unroof.Example."),
             Ok("unroof.example".to_owned())

@@ -63,7 +63,7 @@ impl ToSchema for CatalogName {}
 impl InferQuery {
     fn format(&self, at: impl FnOnce() -> Timestamp) -> Result<Format, Problem> {
         let wrong = |detail: &str, hint: &str| {
-            Err(Problem::new(UNREADABLE, format!("the query string is wrong: {detail}")).hint(hint))
+            Err(Problem::new(UNREADABLE, format!("invalid query string: {detail}")).hint(hint))
         };
         let is_name = |model: &&String| !model.trim().is_empty() && !model.contains('\0');
         match (self.format, self.model.as_ref().filter(is_name)) {

@@ -1,4 +1,4 @@
-//! How much a client may take of the service, and for how long.
+//! Limits on connections, memory and time.
 
 use std::time::Duration;
 
@@ -7,45 +7,45 @@ use axum::http::HeaderValue;
 /// Limits of the service; those of the database are in [`crate::storage::StoreLimits`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at once; whoever comes beyond gets 503.
+    /// Concurrent connections; more are refused with 503.
     pub connections: usize,
-    /// Bytes of a request's line and headers.
+    /// Size of a request's line and headers, in bytes.
     pub head_bytes: usize,
-    /// How long a request's head may take, and how long a connection may rest between requests.
+    /// Timeout for a request's line and headers, and for an idle connection.
     pub head_time: Duration,
-    /// Bytes of a body.
+    /// Size of a body, in bytes.
     pub body_bytes: usize,
-    /// Bytes of a body that is a whole catalog.
+    /// Size of a body that is a whole catalog, in bytes.
     pub catalog_bytes: usize,
-    /// Bytes of bodies and answers at once, beside those of [`Self::cache_bytes`]; what comes beyond gets 503.
+    /// Bytes of all bodies and responses in memory, besides [`Self::cache_bytes`]; requests beyond it are refused with 503.
     pub bytes_in_flight: usize,
-    /// How long a body may take.
+    /// Timeout for a body.
     pub body_time: Duration,
-    /// How long the answer may take once the body is there.
+    /// Timeout for the response once the body is read.
     pub answer_time: Duration,
-    /// How long a client may leave what it is sent unread.
+    /// Timeout for a client that does not read the response.
     pub write_time: Duration,
-    /// Answers worked out at once.
+    /// Answers computed at once.
     pub computing: usize,
-    /// Requests that wait for their answer to be worked out; whoever comes beyond gets 503.
+    /// Requests queued for computing; more are refused with 503.
     pub waiting: usize,
-    /// Streams of changes at once; whoever comes beyond gets 503.
+    /// Concurrent change streams; more are refused with 503.
     pub streams: usize,
-    /// How long a stream may be silent before a comment is sent.
+    /// Interval between the comments that keep an idle stream open.
     pub heartbeat: Duration,
-    /// Whether webhooks may lead to addresses that are not of the internet.
+    /// Whether webhooks may point to private addresses.
     pub webhook_allow_private: bool,
-    /// How long before it is looked whether another process left a delivery behind.
+    /// Interval between searches for deliveries left by another process.
     pub webhook_rest: Duration,
-    /// Bytes of answers that are kept for those who poll.
+    /// Size of the response cache, in bytes.
     pub cache_bytes: u64,
-    /// How long `/readyz` says no before new connections are refused, once the process is asked to stop.
+    /// Time between the stop signal, from which `/readyz` reports 503, and the refusal of new connections.
     pub stop_notice: Duration,
-    /// How long requests under way may take to finish after that.
+    /// Time that open requests then have to finish.
     pub drain_time: Duration,
-    /// Origins whose pages may read the answers.
+    /// Allowed CORS origins.
     pub allowed_origins: Vec<HeaderValue>,
-    /// Names of hosts that requests may be for, besides addresses and `localhost`.
+    /// Allowed host names, besides IP addresses and `localhost`.
     pub allowed_hosts: Vec<String>,
 }
 
@@ -77,7 +77,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The same where no body is larger than what one may take of the bytes in flight.
+    /// The limits with body sizes cut to what the memory budget allows one request.
     pub(super) fn within_budget(self) -> Self {
         let most = self.bytes_in_flight / 2;
         Self {

@@ -20,9 +20,9 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
 use super::app::App;
-use super::envelope;
 use super::hosts::require_known_host;
-use super::polling::prefers;
+use super::middleware;
+use super::response_cache::prefers;
 
 /// What is counted while requests are served. Labels hold no text that a client chose, so that there are never more than
 /// a few series per route.
@@ -178,7 +178,7 @@ pub(super) fn metrics_service(app: App) -> Router {
     let require_host = from_fn_with_state(Arc::clone(&app.limits), require_known_host);
     metrics_router(app)
         .layer(require_host)
-        .layer(from_fn(envelope::explain))
+        .layer(from_fn(middleware::problems_only))
 }
 
 async fn show_metrics(

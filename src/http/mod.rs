@@ -8,7 +8,6 @@ mod catalogs;
 mod changes;
 mod csv;
 mod docs;
-mod envelope;
 mod estimates;
 mod extract;
 mod health;
@@ -18,16 +17,17 @@ mod infer;
 mod layout;
 mod limits;
 mod metrics;
+mod middleware;
 mod names;
 mod openapi;
 mod page;
-mod polling;
 mod price_sheets;
 mod problem;
 mod problem_kinds;
 mod queue;
 mod reference;
 mod refusals;
+mod response_cache;
 mod server;
 mod simulate;
 mod training;
@@ -56,7 +56,7 @@ pub use openapi::openapi;
 pub use server::{Server, StopSignals, serve, serve_metrics};
 pub use watchlist::{WatchedModel, WatchedModelError, Watchlist};
 
-/// The list of routes: it is both the router and the document.
+/// All routes, for the router and for the OpenAPI document.
 fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(openapi::description())
         .routes(routes!(infer::infer_price_sheet))
@@ -89,22 +89,22 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(problem_kinds::describe_problem))
 }
 
-/// Everything that is served.
+/// The router with all middleware, for tests.
 pub fn router(app: App) -> Router {
     let count = from_fn_with_state(Arc::clone(&app.metrics), metrics::count);
     unwrapped(app.clone())
-        .layer(from_fn_with_state(app, envelope::surround))
+        .layer(from_fn_with_state(app, middleware::request_scope))
         .layer(count)
 }
 
-/// The same for requests off the wire, which HTTP asks more of than this library does.
+/// The router for connections, with the HTTP checks that the library leaves out.
 fn service(app: App) -> Router {
     let count = from_fn_with_state(Arc::clone(&app.metrics), metrics::count);
     let require_host = from_fn_with_state(Arc::clone(&app.limits), hosts::require_known_host);
     unwrapped(app.clone())
-        .layer(from_fn(envelope::require_plain_coding))
+        .layer(from_fn(middleware::require_plain_coding))
         .layer(require_host)
-        .layer(from_fn_with_state(app, envelope::surround))
+        .layer(from_fn_with_state(app, middleware::request_scope))
         .layer(count)
 }
 
@@ -114,17 +114,17 @@ fn unwrapped(app: App) -> Router {
     let router = router
         .merge(docs::routes())
         .route("/", get(async || Redirect::temporary("/docs")))
-        .fallback(envelope::no_route)
+        .fallback(middleware::no_route)
         .with_state(app)
         .layer(from_fn_with_state(Arc::clone(&limits), answer_time::limit))
-        .layer(CatchPanicLayer::custom(envelope::panicked));
+        .layer(CatchPanicLayer::custom(middleware::panicked));
     if limits.allowed_origins.is_empty() {
         return router;
     }
     router.layer(cross_origin(&limits))
 }
 
-/// Lets pages of the allowed origins read answers. Where there are none, browsers keep all pages from it.
+/// CORS for the allowed origins. Without any, browsers block all other pages.
 fn cross_origin(limits: &Limits) -> CorsLayer {
     CorsLayer::new()
         .allow_origin(AllowOrigin::list(limits.allowed_origins.clone()))
@@ -133,13 +133,13 @@ fn cross_origin(limits: &Limits) -> CorsLayer {
             header::CONTENT_TYPE,
             header::IF_NONE_MATCH,
             changes::LAST_EVENT_ID,
-            envelope::REQUEST_ID,
+            middleware::REQUEST_ID,
         ])
         .expose_headers([
             header::ETAG,
             header::LINK,
             header::LOCATION,
             header::RETRY_AFTER,
-            envelope::REQUEST_ID,
+            middleware::REQUEST_ID,
         ])
 }

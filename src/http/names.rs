@@ -1,4 +1,4 @@
-//! Names of what is in the reference data, for the API document: whoever asks for another is refused.
+//! Names in the reference data as enums of the OpenAPI document.
 
 use std::borrow::Cow;
 
@@ -36,11 +36,11 @@ names! {
     AcceleratorId = "id of `/reference/accelerators`", accelerator_ids();
     RackName = "`hopper-8`, `blackwell-72`, `rubin-72`, or the id of an accelerator of `/reference/accelerators`",
         PRESETS.into_iter().map(|(name, _)| name).chain(accelerator_ids());
-    OpenModelName = "name of `/reference/open-models`, in capitals or not",
+    OpenModelName = "name of `/reference/open-models`, upper or lower case",
         open_models().iter().map(|model| &model.name);
-    OfferedTierId = "id of `/reference/storage-tiers`, of a tier whose costs are known",
+    OfferedTierId = "id of `/reference/storage-tiers`, of a tier with known costs",
         offered_tiers().map(|tier| &tier.id);
-    RoutingName = "how tokens find their expert", routed_laws().iter().map(|law| &law.routing);
+    RoutingName = "routing of tokens to experts", routed_laws().iter().map(|law| &law.routing);
 }
 
 fn accelerator_ids() -> impl Iterator<Item = &'static str> {

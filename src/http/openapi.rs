@@ -1,4 +1,4 @@
-//! The API document: one list of routes is both the router and the document.
+//! The OpenAPI document, built from the same list of routes as the router.
 
 use std::sync::LazyLock;
 
@@ -10,31 +10,30 @@ use utoipa::openapi::schema::{
 use utoipa::openapi::{Components, OpenApi as Document, Ref, RefOr};
 use utoipa::{OpenApi, PartialSchema, ToSchema};
 
-use super::extract::NoQuery;
-use super::extract::Query;
+use super::extract::{NoQuery, Query};
 use super::names::AcceleratorId;
-use super::polling::CachedBody;
 use super::problem::Problem;
+use super::response_cache::CachedBody;
 use unroof_core::estimate::row_columns;
 use unroof_core::model::quantity::{Bounds, Quantity};
 
-/// What the document says beyond the routes.
+/// Title, licence and tags of the document.
 #[derive(OpenApi)]
 #[openapi(
     info(
         title = "unroof",
-        description = "Reads an LLM provider's public price sheet, inverts the serving roofline behind it, and says what \
+        description = "Reads an LLM provider's public price sheet, inverts the serving roofline behind it, and shows what \
                        the sheet reveals about the machine. POST a sheet to `/infer`; poll `/estimates/latest`.",
         license(name = "MIT OR Apache-2.0"),
     ),
     tags(
-        (name = "estimates", description = "What price sheets reveal"),
-        (name = "price sheets", description = "The sheets as they were stored, what held when, and who says otherwise"),
-        (name = "catalogs", description = "Whole catalogs in, and the runs of their imports"),
-        (name = "changes", description = "What changed: as a list, as a stream, and sent to webhooks"),
-        (name = "forward", description = "What a model takes and costs, how it is laid out, what its training takes"),
-        (name = "reference", description = "The data and the equations behind every answer"),
-        (name = "health", description = "Whether the service lives and can serve"),
+        (name = "estimates", description = "Estimates from price sheets"),
+        (name = "price sheets", description = "Stored price sheets, price history, and disagreements between catalogs"),
+        (name = "catalogs", description = "Import of whole catalogs, and the import runs"),
+        (name = "changes", description = "Changes as a list, as a stream and by webhook"),
+        (name = "forward", description = "Calculators: speed and cost of serving, layout on racks, training"),
+        (name = "reference", description = "Data and equations behind every answer"),
+        (name = "health", description = "Liveness and readiness"),
     ),
     components(schemas(Problem)),
 )]
@@ -51,8 +50,8 @@ pub fn openapi() -> Document {
     complete(super::routes().into_openapi())
 }
 
-/// Adds what cannot be derived: the reading columns of list rows, that pages and tables are made of the rows that are
-/// described beside them, and that an attention group has no further fields.
+/// Adds what utoipa cannot derive: the reading columns of list rows, the references from pages and tables to their rows,
+/// and `additionalProperties: false` of an attention group.
 fn complete(mut document: Document) -> Document {
     let Some(components) = &mut document.components else {
         return document;
@@ -86,8 +85,7 @@ fn complete(mut document: Document) -> Document {
     document
 }
 
-/// A group is derived as its fields and its kind, two parts that cannot each refuse what the other one has. Here they are
-/// put together.
+/// Merges the two derived parts of an attention group, fields and kind, since neither can forbid unknown fields alone.
 fn close_attention_groups(components: &mut Components) {
     let Some(RefOr::T(Schema::OneOf(mut groups))) = components.schemas.remove("AttentionGroup")
     else {
@@ -110,11 +108,11 @@ fn close_attention_groups(components: &mut Components) {
         .insert("AttentionGroup".to_owned(), Schema::OneOf(groups).into());
 }
 
-/// The document, served
+/// Show the OpenAPI document
 #[utoipa::path(get, path = "/openapi.json", tag = "reference", responses(
     (status = 200, description = "This document", content_type = "application/json", body = Object, headers(("etag" = String))),
-    (status = 304, description = "The client has this body"),
-    (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+    (status = 304, description = "Not modified"),
+    (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(super) async fn show_openapi(
     Query(NoQuery {}): Query<NoQuery>,
@@ -130,7 +128,7 @@ pub(super) async fn show_openapi(
     BODY.respond(&headers)
 }
 
-/// What may be stated, described from the table that reads it.
+/// Schema of the assumptions, generated from the table of quantities.
 #[derive(serde::Serialize)]
 pub(super) struct AssumptionsSchema;
 
@@ -169,13 +167,13 @@ impl PartialSchema for AssumptionsSchema {
         let accelerator = OneOfBuilder::new()
             .item(Ref::from_schema_name(AcceleratorId::name()))
             .item(closed(custom));
-        let of_speed = "output speed against the standard tier";
+        let of_speed = "output speed relative to the standard tier";
         let speed = OneOfBuilder::new()
             .item(number(Bounds::SPEED).description(Some(of_speed)))
             .item(range(Bounds::SPEED, of_speed));
         let speeds = ObjectBuilder::new()
             .description(Some(
-                "output speed by service tier, against the standard tier",
+                "output speed by service tier, relative to the standard tier",
             ))
             .max_properties(Some(64))
             .additional_properties(Some(Schema::from(speed.build())));

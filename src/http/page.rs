@@ -1,4 +1,4 @@
-//! Pages of lists: how long, from where, in which form.
+//! Pages of lists: length, position, format.
 
 use std::io::Write;
 
@@ -16,15 +16,15 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 use super::app::App;
 use super::budget::Text;
 use super::csv::{CsvError, write_csv_header, write_csv_rows};
-use super::polling::{CachedBody, prefers_csv};
 use super::problem::{Problem, UNREADABLE};
 use super::queue::Turn;
+use super::response_cache::{CachedBody, prefers_csv};
 use super::workers::Workers;
 use crate::storage::{DbTime, Filter, StoreError, Times};
 
 const MOST_ROWS: u32 = 2_000;
 const ROWS: u32 = 100;
-/// A page of more rows than this is a long one.
+/// Rows above which a page counts as long.
 const LONG_PAGE: u32 = 250;
 
 /// Rows per page.
@@ -50,7 +50,7 @@ impl<'de> Deserialize<'de> for Limit {
     }
 }
 
-/// A text that stored rows are compared with: no stored text holds NUL.
+/// A filter value. NUL is rejected: no stored text contains it.
 #[derive(Debug)]
 pub(super) struct FilterText(pub(super) String);
 
@@ -58,7 +58,7 @@ impl<'de> Deserialize<'de> for FilterText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         if text.contains('\0') {
-            return Err(D::Error::custom("a value holds the NUL character"));
+            return Err(D::Error::custom("a value contains the NUL character"));
         }
         Ok(Self(text))
     }
@@ -84,28 +84,28 @@ impl<'de> Deserialize<'de> for Moment {
         let text = String::deserialize(deserializer)?;
         let milliseconds = text.parse().ok().map(Timestamp::from_millisecond);
         let read = milliseconds.unwrap_or_else(|| text.parse());
-        // Databases keep years of four digits.
+        // Databases store years of four digits.
         let is_kept = |moment: &Timestamp| *moment >= Timestamp::UNIX_EPOCH;
         read.ok().filter(is_kept).map(Self).ok_or_else(|| {
             D::Error::custom(format!(
-                "`{text}` is no point in time: write RFC 3339, such as 2026-11-21T00:00:00Z, or milliseconds since 1970"
+                "`{text}` is not a time: write RFC 3339, such as 2026-11-21T00:00:00Z, or milliseconds since 1970"
             ))
         })
     }
 }
 
 impl Moment {
-    /// The time at which something was seen.
+    /// A time of observation.
     ///
     /// # Errors
-    /// It is yet to come.
+    /// The time is in the future.
     pub(super) fn not_after(self, now: Timestamp) -> Result<Timestamp, Problem> {
         if self.0 > now {
             return Err(Problem::new(
                 UNREADABLE,
-                "the query string is wrong: `observed_at` is in the future",
+                "invalid query string: `observed_at` is in the future",
             )
-            .hint("write when the price was seen; a price to come states its `valid_from`"));
+            .hint("write the time at which the price was seen; a future price states its `valid_from`"));
         }
         Ok(self.0)
     }
@@ -125,12 +125,12 @@ impl PartialSchema for Moment {
 
 impl ToSchema for Moment {}
 
-/// When a single document is asked for.
+/// Query of a single document.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub(super) struct AsOfQuery {
-    /// Only if it was in force at this time: RFC 3339, or milliseconds since 1970.
+    /// Time at which it must be in force: RFC 3339, or milliseconds since 1970.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     as_of: Option<Moment>,
 }
@@ -141,39 +141,39 @@ impl AsOfQuery {
     }
 }
 
-/// Which offers a list shows, and which page of it.
+/// Filter and page of a list.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ListQuery {
-    /// Who bills.
+    /// Billing provider.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     pub(super) provider: Option<String>,
-    /// The model as the provider spells it.
+    /// Model name as the provider spells it.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     pub(super) model: Option<String>,
-    /// author/model
+    /// Canonical name, `author/model`.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     pub(super) canonical_model: Option<String>,
-    /// Where it is served.
+    /// Region in which the model is served.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     pub(super) region: Option<String>,
-    /// ISO 4217 code.
+    /// Currency as an ISO 4217 code.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     pub(super) currency: Option<String>,
-    /// Stored at this time or later: RFC 3339, or milliseconds since 1970.
+    /// Earliest time of storing, inclusive: RFC 3339, or milliseconds since 1970.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     pub(super) from: Option<Moment>,
-    /// Stored before this time.
+    /// Latest time of storing, exclusive.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     pub(super) to: Option<Moment>,
-    /// In force at this time.
+    /// Time at which the price is in force.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     pub(super) as_of: Option<Moment>,
     /// Rows per page.
     #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
     pub(super) limit: Limit,
-    /// `next_cursor` of the page before.
+    /// `next_cursor` of the previous page.
     #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
     pub(super) cursor: Option<String>,
 }
@@ -182,7 +182,7 @@ impl ListQuery {
     /// The filter.
     ///
     /// # Errors
-    /// A value holds NUL, which no stored text does and PostgreSQL refuses.
+    /// A value contains NUL, which PostgreSQL rejects.
     pub(super) fn filter(&self) -> Result<Filter, Problem> {
         let filter = Filter {
             provider: self.provider.clone(),
@@ -205,7 +205,7 @@ impl ListQuery {
         {
             return Err(Problem::new(
                 UNREADABLE,
-                "the query string is wrong: a value holds the NUL character",
+                "invalid query string: a value contains the NUL character",
             ));
         }
         Ok(filter)
@@ -221,10 +221,10 @@ impl ListQuery {
         }
     }
 
-    /// The place where the page begins.
+    /// The key after which the page begins.
     ///
     /// # Errors
-    /// The cursor is not one that this list gave.
+    /// The cursor is not from this list.
     pub(super) fn after<Key: DeserializeOwned>(&self, list: &str) -> Result<Option<Key>, Problem> {
         let decode = |cursor: &String| {
             let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
@@ -241,14 +241,14 @@ impl ListQuery {
 pub(super) fn bad_cursor() -> Problem {
     Problem::new(
         UNREADABLE,
-        "the query string is wrong: `cursor` is not one that this list gave",
+        "invalid query string: `cursor` is not from this list",
     )
-    .hint("send `next_cursor` of the page before as it stands, or leave it out to begin")
+    .hint("send `next_cursor` of the previous page unchanged, or leave it out for the first page")
 }
 
 const SEAL_BYTES: usize = 6;
 
-/// Tells a cursor that this list gave from one that was edited or belongs to another list.
+/// Checksum that detects an edited cursor and the cursor of another list.
 fn cursor_seal(list: &str, key: &[u8]) -> [u8; SEAL_BYTES] {
     let digest = Sha256::new()
         .chain_update(list)
@@ -268,13 +268,13 @@ fn cursor<Key: Serialize>(list: &str, key: &Key) -> String {
 
 /// A flat row of a list.
 pub(super) trait ListItem: Serialize + ToSchema {
-    /// Names of its fields, in the order of CSV columns.
+    /// Field names in the order of the CSV columns.
     fn columns() -> Vec<String> {
         fields::<Self>()
     }
 }
 
-/// Names of the fields of an object, as the API document has them.
+/// Field names of an object in the OpenAPI document.
 pub(super) fn fields<Row: PartialSchema + ?Sized>() -> Vec<String> {
     match Row::schema() {
         RefOr::T(Schema::Object(row)) => row.properties.into_keys().collect(),
@@ -282,29 +282,29 @@ pub(super) fn fields<Row: PartialSchema + ?Sized>() -> Vec<String> {
     }
 }
 
-/// Rows, and where the next page begins.
+/// A page of rows.
 #[derive(Serialize, utoipa::ToSchema)]
 pub(super) struct Page<Row> {
     /// The rows.
     data: Vec<Row>,
-    /// Send it as `cursor` for the next page; null on the last.
+    /// Cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
-/// What stands behind the rows of a page.
+/// Fields after the rows of a page.
 #[derive(Serialize)]
 struct NextCursor {
     next_cursor: Option<String>,
 }
 
-/// Which page of which list is asked for, and in which form.
+/// A request for a page of a list.
 pub(super) struct PageRequest<'a> {
     app: &'a App,
     list: &'static str,
     limit: Limit,
     uri: &'a Uri,
     headers: &'a HeaderMap,
-    /// Rows that are read and written at a time.
+    /// Rows read and serialised at a time.
     pub(super) piece: u32,
 }
 
@@ -326,7 +326,7 @@ impl<'a> PageRequest<'a> {
         }
     }
 
-    /// Long pages wait for each other, and not short ones for them.
+    /// Workers for this page: long pages have their own queue, so that short ones do not wait for them.
     fn workers(&self) -> &Workers {
         if self.limit.0 > LONG_PAGE {
             &self.app.long_pages
@@ -335,7 +335,7 @@ impl<'a> PageRequest<'a> {
         }
     }
 
-    /// The page of the rows after a place.
+    /// The page of rows after a key.
     pub(super) async fn write<Row, Item, Key, Rows>(
         &self,
         after: Option<Key>,
@@ -353,7 +353,7 @@ impl<'a> PageRequest<'a> {
         self.end_with_cursor(written).await
     }
 
-    /// The rows after a place: each piece is written off the async threads before the next one is read.
+    /// The rows after a key. Each piece is serialised on a worker thread before the next one is read.
     pub(super) async fn write_rows<Row, Item, Key, Rows>(
         &self,
         mut after: Option<Key>,
@@ -369,7 +369,7 @@ impl<'a> PageRequest<'a> {
     {
         let place = self.workers().admit().await?;
         let mut text = ListText::begin::<Item>(self.app, self.headers)?;
-        // One row more than is shown tells whether others follow.
+        // One extra row shows whether another page follows.
         let mut missing = self.limit.0 + 1;
         loop {
             let wanted = missing.min(self.piece);
@@ -399,7 +399,7 @@ impl<'a> PageRequest<'a> {
         }
     }
 
-    /// The page of these rows, with a cursor if others follow.
+    /// The finished page, with a cursor if another one follows.
     pub(super) async fn end_with_cursor<Key: Serialize>(
         &self,
         rows: WrittenRows<Key>,
@@ -412,7 +412,7 @@ impl<'a> PageRequest<'a> {
         self.end(rows.text, NextCursor { next_cursor }, link).await
     }
 
-    /// The body, with what stands behind the rows and a link to what follows.
+    /// The body, with the fields after the rows and a link to the next page.
     pub(super) async fn end(
         &self,
         text: ListText,
@@ -424,17 +424,17 @@ impl<'a> PageRequest<'a> {
     }
 }
 
-/// Rows of a page in its text.
+/// Serialised rows of a page.
 pub(super) struct WrittenRows<Key> {
-    /// Held until the page is whole.
+    /// Turn in the queue, held until the page is finished.
     pub(super) place: Turn,
     pub(super) text: ListText,
-    /// The key of the last one, or the place where the page begins.
+    /// Key of the last row, or of the page's start if it is empty.
     pub(super) last: Option<Key>,
     pub(super) has_more: bool,
 }
 
-/// A list as it is written, in the form that the client prefers.
+/// A list being serialised in the client's preferred format.
 pub(super) struct ListText {
     text: Text,
     columns: Option<Vec<String>>,
@@ -488,7 +488,7 @@ impl ListText {
     }
 }
 
-/// A link to the same list from another place on.
+/// A link to the same list with another cursor or position.
 pub(super) fn next_link(uri: &Uri, parameter: &str, place: &str) -> String {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     for (name, value) in url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {

@@ -1,4 +1,4 @@
-//! `/price-sheets`: the sheets as they were stored.
+//! `/price-sheets`: stored price sheets.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -14,7 +14,7 @@ use unroof_core::sheet::PriceSheet;
 
 impl ListItem for PriceSheetRow {}
 
-/// Price sheets as flat rows, the last stored first
+/// List price sheets as flat rows, newest first
 ///
 /// `Accept: text/csv` gives CSV.
 #[utoipa::path(
@@ -25,9 +25,9 @@ impl ListItem for PriceSheetRow {}
     responses(
         (status = 200, description = "A page of sheets", content((Page<PriceSheetRow> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
-        (status = 304, description = "The client has this body"),
-        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+        (status = 304, description = "Not modified"),
+        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn list_price_sheets(
@@ -46,9 +46,9 @@ pub(super) async fn list_price_sheets(
         .await
 }
 
-/// One price sheet
+/// Show a price sheet
 ///
-/// The sheet in canonical form, with all sources that published this content.
+/// The canonical sheet with all sources that published this content.
 #[utoipa::path(
     get,
     path = "/price-sheets/{id}",
@@ -56,10 +56,10 @@ pub(super) async fn list_price_sheets(
     params(("id" = Uuid, Path, description = "Id of the pricing content"), AsOfQuery),
     responses(
         (status = 200, description = "The sheet", body = PriceSheet, headers(("etag" = String))),
-        (status = 304, description = "The client has this body"),
-        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 304, description = "Not modified"),
+        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No such sheet", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn show_price_sheet(

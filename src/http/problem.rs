@@ -1,4 +1,4 @@
-//! Every rejection there is, as RFC 9457 problem details.
+//! All rejections, as RFC 9457 problem details.
 
 use std::borrow::Cow;
 
@@ -16,24 +16,24 @@ use unroof_core::input::cursor::Fault;
 /// Media type of a problem.
 pub(super) const PROBLEM_JSON: &str = "application/problem+json";
 
-/// What went wrong with a request, as RFC 9457 describes it.
+/// A rejected request, as an RFC 9457 problem.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct Problem {
-    /// Address of a description of this class of problem.
+    /// URI of the page that describes this class of problem.
     #[serde(rename = "type")]
     #[schema(example = "/problems/invalid-request")]
     pub(crate) kind: Cow<'static, str>,
-    /// The class in words.
+    /// Name of the class.
     pub(crate) title: Cow<'static, str>,
     /// Status code of the response.
     pub(crate) status: u16,
-    /// What is wrong with this request.
+    /// The error in this request.
     pub(crate) detail: String,
-    /// What would be right.
+    /// Hint for correcting it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) hint: Option<String>,
-    /// Every fault, where the request has several.
+    /// All faults, if the body has any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub(crate) errors: Vec<Fault>,
@@ -48,7 +48,7 @@ pub(super) struct ProblemKind {
     pub(super) slug: &'static str,
     status: StatusCode,
     title: &'static str,
-    /// What a person should know who follows the address.
+    /// Text shown at the address.
     pub(super) description: &'static str,
 }
 
@@ -73,36 +73,36 @@ macro_rules! problem_kinds {
 problem_kinds! {
     UNREADABLE = "unreadable", BAD_REQUEST, "The request cannot be read",
         "The body is not JSON as RFC 8259 describes it, has a key twice in one object, is nested deeper than 32 levels, \
-         or holds NUL or a number out of range; or the query string has an unknown name or a value out of range.";
-    MISDIRECTED = "unknown-host", MISDIRECTED_REQUEST, "The request is for another host",
-        "Requests are answered that name an address, `localhost` or a host that the service was started with: \
+         or contains NUL or a number out of range; or the query string has an unknown name or a value out of range.";
+    MISDIRECTED = "unknown-host", MISDIRECTED_REQUEST, "Host not allowed",
+        "The header `Host` must be an IP address, `localhost` or a name that the service was started with: \
          `--allow-host NAME`, or UNROOF_ALLOW_HOST.";
-    NOT_FOUND = "not-found", NOT_FOUND, "There is nothing here",
+    NOT_FOUND = "not-found", NOT_FOUND, "Not found",
         "No route has this path, or nothing is stored under this id.";
-    METHOD_NOT_ALLOWED = "method-not-allowed", METHOD_NOT_ALLOWED, "The path does not take this method",
-        "The header `Allow` names the methods that it takes.";
+    METHOD_NOT_ALLOWED = "method-not-allowed", METHOD_NOT_ALLOWED, "Method not allowed",
+        "The header `Allow` lists the methods of this path.";
     TIMEOUT = "timeout", REQUEST_TIMEOUT, "The request took too long",
-        "The request was not answered in time. Sending it again is safe: the same question is stored once.";
-    FULL = "full", CONFLICT, "There is no room for more",
-        "There are as many of these as there may be. Delete one that is not needed.";
+        "The response was not ready in time. Sending the request again is safe: the same request is stored once.";
+    FULL = "full", CONFLICT, "Limit reached",
+        "The limit for this resource is reached. Delete one first.";
     TOO_LARGE = "too-large", PAYLOAD_TOO_LARGE, "The body is too large",
-        "A price sheet takes a few kilobytes; the limit is 1 MiB.";
+        "The limit is 1 MiB; a price sheet has a few kilobytes. A catalog, sent to `/catalogs/{format}`, has a larger limit.";
     UNSUPPORTED_MEDIA_TYPE = "unsupported-media-type", UNSUPPORTED_MEDIA_TYPE, "The body is not JSON in UTF-8",
         "Send `Content-Type: application/json`, in UTF-8 and without content encoding.";
-    INVALID = "invalid-request", UNPROCESSABLE_ENTITY, "The request is wrong",
-        "The body can be read, and `errors` lists everything that is wrong with it: a JSON pointer to the value, what is \
-         wrong, and what would be right.";
-    CONFLICT = "conflict", CONFLICT, "The state of things does not allow it",
-        "The request can be read and is right in itself, but what it asks for is not possible now; `detail` says why.";
-    INTERNAL = "internal", INTERNAL_SERVER_ERROR, "Something went wrong here",
-        "The fault is not in the request. The log has the details under the request id.";
-    BUSY = "busy", SERVICE_UNAVAILABLE, "The service has too much to do, or is stopping",
+    INVALID = "invalid-request", UNPROCESSABLE_ENTITY, "Invalid request",
+        "The body is valid JSON with invalid values. `errors` lists all of them: a JSON pointer to the value, what is \
+         wrong, and a hint.";
+    CONFLICT = "conflict", CONFLICT, "Conflict with the current state",
+        "The request is valid but cannot be carried out now; `detail` says why.";
+    INTERNAL = "internal", INTERNAL_SERVER_ERROR, "Internal error",
+        "The request is not at fault. The service's log has the details under the request id.";
+    BUSY = "busy", SERVICE_UNAVAILABLE, "The service is overloaded or shutting down",
         "Send the request again after the number of seconds in `Retry-After`.";
-    UNAVAILABLE = "unavailable", SERVICE_UNAVAILABLE, "The database cannot be reached",
+    UNAVAILABLE = "unavailable", SERVICE_UNAVAILABLE, "The database is unreachable",
         "Send the request again after the number of seconds in `Retry-After`.";
-    NO_WRITES = "no-writes", SERVICE_UNAVAILABLE, "The database takes no writes",
-        "Its disk is full, or it may only be read, or its file was replaced. What is stored can be read. Send the request \
-         again when `/readyz` says ok.";
+    NO_WRITES = "no-writes", SERVICE_UNAVAILABLE, "The database accepts no writes",
+        "The disk is full, the database is read-only, or its file was replaced. Stored data can still be read. Send the request \
+         again when `/readyz` reports ok.";
 }
 
 impl Problem {
@@ -123,12 +123,12 @@ impl Problem {
         self
     }
 
-    /// The request was not begun; whoever has several of them to ask may ask another.
+    /// A problem for a request that was not started, with a hint to retry.
     pub(super) fn busy(detail: &str) -> Self {
         Self::new(BUSY, detail).hint("send the request again in a second")
     }
 
-    /// Whether the database was away.
+    /// Whether the cause is an unreachable database.
     pub(super) fn is_unavailable(&self) -> bool {
         self.kind.ends_with(UNAVAILABLE.slug)
     }
@@ -137,7 +137,7 @@ impl Problem {
         Self::new(NOT_FOUND, format!("there is no {what} with this id"))
     }
 
-    /// The problem for a status code that something below the handlers answered with.
+    /// The problem for a status code set below the handlers.
     pub(super) fn of_status(status: StatusCode) -> Self {
         let known = PROBLEM_KINDS.iter().find(|kind| kind.status == status);
         match known {
@@ -163,7 +163,7 @@ impl Problem {
             .headers
             .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         parts.headers.remove(header::CONTENT_LENGTH);
-        // What is left of the body may never come, or be more than is read.
+        // The rest of the body may never arrive, or be larger than the service reads.
         if [StatusCode::REQUEST_TIMEOUT, StatusCode::PAYLOAD_TOO_LARGE].contains(&parts.status) {
             parts
                 .headers
@@ -219,26 +219,24 @@ impl Problem {
     }
 }
 
-/// Logged here, with its causes; the client learns no more than the class.
+/// Logs the error with its causes; the client sees only the class.
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         outage::note(&error);
         if let Some(refusal) = error.refusal() {
             let detail = match refusal {
-                Refusal::Disk => "the disk of the database is full, or fails",
-                Refusal::ReadOnly => "the database may only be read at the moment",
-                Refusal::Replaced => {
-                    "the file of the database was replaced: what is written would be lost"
-                }
+                Refusal::Disk => "the database's disk is full or failing",
+                Refusal::ReadOnly => "the database is read-only at the moment",
+                Refusal::Replaced => "the database file was replaced: new data would be lost",
             };
             Self::new(NO_WRITES, detail).hint(
-                "stored answers can still be read; send the request again when `/readyz` says ok: the same question is stored once",
+                "stored answers can still be read; send the request again when `/readyz` reports ok: the same request is stored once",
             )
         } else if error.is_temporary() {
-            Self::new(UNAVAILABLE, "the database cannot be reached at the moment")
-                .hint("send the request again in a second; the same question is stored once")
+            Self::new(UNAVAILABLE, "the database is unreachable at the moment")
+                .hint("send the request again in a second; the same request is stored once")
         } else if let StoreError::Damaged(_) = error {
-            Self::new(INTERNAL, error.to_string()).hint("restore it from a backup of the database")
+            Self::new(INTERNAL, error.to_string()).hint("restore it from a database backup")
         } else {
             Self::new(INTERNAL, "the request could not be carried out")
         }

@@ -3,14 +3,14 @@
 use super::extract::{NoQuery, Path, Query};
 use super::problem::{NOT_FOUND, PROBLEM_KINDS, Problem};
 
-/// What a class of problems means
+/// Describe a class of problems
 ///
-/// The address in a problem's `type` leads here.
+/// The `type` of a problem is the address of this page.
 #[utoipa::path(get, path = "/problems/{slug}", tag = "reference",
     params(("slug" = String, Path, description = "Last part of the address", example = "invalid-request")),
     responses(
-        (status = 200, description = "What it means", body = String, content_type = "text/plain"),
-        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 200, description = "Description of the class", body = String, content_type = "text/plain"),
+        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No such class", body = Problem, content_type = "application/problem+json"),
     ))]
 pub(super) async fn describe_problem(

@@ -1,9 +1,9 @@
-//! The request queue: which request is worked for next, and which is told to come back later.
+//! The request queue, with separate lanes for patient and hasty connections.
 //!
-//! A refused client is told to wait a second (`Retry-After: 1`). A connection that asks again sooner is *hasty*: its request is held
-//! until the second is over, and for a minute its requests have places of their own, with threads that give way to all others,
-//! and are the first to be refused. So clients that wait as they are told are served beside any number of clients that do not. While requests are refused all
-//! the time, every connection that has not shown its kind is refused once, since nothing else shows it.
+//! A refused client must wait a second (`Retry-After: 1`). A connection that sends another request sooner is *hasty*: the
+//! request is held until the second is over, and for a minute its requests use a lane of their own, with low-priority
+//! threads, and are refused first. So patient clients are served beside any number of hasty ones. During overload,
+//! every connection not yet classified is refused once as a test.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -12,37 +12,37 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-/// What `Retry-After` says.
+/// Value of `Retry-After`.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
-/// How long a connection is taken for hasty, and how long for patient once that was seen.
+/// Time for which a connection stays classified as hasty or patient.
 const REMEMBERED: Duration = Duration::from_mins(1);
-/// Connections are tested while more patient requests than this many wait for each that is worked for,
+/// Waiting patient requests per running one above which unclassified connections are tested, during overload.
 const LONG_QUEUE: usize = 2;
-/// and some have been refused for this time
+/// Duration of refusals after which the queue counts as overloaded.
 const OVERLOAD: Duration = if cfg!(test) {
     Duration::from_millis(200)
 } else {
     Duration::from_secs(5)
 };
-/// without a longer pause than this.
+/// Longest gap between refusals of one overload.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// How a connection behaved when it was refused.
+/// Behaviour of a connection after refusals.
 #[derive(Debug, Default)]
 pub(super) struct Manners(Mutex<Seen>);
 
 #[derive(Debug, Default, Clone, Copy)]
 struct Seen {
-    /// When it was refused last,
+    /// Time of the last refusal.
     refused: Option<Instant>,
-    /// asked again too soon,
+    /// Time of the last request sent too soon.
     hasty: Option<Instant>,
-    /// and was refused to see what it does.
+    /// Time of the last test.
     tested: Option<Instant>,
 }
 
 tokio::task_local! {
-    /// The manners of the connection that is served by this task.
+    /// Manners of the connection served by this task.
     pub(super) static MANNERS: Arc<Manners>;
 }
 
@@ -54,19 +54,19 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Notes that the connection of this task is told to come back.
+/// Records a refusal for the connection of this task.
 pub(super) fn note_refusal() {
-    // Without a connection there is nobody to be told.
+    // Tests call the router without a connection.
     let _ = MANNERS.try_with(|manners| locked(&manners.0).refused = Some(Instant::now()));
 }
 
 impl Manners {
-    /// Notes that the connection asks again. How long it was told to wait yet.
+    /// Records another request; returns the rest of its `Retry-After` time.
     fn note_request(&self) -> Duration {
         let mut seen = locked(&self.0);
         let waited = seen.refused.map_or(RETRY_AFTER, |at| at.elapsed());
         let left = RETRY_AFTER.saturating_sub(waited);
-        // Clocks and networks are not exact.
+        // Tolerance for clocks and networks.
         if left > RETRY_AFTER / 10 {
             seen.hasty = Some(Instant::now());
         }
@@ -77,7 +77,7 @@ impl Manners {
         is_recent(locked(&self.0).hasty, REMEMBERED)
     }
 
-    /// Whether the connection has yet to show how it takes a refusal; from now on it has.
+    /// Marks the connection as tested; true if it was not yet classified.
     fn begin_test(&self) -> bool {
         let mut seen = locked(&self.0);
         let is_new = !is_recent(seen.tested, REMEMBERED) && !is_recent(seen.refused, REMEMBERED);
@@ -86,16 +86,16 @@ impl Manners {
     }
 }
 
-/// Holds a request until the time is over that its connection was told to wait.
+/// Holds a request until the `Retry-After` time of its connection is over.
 pub(super) async fn hold_hasty() {
     let left = MANNERS.try_with(|manners| manners.note_request());
     tokio::time::sleep(left.unwrap_or_default()).await;
 }
 
-/// Estimates of hasty connections are stored together, this often, so that others wait for few transactions.
+/// Interval at which estimates of hasty connections are stored together, so that other requests wait for few transactions.
 const GATHERED: Duration = Duration::from_millis(100);
 
-/// Holds an estimate of a hasty connection until those of others are stored too.
+/// Holds an estimate of a hasty connection until the next common transaction.
 pub(super) async fn gather_hasty() {
     static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
     if is_hasty() {
@@ -112,7 +112,7 @@ pub(super) fn is_hasty() -> bool {
         .unwrap_or_default()
 }
 
-/// As many requests are worked for as there are places, and as many of hasty connections; a few more wait.
+/// A queue with a fixed number of places for running requests in each lane, and a limit on waiting requests.
 #[derive(Debug)]
 pub(super) struct Queue {
     places: usize,
@@ -127,14 +127,14 @@ struct State {
     refusals: Option<Refusals>,
 }
 
-/// Requests of one kind.
+/// Running and waiting requests of one class.
 #[derive(Debug, Default)]
 struct Lane {
     taken: usize,
     waiting: VecDeque<Waiter>,
 }
 
-/// Refusals that followed each other.
+/// A series of refusals.
 #[derive(Debug, Clone, Copy)]
 struct Refusals {
     since: Instant,
@@ -147,7 +147,7 @@ struct Waiter {
     manners: Option<Arc<Manners>>,
 }
 
-/// The right to be worked for, until it is dropped.
+/// A place in the queue, released on drop.
 #[derive(Debug)]
 pub(super) struct Turn {
     queue: Option<Arc<Queue>>,
@@ -167,7 +167,7 @@ impl Queue {
         })
     }
 
-    /// Requests that are worked for, and those that wait.
+    /// Numbers of running and of waiting requests.
     pub(super) fn lengths(&self) -> (usize, usize) {
         let state = locked(&self.state);
         (state.patient.taken + state.hasty.taken, state.waiting())
@@ -176,7 +176,7 @@ impl Queue {
     /// Waits for a turn.
     ///
     /// # Errors
-    /// The queue is full, or needs the place for another one.
+    /// The queue is full, or a patient request took the place.
     pub(super) async fn enter(self: &Arc<Self>) -> Result<Turn, Refused> {
         let manners = MANNERS.try_with(Arc::clone).ok();
         match self.join(manners)? {
@@ -203,7 +203,7 @@ impl Queue {
         Ok(Joined::Waits(called))
     }
 
-    /// Makes sure that one more may wait: clients that have left go, and a patient request takes the place of a hasty one.
+    /// Makes room for one more waiting request: removes disconnected clients, then evicts a hasty request for a patient one.
     fn make_room(&self, state: &mut State, is_hasty: bool) -> Result<(), Refused> {
         if state.waiting() < self.most_waiting {
             return Ok(());
@@ -221,12 +221,12 @@ impl Queue {
             state.hasty.waiting.pop_back()
         };
         let last = last.ok_or(Refused)?;
-        // It may have left by now.
+        // The client may have disconnected.
         let _ = last.call.send(Err(Refused));
         Ok(())
     }
 
-    /// Whether a request of this connection may wait.
+    /// Checks whether a request of this connection may wait.
     ///
     /// # Errors
     /// The queue is full.
@@ -240,7 +240,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Hands a turn to the next in the queue.
+    /// Passes a turn to the next waiting request.
     fn hand_on(self: Arc<Self>, is_hasty: bool) {
         let mut state = locked(&self.state);
         let mut turn = Turn {
@@ -268,7 +268,7 @@ impl Queue {
             }
             match next.call.send(Ok(turn)) {
                 Ok(()) | Err(Err(Refused)) => return,
-                // It has left.
+                // The client has disconnected.
                 Err(Ok(unsent)) => turn = unsent,
             }
         }
@@ -325,7 +325,7 @@ mod tests {
         MANNERS.scope(Arc::clone(manners), work).await
     }
 
-    /// Lets a request wait; what becomes of it.
+    /// Enqueues a request; resolves to its outcome.
     fn wait(
         queue: &Arc<Queue>,
         manners: &Arc<Manners>,
@@ -340,7 +340,7 @@ mod tests {
         }
     }
 
-    /// A connection that was refused and asked again at once.
+    /// A connection that was refused and sent another request at once.
     async fn hasty() -> Arc<Manners> {
         let manners = Arc::new(Manners::default());
         as_client(&manners, async {
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_that_leaves_while_it_waits_gives_its_place_back() {
+    async fn a_client_that_disconnects_while_waiting_frees_its_place() {
         let queue = Queue::new(1, 1);
         let first = queue.enter().await.unwrap();
         let left = wait(&queue, &Arc::default());
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_connection_that_asks_again_too_soon_is_held_and_leaves_others_their_places() {
+    async fn a_hasty_connection_is_held_and_does_not_displace_patient_ones() {
         let began = Instant::now();
         let hasty = hasty().await;
         assert!(began.elapsed() >= RETRY_AFTER);
@@ -398,7 +398,7 @@ mod tests {
         let has_room = async || queue.has_room();
         assert_eq!(as_client(&hasty, has_room()).await, Err(Refused));
         assert_eq!(as_client(&patient, has_room()).await, Ok(()));
-        // Others are worked for at once, and wait before the last of the hasty ones.
+        // Patient requests run at once, and evict the last waiting hasty one.
         let first = as_client(&patient, queue.enter()).await.unwrap();
         let late = wait(&queue, &patient);
         assert_eq!(evicted.await.unwrap().unwrap_err(), Refused);
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_connection_that_waits_as_told_stays_patient() {
+    async fn a_connection_that_respects_retry_after_stays_patient() {
         let manners = Arc::new(Manners::default());
         as_client(&manners, async {
             note_refusal();
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn while_requests_are_refused_all_the_time_each_connection_is_refused_once() {
+    async fn during_overload_each_connection_is_refused_once() {
         let queue = Queue::new(1, 4);
         let clients: Vec<Arc<Manners>> = (0..4).map(|_| Arc::default()).collect();
         let overloaded = async || {
@@ -442,7 +442,7 @@ mod tests {
         for waiting in waiting {
             refused += usize::from(waiting.await.unwrap().is_err());
         }
-        // The last ones wait no longer than they should.
+        // The last ones are served: the queue is short by then.
         assert_eq!(refused, 2);
     }
 }

@@ -1,4 +1,4 @@
-//! `/reference/...`: the data and the readings behind every answer.
+//! `/reference/...`: reference data, and the specifications of all readings.
 
 use std::sync::LazyLock;
 
@@ -8,8 +8,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::extract::{NoQuery, Query};
-use super::polling::CachedBody;
 use super::problem::Problem;
+use super::response_cache::CachedBody;
 use unroof_core::clue;
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::model::reading::Specification;
@@ -41,18 +41,18 @@ impl<Row: Serialize> Table<Row> {
 pub(super) struct AcceleratorItem {
     #[serde(flatten)]
     accelerator: &'static Accelerator,
-    /// Multiply-adds per second × bytes per parameter ÷ bytes per second, by the width of the weights.
+    /// Compute-to-bandwidth ratio ρ by width of the weights.
     compute_to_bandwidth: Vec<ComputeToBandwidth>,
 }
 
-/// ρ = w·M/W for weights of one width.
+/// ρ = w·M/W for one width of the weights: bytes per parameter × multiply-adds per second ÷ memory bandwidth.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ComputeToBandwidth {
-    /// w
+    /// w: bytes per parameter.
     weight_bytes_per_parameter: f64,
-    /// The format the multiplies run in.
+    /// Number format of the multiplications.
     multiply_format: NumberFormat,
-    /// ρ
+    /// ρ: multiply-adds per parameter read.
     value: f64,
 }
 
@@ -76,24 +76,24 @@ impl From<&'static Accelerator> for AcceleratorItem {
     }
 }
 
-/// An open-weight model with what follows from its architecture.
+/// An open-weight model with the quantities computed from its architecture.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct OpenModelItem {
     #[serde(flatten)]
     model: &'static OpenModel,
-    /// `N_t`/`N_a`
+    /// `N_t`/`N_a`: total ÷ active parameters.
     sparsity: f64,
     /// `k_st` at one byte per element, at long context.
     kv_bytes_per_token_stored: BytesPerToken,
     /// `k_bw` at one byte per element, at long context.
     kv_bytes_per_token_read: BytesPerToken,
-    /// What sparse attention reads at one byte per element however long the context: the entries it picks.
+    /// KV entries selected by sparse attention, in bytes at one byte per element, at any context length.
     kv_bytes_read_of_picked_entries: Bytes,
-    /// `a_dec`
+    /// `a_dec`: multiply-adds of attention per generated token and context token.
     attention_macs_per_token_decode: f64,
-    /// `a_pre`
+    /// `a_pre`: multiply-adds of attention per prompt token and context token.
     attention_macs_per_token_prefill: f64,
-    /// State of linear layers.
+    /// State of linear-attention layers per sequence, in bytes.
     state_bytes_per_sequence: Bytes,
 }
 
@@ -113,14 +113,14 @@ impl From<&'static OpenModel> for OpenModelItem {
     }
 }
 
-/// Accelerators
+/// List accelerators
 ///
-/// Peak dense arithmetic, memory, interconnect and rental of each, with sources; the ratio of compute to bandwidth is
+/// Peak dense arithmetic, memory, interconnect and rental price of each, with sources, and the compute-to-bandwidth ratio
 /// computed from them.
 #[utoipa::path(get, path = "/reference/accelerators", tag = "reference", responses(
     (status = 200, description = "All accelerators", body = Table<AcceleratorItem>, headers(("etag" = String))),
-    (status = 304, description = "The client has this body"),
-    (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+    (status = 304, description = "Not modified"),
+    (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(super) async fn list_accelerators(
     Query(NoQuery {}): Query<NoQuery>,
@@ -131,13 +131,13 @@ pub(super) async fn list_accelerators(
     BODY.respond(&headers)
 }
 
-/// Storage tiers
+/// List storage tiers
 ///
-/// Devices that a KV cache can live on: capacity, bandwidth, cost of holding and reading a byte, with sources.
+/// Devices that can hold a KV cache: capacity, bandwidth, cost of holding and reading a byte, with sources.
 #[utoipa::path(get, path = "/reference/storage-tiers", tag = "reference", responses(
     (status = 200, description = "All storage tiers", body = Table<StorageTier>, headers(("etag" = String))),
-    (status = 304, description = "The client has this body"),
-    (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+    (status = 304, description = "Not modified"),
+    (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(super) async fn list_storage_tiers(
     Query(NoQuery {}): Query<NoQuery>,
@@ -148,13 +148,13 @@ pub(super) async fn list_storage_tiers(
     BODY.respond(&headers)
 }
 
-/// Open-weight models
+/// List open-weight models
 ///
-/// Models whose architecture is published, with what follows from it; `POST /simulate` takes their names.
+/// Models with a published architecture, and the quantities computed from it; `POST /simulate` accepts their names.
 #[utoipa::path(get, path = "/reference/open-models", tag = "reference", responses(
     (status = 200, description = "All open-weight models", body = Table<OpenModelItem>, headers(("etag" = String))),
-    (status = 304, description = "The client has this body"),
-    (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+    (status = 304, description = "Not modified"),
+    (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(super) async fn list_open_models(
     Query(NoQuery {}): Query<NoQuery>,
@@ -165,12 +165,12 @@ pub(super) async fn list_open_models(
     BODY.respond(&headers)
 }
 
-/// A kind of reading with its track record.
+/// A reading with its track record.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ReadingItem {
     #[serde(flatten)]
     specification: &'static Specification,
-    /// How good it has been by itself on open-weight models; null where no truth is public.
+    /// Errors of this reading alone on open-weight models; null if the true value is not public.
     track_record: Option<TrackRecord>,
 }
 
@@ -186,13 +186,13 @@ impl From<&'static Specification> for ReadingItem {
 /// A quantity of the joint estimate, with its track record.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct QuantityItem {
-    /// Its name.
+    /// Name of the quantity.
     name: &'static str,
-    /// Its unit; empty for a plain ratio.
+    /// Unit; empty for a dimensionless ratio.
     unit: &'static str,
-    /// How it follows from what is unknown.
+    /// Equation from the model's unknowns.
     equation: &'static str,
-    /// How good the joint estimate of it has been on open-weight models; null where no truth is public.
+    /// Errors of its joint estimate on open-weight models; null if the true value is not public.
     track_record: Option<TrackRecord>,
 }
 
@@ -207,7 +207,7 @@ impl From<JointQuantity> for QuantityItem {
     }
 }
 
-/// Every kind of reading, and the quantities that they are put together for.
+/// All readings, and the quantities of the joint estimate.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ReadingTable {
     /// The readings.
@@ -216,14 +216,14 @@ pub(super) struct ReadingTable {
     quantities: Vec<QuantityItem>,
 }
 
-/// Readings
+/// List readings
 ///
-/// Every kind of reading: its equation, what it needs, when it is not defined, what it assumes, and how good it has been
-/// on open-weight models whose truth is public; and the same of every quantity of the joint estimate.
+/// Every reading with its equation, inputs, conditions, assumptions and errors on open-weight models; and every quantity
+/// of the joint estimate.
 #[utoipa::path(get, path = "/reference/readings", tag = "reference", responses(
     (status = 200, description = "All readings", body = ReadingTable, headers(("etag" = String))),
-    (status = 304, description = "The client has this body"),
-    (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+    (status = 304, description = "Not modified"),
+    (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(super) async fn list_readings(
     Query(NoQuery {}): Query<NoQuery>,

@@ -1,4 +1,4 @@
-//! The listening socket, its connections, and the end of the process.
+//! The listening socket, its connections, and graceful shutdown.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,18 +18,17 @@ use tokio_io_timeout::TimeoutStream;
 use super::metrics::metrics_service;
 use super::queue::MANNERS;
 use super::refusals::Refusals;
-use super::{App, Limits, envelope, service};
+use super::{App, Limits, middleware, service};
 use crate::jobs::Refresh;
 use unroof_core::estimate::Format;
 
-/// Bytes that the system keeps for a client that has not received them; its connections take it over. By itself the system
-/// grows this to megabytes, says that there is room again only when a third is free, and a slow client that reads all the
-/// time would seem to read nothing.
+/// Size of the kernel's send buffer per connection, in bytes. By default the kernel grows it to megabytes and reports room
+/// only when a third is free: a slow but reading client would look stalled.
 const SEND_BUFFER: u32 = 128 * 1024;
-/// Connections that wait to be taken.
+/// Backlog of connections not yet accepted.
 const WAITING_CONNECTIONS: u32 = 1024;
 
-/// A bound socket that does not serve yet: its address is known, also where port 0 was asked for.
+/// A bound socket that is not serving yet; its address is known, also for port 0.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
@@ -40,14 +39,14 @@ impl Server {
     /// Binds the address.
     ///
     /// # Errors
-    /// It is taken, or not ours.
+    /// The address is in use or not available.
     pub fn bind(address: SocketAddr) -> std::io::Result<Self> {
         let socket = if address.is_ipv4() {
             TcpSocket::new_v4()?
         } else {
             TcpSocket::new_v6()?
         };
-        // So that a restart need not wait for connections of the process before to be forgotten.
+        // A restart must not wait for connections of the previous process to time out.
         #[cfg(not(windows))]
         socket.set_reuseaddr(true)?;
         socket.set_send_buffer_size(SEND_BUFFER)?;
@@ -57,15 +56,14 @@ impl Server {
         Ok(Self { listener, address })
     }
 
-    /// The address that is listened on.
+    /// The bound address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 }
 
-/// The signals that ask the process to stop. The first process of a container has none by default, so they are listened
-/// for from the beginning.
+/// The stop signals. Process 1 of a container has no default handlers, so the handlers are installed at start.
 #[derive(Debug)]
 pub struct StopSignals {
     #[cfg(unix)]
@@ -74,17 +72,17 @@ pub struct StopSignals {
     interrupt: tokio::signal::unix::Signal,
 }
 
-/// Who asked the process to stop.
+/// Cause of a stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
-    /// A program, which may have others look at `/readyz`.
-    ByProgram,
-    /// A person at the keyboard.
-    ByPerson,
+enum StopCause {
+    /// SIGTERM from a supervisor, which may watch `/readyz`.
+    Terminate,
+    /// SIGINT from the keyboard.
+    Interrupt,
 }
 
 impl StopSignals {
-    /// Begins to listen.
+    /// Installs the signal handlers.
     ///
     /// # Errors
     /// The system refuses.
@@ -101,24 +99,24 @@ impl StopSignals {
         Ok(Self {})
     }
 
-    async fn next(&mut self) -> Asked {
+    async fn next(&mut self) -> StopCause {
         #[cfg(unix)]
         tokio::select! {
-            _ = self.terminate.recv() => Asked::ByProgram,
-            _ = self.interrupt.recv() => Asked::ByPerson,
+            _ = self.terminate.recv() => StopCause::Terminate,
+            _ = self.interrupt.recv() => StopCause::Interrupt,
         }
         #[cfg(not(unix))]
         match tokio::signal::ctrl_c().await {
-            Ok(()) => Asked::ByPerson,
+            Ok(()) => StopCause::Interrupt,
             Err(_) => std::future::pending().await,
         }
     }
 }
 
-/// Serves until the process is asked to stop, then finishes what is under way. Asked again, it leaves that unfinished.
+/// Serves until a stop signal, then finishes open requests. A second signal aborts them.
 ///
 /// # Errors
-/// What was under way when it was asked to stop could not be finished.
+/// Open requests were aborted.
 pub async fn serve(
     server: Server,
     app: App,
@@ -130,36 +128,36 @@ pub async fn serve(
     let connections = Connections::of_api(app.clone()).await;
     // End with this function.
     let jobs = app.jobs.start(refreshes);
-    let asked = tokio::select! {
+    let cause = tokio::select! {
         never = connections.accept(&server.listener) => never,
-        asked = stop.next() => asked,
+        cause = stop.next() => cause,
     };
     app.jobs.stopping.cancel();
-    tracing::info!("stopping: finishing what is under way");
-    if asked == Asked::ByProgram {
+    tracing::info!("stopping: finishing open requests");
+    if cause == StopCause::Terminate {
         tokio::select! {
             never = connections.accept(&server.listener) => never,
             () = tokio::time::sleep(limits.stop_notice) => {}
-            _ = stop.next() => return Err(asked_again()),
+            _ = stop.next() => return Err(stopped_twice()),
         }
     }
     drop(server);
     tokio::select! {
         () = connections.finish() => {}
         () = tokio::time::sleep(limits.drain_time) => {
-            tracing::warn!("some requests did not finish in time; they end unanswered");
+            tracing::warn!("some requests did not finish in time and were aborted");
         }
-        _ = stop.next() => return Err(asked_again()),
+        _ = stop.next() => return Err(stopped_twice()),
     }
     drop(jobs);
     store.close().await;
     Ok(())
 }
 
-/// Connections at once to whoever collects metrics.
+/// Concurrent connections to the metrics port.
 const METRICS_CONNECTIONS: usize = 16;
 
-/// Serves `/metrics` and nothing else, until it is dropped.
+/// Serves only `/metrics`, until dropped.
 pub async fn serve_metrics<T>(server: Server, app: App) -> T {
     Connections::of_metrics(app)
         .await
@@ -167,14 +165,14 @@ pub async fn serve_metrics<T>(server: Server, app: App) -> T {
         .await
 }
 
-fn asked_again() -> std::io::Error {
-    std::io::Error::other("asked to stop again before all was finished")
+fn stopped_twice() -> std::io::Error {
+    std::io::Error::other("second stop signal before all requests were finished")
 }
 
-/// Pause between refusals of connections beyond those that are refused at once.
+/// Interval between refusals once the burst is used up.
 const BETWEEN_REFUSALS: Duration = Duration::from_millis(10);
 
-/// A flood of connections is no flood of log lines.
+/// Interval between log lines about refused connections.
 const BETWEEN_WARNINGS: Duration = Duration::from_secs(10);
 
 /// The open connections.
@@ -213,22 +211,22 @@ impl Connections {
         }
     }
 
-    /// Takes connections and never ends.
+    /// Accepts connections; never returns.
     async fn accept<T>(&self, listener: &TcpListener) -> T {
         let mut warned: Option<Instant> = None;
         loop {
             let stream = match listener.accept().await {
                 Ok((stream, _)) => stream,
                 Err(error) => {
-                    // A client that left while it waited, or no file descriptor left: others may be freed meanwhile.
-                    tracing::warn!(%error, "cannot take a connection");
+                    // The client has disconnected, or no file descriptor is free; wait for one.
+                    tracing::warn!(%error, "cannot accept a connection");
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;
                 }
             };
             if let Some(place) = self.place().await {
                 let (router, limits) = (self.router.clone(), Arc::clone(&self.limits));
-                tokio::spawn(speak(
+                tokio::spawn(serve_connection(
                     stream,
                     router,
                     limits,
@@ -241,13 +239,13 @@ impl Connections {
             self.refused.inc();
             if warned.is_none_or(|at| at.elapsed() > BETWEEN_WARNINGS) {
                 warned = Some(Instant::now());
-                tracing::warn!("as many connections as there may be; refusing others");
+                tracing::warn!("connection limit reached; refusing further connections");
             }
         }
     }
 
-    /// A place for a connection. Where there is none and many were refused lately, one that is freed soon is waited for,
-    /// and other connections wait with the system meanwhile.
+    /// A permit for a connection. After many refusals it waits briefly for a free one, while further connections wait in the
+    /// backlog.
     async fn place(&self) -> Option<OwnedSemaphorePermit> {
         let places = &self.places;
         if let Ok(place) = Arc::clone(places).try_acquire_owned() {
@@ -263,28 +261,28 @@ impl Connections {
             .ok()
     }
 
-    /// Says that there is no place. Whoever cannot be told at once need not be told.
+    /// Sends 503 if the socket accepts it without blocking.
     fn refuse(&self, stream: &TcpStream) {
         let _ = stream.try_write(&self.refusal);
-        // A request that is left unread would have the system reset the connection, perhaps before the answer is read.
+        // An unread request would make the kernel reset the connection, perhaps before the response is read.
         let _ = stream.try_read(&mut [0; 8192]);
     }
 
-    /// Closes connections that rest and waits for the others.
+    /// Closes idle connections and waits for the others.
     async fn finish(self) {
         self.graceful.shutdown().await;
     }
 }
 
-/// Speaks HTTP on a connection until it ends.
-async fn speak(
+/// Serves HTTP on a connection until it ends.
+async fn serve_connection(
     stream: TcpStream,
     router: Router,
     limits: Arc<Limits>,
     watcher: Watcher,
     _place: OwnedSemaphorePermit,
 ) {
-    // Answers are written whole, so there is nothing to gain from holding back small packets.
+    // Responses are written whole, so delaying small packets gains nothing.
     let _ = stream.set_nodelay(true);
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(limits.write_time));
@@ -292,7 +290,7 @@ async fn speak(
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_time)
         .max_buf_size(limits.head_bytes)
-        // The buffer may be larger than was asked for; this is exact.
+        // The buffer may be larger than requested; this limit is exact.
         .max_header_size(limits.head_bytes)
         .serve_connection(
             TokioIo::new(Box::pin(stream)),
@@ -300,13 +298,13 @@ async fn speak(
         );
     let served = MANNERS.scope(Arc::default(), watcher.watch(connection));
     if let Err(error) = served.await {
-        tracing::debug!(%error, "a connection ended early");
+        tracing::debug!(%error, "connection ended early");
     }
 }
 
-/// The answer to a connection for which there is no place, as it goes over the wire.
+/// The serialised 503 response for a connection above the limit.
 async fn refusal() -> Vec<u8> {
-    let (parts, body) = envelope::no_place().into_parts();
+    let (parts, body) = middleware::no_place().into_parts();
     let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
     let first_lines = format!(
         "HTTP/1.1 {}\r\nconnection: close\r\ncontent-length: {}\r\n",
@@ -323,10 +321,10 @@ async fn refusal() -> Vec<u8> {
 }
 
 impl App {
-    /// Answers and stores canonical sheets, for instance the examples.
+    /// Estimates and stores canonical sheets, such as the examples.
     ///
     /// # Errors
-    /// What is wrong with the first sheet that cannot be stored.
+    /// The first sheet that cannot be stored, with the reason.
     pub async fn load(&self, sheets: &[&'static str]) -> Result<usize, String> {
         let mut new = 0;
         for sheet in sheets {

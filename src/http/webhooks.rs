@@ -1,4 +1,4 @@
-//! `/webhooks`: who is told of changes.
+//! `/webhooks`: subscriptions to changes.
 
 use std::time::Duration;
 
@@ -12,35 +12,34 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::app::App;
-use super::extract::NoQuery;
-use super::extract::{JsonBody, Path, Query};
+use super::extract::{JsonBody, NoQuery, Path, Query};
 use super::page::{Limit, ListItem, ListQuery, Page, PageRequest};
-use super::polling::CachedBody;
 use super::problem::{FULL, INTERNAL, Problem};
+use super::response_cache::CachedBody;
 use crate::jobs::egress::{NOT_PUBLIC, NameFault, is_public, read_url};
 use crate::storage::{DbTime, DeliveryRow, NewWebhook, WebhookRow};
 use unroof_core::input::cursor::{Cursor, Fault};
 use unroof_core::input::{RequestError, read};
 
-/// Webhooks at once.
+/// Limit of webhooks.
 const MOST_WEBHOOKS: u32 = 64;
-/// How long a request waits for a name.
+/// Timeout of the DNS lookup.
 const NAME_TIME: Duration = Duration::from_secs(5);
-/// Characters of a secret.
+/// Length of a secret, in characters.
 const SECRET_LENGTH: std::ops::RangeInclusive<usize> = 16..=255;
 
-/// Where to, and what to sign with.
+/// Address and signing key of a webhook.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WebhookRequest {
-    /// `http` or `https`, without a name or password, and at a public address.
+    /// Target: `http` or `https`, without user name and password, at a public address.
     #[schema(
         max_length = 2000,
         pattern = "^https?://[^\\x00-\\x20\\x7f-\\x9f@]+$",
         example = "https://hooks.example.com/unroof"
     )]
     url: String,
-    /// What deliveries are signed with; one is made where none is sent.
+    /// Key that signs the deliveries; generated if left out.
     #[schema(
         nullable = false,
         min_length = 16,
@@ -50,16 +49,16 @@ pub(super) struct WebhookRequest {
     secret: Option<String>,
 }
 
-/// The same as it is read.
-struct Asked {
+/// A parsed [`WebhookRequest`].
+struct WebhookBody {
     url: Url,
     secret: Option<String>,
 }
 
-impl Asked {
+impl WebhookBody {
     fn read(root: &Cursor<'_>) -> Option<Self> {
         let fields = root.fields()?;
-        let url = fields.required("url", "write where changes are to be sent");
+        let url = fields.required("url", "write the address to which changes are sent");
         let url = url.and_then(|url| read_target(&url));
         let secret = fields.optional("secret", read_secret);
         fields.refuse_unknown();
@@ -70,7 +69,7 @@ impl Asked {
     }
 }
 
-const URL_HINT: &str = "write `http://` or `https://` and a public host, without a name or password, in up to 2,000 characters";
+const URL_HINT: &str = "write `http://` or `https://` and a public host, without user name and password, in up to 2,000 characters";
 
 fn read_target(field: &Cursor<'_>) -> Option<Url> {
     let read = read_url(&field.text()?);
@@ -83,8 +82,8 @@ fn read_secret(field: &Cursor<'_>) -> Option<String> {
         SECRET_LENGTH.contains(&secret.len()) && secret.bytes().all(|byte| byte.is_ascii_graphic());
     if !is_fit {
         field.fault(
-            "it is no secret that can be used",
-            "write 16 to 255 ASCII letters, digits or signs, or leave it out",
+            "invalid secret",
+            "write 16 to 255 ASCII letters, digits or symbols, or leave it out",
         );
     }
     is_fit.then_some(secret)
@@ -95,14 +94,14 @@ impl ListItem for WebhookRow {}
 /// A webhook that was added.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct NewWebhookItem {
-    /// Its id.
+    /// Id of the webhook.
     id: Uuid,
-    /// Where changes are sent.
+    /// Target of the deliveries.
     url: String,
-    /// When it was added.
+    /// Time at which it was added.
     #[schema(value_type = String, format = DateTime)]
     created_at: DbTime,
-    /// What deliveries are signed with, where the request did not say. It is shown here and never again.
+    /// Generated signing key, if the request had none. Shown only here.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     secret: Option<String>,
@@ -110,12 +109,12 @@ pub(super) struct NewWebhookItem {
 
 impl ListItem for DeliveryRow {}
 
-/// Adds a webhook
+/// Add a webhook
 ///
-/// What changes from then on is sent there as `{"webhook_id", "changes": [...], "next_since"}`, up to 100 changes at a time, in their
-/// order and at least once. The header `Unroof-Signature` is `v1=` and the HMAC-SHA256 of `Unroof-Timestamp`, a point and the body, in
-/// hexadecimal digits; `Unroof-Delivery` is the same when a delivery is sent again. Any 2xx is taken for received; anything else is
-/// tried again, eight times within a day; 410 ends the webhook. Redirects are not followed.
+/// Later changes are sent as `{"webhook_id", "changes": [...], "next_since"}`, up to 100 at a time, in order and at least
+/// once. The header `Unroof-Signature` is `v1=` and the hexadecimal HMAC-SHA256 of `Unroof-Timestamp`, a dot and the body;
+/// `Unroof-Delivery` is the same for every attempt of a delivery. Any 2xx confirms it; after any other response it is sent
+/// again, up to eight times within a day; 410 ends the webhook. Redirects are not followed.
 #[utoipa::path(
     post,
     path = "/webhooks",
@@ -125,13 +124,13 @@ impl ListItem for DeliveryRow {}
     responses(
         (status = 201, description = "Added", body = NewWebhookItem,
             headers(("location" = String, description = "Path of the webhook"))),
-        (status = 400, description = "The body is not JSON, or the query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 400, description = "The body is not JSON, or the query is invalid", body = Problem, content_type = "application/problem+json"),
         (status = 408, description = "The body did not arrive in time", body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "There are as many webhooks as there may be", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "The limit of webhooks is reached", body = Problem, content_type = "application/problem+json"),
         (status = 413, description = "Larger than 1 MiB", body = Problem, content_type = "application/problem+json"),
         (status = 415, description = "Not JSON in UTF-8", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "The body is JSON but no such request, or the address is not a public one", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached or takes no writes, or too many names are being looked up", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "Invalid values, or the target address is not public", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable or accepts no writes, or too many DNS lookups are running", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn add_webhook(
@@ -139,8 +138,8 @@ pub(super) async fn add_webhook(
     Query(NoQuery {}): Query<NoQuery>,
     JsonBody(body): JsonBody,
 ) -> Result<AnyResponse, Problem> {
-    let asked = read(&body, Asked::read)?;
-    // Before any name is looked up.
+    let asked = read(&body, WebhookBody::read)?;
+    // Before the DNS lookup.
     if app.store.webhooks(None).await?.len() >= MOST_WEBHOOKS as usize {
         return Err(full());
     }
@@ -164,7 +163,7 @@ pub(super) async fn add_webhook(
         secret: made,
     };
     let text = serde_json::to_string(&item)
-        .map_err(|_| Problem::new(INTERNAL, "the webhook has no text"))?;
+        .map_err(|_| Problem::new(INTERNAL, "the response could not be serialised"))?;
     let headers = [
         (header::CONTENT_TYPE, "application/json".to_owned()),
         (header::CACHE_CONTROL, "no-store".to_owned()),
@@ -174,11 +173,14 @@ pub(super) async fn add_webhook(
 }
 
 fn full() -> Problem {
-    Problem::new(FULL, format!("there are {MOST_WEBHOOKS} webhooks already"))
-        .hint("delete one that is not needed")
+    Problem::new(
+        FULL,
+        format!("the limit of {MOST_WEBHOOKS} webhooks is reached"),
+    )
+    .hint("delete one first")
 }
 
-/// 244 bits by chance.
+/// A secret of 244 random bits.
 fn new_secret() -> String {
     [Uuid::new_v4(), Uuid::new_v4()]
         .map(|part| part.simple().to_string())
@@ -186,8 +188,8 @@ fn new_secret() -> String {
 }
 
 impl App {
-    /// Refuses an address that leads to something nearer than the internet. What a name leads to is looked at again
-    /// whenever something is sent: a name that leads nowhere now is let in.
+    /// Refuses private addresses. The name is resolved again at every delivery, so a name that does not exist now is
+    /// accepted.
     async fn refuse_private(&self, url: &Url) -> Result<(), Problem> {
         if self.limits.webhook_allow_private {
             return Ok(());
@@ -203,7 +205,7 @@ impl App {
             Ok(addresses) => addresses,
             Err(NameFault::Unknown | NameFault::Late) => return Ok(()),
             Err(NameFault::Busy) => {
-                return Err(Problem::busy("too many names are being looked up"));
+                return Err(Problem::busy("too many DNS lookups are running"));
             }
         };
         if addresses.iter().all(|address| is_public(address.ip())) {
@@ -212,7 +214,7 @@ impl App {
         let fault = Fault {
             pointer: "/url".to_owned(),
             detail: NOT_PUBLIC.to_owned(),
-            hint: "write a host that is reached over the internet; an operator may allow others"
+            hint: "write a host with a public address; an operator can allow private ones with `--webhook-allow-private`"
                 .to_owned(),
         };
         Err(RequestError::Wrong(vec![fault]).into())
@@ -224,9 +226,9 @@ impl App {
     }
 }
 
-/// All webhooks
+/// List webhooks
 ///
-/// The first added first, without their secrets.
+/// In the order of adding, without their secrets.
 #[utoipa::path(
     get,
     path = "/webhooks",
@@ -235,9 +237,9 @@ impl App {
     responses(
         (status = 200, description = "All webhooks", content((Page<WebhookRow> = "application/json"), (String = "text/csv")),
             headers(("etag" = String))),
-        (status = 304, description = "The client has this body"),
-        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+        (status = 304, description = "Not modified"),
+        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn list_webhooks(
@@ -252,7 +254,7 @@ pub(super) async fn list_webhooks(
     Ok(body.await?.respond(&headers))
 }
 
-/// One webhook
+/// Show a webhook
 ///
 /// Without its secret.
 #[utoipa::path(
@@ -262,10 +264,10 @@ pub(super) async fn list_webhooks(
     params(("id" = Uuid, Path, description = "Id of the webhook")),
     responses(
         (status = 200, description = "The webhook", body = WebhookRow, headers(("etag" = String))),
-        (status = 304, description = "The client has this body"),
-        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 304, description = "Not modified"),
+        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No such webhook", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn show_webhook(
@@ -276,13 +278,13 @@ pub(super) async fn show_webhook(
 ) -> Result<Response<Body>, Problem> {
     let webhook = app.webhook(id).await?;
     let text = serde_json::to_string(&webhook)
-        .map_err(|_| Problem::new(INTERNAL, "the webhook has no text"))?;
+        .map_err(|_| Problem::new(INTERNAL, "the response could not be serialised"))?;
     Ok(CachedBody::new(text, "application/json", None).respond(&headers))
 }
 
-/// Removes a webhook
+/// Delete a webhook
 ///
-/// With its deliveries. What is being sent at this moment may still arrive.
+/// And its deliveries. A delivery already being sent may still arrive.
 #[utoipa::path(
     delete,
     path = "/webhooks/{id}",
@@ -290,9 +292,9 @@ pub(super) async fn show_webhook(
     params(("id" = Uuid, Path, description = "Id of the webhook")),
     responses(
         (status = 204, description = "Removed"),
-        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No such webhook", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn remove_webhook(
@@ -307,7 +309,7 @@ pub(super) async fn remove_webhook(
     }
 }
 
-/// Which page of deliveries.
+/// Page of deliveries.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
@@ -315,14 +317,14 @@ pub(super) struct DeliveriesQuery {
     /// Rows per page.
     #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
     limit: Limit,
-    /// `next_cursor` of the page before.
+    /// `next_cursor` of the previous page.
     #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
     cursor: Option<String>,
 }
 
-/// What was sent to a webhook, the last first
+/// List the deliveries of a webhook, newest first
 ///
-/// And what came of it. Deliveries of more than 30 days ago are forgotten.
+/// With their outcomes. Deliveries older than 30 days are deleted.
 #[utoipa::path(
     get,
     path = "/webhooks/{id}/deliveries",
@@ -332,10 +334,10 @@ pub(super) struct DeliveriesQuery {
     responses(
         (status = 200, description = "A page of deliveries", content((Page<DeliveryRow> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
-        (status = 304, description = "The client has this body"),
-        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 304, description = "Not modified"),
+        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No such webhook", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn list_deliveries(

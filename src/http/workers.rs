@@ -1,4 +1,4 @@
-//! Threads for work that would hold up the async ones, a few tasks at a time.
+//! Worker threads for computing, so that the async threads never block.
 
 use std::sync::Arc;
 
@@ -8,18 +8,18 @@ use super::problem::{INTERNAL, Problem};
 use super::queue::{Queue, Refused, Turn, hold_hasty, is_hasty};
 use crate::import::Priority;
 
-/// Work of one kind. Its threads are its own: what blocks others, such as a slow name server, does not delay it.
+/// A pool for one kind of work, with its own threads: blocked threads of other pools do not delay it.
 #[derive(Debug)]
 pub(super) struct Workers {
-    /// Only its blocking threads are used; none while the process ends.
+    /// Runtime of which only the blocking threads are used; none during shutdown.
     runtime: Option<Runtime>,
-    /// The same for hasty connections; the system prefers all other threads.
+    /// Low-priority runtime for hasty connections.
     giving_way: Option<Runtime>,
     queue: Arc<Queue>,
 }
 
 impl Workers {
-    /// So many threads, for so many tasks at once, while so many others wait; and as many for hasty connections.
+    /// A pool of `threads` threads, with a limit on waiting tasks; hasty connections have as many threads again.
     pub(super) fn new(
         name: &str,
         priority: Priority,
@@ -34,21 +34,21 @@ impl Workers {
         }
     }
 
-    /// Whether another task may wait.
+    /// Checks whether another task may wait.
     ///
     /// # Errors
-    /// As many wait as may.
+    /// The queue is full.
     pub(super) async fn has_room(&self) -> Result<(), Problem> {
         hold_hasty().await;
         self.queue.has_room().map_err(full)
     }
 
-    /// Tasks under way.
+    /// Number of running tasks.
     pub(super) fn running(&self) -> usize {
         self.queue.lengths().0
     }
 
-    /// Tasks that wait.
+    /// Number of waiting tasks.
     pub(super) fn queued(&self) -> usize {
         self.queue.lengths().1
     }
@@ -56,16 +56,16 @@ impl Workers {
     /// Waits for a turn.
     ///
     /// # Errors
-    /// As many wait as may.
+    /// The queue is full.
     pub(super) async fn admit(&self) -> Result<Turn, Problem> {
         hold_hasty().await;
         self.queue.enter().await.map_err(full)
     }
 
-    /// Does a piece of work on one of the threads. Once begun it is done to its end, also for a client that leaves.
+    /// Runs a task on one of the threads. A started task runs to its end, also if the client disconnects.
     ///
     /// # Errors
-    /// It panicked.
+    /// The task panicked.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -79,20 +79,20 @@ impl Workers {
         let span = tracing::Span::current();
         let done = runtime.spawn_blocking(move || span.in_scope(work)).await;
         done.map_err(|error| {
-            tracing::error!(%error, "working out an answer failed");
-            Problem::new(INTERNAL, "the request could not be worked out")
+            tracing::error!(%error, "computing an answer failed");
+            Problem::new(INTERNAL, "computing the answer failed")
         })
     }
 }
 
-/// Only the blocking threads of the runtime are used; they end while there is nothing to do.
+/// A runtime of which only the blocking threads are used; idle threads end.
 fn threads_of(name: &str, threads: usize, priority: Priority) -> Runtime {
     Builder::new_current_thread()
         .thread_name(name)
         .max_blocking_threads(threads)
         .on_thread_start(move || priority.take())
         .build()
-        .expect("a runtime without a reactor asks nothing of the system")
+        .expect("a runtime without a reactor needs no system resources")
 }
 
 fn full(_: Refused) -> Problem {
@@ -103,7 +103,7 @@ fn ending() -> Problem {
     Problem::new(INTERNAL, "the service is shutting down")
 }
 
-/// What is under way goes on by itself: a runtime that waits for its threads must not be dropped among async tasks.
+/// Shuts the runtimes down in the background: dropping one in an async task would panic, since it waits for its threads.
 impl Drop for Workers {
     fn drop(&mut self) {
         for runtime in [self.runtime.take(), self.giving_way.take()]

@@ -1,4 +1,4 @@
-//! A catalog's text taken apart: sheets, and entries that are refused.
+//! Parses a catalog into sheets and refused entries.
 
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -16,17 +16,17 @@ use unroof_core::input::wanted::{Unwanted, Wanted};
 use unroof_core::sheet::compare::timeline::UNKNOWN_START;
 use unroof_core::sheet::{PriceSheet, canonical};
 
-/// In which format a catalog is.
+/// Format of a catalog.
 #[derive(Debug, Clone, Copy)]
 pub enum CatalogFormat {
     /// One sheet in canonical form, or a list of them.
     Canonical,
-    /// What somebody publishes.
+    /// A published catalog.
     Published(&'static Catalog),
 }
 
 impl CatalogFormat {
-    /// Its name, as `--format` takes it.
+    /// Name of the format, the value of `--format`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl CatalogFormat {
         }
     }
 
-    /// The names of all formats.
+    /// Names of all formats.
     pub fn names() -> impl Iterator<Item = &'static str> {
         let published = CATALOGS.iter().map(|catalog| catalog.name());
         published.chain([Self::Canonical.name()])
@@ -67,23 +67,23 @@ impl FromStr for CatalogFormat {
     }
 }
 
-/// Why a text is no catalog that can be read.
+/// Reason why a catalog cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
-    /// It is no JSON, or not of the shape that its format has.
+    /// The text is not JSON, or not in the format.
     #[error(transparent)]
     Wrong(#[from] RequestError),
-    /// It looks like no format that is known.
-    #[error("the catalog is in none of the known formats: {}", CatalogFormat::names().collect::<Vec<_>>().join(", "))]
+    /// The format is not recognised.
+    #[error("the catalog's format is not recognised; known formats: {}", CatalogFormat::names().collect::<Vec<_>>().join(", "))]
     Unknown,
-    /// It gives more than one import may hold.
+    /// The catalog exceeds a limit.
     #[error("the catalog has more than {0}")]
     TooMuch(String),
-    /// No client waits for it.
-    #[error("the client left before the catalog was read")]
+    /// The client disconnected.
+    #[error("the client disconnected before the catalog was read")]
     Unwanted,
     /// A worker panicked.
-    #[error("reading the catalog failed inside; the log says more")]
+    #[error("reading the catalog failed with an internal error; see the log")]
     Crashed,
 }
 
@@ -102,21 +102,21 @@ impl From<Unwanted> for CatalogError {
     }
 }
 
-/// Entries of a catalog: many times as many as the largest published one has.
+/// Most entries of a catalog, many times the largest published one.
 const MOST_ENTRIES: usize = 100_000;
-/// Values of one entry.
+/// Most values of one entry.
 const MOST_ENTRY_VALUES: usize = 50_000;
-/// Bytes that the sheets of a catalog take while it is imported.
+/// Most memory for the sheets of a catalog, in bytes.
 const MOST_SHEET_BYTES: usize = 160 * 1024 * 1024;
 
-/// An entry that gives no sheet.
+/// A refused entry.
 #[derive(Debug, Clone)]
 pub(super) struct Refused {
     pub(super) entry: String,
     pub(super) reason: String,
 }
 
-/// A catalog, read.
+/// A parsed catalog.
 #[derive(Debug)]
 pub(super) struct Contents {
     pub(super) format: CatalogFormat,
@@ -126,10 +126,10 @@ pub(super) struct Contents {
     sheet_bytes: usize,
 }
 
-/// Reads a whole catalog. An entry that is wrong is refused, and the others are read.
+/// Parses a whole catalog. Invalid entries are refused; the others are kept.
 ///
 /// # Errors
-/// The text is no JSON, or no catalog, or gives more than one import may hold; or no client waits for it.
+/// The text is not JSON or not a catalog, exceeds a limit, or the client disconnected.
 pub(super) fn read(
     text: impl AsRef<[u8]>,
     format: Option<CatalogFormat>,
@@ -138,7 +138,7 @@ pub(super) fn read(
     wanted: &Wanted,
 ) -> Result<Contents, CatalogError> {
     let document = json::parse_while(text.as_ref(), wanted)?;
-    // The tree takes room enough.
+    // Frees memory for the tree.
     drop(text);
     let format = format.or_else(|| CatalogFormat::of(&document));
     let format = format.ok_or(CatalogError::Unknown)?;
@@ -162,7 +162,7 @@ pub(super) fn read(
             _ if !entry.json.has_at_most(MOST_ENTRY_VALUES) => {
                 entry.fault(
                     format!("the entry has more than {MOST_ENTRY_VALUES} values"),
-                    "leave out what is no price",
+                    "leave out all fields but the prices",
                 );
                 None
             }
@@ -172,7 +172,7 @@ pub(super) fn read(
         let sheets = match faults.result(sheets) {
             Ok(sheets) => sheets,
             Err(found) => {
-                // Without a sheet nobody can say whose it is but its key.
+                // Without a sheet, only the key shows the provider.
                 if provider.is_none_or(|provider| key.starts_with(provider)) {
                     contents.entries += 1;
                     contents.refused.push(Refused {
@@ -195,11 +195,11 @@ pub(super) fn read(
     Ok(contents)
 }
 
-/// Which start of which offer, and which entry and sheet have it.
+/// Entry and sheet by offer and start.
 type Seen = HashMap<(Uuid, Timestamp), (String, Uuid)>;
 
 impl Contents {
-    /// Two entries may price one offer at one time. If they say the same, both are listed; if not, the first counts.
+    /// Adds a sheet. Two entries may price one offer at one time: both are kept if they agree, else only the first.
     fn add(
         &mut self,
         entry: String,
@@ -223,7 +223,7 @@ impl Contents {
             && *sheet_id != listed.sheet_id
         {
             let reason = format!(
-                "the catalog prices {} twice: the entry `{first}` says otherwise, and the first counts",
+                "the catalog prices {} twice; the first entry, `{first}`, differs and is used",
                 listed.name()
             );
             self.refused.push(Refused {
@@ -273,7 +273,7 @@ fn canonical_sheets<'a>(root: &Cursor<'a>) -> Vec<(String, Cursor<'a>)> {
         .collect()
 }
 
-/// What is wrong with an entry, each with the field it stands at.
+/// The faults of an entry, each with its field.
 fn reasons(entry: &str, faults: &[Fault]) -> String {
     const MOST: usize = 3;
     let reason = |fault: &Fault| {

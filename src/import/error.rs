@@ -5,7 +5,7 @@ use unroof_core::estimate::Unwanted;
 use super::entries::CatalogError;
 use crate::storage::StoreError;
 
-/// Why an import ended early.
+/// Reason why an import ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// The catalog cannot be read.
@@ -14,17 +14,17 @@ pub enum ImportError {
     /// The database refuses.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The system gives no thread.
+    /// No thread could be started.
     #[error("no thread could be started")]
     Thread(#[source] std::io::Error),
-    /// The client has gone.
-    #[error("the client left before the import was done")]
+    /// The client disconnected.
+    #[error("the client disconnected before the import was done")]
     Unwanted,
-    /// The client takes the lines later than they come, for longer than it may.
+    /// The client reads the lines too slowly.
     #[error("the client reads too slowly")]
     SlowReader,
     /// A worker panicked.
-    #[error("the import failed inside; the log says more")]
+    #[error("the import failed with an internal error; see the log")]
     Crashed,
 }
 

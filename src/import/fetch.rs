@@ -1,4 +1,4 @@
-//! Fetches a catalog from an address, if it is another one than last time.
+//! Fetches a catalog with conditional requests.
 
 use std::time::Duration;
 
@@ -10,30 +10,30 @@ use ureq::config::RedirectAuthHeaders;
 pub use crate::secrets::without_secrets;
 use crate::secrets::{AMBIGUOUS, is_certain, redacted};
 
-/// Largest catalog that is read.
+/// Largest catalog, in bytes.
 pub const MOST_BYTES: u64 = 64 * 1024 * 1024;
-/// How long it may take to arrive.
+/// Timeout of a fetch.
 const LONGEST_WAIT: Duration = Duration::from_mins(2);
 
-/// What a server says about the version of what it sends.
+/// Validators of a fetched catalog.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Version {
-    /// Its tag.
+    /// Value of `ETag`.
     pub etag: Option<String>,
-    /// Its time.
+    /// Value of `Last-Modified`.
     pub last_modified: Option<String>,
 }
 
-/// What came.
+/// Result of a fetch.
 #[derive(Debug)]
 pub enum Fetched {
-    /// Nothing new since that version.
+    /// The catalog is unchanged since that version.
     NotModified,
-    /// A catalog.
+    /// A catalog with its version.
     Catalog(Vec<u8>, Version),
 }
 
-/// Why nothing came.
+/// A failed fetch.
 #[derive(Debug, thiserror::Error)]
 #[error("{url} could not be fetched: {reason}")]
 pub struct FetchError {
@@ -41,11 +41,11 @@ pub struct FetchError {
     reason: String,
 }
 
-/// Asks for a catalog, unless it is still of this version. A user's name and password in the address are sent as Basic
-/// authorization, and where the server redirects, to the same host alone. Blocks.
+/// Fetches a catalog unless it still has the known version. User name and password in the address are sent as Basic
+/// authorization, after redirects only to the same host. Blocks.
 ///
 /// # Errors
-/// There is no such server, or it does not answer well, or not in time.
+/// The server is unreachable, answers with an error, or times out.
 pub fn fetch(url: &str, known: &Version) -> Result<Fetched, FetchError> {
     let failed_because = |reason: String| FetchError {
         url: without_secrets(url),
@@ -94,7 +94,7 @@ pub fn fetch(url: &str, known: &Version) -> Result<Fetched, FetchError> {
     Ok(Fetched::Catalog(read.map_err(failed)?, version))
 }
 
-/// The address without a user's name and password, and what is sent to authorize that user.
+/// Splits an address into the address without credentials and the value of `Authorization`.
 fn without_credentials(url: &str) -> (String, Option<String>) {
     let Ok(mut address) = url::Url::parse(url) else {
         return (url.to_owned(), None);
@@ -106,13 +106,13 @@ fn without_credentials(url: &str) -> (String, Option<String>) {
     credentials.push(b':');
     credentials.extend(percent_decode_str(address.password().unwrap_or_default()));
     let authorization = format!("Basic {}", BASE64_STANDARD.encode(credentials));
-    // Only an address that cannot have them refuses to lose them.
+    // Fails only for an address that cannot have credentials.
     let _ = address.set_username("");
     let _ = address.set_password(None);
     (address.into(), Some(authorization))
 }
 
-/// What the client says, without the address that it quotes: its own, or the one that a server redirects it to.
+/// The client's error message without the address it quotes, its own or that of a redirect.
 #[must_use]
 pub fn client_error(error: &ureq::Error) -> String {
     match error {
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_user_and_a_password_in_the_address_become_an_authorization() {
+    fn credentials_in_the_address_become_basic_authorization() {
         let cases = [
             ("https://host/a?b=c", "https://host/a?b=c", None),
             // The example of RFC 7617.
@@ -150,7 +150,7 @@ mod tests {
                 "https://host/",
                 Some("Basic OmtleQ=="),
             ),
-            // In UTF-8, as section 2.1 wants it.
+            // In UTF-8 (section 2.1).
             (
                 "https://test:123%C2%A3@host/",
                 "https://host/",

@@ -1,7 +1,7 @@
-//! The lines of an import on their way to a client that reads them, perhaps slowly.
+//! Progress lines of an import, streamed to a client that may read slowly.
 //!
-//! An import goes on while up to 16 MiB of lines are unread. Beyond that it waits, in total as long as a client may leave
-//! unread what it is sent; then it ends. Whatever becomes of it, the last line says how it ended, or the body is cut.
+//! An import continues while at most 16 MiB of lines are unread. Beyond that it waits, in total for the write timeout, and
+//! then aborts. The last line always says how the import ended; otherwise the body is truncated.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,32 +11,32 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use super::error::ImportError;
 use super::report::{Line, Lines};
 
-/// Bytes of lines that may be unread.
+/// Limit of unread lines, in bytes.
 const MOST_UNREAD: u32 = 16 * 1024 * 1024;
-/// Lines that are sent at once.
+/// Lines per piece of the body.
 const LINES_AT_ONCE: usize = 256;
 
-/// A line, and its share of what may be unread.
+/// A line with its share of the limit.
 struct Said {
     line: Line,
     _room: Option<OwnedSemaphorePermit>,
 }
 
-/// Takes lines.
+/// Sending end.
 pub struct LineSender {
     sender: mpsc::UnboundedSender<Said>,
     room: Arc<Semaphore>,
-    /// How long the import may still wait for its reader.
+    /// Time for which the import may still wait for its reader.
     patience: Duration,
 }
 
-/// Gives lines.
+/// Receiving end.
 pub struct LineReceiver {
     receiver: mpsc::UnboundedReceiver<Said>,
     has_ended: bool,
 }
 
-/// A way for lines; all in all the sender waits this long for the receiver.
+/// A channel for lines; the sender waits at most `patience` in total.
 #[must_use]
 pub fn lines(patience: Duration) -> (LineSender, LineReceiver) {
     let (sender, receiver) = mpsc::unbounded_channel();
@@ -72,9 +72,9 @@ impl Lines for LineSender {
 }
 
 impl LineSender {
-    /// Takes the last line: how the import ended.
+    /// Sends the last line: how the import ended.
     pub(crate) fn end(self, line: Line) {
-        // The client may have gone.
+        // The client may have disconnected.
         let _ = self.sender.send(Said { line, _room: None });
     }
 }
@@ -85,14 +85,14 @@ impl LineReceiver {
         self.receiver.recv().await.map(|said| said.line)
     }
 
-    /// The next lines as text. An error where no more come although none was the last.
+    /// The next lines as text. An error if the channel closes without a last line.
     pub(crate) async fn next_text(&mut self) -> Option<std::io::Result<Vec<u8>>> {
         if self.has_ended {
             return None;
         }
         let mut said = Vec::new();
         let text = match self.receiver.recv_many(&mut said, LINES_AT_ONCE).await {
-            0 => Err(std::io::Error::other("the import ended without saying how")),
+            0 => Err(std::io::Error::other("the import ended without a result")),
             _ => text_of(&said),
         };
         let is_last = |said: &Said| matches!(said.line, Line::Done(_) | Line::Failed { .. });
@@ -119,7 +119,7 @@ mod tests {
         Line::Progress { done, sheets: 9 }
     }
 
-    /// A line of so many bytes and a few more.
+    /// A line of slightly more than this many bytes.
     fn long(bytes: usize) -> Line {
         let names = vec!["x".repeat(bytes)];
         Line::UnmatchedNames { names }
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_is_whole_only_with_a_last_line() {
+    async fn a_body_without_a_last_line_is_truncated() {
         for last in [
             Some(Line::Done(Summary::default())),
             Some(Line::Failed {
@@ -147,7 +147,7 @@ mod tests {
             let has_last = last.is_some();
             match last {
                 Some(last) => sender.end(last),
-                // As where the import panics.
+                // As after a panic.
                 None => drop(sender),
             }
             let body = whole(receiver).await;
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_import_waits_for_a_reader_so_long_and_then_ends_and_says_so() {
+    async fn an_import_waits_for_its_reader_and_then_aborts_with_a_message() {
         let (mut sender, receiver) = lines(Duration::from_millis(50));
         for _ in 0..3 {
             sender.say(long(5 * 1024 * 1024)).await.unwrap();
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_longer_than_the_room_waits_for_all_of_it() {
+    async fn a_line_above_the_limit_waits_for_an_empty_channel() {
         let (mut sender, mut receiver) = lines(Duration::from_secs(30));
         sender.say(progress(1)).await.unwrap();
         let (sent, _) = tokio::join!(sender.say(long(20 * 1024 * 1024)), receiver.next());
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_import_that_waits_ends_with_its_reader() {
+    async fn a_waiting_import_ends_when_its_reader_leaves() {
         let (mut sender, receiver) = lines(Duration::from_secs(30));
         sender.say(long(16 * 1024 * 1024)).await.unwrap();
         let waiting = async { sender.say(progress(1)).await };

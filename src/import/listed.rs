@@ -7,7 +7,7 @@ use uuid::Uuid;
 /// A sheet of a catalog.
 #[derive(Debug, Clone)]
 pub(super) struct Listed {
-    /// Key of its entry.
+    /// Key of the entry.
     pub(super) entry: String,
     pub(super) sheet: PriceSheet,
     pub(super) sheet_id: Uuid,
@@ -18,13 +18,13 @@ impl Listed {
         offer_id(&self.sheet.provider, &self.sheet.model, &self.sheet.region)
     }
 
-    /// Who says so.
+    /// Name of the catalog.
     pub(super) fn catalog(&self) -> &'static str {
         let source = self.sheet.sources.first();
         source.map_or("manual", |source| source.format.name())
     }
 
-    /// `provider/model`, and its region where it is not served everywhere.
+    /// `provider/model`, with the region unless it is global.
     pub(super) fn name(&self) -> String {
         let PriceSheet {
             provider,

@@ -1,7 +1,7 @@
-//! Whole catalogs: every entry read, copies of one pricing decision found, each decision estimated once, all of it
-//! recorded, and one line said about each.
+//! Import of whole catalogs: parses every entry, finds duplicates of one pricing decision, estimates each decision once,
+//! records everything, and reports one line per entry.
 
-mod copies;
+mod duplicates;
 mod entries;
 mod error;
 mod fetch;

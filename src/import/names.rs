@@ -1,11 +1,11 @@
-//! Joins the names of one model across sellers and catalogs.
+//! Matches the names of one model across sellers and catalogs.
 
 use std::collections::BTreeMap;
 
 use unroof_core::catalog::model_key;
 use unroof_core::sheet::PriceSheet;
 
-/// Canonical models by the key of their names; a key that means two models means none.
+/// Canonical models by normalised name; an ambiguous name has none.
 #[derive(Debug, Default)]
 pub(super) struct CanonicalModels(BTreeMap<String, Option<String>>);
 
@@ -22,7 +22,7 @@ impl CanonicalModels {
             .0
             .entry(model_key(canonical_model))
             .or_insert_with(|| Some(canonical_model.to_owned()));
-        // Spelled otherwise, it is still one model if the author is the same.
+        // Different spellings by the same author are one model.
         let author = |name: &str| {
             name.split_once('/')
                 .map(|(author, _)| author.to_lowercase())
@@ -35,7 +35,7 @@ impl CanonicalModels {
         }
     }
 
-    /// The canonical model that a seller's name for a model means, if it can be told.
+    /// The canonical model of a seller's model name, if unambiguous.
     pub(super) fn find(&self, model: &str) -> Option<&str> {
         self.0.get(&model_key(model))?.as_deref()
     }
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_joined_where_one_model_has_it_and_left_alone_where_two_do() {
+    fn a_unique_name_is_matched_and_an_ambiguous_one_is_not() {
         let mut models = CanonicalModels::default();
         for name in [
             "anthropic/claude-sonnet-4-5",

@@ -1,20 +1,20 @@
-//! Priorities of threads.
+//! Thread priorities.
 
-/// How far a thread gives way to others, where the system has priorities.
+/// Priority of a thread, where the system supports priorities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Priority {
-    /// Someone waits for a short piece of work.
+    /// For short interactive work.
     Normal,
-    /// Someone waits for a long one: beside normal work it goes on at a third of the speed.
+    /// For long interactive work: a third of the speed beside normal work.
     Long,
-    /// Someone waits for many: at a tenth.
+    /// For imports: a tenth of the speed.
     Batch,
-    /// Only what others leave.
+    /// Only otherwise idle time.
     Last,
 }
 
 impl Priority {
-    /// Gives it to this thread. What a thread has given away does not come back.
+    /// Sets the priority of this thread. It cannot be raised again.
     pub(crate) fn take(self) {
         let nice = match self {
             Self::Normal => return,

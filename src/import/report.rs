@@ -1,4 +1,4 @@
-//! What is said about an import: a line per sheet or refused entry, progress, and the sum.
+//! Report of an import: a line per sheet or refused entry, progress, and a summary.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -6,26 +6,26 @@ use uuid::Uuid;
 
 use super::error::ImportError;
 
-/// What became of an entry, or of one of its sheets.
+/// Outcome of an entry, or of one of its sheets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// A price that was not known is estimated.
+    /// A new price was estimated.
     Estimated,
-    /// Nothing to do: this price is in force already.
+    /// This price is already in force.
     Unchanged,
-    /// A copy of a pricing decision that is estimated once.
+    /// A duplicate of a pricing decision, which is estimated once.
     Duplicate,
     /// Estimated, but the sheet adds too little information about every quantity.
     NotIdentifiable,
-    /// No sheet that can be used.
+    /// No usable sheet.
     Refused,
-    /// This price was withdrawn, and is in force again since the catalog still lists it.
+    /// A withdrawn price that is in force again, since the catalog still lists it.
     Reinstated,
 }
 
 impl Outcome {
-    /// All of them, in the order in which they are counted.
+    /// All outcomes, in display order.
     pub const ALL: [Self; 6] = [
         Self::Estimated,
         Self::Unchanged,
@@ -35,7 +35,7 @@ impl Outcome {
         Self::Reinstated,
     ];
 
-    /// In words.
+    /// Display name.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -49,30 +49,30 @@ impl Outcome {
     }
 }
 
-/// What became of one sheet, or of an entry that gives none.
+/// Outcome of one sheet, or of an entry without a sheet.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Imported {
-    /// The entry's key in the catalog.
+    /// Key of the entry in the catalog.
     pub entry: String,
-    /// What became of it.
+    /// Outcome of the entry or sheet.
     pub outcome: Outcome,
-    /// Of a duplicate, of what; else why not.
+    /// Reason of the outcome; for a duplicate, the name of the original.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub reason: Option<String>,
-    /// Who bills.
+    /// Billing provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub provider: Option<String>,
-    /// The model as the provider spells it.
+    /// Model name as the provider spells it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub model: Option<String>,
-    /// Where it is served.
+    /// Region in which the model is served.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub region: Option<String>,
-    /// author/model under which it is found; left out where the name matched none.
+    /// Matched canonical name, `author/model`; left out if none matched.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub canonical_model: Option<String>,
@@ -80,89 +80,89 @@ pub struct Imported {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub sheet_id: Option<Uuid>,
-    /// The estimate that is listed for it.
+    /// Id of the estimate listed for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub estimate_id: Option<Uuid>,
-    /// The sheet that it is a copy of.
+    /// Id of the original sheet, for a duplicate.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub duplicate_of: Option<Uuid>,
-    /// Fields of the source without a place in the sheet, kept under `unmapped`.
+    /// Number of source fields without a place in the sheet, kept under `unmapped`.
     pub unmapped: usize,
 }
 
-/// A line of an import.
+/// A line of an import's report.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Line {
     /// The catalog has been read.
     Started {
-        /// Its format.
+        /// Format of the catalog.
         format: &'static str,
-        /// Entries in it.
+        /// Number of entries.
         entries: usize,
-        /// Sheets that they give.
+        /// Number of sheets.
         sheets: usize,
     },
-    /// One sheet, or one entry that gives none.
+    /// One sheet, or one entry without a sheet.
     Entry(Imported),
-    /// How far it is.
+    /// Progress of the import.
     Progress {
-        /// Sheets that are done.
+        /// Number of finished sheets.
         done: usize,
-        /// All of them.
+        /// Number of all sheets.
         sheets: usize,
     },
-    /// Names of models that match no canonical model.
+    /// Model names that match no canonical model.
     UnmatchedNames {
-        /// As their sellers spell them.
+        /// Names as their sellers spell them.
         names: Vec<String>,
     },
     /// Everything is stored.
     Done(Summary),
-    /// It ended early. What the lines before say is stored; sending the catalog again goes on from there.
+    /// The import ended early. Everything reported so far is stored; sending the catalog again continues from there.
     Failed {
-        /// Why.
+        /// Cause of the failure.
         reason: String,
     },
 }
 
-/// Takes the lines of an import to their reader.
+/// Receiver of the lines of an import.
 pub trait Lines: Send {
-    /// Takes one more.
+    /// Sends a line.
     ///
     /// # Errors
-    /// The reader has gone, or reads too slowly.
+    /// The reader disconnected, or reads too slowly.
     fn say(&mut self, line: Line) -> impl Future<Output = Result<(), ImportError>> + Send;
 }
 
-/// An import in numbers.
+/// Summary of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Summary {
-    /// Entries in the catalog.
+    /// Number of entries in the catalog.
     pub entries: usize,
-    /// Sheets that they give: one per region and interval of validity.
+    /// Number of sheets: one per region and interval of validity.
     pub sheets: usize,
-    /// Sheets that are estimated.
+    /// Number of newly estimated sheets.
     pub estimated: usize,
-    /// Sheets that are known.
+    /// Number of sheets already in force.
     pub unchanged: usize,
-    /// Sheets that copy a decision.
+    /// Number of duplicates.
     pub duplicates: usize,
-    /// Sheets that tell too little.
+    /// Number of sheets with too little information.
     pub not_identifiable: usize,
-    /// Entries without a sheet that can be used.
+    /// Number of entries without a usable sheet.
     pub refused: usize,
-    /// Sheets that are in force again after they were withdrawn.
+    /// Number of sheets in force again after they were withdrawn.
     pub reinstated: usize,
-    /// Quantities that are identified, over all new estimates.
+    /// Number of identified quantities in all new estimates.
     pub identified_quantities: usize,
-    /// Fields without a place in a sheet, over all sheets.
+    /// Number of fields without a place in a sheet, in all sheets.
     pub unmapped: usize,
-    /// Sheets whose model is known by a canonical name.
+    /// Number of sheets whose model has a canonical name.
     pub joined_names: usize,
-    /// Names of models that match none.
+    /// Number of model names that match no canonical name.
     pub unmatched_names: usize,
 }
 
@@ -178,7 +178,7 @@ impl Summary {
         } += 1;
     }
 
-    /// How many have this outcome.
+    /// Number of sheets or entries with this outcome.
     #[must_use]
     pub fn of(&self, outcome: Outcome) -> usize {
         match outcome {

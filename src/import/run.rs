@@ -1,4 +1,4 @@
-//! Reads a catalog, estimates what is new, records it, and says what became of each entry.
+//! Imports a catalog: reads it, estimates new prices, records them, and reports the outcome of each entry.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
-use super::copies::{Leader, Leaders, Standing, sort};
+use super::duplicates::{Original, Originals, SheetKind, classify};
 use super::entries::{CatalogError, CatalogFormat, Contents, read};
 use super::error::ImportError;
 use super::listed::Listed;
@@ -24,32 +24,32 @@ use unroof_core::model::assumptions::Assumptions;
 use unroof_core::sheet::compare::timeline::UNKNOWN_START;
 use unroof_core::sheet::{PriceSheet, SheetId, canonical};
 
-/// Sheets that are recorded in one transaction: many enough to be fast, few enough not to keep other writers waiting.
+/// Sheets recorded per transaction: enough to be fast, few enough not to delay other writers.
 const ESTIMATES_AT_ONCE: usize = 64;
-pub(super) const COPIES_AT_ONCE: usize = 200;
+pub(super) const DUPLICATES_AT_ONCE: usize = 200;
 
-/// What is imported, and how.
+/// Options of an import.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The format; recognised if left out.
+    /// Format of the catalog; detected if `None`.
     pub format: Option<CatalogFormat>,
-    /// Only offers of this provider.
+    /// Restricts the import to this provider.
     pub provider: Option<String>,
-    /// Says nothing of what is unchanged.
+    /// Omits unchanged prices from the report.
     pub only_changed: bool,
-    /// Says what would become of each entry, and stores nothing.
+    /// Reports the outcome of each entry without storing anything.
     pub dry_run: bool,
-    /// When the catalog was seen.
+    /// Time at which the catalog was seen.
     pub observed_at: Timestamp,
-    /// Whether that is now, and not a time that somebody states.
+    /// Whether that is the current time, not a stated one.
     pub seen_now: bool,
     /// Estimates what is new.
     pub estimator: Estimator,
-    /// Threads that estimate.
+    /// Number of estimating threads.
     pub threads: usize,
 }
 
-/// A catalog that has been read, and is about to be imported.
+/// A parsed catalog, ready to be imported.
 #[derive(Debug)]
 pub struct Import {
     contents: Contents,
@@ -59,10 +59,10 @@ pub struct Import {
 }
 
 impl Import {
-    /// Reads a catalog; nothing is stored yet. The text is dropped once its tree is there.
+    /// Parses a catalog without storing anything. The text is dropped once it is parsed.
     ///
     /// # Errors
-    /// The text is no catalog, or the import is not wanted any more.
+    /// The text is not a catalog, or the import was cancelled.
     pub fn read(
         text: impl AsRef<[u8]>,
         options: Options,
@@ -84,23 +84,23 @@ impl Import {
         })
     }
 
-    /// The name of the catalog's format.
+    /// Name of the catalog's format.
     #[must_use]
     pub fn format(&self) -> &'static str {
         self.contents.format.name()
     }
 
-    /// Whether nothing is stored.
+    /// Whether this is a dry run, which stores nothing.
     #[must_use]
     pub fn is_dry_run(&self) -> bool {
         self.options.dry_run
     }
 
-    /// Imports it, saying a line about each entry; the last line, how it ended, is left to the caller. What a line says
-    /// is stored by then.
+    /// Runs the import and reports a line per entry, after that entry is stored. The caller sends the last line, how the
+    /// import ended.
     ///
     /// # Errors
-    /// The database refuses, or the client has gone or reads too slowly. What was said is stored.
+    /// The database fails, or the client disconnects or reads too slowly. Everything reported is stored.
     pub async fn run(self, lines: &mut impl Lines) -> Result<Summary, ImportError> {
         let Self {
             contents,
@@ -113,13 +113,13 @@ impl Import {
             sheets: contents.sheets.len(),
             ..Summary::default()
         };
-        let mut teller = Teller {
+        let mut reporter = ProgressReporter {
             lines,
             summary,
             done: 0,
             only_changed: options.only_changed,
         };
-        teller
+        reporter
             .say(Line::Started {
                 format: contents.format.name(),
                 entries: contents.entries,
@@ -127,7 +127,7 @@ impl Import {
             })
             .await?;
         for refused in &contents.refused {
-            teller
+            reporter
                 .entry(Imported::refused(
                     refused.entry.clone(),
                     refused.reason.clone(),
@@ -135,15 +135,15 @@ impl Import {
                 .await?;
         }
         let names = canonical_models(&store, &contents.sheets).await?;
-        teller.names(&contents.sheets, &names).await?;
+        reporter.names(&contents.sheets, &names).await?;
         let (fresh, withdrawn) =
-            set_known_aside(&store, contents.sheets, &names, &options, &mut teller).await?;
-        let leaders = known_leaders(&store, &fresh, &options.estimator, &turn).await?;
-        // Sorting thousands of sheets takes a while, and must not hold up others.
+            set_known_aside(&store, contents.sheets, &names, &options, &mut reporter).await?;
+        let originals = known_originals(&store, &fresh, &options.estimator, &turn).await?;
+        // Classifying thousands of sheets takes a while and must not block an async thread.
         let sorting = turn.clone();
-        let (fresh, standings) = tokio::task::spawn_blocking(move || {
-            let standings = sort(&fresh, leaders, sorting.wanted())?;
-            Ok::<_, Unwanted>((fresh, standings))
+        let (fresh, kinds) = tokio::task::spawn_blocking(move || {
+            let kinds = classify(&fresh, originals, sorting.wanted())?;
+            Ok::<_, Unwanted>((fresh, kinds))
         })
         .await
         .map_err(|_| ImportError::Crashed)??;
@@ -153,9 +153,9 @@ impl Import {
             options,
             turn,
         };
-        recorder.reinstate(withdrawn, &mut teller).await?;
-        recorder.record(fresh, standings, &mut teller).await?;
-        Ok(teller.summary)
+        recorder.reinstate(withdrawn, &mut reporter).await?;
+        recorder.record(fresh, kinds, &mut reporter).await?;
+        Ok(reporter.summary)
     }
 }
 
@@ -194,18 +194,18 @@ impl Imported {
     }
 }
 
-/// Says lines and counts them.
-pub(super) struct Teller<'l, L> {
+/// Reports lines and counts outcomes.
+pub(super) struct ProgressReporter<'l, L> {
     lines: &'l mut L,
     summary: Summary,
     done: usize,
     only_changed: bool,
 }
 
-/// Progress is said every so many entries.
+/// Entries between two progress lines.
 const STEP: usize = 100;
 
-impl<L: Lines> Teller<'_, L> {
+impl<L: Lines> ProgressReporter<'_, L> {
     async fn say(&mut self, line: Line) -> Result<(), ImportError> {
         self.lines.say(line).await
     }
@@ -247,7 +247,7 @@ impl<L: Lines> Teller<'_, L> {
     }
 }
 
-/// What is known of models' names: from the store, and from the catalog itself.
+/// Canonical model names from the store and from the catalog itself.
 async fn canonical_models(
     store: &Store,
     sheets: &[Listed],
@@ -264,24 +264,24 @@ async fn canonical_models(
     Ok(names)
 }
 
-/// A sheet that was withdrawn before the catalog was seen, and what is stored about it.
+/// A sheet that was withdrawn before the catalog was seen, with its stored statement.
 pub(super) type Withdrawn = (Listed, StatementRow);
 
-/// Tells of the sheets that are known, each with its estimate by this engine, and hands back the others: those that are
-/// new, and those that were withdrawn and are listed again.
+/// Reports the known sheets, each with its estimate by this engine, and returns the others: the new ones, and the
+/// withdrawn ones that are listed again.
 async fn set_known_aside(
     store: &Store,
     sheets: Vec<Listed>,
     names: &CanonicalModels,
     options: &Options,
-    teller: &mut Teller<'_, impl Lines>,
+    reporter: &mut ProgressReporter<'_, impl Lines>,
 ) -> Result<(Vec<Listed>, Vec<Withdrawn>), ImportError> {
     let catalogs: BTreeSet<&str> = sheets.iter().map(Listed::catalog).collect();
     let mut known = HashMap::new();
     for catalog in catalogs {
         for row in store.statements_of(catalog).await? {
-            let leader = row.duplicate_of.unwrap_or(row.sheet_id);
-            if row.estimate_id == Some(options.estimator.estimate_id(SheetId(leader))) {
+            let original = row.duplicate_of.unwrap_or(row.sheet_id);
+            if row.estimate_id == Some(options.estimator.estimate_id(SheetId(original))) {
                 let starts_at: Timestamp = row.starts_at.into();
                 known.insert(
                     (catalog.to_owned(), row.offer_id, starts_at, row.sheet_id),
@@ -315,18 +315,18 @@ async fn set_known_aside(
             duplicate_of: row.duplicate_of,
             ..Imported::of(&listed, names, Outcome::Unchanged)
         };
-        teller.entry(unchanged).await?;
+        reporter.entry(unchanged).await?;
     }
     Ok((fresh, withdrawn))
 }
 
-/// The stored sheets that new ones may be copies of.
-async fn known_leaders(
+/// The stored sheets of which new ones may be duplicates.
+async fn known_originals(
     store: &Store,
     sheets: &[Listed],
     estimator: &Estimator,
     turn: &Turn,
-) -> Result<Leaders, ImportError> {
+) -> Result<Originals, ImportError> {
     let keys: BTreeSet<String> = sheets
         .iter()
         .map(|listed| model_key(&listed.sheet.model))
@@ -335,7 +335,7 @@ async fn known_leaders(
     let rows = store.leaders(&keys).await?;
     let (turn, estimator) = (turn.clone(), estimator.clone());
     let read = tokio::task::spawn_blocking(move || {
-        let mut leaders: Leaders = BTreeMap::new();
+        let mut originals: Originals = BTreeMap::new();
         for row in rows {
             turn.wanted().check()?;
             if row.estimate_id != estimator.estimate_id(SheetId(row.id)) {
@@ -345,18 +345,18 @@ async fn known_leaders(
             let sheet = tree.and_then(|tree| canonical::read(&tree).ok());
             let sheet = sheet.ok_or(StoreError::Damaged(row.id))?;
             let name = format!("{}/{}", sheet.provider, sheet.model);
-            let leader = Leader::new(row.id, name, &sheet);
-            leaders
+            let original = Original::new(row.id, name, &sheet);
+            originals
                 .entry(model_key(&sheet.model))
                 .or_default()
-                .push(leader);
+                .push(original);
         }
-        Ok::<_, ImportError>(leaders)
+        Ok::<_, ImportError>(originals)
     });
     read.await.map_err(|_| ImportError::Crashed)?
 }
 
-/// An estimate that has been worked out.
+/// A finished estimate.
 struct Worked {
     index: usize,
     record: EstimateRecord,
@@ -372,23 +372,23 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// Estimates and records decisions, then records their copies.
+    /// Estimates and records original sheets, then records their duplicates.
     async fn record(
         &self,
         sheets: Vec<Listed>,
-        standings: Vec<Standing>,
-        teller: &mut Teller<'_, impl Lines>,
+        kinds: Vec<SheetKind>,
+        reporter: &mut ProgressReporter<'_, impl Lines>,
     ) -> Result<(), ImportError> {
-        let (mut leaders, mut copies) = (Vec::new(), Vec::new());
-        for (listed, standing) in sheets.into_iter().zip(standings) {
-            match standing {
-                Standing::Leader => leaders.push(listed),
-                Standing::Copy(of, name) => copies.push((listed, of, name)),
+        let (mut originals, mut duplicates) = (Vec::new(), Vec::new());
+        for (listed, kind) in sheets.into_iter().zip(kinds) {
+            match kind {
+                SheetKind::Original => originals.push(listed),
+                SheetKind::Duplicate(of, name) => duplicates.push((listed, of, name)),
             }
         }
-        self.record_leaders(Arc::new(leaders), teller).await?;
-        for copies in copies.chunks(COPIES_AT_ONCE) {
-            let recordings: Vec<Recording> = copies
+        self.record_originals(Arc::new(originals), reporter).await?;
+        for duplicates in duplicates.chunks(DUPLICATES_AT_ONCE) {
+            let recordings: Vec<Recording> = duplicates
                 .iter()
                 .map(|(listed, of, _)| Recording {
                     listing: Listing::Offer {
@@ -398,37 +398,37 @@ impl Recorder {
                 })
                 .collect();
             self.store(&recordings).await?;
-            for (listed, of, name) in copies {
+            for (listed, of, name) in duplicates {
                 let duplicate = Imported {
-                    reason: Some(format!("a copy of {name}")),
+                    reason: Some(format!("duplicate of {name}")),
                     estimate_id: Some(self.options.estimator.estimate_id(SheetId(*of))),
                     duplicate_of: Some(*of),
                     ..Imported::of(listed, &self.names, Outcome::Duplicate)
                 };
-                teller.entry(duplicate).await?;
+                reporter.entry(duplicate).await?;
             }
         }
         Ok(())
     }
 
-    async fn record_leaders(
+    async fn record_originals(
         &self,
-        leaders: Arc<Vec<Listed>>,
-        teller: &mut Teller<'_, impl Lines>,
+        originals: Arc<Vec<Listed>>,
+        reporter: &mut ProgressReporter<'_, impl Lines>,
     ) -> Result<(), ImportError> {
-        // What is recorded no more, since the database or the client has gone, is estimated no more.
+        // Stops the estimates if recording fails or the client disconnects.
         let (wanted, _waiting) = Wanted::while_waiting();
         let (sender, mut worked) = mpsc::channel(2 * ESTIMATES_AT_ONCE);
         let next = Arc::new(AtomicUsize::new(0));
         for _ in 0..self.options.threads {
-            let (leaders, next) = (Arc::clone(&leaders), Arc::clone(&next));
+            let (originals, next) = (Arc::clone(&originals), Arc::clone(&next));
             let (wanted, sender) = (wanted.clone(), sender.clone());
             let (turn, estimator) = (self.turn.clone(), self.options.estimator.clone());
-            // Threads of its own, since what they give away of their priority does not come back.
+            // Dedicated threads, since a lowered priority cannot be raised again.
             let work = move || {
                 let _turn = turn;
                 Priority::Batch.take();
-                estimate_all(&leaders, &estimator, &next, &wanted, &sender);
+                estimate_all(&originals, &estimator, &next, &wanted, &sender);
             };
             let thread = std::thread::Builder::new().name("import".to_owned());
             thread.spawn(work).map_err(ImportError::Thread)?;
@@ -446,8 +446,8 @@ impl Recorder {
                 reason,
             } in batch.drain(..)
             {
-                let listed = &leaders[index];
-                teller.summary.identified_quantities += identified;
+                let listed = &originals[index];
+                reporter.summary.identified_quantities += identified;
                 let outcome = if identified == 0 {
                     Outcome::NotIdentifiable
                 } else {
@@ -469,11 +469,11 @@ impl Recorder {
             self.store(&recordings).await?;
             recorded += recordings.len();
             for imported in said {
-                teller.entry(imported).await?;
+                reporter.entry(imported).await?;
             }
         }
-        // Workers that end before all is done have panicked.
-        if recorded < leaders.len() {
+        // Workers that stop early have panicked.
+        if recorded < originals.len() {
             return Err(ImportError::Crashed);
         }
         Ok(())
@@ -497,7 +497,7 @@ impl Recorder {
     }
 }
 
-/// Takes sheets until there are none left. Ends early where nobody wants the rest.
+/// Estimates sheets until none are left or the import is cancelled.
 fn estimate_all(
     sheets: &[Listed],
     estimator: &Estimator,
@@ -538,7 +538,7 @@ fn estimate_all(
     }
 }
 
-/// Why nothing is identified.
+/// Reason why nothing is identified.
 fn why_not(answer: &Answer, sheet: &PriceSheet) -> String {
     let base = sheet.base_rate();
     let is_zero = |price: Option<&unroof_core::units::Decimal>| {

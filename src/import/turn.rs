@@ -1,4 +1,4 @@
-//! The turn of an import: one catalog at a time is read and imported in a process.
+//! Permits of imports: a process reads and imports one catalog at a time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use unroof_core::estimate::Wanted;
 
-/// A client that leaves before its import has ended keeps the place for this much longer. To send a catalog and leave costs
-/// it little, and to read the catalog costs the service much.
+/// Time for which the permit of a disconnected client stays taken: sending a catalog and leaving is cheap for the client,
+/// reading it is expensive for the service.
 const REST: Duration = Duration::from_secs(1);
 
-/// The turn of an import: as long as any part of its work goes on, the place is taken.
+/// Permit of an import, held until all of its work has ended.
 #[derive(Debug, Clone)]
 pub struct Turn(Arc<Place>);
 
@@ -24,10 +24,10 @@ struct Place {
 }
 
 impl Turn {
-    /// A turn with its place among those who import, for a client that may leave.
+    /// A permit for a client that may disconnect.
     ///
     /// # Panics
-    /// Outside of a runtime.
+    /// Outside a Tokio runtime.
     #[must_use]
     pub fn new(permit: OwnedSemaphorePermit, wanted: Wanted) -> Self {
         Self(Arc::new(Place {
@@ -37,7 +37,7 @@ impl Turn {
         }))
     }
 
-    /// Whether a client waits for the result.
+    /// Cancellation token of the client.
     pub(super) fn wanted(&self) -> &Wanted {
         &self.0.wanted
     }

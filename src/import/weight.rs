@@ -1,13 +1,13 @@
-//! How much memory a sheet takes while its catalog is imported.
+//! Memory estimate of a sheet during an import.
 
 use serde_json::{Map, Value};
 
 use super::listed::Listed;
 use unroof_core::sheet::{Modifier, RateCell, Schedule, ServiceTier};
 
-/// About as many bytes as a sheet takes while it is read and compared with others.
+/// Approximate memory of a sheet while it is parsed and compared, in bytes.
 pub(super) fn bytes_of(listed: &Listed) -> usize {
-    /// A price as a decimal, and as what it is compared by; a text, a name and a part beside their characters.
+    /// Bytes of a price, as a decimal and as its comparison key; also the overhead of a text, a name or a part.
     const PRICE: usize = 256;
     const TEXT: usize = 48;
     const PART: usize = 512;
@@ -37,7 +37,7 @@ pub(super) fn bytes_of(listed: &Listed) -> usize {
         let applies_to = modifier.applies_to.iter().map(text).sum::<usize>();
         PART + modifier.name.len() + applies_to + bytes_of_fields(&modifier.when)
     };
-    // Twice, since the entry's key and the place of a sheet are noted too.
+    // Twice, for the entry's key and the index of the sheet.
     size_of::<Listed>()
         + 2 * (text(&listed.entry) + text(&sheet.provider) + text(&sheet.model))
         + sheet
@@ -56,7 +56,7 @@ pub(super) fn bytes_of(listed: &Listed) -> usize {
 }
 
 fn bytes_of_fields(fields: &Map<String, Value>) -> usize {
-    /// A field with its name and its place in the table.
+    /// Bytes of a field with its name and table slot.
     const FIELD: usize = 192;
     let fields = fields.iter();
     fields
@@ -65,7 +65,7 @@ fn bytes_of_fields(fields: &Map<String, Value>) -> usize {
 }
 
 fn bytes_of_value(value: &Value) -> usize {
-    /// What the smallest list and object take.
+    /// Bytes of the smallest list or object.
     const LIST: usize = 320;
     const OBJECT: usize = 448;
     match value {

@@ -1,20 +1,20 @@
-//! Sheets that were withdrawn, and that a catalog still lists.
+//! Withdrawn sheets that a catalog still lists.
 
 use std::collections::BTreeSet;
 
 use super::error::ImportError;
 use super::report::{Imported, Lines, Outcome};
-use super::run::{COPIES_AT_ONCE, Recorder, Teller, Withdrawn};
+use super::run::{DUPLICATES_AT_ONCE, ProgressReporter, Recorder, Withdrawn};
 use crate::storage::{Listing, Recording};
 
 impl Recorder {
-    /// Records sheets that were withdrawn as seen again. One stays withdrawn where another catalog's price is in force.
+    /// Records withdrawn sheets as seen again. A sheet stays withdrawn if another catalog's price is in force.
     pub(super) async fn reinstate(
         &self,
         withdrawn: Vec<Withdrawn>,
-        teller: &mut Teller<'_, impl Lines>,
+        reporter: &mut ProgressReporter<'_, impl Lines>,
     ) -> Result<(), ImportError> {
-        for withdrawn in withdrawn.chunks(COPIES_AT_ONCE) {
+        for withdrawn in withdrawn.chunks(DUPLICATES_AT_ONCE) {
             let recordings: Vec<Recording> = withdrawn
                 .iter()
                 .filter_map(|(listed, row)| {
@@ -49,7 +49,7 @@ impl Recorder {
                     duplicate_of: row.duplicate_of,
                     ..Imported::of(listed, &self.names, outcome)
                 };
-                teller.entry(imported).await?;
+                reporter.entry(imported).await?;
             }
         }
         Ok(())

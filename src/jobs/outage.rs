@@ -1,5 +1,5 @@
-//! An outage of the database in the log: a line when it begins, one for every other cause, and one when it is over, however
-//! many requests fail meanwhile.
+//! Logging of database outages: one line at the start, one per further cause, and one at the end, however many requests
+//! fail in between.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 use super::Jobs;
 use crate::storage::StoreError;
 
-/// How long nothing may have failed before an outage is over.
+/// Time without failures after which an outage is over.
 const QUIET: Duration = Duration::from_secs(1);
-/// How often it is looked whether one is over.
+/// Interval between checks for the end of an outage.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(250);
-/// Causes of one outage that are logged.
+/// Limit of logged causes per outage.
 const MOST_CAUSES: usize = 16;
 
-/// The outage of this process. It serves one database.
+/// The current outage; a process has one database.
 static OUTAGE: Mutex<Option<Outage>> = Mutex::new(None);
 
-/// An outage that goes on.
+/// An outage in progress.
 #[derive(Debug)]
 struct Outage {
     began_at: Instant,
@@ -36,7 +36,7 @@ impl Outage {
         }
     }
 
-    /// Counts a failure. Whether its cause is to be logged.
+    /// Counts a failure; true if its cause must be logged.
     fn count(&mut self, cause: &str, is_repeated: bool) -> bool {
         self.failed_at = Instant::now();
         self.failures += 1;
@@ -50,11 +50,11 @@ impl Outage {
     }
 }
 
-/// Logs that an operation failed: every fault that will not pass by itself, and of an outage its causes.
+/// Logs a failed operation: every permanent fault, and the causes of an outage once each.
 pub(crate) fn note(error: &StoreError) {
     let cause = error.with_causes();
     if !error.is_temporary() {
-        tracing::error!(error = cause, "the database failed");
+        tracing::error!(error = cause, "database error");
         return;
     }
     let is_news = OUTAGE
@@ -65,12 +65,12 @@ pub(crate) fn note(error: &StoreError) {
     if is_news {
         tracing::error!(
             error = cause,
-            "the database fails; what else fails for this reason is counted until it works again"
+            "database outage; further failures with this cause are counted, not logged"
         );
     }
 }
 
-/// The outage, if nothing has failed for a while.
+/// True if nothing has failed for [`QUIET`].
 fn is_quiet() -> bool {
     let outage = OUTAGE.lock().unwrap_or_else(PoisonError::into_inner);
     outage
@@ -79,7 +79,7 @@ fn is_quiet() -> bool {
 }
 
 impl Jobs {
-    /// Logs when an outage is over.
+    /// Logs the end of an outage.
     pub(super) async fn log_outages(&self) {
         loop {
             tokio::time::sleep(BETWEEN_LOOKS).await;
@@ -95,11 +95,7 @@ impl Jobs {
                 .take_if(|outage| outage.failed_at.elapsed() >= QUIET);
             if let Some(outage) = over {
                 let seconds = (outage.began_at.elapsed().as_secs_f64() * 10.0).round() / 10.0;
-                tracing::info!(
-                    seconds,
-                    failures = outage.failures,
-                    "the database works again"
-                );
+                tracing::info!(seconds, failures = outage.failures, "database outage over");
             }
         }
     }
@@ -110,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cause_is_news_once_and_what_repeats_another_is_none() {
+    fn each_cause_is_logged_once_and_a_repeated_failure_never() {
         let mut outage = Outage::beginning();
         assert!(outage.count("refused", false));
         assert!(!outage.count("refused", false));
@@ -123,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_may_begin_with_what_repeats_another() {
+    fn an_outage_may_begin_with_a_repeated_failure() {
         assert!(Outage::beginning().count("it did not answer a moment ago", true));
     }
 }

@@ -56,7 +56,7 @@ async fn dashboards_and_rules_ask_for_metrics_that_there_are() {
 }
 
 #[test]
-fn dashboards_are_told_apart_and_name_no_source_that_is_here_alone() {
+fn dashboards_have_distinct_ids_and_no_local_data_source() {
     let mut ids = BTreeSet::new();
     for (name, dashboard) in dashboards() {
         assert!(ids.insert(dashboard["uid"].to_string()), "{name}");

@@ -1,4 +1,4 @@
-//! What was acknowledged is there, whatever becomes of the service or of its database.
+//! Acknowledged writes survive failures of the service and of the database.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,12 +14,12 @@ const FAULTS: usize = 20;
 /// Acknowledged between two faults.
 const BURST: usize = 16;
 
-/// What writers sent, and what they were told.
+/// Requests of writers, and their responses.
 #[derive(Default)]
 struct Log {
     /// Id and body of what was acknowledged.
     acknowledged: Mutex<BTreeMap<String, String>>,
-    /// Requests that got no answer, or were told to come back, and were sent again.
+    /// Requests that got no answer, or were refused, and were sent again.
     refused: AtomicUsize,
     count: AtomicUsize,
     is_over: AtomicBool,

@@ -72,7 +72,7 @@ fn a_sheet_survives_being_written_and_read_again() {
         assert_eq!(read(&written).as_ref(), Ok(&sheet), "{name}");
         let content = sheet.pricing_content();
         let written = serde_json::to_value(&content).unwrap();
-        // It has no sources, so it is no sheet by itself; with them it is the same content.
+        // It has no sources, so it is not a sheet by itself; with them it is the same content.
         let sourced = with(written, "/sources", example["sources"].clone());
         assert_eq!(read(&sourced).unwrap().pricing_content(), content, "{name}");
         assert_eq!(read(&sourced).unwrap().id(), sheet.id(), "{name}");

@@ -1,6 +1,6 @@
 //! Integration tests, one binary: a module per concern.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 mod api;
 mod attack;

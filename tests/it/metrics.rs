@@ -32,7 +32,7 @@ struct Metric {
     samples: BTreeMap<String, f64>,
 }
 
-/// What was scraped, by the name in `# TYPE`.
+/// Scraped samples, by the name in `# TYPE`.
 type Scrape = BTreeMap<String, Metric>;
 
 /// Reads a text as strictly as its format is: a metric is described, then come its samples, and it never comes again.
@@ -138,7 +138,7 @@ impl Replica {
     }
 
     async fn ask(&self, accept: &str) -> String {
-        // A version that was asked for is believed for a quarter of a second.
+        // A version that was asked for is cached for a quarter of a second.
         tokio::time::sleep(Duration::from_millis(300)).await;
         let request = Request::get("/metrics").header("accept", accept);
         let request = request.body(Body::empty()).unwrap();
@@ -199,7 +199,7 @@ async fn requests_are_counted_by_method_route_and_class_of_their_status() {
     replica.api.get("/estimates/nothing").await;
     replica.api.get("/nothing").await;
     replica.api.ask(Method::DELETE, "/infer", &[]).await;
-    // Whoever leaves before the answer is counted too.
+    // A client that leaves before the response is counted too.
     let left = tokio::time::timeout(Duration::ZERO, replica.api.infer(&sheet_of("m-2"))).await;
     assert!(left.is_err(), "{left:?}");
     let scrape = replica.scrape().await;
@@ -445,7 +445,7 @@ async fn nothing_is_read_while_nothing_changed_and_the_last_values_outlive_the_d
         replica.api.store(&sheet()).await;
         let listed = replica.api.get("/estimates/latest").await.rows();
         assert_shown(&replica.scrape().await, &listed[0]);
-        // A change that no version tells of is one that nobody looks for.
+        // A change without a new version is not read.
         let hidden = "UPDATE estimates SET row_values = '{}'";
         database.execute(hidden).await;
         assert_shown(&replica.scrape().await, &listed[0]);
@@ -501,7 +501,7 @@ async fn no_more_than_a_hundred_are_shown_and_the_rest_is_not_hidden() {
     assert_eq!(value(&scrape, "unroof_watchlist_truncated"), 1.0);
 }
 
-/// Where a server listens for those who collect metrics.
+/// Address of a server's metrics listener.
 fn metrics_address(server: &Server) -> String {
     let log = server.wait_for_log("listening for those who collect metrics");
     let line = log.lines().find(|line| line.contains("collect metrics"));
@@ -543,7 +543,7 @@ fn the_listener_for_metrics_serves_them_and_nothing_else() {
         let posted = server::post(&client, &format!("{address}/metrics"), &json!({}));
         assert_eq!(posted.unwrap().0, 405);
         assert_eq!(get(&client, &format!("{}/metrics", server.address)).0, 404);
-        // The client above keeps its connection; whoever scrapes is not among them.
+        // The client above keeps its connection; the scraper is not among them.
         let scrape = parse(&get(&client, &format!("{address}/metrics")).1, false);
         assert_eq!(value(&scrape, "unroof_connections_open"), 1.0);
         let (status, _) = server.stop();

@@ -186,7 +186,7 @@ fn collect_references<'a>(value: &'a Value, found: &mut BTreeSet<&'a str>) {
 pub(crate) fn validator(document: &Value, schema: &Value) -> jsonschema::Validator {
     let mut components = document["components"].clone();
     let schemas = components["schemas"].as_object_mut().unwrap();
-    // What an answer holds is described: no other fields, save in what is put together from several schemas.
+    // What an answer holds is described: no other fields, except in schemas combined from several.
     let mut in_parts = BTreeSet::new();
     for (name, schema) in schemas.iter() {
         if !schema["allOf"].is_null() {

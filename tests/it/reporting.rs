@@ -44,7 +44,7 @@ impl Reader {
         database.execute(&remove).await;
     }
 
-    /// How many rows a query gives, or the code of the error.
+    /// Number of rows of a query, or the error code.
     async fn rows(&mut self, sql: &str) -> Result<usize, String> {
         let query = sqlx::query(AssertSqlSafe(sql.to_owned()));
         let rows = query.fetch_all(&mut self.connection).await;
@@ -119,7 +119,7 @@ async fn a_role_may_read_every_view_and_nothing_else() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_is_no_role_is_refused() {
     on_postgres(async |database: &TestDatabase| {
-        for name in ["nobody made this", "public", "current_user", "a\"b", ""] {
+        for name in ["no such role", "public", "current_user", "a\"b", ""] {
             let ended = migrate(database, name);
             assert_eq!(ended.code, Some(1), "{name}: {}", ended.out);
             let said = format!("caused by: there is no role `{name}`");
@@ -133,7 +133,7 @@ async fn who_is_no_role_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_role_that_may_make_no_schema_hears_how_to_have_it_made() {
+async fn a_role_without_create_is_shown_how_to_create_the_schema() {
     on_postgres(async |database: &TestDatabase| {
         // Tables go into the schema that has the name of the role.
         let (role, url) = owner_of_tables(database).await;

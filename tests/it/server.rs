@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// How long something may take that takes milliseconds; only a test that fails waits for so long.
+/// Timeout for operations that take milliseconds; only a failing test waits for it.
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// The binary in an environment of its own; `UNROOF_TEST_PROGRAM` names another build of it.
@@ -21,7 +21,7 @@ pub(crate) fn unroof(arguments: &[&str]) -> Command {
     command
 }
 
-/// What a command left behind.
+/// Result of a command.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
@@ -129,7 +129,7 @@ impl Server {
         }
     }
 
-    /// What the server wrote to standard error so far.
+    /// Standard error of the server so far.
     pub(crate) fn log(&self) -> String {
         self.log.lock().unwrap().clone()
     }
@@ -171,7 +171,11 @@ impl Server {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            assert!(began.elapsed() < LONGEST_WAIT, "it goes on: {}", self.log());
+            assert!(
+                began.elapsed() < LONGEST_WAIT,
+                "still running: {}",
+                self.log()
+            );
             std::thread::sleep(Duration::from_millis(5));
         };
         self.reader.take().unwrap().join().unwrap();

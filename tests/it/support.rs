@@ -1,4 +1,4 @@
-//! What the tests share: sheets to change, throwaway databases, the API without a socket, problems taken apart.
+//! Helpers shared by the tests: sheets, throwaway databases, the API without a socket, parsed problems.
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use unroof::storage::{Store, StoreLimits};
 use url::Url;
 use uuid::Uuid;
 
-/// What the fixed clock says.
+/// Time of the fixed clock.
 pub(crate) const NOW: &str = "2026-11-21T12:00:00.123456Z";
 
 pub(crate) fn clock() -> Clock {
@@ -120,7 +120,7 @@ const PATIENT: StoreLimits = StoreLimits {
     statement: Duration::from_secs(20),
 };
 
-/// A database that nobody else uses.
+/// A database of its own.
 pub(crate) struct TestDatabase {
     /// `SQLite` or `PostgreSQL`.
     pub(crate) name: &'static str,
@@ -314,12 +314,12 @@ pub(crate) fn skip_postgres() {
 }
 
 /// Says on which database a test failed.
-#[expect(clippy::print_stderr, reason = "only heard from a test that fails")]
+#[expect(clippy::print_stderr, reason = "only printed for a test that fails")]
 fn note(database: &str) {
     eprintln!("on {database}");
 }
 
-/// A line for whoever runs the tests, also where they pass: `eprintln!` is heard only from those that fail.
+/// A line for the person who runs the tests, also where they pass: `eprintln!` is printed only for those that fail.
 pub(crate) fn say(line: &str) {
     let line = format!("{line}\n");
     std::io::stderr().write_all(line.as_bytes()).unwrap();
@@ -331,7 +331,7 @@ pub(crate) fn say(line: &str) {
 #[derive(Clone)]
 pub(crate) struct Api {
     router: Router,
-    /// Where its database is, so that it stays.
+    /// Folder of its database, kept alive.
     folder: Option<Arc<TempDir>>,
 }
 
@@ -392,7 +392,7 @@ impl Api {
     }
 }
 
-/// What came back.
+/// The response.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,

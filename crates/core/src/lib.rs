@@ -1,4 +1,4 @@
-//! What a price sheet is, what the serving roofline says, and what the one says about the other.
+//! The pure core: price sheets, the serving roofline, and the estimates that combine them.
 //!
 //! Everything here is pure: no clock, no chance, no input or output. `docs/ARCHITECTURE.md` shows which module uses which.
 

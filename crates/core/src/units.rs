@@ -1,7 +1,7 @@
-//! Newtypes for the quantities that cross a module boundary, and the exact decimal that money is kept in.
+//! Newtypes for quantities that cross a module boundary, and the exact decimal for money.
 //!
-//! Inside a formula a plain `f64` is fine when its name ends in its unit (`memory_s`); between modules it is one of
-//! these, so that dividing bytes by FLOP/s does not compile.
+//! Inside a formula, a plain `f64` is fine if its name ends in its unit (`memory_s`); between modules, use these types, so
+//! that dividing bytes by FLOP/s does not compile.
 
 use std::fmt;
 use std::ops::{Div, Mul};
@@ -98,14 +98,14 @@ impl UsdPerHour {
     }
 }
 
-/// Why a text is not a [`Decimal`].
+/// Error of parsing a [`Decimal`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecimalError {
-    /// Not digits with at most one point, or a sign or exponent where none may stand.
+    /// Not digits with at most one decimal point.
     #[error("`{0}` is not a decimal of up to 12 digits before the point and up to 18 after it")]
     NotADecimal(String),
     /// A zero before the first digit of a number above one, or a second one before the point.
-    #[error("`{0}` begins with a 0 that means nothing")]
+    #[error("`{0}` begins with a superfluous 0")]
     LeadingZero(String),
     /// Below zero.
     #[error("`{0}` is negative")]
@@ -114,21 +114,21 @@ pub enum DecimalError {
 
 /// An exact non-negative decimal: a price in the sheet's currency per million tokens, or a multiplier.
 ///
-/// It keeps the digits it was written with ("3.00"); equality is that of the number ("3.00" = "3").
+/// The digits are kept as written ("3.00"); equality is numeric ("3.00" = "3").
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Decimal(BigDecimal);
 
 impl Decimal {
     const DIGITS_BEFORE_POINT: u32 = 12;
     const DIGITS_AFTER_POINT: i64 = 18;
-    /// Prices carry at most this many significant digits; what a catalog has beyond them is float noise.
+    /// Most significant digits of a price; further digits in a catalog are float noise.
     const SIGNIFICANT_DIGITS: u64 = 12;
 
     /// Reads the written form of a number in a catalog (`4e-07`, `0.135`), multiplied by `factor`; float noise beyond
     /// 12 significant digits is rounded away, and the second value says whether that happened.
     ///
     /// # Errors
-    /// [`DecimalError`] if the text is no number, negative, or out of the range a price may have.
+    /// [`DecimalError`] if the text is not a number, or is negative or out of range.
     pub fn from_catalog(written: &str, factor: u32) -> Result<(Self, bool), DecimalError> {
         let not_a_decimal = || DecimalError::NotADecimal(written.to_owned());
         let exact =
@@ -205,7 +205,7 @@ impl FromStr for Decimal {
                 _ => DecimalError::NotADecimal(text.to_owned()),
             });
         }
-        // `00.1` may as well be a slip of `10.1` or of `0.01`.
+        // `00.1` may be a typo of `10.1` or `0.01`.
         if before.len() > 1 && before.starts_with('0') {
             return Err(DecimalError::LeadingZero(text.to_owned()));
         }
@@ -244,18 +244,18 @@ impl utoipa::ToSchema for Decimal {
     }
 }
 
-/// The nearest `f64`. Reading the digits rounds correctly, which a conversion digit by digit need not.
+/// The nearest `f64`. Parsing the digits rounds correctly.
 fn nearest(number: &BigDecimal) -> f64 {
     number.to_scientific_notation().parse().unwrap_or(f64::NAN)
 }
 
-/// The number to nine significant digits: what an estimate by draws can be held to on every machine.
+/// The number rounded to nine significant digits, so that estimates are the same on every machine.
 #[must_use]
 pub fn significant(number: f64) -> f64 {
     format!("{number:.8e}").parse().unwrap_or(number)
 }
 
-/// A number as a person reads it: five significant digits, thousands apart, powers of ten beyond a million million.
+/// A number for display: five significant digits, thousands separators, powers of ten for very large and small ones.
 #[must_use]
 pub fn readable(number: f64) -> String {
     let magnitude = number.abs();

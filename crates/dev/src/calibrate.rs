@@ -1,4 +1,4 @@
-//! `unroof-dev calibrate`: what open-weight models and their prices teach.
+//! `unroof-dev calibrate`: fits the calibration to open-weight models and their prices.
 
 use std::fs;
 use std::io::Write;
@@ -18,16 +18,16 @@ Examples:
   unroof-dev calibrate --models models.csv --prices prices.csv --tiers tiers.csv --output mine.json
   unroof infer sheet.json --calibration mine.json")]
 pub(crate) struct CalibrateArguments {
-    /// Models with their published architecture; the built-in ones if left out
+    /// Models with a published architecture; the built-in ones if left out
     #[arg(long, value_name = "CSV", requires = "prices")]
     models: Option<PathBuf>,
-    /// What hosts charge for them, one row per model and host
+    /// Their prices, one row per model and host
     #[arg(long, value_name = "CSV", requires = "models")]
     prices: Option<PathBuf>,
     /// Their context tiers
     #[arg(long, value_name = "CSV", requires = "models")]
     tiers: Option<PathBuf>,
-    /// Where the calibration is written; `-` prints it
+    /// Output file; `-` prints the calibration
     #[arg(long, value_name = "FILE", default_value = "data/calibration.json")]
     output: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! Files of the project that commands write.
+//! Generated files of the project.
 
 use std::fs;
 use std::path::Path;
@@ -8,24 +8,25 @@ use serde::Serialize;
 
 /// A document as text that ends with its last line.
 pub(crate) fn json(document: &impl Serialize) -> Result<String> {
-    let text = serde_json::to_string_pretty(document).context("the document has no JSON text")?;
+    let text =
+        serde_json::to_string_pretty(document).context("the document could not be serialised")?;
     Ok(text + "\n")
 }
 
-/// Writes a whole file, in a folder that is made if needed.
+/// Writes a whole file; creates its folder if needed.
 pub(crate) fn write(file: &Path, text: &str) -> Result<()> {
     let folder = file
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
     folder
         .map_or(Ok(()), fs::create_dir_all)
-        .with_context(|| format!("cannot make the folder of `{}`", file.display()))?;
+        .with_context(|| format!("cannot create the folder of `{}`", file.display()))?;
     fs::write(file, text).with_context(|| format!("cannot write `{}`", file.display()))
 }
 
-/// Writes one section of a page, from its title to the next one, in the place of the section of that title or at the end.
+/// Replaces the section with this title, up to the next title, or appends it.
 pub(crate) fn write_section(file: &Path, section: &str) -> Result<()> {
-    // A page that is not there yet begins with this section.
+    // A new page begins with this section.
     let page = fs::read_to_string(file).unwrap_or_default();
     write(file, &with_section(&page, section))
 }

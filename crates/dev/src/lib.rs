@@ -1,4 +1,4 @@
-//! What maintainers run: fits, calibrations, and the documents made from them.
+//! Maintainers' commands: fits, calibrations, and the documents generated from them.
 
 mod calibrate;
 pub mod efficiencies;
@@ -25,13 +25,13 @@ struct CommandLine {
 enum Command {
     /// Fit the forward model's efficiencies to published measurements
     Fit(fit::FitArguments),
-    /// Learn the population of models and the law of prices from open-weight models
+    /// Fit the population of models and the price law to open-weight models
     Calibrate(calibrate::CalibrateArguments),
     /// Write the track record, the page and the picture of the joint estimate
     Validate(validate::ValidateArguments),
 }
 
-/// Runs the command that is named behind the program's own name.
+/// Runs the command named in the arguments.
 pub fn run<Arguments>(arguments: Arguments, out: &mut impl Write) -> anyhow::Result<()>
 where
     Arguments: IntoIterator<Item: Into<OsString> + Clone>,

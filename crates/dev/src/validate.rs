@@ -24,7 +24,7 @@ pub(crate) struct ValidateArguments {
     project: PathBuf,
 }
 
-/// Scores the built-in models leaving one family out at a time, and writes what `unroof validate` prints.
+/// Scores the built-in models by leave-one-family-out cross-validation, and writes the results.
 pub(crate) fn run(arguments: &ValidateArguments, out: &mut impl Write) -> Result<()> {
     let models = built_in();
     let models: Vec<&PricedModel> = models.iter().collect();

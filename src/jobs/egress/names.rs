@@ -1,6 +1,5 @@
-//! Looks names up on a few threads of its own. The system's function for it cannot be stopped, and where a name server does
-//! not answer it takes as long as its configuration says: whoever asks waits no longer than it wants to, and the place is
-//! held until the function has ended.
+//! DNS lookups on a few dedicated threads. The system's resolver cannot be cancelled and may block for its whole configured
+//! timeout: the caller stops waiting after its own timeout, and the slot is held until the resolver returns.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -16,18 +15,18 @@ use ureq::unversioned::transport::NextTimeout;
 
 use super::address::{NOT_PUBLIC, is_public};
 
-/// Names that are looked up at once.
+/// Slots for concurrent lookups.
 #[derive(Debug, Clone)]
 pub(crate) struct Names(Arc<Semaphore>);
 
-/// Why a name has no addresses.
+/// Cause of a failed lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NameFault {
-    /// As many are looked up as may be.
+    /// All slots are in use.
     Busy,
-    /// There is no such name.
+    /// The name does not exist.
     Unknown,
-    /// No answer in time.
+    /// The lookup timed out.
     Late,
 }
 
@@ -44,7 +43,7 @@ impl Names {
             .map_err(|_| NameFault::Busy)
     }
 
-    /// The addresses of `host:port`, if they come in time.
+    /// Looks up the addresses of `host:port`, within a timeout.
     pub(crate) async fn look_up(
         &self,
         host_and_port: String,
@@ -55,7 +54,7 @@ impl Names {
         }
         let (sender, receiver) = oneshot::channel();
         look_up_on_a_thread(self.place()?, host_and_port, |found| {
-            // Whoever asked may have given up.
+            // The caller may have given up.
             let _ = sender.send(found);
         });
         match tokio::time::timeout(longest, receiver).await {
@@ -65,7 +64,7 @@ impl Names {
         }
     }
 
-    /// The same for a thread that may wait.
+    /// The blocking variant of [`Self::look_up`].
     fn look_up_blocking(
         &self,
         host_and_port: String,
@@ -86,26 +85,26 @@ impl Names {
     }
 }
 
-/// Where no thread is to be had, nobody is answered.
+/// Starts the lookup thread. Without one, the caller times out.
 fn look_up_on_a_thread(
     place: OwnedSemaphorePermit,
     host_and_port: String,
-    tell: impl FnOnce(Found) + Send + 'static,
+    answer: impl FnOnce(Found) + Send + 'static,
 ) {
     let look_up = move || {
         let found = host_and_port.to_socket_addrs().map(Iterator::collect);
         drop(place);
-        tell(found);
+        answer(found);
     };
     let started = std::thread::Builder::new()
         .name("name-lookup".to_owned())
         .spawn(look_up);
     if let Err(error) = started {
-        tracing::warn!(%error, "no thread to look a name up");
+        tracing::warn!(%error, "cannot start a thread for a DNS lookup");
     }
 }
 
-/// Resolves names for the client that sends to webhooks: to public addresses alone, unless it was told otherwise.
+/// Resolver of the webhook client: public addresses only, unless private ones are allowed.
 #[derive(Debug)]
 pub(crate) struct PlacedResolver {
     names: Names,
@@ -137,7 +136,7 @@ impl Resolver for PlacedResolver {
             .names
             .look_up_blocking(host_and_port, *timeout.after)
             .map_err(|fault| match fault {
-                NameFault::Busy => ureq::Error::Other("too many names are looked up".into()),
+                NameFault::Busy => ureq::Error::Other("too many concurrent DNS lookups".into()),
                 NameFault::Unknown => ureq::Error::HostNotFound,
                 NameFault::Late => ureq::Error::Timeout(timeout.reason),
             })?;
@@ -157,7 +156,7 @@ impl Resolver for PlacedResolver {
     }
 }
 
-/// Addresses of a name that are tried: as many as ureq has room for.
+/// Most addresses of a name: the capacity of ureq's list.
 const MOST_ADDRESSES: usize = 16;
 
 #[cfg(test)]
@@ -165,7 +164,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_name_of_this_machine_is_found_and_one_without_a_place_is_not_looked_up() {
+    async fn a_local_name_is_found_and_without_a_slot_no_lookup_starts() {
         let names = Names::new(1);
         let longest = Duration::from_secs(30);
         let found = names.look_up("localhost:80".to_owned(), longest).await;
@@ -174,7 +173,7 @@ mod tests {
         let none = Names::new(0);
         let found = none.look_up("localhost:80".to_owned(), longest).await;
         assert_eq!(found, Err(NameFault::Busy));
-        // An address is no name.
+        // An address needs no lookup.
         let found = none.look_up("[::1]:80".to_owned(), longest).await;
         assert_eq!(found, Ok(vec!["[::1]:80".parse().unwrap()]));
     }

@@ -140,7 +140,7 @@ async fn a_body_of_more_than_a_mebibyte_is_413_and_one_of_a_mebibyte_is_read() {
     );
     text.push(' ');
     let problem = api.post("/infer", text.clone()).await.problem(413);
-    assert_eq!(problem["detail"], "the body is larger than 1048576 bytes");
+    assert_eq!(problem["detail"], "the body exceeds 1048576 bytes");
     // The same without a length in the head.
     let pieces = text.into_bytes();
     let stream = futures_of(pieces);
@@ -148,7 +148,7 @@ async fn a_body_of_more_than_a_mebibyte_is_413_and_one_of_a_mebibyte_is_read() {
     api.send(request.body(stream).unwrap()).await.problem(413);
 }
 
-/// A body whose length nobody knows beforehand.
+/// A body of unknown length.
 fn futures_of(bytes: Vec<u8>) -> Body {
     use http_body_util::{BodyExt, Full};
     let whole = Full::new(axum::body::Bytes::from(bytes));

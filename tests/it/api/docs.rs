@@ -24,7 +24,7 @@ async fn the_root_leads_to_the_docs() {
     );
 }
 
-/// What follows `mark` up to the next quotation mark, everywhere in a text.
+/// All texts between `mark` and the next quotation mark.
 fn quoted_after<'a>(text: &'a str, mark: &str) -> BTreeSet<&'a str> {
     let quotes = text.split(mark).skip(1);
     quotes
@@ -50,7 +50,7 @@ async fn the_docs_need_no_other_server() {
         let name = asset.trim_start_matches("./").trim_start_matches("/docs/");
         let text = fetch(&api, &format!("/docs/{name}")).await;
         assert!(!text.is_empty(), "{asset}");
-        // A style sheet loads what it names; a script is told below where to look.
+        // A style sheet loads what it names; the paths of scripts are checked below.
         if name.contains(".css") {
             assert!(
                 !text.contains("url(http") && !text.contains("@import"),

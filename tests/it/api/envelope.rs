@@ -1,4 +1,4 @@
-//! What every answer has in common: problems for whatever is refused, request ids, methods.
+//! Common to all responses: problems for refusals, request ids, methods.
 
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -89,7 +89,7 @@ async fn bad_values_of_query_parameters_are_400() {
         let problem = reply.problem(400);
         let detail = problem["detail"].as_str().unwrap();
         assert!(
-            detail.starts_with("the query string is wrong: "),
+            detail.starts_with("invalid query string: "),
             "{query}: {detail}"
         );
         assert!(detail.contains(words), "{query}: {detail}");
@@ -106,15 +106,9 @@ async fn everything_that_is_not_there_is_a_404_problem() {
     let api = TestDatabase::sqlite().api().await;
     let unknown = Uuid::nil();
     let rows = [
-        ("/nothing".to_owned(), "no route has the path `/nothing`"),
-        (
-            "/estimates/".to_owned(),
-            "no route has the path `/estimates/`",
-        ),
-        (
-            "/reference".to_owned(),
-            "no route has the path `/reference`",
-        ),
+        ("/nothing".to_owned(), "there is no route `/nothing`"),
+        ("/estimates/".to_owned(), "there is no route `/estimates/`"),
+        ("/reference".to_owned(), "there is no route `/reference`"),
         (
             format!("/estimates/{unknown}"),
             "there is no estimate with this id",
@@ -125,15 +119,15 @@ async fn everything_that_is_not_there_is_a_404_problem() {
         ),
         (
             "/estimates/7".to_owned(),
-            "the last part of the path is no id",
+            "the last part of the path is not an id",
         ),
         (
             "/price-sheets/%FF".to_owned(),
-            "the last part of the path is no id",
+            "the last part of the path is not an id",
         ),
         (
             "/problems/nothing".to_owned(),
-            "no class of problems has this address",
+            "there is no problem class with this address",
         ),
     ];
     for (path, detail) in rows {
@@ -261,7 +255,7 @@ async fn health_says_ok_and_is_not_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_is_away_is_a_503_that_says_when_to_come_back() {
+async fn an_unreachable_database_is_a_503_with_retry_after() {
     on_each_database(async |database: &TestDatabase| {
         let store = database.store().await;
         let app = unroof::http::App::new(
@@ -283,7 +277,7 @@ async fn a_database_that_is_away_is_a_503_that_says_when_to_come_back() {
             let text = refusal.text();
             assert!(!text.contains("pool") && !text.contains("sqlx"), "{text}");
         }
-        // What needs no database goes on.
+        // Requests without the database continue.
         assert_eq!(api.get("/healthz").await.status, StatusCode::OK);
         let computed = api.post("/infer?store=false", sheet().to_string()).await;
         assert_eq!(computed.status, StatusCode::OK);

@@ -128,14 +128,14 @@ async fn a_litellm_entry_is_read_bare_or_with_assumptions() {
 fn reading<'a>(
     answer: &'a Value,
     id: &str,
-    tells_apart: impl Fn(&str, &Value) -> bool,
+    distinguishes: impl Fn(&str, &Value) -> bool,
 ) -> Vec<&'a Value> {
     let readings = answer["readings"].as_array().unwrap().iter();
     let matches = |reading: &&Value| {
         let inputs = reading["inputs"].as_array().unwrap();
         inputs
             .iter()
-            .any(|input| tells_apart(input["name"].as_str().unwrap(), &input["value"]))
+            .any(|input| distinguishes(input["name"].as_str().unwrap(), &input["value"]))
     };
     readings
         .filter(|reading| reading["id"] == id)

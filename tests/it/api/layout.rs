@@ -27,7 +27,7 @@ async fn series_as_csv(api: &Api, path: &str, body: &str) -> Reply {
         .await
 }
 
-/// Where a value came from.
+/// Origin of a value.
 fn from<'a>(answer: &'a Value, name: &str) -> &'a Value {
     let inputs = answer["inputs"].as_array().unwrap();
     let input = inputs.iter().find(|input| input["name"] == name);
@@ -168,7 +168,7 @@ async fn the_series_is_csv_for_those_who_ask_for_it() {
 }
 
 #[tokio::test]
-async fn every_fault_is_told_with_its_place_and_what_would_be_right() {
+async fn every_fault_is_reported_with_its_place_and_a_hint() {
     let api = api().await;
     let rows = [
         (
@@ -231,8 +231,8 @@ async fn every_fault_is_told_with_its_place_and_what_would_be_right() {
     ];
     for (body, expected) in rows {
         let problem = ask(&api, &body).await.problem(422);
-        let told = faults(&problem);
-        assert!(told.contains(expected), "{body}: {told}");
+        let reported = faults(&problem);
+        assert!(reported.contains(expected), "{body}: {reported}");
     }
     let many = json!({"hardware": {"name": "x", "hbm_bytes": 0}, "model": {"experts": -1, "layers": 1.5}, "layout": []});
     let problem = ask(&api, &many).await.problem(422);

@@ -259,7 +259,7 @@ async fn csv_keeps_what_would_break_a_line() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn filters_take_names_as_they_stand() {
+async fn filters_compare_names_exactly() {
     on_each_database(async |database: &TestDatabase| {
         let api = database.api().await;
         let offer = |provider: &str, model: &str, region: &str, currency: &str| {

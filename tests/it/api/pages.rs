@@ -9,7 +9,7 @@ use crate::support::{Api, TestDatabase, on_each_database, sheet_of};
 
 const LISTS: [&str; 3] = ["/estimates", "/estimates/latest", "/price-sheets"];
 
-/// More pages than any list here has: a list without an end fails instead of going on.
+/// More pages than any list here has: a list without an end fails instead of continuing.
 const MOST_PAGES: usize = 100;
 
 /// The address in `Link: <…>; rel="next"`.
@@ -72,7 +72,7 @@ async fn links_lead_through_all_pages() {
 }
 
 #[tokio::test]
-async fn a_page_has_a_hundred_rows_unless_told_otherwise_and_2000_at_most() {
+async fn a_page_has_a_hundred_rows_by_default_and_2000_at_most() {
     let api = TestDatabase::sqlite().api().await;
     with_offers(&api, 101).await;
     for list in LISTS {
@@ -119,7 +119,7 @@ async fn a_cursor_that_the_list_did_not_give_is_400() {
             .await
             .problem(400);
         assert_eq!(
-            problem["detail"], "the query string is wrong: `cursor` is not one that this list gave",
+            problem["detail"], "invalid query string: `cursor` is not from this list",
             "{list}: {cursor}"
         );
     };

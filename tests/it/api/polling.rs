@@ -136,7 +136,7 @@ async fn what_a_replica_wrote_it_shows_at_once() {
     on_each_database(async |database: &TestDatabase| {
         let api = database.api().await;
         for number in 0..10 {
-            // The list was asked for a moment ago, so that its version is known and believed.
+            // The list was asked for a moment ago, so that its version is cached.
             for path in LISTS {
                 api.get(path).await;
             }
@@ -192,7 +192,7 @@ fn polling_costs_no_query() {
             poll();
         }
         let (_, whole_log) = server.stop();
-        // Until it has ended, the server goes on looking.
+        // Until it has ended, the server continues to look.
         let elapsed = began.elapsed();
         let queries: Vec<&str> = whole_log
             .split_once(mark)

@@ -79,7 +79,7 @@ async fn accelerators_give_days_and_dollars() {
     assert_close(&phase["usd"], 2.0 * hours, 1e-12);
     assert_eq!(answered["cluster"]["multiply_format"], "bf16");
     assert_eq!(answered["not_defined"], json!([]));
-    // Nobody has published what it rents for.
+    // No rental price is published.
     let unpriced = answer(&api, &json!({"cluster": {"accelerator": "mi325x"}})).await;
     assert!(unpriced["phases"][0]["days"].is_number());
     assert_eq!(unpriced["total"]["usd"], Value::Null);
@@ -146,7 +146,7 @@ async fn the_series_over_sparsity_is_csv_for_those_who_ask_for_it() {
 }
 
 #[tokio::test]
-async fn every_fault_is_told_with_its_place_and_what_would_be_right() {
+async fn every_fault_is_reported_with_its_place_and_a_hint() {
     let api = api().await;
     let rows = [
         (
@@ -212,8 +212,8 @@ async fn every_fault_is_told_with_its_place_and_what_would_be_right() {
     ];
     for (body, expected) in rows {
         let problem = ask(&api, &body).await.problem(422);
-        let told = faults(&problem);
-        assert!(told.contains(expected), "{body}: {told}");
+        let reported = faults(&problem);
+        assert!(reported.contains(expected), "{body}: {reported}");
     }
     api.post("/training", "").await.problem(400);
     api.post("/training?format=csv", "{}").await.problem(400);

@@ -1,4 +1,4 @@
-//! Values that a sheet cannot hold, each refused where it stands.
+//! Values that a sheet cannot hold, each refused at its place.
 
 use serde_json::json;
 
@@ -51,7 +51,7 @@ async fn prices_are_texts_of_digits() {
 }
 
 #[tokio::test]
-async fn values_out_of_range_are_refused_where_they_stand() {
+async fn values_out_of_range_are_refused_at_their_place() {
     let tier = |value| {
         with(
             sheet(),

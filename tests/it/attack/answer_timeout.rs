@@ -1,4 +1,4 @@
-//! How long an answer may take: from the end of the body to its head.
+//! Response timeout, from the end of the request body to the response headers.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use crate::support::TestDatabase;
 
 /// Long after the limit that the test sets, and long before the ones it leaves.
 const SOON: Duration = Duration::from_secs(12);
-/// More than are worked out within the limit.
+/// More than are computed within the limit.
 const QUESTIONS: u32 = 40;
 
 fn serve(database: &TestDatabase) -> Server {

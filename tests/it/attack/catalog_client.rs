@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::server::{LONGEST_WAIT, Server, client, post};
 use crate::support::TestDatabase;
 
-/// How long a large catalog may take to be read without optimisation, on a machine that is busy with something else.
+/// Time limit for reading a large catalog, unoptimised and on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(5);
 
 /// A server whose limits of time are those of a slow machine, with some of its own.
@@ -75,7 +75,7 @@ impl Sender {
         }
     }
 
-    /// What has come within a tenth of a second, if anything has.
+    /// Data received within a tenth of a second, if any.
     pub(super) fn read_at_once(&mut self) -> Option<String> {
         let soon = Some(Duration::from_millis(100));
         self.0.set_read_timeout(soon).unwrap();

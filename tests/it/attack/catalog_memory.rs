@@ -1,4 +1,4 @@
-//! What catalogs can make the service hold in memory.
+//! Memory used by catalogs.
 #![cfg(target_os = "linux")]
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use super::catalog_client::{Sender, of_one_model, serve, wait_for_place};
 use crate::server::{Server, client, get, post};
 use crate::support::{TestDatabase, sheet_of};
 
-/// What one import may take, with all else that the service holds.
+/// Memory limit of an import and the rest of the service, in bytes.
 const BOUND: u64 = 512 * 1024 * 1024;
 
 /// The most memory that the process ever held.
@@ -27,7 +27,7 @@ fn small_objects(values: usize) -> String {
     format!("[{}]", objects.trim_end_matches(','))
 }
 
-/// Asks as others do until it is told to stop; how often it was answered.
+/// Asks as others do until stopped; how often it was answered.
 fn ask_meanwhile(server: &Server, stop: &AtomicBool) -> usize {
     let mut answered = 0;
     while !stop.load(Ordering::Relaxed) {
@@ -85,7 +85,7 @@ fn clients_that_leave_and_bodies_that_never_end_stay_below_the_bound() {
     });
     let peak = peak(&server);
     assert!(peak < BOUND, "{peak} bytes");
-    // One of them has the place; the others are told so before they have sent all of it.
+    // One of them has the place; the others are refused before they have sent all of it.
     assert!(refused.load(Ordering::Relaxed) >= 6, "{refused:?}");
     let freed_after = wait_for_place(&server);
     assert!(freed_after < Duration::from_secs(15), "{freed_after:?}");

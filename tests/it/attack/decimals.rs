@@ -19,7 +19,7 @@ fn a_price_with_a_needless_zero_before_it_is_refused() {
             assert_eq!(status, 422, "{price}: {body}");
             let fault = &serde_json::from_str::<serde_json::Value>(&body).unwrap()["errors"][0];
             assert_eq!(fault["pointer"], "/rates/0/input");
-            let detail = format!("`{price}` begins with a 0 that means nothing");
+            let detail = format!("`{price}` begins with a superfluous 0");
             assert_eq!(fault["detail"], detail);
         }
         for price in ["0.1", "0", "0.05", "10.01"] {

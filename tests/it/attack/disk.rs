@@ -254,13 +254,7 @@ fn a_file_that_was_deleted_or_replaced_is_written_to_no_more_until_it_is_back() 
         served.assert_heals(&format!("healed {round}"));
         // The next outage is another one.
         let began = Instant::now();
-        while served
-            .server
-            .log()
-            .matches("the database works again")
-            .count()
-            <= round
-        {
+        while served.server.log().matches("database outage over").count() <= round {
             assert!(began.elapsed() < LONGEST_WAIT, "{}", served.server.log());
             std::thread::sleep(Duration::from_millis(10));
         }

@@ -72,7 +72,7 @@ fn send_all(server: &Server, name: &str, each: usize) -> (Duration, Vec<u16>) {
 async fn a_write_takes_three_round_trips_while_others_wait_for_it() {
     on_postgres(async |database| {
         let (proxy, server) = far_server(database).await;
-        proxy.count_anew();
+        proxy.reset_counts();
         tokio::task::block_in_place(|| {
             // The first ones of a connection, too.
             let (_, refused) = send_all(&server, "new", 2);
@@ -114,7 +114,7 @@ async fn prices_that_come_into_force_are_made_known_in_three_round_trips_under_t
             })
             .collect();
         let before = store.record(&to_come).await.unwrap().version.unwrap();
-        proxy.count_anew();
+        proxy.reset_counts();
         let (then, other) = (
             "2026-12-01T00:00:01Z".parse().unwrap(),
             database.store().await,
@@ -206,7 +206,7 @@ async fn an_offer_with_a_thousand_prices_is_read_as_fast_as_one_with_ten() {
             // All that is known of the offer is read, and nothing is written.
             let least = tokio::task::block_in_place(|| {
                 let bytes = (0..3).map(|_| {
-                    proxy.count_anew();
+                    proxy.reset_counts();
                     assert_eq!(infer(&server, &sheet_of("m")), 200);
                     proxy.bytes()
                 });
@@ -215,13 +215,13 @@ async fn an_offer_with_a_thousand_prices_is_read_as_fast_as_one_with_ten() {
             read.push(least);
         }
         assert!(read[1] < 2 * read[0], "{read:?}");
-        // And what it costs now is told of the price before.
+        // The change names the new price.
         let dearer = with(sheet_of("m"), "/rates/0/input", json!("7.5"));
         assert_eq!(tokio::task::block_in_place(|| infer(&server, &dearer)), 201);
-        let told = get(&client(), &format!("{}/changes", server.address)).1;
+        let reported = get(&client(), &format!("{}/changes", server.address)).1;
         assert!(
-            told.contains("sheet.changed") && told.contains("7.5"),
-            "{told}"
+            reported.contains("sheet.changed") && reported.contains("7.5"),
+            "{reported}"
         );
     })
     .await;
@@ -235,7 +235,7 @@ async fn hold_the_lock(database: &TestDatabase) -> PgConnection {
     connection
 }
 
-/// Waits until somebody waits for the lock.
+/// Waits until a connection waits for the lock.
 async fn wait_for_a_writer(database: &TestDatabase) {
     const WAITING: &str = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
                            AND datname = current_database() AND query LIKE '%store_version%'";
@@ -271,7 +271,7 @@ fn ask<'a>(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_waits_is_recorded_together_and_each_learns_what_became_of_its_own() {
+async fn waiting_writes_are_recorded_together_and_each_gets_its_own_outcome() {
     on_postgres(async |database| {
         let proxy = Proxy::to(&database.url, Link::Open).await;
         let url = proxy.url(&database.url).parse().unwrap();
@@ -281,7 +281,7 @@ async fn what_waits_is_recorded_together_and_each_learns_what_became_of_its_own(
         let known = two(&prepared, "known");
         let before = store.record(&known).await.unwrap().version.unwrap();
         let mut lock = hold_the_lock(database).await;
-        proxy.count_anew();
+        proxy.reset_counts();
         let first = {
             let (store, first) = (store.clone(), prepared.of("first"));
             tokio::spawn(async move { store.record(&[first]).await })
@@ -362,7 +362,7 @@ async fn one_that_cannot_be_recorded_does_not_keep_the_others_from_it() {
     .await;
 }
 
-/// Follows the feed until it is told to stop and nothing is left.
+/// Follows the feed until stopped and nothing is left.
 async fn follow(store: Store, is_over: Arc<AtomicBool>) -> Vec<i64> {
     let mut seen: Vec<i64> = Vec::new();
     loop {

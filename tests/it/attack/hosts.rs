@@ -1,4 +1,4 @@
-//! A page elsewhere whose name leads to this machine: its visitor's browser then speaks to the service.
+//! A page elsewhere whose name leads to this machine: its visitor's browser then connects to the service.
 
 use std::fs;
 use std::path::Path;
@@ -51,7 +51,7 @@ fn a_name_that_was_made_to_mean_this_machine_neither_reads_nor_writes() {
         let problem = refused.json();
         assert_eq!(problem["type"], "/problems/unknown-host");
         let name = host.trim_end_matches(":8080");
-        let detail = format!("the host `{name}` is not served here");
+        let detail = format!("the host `{name}` is not allowed");
         assert_eq!(problem["detail"], detail);
         let hint = problem["hint"].as_str().unwrap();
         assert!(hint.contains("--allow-host"), "{hint}");
@@ -170,7 +170,7 @@ fn a_health_check_of_an_address_needs_no_name() {
 }
 
 #[test]
-fn who_serves_others_is_told_of_names() {
+fn a_service_for_other_machines_logs_a_hint_about_host_names() {
     let database = TestDatabase::sqlite();
     for (name, hint) in [(None, true), (Some("unroof.example"), false)] {
         let mut arguments = vec!["--database-url", &database.url, "--listen", "0.0.0.0:0"];

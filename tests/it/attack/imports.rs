@@ -1,4 +1,4 @@
-//! How an import says that it ended.
+//! The last line of an import.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ fn long_catalog() -> Value {
     Value::Object((0..PRICES).map(entry).collect())
 }
 
-/// Sends a catalog whose answer nobody reads to its end.
+/// Sends a catalog whose response is not read to its end.
 fn begin_import(service: &Service) {
     let (client, url) = (service.client.clone(), service.url("/catalogs"));
     let catalog = long_catalog().to_string();

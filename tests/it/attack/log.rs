@@ -49,7 +49,7 @@ fn an_outage_is_a_line_per_cause_and_one_when_it_is_over_and_not_one_per_request
         cluster.up();
         let began = Instant::now();
         while get(&client, &ready).0 != 200
-            || server.log().matches("the database works again").count() < outage
+            || server.log().matches("database outage over").count() < outage
         {
             assert!(began.elapsed() < LONGEST_WAIT, "{}", server.log());
             std::thread::sleep(Duration::from_millis(20));
@@ -65,7 +65,7 @@ fn an_outage_is_a_line_per_cause_and_one_when_it_is_over_and_not_one_per_request
     let log = server.log();
     let over = log
         .lines()
-        .find(|line| line.contains("the database works again"))
+        .find(|line| line.contains("database outage over"))
         .unwrap();
     let failures = over.split("failures=").nth(1).unwrap();
     let failures: u64 = failures.split(' ').next().unwrap().parse().unwrap();

@@ -1,4 +1,4 @@
-//! What clients can make the service hold: answers that they leave unread, and one document under many spellings.
+//! Memory used by clients: unread responses, and one document in many spellings.
 #![cfg(target_os = "linux")]
 
 use std::io::Write;
@@ -13,7 +13,7 @@ use crate::support::{TestDatabase, sheet_of};
 const MIB: u64 = 1024 * 1024;
 const IN_FLIGHT: u64 = 64 * MIB;
 const CACHE: u64 = 16 * MIB;
-/// What is being worked out: one answer with its rows, and its text while that grows.
+/// Memory of one answer being computed, with its rows and its growing text.
 const WORK: u64 = 48 * MIB;
 /// Bodies and answers too small to be counted, the buffers of connections, and pages that the allocator keeps for a while.
 const REST: u64 = 64 * MIB;

@@ -1,4 +1,4 @@
-//! What broke when the first release was attacked: each test fails on commit `314694e`.
+//! Defects found by attacking the first version: each test fails on commit `314694e`.
 //!
 //! `UNROOF_TEST_PROGRAM` names another build of the program that the tests start instead of this one.
 

@@ -1,4 +1,4 @@
-//! Name servers that do not answer hold up nobody but those who ask for names.
+//! Name servers that do not answer delay only requests that need DNS.
 
 #![cfg(target_os = "linux")]
 
@@ -104,7 +104,7 @@ fn answer(mut connection: TcpStream) -> String {
 }
 
 #[test]
-fn names_that_nobody_answers_for_hold_up_no_estimates_and_few_are_looked_up_at_once() {
+fn hanging_lookups_delay_no_estimates_and_few_run_at_once() {
     let database = TestDatabase::sqlite();
     let Some(muted) = Muted::start(&database, &[]) else {
         return;
@@ -126,7 +126,7 @@ fn names_that_nobody_answers_for_hold_up_no_estimates_and_few_are_looked_up_at_o
         let begins = |answer: &&String| answer.starts_with(&format!("HTTP/1.1 {status}"));
         answers.iter().filter(begins).count()
     };
-    // A name that leads nowhere now is let in; one for which there was no place is told to come back.
+    // A name that leads nowhere now is accepted; one without a free slot is refused for now.
     assert_eq!(
         (count("201"), count("503")),
         (8, 692),
@@ -164,7 +164,7 @@ fn a_full_list_of_webhooks_is_full_before_any_name_is_looked_up() {
 }
 
 #[test]
-fn a_delivery_to_a_name_that_nobody_answers_for_ends_in_time() {
+fn a_delivery_to_a_name_whose_lookup_hangs_times_out() {
     let database = TestDatabase::sqlite();
     let Some(muted) = Muted::start(&database, &["--webhook-allow-private"]) else {
         return;

@@ -49,7 +49,7 @@ async fn one_failed_probe_does_not_make_the_service_unready_and_two_do() {
         };
         assert_eq!(ask().await.unwrap(), 200);
         for failures in [1, 2] {
-            // What was asked for a quarter of a second ago is believed.
+            // What was asked for a quarter of a second ago is cached.
             tokio::time::sleep(Duration::from_millis(300)).await;
             let mut other = PgConnection::connect(&database.url).await.unwrap();
             sqlx::raw_sql("BEGIN; LOCK TABLE store_version IN ACCESS EXCLUSIVE MODE")

@@ -69,7 +69,7 @@ async fn replica(database: &TestDatabase, seconds_ahead: &Arc<AtomicI64>) -> Api
     Api::new(App::new(database.store().await, clock, Limits::default()))
 }
 
-/// The estimate that is the latest by this replica, which believes a version for a quarter of a second.
+/// The estimate that is the latest by this replica, which caches a version for a quarter of a second.
 async fn latest(api: &Api) -> Vec<Value> {
     tokio::time::sleep(Duration::from_millis(300)).await;
     let rows = api.get("/estimates/latest").await.rows();

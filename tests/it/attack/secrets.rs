@@ -7,7 +7,7 @@ use std::thread;
 use crate::server::{Ended, Server, client, get, run_with, unroof};
 use crate::support::TestDatabase;
 
-/// What must not be seen.
+/// Secret that must not appear.
 const SECRET: &str = "s3cret";
 
 fn is_silent(what: &str, text: &str) {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::server::{Server, client, post, run, run_with, unroof};
 use crate::support::{TestDatabase, on_each_database_blocking, sheet, with};
 
-/// What no terminal is sent: every control character but the line end, and what turns the direction of writing.
+/// Characters that must not reach a terminal: control characters but the line end, and bidirectional controls.
 fn acts_on_terminal(character: char) -> bool {
     (character.is_control() && character != '\n')
         || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

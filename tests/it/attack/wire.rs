@@ -67,7 +67,11 @@ fn a_body_that_is_too_large_by_its_own_word_is_refused_before_it_is_sent() {
             assert_eq!(answer.status, 413, "{path} {bytes}: {answer:?}");
             assert!(answer.head.contains("\r\nconnection: close"), "{answer:?}");
             assert_eq!(answer.json()["type"], "/problems/too-large");
-            assert_eq!(stream.read(&mut [0]).unwrap(), 0, "the connection goes on");
+            assert_eq!(
+                stream.read(&mut [0]).unwrap(),
+                0,
+                "the connection stays open"
+            );
         }
         let mut stream = connect(&server.address);
         let head = format!(

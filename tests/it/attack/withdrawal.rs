@@ -189,7 +189,7 @@ fn a_withdrawal_that_is_undone_leaves_the_history_as_it_was() {
         assert_eq!(service.undo(&current).0, 204);
         assert_eq!(service.kinds(), kinds);
         assert_eq!(kinds.last().unwrap(), "sheet.reinstated");
-        // A price that is to come is still to be told of.
+        // A price that is to come is still to be announced.
         let to_come = "SELECT count(*) FROM price_periods WHERE has_begun = FALSE";
         let count = crate::support::wait_for(database.number(to_come));
         assert_eq!(count, 1);

@@ -1,4 +1,4 @@
-//! llm-prices, of which there is no snapshot: that its shapes are told apart from all other catalogs.
+//! llm-prices, of which there is no snapshot: that its shapes are distinguished from all other catalogs.
 
 use unroof_core::catalog::recognize;
 use unroof_core::input::json;

@@ -18,15 +18,15 @@ use unroof_core::sheet::{PriceSheet, canonical, json_schema};
 
 use crate::support::say;
 
-/// What a whole catalog gave.
+/// Result of reading a whole catalog.
 struct Outcome {
     /// The sheets of each entry that gave any, by its key.
     sheets: BTreeMap<String, Vec<PriceSheet>>,
-    /// How many entries were refused, by the reason without what it names.
+    /// Refused entries by reason, without names.
     refusals: BTreeMap<String, usize>,
-    /// How many sheets keep a field, by its name without numbers.
+    /// Sheets with an unmapped field, by field name without numbers.
     unmapped: BTreeMap<String, usize>,
-    /// How many sheets carry a remark.
+    /// Sheets by note.
     notes: BTreeMap<String, usize>,
 }
 
@@ -65,7 +65,7 @@ fn read_catalog(name: &str, file: &str) -> Option<Outcome> {
                     outcome.count(&schema, sheet);
                 }
                 let before = outcome.sheets.insert(key, sheets);
-                assert!(before.is_none(), "a key stands twice");
+                assert!(before.is_none(), "a key is repeated");
             }
             Err(faults) => {
                 assert_eq!(faults.len(), 1, "{key}: {faults:?}");

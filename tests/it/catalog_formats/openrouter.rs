@@ -15,7 +15,7 @@ fn every_model_of_openrouter_gives_a_sheet_or_one_reason() {
     assert_eq!(overlaps(&survey), [""; 0]);
     assert!(survey.entries >= 360, "{}", survey.entries);
     assert!(survey.sheets.len() >= 355, "{}", survey.sheets.len());
-    let routers = "`prompt` is -1: the price varies with the model that a request is sent on to";
+    let routers = "`prompt` is -1: the price depends on the model to which the request is routed";
     assert!(survey.refusals[routers] >= 3, "{:?}", survey.refusals);
     // Gemini's storage fee: an even price once it is taken for an hour.
     let fees: Vec<_> = survey

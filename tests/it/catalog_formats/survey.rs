@@ -1,4 +1,4 @@
-//! What a whole catalog holds.
+//! Survey of a whole catalog.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -20,14 +20,14 @@ pub(super) fn folder() -> Option<PathBuf> {
     folder.map(PathBuf::from)
 }
 
-/// What a catalog holds, as far as it is read.
+/// Survey of a catalog.
 pub(super) struct Survey {
     pub(super) entries: usize,
     /// The sheets, by the keys of their entries.
     pub(super) sheets: BTreeMap<String, Vec<PriceSheet>>,
-    /// How many entries were refused, by the reason up to its first semicolon.
+    /// Refused entries, by reason up to the first semicolon.
     pub(super) refusals: BTreeMap<String, usize>,
-    /// How many sheets keep a field unread, by the first part of its path.
+    /// Sheets with an unmapped field, by the first part of its path.
     unmapped: BTreeMap<String, usize>,
 }
 
@@ -75,7 +75,7 @@ pub(super) fn survey(format: &str, file: &Path) -> Survey {
         unmapped: BTreeMap::new(),
     };
     let keys: BTreeSet<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
-    assert_eq!(keys.len(), entries.len(), "a key stands twice");
+    assert_eq!(keys.len(), entries.len(), "a key is repeated");
     for entry in &entries {
         let faults = Faults::default();
         let cursor = Cursor::root_at(&entry.cursor.pointer, entry.cursor.json, &faults);

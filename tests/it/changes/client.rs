@@ -53,7 +53,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// Asks for a stream with further header lines; `None` where nobody answers.
+    /// Asks for a stream with further header lines; `None` without a response.
     pub(super) async fn try_open(address: &str, path: &str, headers: &str) -> Option<Self> {
         let address = address.strip_prefix("http://").unwrap();
         let mut socket = TcpStream::connect(address).await.ok()?;

@@ -157,7 +157,7 @@ async fn a_transaction_that_commits_late_is_not_skipped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_reads_on_while_many_write_sees_every_change_once() {
+async fn a_reader_during_many_writes_sees_every_change_once() {
     on_each_database(async |database: &TestDatabase| {
         let writers: Vec<_> = (0..4_usize)
             .map(|writer| {
@@ -192,7 +192,7 @@ async fn whoever_reads_on_while_many_write_sees_every_change_once() {
         while !is_over {
             is_over = tasks.iter().all(tokio::task::JoinHandle::is_finished);
             if is_over {
-                // The version that was read before is believed for so long.
+                // The version that was read before is cached for so long.
                 tokio::time::sleep(std::time::Duration::from_millis(300)).await;
             }
             let (more, next) = read_on(&api, since).await;

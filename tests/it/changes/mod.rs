@@ -1,4 +1,4 @@
-//! What changed, for those who ask, for those who listen, and for those who are told.
+//! Changes as a list, as a stream and by webhook.
 
 mod client;
 mod list;
@@ -17,7 +17,7 @@ use crate::support::{NOW, sheet_of};
 pub(crate) struct Prepared(Recording);
 
 impl Prepared {
-    /// The answer is worked out once: who records hundreds of sheets does not wait for each.
+    /// The answer is computed once: who records hundreds of sheets does not wait for each.
     pub(crate) fn new() -> Self {
         let text = sheet_of("prepared").to_string();
         let request = read_request(text.as_bytes(), &Format::Canonical).unwrap();

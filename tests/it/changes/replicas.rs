@@ -1,4 +1,4 @@
-//! Several replicas on one PostgreSQL: what one writes, the others tell.
+//! Several replicas on one PostgreSQL: changes by one are announced by the others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ const CLIENTS: usize = 50;
 const BATCHES: usize = 40;
 const BATCH: usize = 10;
 
-/// Listens until all models were told; comes back with the last number where its stream ends.
+/// Listens until changes of all models have arrived; comes back with the last number where its stream ends.
 async fn listen(address: String, ready: Arc<AtomicUsize>) -> (Vec<i64>, Vec<String>) {
     let (mut numbers, mut seen) = (Vec::new(), Vec::new());
     let mut headers = String::new();
@@ -48,7 +48,7 @@ async fn listen(address: String, ready: Arc<AtomicUsize>) -> (Vec<i64>, Vec<Stri
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fifty_clients_of_one_replica_hear_all_that_another_records_once_and_in_order_also_when_postgresql_restarts()
+async fn fifty_clients_of_one_replica_get_all_that_another_records_once_and_in_order_also_when_postgresql_restarts()
  {
     let Some(cluster) = Cluster::start() else {
         return;
@@ -102,7 +102,7 @@ async fn fifty_clients_of_one_replica_hear_all_that_another_records_once_and_in_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_ends_with_its_process_and_another_replica_goes_on_where_it_was() {
+async fn a_stream_ends_with_its_process_and_another_replica_resumes_it() {
     on_postgres(async |database: &TestDatabase| {
         let (mut one, other) = (Server::start(&database.url), Server::start(&database.url));
         let store = database.store().await;
@@ -124,7 +124,7 @@ async fn a_stream_ends_with_its_process_and_another_replica_goes_on_where_it_was
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_one_replica_wrote_the_lists_of_another_show_when_it_hears_of_it() {
+async fn the_lists_of_a_replica_show_what_another_wrote_after_the_notification() {
     on_postgres(async |database: &TestDatabase| {
         let server = Server::start(&database.url);
         let store = database.store().await;
@@ -145,7 +145,7 @@ async fn what_one_replica_wrote_the_lists_of_another_show_when_it_hears_of_it() 
 }
 
 #[test]
-fn a_replica_that_others_deafen_says_so_asks_instead_and_hears_again() {
+fn a_replica_without_its_listener_logs_it_polls_and_reconnects() {
     const DEAFEN: &str = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
         WHERE query LIKE '%unroof_version%' AND pid <> pg_backend_pid() AND datname = current_database()";
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -154,14 +154,14 @@ fn a_replica_that_others_deafen_says_so_asks_instead_and_hears_again() {
         let mut stream = Stream::open(&server.address, "/changes/stream", "").await;
         let store = database.store().await;
         let mut other = PgConnection::connect(&database.url).await.unwrap();
-        // It listens by the time that it tells.
+        // It listens by the time it announces.
         Prepared::new().record(&store, &models(0..1)).await;
         stream.next_change().await.unwrap();
         let ended: i64 = sqlx::query_scalar(DEAFEN)
             .fetch_one(&mut other)
             .await
             .unwrap();
-        assert!(ended > 0, "nobody listened");
+        assert!(ended > 0, "no client received it");
         Prepared::new().record(&store, &models(1..2)).await;
         assert_eq!(stream.next_change().await.unwrap().row()["model"], "m-0001");
         tokio::task::block_in_place(|| {

@@ -43,7 +43,7 @@ fn model(event: &Event) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_tells_what_is_committed_from_then_on_and_goes_on_where_it_was() {
+async fn a_stream_sends_what_is_committed_from_then_on_and_resumes_where_it_was() {
     on_each_database(async |database: &TestDatabase| {
         let served = Served::with(database, &[]);
         served.store("before");
@@ -127,7 +127,7 @@ async fn a_silent_stream_is_kept_open_by_comments_for_longer_than_any_answer_may
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn beyond_the_last_place_a_stream_is_told_to_come_back_and_one_that_ends_leaves_its_place() {
+async fn beyond_the_limit_a_stream_is_refused_and_one_that_ends_frees_its_place() {
     let database = TestDatabase::sqlite();
     let served = Served::with(&database, &["--streams", "2", "--heartbeat", "50ms"]);
     let mut first = served.stream("/changes/stream", "").await;
@@ -228,7 +228,7 @@ async fn a_stream_refuses_as_every_route_does() {
 }
 
 #[test]
-fn a_process_that_was_told_of_a_change_by_nobody_sees_it_within_a_second_or_two() {
+fn a_process_without_notifications_sees_a_change_within_two_seconds() {
     let database = TestDatabase::sqlite();
     let served = Served::with(&database, &[]);
     wait_for(async {

@@ -1,4 +1,4 @@
-//! Webhooks: who may be told, what is sent, and how often.
+//! Webhooks: allowed receivers, deliveries, retries.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -23,13 +23,13 @@ use super::{Prepared, models};
 use crate::server::LONGEST_WAIT;
 use crate::support::{Api, NOW, TestDatabase, on_each_database, on_postgres};
 
-/// A receiver that answers as it is told, and keeps what it was sent.
+/// A receiver that answers as configured, and keeps what it was sent.
 #[derive(Clone, Default)]
 pub(crate) struct Receiver {
     /// Statuses of the next answers; 200 after these.
     pub(crate) answers: Arc<Mutex<VecDeque<u16>>>,
     received: Arc<Mutex<Vec<(HeaderMap, String)>>>,
-    /// How long it takes.
+    /// Response time.
     delay: Duration,
 }
 
@@ -109,7 +109,7 @@ async fn take(
     )
 }
 
-/// A clock that goes on when it is told to.
+/// A clock that advances on demand.
 #[derive(Clone)]
 pub(crate) struct Hand(Arc<Mutex<Timestamp>>);
 
@@ -365,7 +365,7 @@ async fn what_fails_is_sent_again_eight_times_within_a_day_and_then_the_next() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_receiver_that_is_gone_or_removed_hears_no_more() {
+async fn a_receiver_that_is_gone_or_removed_gets_no_more_deliveries() {
     on_each_database(async |database: &TestDatabase| {
         let (hand, receiver) = (Hand::new(), Receiver::default());
         let sender = Sender::new(database, &hand, true).await;
@@ -397,12 +397,12 @@ async fn a_receiver_that_is_gone_or_removed_hears_no_more() {
         prepared.record(&sender.store, &models(2..3)).await;
         receiver.assert_silent().await;
         assert_eq!(receiver.count(), 1);
-        // One that nobody listens at is tried again, and says why.
-        let nobody = {
+        // One without a listener is tried again, and says why.
+        let unused = {
             let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
             listener.local_addr().unwrap()
         };
-        let id = sender.add_at(nobody).await;
+        let id = sender.add_at(unused).await;
         prepared.record(&sender.store, &models(3..4)).await;
         let last = sender
             .wait_for_last(&id, "refused", |last| last["error"].is_string())
@@ -549,7 +549,7 @@ async fn addresses_that_are_not_of_the_internet_are_refused_however_they_are_spe
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_several_replicas_one_sends_and_another_goes_on_where_it_dies() {
+async fn of_several_replicas_one_sends_and_another_continues_when_it_dies() {
     on_postgres(async |database: &TestDatabase| {
         let receiver = Receiver::slow(Duration::from_millis(20));
         let hand = Hand::new();
@@ -572,7 +572,7 @@ async fn of_several_replicas_one_sends_and_another_goes_on_where_it_dies() {
             .wait_for_last(&id, "delivered", |last| last["state"] == "delivered")
             .await;
         receiver.assert_silent().await;
-        // One takes the right to send and is heard of no more.
+        // One takes the right to send and dies.
         drop(senders);
         let count = receiver.count();
         let dying = database.store().await;

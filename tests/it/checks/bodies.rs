@@ -161,7 +161,7 @@ pub(super) fn bodies() -> Vec<(&'static str, Value)> {
     bodies
 }
 
-/// What [`assumptions`] leaves out, with the numbers that the document itself allows.
+/// Assumptions missing in [`assumptions`], with numbers that the document allows.
 fn every_other_assumption() -> Value {
     let document = committed();
     let properties = &document["components"]["schemas"]["Assumptions"]["properties"];
@@ -329,7 +329,7 @@ async fn the_full_bodies_are_right_and_have_every_field_that_the_document_descri
     }
     let document = committed();
     let mut kinds = BTreeSet::new();
-    // What is withdrawn, who is told and what a catalog holds have tests of their own: they need something to be there.
+    // What is withdrawn, webhooks and catalogs have tests of their own: they need something to be there.
     let elsewhere = ["/price-sheets/{id}/withdraw", "/webhooks", "/catalogs"];
     for (path, _, operation) in operations(&document) {
         if elsewhere.contains(&path) {

@@ -85,7 +85,7 @@ async fn send(api: &Api, path: &str, headers: &[(&str, &str)], body: &str) -> Re
         .await
 }
 
-/// What too large a body gets that is also nested too deep.
+/// Response to a body that is too large and nested too deep.
 fn too_large(path: &str) -> u16 {
     if path == "/catalogs" { 400 } else { 413 }
 }
@@ -133,7 +133,7 @@ async fn every_route_refuses_every_kind_of_fault_with_a_problem_that_is_not_kept
 }
 
 #[tokio::test]
-async fn whoever_accepts_nothing_that_there_is_gets_what_there_is() {
+async fn a_client_that_accepts_no_available_type_gets_the_default() {
     let api = TestDatabase::sqlite().api().await;
     let wishes = [
         "image/png",
@@ -166,7 +166,7 @@ async fn whoever_accepts_nothing_that_there_is_gets_what_there_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_handler_that_panics_is_a_500_that_tells_nothing_and_the_next_request_is_answered() {
+async fn a_handler_that_panics_is_a_500_without_details_and_the_next_request_is_answered() {
     on_each_database(async |database: &TestDatabase| {
         let clock = Clock::new(|| panic!("a secret of the clock"));
         let api = Api::new(App::new(database.store().await, clock, Limits::default()));

@@ -1,4 +1,4 @@
-//! Every field of every body: what else is written in its place, or beside it, is refused where it stands.
+//! Every field of every body: what else is written in its place, or beside it, is refused at its place.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
@@ -91,7 +91,7 @@ async fn no_object_of_any_body_may_have_a_field_that_is_not_described() {
 }
 
 #[tokio::test]
-async fn every_value_of_another_kind_is_refused_where_it_stands_and_all_of_them_at_once() {
+async fn every_value_of_another_kind_is_refused_at_its_place_and_all_of_them_at_once() {
     let api = TestDatabase::sqlite().api().await;
     for (path, body) in bodies() {
         let mut all = body.clone();

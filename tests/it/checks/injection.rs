@@ -53,7 +53,7 @@ async fn assert_intact(database: &TestDatabase, rows: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn statements_in_every_text_of_a_sheet_are_stored_and_found_as_they_stand() {
+async fn statements_in_every_text_of_a_sheet_are_stored_and_found_unchanged() {
     on_each_database(async |database: &TestDatabase| {
         let api = database.api().await;
         for statement in STATEMENTS {

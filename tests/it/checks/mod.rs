@@ -1,4 +1,4 @@
-//! What a robust service promises, asked of every route and of every field rather than of examples.
+//! Contract tests over every route and every field.
 
 mod bodies;
 mod contract;
@@ -88,7 +88,7 @@ async fn stored_sheet(api: &Api, answer: &Reply) -> Value {
 
 /// The rows of all pages of a list, two on each.
 async fn paged_rows(api: &Api, list: &str) -> Vec<Value> {
-    /// More pages than any list here has: a list without an end fails instead of going on.
+    /// More pages than any list here has: a list without an end fails instead of continuing.
     const MOST_PAGES: usize = 100;
     let mut rows = Vec::new();
     let mut page = format!("{list}?limit=2");

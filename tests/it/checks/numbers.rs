@@ -333,7 +333,7 @@ async fn prices_in_a_currency_without_a_rate_change_nothing_for_the_other_hosts_
         )
     };
     let ask = async |sheets: Value| api.infer(&json!({"price_sheets": sheets})).await.json();
-    let believed = |answer: &Value| {
+    let estimated = |answer: &Value| {
         let quantities = answer["quantities"].as_object().unwrap().values();
         quantities.map(quantiles).collect::<Vec<_>>()
     };
@@ -341,11 +341,11 @@ async fn prices_in_a_currency_without_a_rate_change_nothing_for_the_other_hosts_
     for other in ["acme", "cord"] {
         // The same digits, so that one might be taken for a copy of the other.
         let both = ask(json!([host("bolt", "USD"), host(other, "CNY")])).await;
-        assert_eq!(believed(&both), believed(&alone), "{other}");
-        let told = both["quantities"].to_string();
+        assert_eq!(estimated(&both), estimated(&alone), "{other}");
+        let reported = both["quantities"].to_string();
         assert!(
-            told.contains("its prices are in CNY: state `usd_per_currency_unit`"),
-            "{told}"
+            reported.contains("its prices are in CNY: state `usd_per_currency_unit`"),
+            "{reported}"
         );
     }
 }

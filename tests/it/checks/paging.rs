@@ -1,4 +1,4 @@
-//! Pages: cursors that somebody made or cut, and lists whose rows change while they are read.
+//! Pages: forged or truncated cursors, and lists whose rows change while they are read.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::support::{Api, TestDatabase, on_each_database, sheet_of, with};
 
-/// A cursor with the seal of a list, which is no secret, around any text.
+/// A cursor with the seal of a list, which is public, around any text.
 fn sealed(list: &str, key: &str) -> String {
     let seal = Sha256::digest([list.as_bytes(), &[0], key.as_bytes()].concat());
     URL_SAFE_NO_PAD.encode([key.as_bytes(), &seal[..6]].concat())

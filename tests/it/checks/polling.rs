@@ -1,4 +1,4 @@
-//! Polling: what stands beside every body, tags that outlive the process, and what a poll costs the database.
+//! Polling: headers of every body, tags that outlive the process, and what a poll costs the database.
 
 use std::time::Duration;
 
@@ -175,10 +175,10 @@ fn tags_are_the_same_in_every_process_and_after_a_restart() {
     });
 }
 
-/// How often a table was read since the database was made, once no more is added.
+/// Number of reads of a table since the database was created, once it is stable.
 fn reads_of(database: &TestDatabase, sql: &'static str) -> i64 {
     let mut last = -1;
-    // A connection tells the server what it did when it ends.
+    // A connection reports its statistics when it ends.
     for _ in 0..50 {
         let reads = wait_for(database.number(sql));
         if reads == last {

@@ -1,4 +1,4 @@
-//! What surrounds the program: time zone, language, a clock that jumps, other replicas, tables of another version.
+//! Environment of the program: time zone, language, a clock that jumps, other replicas, tables of another version.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};

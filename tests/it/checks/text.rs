@@ -148,7 +148,7 @@ async fn texts_as_long_as_they_may_be_are_stored_listed_found_and_paged_byte_for
 }
 
 #[tokio::test]
-async fn one_character_more_than_a_text_may_have_is_refused_where_it_stands() {
+async fn one_character_more_than_a_text_may_have_is_refused_at_its_place() {
     let api = TestDatabase::sqlite().api().await;
     // What is kept unread may be longer.
     let names = NAMES

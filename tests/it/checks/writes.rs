@@ -1,4 +1,4 @@
-//! Writes: the same content is one row, and whoever wrote reads what was written.
+//! Writes: the same content is one row, and a writer reads its own writes.
 
 use std::time::Duration;
 
@@ -143,7 +143,7 @@ async fn what_one_replica_wrote_another_shows_a_quarter_of_a_second_later() {
                 .unwrap()
                 .to_owned();
             let id = writer.store(&sheet_of(&format!("m-{number}"))).await;
-            // A single document is asked for by its id, which nobody knew before.
+            // A single document is asked for by its id, which was unknown before.
             tokio::time::sleep(Duration::from_millis(260)).await;
             let reply = reader
                 .ask(Method::GET, "/estimates", &[("if-none-match", &tag)])

@@ -7,7 +7,7 @@ use crate::server::{Server, client, get, mode, output_of, post, run, unroof};
 use crate::support::{TestDatabase, examples, repository, sheet};
 
 #[test]
-fn version_and_help_say_how_to_go_on() {
+fn version_and_help_show_the_next_step() {
     assert_eq!(
         output_of(&["--version"]),
         concat!("unroof ", env!("CARGO_PKG_VERSION"), "\n")

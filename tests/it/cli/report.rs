@@ -112,7 +112,7 @@ fn neither_a_pipe_nor_no_color_gets_escape_codes() {
             );
         }
     }
-    // Whoever asks for colour gets it; otherwise this test would see none wherever it looked.
+    // Colour can be requested; otherwise this test would see none wherever it looked.
     let forced = run_with(unroof(&["infer", "-"]).env("CLICOLOR_FORCE", "1"), &text);
     assert!(forced.out.contains('\u{1b}'), "{}", forced.out);
 }

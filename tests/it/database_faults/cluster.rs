@@ -12,7 +12,7 @@ use crate::support::skip_postgres;
 pub(crate) struct Cluster {
     folder: TempDir,
     programs: PathBuf,
-    /// Who runs it; PostgreSQL refuses to be run by root.
+    /// System user that runs it; PostgreSQL refuses root.
     user: Option<String>,
     port: u16,
 }
@@ -179,7 +179,7 @@ impl Cluster {
             }
             None => Command::new(program),
         };
-        // The server that is started keeps its output open: that must not be one that anybody waits for.
+        // The server that is started keeps its output open: that must not be a pipe that is waited for.
         let said = tempfile::tempfile().unwrap();
         command
             .args(arguments)

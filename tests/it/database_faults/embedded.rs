@@ -8,7 +8,7 @@ use super::{replica, soon};
 use crate::support::{TestDatabase, sheet_of};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_another_process_writes_to_is_read_and_a_write_is_told_to_come_back() {
+async fn a_file_locked_by_another_process_is_read_and_a_write_is_refused_for_now() {
     let database = TestDatabase::sqlite();
     let (api, store) = replica(&database.url, StoreLimits::default()).await;
     store.migrate().await.unwrap();

@@ -70,7 +70,7 @@ async fn a_link_with_two_hundred_milliseconds_of_delay_works() {
         proxy.set(Link::Slow(Duration::from_millis(200)));
         let stored = api.infer(&sheet_of("far away")).await;
         assert_eq!(stored.status, StatusCode::CREATED, "{}", stored.text());
-        // As many as there are connections are answered. Of twice as many some may be told to come back, and all are
+        // As many as there are connections are answered. Of twice as many some may be refused, and all are
         // answered when they do.
         for reply in ask_at_once(&api, 16) {
             assert!(!reply.await.unwrap().rows().is_empty());

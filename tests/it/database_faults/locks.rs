@@ -1,4 +1,4 @@
-//! Tables that somebody else holds, and connections that all are in use.
+//! Tables locked by another connection, and connections that all are in use.
 
 use std::time::{Duration, Instant};
 
@@ -44,7 +44,7 @@ async fn a_locked_table_holds_up_nothing_but_what_needs_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn when_all_connections_are_in_use_the_rest_is_told_soon() {
+async fn when_all_connections_are_in_use_other_requests_fail_soon() {
     on_postgres(async |database| {
         let limits = StoreLimits {
             connections: 4,

@@ -1,4 +1,4 @@
-//! What the service does while its database is away, frozen, slow, locked or starting.
+//! Behaviour while the database is unreachable, frozen, slow, locked or starting.
 
 pub(crate) mod cluster;
 mod embedded;
@@ -62,13 +62,13 @@ fn ask_at_once(api: &Api, count: usize) -> Vec<JoinHandle<Reply>> {
     (0..count).map(ask).collect()
 }
 
-/// The database is away and says so soon; what needs none goes on.
+/// Requests fail soon while the database is unreachable; others continue.
 async fn assert_unavailable(api: &Api) {
-    // A version that was asked for is believed for a quarter of a second.
+    // A version that was asked for is cached for a quarter of a second.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let refusals = [
         soon(api.get("/readyz")).await,
-        soon(api.get("/estimates?provider=nobody-asked-for-this")).await,
+        soon(api.get("/estimates?provider=never-requested")).await,
         soon(api.infer(&sheet_of("not-stored"))).await,
     ];
     for refusal in refusals {
@@ -83,7 +83,7 @@ async fn assert_unavailable(api: &Api) {
     assert_eq!(computed.status, StatusCode::OK, "{}", computed.text());
 }
 
-/// What was read before is still answered, and marked.
+/// Cached responses are still returned, marked as stale.
 async fn assert_stale(api: &Api, path: &str, known: &Reply) {
     let stale = soon(api.get(path)).await;
     assert_eq!((stale.status, stale.text()), (StatusCode::OK, known.text()));
@@ -92,7 +92,7 @@ async fn assert_stale(api: &Api, path: &str, known: &Reply) {
     assert!(mark.contains("fwd=stale"), "{mark}");
 }
 
-/// The database is back, before long and for everybody at once.
+/// The database is back, soon and for all at once.
 async fn assert_recovers(api: &Api) {
     let began = Instant::now();
     while api.get("/readyz").await.status != StatusCode::OK {

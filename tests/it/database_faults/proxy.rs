@@ -1,4 +1,4 @@
-//! A proxy between the service and its database that can be told to break the link, and that counts what passes.
+//! A proxy between the service and its database that can break the link, and that counts what passes.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use url::Url;
 
-/// What becomes of the bytes.
+/// Treatment of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Link {
     /// They pass.
@@ -33,7 +33,7 @@ pub(crate) struct Proxy {
     traffic: Arc<Traffic>,
 }
 
-/// What the database has answered.
+/// Responses of the database.
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
     /// Bytes.
@@ -67,7 +67,7 @@ impl Proxy {
     }
 
     /// Counts from nothing again.
-    pub(crate) fn count_anew(&self) {
+    pub(crate) fn reset_counts(&self) {
         let counters = &self.traffic;
         for counter in [&counters.bytes, &counters.transactions, &counters.longest] {
             counter.store(0, Ordering::Relaxed);
@@ -200,12 +200,12 @@ async fn next(
 /// begun.
 #[derive(Default)]
 struct Messages {
-    /// What is known of a message: its type and its length, and of a short one its content.
+    /// The message being read: type, length, and the content of a short one.
     begun: Vec<u8>,
-    /// How much of a message is still to come.
+    /// Remaining bytes of a message.
     rest: usize,
     has_begun: bool,
-    /// Round trips of the transaction that goes on.
+    /// Round trips of the current transaction.
     trips: Option<usize>,
 }
 

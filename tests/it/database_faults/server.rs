@@ -14,7 +14,7 @@ use crate::server::{Server, client, get};
 use crate::support::sheet_of;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_whose_processes_are_stopped_costs_no_more_than_one_that_is_away() {
+async fn a_frozen_server_costs_no_more_than_an_unreachable_one() {
     let Some(cluster) = Cluster::start() else {
         return;
     };

@@ -1,4 +1,4 @@
-//! What the forward model prices, the readings read back.
+//! Round trips: the readings recover the machine from the forward model's prices.
 
 use super::sheets::*;
 use super::{EXACT, ROUND_TRIP, TEXTBOOK_MODEL, at};
@@ -143,7 +143,7 @@ impl Architecture {
         ))
     }
 
-    /// What a caller who knows the machine states.
+    /// Assumptions of a caller who knows the machine.
     fn stated(&self) -> Json {
         json!({
             "accelerator": {
@@ -174,7 +174,7 @@ fn close(computed: f64, expected: f64) -> Result<(), TestCaseError> {
 
 proptest! {
     #[test]
-    fn a_price_that_rises_where_memory_overtakes_compute_tells_the_kv_bytes(
+    fn a_price_that_rises_where_memory_overtakes_compute_gives_the_kv_bytes(
         architecture in architectures(),
         threshold in 1_000..2_000_000_u32,
     ) {
@@ -194,7 +194,7 @@ proptest! {
     }
 
     #[test]
-    fn a_finite_batch_and_a_full_hbm_shift_the_kink_and_tell_the_same_kv_bytes(
+    fn a_finite_batch_and_a_full_hbm_shift_the_kink_and_give_the_same_kv_bytes(
         architecture in architectures(),
         threshold in 1_000..2_000_000_u32,
         share_of_crossover in 0.05..0.95_f64,
@@ -228,7 +228,7 @@ proptest! {
     }
 
     #[test]
-    fn the_output_ratio_tells_how_memory_bound_decoding_is_and_the_kv_bytes(
+    fn the_output_ratio_gives_the_memory_boundness_and_the_kv_bytes(
         architecture in architectures(),
         context in 100.0..1e6_f64,
         batch_over_optimal in 0.3..10.0_f64,
@@ -259,7 +259,7 @@ proptest! {
     }
 
     #[test]
-    fn two_long_context_tiers_tell_the_cover_the_kv_bytes_and_the_arithmetic_of_attention(
+    fn two_long_context_tiers_give_the_cover_the_kv_bytes_and_the_arithmetic_of_attention(
         architecture in architectures(),
         threshold in 10_000..300_000_u32,
         longest_over_threshold in 2..10_u32,
@@ -330,7 +330,7 @@ proptest! {
     }
 
     #[test]
-    fn a_fast_mode_tells_the_batches_and_what_weights_leave_of_a_step(
+    fn a_fast_mode_gives_the_batches_and_the_share_of_a_step_besides_weights(
         architecture in architectures(),
         batch in 2.0..1e5_f64,
         batch_ratio in 1.5..30.0_f64,
@@ -362,7 +362,7 @@ proptest! {
     }
 
     #[test]
-    fn a_batch_discount_tells_utilisation_and_amortisation(
+    fn a_batch_discount_gives_utilisation_and_amortisation(
         architecture in architectures(),
         context_over_crossover in 0.1..5.0_f64,
         batch_over_optimal in 0.2..5.0_f64,

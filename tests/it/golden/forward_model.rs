@@ -276,7 +276,7 @@ fn deepseek_on_h800_is_predicted_by_a_fit_that_has_not_seen_it() {
     assert_eq!(seen, 3);
 }
 
-/// A dense or sparse model with attention of one kind, and of a second kind unless it stands alone.
+/// A dense or sparse model with attention of one kind, and of a second kind unless it is the only one.
 fn architectures(is_alone: bool) -> impl Strategy<Value = Json> {
     let grouped = (8..120_u32, 1..9_u32, 0..4_u32, 64..256_u32).prop_map(
         |(layers, kv_heads, group, dimension)| {
@@ -370,7 +370,7 @@ fn offers(is_alone: bool) -> impl Strategy<Value = Json> {
         })
 }
 
-/// What a reading, or a detail of it, gives in the cell that an entry names.
+/// Value of a reading, or of a detail of it, in the cell that an entry names.
 fn read_back(answer: &Textbook, entry: &Json) -> Option<f64> {
     let id = entry["reading"].as_str()?;
     let tier = if id.starts_with("fast_mode") {

@@ -9,7 +9,7 @@ use super::EXACT;
 /// The rows of the table in `docs/MODEL.md` that are checked here.
 const IDS: [&str; 7] = ["G10", "G11", "G12", "G14", "G15", "G16", "G17"];
 
-/// What a calculator answers, as it is printed.
+/// Printed answer of a calculator.
 fn laid_out(request: &Json) -> Json {
     let answer = layout(request.to_string().as_bytes()).unwrap();
     serde_json::to_value(answer).unwrap()

@@ -15,9 +15,9 @@ use unroof_core::roofline::{
 };
 use unroof_core::units::{Bytes, BytesPerSecond, BytesPerToken, MacPerSecond, Seconds};
 
-/// What may be lost to rounding where a number is exact.
+/// Tolerance for exact numbers.
 const EXACT: f64 = 1e-12;
-/// What may be lost where prices and a forward model stand between two numbers.
+/// Tolerance for numbers derived through prices and a forward model.
 const ROUND_TRIP: f64 = 1e-9;
 
 mod forward_and_back;
@@ -92,7 +92,7 @@ impl Golden {
     }
 }
 
-/// What a known answer is: a number, or the id of a storage tier.
+/// A known answer: a number, or the id of a storage tier.
 trait Figure {
     fn figure(self) -> Value;
 }

@@ -179,7 +179,7 @@ fn the_ends_of_a_range_are_the_readings_at_its_ends_and_its_middle_is_the_geomet
 
 #[test]
 fn a_range_that_no_reading_uses_changes_nothing() {
-    // No prompt tiers, no cache, no limits and no promise stand on this sheet.
+    // No prompt tiers, no cache, no limits and no promise are on this sheet.
     let sheet = plain("1", "5");
     let without = readings_json(&answer(&sheet, &json!({})));
     let unused = [

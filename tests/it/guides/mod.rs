@@ -110,7 +110,7 @@ impl Page {
     }
 }
 
-/// Where the commands of a page run.
+/// Folder in which the commands of a page run.
 struct Shell {
     folder: TempDir,
     path: String,
@@ -130,7 +130,7 @@ impl Shell {
         }
     }
 
-    /// What a command prints, with the address of pages and without empty lines at the end.
+    /// Output of a command, with normalised addresses and without trailing empty lines.
     fn run(&mut self, command: &str) -> String {
         let output = match command.strip_prefix("unroof serve") {
             Some(arguments) => self.serve(arguments),

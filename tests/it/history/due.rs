@@ -12,7 +12,7 @@ fn at(time: &str) -> Timestamp {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_price_that_comes_into_force_or_runs_out_is_told_by_one_replica() {
+async fn a_price_that_starts_or_expires_is_announced_by_one_replica() {
     on_each_database(async |database: &TestDatabase| {
         let (api, replicas) = (
             database.api().await,
@@ -36,7 +36,7 @@ async fn a_price_that_comes_into_force_or_runs_out_is_told_by_one_replica() {
             "2026-07-01T00:00:00Z",
         )
         .await;
-        let told = async |time: &str| {
+        let reported = async |time: &str| {
             let since = replicas[0].version().await.unwrap();
             let (one, other) = tokio::join!(
                 replicas[0].announce_due_prices(at(time)),
@@ -48,26 +48,32 @@ async fn a_price_that_comes_into_force_or_runs_out_is_told_by_one_replica() {
                 .changes(&Filter::default(), since, 100)
                 .await
                 .unwrap();
-            let mut told: Vec<String> = changes
+            let mut reported: Vec<String> = changes
                 .iter()
                 .map(|row| format!("{} {}", row.kind.name(), row.model))
                 .collect();
-            told.sort();
-            told
+            reported.sort();
+            reported
         };
         assert_eq!(
             replicas[0].next_due().await.unwrap(),
             Some(at("2026-12-01T00:00:00Z"))
         );
-        assert!(told("2026-11-30T23:59:59Z").await.is_empty());
+        assert!(reported("2026-11-30T23:59:59Z").await.is_empty());
         assert_eq!(
-            told("2026-12-01T00:00:00Z").await,
+            reported("2026-12-01T00:00:00Z").await,
             ["sheet.in_force m-1", "sheet.in_force m-2"]
         );
         // The price before the promotion is back.
-        assert_eq!(told("2026-12-24T00:00:00Z").await, ["sheet.in_force m-1"]);
-        assert_eq!(told("2027-06-01T00:00:00Z").await, ["sheet.expired m-2"]);
-        assert!(told("2027-06-01T00:00:00Z").await.is_empty());
+        assert_eq!(
+            reported("2026-12-24T00:00:00Z").await,
+            ["sheet.in_force m-1"]
+        );
+        assert_eq!(
+            reported("2027-06-01T00:00:00Z").await,
+            ["sheet.expired m-2"]
+        );
+        assert!(reported("2027-06-01T00:00:00Z").await.is_empty());
         assert_eq!(replicas[0].next_due().await.unwrap(), None);
     })
     .await;

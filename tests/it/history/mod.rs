@@ -1,4 +1,4 @@
-//! What a price was when: replayed, announced, withdrawn, asked for as of a time, and contradicted.
+//! Price history: replayed, announced, withdrawn, asked for as of a time, and contradicted.
 
 mod due;
 mod replay;

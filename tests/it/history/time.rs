@@ -117,7 +117,7 @@ async fn lists_can_be_cut_by_when_a_row_was_stored() {
         ] {
             api.get(&format!("/estimates?{wrong}")).await.problem(400);
         }
-        // Nobody has seen the future.
+        // The future cannot be observed.
         api.post(
             "/infer?observed_at=2030-01-01T00:00:00Z",
             priced("9").to_string(),
@@ -134,7 +134,7 @@ async fn a_price_that_is_back_is_a_third_row_and_a_request_sent_again_is_none() 
         let api = database.api().await;
         seen(&api, &priced("1"), "2026-03-01T00:00:00Z").await;
         seen(&api, &priced("2"), "2026-06-01T00:00:00Z").await;
-        // Whoever did not hear the answer sends the first one again.
+        // A client that lost the response sends the first one again.
         assert_eq!(api.infer(&priced("1")).await.status, 200);
         assert_eq!(
             written(&history(&api).await),
@@ -162,10 +162,10 @@ async fn a_price_that_is_back_is_a_third_row_and_a_request_sent_again_is_none() 
 async fn catalogs_that_disagree_are_reported_until_they_agree() {
     on_each_database(async |database: &TestDatabase| {
         let api = database.api().await;
-        let told_by =
+        let stated_by =
             |price: &str, format: &str| with(priced(price), "/sources/0/format", json!(format));
-        seen(&api, &told_by("1", "litellm"), "2026-03-01T00:00:00Z").await;
-        seen(&api, &told_by("1.5", "portkey"), "2026-03-02T00:00:00Z").await;
+        seen(&api, &stated_by("1", "litellm"), "2026-03-01T00:00:00Z").await;
+        seen(&api, &stated_by("1.5", "portkey"), "2026-03-02T00:00:00Z").await;
         let rows = api.get("/disagreements").await.rows();
         assert_eq!(rows.len(), 1);
         assert_eq!(rows[0]["catalog"], "litellm");
@@ -178,7 +178,7 @@ async fn catalogs_that_disagree_are_reported_until_they_agree() {
             api.get("/disagreements?provider=other").await.rows().len(),
             0
         );
-        seen(&api, &told_by("1.5", "litellm"), "2026-05-01T00:00:00Z").await;
+        seen(&api, &stated_by("1.5", "litellm"), "2026-05-01T00:00:00Z").await;
         assert_eq!(api.get("/disagreements").await.rows().len(), 0);
         assert_eq!(
             api.get("/disagreements?as_of=2026-04-01T00:00:00Z")
@@ -195,7 +195,7 @@ async fn catalogs_that_disagree_are_reported_until_they_agree() {
             0
         );
         // The provider's own page takes precedence.
-        seen(&api, &told_by("1.25", "official"), "2026-06-01T00:00:00Z").await;
+        seen(&api, &stated_by("1.25", "official"), "2026-06-01T00:00:00Z").await;
         assert_eq!(
             written(&history(&api).await),
             [
@@ -255,9 +255,7 @@ async fn a_history_is_read_page_by_page_with_the_same_differences() {
             api.get("/models/acme/lab%2Fm-9/history").await.rows().len(),
             1
         );
-        api.get("/models/acme/unheard-of/history")
-            .await
-            .problem(404);
+        api.get("/models/acme/unknown/history").await.problem(404);
     })
     .await;
 }

@@ -29,7 +29,7 @@ fn a_file_and_standard_input_are_imported_with_a_table_or_lines() {
         let said = first.out;
         for part in [
             "claude-sonnet-4-5-20250929",
-            "a copy of",
+            "duplicate of",
             "estimated          2",
             "duplicate          3",
             "8 entries, 6 sheets",
@@ -60,10 +60,10 @@ fn what_matches_nothing_fails_and_says_why() {
     let catalog = catalog().to_string();
     for (arguments, input, code, says) in [
         (
-            &["-", "--provider", "unheard-of"][..],
+            &["-", "--provider", "unknown"][..],
             catalog.as_str(),
             1,
-            "no usable offer of the provider `unheard-of`",
+            "no usable offer of the provider `unknown`",
         ),
         (&["-"], "{}", 1, "none of the known formats"),
         (&["-"], "{", 1, "line 1"),

@@ -1,4 +1,4 @@
-//! One pricing decision is estimated once, whoever lists it.
+//! One pricing decision is estimated once for all its sellers.
 
 use serde_json::json;
 use unroof::storage::{ChangeKind, Filter};
@@ -7,7 +7,7 @@ use super::{catalog, entry, import, outcomes, summary};
 use crate::support::{TestDatabase, on_each_database};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_entry_is_told_and_copies_share_the_estimate_of_their_decision() {
+async fn every_entry_is_reported_and_duplicates_share_the_estimate_of_their_decision() {
     on_each_database(async |database: &TestDatabase| {
         let api = database.api().await;
         let lines = import(&api, "", &catalog()).await;
@@ -37,7 +37,7 @@ async fn every_entry_is_told_and_copies_share_the_estimate_of_their_decision() {
             let reason = line["reason"].as_str();
             match outcome {
                 "duplicate" => {
-                    assert_eq!(reason, Some("a copy of anthropic/claude-sonnet-4-5"));
+                    assert_eq!(reason, Some("duplicate of anthropic/claude-sonnet-4-5"));
                     assert_eq!(line["duplicate_of"], author["sheet_id"]);
                     assert_eq!(line["estimate_id"], author["estimate_id"]);
                     assert_eq!(
@@ -127,15 +127,15 @@ async fn sending_a_catalog_again_changes_nothing_and_a_changed_price_is_one_chan
         )
         .await;
         assert_eq!(summary(&lines)["unchanged"], 5);
-        let told = outcomes(&lines);
+        let reported = outcomes(&lines);
         assert_eq!(
-            told.get("deepseek/deepseek-v4-pro").map(String::as_str),
+            reported.get("deepseek/deepseek-v4-pro").map(String::as_str),
             Some("estimated")
         );
         assert_eq!(
-            told.len(),
+            reported.len(),
             3,
-            "the refused ones and the changed one: {told:?}"
+            "the refused ones and the changed one: {reported:?}"
         );
         let feed = store
             .changes(&Filter::default(), version, 10)

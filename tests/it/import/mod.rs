@@ -1,4 +1,4 @@
-//! Whole catalogs: what becomes of each entry, again and again, by request and by command.
+//! Whole catalogs: the outcome of each entry, again and again, by request and by command.
 
 mod command;
 mod decisions;

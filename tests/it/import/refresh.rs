@@ -68,7 +68,7 @@ async fn refresh_until(database: &TestDatabase, refresh: &str, runs: usize) -> V
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    // Long enough for a second replica to do it once more, if it would.
+    // Long enough for a second replica to do it again, if it would.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let rows = store.imports(None, None, 100).await.unwrap();
     assert_eq!(rows.len(), outcomes.len());

@@ -91,7 +91,7 @@ async fn canonical_sheets_are_a_catalog_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_catalog_at_a_time_and_whoever_leaves_gives_the_place_back() {
+async fn one_catalog_at_a_time_and_a_client_that_leaves_frees_the_place() {
     let database = TestDatabase::sqlite();
     let api = database.api().await;
     let request = axum::http::Request::post("/catalogs")

@@ -26,7 +26,7 @@ struct Nature {
     machines: Vec<Machine>,
 }
 
-/// What is true, and what is published of it.
+/// True values of a model, and its published sheet.
 struct Trial {
     logs: [f64; 6],
     log_utilisation: f64,
@@ -109,7 +109,7 @@ impl Nature {
         std::array::from_fn(|row| class.mean[row + 2] + drawn[row])
     }
 
-    /// log prices of a host that nobody knows.
+    /// log prices of an unknown host.
     fn prices(&mut self, model: [f64; 4], is_dense: bool) -> [f64; 2] {
         let law = &self.calibration.price_law;
         let line = |line: usize, [active, total]: [f64; 2]| {
@@ -160,7 +160,7 @@ impl Nature {
         if self.chance(0.5) {
             rates.push(self.above_a_threshold(&base, model)?);
         }
-        let mut sheet = PriceSheet::new("nobody", "m-1", rates);
+        let mut sheet = PriceSheet::new("unknown-host", "m-1", rates);
         if self.chance(0.5) {
             let logs = [
                 model[0],
@@ -252,7 +252,7 @@ impl Nature {
     }
 }
 
-/// A price with twelve digits; none where nobody would write it.
+/// A price with twelve digits; none for an implausible one.
 fn written(value: f64) -> Option<unroof_core::units::Decimal> {
     let usable = (1e-9..1e9).contains(&value);
     usable
@@ -280,7 +280,7 @@ impl Nature {
     }
 }
 
-/// What is estimated of a trial: the standard deviation of the logarithm of each quantity.
+/// Estimates of a trial: the standard deviation of the logarithm of each quantity.
 fn spreads(trial: &Trial, assumptions: &Assumptions, calibration: &Calibration) -> Vec<f64> {
     let prior = Prior::new(calibration, assumptions);
     let terms =
@@ -323,15 +323,15 @@ fn what_is_stated_narrows_its_own_interval_and_the_others_on_average() {
             );
             let assumptions =
                 unroof_core::input::read(stated.as_bytes(), Assumptions::read).unwrap();
-            let told = spreads(trial, &assumptions, calibration);
+            let reported = spreads(trial, &assumptions, calibration);
             let own = JointQuantity::ALL
                 .iter()
                 .position(|quantity| quantity.name() == name);
             assert!(
-                own.is_none_or(|own| told[own] < 0.5 * free[own]),
-                "{name}: {told:?} after {free:?}"
+                own.is_none_or(|own| reported[own] < 0.5 * free[own]),
+                "{name}: {reported:?} after {free:?}"
             );
-            for (total, spread) in totals[place].iter_mut().zip(told) {
+            for (total, spread) in totals[place].iter_mut().zip(reported) {
                 *total += spread * spread;
             }
         }
@@ -339,16 +339,16 @@ fn what_is_stated_narrows_its_own_interval_and_the_others_on_average() {
             *total += spread * spread;
         }
     }
-    for (name, told) in STATED.iter().zip(&totals) {
-        for ((quantity, told), free) in JointQuantity::ALL
+    for (name, reported) in STATED.iter().zip(&totals) {
+        for ((quantity, reported), free) in JointQuantity::ALL
             .iter()
-            .zip(told)
+            .zip(reported)
             .zip(&totals[STATED.len()])
         {
             // Beyond the noise of so many sheets.
             assert!(
-                *told < 1.05 * free,
-                "{name} widens {}: {told} after {free}",
+                *reported < 1.05 * free,
+                "{name} widens {}: {reported} after {free}",
                 quantity.name()
             );
         }
@@ -402,10 +402,7 @@ fn the_truth_lies_at_every_place_of_its_posterior_alike() {
             count[bin] += 1.0;
         }
     }
-    assert!(
-        given_up < TRIALS / 20,
-        "{given_up} sheets that nobody would write"
-    );
+    assert!(given_up < TRIALS / 20, "{given_up} implausible sheets");
     for (count, quantity) in counts.iter().zip(JointQuantity::ALL) {
         let expected = count.iter().sum::<f64>() / 10.0;
         let chi_square: f64 = count

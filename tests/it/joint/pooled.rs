@@ -11,7 +11,7 @@ fn pool(sheets: &[Value]) -> Value {
 }
 
 #[test]
-fn hosts_tell_more_together_than_any_of_them_alone() {
+fn hosts_together_give_more_information_than_any_of_them_alone() {
     let hosts = [
         sheet("host-a", "0.30", "1.20"),
         sheet("host-b", "0.27", "0.90"),
@@ -80,7 +80,7 @@ fn copies_of_one_decision_count_once() {
 }
 
 #[test]
-fn a_resellers_markup_tells_its_level_and_not_the_ratio_again() {
+fn a_resellers_markup_adds_its_level_and_not_the_ratio_again() {
     let original = sheet("host-a", "0.30", "1.50");
     let reseller = sheet("host-b", "0.315", "1.575");
     let decision_of_its_own = sheet("host-b", "0.315", "1.535");

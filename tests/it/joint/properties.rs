@@ -1,4 +1,4 @@
-//! What must hold whatever the sheet.
+//! Properties that hold for any sheet.
 
 use serde_json::{Value, json};
 use unroof_core::estimate::{Format, infer, infer_with, read_request};
@@ -34,7 +34,7 @@ fn rich(factor: f64) -> Value {
 }
 
 #[test]
-fn the_level_of_all_prices_tells_nothing_once_the_parameters_are_stated() {
+fn the_level_of_all_prices_adds_nothing_once_the_parameters_are_stated() {
     let stated = json!({"active_parameters": 3e10, "total_parameters": 4e11});
     let once = ask(&rich(1.0), &stated);
     let eightfold = ask(&rich(8.0), &stated);

@@ -10,7 +10,7 @@ use unroof_dev::joint::{markdown, svg};
 use crate::server::{maintain, output_of, run};
 use crate::support::repository;
 
-/// Each family by a calibration on the others; worked out once for all tests.
+/// Each family by a calibration on the others; computed once for all tests.
 static LEAVING_OUT: LazyLock<Validation> = LazyLock::new(|| {
     let models = built_in();
     let models: Vec<&PricedModel> = models.iter().collect();

@@ -42,7 +42,7 @@ async fn latest_is_the_newest_without_stated_assumptions_unless_any_may_count() 
     .await;
 }
 
-/// More pages than any list here has: a list without an end fails instead of going on.
+/// More pages than any list here has: a list without an end fails instead of continuing.
 const MOST_PAGES: usize = 40;
 
 #[tokio::test(flavor = "multi_thread")]

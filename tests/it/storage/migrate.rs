@@ -23,7 +23,7 @@ async fn replicas_that_migrate_at_once_all_start() {
         for start in starts {
             start.await.unwrap().unwrap();
         }
-        // Once more, on tables that are up to date.
+        // Again, on tables that are up to date.
         database.store().await.migrate().await.unwrap();
     })
     .await;
@@ -52,7 +52,7 @@ fn processes_that_migrate_at_once_all_end_well() {
     });
 }
 
-/// What both databases must have: a query for PostgreSQL and one for SQLite, which give the same texts.
+/// Objects that both databases must have: a query for PostgreSQL and one for SQLite, which give the same texts.
 const SAME: [(&str, &str, &str); 5] = [
     (
         "columns",

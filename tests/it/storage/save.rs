@@ -1,4 +1,4 @@
-//! What is saved, and what comes back.
+//! Saving and reading back.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What browsers are told about answers.
+//! Browser security headers.
 
 use super::Service;
 use super::client::Client;
@@ -12,7 +12,7 @@ fn ask(client: &mut Client, method: &str, path: &str, headers: &str) -> Reply {
     client.answer()
 }
 
-/// What every answer says, and what none says.
+/// Headers that every response has, and headers that none has.
 fn is_restricted(path: &str, reply: &Reply) {
     let policy = reply.header("content-security-policy").unwrap_or_default();
     assert!(
@@ -41,7 +41,7 @@ fn is_restricted(path: &str, reply: &Reply) {
         Some("no-referrer"),
         "{path}"
     );
-    // This is for whoever speaks TLS.
+    // This is left to the TLS proxy.
     assert_eq!(reply.header("strict-transport-security"), None, "{path}");
     for name in ["server", "x-powered-by", "access-control-allow-origin"] {
         assert_eq!(reply.header(name), None, "{path}: {name}");
@@ -49,7 +49,7 @@ fn is_restricted(path: &str, reply: &Reply) {
 }
 
 #[test]
-fn every_answer_tells_browsers_to_make_nothing_more_of_it() {
+fn every_answer_has_the_browser_security_headers() {
     let service = Service::with(&["--max-connections", "1"]);
     let mut client = service.connect();
     let known = client.ask("/estimates").header("etag").unwrap().to_owned();

@@ -118,7 +118,7 @@ impl Client {
         self.received.len()
     }
 
-    /// How long the connection has been there.
+    /// Age of the connection.
     pub(super) fn age(&self) -> Duration {
         self.since.elapsed()
     }

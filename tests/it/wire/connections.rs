@@ -1,4 +1,4 @@
-//! As many connections as there may be, and more.
+//! Connections up to the limit and beyond.
 
 use super::client::Client;
 #[cfg(target_os = "linux")]
@@ -19,10 +19,7 @@ fn fill(service: &Service, first: Client, cap: usize, connections: usize) -> Vec
         assert_eq!(answers.len(), 1, "{answers:?}");
         let problem = answers[0].problem(503);
         assert_eq!(problem["type"], "/problems/busy");
-        assert_eq!(
-            problem["detail"],
-            "there are as many connections as there may be"
-        );
+        assert_eq!(problem["detail"], "connection limit reached");
         assert_eq!(answers[0].header("retry-after"), Some("1"));
         assert_eq!(answers[0].header("connection"), Some("close"));
     }
@@ -76,12 +73,12 @@ fn refuses_beyond(cap: usize, connections: usize) {
 }
 
 #[test]
-fn the_connection_beyond_the_cap_is_told_so_and_the_others_go_on() {
+fn the_connection_beyond_the_limit_is_refused_and_the_others_continue() {
     refuses_beyond(8, 9);
 }
 
 #[test]
-fn many_more_connections_than_may_be_harm_nobody_who_is_there() {
+fn a_flood_of_connections_does_not_harm_the_open_ones() {
     rlimit::increase_nofile_limit(4096).unwrap();
     refuses_beyond(64, 300);
 }

@@ -10,7 +10,7 @@ use super::client::{Client, post, post_lines};
 use super::{Service, pool, wait_until};
 use crate::support::sheet_of;
 
-/// One that is worked out and those that wait.
+/// One that is computed and those that wait.
 const PLACES: usize = 9;
 
 #[test]
@@ -32,7 +32,7 @@ fn clients_that_leave_take_nothing_with_them() {
             .send(post("/infer", &pool(number).to_string()));
     }
     let mut round = 0;
-    wait_until("as many are answered at once as may be", || {
+    wait_until("all places are taken", || {
         round += 1;
         let statuses = ask_at_once(&service, round);
         assert!(
@@ -43,7 +43,7 @@ fn clients_that_leave_take_nothing_with_them() {
     });
 }
 
-/// Asks as many questions as may wait; the status of each answer.
+/// Fills the queue; the status of each answer.
 fn ask_at_once(service: &Service, round: usize) -> Vec<u16> {
     let clients: Vec<Client> = (0..PLACES)
         .map(|place| {
@@ -64,7 +64,7 @@ fn request(question: &Value) -> Request {
 }
 
 #[test]
-fn nothing_is_worked_out_for_those_who_left_before() {
+fn nothing_is_computed_for_clients_that_left_before() {
     let (wanted, waiting) = Wanted::while_waiting();
     drop(waiting);
     let outcome = infer_while(&request(&pool(0)), Calibration::shipped(), &wanted);
@@ -72,7 +72,7 @@ fn nothing_is_worked_out_for_those_who_left_before() {
 }
 
 #[test]
-fn what_is_worked_out_for_those_who_leave_ends_unfinished() {
+fn computing_for_clients_that_leave_ends_unfinished() {
     let request = request(&pool(0));
     let to_the_end = || {
         let began = Instant::now();
@@ -93,7 +93,7 @@ fn what_is_worked_out_for_those_who_leave_ends_unfinished() {
     assert!(ends_early, "{seen:?}");
 }
 
-/// What becomes of work for someone who leaves after a while, and when.
+/// Outcome and time of work for a client that disconnects after a while.
 fn left_after(pause: Duration, request: &Request) -> (Result<(), Unwanted>, Duration) {
     let (wanted, waiting) = Wanted::while_waiting();
     std::thread::scope(|scope| {

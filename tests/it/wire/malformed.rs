@@ -5,7 +5,7 @@ use super::client::{get, post_lines};
 #[cfg(target_os = "linux")]
 use super::process::resident_bytes;
 
-/// Behind every request of these tests stands another, which must not be answered.
+/// Every request of these tests is followed by another, which must not be answered.
 fn answered(service: &Service, request: &str) -> Vec<u16> {
     let mut client = service.connect();
     client.send(request.to_owned() + &get("/problems/busy"));
@@ -142,7 +142,7 @@ fn lines_may_end_without_a_carriage_return() {
 }
 
 #[test]
-fn what_stands_around_chunks_is_not_collected() {
+fn chunk_extensions_and_trailers_are_not_collected() {
     let service = Service::with(&[]);
     #[cfg(target_os = "linux")]
     let before = resident_bytes(service.server.id());

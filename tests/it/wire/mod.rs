@@ -1,4 +1,4 @@
-//! What becomes of clients that are slow, rude, too many or gone, and how the service stops. Seen from a socket.
+//! Slow, malformed, excessive and departed clients, and how the service stops. Seen from a socket.
 
 mod browsers;
 mod client;
@@ -65,7 +65,7 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Sheets of as many hosts as may be asked about at once; every number makes another question.
+/// A pool of the largest number of hosts; every number makes another question.
 fn pool(number: usize) -> Value {
     let host = |host: usize| {
         json!({

@@ -1,4 +1,4 @@
-//! More questions than can be worked out.
+//! More questions than can be computed.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What Linux tells about a process.
+//! Process information from Linux.
 
 /// Files and sockets that it has open.
 pub(super) fn open_files(process: u32) -> usize {

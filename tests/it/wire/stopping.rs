@@ -95,7 +95,7 @@ fn asked_to_stop_again_a_server_leaves_what_it_began() {
         let (status, log) = service.server.end();
         assert_eq!(status.code(), Some(1), "{limits:?}: {log}");
         assert!(
-            log.contains("asked to stop again before all was finished"),
+            log.contains("second stop signal before all requests were finished"),
             "{log}"
         );
         assert!(began.elapsed() < SOON, "{limits:?}");

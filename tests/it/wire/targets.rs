@@ -1,4 +1,4 @@
-//! For whom a request is, and what it asks for.
+//! Hosts and targets of requests.
 
 use super::Service;
 use crate::support::Reply;
@@ -11,20 +11,17 @@ fn answer(service: &Service, request: &str) -> Reply {
 }
 
 #[test]
-fn a_request_says_once_and_well_whom_it_is_for() {
+fn a_request_has_exactly_one_valid_host() {
     let service = Service::with(&[]);
     let wrong = [
-        ("", "the request has no header `Host`"),
-        (
-            "Host: a\r\nHost: a\r\n",
-            "the request has the header `Host` more than once",
-        ),
-        ("Host: a b\r\n", "the header `Host` names no host"),
-        ("Host: user@a\r\n", "the header `Host` names no host"),
-        ("Host: a/b\r\n", "the header `Host` names no host"),
-        ("Host: [::1\r\n", "the header `Host` names no host"),
-        ("Host: \u{e9}\r\n", "the header `Host` names no host"),
-        ("Host:\r\n", "the header `Host` names no host"),
+        ("", "the header `Host` is missing"),
+        ("Host: a\r\nHost: a\r\n", "the header `Host` is repeated"),
+        ("Host: a b\r\n", "the header `Host` is not a host name"),
+        ("Host: user@a\r\n", "the header `Host` is not a host name"),
+        ("Host: a/b\r\n", "the header `Host` is not a host name"),
+        ("Host: [::1\r\n", "the header `Host` is not a host name"),
+        ("Host: \u{e9}\r\n", "the header `Host` is not a host name"),
+        ("Host:\r\n", "the header `Host` is not a host name"),
     ];
     for (host, detail) in wrong {
         let problem =

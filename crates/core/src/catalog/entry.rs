@@ -1,4 +1,4 @@
-//! One catalog entry while it is read: what is left of it, and what there is to say about it.
+//! A catalog entry being read: its unread fields, and notes for the reader.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use crate::units::Decimal;
 /// Longest written form of a number, and its largest exponent: far beyond any price.
 const LONGEST_NUMBER: usize = 100;
 const LARGEST_EXPONENT: u32 = 99;
-/// Deepest value that a sheet can be read with again: it stands in `unmapped`, which stands in the sheet.
+/// Greatest nesting depth of a kept value: `unmapped` and the sheet around it take two levels.
 const DEEPEST_KEPT: u32 = DEEPEST_NESTING - 2;
 
-/// The fields of an entry that nobody has read yet, and what was found while reading the others.
+/// The unread fields of an entry, with the notes and kept values so far.
 pub(super) struct Entry<'a> {
     fields: BTreeMap<&'a str, Cursor<'a>>,
     kept: JsonObject,
@@ -44,12 +44,12 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Hands out a field; it is then the reader's to keep what it cannot use.
+    /// Takes a field out; the caller must keep the parts it cannot use.
     pub(super) fn take(&mut self, name: &str) -> Option<Cursor<'a>> {
         self.fields.remove(name)
     }
 
-    /// Hands out the fields that satisfy a condition.
+    /// Takes out the fields that satisfy a condition.
     pub(super) fn take_all<T>(
         &mut self,
         read: impl Fn(&str) -> Option<T>,
@@ -67,12 +67,12 @@ impl<'a> Entry<'a> {
         taken
     }
 
-    /// A field by its name, left in place.
+    /// A field by name, without taking it out.
     pub(super) fn look_at(&self, name: &str) -> Option<&Cursor<'a>> {
         self.fields.get(name)
     }
 
-    /// Keeps a value as it stands under `unmapped`.
+    /// Keeps a value unchanged under `unmapped`.
     pub(super) fn keep(&mut self, path: &str, json: &Json) {
         self.keep_value(path, Value::from(json));
     }
@@ -89,12 +89,12 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Whether a value that was asked for could not be read; the fault itself is with the cursor.
+    /// Whether a value could not be read; the cursor has the fault.
     pub(super) fn has_faults(&self) -> bool {
         self.has_faults
     }
 
-    /// Names of the fields with this in their name that nobody has read.
+    /// Names of the unread fields that contain this text.
     pub(super) fn unread(&self, part: &str) -> Vec<&'a str> {
         self.fields
             .keys()
@@ -103,7 +103,7 @@ impl<'a> Entry<'a> {
             .collect()
     }
 
-    /// A non-negative number, or a text that holds one, times `factor`. Float noise is rounded and remembered.
+    /// A non-negative number, or a text with one, times `factor`. Float noise is rounded and recorded.
     pub(super) fn decimal(
         &mut self,
         path: &str,
@@ -120,7 +120,7 @@ impl<'a> Entry<'a> {
         Some(decimal)
     }
 
-    /// What goes under `unmapped` and `notes`.
+    /// The values of `unmapped` and `notes`.
     pub(super) fn finish(mut self) -> (JsonObject, Vec<String>) {
         for (name, field) in &self.fields {
             self.kept
@@ -139,7 +139,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// How many containers are inside each other.
+/// Nesting depth of a value.
 fn depth(value: &Value) -> u32 {
     let deepest = match value {
         Value::Array(items) => items.iter().map(depth).max(),
@@ -180,7 +180,7 @@ fn read_decimal(field: &Cursor<'_>, factor: u32) -> Option<(Decimal, bool)> {
     }
 }
 
-/// A text can hold a number that no JSON document can: its digits would fill the memory.
+/// Whether a number is of moderate size: the exponent of a text could make its digits fill the memory.
 fn is_moderate_number(written: &str) -> bool {
     let (digits, exponent) = written.split_once(['e', 'E']).unwrap_or((written, "0"));
     let is_moderate = exponent

@@ -1,8 +1,7 @@
 //! One model of one provider in the version 2 data of genai-prices.
 //!
-//! Prices stand in USD per million tokens under names that end in `_mtok`. They may be a list, of which some hold from a
-//! day on and some at hours of every day; variants change some of them for a way to be served. Each day on which
-//! something changes begins another sheet.
+//! Prices are in USD per million tokens, under names that end in `_mtok`. They may be a list, with start dates or daily
+//! hours; variants change some of them for a service tier. Each day on which a price changes begins another sheet.
 
 mod constraint;
 mod prices;
@@ -33,7 +32,7 @@ pub(super) static CATALOG: Catalog = Catalog {
 
 const CATALOG_URL: &str = "https://github.com/pydantic/genai-prices";
 
-/// The catalog's providers whose name here is another one.
+/// Provider names that differ here: the catalog's, ours.
 const PROVIDERS: [(&str, &str); 6] = [
     ("aws", "amazon-bedrock"),
     ("cloudflare", "cloudflare-workers-ai"),
@@ -45,7 +44,7 @@ const PROVIDERS: [(&str, &str); 6] = [
 /// The catalog's providers that are hosts behind one router.
 const ROUTED: (&str, &str) = ("huggingface_", "huggingface");
 
-/// A list of providers, each with a list of models and the addresses it is called at.
+/// Whether the document is a list of providers, each with models and API addresses.
 fn is_catalog(document: &Json) -> bool {
     let is_provider = |provider: &Json| {
         matches!(provider, Json::Object(fields)
@@ -74,7 +73,7 @@ fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
     unique(entries)
 }
 
-/// Who sells which model where, by the names of this catalog.
+/// Provider, model and region of an offer.
 struct Offer {
     provider: String,
     upstream_provider: Option<String>,
@@ -88,13 +87,13 @@ impl Offer {
             return Self {
                 provider: ROUTED.1.to_owned(),
                 upstream_provider: Some(seller(host).to_owned()),
-                // The router is asked for a host this way.
+                // Syntax by which a request to the router selects a host.
                 model: format!("{model}:{host}"),
                 region: PriceSheet::DEFAULT_REGION,
             };
         }
         let provider = match provider {
-            // Of both shops of Google, one sells the models of others.
+            // Of Google's two services, only Vertex sells other authors' models.
             "google" if model.starts_with("claude") => "google-vertex",
             other => seller(other),
         };
@@ -107,7 +106,7 @@ impl Offer {
         }
     }
 
-    /// `OpenAI` keeps a written token for 30 minutes, whoever sells its models, all others for 5 by default.
+    /// Lifetime of a written token, in seconds: 30 minutes for `OpenAI` models at any seller, else 5 minutes.
     fn write_lifetime_s(&self) -> u32 {
         let is_of_openai = ["azure", "openai"].contains(&self.provider.as_str())
             || (self.model.contains("gpt-") && !self.model.contains("gpt-oss"));
@@ -127,8 +126,8 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
     let offer = Offer::new(provider, name);
     if !is_name(&offer.model) {
         cursor.fault(
-            "the name of the model is too long with that of its host",
-            "name the model in fewer characters",
+            "the names of model and host are too long together",
+            "shorten the model's name",
         );
         return None;
     }
@@ -156,7 +155,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
     };
     if timeline.has_write_of_unknown_lifetime() && intervals.iter().any(has_write) {
         entry.note(&format!(
-            "genai-prices does not say how long a written token is kept; {} seconds are assumed.",
+            "genai-prices does not state the lifetime of a cache write; {} seconds are assumed.",
             context.write_lifetime_s
         ));
     }
@@ -192,7 +191,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
     has_room.then_some(sheets)
 }
 
-/// What all cells of an interval say together.
+/// Corrects the cells of an interval as a whole.
 fn settle(
     cursor: &Cursor<'_>,
     entry: &mut Entry<'_>,
@@ -219,7 +218,7 @@ fn settle(
     (is_usable && put_in_order(cursor, &mut interval.rates)).then_some(())
 }
 
-/// Facts that the format has no field for stand in its comments.
+/// Adds the price comments as notes.
 fn add_price_comments(entry: &mut Entry<'_>) {
     let is_note = |text: &str| {
         let is_odd = |letter: char| letter.is_control() && !['\n', '\t'].contains(&letter);

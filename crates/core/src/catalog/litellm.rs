@@ -1,7 +1,7 @@
 //! One entry of `LiteLLM`'s `model_prices_and_context_window.json`.
 //!
-//! Rates are flat fields in USD per token whose names carry service tier, context tier and time to live. What is no
-//! token rate is kept under `unmapped` as it stands; nothing in an entry is refused for being unknown.
+//! Rates are flat fields in USD per token whose names contain service tier, context tier and time to live. Other fields are
+//! kept unchanged under `unmapped`; unknown fields are accepted.
 
 mod off_peak;
 mod offer;
@@ -36,9 +36,9 @@ pub(super) static CATALOG: Catalog = Catalog {
     read_entry: |key, cursor| read_entry(key, cursor).map(|sheet| vec![sheet]),
 };
 
-/// Keys of a catalog that are no models: an example in prose, and rules for names.
+/// Keys that are not models: an example in prose, and rules for names.
 const NOT_MODELS: [&str; 2] = ["fallback_generalizations", "sample_spec"];
-/// Modes in which no text is generated: their prices say nothing about decoding.
+/// Modes without text generation, whose prices carry no information about decoding.
 const WITHOUT_TEXT: [&str; 6] = [
     "audio_speech",
     "embedding",
@@ -47,11 +47,11 @@ const WITHOUT_TEXT: [&str; 6] = [
     "moderation",
     "rerank",
 ];
-/// Where an entry comes from that does not say it.
+/// Source of entries that state none.
 const CATALOG_URL: &str = "https://github.com/BerriAI/litellm";
-/// What the multipliers of regions apply to.
+/// Meters to which the multipliers of regions apply.
 const TOKEN_METERS: [&str; 4] = ["input", "output", "cache_read", "cache_write"];
-/// Regions in which a request may ask to be served.
+/// Regions that a request can select.
 const INFERENCE_GEOGRAPHIES: [&str; 2] = ["eu", "us"];
 
 /// An object of objects, most of which name a provider as `LiteLLM` does.
@@ -81,7 +81,7 @@ fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
 fn read_entry(name: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     if NOT_MODELS.contains(&name) {
         cursor.fault(
-            format!("`{name}` is no model of the catalog"),
+            format!("`{name}` is not a model of the catalog"),
             "name a model by its key",
         );
         return None;
@@ -92,7 +92,7 @@ fn read_entry(name: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
         && WITHOUT_TEXT.contains(&&**mode)
     {
         cursor.fault(
-            format!("the model generates no text: its mode is `{mode}`"),
+            format!("the model does not generate text: its mode is `{mode}`"),
             "send models that generate text, such as those of the mode `chat`",
         );
         return None;
@@ -178,7 +178,7 @@ fn read_offer(name: &str, cursor: &Cursor<'_>, entry: &mut Entry<'_>) -> Option<
 fn add_notes(entry: &mut Entry<'_>, quotes: &Quotes<'_>, offer: &Offer) {
     if quotes.has_base_write() {
         let lifetime_s = offer.base_write_lifetime_s();
-        entry.note(&format!("LiteLLM does not say how long a written token is kept; {lifetime_s} seconds are assumed."));
+        entry.note(&format!("LiteLLM does not state the lifetime of a cache write; {lifetime_s} seconds are assumed."));
     }
     if quotes.is_free() {
         entry.note(
@@ -187,7 +187,7 @@ fn add_notes(entry: &mut Entry<'_>, quotes: &Quotes<'_>, offer: &Offer) {
     }
 }
 
-/// `{"us": 1.1, "fast": 2}`: what a request pays more for its place or its speed.
+/// Reads `{"us": 1.1, "fast": 2}`: multipliers for region and speed.
 fn read_geographies(
     entry: &mut Entry<'_>,
     service_tiers: &mut BTreeMap<String, ServiceTier>,
@@ -235,7 +235,7 @@ fn read_geographies(
     modifiers
 }
 
-/// What a request pays more for being served or processed in a region.
+/// Multipliers for serving or processing in a region.
 fn read_uplifts(entry: &mut Entry<'_>) -> Vec<Modifier> {
     let uplifts = [
         (

@@ -1,8 +1,8 @@
 //! One model of llm-prices: in `data/<vendor>.json` with its history, in `current-v1.json` and `historical-v1.json` a row.
 //!
-//! Prices are in USD per million tokens: input, output and cached input. Of a history each price is a sheet of its own.
-//! A row for long prompts is another entry by its id, such as `gpt-5.4-272k`, and stays another model here: its sheet has
-//! the one cell that begins there, so that it overlaps with no sheet of the model it is a tier of.
+//! Prices are in USD per million tokens: input, output and cached input. Each price of a history becomes a sheet. A row for
+//! long prompts has its own id, such as `gpt-5.4-272k`, and stays a separate model here: its sheet has only the cell from
+//! that threshold, so it overlaps with no sheet of the base model.
 
 #[cfg(test)]
 mod tests;
@@ -29,10 +29,10 @@ pub(super) static CATALOG: Catalog = Catalog {
 };
 
 const CATALOG_URL: &str = "https://github.com/simonw/llm-prices";
-/// Most prices in the history of a model: many times what any has.
+/// Most prices in the history of a model: far above any real entry.
 const MOST_PRICES: usize = 64;
 
-/// The catalog's vendors whose name here is another one.
+/// Vendor names that differ here: the catalog's, ours.
 const VENDORS: [(&str, &str); 5] = [
     ("amazon", "amazon-bedrock"),
     ("meta-ai", "meta"),
@@ -41,7 +41,7 @@ const VENDORS: [(&str, &str); 5] = [
     ("z.ai", "zai"),
 ];
 
-/// A vendor with models that have a history, or a list of rows that name their vendor.
+/// Whether the document is a vendor with price histories, or a list of rows that name their vendor.
 fn is_catalog(document: &Json) -> bool {
     let Json::Object(fields) = document else {
         return false;
@@ -75,13 +75,13 @@ fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
     unique(keyed.collect::<Option<_>>()?)
 }
 
-/// A row of the past is told apart from the others of its model by the day on which it began to hold.
+/// Builds an entry. The key of a past row includes its start date, to distinguish it from the other rows of its model.
 fn entry_of<'a>(vendor: Option<&str>, cursor: Cursor<'a>) -> Option<CatalogEntry<'a>> {
     let fields = cursor.fields()?;
     let vendor = match vendor {
         Some(vendor) => vendor.to_owned(),
         None => fields
-            .required("vendor", "name who sells the model, such as \"openai\"")?
+            .required("vendor", "name the vendor, such as \"openai\"")?
             .name()?,
     };
     let id = fields
@@ -141,15 +141,15 @@ fn seller(vendor: &str) -> &str {
         .map_or(vendor, |(_, provider)| provider)
 }
 
-/// A field that says what the key says already.
+/// Takes a field if it repeats the key.
 fn take_same(entry: &mut Entry<'_>, name: &str, known: &str) {
     if matches!(entry.look_at(name), Some(field) if *field.json == Json::Text(known.into())) {
         entry.take(name);
     }
 }
 
-/// The tier of a row, and the model that it is of. `gpt-5.4-272k` is a tier where its name ends in `>272k`; the id alone
-/// does not say it, as there are models of 128k.
+/// Tier and model of a row. `gpt-5.4-272k` is a tier only if its display name ends in `>272k`: some ids end in the size of
+/// the context window.
 fn read_tier<'k>(entry: &mut Entry<'_>, provider: &str, id: &'k str) -> (ContextTier, &'k str) {
     let whole = (ContextTier::default(), id);
     let Some(Json::Text(name)) = entry.look_at("name").map(|name| name.json) else {
@@ -177,14 +177,14 @@ fn read_tier<'k>(entry: &mut Entry<'_>, provider: &str, id: &'k str) -> (Context
     }
 }
 
-/// A price, and when it holds.
+/// A price with its validity.
 struct Price {
     from: Option<Timestamp>,
     to: Option<Timestamp>,
     rate: RateCell,
 }
 
-/// The prices in the order of time.
+/// The prices in order of time.
 fn read_history(
     entry: &mut Entry<'_>,
     cursor: &Cursor<'_>,
@@ -211,15 +211,15 @@ fn read_history(
         .any(|pair| pair[0].to.is_none_or(|end| Some(end) > pair[1].from));
     if overlap {
         history.fault(
-            "two prices hold at one time",
-            "end each price on the day on which the next begins",
+            "two prices overlap in time",
+            "end each price on the day the next one begins",
         );
         return None;
     }
     Some(prices)
 }
 
-/// A price of a history; what else it says is kept under its place.
+/// A price of a history; its other fields are kept under their path.
 fn read_past(
     entry: &mut Entry<'_>,
     index: usize,

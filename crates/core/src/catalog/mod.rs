@@ -1,4 +1,4 @@
-//! Published catalogs: how each is recognised and taken apart into entries, and how an entry becomes sheets.
+//! Published catalogs: recognition of the format, splitting into entries, conversion of entries into sheets.
 
 mod entry;
 mod names;
@@ -21,32 +21,31 @@ pub use names::{model_key, offer_id};
 pub struct Catalog {
     /// The format of the sheets that are read from it.
     pub format: SourceFormat,
-    /// A field that every entry has, and that neither a catalog nor a canonical sheet has.
+    /// A field of every entry that occurs neither in a whole catalog nor in a canonical sheet.
     pub mark: &'static str,
     /// Whether a document of unknown origin is a whole catalog of this format.
     pub recognizes: fn(&Json) -> bool,
     /// The entries of a whole catalog, in its order. Where the document has another format, a fault is recorded.
     pub entries: for<'a> fn(&Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>>,
-    /// Reads one entry by its key into its sheets: one for each region and each interval of validity that it states.
+    /// Converts one entry into sheets, one per region and interval of validity.
     /// `None` means that a fault is recorded.
     pub read_entry: fn(&str, &Cursor<'_>) -> Option<Vec<PriceSheet>>,
 }
 
 impl Catalog {
-    /// Its name in `?format=` and `--format`.
+    /// Name in `?format=` and `--format`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.format.name()
     }
 
-    /// Reads one entry by its key into its sheets, with what is to be known of them whatever their catalog. `None` means
-    /// that a fault is recorded.
+    /// Converts one entry into sheets and adds the fields common to all catalogs. `None` means that a fault is recorded.
     #[must_use]
     pub fn read(&self, key: &str, entry: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
         if key.contains(is_unprintable) {
             entry.fault(
                 format!(
-                    "the key `{}` holds characters that change how it is shown",
+                    "the key `{}` contains control or formatting characters",
                     printable(&shortened(key))
                 ),
                 PLAIN_NAME,
@@ -57,7 +56,7 @@ impl Catalog {
         if let Some(name) = sheets.iter().find_map(unprintable_name) {
             entry.fault(
                 format!(
-                    "the name `{}` holds characters that change how it is shown",
+                    "the name `{}` contains control or formatting characters",
                     printable(&shortened(name))
                 ),
                 PLAIN_NAME,
@@ -73,7 +72,7 @@ impl Catalog {
 
 const PLAIN_NAME: &str = "leave out control characters and bidirectional controls";
 
-/// A name of a sheet that a terminal or a browser would not show as it is.
+/// A name in the sheet with characters that change its display.
 fn unprintable_name(sheet: &PriceSheet) -> Option<&str> {
     let names = [&sheet.provider, &sheet.model, &sheet.region];
     let others = [
@@ -92,7 +91,7 @@ fn unprintable_name(sheet: &PriceSheet) -> Option<&str> {
 /// One entry of a catalog.
 #[derive(Clone)]
 pub struct CatalogEntry<'a> {
-    /// Its key: unique in the catalog, and with the entry itself all that is needed to read it.
+    /// Key of the entry, unique in the catalog.
     pub key: String,
     /// The entry.
     pub cursor: Cursor<'a>,
@@ -109,7 +108,7 @@ macro_rules! declare_modules {
 
 catalog_table!(declare_modules);
 
-/// The format has another name than those that are known.
+/// Error for an unknown format name.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("expected one of the formats {}", .0.join(", "))]
 pub struct UnknownFormat(pub Vec<&'static str>);

@@ -1,7 +1,7 @@
 //! One model of one provider in models.dev's `api.json`.
 //!
-//! Prices stand in `cost`, in USD per million tokens: those of short prompts directly, those of longer ones in `tiers`.
-//! Modes such as `fast` have a cost of their own, for short prompts. What is no token price is kept under `unmapped`.
+//! Prices are in `cost`, in USD per million tokens: those of short prompts directly, those of longer ones in `tiers`.
+//! Modes such as `fast` have their own cost, for short prompts. Other fields are kept under `unmapped`.
 
 #[cfg(test)]
 mod tests;
@@ -34,12 +34,12 @@ pub(super) static CATALOG: Catalog = Catalog {
 };
 
 const CATALOG_URL: &str = "https://models.dev/api.json";
-/// Where the older `context_over_200k` begins by its name.
+/// Threshold of the older field `context_over_200k`, in tokens.
 const OVER_200K: u32 = 200_000;
-/// Prices that are not of text, by the name that they have in `cost`.
+/// Field names of audio prices in `cost`.
 const AUDIO: [&str; 2] = ["input_audio", "output_audio"];
 
-/// An object of providers, each with its models and the package that calls it.
+/// Whether the document is an object of providers, each with models and an npm package.
 fn is_catalog(document: &Json) -> bool {
     let is_provider = |provider: &Json| {
         matches!(provider, Json::Object(fields)
@@ -108,7 +108,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
         } else {
             vec![name.to_owned()]
         },
-        // With its author in front, a name can be too long.
+        // The author's name may make it too long.
         canonical_model: canonical_model.filter(|name| is_name(name)),
         region: region.to_owned(),
         limits,
@@ -163,7 +163,7 @@ impl<'a> Reader<'_, 'a> {
         }
         match fields.get_or_null("context_over_200k") {
             Some(over) if tiers.is_empty() => self.add_over_200k(&over)?,
-            // It repeats a tier, whose threshold may be another one.
+            // It repeats a tier, which may have another threshold.
             Some(over) if !tiers.iter().any(|tier| repeats(over.json, tier.json)) => {
                 self.entry.keep("cost/context_over_200k", over.json);
             }
@@ -181,13 +181,15 @@ impl<'a> Reader<'_, 'a> {
         if !matches!(threshold.get("type"), Some(kind) if *kind.json == Json::Text("context".into()))
         {
             self.entry.keep(&path, tier.json);
-            self.entry.note(
-                "A tier that is of something else than prompt length is kept under unmapped.",
-            );
+            self.entry
+                .note("A tier that is not by prompt length is kept under `unmapped`.");
             return Some(());
         }
         let size = threshold
-            .required("size", "write the prompt length from which the tier holds")?
+            .required(
+                "size",
+                "write the prompt length from which the tier applies",
+            )?
             .whole_number(1..=2_147_483_647)?;
         let rate = RateCell::new(
             RateCell::STANDARD,
@@ -201,13 +203,13 @@ impl<'a> Reader<'_, 'a> {
     fn add_over_200k(&mut self, over: &Cursor<'a>) -> Option<()> {
         let tier = context_tier_of(self.provider, OVER_200K);
         let rate = RateCell::new(RateCell::STANDARD, tier, None);
-        self.entry.note("The threshold is that of the name context_over_200k; the catalog used the name for longer ones too.");
+        self.entry.note("The threshold is taken from the name `context_over_200k`; the catalog used this name for larger thresholds too.");
         self.add_cell("cost/context_over_200k", over, rate, &[], |_, _, _| {
             Some(false)
         })
     }
 
-    /// Adds the prices of an object. What `read_other` does not take either is kept, and what is listed is left to others.
+    /// Adds the prices of an object. Fields in `listed` are skipped; those that `read_other` does not take are kept.
     fn add_cell(
         &mut self,
         path: &str,
@@ -270,7 +272,7 @@ impl<'a> Reader<'_, 'a> {
         Some(true)
     }
 
-    /// Free reasoning beside a priced output is nowhere on sale: who wrote it had no price.
+    /// Keeps a reasoning price of 0 beside a priced output under `unmapped`: it is a missing value.
     fn set_free_reasoning_aside(&mut self, path: &str, rate: &mut RateCell, prices: &Json) {
         let is_priced = rate.output.as_ref().is_some_and(|output| !output.is_zero());
         if is_priced
@@ -281,7 +283,7 @@ impl<'a> Reader<'_, 'a> {
         {
             self.entry.keep(&format!("{path}/reasoning"), zero);
             self.entry.note(
-                "A price of 0 for reasoning beside a priced output is unclear; it is kept under unmapped.",
+                "A price of 0 for reasoning beside a priced output is unclear; it is kept under `unmapped`.",
             );
         }
     }
@@ -326,7 +328,7 @@ impl<'a> Reader<'_, 'a> {
         Some(())
     }
 
-    /// The fields of a request that select a mode; what else there is to send is kept.
+    /// The request fields that select a mode; other request data is kept.
     fn read_request(&mut self, path: &str, mode: &Cursor<'a>) -> Option<JsonObject> {
         let mut request = JsonObject::new();
         for (name, field) in mode.entries()? {
@@ -346,7 +348,7 @@ impl<'a> Reader<'_, 'a> {
         Some(request)
     }
 
-    /// A tier is called as requests call it, so that it is one tier in all catalogs; the mode's name is then an alias.
+    /// Names a tier by its request value, which is the same in all catalogs; the mode's name becomes an alias.
     fn named(&self, mode: String, mut tier: ServiceTier) -> (String, ServiceTier) {
         let requested = match tier.request.get("service_tier") {
             Some(Value::String(name)) if is_name(name) => name.clone(),
@@ -359,7 +361,7 @@ impl<'a> Reader<'_, 'a> {
         (requested, tier)
     }
 
-    /// A tier in which everything costs nothing, beside a base that costs something, is a gap rather than a gift.
+    /// Keeps tiers with all prices 0 beside a priced base under `unmapped`: they are missing values rather than free.
     fn set_zero_cells_aside(&mut self) {
         let is_priced = |cell: &Cell<'_>| prices(&cell.rate).any(|price| !price.is_zero());
         if !self.cells.first().is_some_and(is_priced) {
@@ -367,7 +369,7 @@ impl<'a> Reader<'_, 'a> {
         }
         for zero in self.cells.extract_if(1.., |cell| !is_priced(cell)) {
             self.entry.keep(&zero.path, zero.json);
-            self.entry.note("A tier whose prices are all 0 beside a priced base is unclear; it is kept under unmapped.");
+            self.entry.note("A tier whose prices are all 0 beside a priced base is unclear; it is kept under `unmapped`.");
         }
     }
 }
@@ -435,7 +437,7 @@ fn read_limits(entry: &mut Entry<'_>) -> Limits {
     limits
 }
 
-/// The catalog's own name for the same weights at all hosts.
+/// The catalog's name for the same weights at all hosts.
 fn read_canonical_model(entry: &mut Entry<'_>) -> Option<String> {
     let name = match entry.look_at("canonical_model_id")?.json {
         Json::Text(name) if is_name(name) => name.to_string(),

@@ -1,10 +1,10 @@
-//! Which model a name means, whoever sells it, and where.
+//! Model names: canonical names, regions in names, and keys for comparing names.
 
 use uuid::Uuid;
 
 use crate::sheet::{PriceSheet, SheetId};
 
-/// Who sells models of their own: provider, author, and how the names of those models begin.
+/// First-party providers: provider, author, and prefixes of their models' names.
 const FIRST_PARTIES: [(&str, &str, &[&str]); 10] = [
     ("anthropic", "anthropic", &["claude-"]),
     ("deepseek", "deepseek", &["deepseek-"]),
@@ -27,14 +27,14 @@ const FIRST_PARTIES: [(&str, &str, &[&str]); 10] = [
     ("moonshotai", "moonshotai", &["kimi-"]),
     ("openai", "openai", &["gpt-", "o1", "o3", "o4"]),
     ("xai", "xai", &["grok-"]),
-    // models.dev joins hosts by the name of the company, not by that of its shop.
+    // models.dev uses the name of the company, not of its service.
     ("zai", "zhipuai", &["glm-"]),
 ];
 
-/// Parts of a name that move from one model to another, or name what has no weights yet.
+/// Parts of names that do not denote fixed weights.
 const MOVING_PARTS: [&str; 5] = ["-latest", "-preview", "-exp", "-beta", "gemini-gemma-"];
 
-/// `author/model` where the provider is the author and the name is that of one set of weights.
+/// `author/model` if the provider is the author and the name denotes one set of weights.
 pub(super) fn canonical_model(provider: &str, name: &str) -> Option<String> {
     let (_, author, families) = FIRST_PARTIES
         .iter()
@@ -50,9 +50,8 @@ fn of_family(author: &str, families: &[&str], name: &str) -> Option<String> {
     is_certain.then(|| format!("{author}/{name}"))
 }
 
-/// Groups of regions that Bedrock writes in front of a model's name, with a point, and what they are called here.
-/// A name without one is called in one region, whichever that is, and does not share the region `global` with the names
-/// in `global.`, which have prices of their own.
+/// Region groups that Bedrock puts before a model's name with a dot, and their names here. A name without one is served in
+/// a single region and differs from `global`: names with `global.` have their own prices.
 const BEDROCK_REGIONS: [(&str, &str); 10] = [
     ("apac", "apac"),
     ("au", "au"),
@@ -80,32 +79,32 @@ pub(super) fn split_region<'n>(provider: &str, name: &'n str) -> (&'static str, 
     split.unwrap_or(("in-region", name))
 }
 
-/// Whether a model is one of Google's Gemini, whoever sells it and however that name is written.
+/// Whether a model is a Gemini, at any seller and in any spelling.
 pub(super) fn is_gemini(model: &str) -> bool {
     model.to_ascii_lowercase().contains("gemini")
 }
 
-/// Authors as `OpenRouter` writes them, where the shop of the author is called otherwise.
+/// Authors in `OpenRouter` names whose provider has another name.
 const ROUTED_AUTHORS: [(&str, &str); 3] =
     [("mistralai", "mistral"), ("x-ai", "xai"), ("z-ai", "zai")];
-/// Authors that have no shop in the table above: as `OpenRouter` writes them, as others do, and how their models begin.
+/// Authors without a first-party provider: `OpenRouter`'s name, the usual name, and prefixes of their models' names.
 const ROUTED_FAMILIES: [(&str, &str, &str); 4] = [
     ("meta-llama", "meta", "llama-"),
     ("nvidia", "nvidia", "nemotron-"),
     ("qwen", "alibaba", "qwen"),
     ("xiaomi", "xiaomi", "mimo-"),
 ];
-/// Variants of a name on `OpenRouter` that are served by the same weights.
+/// Suffixes of `OpenRouter` names with the same weights.
 const SAME_WEIGHTS: [&str; 2] = [":batch", ":free"];
 
-/// The same for a name of `OpenRouter`, which carries the author: `anthropic/claude-opus-4.7:free`.
+/// Canonical name of an `OpenRouter` name, which includes the author: `anthropic/claude-opus-4.7:free`.
 pub(super) fn canonical_model_of_router(name: &str) -> Option<String> {
     let (author, name) = name.split_once('/')?;
     let name = SAME_WEIGHTS
         .iter()
         .find_map(|variant| name.strip_suffix(variant))
         .unwrap_or(name);
-    // Other variants think longer or read more, and what is fast has a price of its own.
+    // Other variants have a different context or effort, and `-fast` has its own prices.
     if name.contains(':') || (author == "anthropic" && name.ends_with("-fast")) {
         return None;
     }
@@ -118,7 +117,7 @@ pub(super) fn canonical_model_of_router(name: &str) -> Option<String> {
         .map_or(author, |(_, shop)| shop);
     match shop {
         "anthropic" => canonical_model(shop, &name.replace('.', "-")),
-        // Its models are written in small letters here; of a name with more words nobody knows how it is written there.
+        // OpenRouter uses lower case; the capitals of longer names are unknown.
         "minimax" if !name.trim_start_matches("minimax-").contains('-') => {
             canonical_model(shop, &name.replace("minimax-m", "MiniMax-M"))
         }
@@ -126,7 +125,7 @@ pub(super) fn canonical_model_of_router(name: &str) -> Option<String> {
     }
 }
 
-/// Cuts `-20250929` or `-2026-03-05` off the end.
+/// The name without a date at the end, such as `-20250929` or `-2026-03-05`.
 pub(super) fn without_date(name: &str) -> &str {
     let dated = |length: usize| {
         let (rest, date) = name.split_at_checked(name.len().checked_sub(length)?)?;
@@ -142,11 +141,11 @@ pub(super) fn without_date(name: &str) -> &str {
 /// Identity of an offer: the same names give the same id on every machine.
 #[must_use]
 pub fn offer_id(provider: &str, model: &str, region: &str) -> Uuid {
-    // No name holds a control character.
+    // Names contain no control characters.
     SheetId::digest(format!("{provider}\n{model}\n{region}").as_bytes())
 }
 
-/// Who stands in front of a model's name with a point, as Bedrock writes it.
+/// Authors that Bedrock puts before a model's name, with a dot.
 const DOTTED_AUTHORS: [&str; 21] = [
     "ai21",
     "amazon",
@@ -171,12 +170,12 @@ const DOTTED_AUTHORS: [&str; 21] = [
     "zai",
 ];
 
-/// What all the names of one model have in common: without its seller, its author, its region, its date and how the words
-/// are told apart. Names that are one by this key may still be two models; their prices must agree too.
+/// Normalised model name, without provider, author, region, date and word separators. Equal keys may still be different
+/// models; their prices must agree too.
 #[must_use]
 pub fn model_key(name: &str) -> String {
     let lower = name.to_lowercase();
-    // `@20250929` says which copy it is, `@deepinfra/fp8` whose.
+    // A version as in `@20250929`, or a host as in `@deepinfra/fp8`.
     let lower = match lower.find('@') {
         Some(place) if place > 0 => &lower[..place],
         _ => &lower,
@@ -194,7 +193,7 @@ pub fn model_key(name: &str) -> String {
             name = rest;
         }
     }
-    // `:0` says which copy it is, `-v1` which edition of Bedrock's.
+    // Bedrock's versions, `:0` and `-v1`.
     let name = name.split(':').next().unwrap_or(name);
     let name = name
         .strip_suffix("-v1")
@@ -248,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_region_of_a_bedrock_name_stands_before_its_first_point() {
+    fn the_region_of_a_bedrock_name_is_before_its_first_dot() {
         let cases = [
             (
                 "us.anthropic.claude-opus-5",

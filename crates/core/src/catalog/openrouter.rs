@@ -1,7 +1,7 @@
 //! Models and endpoints as `OpenRouter` lists them: `/api/v1/models`, and `/api/v1/models/{author}/{slug}/endpoints`.
 //!
-//! Prices are texts in USD per token. At model level stand those of one endpoint; those of a host stand with the endpoint.
-//! Overrides inherit what they do not state from the prices under default conditions.
+//! Prices are texts in USD per token: those of one endpoint at model level, those of each host at its endpoint. Overrides
+//! inherit missing prices from the default ones.
 
 mod pricing;
 mod schedule;
@@ -33,9 +33,9 @@ pub(super) static CATALOG: Catalog = Catalog {
 const MARK: &str = "pricing";
 const PROVIDER: &str = "openrouter";
 const API: &str = "https://openrouter.ai/api/v1/models";
-/// What stands between the model and the tag in the key of an endpoint.
+/// Separator of model and tag in the key of an endpoint.
 const AT: char = '@';
-/// Measured by `OpenRouter`; null to those who ask without a key.
+/// Fields measured by `OpenRouter`; null in responses without an API key.
 const MEASURED: [&str; 2] = ["latency_last_30m", "throughput_last_30m"];
 
 /// `{"data": [{"id": …, "pricing": …}]}` or `{"data": {"endpoints": […]}}`
@@ -71,7 +71,7 @@ fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
     let Some(model) = data.at("id") else {
         data.fault(
             "the field `id` is missing",
-            "send the answer of /api/v1/models/{author}/{slug}/endpoints as it stands",
+            "send the answer of /api/v1/models/{author}/{slug}/endpoints unchanged",
         );
         return None;
     };
@@ -86,7 +86,7 @@ fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
     Some(endpoints.items()?.into_iter().map(entry).collect())
 }
 
-/// A text that is not empty.
+/// A non-empty text.
 fn text_at(cursor: &Cursor<'_>, name: &str) -> Option<String> {
     match cursor.at(name)?.json {
         Json::Text(text) if !text.is_empty() => Some(text.to_string()),
@@ -94,7 +94,7 @@ fn text_at(cursor: &Cursor<'_>, name: &str) -> Option<String> {
     }
 }
 
-/// Keys that are not yet taken.
+/// Keys already in use.
 #[derive(Default)]
 struct Keys {
     taken: BTreeSet<String>,
@@ -102,7 +102,7 @@ struct Keys {
 }
 
 impl Keys {
-    /// The key, or from the second time on the key with a number: one host can have two endpoints of one tag.
+    /// The key, with a number if it is repeated: one host can have two endpoints with one tag.
     fn unique(&mut self, key: &str) -> String {
         let count = self.counts.entry(key.to_owned()).or_default();
         loop {
@@ -178,7 +178,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
         Some(_) => format!("{API}/{model}/endpoints"),
         None => API.to_owned(),
     };
-    // Hosts of one model are offers of their own: their prices do not replace each other.
+    // Each host of a model is a separate offer.
     let (name, alias) = match host {
         Some(_) => (key, model),
         None => (model, key),
@@ -212,7 +212,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     })
 }
 
-/// The id of a model, which its key begins with.
+/// The id of a model, the start of the key.
 fn check_id<'k>(key: &'k str, cursor: &Cursor<'_>, entry: &mut Entry<'_>) -> Option<&'k str> {
     let Some(field) = entry.take("id") else {
         cursor.fault(
@@ -255,7 +255,7 @@ fn read_limits(entry: &mut Entry<'_>, is_endpoint: bool) -> Limits {
             cache_min_tokens: None,
         };
     }
-    // It stays under `unmapped`: it says more than this of the host.
+    // Also kept under `unmapped`, with its other information about the host.
     let answer = entry
         .look_at("top_provider")
         .and_then(|host| host.at("max_completion_tokens"));
@@ -278,8 +278,8 @@ fn add_notes(cursor: &Cursor<'_>, entry: &mut Entry<'_>, is_endpoint: bool) {
             .is_some_and(|field| *field.json == Json::Null)
     };
     if MEASURED.iter().any(|name| entry.look_at(name).is_some()) {
-        entry.note("OpenRouter measured the speed of this endpoint over 30 minutes; latency in milliseconds to the first token and throughput in tokens per second are kept under unmapped.");
+        entry.note("OpenRouter measured the speed of this endpoint over 30 minutes; latency in milliseconds to the first token and throughput in tokens per second are kept under `unmapped`.");
     } else if MEASURED.iter().any(is_null) {
-        entry.note("OpenRouter gives latency and throughput only to those who ask with a key.");
+        entry.note("OpenRouter returns latency and throughput only to requests with an API key.");
     }
 }

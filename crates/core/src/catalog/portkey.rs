@@ -1,7 +1,7 @@
-//! The catalog of Portkey: its files `pricing/<provider>.json`, one beside the other under their names.
+//! Portkey's catalog: an object of its files `pricing/<provider>.json` by provider.
 //!
-//! An entry has prices in hundredths of the currency, and often more of them by region, mode and context tier. Those by
-//! region and mode count where they and the others differ. Each region becomes a sheet.
+//! Prices are in hundredths of the currency, often also by region, mode and context tier; those by region and mode take
+//! precedence. Each region becomes a sheet.
 
 mod offer;
 mod parts;
@@ -32,7 +32,7 @@ pub(super) static CATALOG: Catalog = Catalog {
 
 const MARK: &str = "pricing_config";
 const CATALOG_URL: &str = "https://github.com/Portkey-AI/models";
-/// The row for models that a file does not list.
+/// Key of the default row, for models that a file does not list.
 const FALLBACK: &str = "default";
 
 fn has_mark(json: &Json) -> bool {
@@ -43,7 +43,7 @@ fn has_entries(json: &Json) -> bool {
     matches!(json, Json::Object(fields) if !has_mark(json) && fields.values().any(has_mark))
 }
 
-/// Files of several providers under their names, or one file, which is refused with a hint.
+/// Whether the document has files of several providers, or is one file, which is refused with a hint.
 fn is_catalog(document: &Json) -> bool {
     let Json::Object(files) = document else {
         return false;
@@ -54,8 +54,8 @@ fn is_catalog(document: &Json) -> bool {
 fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
     if has_entries(document.json) {
         document.fault(
-            "the document is one provider's file of the catalog, and does not say whose",
-            "put the name of the file around it: {\"openai\": {\"gpt-5.4\": …}}",
+            "the document is a single provider's file without the provider's name",
+            "wrap it in an object with the file's name: {\"openai\": {\"gpt-5.4\": …}}",
         );
         return None;
     }
@@ -79,8 +79,7 @@ fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
     Some(entries)
 }
 
-/// The models of a file. Where names stand for prompts up to and beyond a length, the file itself is the entry of the
-/// model that they share: its prices stand at several places.
+/// The models of a file. If a model's prices are split into names for short and long prompts, its entry is the whole file.
 fn entries_of<'a>(file: &Cursor<'a>) -> Option<BTreeMap<&'a str, Cursor<'a>>> {
     let mut models = BTreeMap::new();
     for (name, cursor) in file.entries()? {
@@ -92,7 +91,7 @@ fn entries_of<'a>(file: &Cursor<'a>) -> Option<BTreeMap<&'a str, Cursor<'a>>> {
     Some(models)
 }
 
-/// Reads an entry by `provider/model`: what the file of the provider has for the model, or the file.
+/// Reads the entry of `provider/model`: the model's value in the provider's file, or the whole file.
 fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
     let refuse = |detail: String, hint: String| {
         cursor.fault(detail, hint);
@@ -108,7 +107,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
     };
     if name == FALLBACK {
         return refuse(
-            "`default` stands for the models that the catalog does not list, and is none"
+            "`default` is the fallback for models that the catalog does not list, not a model"
                 .to_owned(),
             "name a model by its key, such as openai/gpt-5.4".to_owned(),
         );

@@ -1,4 +1,4 @@
-//! What catalogs have in common: names, thresholds, known slips, and when an entry says enough.
+//! Rules common to all catalogs: names, thresholds, known errors, and requirements on entries.
 
 use std::collections::BTreeSet;
 
@@ -15,13 +15,13 @@ use crate::input::json::Json;
 use crate::sheet::{CacheWriteBilling, ContextTier, JsonObject, PriceSheet, RateCell};
 use crate::units::Decimal;
 
-/// What a zero for both input and output may mean.
+/// Note on a sheet whose input and output prices are both 0.
 pub(super) const FREE: &str =
     "Input and output are stated as 0: free, run locally, billed by a plan, or unknown.";
 /// Most service tiers, schedules and other meters of a sheet each.
 const MOST_ENTRIES: usize = 64;
 
-/// What is to be known before prices of one generation of Claude are compared with those of another.
+/// Note on the tokenizer change between generations of Claude.
 pub(super) fn tokenizer_note(model: &str) -> Option<String> {
     const NOTE: &str = "From Claude 4.7 on the same text is about 30 % more tokens; prices per token do not compare with those of earlier generations.";
     let key = model_key(model);
@@ -35,15 +35,15 @@ pub(super) fn tokenizer_note(model: &str) -> Option<String> {
     ((major, minor) >= (4, 7)).then(|| NOTE.to_owned())
 }
 
-/// Whether a text can name an offer.
+/// Whether a text is a valid name.
 pub(super) fn is_name(text: &str) -> bool {
     !text.trim().is_empty()
         && text.chars().count() <= LONGEST_NAME
         && !text.chars().any(char::is_control)
 }
 
-/// The tier that begins at a threshold. A catalog that knows only "more than" writes 199,999, and one that knows only
-/// "from" writes 200,001, where the provider has 200,000 tokens or more.
+/// The tier that begins at a threshold. Catalogs with only "more than" write 199,999 for "200,000 or more"; those with only
+/// "from" write 200,001 for "more than 200,000".
 pub(super) fn context_tier(threshold: u32) -> ContextTier {
     let (min_prompt_tokens, inclusive) = match threshold % 1_000 {
         999 => (threshold + 1, true),
@@ -56,8 +56,7 @@ pub(super) fn context_tier(threshold: u32) -> ContextTier {
     }
 }
 
-/// The tier that begins at a threshold of this provider: xAI bills the higher rates once a prompt reaches it, all others
-/// once it passes it.
+/// The tier of a provider's threshold: xAI's higher rates apply from the threshold on, all others above it.
 pub(super) fn context_tier_of(provider: &str, threshold: u32) -> ContextTier {
     let tier = context_tier(threshold);
     ContextTier {
@@ -66,7 +65,7 @@ pub(super) fn context_tier_of(provider: &str, threshold: u32) -> ContextTier {
     }
 }
 
-/// Five minutes of a storage fee stand as a write cheaper than input: twelve of them are the fee per hour.
+/// Replaces a cache write cheaper than input by the storage fee per hour: it is that fee for five minutes.
 pub(super) fn undo_misfiled_storage(rates: &mut [RateCell]) -> bool {
     let mut undone = false;
     for rate in rates {
@@ -85,8 +84,8 @@ pub(super) fn undo_misfiled_storage(rates: &mut [RateCell]) -> bool {
     undone
 }
 
-/// Google bills a written token of Gemini's as input and stores it for a fee per hour. A write dearer than input holds that
-/// fee, of five minutes or of an hour; as it is not said which, the price is kept under `place`.
+/// Keeps Gemini's cache writes above the input price under `place`: they include the storage fee of five minutes or of an
+/// hour, and the catalog does not state which.
 pub(super) fn set_dear_writes_aside(entry: &mut Entry<'_>, place: &str, rates: &mut [RateCell]) {
     for rate in rates {
         let Some(input) = &rate.input else { continue };
@@ -99,13 +98,13 @@ pub(super) fn set_dear_writes_aside(entry: &mut Entry<'_>, place: &str, rates: &
                 &format!("{place}cache_write/{tier}/{tokens}"),
                 write.price.to_string().into(),
             );
-            entry.note("A cache write dearer than input holds Gemini's storage fee, of five minutes or of an hour; it is kept under unmapped.");
+            entry.note("A cache write above the input price includes Gemini's storage fee, of five minutes or of an hour; it is kept under `unmapped`.");
         }
     }
 }
 
-/// A written token that costs 0 while input costs something is billed as input: it carries no charge of its own. Says how
-/// writes are billed, and whether such a zero stood beside a price.
+/// Billing of cache writes, and whether a write price of 0 was listed beside a priced write. A write price of 0 beside a
+/// priced input means that writes are billed as input.
 pub(super) fn settle_cache_writes(rates: &mut [RateCell]) -> (CacheWriteBilling, bool) {
     let mut has_zeros = false;
     for rate in &mut *rates {
@@ -124,7 +123,7 @@ pub(super) fn settle_cache_writes(rates: &mut [RateCell]) -> (CacheWriteBilling,
     }
 }
 
-/// Whether the base cell has a price for input and for output, and both are 0.
+/// Whether input and output of the base cell both have the price 0.
 pub(super) fn is_free(rates: &[RateCell]) -> bool {
     let is_base = |rate: &&RateCell| {
         rate.service_tier == RateCell::STANDARD
@@ -138,7 +137,7 @@ pub(super) fn is_free(rates: &[RateCell]) -> bool {
         .is_some_and(|base| is_zero(&base.input) && is_zero(&base.output))
 }
 
-/// Puts cells in their order; a fault is recorded where two of them are one.
+/// Sorts the cells; a fault is recorded for duplicates.
 pub(super) fn put_in_order(cursor: &Cursor<'_>, rates: &mut [RateCell]) -> bool {
     rates.sort_by(|left, right| left.key().cmp(&right.key()));
     let twice = rates
@@ -158,12 +157,12 @@ pub(super) fn put_in_order(cursor: &Cursor<'_>, rates: &mut [RateCell]) -> bool 
     twice.is_none()
 }
 
-/// Records a fault where a sheet has more parts than can be read again.
+/// Records a fault if a sheet exceeds the format's limits.
 pub(super) fn has_room(cursor: &Cursor<'_>, sheet: &PriceSheet) -> bool {
     let parts = [
         ("service tiers", sheet.service_tiers.len()),
         ("schedules", sheet.schedules.len()),
-        ("prices of other things", sheet.other_meters.len()),
+        ("other meters", sheet.other_meters.len()),
         ("remarks", sheet.notes.len()),
     ];
     let crowded = parts.into_iter().find(|(_, count)| *count > MOST_ENTRIES);
@@ -176,7 +175,7 @@ pub(super) fn has_room(cursor: &Cursor<'_>, sheet: &PriceSheet) -> bool {
     crowded.is_none()
 }
 
-/// The entries of a catalog, if no two have one key; otherwise a fault is recorded.
+/// The entries of a catalog; a fault is recorded for a repeated key.
 pub(super) fn unique(entries: Vec<CatalogEntry<'_>>) -> Option<Vec<CatalogEntry<'_>>> {
     let mut seen = BTreeSet::new();
     let twice = entries.iter().find(|entry| !seen.insert(&entry.key));
@@ -191,7 +190,7 @@ pub(super) fn unique(entries: Vec<CatalogEntry<'_>>) -> Option<Vec<CatalogEntry<
     Some(entries)
 }
 
-/// Provider and model of a key such as `openai/gpt-5.4`; a fault is recorded where it is none.
+/// Provider and model of a key such as `openai/gpt-5.4`; else a fault is recorded.
 pub(super) fn split_key<'k>(cursor: &Cursor<'_>, key: &'k str) -> Option<(&'k str, &'k str)> {
     let split = key
         .split_once('/')
@@ -207,7 +206,7 @@ pub(super) fn split_key<'k>(cursor: &Cursor<'_>, key: &'k str) -> Option<(&'k st
     split
 }
 
-/// Midnight UTC at the start of a day, from 1970 on; a fault is recorded where the text is no date.
+/// Midnight UTC at the start of a day, from 1970; a fault is recorded if the text is not a date.
 pub(super) fn start_of_day(field: &Cursor<'_>) -> Option<Timestamp> {
     let text = match field.json {
         Json::Text(text) => text,
@@ -229,8 +228,8 @@ pub(super) fn start_of_day(field: &Cursor<'_>) -> Option<Timestamp> {
     start
 }
 
-/// Whether an object has no field but these: elsewhere an unknown field is kept, but here it could change what a price is
-/// for. A fault is recorded where there is one.
+/// Records a fault for fields other than these. Elsewhere unknown fields are kept, but here one could change the meaning of
+/// a price.
 pub(super) fn has_only(object: &Cursor<'_>, names: &[&str]) -> Option<()> {
     let unknown = object
         .entries()?
@@ -246,7 +245,7 @@ pub(super) fn has_only(object: &Cursor<'_>, names: &[&str]) -> Option<()> {
     Some(())
 }
 
-/// A value as a message shows it.
+/// A value as shown in messages.
 pub(super) fn described(json: &Json) -> String {
     match json {
         Json::Text(text) => format!("`{}`", shortened(text)),
@@ -254,8 +253,8 @@ pub(super) fn described(json: &Json) -> String {
     }
 }
 
-/// Records a fault of the entry as a whole, unless one of its values is already at fault. `other_prices` names the prices
-/// that are none of tokens.
+/// Records a fault if the entry has no or too many rates, unless one of its values is already invalid. `other_prices` has
+/// the names of the other priced items.
 pub(super) fn is_usable(
     cursor: &Cursor<'_>,
     entry: &Entry<'_>,

@@ -5,7 +5,7 @@ use crate::input::cursor::{Cursor, Fault, Faults};
 use crate::input::json::{self, Json};
 use crate::sheet::{Basis, PriceSheet, RateCell, canonical};
 
-/// The sheets of an entry, each of which survives being written and read again; or every fault.
+/// The sheets of an entry, after a check that each survives a round trip; or every fault.
 pub(super) fn read_all(
     catalog: &Catalog,
     key: &str,

@@ -18,7 +18,7 @@ pub struct Answer {
     /// Made of the pricing content, the assumptions, the engine version and the calibration: equal questions have equal
     /// ids.
     pub id: Uuid,
-    /// Version of the engine.
+    /// Version of the estimation engine.
     #[schema(example = "0.1.0")]
     pub engine_version: &'static str,
     /// The calibration behind the joint estimate.
@@ -41,9 +41,9 @@ pub struct Answer {
 pub struct Textbook {
     /// Every value that a reading used beyond the prices, with where it comes from.
     pub values: Vec<Input>,
-    /// Readings that have a value.
+    /// Number of readings with a value.
     pub readings_defined: usize,
-    /// Pairs of readings that contradict each other.
+    /// Number of pairs of readings that contradict each other.
     pub conflicts: Vec<Conflict>,
     /// Every reading, each by itself; they are not averaged.
     pub readings: Vec<Reading>,
@@ -57,13 +57,13 @@ pub struct SheetSummary {
     pub id: SheetId,
     /// Provider, as it bills.
     pub provider: String,
-    /// The model as the provider spells it.
+    /// Model name as the provider spells it.
     pub model: String,
     /// author/model, where it is certain.
     pub canonical_model: Option<String>,
-    /// Where it is served.
+    /// Region in which the model is served.
     pub region: String,
-    /// ISO 4217 code.
+    /// Currency as an ISO 4217 code.
     pub currency: String,
     /// Inclusive start of validity.
     #[schema(value_type = Option<String>, format = DateTime)]

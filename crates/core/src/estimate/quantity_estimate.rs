@@ -35,9 +35,9 @@ pub struct QuantityEstimate {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub not_identified_because: Option<NotIdentified>,
-    /// Its unit; empty for a plain ratio.
+    /// Unit; empty for a dimensionless ratio.
     pub unit: &'static str,
-    /// How it follows from what is unknown.
+    /// Equation from the model's unknowns.
     pub equation: &'static str,
     /// How good this estimate has been on open-weight models; null where no truth is public.
     pub track_record: Option<TrackRecord>,

@@ -30,7 +30,7 @@ pub fn accelerator(id: &str) -> Option<&'static Accelerator> {
     ACCELERATORS.iter().find(|accelerator| accelerator.id == id)
 }
 
-/// A number format that weights are held in and multiplied in.
+/// Number format of weights and multiplications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NumberFormat {
@@ -56,12 +56,12 @@ impl NumberFormat {
     }
 }
 
-/// What one accelerator rents for, in USD per hour.
+/// Rental prices of one accelerator, in USD per hour.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct RentalUsdPerHour {
     /// Lowest price seen.
     pub low: Option<UsdPerHour>,
-    /// The price used where none is stated.
+    /// Price used if none is stated.
     pub typical: Option<UsdPerHour>,
     /// Highest price seen.
     pub high: Option<UsdPerHour>,
@@ -100,9 +100,9 @@ pub struct Accelerator {
     pub status: String,
     /// Columns that are estimates or unverified.
     pub estimates: Vec<String>,
-    /// Where the figures come from.
+    /// Source of the figures.
     pub source: String,
-    /// What else a reader should know.
+    /// Remarks.
     pub note: String,
 }
 

@@ -1,4 +1,4 @@
-//! The shares of peak bandwidth and arithmetic that serving reaches.
+//! Efficiencies: the shares of peak bandwidth and arithmetic reached in serving.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ pub fn fitted_attainment() -> Attainment {
     FITTED.fitted
 }
 
-/// What is reached of the peaks, and what the rooflines leave out.
+/// Efficiencies, and costs that the rooflines leave out.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Attainment {
@@ -27,9 +27,9 @@ pub struct Attainment {
     pub bandwidth: f64,
     /// Share of link bandwidth.
     pub network: f64,
-    /// Hidden vectors per token and layer that pass through memory beside weights and cache.
+    /// Further memory traffic besides weights and cache, in hidden vectors per token and layer.
     pub vectors_per_token_and_layer: f64,
-    /// Waiting per kernel.
+    /// Launch latency per kernel.
     pub seconds_per_stage: Seconds,
 }
 

@@ -15,25 +15,25 @@ static SHIPPED: LazyLock<Calibration> = LazyLock::new(|| {
 /// A symmetric matrix over the input and the output line.
 pub type OverLines = [[f64; 2]; 2];
 
-/// What `unroof calibrate` learned from open-weight models: the population of models and what their hosts charge.
+/// Calibration fitted to open-weight models: the population of models, and the price law of their hosts.
 ///
 /// Logarithms are natural; parameters are counted one by one, KV bytes at one byte per element, prices in USD per Mtok.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
-    /// What it was learned from.
+    /// Data of the fit.
     pub provenance: Provenance,
-    /// The kinds of models there are.
+    /// Prior of models.
     pub population: Population,
-    /// How prices follow from parameters.
+    /// Price law: prices as a function of parameters.
     pub price_law: PriceLaw,
-    /// How contexts relate to long-context thresholds.
+    /// Relation of long-context thresholds to the KV cache.
     pub context_tier: ContextTierLaw,
-    /// What each known host charges beyond the law.
+    /// Markups of known hosts relative to the law.
     pub hosts: BTreeMap<String, HostMarkup>,
 }
 
-/// What a calibration was learned from.
+/// Data of a calibration's fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
@@ -41,11 +41,11 @@ pub struct Provenance {
     pub command: String,
     /// Models with a published architecture.
     pub models: usize,
-    /// Those of them that have a price.
+    /// Models among them with a price.
     pub priced_models: usize,
     /// Their families.
     pub families: Vec<String>,
-    /// Model × host rows, after copies of one decision were taken out.
+    /// Model × host rows, without duplicates of one decision.
     pub price_rows: usize,
     /// SHA-256 over the rows that were read.
     pub data_sha256: String,
@@ -61,7 +61,7 @@ pub struct Population {
     pub mixture_of_experts: ModelClass,
     /// Degrees of freedom of the Student-t distribution of log `N_a` and log `N_t`.
     pub size_degrees_of_freedom: f64,
-    /// Standard deviation of the stated maximum context beyond what models differ by.
+    /// Standard deviation of the noise in the stated maximum context.
     pub context_sd: f64,
 }
 
@@ -88,13 +88,13 @@ pub struct PriceLaw {
     pub active: [f64; 2],
     /// Exponents of the total parameters.
     pub total: [f64; 2],
-    /// What is added to the exponents of the active parameters of dense models,
+    /// Added to the exponents of the active parameters of dense models, above `dense_centre`.
     pub dense: [f64; 2],
-    /// for log `N_a` above this.
+    /// Log `N_a` above which `dense` applies.
     pub dense_centre: f64,
     /// Spread of hosts.
     pub host: OverLines,
-    /// Spread of models whose parameters are the same; Student-t.
+    /// Spread of models with equal parameters; Student-t.
     pub deviation: OverLines,
     /// Degrees of freedom of the deviation.
     pub degrees_of_freedom: f64,
@@ -102,44 +102,45 @@ pub struct PriceLaw {
     pub noise: OverLines,
 }
 
-/// What a known host charges beyond the law.
+/// Markup of a known host relative to the law.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostMarkup {
     /// On the input and on the output line.
     pub mean: [f64; 2],
-    /// How well that is known.
+    /// Covariance of the uncertainty of the mean.
     pub covariance: OverLines,
 }
 
-/// log(`k_bw`·`L_1`/`N_a`) where a threshold reflects the cost of reading the cache, and thresholds that do not.
+/// Mixture for context thresholds: those that reflect the cost of reading the cache, by log(`k_bw`·`L_1`/`N_a`), and
+/// conventional ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContextTierLaw {
-    /// Independent decisions seen.
+    /// Number of independent decisions.
     pub decisions: usize,
-    /// Author families that made them; the law is one over the means of families.
+    /// Number of author families; the law is fitted to the means of families.
     pub families: usize,
     /// Mean of log(`k_bw`·`L_1`/`N_a`).
     pub mean: f64,
     /// Scale of the Student-t predictive, the uncertainty of the mean included.
     pub scale: f64,
-    /// Its degrees of freedom.
+    /// Degrees of freedom of the predictive.
     pub degrees_of_freedom: f64,
     /// Share of thresholds that are copied from others.
     pub convention_share: f64,
-    /// Mean log threshold of those.
+    /// Mean log threshold of copied thresholds.
     pub convention_mean: f64,
-    /// Their spread.
+    /// Standard deviation of copied log thresholds.
     pub convention_sd: f64,
 }
 
-/// The maximum context of a model as its other figures let expect it.
+/// Regression of the maximum context on the other figures of a model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContextLaw {
     intercept: f64,
     slopes: [f64; 4],
-    /// Spread of maxima around what is expected.
+    /// Residual standard deviation.
     pub sd: f64,
 }
 
@@ -158,8 +159,8 @@ impl ContextLaw {
 }
 
 impl ModelClass {
-    /// The regression of the maximum context on the other four. Where two of them are one, as total and active
-    /// parameters of dense models are, the first carries both.
+    /// The regression of the maximum context on the other four. Of two identical ones, as total and active parameters of dense
+    /// models, the first gets the coefficient.
     #[must_use]
     pub fn context_law(&self, noise_sd: f64) -> ContextLaw {
         const CONTEXT: usize = 4;
@@ -182,21 +183,21 @@ impl ModelClass {
 }
 
 impl Calibration {
-    /// The calibration that is part of the program.
+    /// The built-in calibration.
     #[must_use]
     pub fn shipped() -> &'static Self {
         &SHIPPED
     }
 
-    /// Reads a file that `unroof calibrate` wrote.
+    /// Parses a calibration file.
     ///
     /// # Errors
-    /// It is not such a file.
+    /// The text is not a calibration.
     pub fn read(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text)
     }
 
-    /// The first digits of the SHA-256 of the file: an answer says which calibration it rests on.
+    /// Id of the calibration: the first digits of the SHA-256 of the file.
     #[must_use]
     pub fn id(&self) -> String {
         const BYTES: usize = 6;

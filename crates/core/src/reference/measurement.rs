@@ -19,32 +19,32 @@ pub fn measurements() -> &'static [Measurement] {
     &MEASUREMENTS
 }
 
-/// A published measurement, with what the forward model must know to predict it.
+/// A published measurement, with the inputs for predicting it.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Measurement {
     /// Number of the row.
     pub id: u32,
     /// Name of an open-weight model.
     pub model: String,
-    /// Id of an accelerator; empty where it is not among ours.
+    /// Id of an accelerator; empty if it is not in the reference data.
     pub accelerator: String,
-    /// Accelerators that are left out together.
+    /// Generation of the accelerator, for cross-validation.
     pub generation: String,
     /// Engine and parallelism as published.
     pub engine: String,
-    /// What was run.
+    /// Measured phase.
     pub phase: MeasuredPhase,
     /// Chips that serve one copy of the model.
     pub chips: f64,
-    /// How the model is spread over them.
+    /// Distribution of the model over the chips.
     pub spread: MeasuredSpread,
-    /// w
+    /// w: bytes per parameter.
     pub weight_bytes_per_parameter: f64,
-    /// `b_kv`
+    /// `b_kv`: bytes per element of the KV cache.
     pub kv_bytes_per_element: f64,
-    /// Width of attention's arithmetic.
+    /// Bytes per element in attention.
     pub attention_bytes_per_element: f64,
-    /// Sequences per chip; the largest that fits where it is not published.
+    /// Sequences per chip; if not published, the largest batch that fits is used.
     pub batch_per_chip: Option<f64>,
     /// Length of a prompt.
     pub prompt_tokens: Option<f64>,
@@ -54,20 +54,20 @@ pub struct Measurement {
     pub context_tokens: Option<f64>,
     /// Speed at which throughput was measured.
     pub tokens_per_second_per_user: Option<f64>,
-    /// What the value is.
+    /// Measured quantity.
     pub measure: Measure,
     /// The value.
     pub value: f64,
-    /// What it is used for.
+    /// Purpose of the row.
     #[serde(rename = "use")]
     pub purpose: Purpose,
-    /// What else a reader should know; why the prediction is far off where it is.
+    /// Remarks, and reasons of a large prediction error.
     pub note: String,
-    /// Where it was published.
+    /// Source of the value.
     pub source: String,
 }
 
-/// What was run.
+/// Measured phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MeasuredPhase {
@@ -81,7 +81,7 @@ pub enum MeasuredPhase {
     Mlperf,
 }
 
-/// How a model was spread over chips.
+/// Distribution of a model over chips.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MeasuredSpread {
@@ -91,7 +91,7 @@ pub enum MeasuredSpread {
     Experts,
 }
 
-/// What a measured value is.
+/// Measured quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
@@ -103,11 +103,11 @@ pub enum Measure {
     TotalTokensPerSecondPerChip,
     /// Time of a decode step.
     StepMilliseconds,
-    /// Rise of that time per context token.
+    /// Increase of the step time per context token.
     MillisecondsPerContextToken,
 }
 
-/// What a measurement is used for.
+/// Purpose of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Purpose {

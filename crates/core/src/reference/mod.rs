@@ -3,7 +3,7 @@
 mod accelerator;
 pub mod architecture;
 mod attainment;
-/// What `unroof calibrate` learned from open-weight models.
+/// The calibration fitted to open-weight models.
 pub mod calibration;
 mod kernel_time;
 /// Published measurements of serving.

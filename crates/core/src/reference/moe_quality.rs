@@ -44,7 +44,7 @@ pub fn published_equivalents() -> &'static [PublishedEquivalent] {
 pub struct RoutedLaw {
     /// The id used in requests.
     pub routing: String,
-    /// How tokens find their expert.
+    /// Routing of tokens to experts.
     pub name: String,
     /// Coefficient of log N.
     pub a: f64,
@@ -71,9 +71,9 @@ pub struct RoutedLaw {
     /// Columns that are estimates or unverified.
     #[serde(deserialize_with = "words")]
     pub estimates: Vec<String>,
-    /// Where the figures come from.
+    /// Source of the figures.
     pub source: String,
-    /// What else a reader should know.
+    /// Remarks.
     pub note: String,
 }
 
@@ -86,9 +86,9 @@ pub struct PublishedEquivalent {
     pub active_parameters: f64,
     /// Parameters of the dense model.
     pub dense_equivalent_parameters: f64,
-    /// Where the figures come from.
+    /// Source of the figures.
     pub source: String,
-    /// What else a reader should know.
+    /// Remarks.
     pub note: String,
 }
 

@@ -37,17 +37,17 @@ pub struct OpenModel {
     pub name: String,
     /// Models by the same author on the same lines.
     pub family: String,
-    /// What serving it takes.
+    /// Architecture, as needed for serving.
     pub architecture: Architecture,
     /// Longest context in tokens.
     pub max_context: u32,
     /// The format its weights are published in.
     pub native_precision: String,
-    /// Where the figures come from.
+    /// Source of the figures.
     pub sources: Vec<String>,
     /// `config` where a published configuration says it all, else what it rests on.
     pub confidence: String,
-    /// What else a reader should know.
+    /// Remarks.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub note: Option<String>,

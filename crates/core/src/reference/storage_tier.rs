@@ -28,7 +28,7 @@ pub struct StorageTier {
     pub id: String,
     /// The kind of storage: `hbm`, `dram`, `cxl`, `flash`, `networked-flash`, `disk`, `object-storage`.
     pub tier: String,
-    /// What it is.
+    /// Kind of device.
     pub name: String,
     /// The device the figures are for.
     pub device: String,
@@ -52,14 +52,14 @@ pub struct StorageTier {
     pub read_low_usd_per_byte: Option<f64>,
     /// Reading cost of the largest such device.
     pub read_high_usd_per_byte: Option<f64>,
-    /// What the costs count: `rental`, `capital over 5 years` or `estimate`.
+    /// Basis of the costs: `rental`, `capital over 5 years` or `estimate`.
     pub basis: String,
     /// Columns that are estimates or unverified.
     #[serde(deserialize_with = "words")]
     pub estimates: Vec<String>,
-    /// Where the figures come from.
+    /// Source of the figures.
     pub source: String,
-    /// What else a reader should know.
+    /// Remarks.
     pub note: String,
 }
 

@@ -10,8 +10,8 @@ static TRACK_RECORDS: LazyLock<TrackRecords> = LazyLock::new(|| {
         .unwrap_or_else(|error| panic!("data/track_record.json: {error}"))
 });
 
-/// How good quantities and readings have been on open-weight models whose truth is public, each by a calibration that
-/// has not seen the model's family.
+/// Track records of quantities and readings on open-weight models with published values, each estimated with a calibration
+/// fitted without the model's family.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrackRecords {
@@ -21,17 +21,17 @@ pub struct TrackRecords {
     pub readings: Vec<NamedRecord>,
 }
 
-/// A track record, and whose it is.
+/// A track record with the name of its quantity or reading.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NamedRecord {
     /// Name of the quantity, or id of the reading.
     pub name: String,
-    /// What has come of it.
+    /// Track record.
     pub record: TrackRecord,
 }
 
-/// How good an estimate has been on open-weight models whose truth is public.
+/// Errors of an estimate on open-weight models with published values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrackRecord {
@@ -41,7 +41,7 @@ pub struct TrackRecord {
     pub median_fold_error: f64,
     /// 90 % of them were off by less than this factor.
     pub fold_error_90: f64,
-    /// Whether it is better than what is believed before any sheet is read, on the same models.
+    /// Whether it is better than the prior, on the same models.
     pub beats_prior: bool,
 }
 

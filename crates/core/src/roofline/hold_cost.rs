@@ -2,7 +2,7 @@
 
 use crate::units::Seconds;
 
-/// What a byte costs on a storage device: to read once, and to hold for an hour.
+/// Cost of a byte on a storage device: reading it once, and holding it for an hour.
 #[derive(Debug, Clone, Copy)]
 pub struct HoldCost {
     /// `read_X`

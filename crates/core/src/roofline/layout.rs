@@ -1,4 +1,4 @@
-//! How a model is spread over the GPUs of a serving unit, and the traffic that follows.
+//! Distribution of a model over the GPUs of a serving unit, and the resulting traffic.
 
 use crate::units::{Bytes, BytesPerSecond, BytesPerToken, Seconds};
 
@@ -31,7 +31,7 @@ pub struct Links {
 }
 
 impl Links {
-    /// SU/SO: how many times slower the way out of the domain is.
+    /// SU/SO: ratio of the bandwidths within and out of the domain.
     #[must_use]
     pub fn scale_up_over_scale_out(&self) -> f64 {
         self.scale_up.0 / self.scale_out.0
@@ -52,7 +52,7 @@ impl Links {
     }
 }
 
-/// What every GPU sends to the experts and gets back.
+/// Expert traffic of a GPU, in both directions.
 #[derive(Debug, Clone, Copy)]
 pub struct ExpertTraffic {
     /// `B_local`: sequences whose attention one GPU computes.
@@ -103,7 +103,7 @@ pub struct ExpertModel {
     pub moe_layers: u32,
 }
 
-/// How the parameters of a model are divided.
+/// Division of a model's parameters into experts and the rest.
 #[derive(Debug, Clone, Copy)]
 pub struct ParameterSplit {
     /// Parameters of one expert of one layer.
@@ -137,7 +137,7 @@ impl ExpertModel {
 pub struct ExpertRoom {
     /// HBM of all GPUs.
     pub memory: Bytes,
-    /// What lies beside the experts.
+    /// Memory used besides the experts.
     pub occupied: Bytes,
     /// Bytes of one expert of one layer.
     pub per_expert: Bytes,

@@ -4,7 +4,7 @@ use super::ServingUnit;
 use crate::reference::Accelerator;
 use crate::units::{BytesPerSecond, UsdPerHour};
 
-/// Bytes per element of hidden states between layers: they are kept in bf16 whatever the weights are.
+/// Bytes per element of hidden states between layers: bf16 for any format of the weights.
 pub(super) const HIDDEN_BYTES_PER_ELEMENT: f64 = 2.0;
 /// The chips that serve one copy of a model, with the links between them.
 #[derive(Debug, Clone, Copy)]

@@ -9,7 +9,7 @@ pub const DISPATCH_BYTES_PER_ELEMENT: f64 = 1.0;
 /// Bytes of an element on its way back.
 pub const COMBINE_BYTES_PER_ELEMENT: f64 = 2.0;
 
-/// What one chip sends in a step.
+/// Bytes sent by one chip in a step.
 #[derive(Debug, Clone, Copy)]
 pub struct Traffic {
     /// Over scale-up links, within the domain.
@@ -25,8 +25,8 @@ pub struct Copies {
     outside: f64,
 }
 
-/// One copy per expert, as decoding sends them for the sake of latency: of n active experts a share (Q − 1)/Q is in
-/// other domains (E11), (G − 1)/G on other chips.
+/// One copy per expert, as in decoding, for low latency: of n active experts a share (Q − 1)/Q is in other domains (E11),
+/// (G − 1)/G on other chips.
 #[must_use]
 pub fn every_copy(active_experts: f64, machine: &Machine) -> Copies {
     let other = |parts: f64| (parts - 1.0) / parts;
@@ -37,8 +37,8 @@ pub fn every_copy(active_experts: f64, machine: &Machine) -> Copies {
     }
 }
 
-/// One copy per domain with an active expert and one per chip there, as prefill sends them for the sake of bandwidth: n
-/// experts drawn from Q domains meet Q·(1 − (1 − 1/Q)^n) different ones.
+/// One copy per domain with an active expert and one per chip there, as in prefill, to save bandwidth: n experts drawn from
+/// Q domains are in Q·(1 − (1 − 1/Q)^n) different ones.
 #[must_use]
 pub fn merged(active_experts: f64, machine: &Machine) -> Copies {
     let others_met = |parts: f64| {
@@ -91,7 +91,7 @@ impl Traffic {
         }
     }
 
-    /// Time of the slower kind of links: both carry their part at once. A link whose bandwidth is not known costs nothing.
+    /// Time of the slower kind of links; both transfer at once. A link of unknown bandwidth takes no time.
     #[must_use]
     pub fn time(&self, machine: &Machine) -> Seconds {
         let over = |bytes: Bytes, link: Option<BytesPerSecond>| {

@@ -12,7 +12,7 @@ const STAGES_PER_DENSE_LAYER: f64 = 2.0;
 /// The same in a layer with experts: attention, router, dispatch, experts, combine.
 const STAGES_PER_EXPERT_LAYER: f64 = 5.0;
 
-/// How a model is spread over chips. The KV cache is spread evenly in both, by head or by sequence.
+/// Distribution of a model over chips. The KV cache is distributed evenly in both cases, by head or by sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spread {
     /// Every matrix is cut into as many parts as there are chips; two all-reduces per layer.
@@ -22,10 +22,10 @@ pub enum Spread {
     Experts,
 }
 
-/// What the rooflines leave out.
+/// Costs that the rooflines leave out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Overheads {
-    /// Share of the links' bandwidth reached; nothing where communication is not counted.
+    /// Share of the links' bandwidth reached; None if communication is not counted.
     pub network: Option<f64>,
     /// Hidden vectors per token and layer that pass through memory beside weights and cache: norms, quantising,
     /// routing, permuting.
@@ -99,11 +99,11 @@ pub struct Serving<'a> {
     pub kv_bytes_per_element: f64,
     /// The chips.
     pub machine: Machine,
-    /// How the model is spread over them.
+    /// Distribution of the model over the chips.
     pub spread: Spread,
     /// Shares of peak.
     pub efficiencies: Efficiencies,
-    /// What the rooflines leave out.
+    /// Costs that the rooflines leave out.
     pub overheads: Overheads,
     /// Overlap of compute and memory.
     pub overlap: Overlap,
@@ -111,7 +111,7 @@ pub struct Serving<'a> {
     pub speculation: Speculation,
 }
 
-/// The time of a pass, split into what it is spent on.
+/// The time of a pass, by component.
 #[derive(Debug, Clone, Copy)]
 pub struct PassTime {
     /// The rooflines.
@@ -126,19 +126,19 @@ pub struct PassTime {
     pub total: Seconds,
 }
 
-/// One of the two phases of serving.
+/// Phase of serving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Decode,
     Prefill,
 }
 
-/// Memory of a serving unit, and what fills it.
+/// Memory of a serving unit, and its use.
 #[derive(Debug, Clone, Copy)]
 pub struct MemoryUse {
     /// C
     pub capacity: Bytes,
-    /// Weights; on every chip those that are not experts, where experts are dealt out.
+    /// Weights; with distributed experts, the other weights are on every chip.
     pub weights: Bytes,
     /// Cache and linear state of one sequence.
     pub per_sequence: Bytes,
@@ -256,7 +256,7 @@ impl Serving<'_> {
         STAGES_PER_DENSE_LAYER * dense + STAGES_PER_EXPERT_LAYER * with_experts
     }
 
-    /// Copies of the weights that are no experts.
+    /// Copies of the non-expert weights.
     fn copies(&self) -> f64 {
         match self.spread {
             Spread::Tensor => 1.0,

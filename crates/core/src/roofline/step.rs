@@ -25,7 +25,7 @@ impl ServingUnit {
     }
 }
 
-/// Which weights a step reads.
+/// Weights read by a step.
 #[derive(Debug, Clone, Copy)]
 pub enum WeightReads {
     /// Every parameter, as in the talk.
@@ -41,7 +41,7 @@ pub enum WeightReads {
     },
 }
 
-/// What the forward model needs to know of a model.
+/// Model inputs of the forward model.
 #[derive(Debug, Clone, Copy)]
 pub struct Model {
     /// `N_a`
@@ -50,7 +50,7 @@ pub struct Model {
     pub total_parameters: f64,
     /// w
     pub weight_bytes_per_parameter: f64,
-    /// Which weights a step reads.
+    /// Weights read by a step.
     pub weight_reads: WeightReads,
     /// `k_bw`: KV bytes read per generated token and context token, as served.
     pub kv_bytes_per_token: BytesPerToken,
@@ -98,7 +98,7 @@ impl Efficiencies {
     }
 }
 
-/// How compute and memory time share a step.
+/// Overlap of compute and memory time in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overlap {
     /// E1: T = max(compute, memory) \[T\].
@@ -107,7 +107,7 @@ pub enum Overlap {
     AttentionApart,
 }
 
-/// Where a decode step is run.
+/// Operating point of a decode step.
 #[derive(Debug, Clone, Copy)]
 pub struct OperatingPoint {
     /// B: sequences that each get one token per step.
@@ -120,7 +120,7 @@ pub struct OperatingPoint {
     pub overlap: Overlap,
 }
 
-/// A decode step, split into what it is spent on.
+/// The time of a decode step, by component.
 #[derive(Debug, Clone, Copy)]
 pub struct StepTime {
     /// Multiplying with weights.
@@ -185,7 +185,7 @@ impl Model {
     }
 }
 
-/// What a step asks of the whole serving unit.
+/// Work of a step on the whole serving unit.
 #[derive(Debug, Clone, Copy)]
 pub struct Load {
     /// Multiply-adds with weights.

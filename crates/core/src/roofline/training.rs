@@ -3,7 +3,7 @@
 use crate::reference::RoutedLaw;
 use crate::units::Bytes;
 
-/// What one token of a phase costs: E23 without `N_a` and D.
+/// Cost of one token in a phase: E23 without `N_a` and D.
 #[derive(Debug, Clone, Copy)]
 pub struct TokenCost {
     /// FLOP per active parameter and token: 6 for training, 2 for inference, 2 to 6 for reinforcement learning.
@@ -48,12 +48,12 @@ impl TokenCost {
     }
 }
 
-/// How much a model is asked over its life.
+/// Inference demand over a model's lifetime.
 #[derive(Debug, Clone, Copy)]
 pub struct Demand {
     /// Tokens per second of the family.
     pub tokens_per_second: f64,
-    /// How long it is served.
+    /// Lifetime of the model.
     pub lifetime_days: f64,
     /// Share of the tokens that this model generates.
     pub model_share: f64,
@@ -79,7 +79,7 @@ pub fn overtraining(pretraining_tokens: f64, active_parameters: f64) -> f64 {
     pretraining_tokens / chinchilla_tokens(active_parameters)
 }
 
-/// What the backward pass needs of the forward pass.
+/// Activations that the backward pass needs.
 #[derive(Debug, Clone, Copy)]
 pub struct Activations {
     /// Layers whose activations one device keeps.

@@ -1,4 +1,4 @@
-//! The canonical price sheet `pricesheet/v1`, and the formats it is read from.
+//! The canonical price sheet `pricesheet/v1`.
 //!
 //! A sheet is one provider's offer of one model in one region over one validity interval: a list of rate cells, each
 //! identified by service tier, context tier and schedule. Reading goes in two steps: [`json`] turns text into a tree,

@@ -1,4 +1,4 @@
-//! A sheet as a whole.
+//! The price sheet.
 
 use std::collections::BTreeMap;
 
@@ -21,17 +21,17 @@ use crate::input::schema::{Name, Text};
 pub struct PriceSheet {
     /// `pricesheet/v1`
     pub schema: SchemaName,
-    /// Who bills: anthropic, amazon-bedrock, openrouter, ...
+    /// Billing provider: anthropic, amazon-bedrock, openrouter, ...
     #[schema(value_type = Name)]
     pub provider: String,
-    /// Who serves, when a router bills.
+    /// Serving provider, if a router bills.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Name>, nullable = false)]
     pub upstream_provider: Option<String>,
-    /// The model's id as the provider spells it.
+    /// Model id as the provider spells it.
     #[schema(value_type = Name)]
     pub model: String,
-    /// author/model: joins the hosts of one model.
+    /// Canonical name, `author/model`, the same at all hosts of a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Name>, nullable = false)]
     pub canonical_model: Option<String>,
@@ -39,19 +39,19 @@ pub struct PriceSheet {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false, value_type = Vec<Name>, max_items = 64)]
     pub aliases: Vec<String>,
-    /// Where it is served.
+    /// Region in which the model is served.
     #[schema(required = false, value_type = Name, default = "global")]
     pub region: String,
-    /// How the weights are served, where the provider says it.
+    /// Quantization of the served weights, if stated.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Name>, nullable = false)]
     pub quantization: Option<String>,
-    /// ISO 4217 code.
+    /// Currency as an ISO 4217 code.
     #[schema(value_type = CurrencyCode)]
     pub currency: String,
     /// `per_1m_tokens`
     pub unit: Unit,
-    /// Inclusive start of validity; null is unknown or open.
+    /// Inclusive start of validity; null if unknown.
     #[schema(
         required = false,
         value_type = Option<String>,
@@ -60,7 +60,7 @@ pub struct PriceSheet {
         example = "2026-01-01T00:00:00Z"
     )]
     pub valid_from: Option<Timestamp>,
-    /// Exclusive end of validity; null is open.
+    /// Exclusive end of validity; null if open.
     #[schema(
         required = false,
         value_type = Option<String>,
@@ -76,10 +76,10 @@ pub struct PriceSheet {
     /// Whether a context tier reprices the whole request or only the tokens above the threshold.
     #[schema(required = false, default = "whole_request")]
     pub context_tier_semantics: ContextTierSemantics,
-    /// What is counted against a threshold.
+    /// Tokens counted against a context threshold.
     #[schema(required = false, default = "prompt_tokens")]
     pub context_tier_measure: ContextTierMeasure,
-    /// How a token written to the cache is billed.
+    /// Billing of cache writes.
     #[schema(required = false, default = "not_published")]
     pub cache_write_billing: CacheWriteBilling,
     /// Times of day and week at which other rates apply, by name.
@@ -97,11 +97,11 @@ pub struct PriceSheet {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false, max_items = 64)]
     pub modifiers: Vec<Modifier>,
-    /// Prices of what is not a text token.
+    /// Prices other than for text tokens.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false, max_items = 64)]
     pub other_meters: Vec<OtherMeter>,
-    /// Where the prices were published.
+    /// Publications of the prices.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = true, min_items = 1, max_items = 64)]
     pub sources: Vec<Source>,
@@ -109,7 +109,7 @@ pub struct PriceSheet {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false, value_type = Vec<Text>, max_items = 64)]
     pub notes: Vec<String>,
-    /// Fields of the source that no field above carries, kept as they stood.
+    /// Source fields without a field above, unchanged.
     #[serde(skip_serializing_if = "Map::is_empty")]
     #[schema(required = false, value_type = Object)]
     pub unmapped: JsonObject,
@@ -170,12 +170,12 @@ impl PriceSheet {
 /// The name of the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 pub enum SchemaName {
-    /// The only version there is.
+    /// Version 1.
     #[serde(rename = "pricesheet/v1")]
     V1,
 }
 
-/// What a price is for.
+/// Unit of all prices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 pub enum Unit {
     /// One million tokens.
@@ -187,19 +187,19 @@ pub enum Unit {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    /// Prompt and answer together.
+    /// Limit of prompt and answer together, in tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 2_147_483_647, nullable = false)]
     pub context: Option<u32>,
-    /// Prompt.
+    /// Limit of the prompt, in tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 2_147_483_647, nullable = false)]
     pub max_input: Option<u32>,
-    /// Answer.
+    /// Limit of the answer, in tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 2_147_483_647, nullable = false)]
     pub max_output: Option<u32>,
-    /// Shortest prefix that is cached.
+    /// Shortest cacheable prefix, in tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 2_147_483_647, nullable = false)]
     pub cache_min_tokens: Option<u32>,
@@ -220,11 +220,11 @@ pub enum ContextTierSemantics {
     WholeRequest,
     /// Only the tokens above the threshold.
     Marginal,
-    /// Not said.
+    /// Not stated.
     Unknown,
 }
 
-/// What is counted against a context threshold.
+/// Tokens counted against a context threshold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ContextTierMeasure {
@@ -235,19 +235,19 @@ pub enum ContextTierMeasure {
     PromptPlusOutputTokens,
     /// A whole session.
     Session,
-    /// Not said.
+    /// Not stated.
     Unknown,
 }
 
-/// How a token written to the cache is billed.
+/// Billing of cache writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheWriteBilling {
-    /// At a price of its own.
+    /// At a separate price.
     Priced,
     /// At the input rate.
     AsInput,
-    /// Not said.
+    /// Not stated.
     #[default]
     NotPublished,
 }

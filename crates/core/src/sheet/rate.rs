@@ -1,4 +1,4 @@
-//! Prices of tokens.
+//! Token prices.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -10,13 +10,13 @@ use crate::units::Decimal;
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateCell {
-    /// Which way to be served.
+    /// Name of the service tier.
     #[schema(required = false, value_type = Name, default = "standard")]
     pub service_tier: String,
-    /// From which prompt length on.
+    /// Prompt length from which the prices apply.
     #[schema(required = false, default = json!({"min_prompt_tokens": 0}))]
     pub context_tier: ContextTier,
-    /// At which times; none means whenever no schedule applies.
+    /// Name of the schedule; left out for all times without a schedule.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Name>, nullable = false)]
     pub schedule: Option<String>,
@@ -28,7 +28,7 @@ pub struct RateCell {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub output: Option<Decimal>,
-    /// Reasoning tokens, where they are priced apart.
+    /// Reasoning tokens, if priced separately.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub reasoning: Option<Decimal>,
@@ -36,7 +36,7 @@ pub struct RateCell {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub cache_read: Option<Decimal>,
-    /// The same for explicit caches, where they are cheaper than implicit ones.
+    /// Prompt tokens found in an explicit cache, if cheaper than in an implicit one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub cache_read_explicit: Option<Decimal>,
@@ -80,7 +80,7 @@ impl RateCell {
         }
     }
 
-    /// What tells cells of one sheet apart, in the order in which they are listed: standard and unscheduled first.
+    /// Key that identifies a cell in its sheet and defines the order: standard and unscheduled cells first.
     #[must_use]
     pub fn key(&self) -> (bool, &str, Option<&str>, u32) {
         let tier = self.service_tier.as_str();
@@ -125,7 +125,7 @@ pub struct CacheWrite {
     pub price: Decimal,
 }
 
-/// Whether a price stands in the source.
+/// Whether a price is in the source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {

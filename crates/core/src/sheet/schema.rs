@@ -67,7 +67,7 @@ pub fn json_schema() -> Value {
     schema
 }
 
-/// References in an API document start elsewhere than in a schema that stands alone.
+/// Rewrites references of the API document to those of a standalone schema.
 fn point_to_definitions(value: &mut Value) {
     match value {
         Value::Object(entries) => {

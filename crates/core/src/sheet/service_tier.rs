@@ -15,7 +15,7 @@ pub struct Schedule {
     /// IANA time zone.
     #[schema(value_type = Name)]
     pub timezone: String,
-    /// When it applies; one is enough.
+    /// Conditions of the tier; one is enough.
     #[schema(min_items = 1)]
     pub windows: Vec<Window>,
     /// Calendar of days on which it does not.
@@ -72,7 +72,7 @@ pub struct ServiceTier {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub speed_multiplier: Option<SpeedMultiplier>,
-    /// What the provider promises.
+    /// Promise of the provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub slo: Option<ServiceLevelObjective>,
@@ -80,11 +80,11 @@ pub struct ServiceTier {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 2_147_483_647, nullable = false)]
     pub completion_window_seconds: Option<u32>,
-    /// What cannot be combined with it.
+    /// Features that cannot be combined with it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false, value_type = Vec<Name>, max_items = 64)]
     pub excludes: Vec<String>,
-    /// What can.
+    /// Features that can be combined with it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false, value_type = Vec<Name>, max_items = 64)]
     pub stacks_with: Vec<String>,
@@ -102,7 +102,7 @@ pub struct SpeedMultiplier {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub bound: Option<SpeedBound>,
-    /// What becomes faster.
+    /// Phase to which the speed claim applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub metric: Option<SpeedMetric>,
@@ -120,7 +120,7 @@ pub enum SpeedBound {
     Typical,
 }
 
-/// What a speed claim is about.
+/// Phase to which a speed claim applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SpeedMetric {
@@ -132,7 +132,7 @@ pub enum SpeedMetric {
     EndToEndLatency,
 }
 
-/// What a provider promises for a service tier.
+/// Promise of a provider for a service tier.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ServiceLevelObjective {

@@ -12,7 +12,7 @@ use crate::units::Decimal;
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Modifier {
-    /// What it is called.
+    /// Name of the modifier.
     #[schema(value_type = Name)]
     pub name: String,
     /// The conditions under which it applies.
@@ -31,10 +31,10 @@ pub struct Modifier {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OtherMeter {
-    /// What is metered.
+    /// Metered item.
     #[schema(value_type = Name)]
     pub meter: String,
-    /// What the price is for.
+    /// Unit of the price.
     #[schema(value_type = Name)]
     pub unit: String,
     /// The price.
@@ -45,7 +45,7 @@ pub struct OtherMeter {
     pub note: Option<String>,
 }
 
-/// Where prices were published.
+/// Publication of prices.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
@@ -54,11 +54,11 @@ pub struct Source {
     pub url: String,
     /// Format in which it was read.
     pub format: SourceFormat,
-    /// When it was read.
+    /// Time at which it was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Text>, nullable = false)]
     pub retrieved_at: Option<String>,
-    /// When it was published.
+    /// Time at which it was published.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Text>, nullable = false)]
     pub published_at: Option<String>,

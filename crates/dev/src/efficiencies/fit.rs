@@ -14,7 +14,7 @@ const ORDINARY_ERROR: f64 = 0.3;
 const ORDINARY_SLOPE_ERROR: f64 = 0.1;
 /// Weight of the pull toward [`CENTRE`], which only decides what the rows leave open.
 const PULL: f64 = 1e-3;
-/// Where the search begins.
+/// Start of the search.
 const CENTRE: Attainment = Attainment {
     compute: 0.7,
     bandwidth: 0.8,
@@ -23,10 +23,10 @@ const CENTRE: Attainment = Attainment {
     seconds_per_stage: Seconds(2e-5),
 };
 const ITERATIONS: u64 = 4_000;
-/// The simplex is set up anew around its best point: it may have collapsed along a kink.
+/// Restarts of the simplex around its best point, since it may collapse along a kink.
 const RESTARTS: usize = 4;
 
-/// Why the measurements gave no efficiencies.
+/// Error of the fit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FitError {
     /// There is nothing to fit.

@@ -18,7 +18,7 @@ const RANGE: std::ops::Range<f64> = 10.0..100_000.0;
 /// Predicted against measured throughput, on generations left out, as a picture.
 ///
 /// # Errors
-/// What the plotting library has to say.
+/// The plotting library fails.
 pub fn svg(report: &Report) -> Result<String, String> {
     let mut text = String::new();
     draw(report, &mut text).map_err(|error| error.to_string())?;

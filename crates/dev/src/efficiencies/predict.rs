@@ -12,8 +12,8 @@ const SLOPE_CONTEXTS: (f64, f64) = (1_000.0, 100_000.0);
 /// Halvings of the interval in which the batch of a given speed lies.
 const HALVINGS: u32 = 60;
 
-/// What the forward model expects where a measurement was taken, in the measurement's own terms; nothing where the
-/// accelerator or the model is not among ours, or the model does not fit.
+/// Prediction of a measurement by the forward model, in the measurement's unit; None if the accelerator or the model is not
+/// in the reference data, or the model does not fit.
 #[must_use]
 pub fn predict(measured: &Measurement, attainment: Attainment) -> Option<f64> {
     let serving = serving(measured, attainment)?;

@@ -42,29 +42,29 @@ impl Scored {
 pub struct LeftOut {
     /// The generation.
     pub generation: String,
-    /// What the others give.
+    /// Efficiencies fitted to the other rows.
     pub attainment: Attainment,
 }
 
-/// The file that the program is built with.
+/// The file built into the program.
 #[derive(Debug, Serialize)]
 pub struct FittedFile<'a> {
-    /// How it was made.
+    /// Command and data of the fit.
     source: &'static str,
-    /// What all rows give.
+    /// Efficiencies fitted to all rows.
     fitted: Attainment,
-    /// What they give without one generation.
+    /// Efficiencies fitted without one generation each.
     left_out: &'a [LeftOut],
 }
 
 /// All measurements, the fit, and the fits that leave a generation out.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// What all rows give.
+    /// Efficiencies fitted to all rows.
     pub fitted: Attainment,
-    /// What they give without one generation.
+    /// Efficiencies fitted without one generation each.
     pub left_out: Vec<LeftOut>,
-    /// What they give without the rows of one accelerator, the H800.
+    /// Efficiencies fitted without the rows of one accelerator, the H800.
     pub without_h800: Attainment,
     /// Every measurement.
     pub rows: Vec<Scored>,
@@ -116,7 +116,7 @@ impl Report {
         })
     }
 
-    /// What is written to `data/efficiencies.json`.
+    /// Content of `data/efficiencies.json`.
     #[must_use]
     pub fn file(&self) -> FittedFile<'_> {
         FittedFile {

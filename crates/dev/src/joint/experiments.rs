@@ -1,4 +1,4 @@
-//! What else was tried: other settings, fewer clues, and settings that are chosen without the family they are scored on.
+//! Ablations: other settings, fewer clues, and settings chosen by nested cross-validation.
 
 use unroof_core::calibration::prices::{PricedModel, Settings, count, models_by_decision};
 use unroof_core::calibration::validation::{By, Shown, Validation, validate};
@@ -6,23 +6,23 @@ use unroof_core::calibration::validation::{By, Shown, Validation, validate};
 /// Degrees of freedom at which a Student-t is a normal distribution.
 const NORMAL: f64 = 1e6;
 
-/// One way to estimate, scored.
+/// A scored variant of the estimate.
 #[derive(Debug, Clone)]
 pub struct Experiment {
-    /// What is different.
+    /// Name of the variant.
     pub name: &'static str,
     /// Its scores.
     pub validation: Validation,
 }
 
-/// All ways that were tried.
+/// All variants.
 #[derive(Debug, Clone)]
 pub struct Experiments {
     /// Other settings and fewer clues.
     pub tried: Vec<Experiment>,
     /// Settings chosen per family by an inner leave-one-family-out over the others.
     pub chosen: Validation,
-    /// How often each candidate was chosen.
+    /// Number of times each candidate was chosen.
     pub choices: Vec<(&'static str, usize)>,
     /// Mean log score of `k_bw` over context-tier decisions, each weighted once: with the clue, and without it.
     pub tier_log_scores: [f64; 2],
@@ -30,7 +30,7 @@ pub struct Experiments {
     pub tier_decisions: usize,
 }
 
-/// A way to estimate.
+/// A variant of the estimate.
 struct Way {
     name: &'static str,
     settings: Settings,
@@ -117,10 +117,10 @@ fn ways() -> Vec<Way> {
     ]
 }
 
-/// The ways that settings are chosen from.
+/// Candidate settings.
 const CANDIDATES: usize = 5;
 
-/// Scores every way; `progress` hears of each before it begins.
+/// Scores every variant; `progress` is called before each.
 #[must_use]
 pub fn experiments(models: &[&PricedModel], mut progress: impl FnMut(&str)) -> Experiments {
     let mut tried = Vec::new();

@@ -11,7 +11,7 @@ const FAINT: RGBColor = RGBColor(190, 196, 204);
 const DENSE: RGBColor = RGBColor(0, 114, 178);
 const MIXTURE: RGBColor = RGBColor(213, 94, 0);
 
-/// A quantity, what it is called on the picture, and its range.
+/// A quantity, its label on the picture, and its range.
 type Panel = (&'static str, &'static str, std::ops::Range<f64>);
 
 const PANELS: [Panel; 4] = [
@@ -32,7 +32,7 @@ const PANELS: [Panel; 4] = [
 /// Estimate against truth with 90 % intervals, four quantities, as a picture.
 ///
 /// # Errors
-/// What the plotting library has to say.
+/// The plotting library fails.
 pub fn svg(validation: &Validation) -> Result<String, String> {
     let mut text = String::new();
     draw(validation, &mut text).map_err(|error| error.to_string())?;

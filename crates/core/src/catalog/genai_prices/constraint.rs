@@ -1,4 +1,4 @@
-//! When a price holds: always, from a day on, or at hours of every day.
+//! Validity of a price: always, from a date, or at daily hours.
 
 use jiff::Timestamp;
 use jiff::civil::Time;
@@ -10,7 +10,7 @@ use crate::sheet::{Schedule, Window};
 
 const MINUTES_PER_DAY: i32 = 24 * 60;
 
-/// When a price holds.
+/// Validity of a price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Constraint {
     Always,
@@ -40,7 +40,10 @@ impl Constraint {
             (Some(date), (None, None)) => Self::From(start_of_day(&date)?),
             (None, (Some(start), Some(end))) => Self::Daily(Hours::read(&start, &end)?),
             _ => {
-                constraint.fault("the constraint is neither a date nor two times", BOTH);
+                constraint.fault(
+                    "the constraint is neither a start date nor a pair of times",
+                    BOTH,
+                );
                 return None;
             }
         };
@@ -48,7 +51,7 @@ impl Constraint {
         Some(read)
     }
 
-    /// Whether it holds for a whole interval that begins at `start`, with no break; `None` is before every date.
+    /// Whether it applies to the whole interval that begins at `start`; `None` is before every date.
     pub(super) fn holds_from(self, start: Option<Timestamp>) -> bool {
         match self {
             Self::Always => true,
@@ -80,8 +83,8 @@ impl Hours {
         };
         if hours.start == hours.end {
             end.fault(
-                "the hours end when they begin",
-                "write an end after the start; one before it is on the next day",
+                "start and end of the hours are equal",
+                "write different times; an end before the start is on the next day",
             );
             return None;
         }
@@ -101,7 +104,7 @@ impl Hours {
         format!("{}-{}", time_of_day(self.start), time_of_day(self.end))
     }
 
-    /// Whether the two have a minute in common.
+    /// Whether the two overlap.
     pub(super) fn overlaps(self, other: Self) -> bool {
         let holds = |hours: Self, minute: i32| {
             let after_start = (minute - hours.start).rem_euclid(MINUTES_PER_DAY);
@@ -167,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_with_an_offset_is_told_in_utc() {
+    fn a_time_with_an_offset_is_converted_to_utc() {
         let cases = [
             ("16:30:00Z", Some(990)),
             ("00:30:00", Some(30)),

@@ -1,4 +1,4 @@
-//! A set of prices: each a number, or a base and what longer prompts cost.
+//! A set of prices: each a number, or a base price with tiers for longer prompts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,14 +11,14 @@ use crate::input::json::Json;
 use crate::sheet::{CacheWrite, ContextTier, JsonObject, OtherMeter, RateCell};
 use crate::units::Decimal;
 
-/// What a token price is for.
+/// Kind of token price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Meter {
     Input,
     Output,
     Reasoning,
     CacheRead,
-    /// The name says nothing of the time to live.
+    /// Cache write without a stated time to live.
     CacheWrite,
     CacheWrite5Minutes,
     CacheWrite1Hour,
@@ -34,7 +34,7 @@ const METERS: [(&str, Meter); 7] = [
     ("cache_write_1h_mtok", Meter::CacheWrite1Hour),
 ];
 
-/// Ends of the names of other prices, and the units they stand for.
+/// Suffixes of other price names, and their units.
 const UNITS: [(&str, &str); 6] = [
     ("_gpixels", "per_1000000000_pixels"),
     ("_hours", "per_hour"),
@@ -44,7 +44,7 @@ const UNITS: [(&str, &str); 6] = [
     ("_mtok", "per_1m_tokens"),
 ];
 
-/// One price by prompt length: the base, and the tiers in their order.
+/// A price by prompt length: the base and the tiers in order.
 #[derive(Debug, Clone, PartialEq)]
 struct Steps {
     base: Decimal,
@@ -60,23 +60,23 @@ impl Steps {
     }
 }
 
-/// All prices that stand together.
+/// The prices of one object.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Prices {
     tokens: BTreeMap<Meter, Steps>,
     pub(super) others: Vec<OtherMeter>,
 }
 
-/// What reading a set of prices needs to know.
+/// Context for reading a set of prices.
 pub(super) struct Context<'c> {
     pub(super) provider: &'c str,
-    /// How long a token is kept that was written at a price of no stated time to live.
+    /// Lifetime of a written token if none is stated, in seconds.
     pub(super) write_lifetime_s: u32,
 }
 
 impl Prices {
-    /// `{"input_mtok": {"base": 2, "tiers": [{"start": 200000, "price": 4}]}, "output_mtok": 12}`; what is no price of
-    /// tokens nor of another thing that has one is kept under its path.
+    /// Reads `{"input_mtok": {"base": 2, "tiers": [{"start": 200000, "price": 4}]}, "output_mtok": 12}`; unknown fields are
+    /// kept under their path.
     pub(super) fn read<'a>(
         path: &str,
         prices: &Cursor<'a>,
@@ -122,7 +122,7 @@ impl Prices {
             && !self.tokens.contains_key(&Meter::CacheWrite5Minutes)
     }
 
-    /// What an input costs, or else an output: to tell a dearer set from a cheaper one.
+    /// Input price, else output price, to compare two sets.
     pub(super) fn level(&self) -> Option<&Decimal> {
         let steps = self.tokens.get(&Meter::Input);
         steps
@@ -130,15 +130,15 @@ impl Prices {
             .map(|steps| &steps.base)
     }
 
-    /// Adds what is not there yet: the first price read counts.
+    /// Adds missing prices; existing ones are kept.
     pub(super) fn or_else(&mut self, other: &Self) {
         for (meter, steps) in &other.tokens {
             self.tokens.entry(*meter).or_insert_with(|| steps.clone());
         }
     }
 
-    /// The cells, one from each prompt length at which one of these prices changes. A price that does not change there
-    /// holds on, and so do the prices of `inherited` that have none here: that is how the catalog reads them.
+    /// The cells, one per prompt length at which a price changes. Unchanged prices carry over, and so do the prices of
+    /// `inherited` that are missing here, as the catalog defines.
     pub(super) fn cells(
         &self,
         service_tier: &str,
@@ -216,7 +216,7 @@ fn read_steps<'a>(
     let mut tiers = BTreeMap::new();
     let list = fields.required(
         "tiers",
-        "write what longer prompts cost: [{\"start\": 200000, \"price\": 4}]",
+        "write the prices of longer prompts: [{\"start\": 200000, \"price\": 4}]",
     )?;
     for (index, tier) in list.items()?.into_iter().enumerate() {
         let (place, price) = read_tier(&format!("{path}/tiers/{index}"), &tier, entry, context)?;
@@ -244,7 +244,7 @@ fn read_tier<'a>(
     let start = fields
         .required(
             "start",
-            "write the prompt length beyond which the tier holds",
+            "write the prompt length above which the tier applies",
         )?
         .whole_number(1..=2_147_483_647)?;
     let price = fields.required("price", "write the price beyond that length")?;

@@ -69,7 +69,7 @@ fn an_entry_becomes_a_sheet_and_nothing_of_it_is_lost() {
     assert_eq!(
         sheet.notes,
         [
-            "genai-prices does not say how long a written token is kept; 300 seconds are assumed.",
+            "genai-prices does not state the lifetime of a cache write; 300 seconds are assumed.",
             "US residency costs 1.1x."
         ]
     );
@@ -349,7 +349,7 @@ fn the_date_of_a_variant_begins_a_sheet_and_is_noted_as_the_day_of_a_check() {
     let sheets = sheets("anthropic/claude-opus-5-5", entry);
     assert_eq!(
         sheets[1].notes,
-        ["genai-prices dates a price variant by the day on which somebody verified it."]
+        ["genai-prices dates a price variant by the day on which it was verified."]
     );
     assert!(sheets[0].service_tiers.is_empty());
 }
@@ -535,12 +535,12 @@ fn what_selects_a_variant_is_its_name_however_odd() {
     let reason = refusal(&variants(&[&format!(r#""a": "{long}", "b": "{long}""#)]));
     assert_eq!(
         reason,
-        "/price_variants/0: what selects the variant is too long, or twice the same"
+        "/price_variants/0: the variant's condition is too long, or repeated"
     );
 }
 
 #[test]
-fn odd_values_beside_the_prices_are_kept_as_they_stand() {
+fn odd_values_beside_the_prices_are_kept_unchanged() {
     let sheet = sheet(
         "x/y",
         r#"{"id": "z", "context_window": -1, "price_comments": ["a"], "prices": {"input_mtok": "1e0"}}"#,

@@ -1,4 +1,4 @@
-//! All prices of an entry, and the intervals of time between the days on which they change.
+//! All prices of an entry, and the intervals between the days on which they change.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,12 +15,12 @@ use crate::sheet::{
     CacheWriteBilling, JsonObject, OtherMeter, PriceSheet, RateCell, Schedule, ServiceTier,
 };
 
-/// Most prices in the list of an entry, most variants, and most days on which they change: many times what any has.
+/// Most prices in the list of an entry, most variants, and most days of change: far above any real entry.
 const MOST_PRICES: usize = 64;
-/// Two names of one service tier at `OpenAI`.
+/// Synonyms of one service tier at `OpenAI`.
 const ONE_TIER: [&str; 2] = ["fast", "priority"];
 
-/// Prices, and when they hold.
+/// Prices with their validity.
 struct Conditional<'a> {
     path: String,
     json: &'a Json,
@@ -28,7 +28,7 @@ struct Conditional<'a> {
     prices: Prices,
 }
 
-/// Prices for a way to be served.
+/// Prices of a service tier.
 struct Variant {
     service_tier: String,
     request: JsonObject,
@@ -42,7 +42,7 @@ pub(super) struct Timeline<'a> {
     variants: Vec<Variant>,
 }
 
-/// What holds between two days.
+/// Prices between two days of change.
 pub(super) struct Interval {
     valid_from: Option<Timestamp>,
     valid_to: Option<Timestamp>,
@@ -68,7 +68,7 @@ impl Interval {
         }
     }
 
-    /// Where a value of this interval is kept.
+    /// Path under which values of this interval are kept.
     pub(super) fn place(&self) -> String {
         let from = |start: Timestamp| format!("{start}/");
         self.valid_from.map_or(String::new(), from)
@@ -95,7 +95,7 @@ impl<'a> Timeline<'a> {
         let never_ends = |price: &Conditional<'_>| price.constraint.hours().is_none();
         if !list.is_empty() && !list.iter().any(never_ends) {
             cursor.fault(
-                "every price holds at some hours only",
+                "every price is limited to some hours",
                 "list one price without `start_time` and `end_time`",
             );
             return None;
@@ -123,9 +123,7 @@ impl<'a> Timeline<'a> {
             .iter()
             .any(|variant| variant.constraint.date().is_some())
         {
-            entry.note(
-                "genai-prices dates a price variant by the day on which somebody verified it.",
-            );
+            entry.note("genai-prices dates a price variant by the day on which it was verified.");
         }
         let hours: Vec<_> = self
             .list
@@ -137,11 +135,11 @@ impl<'a> Timeline<'a> {
             .enumerate()
             .any(|(index, one)| hours[index + 1..].iter().any(|other| one.overlaps(*other)));
         if overlap {
-            entry.note("Where hours overlap, the price listed later holds.");
+            entry.note("Where hours overlap, the price listed later applies.");
         }
     }
 
-    /// The days on which something changes.
+    /// The days on which a price changes.
     fn dates(&self) -> BTreeSet<Timestamp> {
         let standard = self.list.iter().map(|price| price.constraint);
         let variants = self.variants.iter().map(|variant| variant.constraint);
@@ -151,7 +149,7 @@ impl<'a> Timeline<'a> {
             .collect()
     }
 
-    /// Whether there is a write of which nobody says how long it is kept.
+    /// Whether a cache write has no stated lifetime.
     pub(super) fn has_write_of_unknown_lifetime(&self) -> bool {
         let standard = self.list.iter().map(|price| &price.prices);
         let variants = self.variants.iter().map(|variant| &variant.prices);
@@ -160,7 +158,7 @@ impl<'a> Timeline<'a> {
             .any(Prices::has_write_of_unknown_lifetime)
     }
 
-    /// Names of what else has a price.
+    /// Names of the other priced items.
     pub(super) fn other_meters(&self) -> impl Iterator<Item = &str> {
         let names = self.list.iter().flat_map(|price| &price.prices.others);
         names
@@ -169,7 +167,7 @@ impl<'a> Timeline<'a> {
             .into_iter()
     }
 
-    /// The intervals in which there is a token price. What holds in none of them is kept under `unmapped`.
+    /// The intervals with a token price. Prices that apply in none of them are kept under `unmapped`.
     pub(super) fn intervals(&self, entry: &mut Entry<'a>, context: &Context<'_>) -> Vec<Interval> {
         let standard = self.list.iter().map(|price| price.constraint);
         let variants = self.variants.iter().map(|variant| variant.constraint);
@@ -184,7 +182,7 @@ impl<'a> Timeline<'a> {
         let mut used = BTreeSet::new();
         let mut intervals: Vec<Interval> = Vec::new();
         for (index, start) in starts.iter().enumerate() {
-            // The price listed last counts among those that hold.
+            // Of the applicable prices, the last listed one counts.
             let holds = |price: &Conditional<'_>| price.constraint.holds_from(*start);
             let Some(base) = self.list.iter().rposition(holds) else {
                 continue;
@@ -206,13 +204,15 @@ impl<'a> Timeline<'a> {
         for (index, price) in self.list.iter().enumerate() {
             if !intervals.is_empty() && !used.contains(&index) {
                 entry.keep(&price.path, price.json);
-                entry.note("A price that never holds, or none of tokens, is kept under unmapped.");
+                entry.note(
+                    "A price that never applies, or is not per token, was kept under `unmapped`.",
+                );
             }
         }
         intervals
     }
 
-    /// The prices that replace a base at some hours: those listed after it, but for hours that a later one has too.
+    /// Indices of the prices that replace a base at some hours: those listed after it, unless a later one has the same hours.
     fn hourly_after(&self, base: usize) -> Vec<usize> {
         let hours = |index: usize| self.list[index].constraint.hours();
         let is_last = |index: &usize| {
@@ -244,7 +244,7 @@ impl<'a> Timeline<'a> {
         let hourly = hourly.iter().map(|index| &self.list[*index]);
         let hourly = hourly.filter_map(|price| Some((price.constraint.hours()?, &price.prices)));
         interval.add_hourly(RateCell::STANDARD, base, hourly, context);
-        // At other hours the base is another one, so that nothing is inherited from it alone.
+        // The base differs by hour, so nothing is inherited from it alone.
         let inherited = if interval.schedules.is_empty() {
             base
         } else {
@@ -265,7 +265,7 @@ impl<'a> Timeline<'a> {
         interval
     }
 
-    /// The prices of each service tier that hold; where two variants state one, the first counts.
+    /// The applicable prices of each service tier; of two variants of a tier, the first counts.
     fn variants_from(&self, start: Option<Timestamp>) -> Vec<(String, Prices)> {
         let mut tiers: Vec<(String, Prices)> = Vec::new();
         for variant in &self.variants {
@@ -285,7 +285,7 @@ impl<'a> Timeline<'a> {
 }
 
 impl Interval {
-    /// Adds prices that hold at some hours; equal ones share a schedule.
+    /// Adds the prices limited to some hours; equal ones share a schedule.
     fn add_hourly<'p>(
         &mut self,
         service_tier: &str,
@@ -307,7 +307,7 @@ impl Interval {
         }
     }
 
-    /// The name of the schedule of these hours, which is there from now on.
+    /// Adds a schedule for these hours and returns its name.
     fn schedule(&mut self, prices: &Prices, base: &Prices, hours: &[Hours]) -> String {
         let wanted = schedule(hours);
         if let Some((name, _)) = self.schedules.iter().find(|(_, known)| **known == wanted) {
@@ -434,7 +434,7 @@ fn read_conditional<'a>(
     Some((constraint, prices))
 }
 
-/// `[{"when": {"processing": "batch"}, "prices": {…}, "constraint": {…}}]`; one that changes no token price is kept.
+/// Reads `[{"when": {"processing": "batch"}, "prices": {…}, "constraint": {…}}]`; a variant without a token price is kept.
 fn read_variants<'a>(
     variants: &Cursor<'a>,
     entry: &mut Entry<'a>,
@@ -471,7 +471,7 @@ fn read_when(variant: &Cursor<'_>) -> Option<JsonObject> {
     let fields = variant.fields()?;
     let when = fields.required(
         "when",
-        "write what selects the variant, such as {\"processing\": \"batch\"}",
+        "write the request fields that select the variant, such as {\"processing\": \"batch\"}",
     )?;
     let mut request = JsonObject::new();
     for (name, field) in when.entries()? {
@@ -480,15 +480,15 @@ fn read_when(variant: &Cursor<'_>) -> Option<JsonObject> {
     }
     if request.is_empty() {
         when.fault(
-            "nothing selects the variant",
-            "write what does, such as {\"processing\": \"batch\"}",
+            "the variant has no condition",
+            "write the request fields that select it, such as {\"processing\": \"batch\"}",
         );
         return None;
     }
     Some(request)
 }
 
-/// What a request must say, without what it says it under unless another tier is called so.
+/// Name of the tier: the values of `when`, with their field names if another tier has the same values.
 fn tier_name(variant: &Cursor<'_>, request: &JsonObject, known: &[Variant]) -> Option<String> {
     let joined = |part: &dyn Fn((&String, &Value)) -> String| {
         let parts: Vec<_> = request.iter().map(part).collect();
@@ -507,8 +507,8 @@ fn tier_name(variant: &Cursor<'_>, request: &JsonObject, known: &[Variant]) -> O
     };
     if !is_name(&name) || is_taken(&name) {
         variant.fault(
-            "what selects the variant is too long, or twice the same",
-            "select each variant by a short text of its own",
+            "the variant's condition is too long, or repeated",
+            "select each variant by a short, distinct text",
         );
         return None;
     }

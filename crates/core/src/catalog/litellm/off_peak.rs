@@ -1,8 +1,8 @@
-//! The times at which off-peak prices apply.
+//! Times at which off-peak prices apply.
 //!
-//! Hours are UTC. Weekdays are those of the moment, not of the window's start, in a time zone of their own. Here a
-//! window belongs to the day on which it starts, so one with weekdays is cut at midnight, and both are told in the zone
-//! of the weekdays.
+//! Hours are UTC. Weekdays have their own time zone and refer to the moment, not to the start of the window. In a sheet, a
+//! window belongs to the day on which it starts, so one with weekdays is cut at midnight, and its hours are converted to
+//! the zone of the weekdays.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -10,9 +10,9 @@ use jiff::tz::TimeZone;
 use crate::input::json::{Json, Object};
 use crate::sheet::{Schedule, Window};
 
-/// What the schedule is called.
+/// Name of the schedule.
 pub(super) const NAME: &str = "off_peak";
-/// The fields that say when.
+/// Fields that define the schedule.
 pub(super) const SCHEDULE_FIELDS: [&str; 3] = ["hours_utc", "weekday_timezone", "windows"];
 
 const MINUTES_PER_DAY: i32 = 24 * 60;
@@ -33,7 +33,7 @@ struct Rule {
 /// Reads `{"hours_utc": "16:30-00:30"}` or `{"windows": [{"hours_utc": …, "weekdays": …}], "weekday_timezone": …}`;
 /// nothing where a part is unclear, or where the hours move with daylight saving.
 pub(super) fn read_schedule(pricing: &Object) -> Option<Schedule> {
-    // Weekdays beside the hours rather than in a window: LiteLLM does not read them, their writer meant them.
+    // LiteLLM ignores weekdays outside a window, but they are stated: the schedule is unclear.
     if pricing.contains_key("weekdays") {
         return None;
     }

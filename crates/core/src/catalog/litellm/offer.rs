@@ -1,10 +1,10 @@
-//! What the key of an entry says: who bills for which model, and where.
+//! Provider, model and region from the key of an entry.
 
 use crate::catalog::names::canonical_model;
 use crate::sheet::PriceSheet;
 
-/// `LiteLLM`'s providers whose name here is another one: how `LiteLLM` writes it, who bills, and what stays in front of
-/// the model's name where one seller offers the same name at other prices by another door.
+/// Provider names that differ here: `LiteLLM`'s name, ours, and the prefix kept before the model's name if one provider
+/// sells the same name at other prices through another API.
 const PROVIDERS: [(&str, &str, &str); 20] = [
     ("azure_ai", "azure", ""),
     ("azure_text", "azure", ""),
@@ -30,19 +30,19 @@ const PROVIDERS: [(&str, &str, &str); 20] = [
 
 const AZURE_REGIONS: [&str; 6] = ["apac", "eu", "global", "global-standard", "us", "us-gov"];
 
-/// Groups of regions that Bedrock writes in front of a model's name, with a point.
+/// Region groups that Bedrock puts before a model's name, with a dot.
 const GEOGRAPHIES: [&str; 9] = [
     "apac", "au", "ca", "eu", "global", "in", "jp", "us", "us-gov",
 ];
 
-/// Ways to call Bedrock that `LiteLLM` writes in front of a model's name; they change no price.
+/// Bedrock APIs that `LiteLLM` puts before a model's name; they have the same prices.
 const BEDROCK_ROUTES: [&str; 2] = ["converse", "invoke"];
 
-/// A Bedrock name without a geography is called in one region, whichever that is. It must not share the region `global`
-/// with the names in `global.`, which have prices of their own.
+/// Region of a Bedrock name without a region group, which is served in a single region. It differs from `global`: names
+/// with `global.` have their own prices.
 const IN_REGION: &str = "in-region";
 
-/// One offer, by its names.
+/// Provider, model and region of an offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Offer {
     pub(super) provider: String,
@@ -53,7 +53,7 @@ pub(super) struct Offer {
 }
 
 impl Offer {
-    /// Takes the key of an entry apart.
+    /// Splits the key of an entry.
     pub(super) fn new(key: &str, litellm_provider: &str) -> Self {
         let (provider, door) = provider_of(litellm_provider);
         let name = without_provider(key, litellm_provider);
@@ -67,18 +67,18 @@ impl Offer {
         }
     }
 
-    /// xAI bills the higher rates once a prompt reaches the threshold, all others once it passes it.
+    /// Whether the higher rates apply from the threshold on (xAI) rather than above it (all others).
     pub(super) fn has_inclusive_thresholds(&self) -> bool {
         self.litellm_provider == "xai"
     }
 
-    /// `OpenRouter` lists Gemini's storage fee for five minutes where others list the price of a write.
+    /// Whether the price of a cache write is Gemini's storage fee for five minutes, as `OpenRouter` lists it.
     pub(super) fn misfiles_storage(&self) -> bool {
         self.provider == "openrouter" && self.model.contains("gemini")
     }
 
-    /// `LiteLLM` bills writes of 5 and of 30 minutes by one rate and does not say which it is. `OpenAI` keeps 30
-    /// minutes, whoever sells its models; its open weights are kept as their host sees fit.
+    /// Lifetime of a written token, in seconds: `LiteLLM` has one rate for writes of 5 and of 30 minutes. It is 30 minutes
+    /// for `OpenAI` models at any seller, except its open-weight models, else 5 minutes.
     pub(super) fn base_write_lifetime_s(&self) -> u32 {
         const OPENAI_SELLERS: [&str; 4] =
             ["azure", "azure_text", "openai", "text-completion-openai"];
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_region_of_a_bedrock_name_stands_before_a_slash_or_a_point() {
+    fn the_region_of_a_bedrock_name_is_before_a_slash_or_a_dot() {
         let cases = [
             ("us.anthropic.claude-opus-5", "us anthropic.claude-opus-5"),
             (

@@ -1,4 +1,4 @@
-//! The token prices of an entry: the flat names, the bands of `tiered_pricing`, the off-peak prices.
+//! The token prices of an entry: flat fields, bands of `tiered_pricing`, off-peak prices.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,12 +13,12 @@ use crate::input::json::Json;
 use crate::sheet::{CacheWrite, CacheWriteBilling, ContextTier, JsonObject, RateCell, Schedule};
 use crate::units::Decimal;
 
-/// Prices per token become prices per million tokens.
+/// Factor from prices per token to prices per million tokens.
 const TOKENS_PER_PRICE: u32 = 1_000_000;
-/// An older name of the cache-read price, which stands beside the newer one.
+/// Older name of the cache-read price, listed beside the newer one.
 const CACHE_HIT: &str = "input_cost_per_token_cache_hit";
 
-/// Which price of the sheet a quote is.
+/// Place of a quote in the sheet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     is_off_peak: bool,
@@ -57,7 +57,7 @@ pub(super) struct Quotes<'a> {
 }
 
 impl<'a> Quotes<'a> {
-    /// Takes every token price out of an entry. Where two fields state one price, the first one read counts.
+    /// Takes every token price out of an entry. Of two fields for one price, the first counts.
     pub(super) fn take(entry: &mut Entry<'a>) -> Self {
         let mut quotes = Self {
             quotes: BTreeMap::new(),
@@ -120,7 +120,7 @@ impl<'a> Quotes<'a> {
         }
     }
 
-    /// `[{"range": [from, to], "input_cost_per_token": …}]`; a band without token range is of other things.
+    /// Reads `[{"range": [from, to], "input_cost_per_token": …}]`; a band without a token range has another unit.
     fn add_bands(&mut self, entry: &mut Entry<'a>, tiered: &Cursor<'a>) {
         let Some(bands) = list_in(tiered) else {
             entry.keep("tiered_pricing", tiered.json);
@@ -186,7 +186,7 @@ impl<'a> Quotes<'a> {
         };
         let Some((schedule, fields)) = schedule.zip(pricing.entries()) else {
             entry.keep("off_peak_pricing", pricing.json);
-            entry.note("The off-peak prices could not be read and are kept under unmapped.");
+            entry.note("The off-peak prices could not be read and are kept under `unmapped`.");
             return;
         };
         let mut left = JsonObject::new();
@@ -211,7 +211,7 @@ impl<'a> Quotes<'a> {
         self.schedules.insert(off_peak::NAME.to_owned(), schedule);
     }
 
-    /// A tier in which everything costs nothing, beside a base that costs something, is a gap rather than a gift.
+    /// Keeps tiers with all prices 0 beside a priced base under `unmapped`: they are missing values rather than free.
     fn keep_unclear_zeros(&mut self, entry: &mut Entry<'a>) {
         let priced: BTreeSet<_> = self
             .quotes
@@ -227,11 +227,11 @@ impl<'a> Quotes<'a> {
             .extract_if(.., |place, _| !priced.contains(&place.cell()))
         {
             entry.keep(&quote.path, quote.json);
-            entry.note("A tier whose prices are all 0 beside a priced base is unclear; it is kept under unmapped.");
+            entry.note("A tier whose prices are all 0 beside a priced base is unclear; it is kept under `unmapped`.");
         }
     }
 
-    /// A written token that costs 0 while input costs something is billed as input: it carries no charge of its own.
+    /// Billing of cache writes: a write price of 0 beside a priced input means that writes are billed as input.
     pub(super) fn settle_cache_writes(&mut self, entry: &mut Entry<'a>) -> CacheWriteBilling {
         let is_input_priced = self
             .quotes
@@ -265,7 +265,7 @@ impl<'a> Quotes<'a> {
         is_zero(Meter::Input) && is_zero(Meter::Output)
     }
 
-    /// Whether there is a write of which nobody says how long it is kept.
+    /// Whether a cache write has no stated lifetime.
     pub(super) fn has_base_write(&self) -> bool {
         self.quotes
             .keys()
@@ -332,7 +332,7 @@ fn list_in<'a>(cursor: &Cursor<'a>) -> Option<Vec<Cursor<'a>>> {
     }
 }
 
-/// The lower end of a band. Below the first token there is nothing, so a band from 1 is a band from 0.
+/// The lower end of a band. A band from 1 is the same as a band from 0.
 fn band_start(band: &Json) -> Option<u32> {
     let Json::Object(fields) = band else {
         return None;

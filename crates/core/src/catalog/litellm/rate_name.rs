@@ -3,7 +3,7 @@
 /// The largest token count a sheet carries.
 const MOST_TOKENS: u32 = 2_147_483_647;
 
-/// What a rate is for.
+/// Kind of rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Meter {
     Input,
@@ -14,10 +14,10 @@ pub(super) enum Meter {
     CacheWrite(Lifetime),
 }
 
-/// How long a written token is kept.
+/// Lifetime of a written token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Lifetime {
-    /// The name says nothing: 5 minutes at most sellers, 30 minutes for the models of `OpenAI`.
+    /// Not in the name: 5 minutes at most providers, 30 minutes for `OpenAI` models.
     Base,
     OneHour,
     TwelveHours,
@@ -48,7 +48,7 @@ const SERVICE_TIERS: [(&str, &str); 7] = [
     ("_decisions", "decisions"),
 ];
 
-/// What the name of a rate says.
+/// A parsed rate name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct RateName {
     pub(super) service_tier: &'static str,
@@ -57,7 +57,7 @@ pub(super) struct RateName {
 }
 
 impl RateName {
-    /// Reads a name; one that does not follow the grammar to its end is no token rate.
+    /// Parses a name. None unless it follows the grammar to its end.
     pub(super) fn parse(name: &str) -> Option<Self> {
         let (meter, rest) = METERS
             .iter()

@@ -173,7 +173,7 @@ fn cache_writes_carry_their_time_to_live_and_the_assumed_one_is_noted() {
     assert_eq!(claude.cache_write_billing, CacheWriteBilling::Priced);
     assert_eq!(
         claude.notes,
-        ["LiteLLM does not say how long a written token is kept; 300 seconds are assumed."]
+        ["LiteLLM does not state the lifetime of a cache write; 300 seconds are assumed."]
     );
     let gpt = sheet(
         "us.openai.gpt-6-sol",
@@ -345,7 +345,7 @@ fn off_peak_hours_that_move_with_daylight_saving_are_kept_unread() {
     );
     assert_eq!(
         sheet.notes,
-        ["The off-peak prices could not be read and are kept under unmapped."]
+        ["The off-peak prices could not be read and are kept under `unmapped`."]
     );
 }
 
@@ -407,7 +407,7 @@ fn multipliers_of_speed_and_place_stay_multipliers() {
 }
 
 #[test]
-fn limits_that_are_no_token_counts_are_kept_as_they_stand() {
+fn limits_that_are_not_token_counts_are_kept_unchanged() {
     let sheet = sheet(
         "x",
         r#"{"litellm_provider": "groq", "input_cost_per_token": 1e-06, "prompt_cache_min_tokens": 6144.0,

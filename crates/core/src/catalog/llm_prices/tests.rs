@@ -243,13 +243,13 @@ fn what_cannot_be_read_is_refused_with_one_reason() {
         ),
         (
             history(r#"{"input": 1}, {"input": 2, "from_date": "2026-01-01"}"#),
-            "/price_history: two prices hold at one time",
+            "/price_history: two prices overlap in time",
         ),
         (
             history(
                 r#"{"input": 1, "to_date": "2026-01-02"}, {"input": 2, "from_date": "2026-01-01"}"#,
             ),
-            "/price_history: two prices hold at one time",
+            "/price_history: two prices overlap in time",
         ),
     ];
     for (entry, reason) in cases {
@@ -258,7 +258,7 @@ fn what_cannot_be_read_is_refused_with_one_reason() {
 }
 
 #[test]
-fn a_catalog_whose_entries_cannot_be_told_apart_is_refused() {
+fn a_catalog_with_indistinguishable_entries_is_refused() {
     let cases = [
         ("[]", ": expected an object with named fields, found a list"),
         ("{}", ": the field `prices` is missing"),

@@ -411,7 +411,7 @@ fn what_cannot_be_read_is_refused_with_one_reason() {
 }
 
 #[test]
-fn odd_values_beside_the_prices_are_kept_as_they_stand() {
+fn odd_values_beside_the_prices_are_kept_unchanged() {
     let sheet = sheet(
         "x/y",
         r#"{"id": "z", "limit": [1], "experimental": "soon", "cost": {"input": 1, "tiers": []}}"#,

@@ -1,4 +1,4 @@
-//! The prices of an entry: those under default conditions, and the overrides resolved to cells.
+//! The prices of an entry: default prices, and overrides resolved to cells.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -17,12 +17,12 @@ const MILLION: u32 = 1_000_000;
 const THOUSAND: u32 = 1_000;
 const PATH: &str = "pricing";
 const OVERRIDES: &str = "overrides";
-/// Most combinations of times and prompt lengths that are looked at; a sheet holds fewer cells.
+/// Most combinations of times and prompt lengths; a sheet has fewer cells.
 const MOST_COMBINATIONS: usize = 1_024;
 /// Most schedules of a sheet.
 const MOST_SCHEDULES: usize = 64;
 
-/// What a rate is for.
+/// Kind of rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Meter {
     Input,
@@ -41,8 +41,7 @@ const METERS: [(&str, Meter); 6] = [
     ("input_cache_write", Meter::CacheWrite),
     ("input_cache_write_1h", Meter::CacheWriteHour),
 ];
-/// What is no text token: its field, what it is, and what its price here is for. That of an image can be one per image or
-/// one per token.
+/// Prices other than for text tokens: field, meter, unit, factor. An image price can be per image or per token.
 const OTHERS: [(&str, &str, &str, u32); 6] = [
     ("audio", "input_audio", "per_1m_tokens", MILLION),
     ("audio_output", "output_audio", "per_1m_tokens", MILLION),
@@ -63,7 +62,7 @@ type Fields<'a> = BTreeMap<&'a str, Cursor<'a>>;
 /// Prices under conditions, all of which must hold.
 struct Override {
     tier: Option<ContextTier>,
-    /// Which of the conditions of time.
+    /// Index of the time condition.
     hours: Option<usize>,
     prices: Prices,
 }
@@ -77,7 +76,7 @@ impl Override {
         self.start() <= start && self.hours.is_none_or(|hours| holding & 1 << hours != 0)
     }
 
-    /// Whether the prices are for these times and lengths, rather than for more.
+    /// Whether the prices are for exactly these times and lengths, not for more.
     fn is_for(&self, start: u32, holding: Conditions) -> bool {
         self.holds(start, holding)
             && self.start() == start
@@ -85,7 +84,7 @@ impl Override {
     }
 }
 
-/// The prices for one time and prompts from one length on.
+/// Prices for one time, and prompts from one length.
 #[derive(Clone, PartialEq)]
 struct Cell {
     tier: ContextTier,
@@ -102,10 +101,10 @@ pub(super) struct Pricing {
     writes_cost_input: bool,
 }
 
-/// What is gathered while the fields are read.
+/// State while reading the fields.
 struct Reader<'e, 'a> {
     entry: &'e mut Entry<'a>,
-    /// A price times this is what is paid for a million tokens.
+    /// Factor from the listed price to the paid price of a million tokens.
     factor: u32,
     writes_cost_input: bool,
 }
@@ -150,7 +149,7 @@ impl Pricing {
         })
     }
 
-    /// How a written token is billed.
+    /// Billing of cache writes.
     pub(super) fn cache_write_billing(&self) -> CacheWriteBilling {
         let is_write = |meter: &Meter| [Meter::CacheWrite, Meter::CacheWriteHour].contains(meter);
         if self
@@ -166,7 +165,7 @@ impl Pricing {
         }
     }
 
-    /// Whether input and output have prices, and all of them are 0.
+    /// Whether all input and output prices are 0.
     pub(super) fn is_free(&self) -> bool {
         let is_zero = |meter| {
             let mut prices = self.cells.iter().map(|(_, cell)| cell.prices.get(&meter));
@@ -175,12 +174,12 @@ impl Pricing {
         is_zero(Meter::Input) && is_zero(Meter::Output)
     }
 
-    /// What has a price and is no text token.
+    /// Names of the priced items other than text tokens.
     pub(super) fn other_names(&self) -> &[String] {
         &self.others
     }
 
-    /// The cells of a sheet in their order, the schedules that they name, and the prices of other things.
+    /// The cells of a sheet in their order, the schedules that they name, and the other meters.
     pub(super) fn finish(
         self,
         service_tier: &str,
@@ -205,7 +204,7 @@ impl Pricing {
 }
 
 impl<'a> Reader<'_, 'a> {
-    /// Takes the token prices out of some fields. `base` are the prices that hold where these say nothing.
+    /// Takes the token prices out of some fields. `base` has the prices that apply where a field is missing.
     fn prices(
         &mut self,
         fields: &mut Fields<'a>,
@@ -229,7 +228,7 @@ impl<'a> Reader<'_, 'a> {
                 }
                 Meter::CacheRead if is_gap => {
                     self.entry.keep(&path, field.json);
-                    self.entry.note("A cache read of 0 beside a priced input is unclear; it is kept under unmapped.");
+                    self.entry.note("A cache read of 0 beside a priced input is unclear; it is kept under `unmapped`.");
                 }
                 _ => {
                     prices.insert(meter, price);
@@ -252,7 +251,7 @@ impl<'a> Reader<'_, 'a> {
             let Some((tier, hours)) = read_conditions(&fields) else {
                 self.entry.keep(&path, item.json);
                 self.entry
-                    .note("An override whose conditions are unclear is kept under unmapped.");
+                    .note("An override whose conditions are unclear is kept under `unmapped`.");
                 continue;
             };
             fields.retain(|name, _| !CONDITIONS.contains(name));
@@ -285,7 +284,7 @@ impl<'a> Reader<'_, 'a> {
         Some(overrides)
     }
 
-    /// A price of 0 says that there is no charge of this kind; it is kept, and read as none.
+    /// Reads a price; a price of 0 means no charge of this kind and is kept under `unmapped`.
     fn meter(
         &mut self,
         meters: &mut Vec<OtherMeter>,
@@ -314,7 +313,7 @@ fn present<'a>(cursor: &Cursor<'a>) -> Option<Fields<'a>> {
     Some(fields)
 }
 
-/// A router has no price of its own: it writes -1.
+/// Rejects -1, the price of a router.
 fn refuse_varying(fields: &Fields<'_>) -> Option<()> {
     for (name, _) in METERS {
         let Some(field) = fields.get(name) else {
@@ -325,9 +324,9 @@ fn refuse_varying(fields: &Fields<'_>) -> Option<()> {
         {
             field.fault(
                 format!(
-                    "`{name}` is -1: the price varies with the model that a request is sent on to"
+                    "`{name}` is -1: the price depends on the model to which the request is routed"
                 ),
-                "ask for a model that the router chooses from, or for one of its endpoints",
+                "use one of the router's models or endpoints",
             );
             return None;
         }
@@ -335,7 +334,7 @@ fn refuse_varying(fields: &Fields<'_>) -> Option<()> {
     Some(())
 }
 
-/// What is paid for a million tokens, over the listed price of one.
+/// Factor from the listed price of a token to the paid price of a million tokens.
 fn read_discount<'a>(
     entry: &mut Entry<'a>,
     fields: &mut Fields<'a>,
@@ -361,14 +360,14 @@ fn read_discount<'a>(
     if millionths > 0 {
         entry.keep(PATH, pricing.json);
         let percent = f64::from(millionths) / 10_000.0;
-        entry.note(&format!("Token prices are what is paid after a discount of {percent}%; the list prices are kept under unmapped."));
+        entry.note(&format!("Token prices are what is paid after a discount of {percent}%; the list prices are kept under `unmapped`."));
     }
     Some(MILLION - millionths)
 }
 
 const CONDITIONS: [&str; 4] = ["min_prompt_tokens", "utc_start", "utc_end", "utc_days"];
 
-/// The tier and the times of an override; nothing where they are unclear, or where there are none.
+/// Tier and times of an override; None if they are unclear or missing.
 fn read_conditions(fields: &Fields<'_>) -> Option<(Option<ContextTier>, Option<Hours>)> {
     let [tokens, start, end, days] =
         CONDITIONS.map(|name| fields.get(name).map(|field| field.json));
@@ -440,7 +439,7 @@ fn resolve(
     Some((cells, schedules))
 }
 
-/// The cells at times at which these conditions hold. One that is computed and costs what shorter prompts do is none.
+/// The cells at times at which these conditions apply, without derived cells equal to that of shorter prompts.
 fn cells_at(
     holding: Conditions,
     base: &Prices,
@@ -485,7 +484,7 @@ fn is_same(one: &[Cell], other: &[Cell]) -> bool {
     prices(one) == prices(other)
 }
 
-/// Whether input is dearer or cheaper than by default, at the shortest prompts at which it differs.
+/// Name by whether input costs more or less than by default, at the shortest prompts at which it differs.
 fn name_of(cells: &[Cell], default: &[Cell]) -> &'static str {
     let input = |cell: &Cell| cell.prices.get(&Meter::Input).cloned();
     let orders = cells.iter().filter_map(|cell| {

@@ -1,7 +1,7 @@
-//! The times at which overrides hold: `utc_start`, `utc_end` and `utc_days`.
+//! The times at which overrides apply: `utc_start`, `utc_end` and `utc_days`.
 //!
-//! Of several conditions of time more than one can hold at a moment, while at a moment one schedule of a sheet holds. So
-//! the week is cut into its minutes, and those at which the same conditions hold are one.
+//! Several time conditions can apply at once, but only one schedule of a sheet. So the week is split into minutes, and
+//! minutes with the same conditions form one schedule.
 
 use std::collections::BTreeMap;
 
@@ -20,17 +20,17 @@ const DAYS: [&str; 7] = [
     "sunday",
 ];
 
-/// Hours of some days, both those of the moment; a window that ends before it starts runs past midnight.
+/// Hours on some weekdays, both of the moment; a window that ends before it starts runs past midnight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hours {
     start: u32,
     end: u32,
-    /// Which of the seven days, Monday first.
+    /// Weekdays, Monday first.
     days: [bool; 7],
 }
 
 impl Hours {
-    /// Reads the conditions; nothing where one is unclear.
+    /// Reads the conditions; None if one is unclear.
     pub(super) fn read(
         start: Option<&Json>,
         end: Option<&Json>,
@@ -68,7 +68,7 @@ fn read_minutes(json: &Json) -> Option<u32> {
     is_time.then_some(hour * 60 + minute)
 }
 
-/// Names of days; numbers count from nobody knows which.
+/// Weekday names. Numbers are rejected: their origin is undocumented.
 fn read_days(json: &Json) -> Option<[bool; 7]> {
     let Json::Array(items) = json else {
         return None;
@@ -87,12 +87,12 @@ fn read_days(json: &Json) -> Option<[bool; 7]> {
     days.contains(&true).then_some(days)
 }
 
-/// Which of several conditions hold: one bit each.
+/// Set of applicable conditions, one bit each.
 pub(super) type Conditions = u64;
-/// Most conditions of time of one entry.
+/// Most time conditions of one entry.
 pub(super) const MOST_CONDITIONS: usize = 64;
 
-/// The minutes of a week, by the conditions that hold at them: ranges of minutes by day.
+/// Ranges of minutes by weekday, grouped by the conditions that apply.
 pub(super) struct Week(BTreeMap<Conditions, Vec<(usize, u32, u32)>>);
 
 impl Week {
@@ -117,12 +117,12 @@ impl Week {
         Self(week)
     }
 
-    /// The sets of conditions that hold at some time, the empty one left out.
+    /// The non-empty sets of conditions that apply at some time.
     pub(super) fn sets(&self) -> impl Iterator<Item = Conditions> {
         self.0.keys().copied().filter(|set| *set != 0)
     }
 
-    /// The schedule of the times at which one of these sets holds.
+    /// The schedule of the times at which one of these sets applies.
     pub(super) fn schedule(&self, sets: &[Conditions]) -> Schedule {
         let mut spans: Vec<_> = sets
             .iter()

@@ -342,7 +342,7 @@ fn speed_is_null_to_those_who_ask_without_a_key() {
     assert_eq!(sheet.quantization, None);
     assert_eq!(
         sheet.notes,
-        ["OpenRouter gives latency and throughput only to those who ask with a key."]
+        ["OpenRouter returns latency and throughput only to requests with an API key."]
     );
 }
 

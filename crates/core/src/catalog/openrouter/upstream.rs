@@ -1,4 +1,4 @@
-//! Who serves an endpoint, and how: its tag, such as `google-vertex/us-east5`, `deepinfra/fp8` or `openai/flex`.
+//! Host of an endpoint from its tag, such as `google-vertex/us-east5`, `deepinfra/fp8` or `openai/flex`.
 
 use crate::catalog::entry::Entry;
 use crate::catalog::rules::is_name;
@@ -6,7 +6,7 @@ use crate::input::cursor::{LONGEST_NAME, Recorded, shortened};
 use crate::input::json::Json;
 use crate::sheet::RateCell;
 
-/// Hosts whose name here is another one.
+/// Host names that differ here: `OpenRouter`'s, ours.
 const PROVIDERS: [(&str, &str); 11] = [
     ("cloudflare", "cloudflare-workers-ai"),
     ("fireworks", "fireworks-ai"),
@@ -20,15 +20,15 @@ const PROVIDERS: [(&str, &str); 11] = [
     ("z-ai", "zai"),
     ("zhipu", "zhipuai"),
 ];
-/// Ways to be served that stand in a tag where the field for them is null.
+/// Service tiers that may be in the tag while their field is null.
 const SERVICE_TIERS: [&str; 4] = ["batch", "flex", "priority", "ultrafast"];
-/// Names of the service tier that everybody gets.
+/// Names of the default service tier.
 const STANDARD: [&str; 3] = ["default", "standard", "auto"];
 const REGIONS: [&str; 11] = [
     "apac", "asia", "au", "ca", "eu", "europe", "global", "in", "jp", "uk", "us",
 ];
 
-/// Who serves an endpoint.
+/// Host, region, quantization and service tier of an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Upstream {
     pub(super) provider: String,
@@ -38,7 +38,7 @@ pub(super) struct Upstream {
 }
 
 impl Upstream {
-    /// Of an endpoint; none of a model.
+    /// The host of an endpoint; None for a model.
     ///
     /// # Errors
     /// [`Recorded`] if a fault is recorded.
@@ -58,7 +58,7 @@ impl Upstream {
         let quantization = text("quantization")?.filter(|name| name != "unknown");
         let service_tier = text("service_tier")?;
         let upstream = Self::of_tag(&tag, quantization, service_tier);
-        // The name of a host here can be longer than there.
+        // Our name of a host can be longer.
         if !is_name(&upstream.provider) {
             field.fault(
                 format!("`{}` does not name an endpoint", shortened(&tag)),

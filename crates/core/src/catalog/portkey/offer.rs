@@ -1,11 +1,11 @@
-//! What the key of an entry says: who bills for which model, where, and for prompts of which length.
+//! Provider, model, region and context tier from the key of an entry.
 
 use crate::catalog::names::{canonical_model, canonical_model_of_router};
 use crate::catalog::rules;
 use crate::sheet::{ContextTier, PriceSheet};
 
-/// Portkey's providers whose name here is another one: how Portkey writes it, who bills, and what stays in front of the
-/// model's name where one seller offers the same name at other prices by another door.
+/// Provider names that differ here: Portkey's name, ours, and the prefix kept before the model's name if one provider
+/// sells the same name at other prices through another API.
 const PROVIDERS: [(&str, &str, &str); 20] = [
     ("azure-ai", "azure", "foundry/"),
     ("azure-openai", "azure", ""),
@@ -29,15 +29,15 @@ const PROVIDERS: [(&str, &str, &str); 20] = [
     ("zhipu", "zhipuai", ""),
 ];
 
-/// Groups of regions that Bedrock writes in front of a model's name, with a point.
+/// Region groups that Bedrock puts before a model's name, with a dot.
 const GEOGRAPHIES: [&str; 9] = [
     "apac", "au", "ca", "eu", "global", "in", "jp", "us", "us-gov",
 ];
 
-/// Called in one region, whichever that is: the name of what is not sold everywhere at one price.
+/// Region of names served in a single, unnamed region.
 pub(super) const IN_REGION: &str = "in-region";
 
-/// One offer, by its names.
+/// Provider, model and region of an offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Offer {
     pub(super) provider: String,
@@ -68,7 +68,7 @@ impl Offer {
         }
     }
 
-    /// xAI bills the higher rates once a prompt reaches the threshold, all others once it passes it.
+    /// The context tier of a threshold: xAI's higher rates apply from the threshold on, all others above it.
     pub(super) fn context_tier(&self, threshold: u32) -> ContextTier {
         let tier = rules::context_tier(threshold);
         ContextTier {
@@ -77,19 +77,19 @@ impl Offer {
         }
     }
 
-    /// Whether it is a Gemini that Google itself sells.
+    /// Whether it is a Gemini sold by Google.
     pub(super) fn is_gemini_of_google(&self) -> bool {
         ["google", "google-vertex"].contains(&self.provider.as_str())
             && self.model.contains("gemini")
     }
 
-    /// `OpenRouter` lists Gemini's storage fee for five minutes where others list the price of a write.
+    /// Whether the price of a cache write is Gemini's storage fee for five minutes, as `OpenRouter` lists it.
     pub(super) fn misfiles_storage(&self) -> bool {
         self.provider == "openrouter" && self.model.contains("gemini")
     }
 
-    /// Portkey does not say how long a written token is kept. `OpenAI` keeps 30 minutes, whoever sells its models; others
-    /// 5; of open weights nobody knows.
+    /// Assumed lifetime of a written token, in seconds; Portkey states none: 30 minutes for `OpenAI` models at any seller,
+    /// else 5 minutes; unknown for open weights.
     pub(super) fn base_write_lifetime_s(&self) -> u32 {
         let is_of_openai = self.provider == "openai"
             || (self.model.contains("gpt-") && !self.model.contains("gpt-oss"));
@@ -97,8 +97,8 @@ impl Offer {
     }
 }
 
-/// `us.anthropic.claude-opus-5`. A name without a geography is called in one region, and must not share the region
-/// `global` with the names in `global.`, which have prices of their own.
+/// Splits `us.anthropic.claude-opus-5`. A name without a region group is served in a single region and differs from
+/// `global`: names with `global.` have their own prices.
 fn split_geography(model: &str) -> (&str, &str) {
     model
         .split_once('.')
@@ -106,18 +106,18 @@ fn split_geography(model: &str) -> (&str, &str) {
         .unwrap_or((IN_REGION, model))
 }
 
-/// A name that stands for the prices of one model for prompts up to, or beyond, a length: `gemini-2.5-pro-gt-128k`.
+/// A name for the prices of a model for prompts up to or beyond a length: `gemini-2.5-pro-gt-128k`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TierName<'n> {
     pub(super) model: &'n str,
-    /// The length that the name speaks of.
+    /// Prompt length in the name, in tokens.
     pub(super) length: u32,
     /// Whether it is for prompts beyond it.
     pub(super) is_beyond: bool,
 }
 
 impl<'n> TierName<'n> {
-    /// What stands between the model and the length.
+    /// Separators of model and length.
     pub(super) const MARKS: [(&'static str, bool); 2] = [("-gt-", true), ("-lte-", false)];
 
     pub(super) fn parse(name: &'n str) -> Option<Self> {
@@ -132,13 +132,13 @@ impl<'n> TierName<'n> {
         })
     }
 
-    /// The prompt length from which on its prices hold.
+    /// Prompt length from which the prices apply, in tokens.
     pub(super) fn threshold(self) -> u32 {
         if self.is_beyond { self.length } else { 0 }
     }
 }
 
-/// The threshold of a tier that is called `gt-272k` or `lte-272k`.
+/// The threshold of a tier named `gt-272k` or `lte-272k`.
 pub(super) fn tier_threshold(name: &str) -> Option<u32> {
     if let Some(length) = name.strip_prefix("gt-") {
         return read_length(length);

@@ -1,30 +1,30 @@
-//! Where the prices of one model stand: in one entry, or in several for prompts up to and beyond a length.
+//! Locates the prices of a model: in one entry, or in separate ones for short and long prompts.
 
 use super::offer::TierName;
 use super::{MARK, has_mark};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;
 
-/// The lists of prices of one model: one for all prompts, or one for those up to and one for those beyond a length.
+/// The price lists of a model: one for all prompts, or one up to and one beyond a length.
 pub(super) struct Parts<'a> {
     pub(super) model: String,
-    /// Of two that speak of the same prompts the first one counts.
+    /// The lists in use; of two for the same prompts, the first.
     pub(super) used: Vec<Part<'a>>,
-    /// What speaks of another length; the longest one counts.
+    /// Lists with another threshold than the largest one.
     pub(super) unused: Vec<Part<'a>>,
 }
 
 pub(super) struct Part<'a> {
     pub(super) name: String,
-    /// The prompt length from which on its prices hold.
+    /// Prompt length from which the prices apply, in tokens.
     pub(super) threshold: u32,
-    /// What stands before the names of its fields under `unmapped`.
+    /// Prefix of its field names under `unmapped`.
     pub(super) path: String,
     pub(super) cursor: Cursor<'a>,
 }
 
 impl<'a> Parts<'a> {
-    /// The entry itself, or in a file all that stands under the name of the model.
+    /// Finds the lists in an entry, or in a whole file under the names of the model.
     pub(super) fn find(name: &str, cursor: &Cursor<'a>) -> Option<Self> {
         if has_mark(cursor.json) {
             let tier = TierName::parse(name);
@@ -58,7 +58,7 @@ impl<'a> Parts<'a> {
         if used.is_empty() {
             cursor.fault(
                 format!("the field `{MARK}` is missing"),
-                "send the entry as it stands in Portkey's file of the provider, such as {\"pricing_config\": {…}}",
+                "send the entry of Portkey's provider file unchanged, such as {\"pricing_config\": {…}}",
             );
             return None;
         }
@@ -72,7 +72,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// The names in a file that stand for prompts of some lengths of a model.
+/// The names in a file for ranges of a model's prompt lengths.
 fn tiers_of<'f>(model: &str, file: &'f Json) -> Vec<(&'f str, TierName<'f>)> {
     let Json::Object(fields) = file else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The prices of one region: by mode and context tier, and what is known to be misfiled among them.
+//! The prices of one region by mode and context tier, with corrections of known errors.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,12 +10,12 @@ use crate::input::json::Json;
 use crate::sheet::{CacheWrite, CacheWriteBilling, ContextTier, JsonObject, OtherMeter, RateCell};
 use crate::units::Decimal;
 
-/// Hundredths per token become prices per million tokens.
+/// Factor from hundredths per token to prices per million tokens.
 const TOKENS_PER_PRICE: u32 = 10_000;
-/// Hundredths per call become prices per thousand calls: a price of one call has no whole factor.
+/// Factor from hundredths per call to prices per thousand calls, chosen to be a whole number.
 const CALLS_PER_PRICE: u32 = 10;
 
-/// What a rate is for.
+/// Kind of rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Meter {
     Input,
@@ -27,7 +27,7 @@ enum Meter {
     Storage,
 }
 
-/// Of two names of one price the first one counts.
+/// Meters by field name; of two names for one price, the first counts.
 const METERS: [(&str, Meter); 9] = [
     ("request_token", Meter::Input),
     ("request_text_token", Meter::Input),
@@ -39,7 +39,7 @@ const METERS: [(&str, Meter); 9] = [
     ("cached_text_input_token", Meter::CacheRead),
     ("cache_write_input_token", Meter::CacheWrite),
 ];
-/// The prices per token that are none of text.
+/// Prices per token other than text tokens.
 const OTHER_TOKENS: [(&str, &str); 7] = [
     ("request_audio_token", "input_audio"),
     ("response_audio_token", "output_audio"),
@@ -71,7 +71,7 @@ struct Quote<'a> {
 
 type Cell<'a> = BTreeMap<Meter, Quote<'a>>;
 
-/// Where a list of prices stands, and what it is for.
+/// Path of a price list, with its mode and threshold.
 pub(super) struct Place<'p> {
     pub(super) path: String,
     pub(super) service_tier: &'p str,
@@ -83,15 +83,15 @@ pub(super) struct Place<'p> {
 pub(super) struct Prices<'a> {
     cells: BTreeMap<(String, u32), (ContextTier, Cell<'a>)>,
     meters: BTreeMap<&'static str, OtherMeter>,
-    /// Whether prices for one place were stated twice, and not alike.
+    /// Whether a price was stated twice with different values.
     pub(super) differ: bool,
-    /// What else has a price.
+    /// Names of the other priced items.
     others: BTreeSet<String>,
 }
 
 impl<'a> Prices<'a> {
-    /// Adds a list of prices such as `{"request_token": {"price": 0.00025}}`. Of two lists for one place the first one
-    /// counts; what the second one says otherwise is kept. `None` means that a fault is recorded.
+    /// Adds a price list such as `{"request_token": {"price": 0.00025}}`. Of two lists for one place the first counts;
+    /// differing prices of the second are kept under `unmapped`. `None` means that a fault is recorded.
     pub(super) fn add(
         &mut self,
         entry: &mut Entry<'a>,
@@ -130,7 +130,7 @@ impl<'a> Prices<'a> {
         Some(())
     }
 
-    /// Tools, longer-lived writes, and what has no name here.
+    /// Adds the prices of tools, of writes with a longer lifetime, and of unknown units.
     fn add_units(
         &mut self,
         entry: &mut Entry<'a>,
@@ -160,7 +160,7 @@ impl<'a> Prices<'a> {
         Some(())
     }
 
-    /// A price per request, which stands beside those per token.
+    /// Adds a price per request.
     pub(super) fn add_request_fee(
         &mut self,
         entry: &mut Entry<'a>,
@@ -170,7 +170,7 @@ impl<'a> Prices<'a> {
         self.add_meter(entry, ("requests", "per_1000", CALLS_PER_PRICE), path, fee)
     }
 
-    /// A price of 0 here is a place that nobody filled in: it is kept, and read as none.
+    /// Adds the price of another item; a price of 0 is a missing value and kept under `unmapped`.
     fn add_meter(
         &mut self,
         entry: &mut Entry<'a>,
@@ -214,18 +214,18 @@ impl<'a> Prices<'a> {
         }
     }
 
-    /// What has a price and is no text token.
+    /// Names of the priced items other than text tokens.
     pub(super) fn other_names(&self) -> Vec<String> {
         let meters = self.meters.keys().map(|meter| (*meter).to_owned());
         self.others.iter().cloned().chain(meters).collect()
     }
 
-    /// Whether there is a price for a token.
+    /// Whether there is a token price.
     pub(super) fn has_cells(&self) -> bool {
         !self.cells.is_empty()
     }
 
-    /// Reads what is known to be misfiled as what it is, and says how a written token is billed.
+    /// Corrects known errors and returns the billing of cache writes.
     pub(super) fn settle(&mut self, entry: &mut Entry<'a>, offer: &Offer) -> CacheWriteBilling {
         let mut writes_cost_input = false;
         let mut zeros = Vec::new();
@@ -236,7 +236,7 @@ impl<'a> Prices<'a> {
             zeros.extend(take_if(cell, Meter::CacheWrite, Decimal::is_zero));
             if let Some(zero) = take_if(cell, Meter::CacheRead, Decimal::is_zero) {
                 entry.keep(&zero.path, zero.json);
-                entry.note("A cache read of 0 beside a priced input is unclear; it is kept under unmapped.");
+                entry.note("A cache read of 0 beside a priced input is unclear; it is kept under `unmapped`.");
             }
             if offer.is_gemini_of_google() {
                 undo_misfiled_read(entry, cell, &input);
@@ -266,7 +266,7 @@ impl<'a> Prices<'a> {
         }
     }
 
-    /// Drops the cells of longer prompts where all of them cost what the shortest ones do, and says so.
+    /// Drops the cells of longer prompts if all have the prices of the shortest ones, and adds a note.
     pub(super) fn drop_flat_tiers(&mut self, entry: &mut Entry<'a>) {
         const MOST_NAMED: usize = 16;
         let tiers: BTreeSet<_> = self.cells.keys().map(|(tier, _)| tier.clone()).collect();
@@ -300,7 +300,7 @@ impl<'a> Prices<'a> {
         }
     }
 
-    /// Whether the base cell has a price for input and for output, and both are 0.
+    /// Whether input and output of the base cell both have the price 0.
     pub(super) fn is_free(&self) -> bool {
         let base = self.cells.get(&(RateCell::STANDARD.to_owned(), 0));
         base.is_some_and(|(_, cell)| {
@@ -310,14 +310,14 @@ impl<'a> Prices<'a> {
         })
     }
 
-    /// Whether there is a write of which nobody says how long it is kept.
+    /// Whether a cache write has no stated lifetime.
     pub(super) fn has_base_write(&self) -> bool {
         self.cells
             .values()
             .any(|(_, cell)| cell.contains_key(&Meter::CacheWrite))
     }
 
-    /// The cells of a sheet in their order, and the prices of other things.
+    /// The cells of a sheet in their order, and the other meters.
     pub(super) fn finish(self, offer: &Offer) -> (Vec<RateCell>, Vec<OtherMeter>) {
         let cells = self.cells.into_iter();
         let mut rates: Vec<_> = cells
@@ -354,7 +354,7 @@ fn read_quote<'a>(
     Some(())
 }
 
-/// The price in `{"price": 0.00025}`; what stands beside it is kept.
+/// The price in `{"price": 0.00025}`; other fields are kept under `unmapped`.
 fn read_price<'a>(
     entry: &mut Entry<'a>,
     path: &str,
@@ -369,7 +369,7 @@ fn read_price<'a>(
                 shortened(name),
                 field.json.kind()
             ),
-            "write the price in hundredths of the currency, such as {\"price\": 0.00025}; leave the field out where nothing is published",
+            "write the price in hundredths of the currency, such as {\"price\": 0.00025}; leave the field out if no price is published",
         );
         return None;
     };
@@ -408,8 +408,8 @@ fn take_if<'a>(
     cell.remove(&meter)
 }
 
-/// Google reads its cache for less than input, writes it at the price of input, and charges for the hour: a dearer read is
-/// that fee, and a cheaper write beside it is the read.
+/// Corrects Gemini's cache prices: Google's reads cost less than input, writes as much as input, and storage is charged per
+/// hour. So a read above the input price is that fee, and a cheaper write beside it is the read.
 fn undo_misfiled_read<'a>(entry: &mut Entry<'a>, cell: &mut Cell<'a>, input: &Decimal) {
     let fee = take_if(cell, Meter::CacheRead, |read| read > input);
     let write = take_if(cell, Meter::CacheWrite, |write| write < input);
@@ -422,7 +422,7 @@ fn undo_misfiled_read<'a>(entry: &mut Entry<'a>, cell: &mut Cell<'a>, input: &De
         (fee, write) => {
             for unclear in fee.into_iter().chain(write) {
                 entry.keep(&unclear.path, unclear.json);
-                entry.note("Google sells no cache read dearer than input and no cache write cheaper; such a price is kept under unmapped.");
+                entry.note("Google's cache reads cost less than input and its cache writes no less; other prices are kept under `unmapped`.");
             }
         }
     }
@@ -446,7 +446,7 @@ fn set_price(rate: &mut RateCell, meter: Meter, price: Decimal, offer: &Offer) {
     }
 }
 
-/// `OpenRouter`'s slip in what Portkey copies from it.
+/// Corrects an error that Portkey copies from `OpenRouter`.
 pub(super) fn undo_slip_of_router(
     entry: &mut Entry<'_>,
     offer: &Offer,

@@ -1,4 +1,4 @@
-//! One entry while it is read: its prices by region, and the sheet of each region.
+//! Reads an entry: prices by region, and the sheet of each region.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::input::cursor::{Cursor, shortened};
 use crate::input::json::Json;
 use crate::sheet::{CacheWriteBilling, PriceSheet, RateCell, ServiceTier, Source, SourceFormat};
 
-/// The region that stands for all those that an entry does not list.
+/// Key of the prices for regions that an entry does not list.
 const OTHER_REGIONS: &str = "default";
 /// Most regions of one entry: more than any provider has.
 const MOST_REGIONS: usize = 128;
@@ -23,7 +23,7 @@ const PRICES: &str = "pay_as_you_go";
 const BATCH: &str = "batch";
 const CUSTOM: &str = "custom_pricing";
 
-/// What an entry is read with.
+/// Context for reading an entry.
 pub(super) struct Reading<'r, 'a> {
     pub(super) key: &'r str,
     pub(super) slug: &'r str,
@@ -53,7 +53,7 @@ struct Regions<'a> {
     named: BTreeMap<String, Region<'a>>,
 }
 
-/// Where lists of prices stand, and for which prompts.
+/// Path of price lists, with the names of context tiers.
 struct Branch {
     path: String,
     threshold: u32,
@@ -62,7 +62,7 @@ struct Branch {
 }
 
 impl<'a> Reading<'_, 'a> {
-    /// The sheets, that for all regions which are not named first. `None` means that a fault is recorded.
+    /// The sheets, first that of all unnamed regions. `None` means that a fault is recorded.
     pub(super) fn sheets(&self) -> Option<Vec<PriceSheet>> {
         let currency = self.currency()?;
         let mut regions = Regions {
@@ -75,10 +75,10 @@ impl<'a> Reading<'_, 'a> {
         let Regions { mut other, named } = regions;
         for part in &self.parts.unused {
             other.entry.keep(&part.name, part.cursor.json);
-            other.entry.note("The catalog lists tiers of this model at several lengths; those at the longest one count, the others are kept under unmapped.");
+            other.entry.note("The catalog lists tiers of this model at several lengths; those at the largest one are used, the others are kept under `unmapped`.");
         }
         if other.prices.differ {
-            other.entry.note("The catalog states some prices twice, and not alike; those by region and mode count, the others are kept under unmapped.");
+            other.entry.note("The catalog states some prices twice with different values; those by region and mode are used, the others are kept under `unmapped`.");
         }
         let name = self.name_of_others(&named)?;
         let mut sheets = Vec::new();
@@ -96,7 +96,7 @@ impl<'a> Reading<'_, 'a> {
         Some(sheets)
     }
 
-    /// What is sold at one price in one region and at another elsewhere must not share the name of the region.
+    /// Name of the unnamed regions, distinct from every named region with other prices.
     fn name_of_others(&self, named: &BTreeMap<String, Region<'a>>) -> Option<&str> {
         let name = self.offer.region.as_str();
         let free = [name, IN_REGION]
@@ -105,7 +105,9 @@ impl<'a> Reading<'_, 'a> {
         if free.is_none() {
             self.cursor.fault(
                 format!("the regions `{name}` and `{IN_REGION}` have prices of their own"),
-                format!("name a region as its provider does; `{IN_REGION}` stands for those that are not named"),
+                format!(
+                    "name a region as its provider does; `{IN_REGION}` stands for unnamed regions"
+                ),
             );
         }
         free
@@ -275,7 +277,7 @@ impl<'a> Reading<'_, 'a> {
                         let Some(threshold) = known.or_else(|| tier_threshold(tier)) else {
                             region.entry.keep(&path, prices.json);
                             region.entry.note(
-                                "A context tier whose length is not stated is kept under unmapped.",
+                                "A context tier without a stated length is kept under `unmapped`.",
                             );
                             continue;
                         };
@@ -333,7 +335,7 @@ impl<'a> Reading<'_, 'a> {
             cache_write_billing = CacheWriteBilling::AsInput;
         } else if has_base_write {
             let lifetime_s = offer.base_write_lifetime_s();
-            entry.note(&format!("Portkey does not say how long a written token is kept; {lifetime_s} seconds are assumed."));
+            entry.note(&format!("Portkey does not state the lifetime of a cache write; {lifetime_s} seconds are assumed."));
         }
         let others: Vec<&str> = others.iter().map(String::as_str).collect();
         if !is_usable(self.cursor, &entry, &rates, &others) {
@@ -345,7 +347,7 @@ impl<'a> Reading<'_, 'a> {
         let (unmapped, notes) = entry.finish();
         let names = self.parts.used.iter().map(|part| part.name.clone());
         Some(PriceSheet {
-            // With its author in front, a name can be too long.
+            // The author's name may make it too long.
             canonical_model: offer.canonical_model.clone().filter(|name| is_name(name)),
             aliases: names.filter(|name| *name != offer.model).collect(),
             region: name.to_owned(),
@@ -375,7 +377,7 @@ fn present<'a>(cursor: &Cursor<'a>) -> Option<Vec<(&'a str, Cursor<'a>)>> {
     Some(fields)
 }
 
-/// A price per request, and one per answer, which is 0 wherever it stands.
+/// Reads the price per request; the price per answer is always 0.
 fn read_fixed_cost<'a>(region: &mut Region<'a>, path: &str, costs: &Cursor<'a>) -> Option<()> {
     for (name, field) in present(costs)? {
         let path = format!("{path}/{name}");
@@ -412,7 +414,7 @@ fn read_tiers(custom: &Cursor<'_>) -> Option<BTreeMap<String, u32>> {
     Some(tiers)
 }
 
-/// A region stands in one group only.
+/// Checks that a region is in one group only.
 fn check_region<'g>(
     region: &'g str,
     prices: &Cursor<'_>,
@@ -436,7 +438,7 @@ fn check_region<'g>(
     Some(())
 }
 
-/// What is known of the ways to be served.
+/// The service tiers with their known properties.
 fn service_tiers(offer: &Offer, rates: &[RateCell]) -> BTreeMap<String, ServiceTier> {
     let is_sold = |name: &str| rates.iter().any(|rate| rate.service_tier == name);
     let mut tiers = BTreeMap::new();

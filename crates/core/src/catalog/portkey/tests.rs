@@ -167,7 +167,7 @@ fn priority_without_a_long_context_cell_is_not_sold_there() {
 }
 
 #[test]
-fn a_region_that_stands_in_two_groups_is_refused() {
+fn a_region_in_two_groups_is_refused() {
     let modes = standard(&list(&prices("1e-4", "2e-4")));
     let refused = |entry: &str| refusal("openai/gpt-5.4", entry);
     let twice = by_region(&format!(r#""us,eu": {modes}, "us": {modes}"#));
@@ -388,7 +388,7 @@ fn writes_carry_their_time_to_live_and_the_assumed_one_is_noted() {
     assert_eq!(claude.cache_write_billing, CacheWriteBilling::Priced);
     assert_eq!(
         claude.notes,
-        ["Portkey does not say how long a written token is kept; 300 seconds are assumed."]
+        ["Portkey does not state the lifetime of a cache write; 300 seconds are assumed."]
     );
     let gpt = sheet("bedrock/openai.gpt-5.6-sol", &list(&writes));
     assert_eq!(gpt.rates[0].cache_write[0].ttl_seconds, Some(1_800));
@@ -427,7 +427,7 @@ fn zero_for_input_and_output_stays_a_price_with_a_note() {
 }
 
 #[test]
-fn the_storage_fee_of_gemini_stands_as_a_cache_read_and_the_read_as_a_write() {
+fn the_storage_fee_of_gemini_is_listed_as_a_cache_read_and_the_read_as_a_write() {
     let with_write = |price| prices_and("2e-4", "12e-4", "cache_write_input_token", price);
     let swapped = format!(
         r#"{}, "cache_read_input_token": {{"price": 0.00045}}"#,
@@ -472,7 +472,7 @@ fn five_minutes_of_storage_that_a_router_lists_as_a_write_become_an_hour() {
 }
 
 #[test]
-fn the_storage_fee_of_byteplus_stands_as_a_write() {
+fn the_storage_fee_of_byteplus_is_listed_as_a_write() {
     let fee = prices_and("2.5e-05", "2e-4", "cache_write_input_token", "8.3e-07");
     let sheet = sheet("byteplus/seed-1-6", &list(&fee));
     assert_eq!(
@@ -561,6 +561,6 @@ fn thresholds_are_exclusive_but_at_xai() {
     );
     assert_eq!(
         sheet.notes,
-        ["A context tier whose length is not stated is kept under unmapped."]
+        ["A context tier without a stated length is kept under `unmapped`."]
     );
 }

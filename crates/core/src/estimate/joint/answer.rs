@@ -38,7 +38,7 @@ pub struct Diagnostics {
     pub samples: usize,
     /// Seed of the points the draws are made of.
     pub seed: u32,
-    /// Version of the engine.
+    /// Version of the estimation engine.
     pub engine_version: &'static str,
     /// The calibration behind the prior and the law of prices.
     pub calibration_id: String,

@@ -1,4 +1,4 @@
-//! What makes two sheets the same: their pricing content.
+//! Pricing content, which identifies a sheet.
 
 use std::fmt;
 
@@ -36,8 +36,8 @@ impl Serialize for SheetId {
 }
 
 impl PriceSheet {
-    /// The sheet reduced to what its prices mean: without `sources`, `notes`, `aliases` and `unmapped`, defaults filled
-    /// in, decimals in their shortest spelling, rates sorted.
+    /// The sheet reduced to its pricing content: without `sources`, `notes`, `aliases` and `unmapped`, with defaults filled
+    /// in, normalised decimals and sorted rates.
     #[must_use]
     pub fn pricing_content(&self) -> Self {
         let mut content = self.clone();

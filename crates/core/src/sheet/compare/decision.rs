@@ -1,4 +1,4 @@
-//! Which sheets of one model are one pricing decision: copies under another name, and resellers' markups.
+//! Pricing decisions: recognises sheets of a model that are duplicates or resellers' markups.
 
 mod index;
 
@@ -7,30 +7,30 @@ pub use index::Index;
 use crate::sheet::{PriceSheet, RateCell};
 use crate::units::Decimal;
 
-/// How alike the prices of two sheets of one model are.
+/// Similarity of the prices of two sheets of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Likeness {
-    /// One decision, listed twice: every price both state is equal up to a factor that copies carry.
+    /// The same decision: all shared prices are equal up to a common factor of duplicates.
     OneDecision,
-    /// A reseller's markup: another factor, the same ratios.
+    /// A reseller's markup: the same ratios with another factor.
     OneRatio,
 }
 
-/// Which sheets count, and which of those share their ratios.
+/// Sheets grouped by decision and by price ratios.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decisions {
-    /// The first sheet of every decision, each with the others that share its ratios but not its level.
+    /// Indices of the first sheet of every decision, grouped by equal price ratios.
     pub groups: Vec<Vec<usize>>,
 }
 
-/// The factors that copies of one decision differ by: none, and the ten percent that regional endpoints add.
+/// Price factors between duplicates: equal, and the ten percent surcharge of regional endpoints.
 const COPY_FACTORS: [f64; 2] = [1.0, 1.1];
-/// Prices are published to the cent at least; that catalogs write 0.3 for 0.30 makes them no coarser.
+/// Coarsest rounding of published prices: 0.3 in a catalog means 0.30.
 const CENT: f64 = 0.01;
-/// Thresholds this close are one threshold: 32,000 and 32,001, 512,000 and 524,288.
+/// Relative difference up to which thresholds are equal: 32,000 and 32,001, 512,000 and 524,288.
 const SAME_THRESHOLD: f64 = 0.03;
 
-/// Sorts sheets of one model into decisions.
+/// Groups the sheets of a model into decisions.
 #[must_use]
 pub fn decisions(sheets: &[&PriceSheet]) -> Decisions {
     let mut groups: Vec<Vec<usize>> = Vec::new();
@@ -54,18 +54,18 @@ pub fn decisions(sheets: &[&PriceSheet]) -> Decisions {
     Decisions { groups }
 }
 
-/// How alike the prices of two sheets of one model are; none where they are decisions of their own.
+/// Similarity of the prices of two sheets of a model; None for separate decisions.
 #[must_use]
 pub fn likeness(left: &PriceSheet, right: &PriceSheet) -> Option<Likeness> {
     Prices::of(left).likeness(&Prices::of(right))
 }
 
-/// The prices of a sheet, ready to be held against those of others.
+/// The prices of a sheet, prepared for comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prices {
-    /// Sorted by what they are for; those for one thing are in the order of the sheet.
+    /// Prices sorted by key; those with one key are in the order of the sheet.
     stated: Box<[Price]>,
-    /// The last digit they are published to.
+    /// Rounding step of the published prices.
     step: f64,
     currency: Box<str>,
     /// Factors on prices that the sheet states.
@@ -74,9 +74,9 @@ pub struct Prices {
 
 #[derive(Debug, Clone, PartialEq)]
 struct Price {
-    /// What it is for.
+    /// Service tier, schedule and meter.
     key: Box<str>,
-    /// The prompt length it begins at.
+    /// Prompt length from which it applies.
     threshold: u32,
     value: f64,
 }
@@ -109,13 +109,13 @@ impl Prices {
         }
     }
 
-    /// How many prices there are.
+    /// Number of prices.
     #[must_use]
     pub fn count(&self) -> usize {
         self.stated.len()
     }
 
-    /// How alike they are; none where they are decisions of their own.
+    /// Similarity; None for separate decisions.
     #[must_use]
     pub fn likeness(&self, other: &Self) -> Option<Likeness> {
         let pairs = self.beside(other)?;
@@ -158,7 +158,7 @@ impl Prices {
             })
     }
 
-    /// The prices that both state, other than zeros; none where there are none, or where only one of a pair is zero.
+    /// Pairs of shared non-zero prices; None if there are none, or if only one of a pair is zero.
     fn beside(&self, other: &Self) -> Option<Vec<(f64, f64)>> {
         let mut pairs = Vec::new();
         let mut rest = &*other.stated;
@@ -183,17 +183,17 @@ impl Prices {
     }
 }
 
-/// Whether a published price is this one within half its last digit.
+/// Whether a published price equals an exact one after rounding.
 fn is_rounded(exact: f64, published: f64, step: f64) -> bool {
     (exact - published).abs() <= half(step)
 }
 
-/// Half a last digit, and what floating-point numbers lack.
+/// Half a rounding step, plus floating-point tolerance.
 fn half(step: f64) -> f64 {
     0.5 * step * (1.0 + 1e-9)
 }
 
-/// The prices of a cell by what they are for.
+/// The prices of a cell by meter.
 pub(super) fn prices_of(cell: &RateCell) -> Vec<(String, &Decimal)> {
     let single = [
         ("input", &cell.input),
@@ -225,24 +225,24 @@ fn last_digit(price: &Decimal) -> f64 {
     10_f64.powi(-i32::try_from(decimals).unwrap_or(i32::MAX))
 }
 
-/// Whether two thresholds are one, written down in two ways.
+/// Whether two thresholds are equal up to notation.
 pub(super) fn is_same_threshold(left: u32, right: u32) -> bool {
     f64::from(left.abs_diff(right)) <= SAME_THRESHOLD * f64::from(left.max(right))
 }
 
-/// A context tier as its author decided on it, whoever lists it.
+/// A context tier as decided by the model's author, for all providers that list it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContextTierDecision {
     /// The author's family of models.
     pub family: String,
     /// First threshold.
     pub threshold_tokens: u32,
-    /// Input and output price above it over those below.
+    /// Ratios of the input and output prices above and below the threshold.
     pub multipliers: [f64; 2],
 }
 
 impl ContextTierDecision {
-    /// Multipliers of published prices agree to about this much.
+    /// Tolerance of equal multipliers.
     const SAME_MULTIPLIER: f64 = 0.01;
 
     /// Whether both are one decision.

@@ -1,4 +1,4 @@
-//! What is different between two sheets of one offer, in words a person understands.
+//! Differences between two sheets of an offer, as data and in words.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,16 +10,16 @@ use crate::units::Decimal;
 /// One price of two sheets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PriceDifference {
-    /// What the price is for: `output`, `batch cache read above 200000 tokens`.
+    /// Name of the price: `output`, `batch cache read above 200000 tokens`.
     pub price: String,
-    /// On the first sheet; none where it states none.
+    /// Price on the first sheet, if stated.
     pub before: Option<Decimal>,
-    /// On the second.
+    /// Price on the second sheet, if stated.
     pub after: Option<Decimal>,
 }
 
 impl PriceDifference {
-    /// Whether both state the same.
+    /// Whether both prices are equal.
     #[must_use]
     pub fn is_unchanged(&self) -> bool {
         match (&self.before, &self.after) {
@@ -28,13 +28,13 @@ impl PriceDifference {
         }
     }
 
-    /// Whether both state a price, and not the same.
+    /// Whether both sheets state a price, with different values.
     #[must_use]
     pub fn is_contradiction(&self) -> bool {
         self.before.is_some() && self.after.is_some() && !self.is_unchanged()
     }
 
-    /// The larger price over the smaller, where both are stated and neither is 0.
+    /// Larger price divided by the smaller one, if both are stated and not 0.
     #[must_use]
     pub fn factor(&self) -> Option<f64> {
         let ratio = self.after.as_ref()?.to_f64() / self.before.as_ref()?.to_f64();
@@ -42,7 +42,7 @@ impl PriceDifference {
     }
 }
 
-/// Every price that either sheet states, in the order of the sheets: base prices first.
+/// Every price of either sheet, base prices first.
 #[must_use]
 pub fn price_differences(before: &PriceSheet, after: &PriceSheet) -> Vec<PriceDifference> {
     let (before, mut after) = (Lines::of(before), Lines::of(after));
@@ -62,7 +62,7 @@ pub fn price_differences(before: &PriceSheet, after: &PriceSheet) -> Vec<PriceDi
     differences
 }
 
-/// The prices that both sheets state and state differently.
+/// The prices that both sheets state with different values.
 #[must_use]
 pub fn contradictions(left: &PriceSheet, right: &PriceSheet) -> Vec<PriceDifference> {
     if left.currency != right.currency {
@@ -73,10 +73,10 @@ pub fn contradictions(left: &PriceSheet, right: &PriceSheet) -> Vec<PriceDiffere
     differences
 }
 
-/// Most prices that are named one by one.
+/// Most prices listed individually.
 const MOST_NAMED: usize = 8;
 
-/// What changed from one sheet to the next: `output 12 → 10 $/Mtok, input and cache read unchanged`.
+/// Changes from one sheet to the next: `output 12 → 10 $/Mtok, input and cache read unchanged`.
 #[must_use]
 pub fn in_words(before: &PriceSheet, after: &PriceSheet) -> String {
     let differences = price_differences(before, after);
@@ -202,14 +202,14 @@ fn limit_changes(before: &Limits, after: &Limits) -> Vec<String> {
         .collect()
 }
 
-/// What a price is for, ordered as a person would list them.
+/// Name of a price, ordered for display.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Line<'a> {
     is_other_tier: bool,
     service_tier: &'a str,
     schedule: Option<&'a str>,
     threshold: u32,
-    /// Place of the meter within its cell.
+    /// Position of the meter in its cell.
     place: usize,
     meter: String,
 }
@@ -231,7 +231,7 @@ impl Line<'_> {
         words
     }
 
-    /// Whether the other is the same price, its threshold written down in another way perhaps.
+    /// Whether the other is the same price, up to the notation of the threshold.
     fn is_same(&self, other: &Self) -> bool {
         self.service_tier == other.service_tier
             && self.schedule == other.schedule

@@ -1,4 +1,4 @@
-//! Sheets beside each other: identity by content, pricing decisions, differences, and prices over time.
+//! Comparison of sheets: identity by content, pricing decisions, differences, and prices over time.
 
 mod content;
 pub mod decision;

@@ -1,7 +1,7 @@
-//! What an offer costs when: intervals that do not overlap, and what a new sheet does to them.
+//! Price history of an offer: non-overlapping periods, and their changes by a new sheet.
 //!
-//! An offer's price follows the word of one catalog, the one that priced it first; the provider's own page and people
-//! take precedence over catalogs. What others say fills the times of which nothing is known.
+//! The price of an offer follows the catalog that priced it first; the provider's own page and manual entries take
+//! precedence over catalogs. Other catalogs only fill gaps.
 
 #[cfg(test)]
 mod tests;
@@ -11,8 +11,7 @@ use uuid::Uuid;
 
 use crate::sheet::SourceFormat;
 
-/// Stands for a start that is not known: midnight at the start of the year 1, before every time that can be stated, which
-/// are those from 1970 on.
+/// Placeholder of an unknown start: the start of the year 1. Stated times are from 1970 on.
 pub const UNKNOWN_START: Timestamp = Timestamp::constant(-62_135_596_800, 0);
 
 /// A sheet in force from its start to before its end; without an end, until further notice.
@@ -20,22 +19,22 @@ pub const UNKNOWN_START: Timestamp = Timestamp::constant(-62_135_596_800, 0);
 pub struct Period {
     /// The sheet.
     pub sheet_id: Uuid,
-    /// Who says so.
+    /// Name of the catalog.
     pub catalog: String,
-    /// Inclusive.
+    /// Inclusive start.
     pub starts_at: Timestamp,
-    /// Exclusive. A period that was replaced the moment it began is empty.
+    /// Exclusive end. A period replaced at its start is empty.
     pub ends_at: Option<Timestamp>,
-    /// Where it ends because it was withdrawn.
+    /// Withdrawal that ended it, if any.
     pub withdrawn: Option<Cut>,
 }
 
 /// A withdrawal that ended a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
-    /// When it was withdrawn.
+    /// Time of the withdrawal.
     pub at: Timestamp,
-    /// Where the period would have ended without it.
+    /// End of the period without the withdrawal.
     pub ends_at: Option<Timestamp>,
 }
 
@@ -51,23 +50,23 @@ impl Period {
     }
 }
 
-/// A sheet as somebody stated it.
+/// A sheet as stated by a catalog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Statement<'a> {
     /// The sheet.
     pub sheet_id: Uuid,
-    /// Who says so.
+    /// Name of the catalog.
     pub catalog: &'a str,
-    /// When it begins to hold, where that is stated.
+    /// Inclusive start of validity, if stated.
     pub valid_from: Option<Timestamp>,
-    /// When it ceases to hold, where that is stated.
+    /// Exclusive end of validity, if stated.
     pub valid_to: Option<Timestamp>,
-    /// When it was seen.
+    /// Time at which it was seen.
     pub observed_at: Timestamp,
 }
 
 impl Statement<'_> {
-    /// A price without a start is known from when it was seen on; one that was over by then, from an unknown beginning.
+    /// Start of the price: without a stated start, the time at which it was seen; unknown if it had ended by then.
     #[must_use]
     pub fn starts_at(&self) -> Timestamp {
         let is_over = self.valid_to.is_some_and(|end| end <= self.observed_at);
@@ -78,7 +77,7 @@ impl Statement<'_> {
         })
     }
 
-    /// Whether it states when it holds.
+    /// Whether it states its validity.
     #[must_use]
     pub fn is_dated(&self) -> bool {
         self.valid_from.is_some() || self.valid_to.is_some()
@@ -94,14 +93,14 @@ impl Statement<'_> {
 /// A change of a timeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
-    /// The period at this index ends then, or is open again.
+    /// Sets the end of the period at this index; None opens it again.
     End(usize, Option<Timestamp>),
-    /// A period is added.
+    /// Adds a period.
     Open(Period),
 }
 
-/// What a statement changes in the timeline of its offer. The periods are in order and do not overlap, and do not
-/// afterwards. A withdrawn sheet that is seen later than it was withdrawn holds again from then on.
+/// Edits of an offer's timeline for a statement. The periods are in order and do not overlap, before and after. A withdrawn
+/// sheet seen after its withdrawal is in force again from then on.
 #[must_use]
 pub fn admit(periods: &[Period], statement: &Statement<'_>) -> Vec<Edit> {
     let Some(withdrawn_at) = withdrawn_at(periods, statement.sheet_id) else {
@@ -122,7 +121,7 @@ pub fn admit(periods: &[Period], statement: &Statement<'_>) -> Vec<Edit> {
     place(periods, &again)
 }
 
-/// When a sheet was withdrawn, unless it has held again since.
+/// Time at which a sheet was withdrawn, unless it has been in force since.
 #[must_use]
 pub fn withdrawn_at(periods: &[Period], sheet_id: Uuid) -> Option<Timestamp> {
     let own = || periods.iter().filter(|period| period.sheet_id == sheet_id);
@@ -157,7 +156,7 @@ fn place(periods: &[Period], statement: &Statement<'_>) -> Vec<Edit> {
     }
 }
 
-/// Ends the period at `index` where the sheet begins; what is left of it after the sheet's own end comes back.
+/// Ends the period at `index` where the sheet begins; it continues after the sheet's own end.
 fn replace(periods: &[Period], index: usize, statement: &Statement<'_>) -> Vec<Edit> {
     let start = statement.starts_at();
     let current = &periods[index];
@@ -185,7 +184,7 @@ fn replace(periods: &[Period], index: usize, statement: &Statement<'_>) -> Vec<E
     edits
 }
 
-/// The times within the sheet's validity of which nothing is known; without a stated validity, the first of them.
+/// Fills the gaps within the sheet's validity; without a stated validity, only the first gap.
 fn fill(periods: &[Period], statement: &Statement<'_>) -> Vec<Edit> {
     let mut edits = Vec::new();
     let mut start = statement.starts_at();
@@ -214,8 +213,8 @@ fn fill(periods: &[Period], statement: &Statement<'_>) -> Vec<Edit> {
     edits
 }
 
-/// What withdrawing a sheet changes: where it is in force it ends now, and where it is to come it never does; the sheet
-/// before it then holds on, though no longer than it says itself. Without any edit there is nothing to withdraw.
+/// Edits that withdraw a sheet: a current period ends now, a future one is cancelled, and the sheet before it continues
+/// until its own stated end. Empty if there is nothing to withdraw.
 #[must_use]
 pub fn withdraw(
     periods: &[Period],
@@ -245,16 +244,15 @@ pub fn withdraw(
     ends_that_differ(periods, &after)
 }
 
-/// Why a withdrawal cannot be undone: another price holds in that time.
+/// Error of undoing a withdrawal: another price is in force in that time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeTaken;
 
-/// What undoing the last withdrawal of a sheet changes: its periods end where they ended before, or earlier where a price
-/// that is to come begins, and a price that held on in its place ends again where the sheet begins. Without any edit the
-/// sheet is not withdrawn.
+/// Edits that undo the last withdrawal of a sheet: its periods get their former ends, or the start of an announced price
+/// if that is earlier, and the price continued in its place ends again. Empty if the sheet is not withdrawn.
 ///
 /// # Errors
-/// By now another price is in force in that time.
+/// Another price is in force in that time.
 pub fn reinstate(
     periods: &[Period],
     sheet_id: Uuid,
@@ -264,7 +262,7 @@ pub fn reinstate(
         return Ok(Vec::new());
     };
     let mut after = periods.to_vec();
-    // From the last one, since each was withdrawn after those before it.
+    // Latest first, the reverse order of the withdrawals.
     for index in (0..periods.len()).rev() {
         let period = &periods[index];
         let Some(cut) = period.withdrawn.filter(|cut| cut.at == withdrawn_at) else {
@@ -289,7 +287,7 @@ pub fn reinstate(
         if let Some(before) = before {
             let other = &after[before];
             let is_newer = other.starts_at > withdrawn_at && from <= now;
-            // What it holds beyond the sheet's end would be lost.
+            // Its time after the sheet's end would be lost.
             let ends_later = earlier(other.ends_at, end) != other.ends_at;
             if is_newer || ends_later {
                 return Err(TimeTaken);
@@ -304,7 +302,7 @@ pub fn reinstate(
     Ok(ends_that_differ(periods, &after))
 }
 
-/// Whether two periods hold at one time.
+/// Whether two periods overlap.
 fn overlap(periods: &[Period]) -> bool {
     let mut lasting: Vec<&Period> = periods.iter().filter(|period| !period.is_empty()).collect();
     lasting.sort_by_key(|period| period.starts_at);
@@ -331,7 +329,7 @@ fn period(statement: &Statement<'_>, starts_at: Timestamp, ends_at: Option<Times
     }
 }
 
-/// The earlier of two ends, of which either may be open.
+/// The earlier of two ends; None is open.
 fn earlier(left: Option<Timestamp>, right: Option<Timestamp>) -> Option<Timestamp> {
     match (left, right) {
         (Some(left), Some(right)) => Some(left.min(right)),

@@ -79,11 +79,11 @@ fn what_cannot_be_read_is_refused_with_one_reason() {
         ),
         (
             r#"{"prices": [{"prices": {}, "constraint": {}}]}"#,
-            "/prices/0/constraint: the constraint is neither a date nor two times",
+            "/prices/0/constraint: the constraint is neither a start date nor a pair of times",
         ),
         (
             r#"{"prices": [{"prices": {}, "constraint": {"start_date": "2026-01-01", "start_time": "01:00"}}]}"#,
-            "/prices/0/constraint: the constraint is neither a date nor two times",
+            "/prices/0/constraint: the constraint is neither a start date nor a pair of times",
         ),
         (
             r#"{"prices": [{"prices": {}, "constraint": {"start_date": "soon"}}]}"#,
@@ -111,11 +111,11 @@ fn what_cannot_be_read_is_refused_with_one_reason() {
         ),
         (
             r#"{"prices": [{"prices": {}, "constraint": {"start_time": "01:00", "end_time": "01:00Z"}}]}"#,
-            "/prices/0/constraint/end_time: the hours end when they begin",
+            "/prices/0/constraint/end_time: start and end of the hours are equal",
         ),
         (
             r#"{"prices": [{"prices": {"input_mtok": 1}, "constraint": {"start_time": "01:00", "end_time": "02:00"}}]}"#,
-            ": every price holds at some hours only",
+            ": every price is limited to some hours",
         ),
         (
             r#"{"prices": {"input_mtok": 1}, "price_variants": {}}"#,
@@ -127,7 +127,7 @@ fn what_cannot_be_read_is_refused_with_one_reason() {
         ),
         (
             r#"{"prices": {"input_mtok": 1}, "price_variants": [{"when": {}, "prices": {"input_mtok": 1}}]}"#,
-            "/price_variants/0/when: nothing selects the variant",
+            "/price_variants/0/when: the variant has no condition",
         ),
         (
             r#"{"prices": {"input_mtok": 1}, "price_variants": [{"when": {"a": 7}, "prices": {"input_mtok": 1}}]}"#,
@@ -179,5 +179,5 @@ fn more_than_a_sheet_holds_is_refused() {
         r#"{{"prices": {{"input_mtok": 1, {}}}}}"#,
         others.join(", ")
     );
-    assert_eq!(refusal(&entry), ": the entry has 65 prices of other things");
+    assert_eq!(refusal(&entry), ": the entry has 65 other meters");
 }

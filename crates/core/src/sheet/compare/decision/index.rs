@@ -1,8 +1,8 @@
-//! Finds the first of many sheets of one model that is one decision with a given one, without looking at all of them.
+//! Index that finds the first sheet of a model with the same pricing decision, without a linear search.
 //!
-//! Sheets that state the same prices in the same way are a group. In a group every price is a sorted column; a sheet can
-//! only be a copy if each of the prices that both state lies near one of a few multiples of the other. The column with the
-//! fewest values there gives the candidates, and each candidate is compared by the rule itself.
+//! Sheets with the same priced items form a group, in which every price is a sorted column. In a duplicate, each shared
+//! price is near one of a few multiples of the other. The column with the fewest such values gives the candidates, and
+//! each candidate is compared by the exact rule.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{Hash, Hasher};
@@ -11,21 +11,21 @@ use std::ops::Range;
 use super::{COPY_FACTORS, Price, Prices, half, is_rounded, is_same_threshold};
 use crate::input::wanted::{Unwanted, Wanted};
 
-/// What floating-point arithmetic may lose, many times over: more candidates than copies do no harm.
+/// Tolerance far above floating-point errors; it only adds candidates.
 const SLACK: f64 = 1e-9;
 
 /// Sheets of one model, in an order.
 #[derive(Debug)]
 pub struct Index<'p> {
     contents: Vec<&'p Prices>,
-    /// The prices of each sheet as a group has them.
+    /// Prices of each sheet, by place.
     placed: Vec<Vec<Placed>>,
-    /// Of sheets with equal prices, the first.
+    /// Index of the first sheet with equal prices.
     first_equal: Vec<usize>,
     groups: Vec<Group>,
 }
 
-/// What a price is for, and whether it is 0.
+/// Key of a price, and whether it is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Place {
     key: usize,
@@ -46,7 +46,7 @@ struct Group {
     step: f64,
     multipliers: Vec<f64>,
     members: Vec<usize>,
-    /// For each place the values of all members, each with the number of its member, sorted.
+    /// Per place, the sorted values of all members with their indices.
     columns: Vec<Vec<(f64, u32)>>,
 }
 
@@ -70,7 +70,7 @@ impl<'p> Index<'p> {
     /// Sorts the prices of sheets into groups.
     ///
     /// # Errors
-    /// The result is not wanted any more.
+    /// The search was cancelled.
     pub fn new(contents: Vec<&'p Prices>, wanted: &Wanted) -> Result<Self, Unwanted> {
         let keys = numbered_keys(&contents);
         let mut seen = HashMap::new();
@@ -117,7 +117,7 @@ impl<'p> Index<'p> {
         self.first_equal[sheet]
     }
 
-    /// The first of the leaders that is one decision with this sheet. Of leaders with equal prices only the first counts.
+    /// The first original with the same decision as this sheet. Of originals with equal prices only the first counts.
     #[must_use]
     pub fn first_leader(&self, sheet: usize, is_leader: &[bool]) -> Option<usize> {
         let prices = self.contents[sheet];
@@ -147,7 +147,7 @@ impl<'p> Index<'p> {
     }
 }
 
-/// What prices are for, numbered in order.
+/// Numbers of the price keys, in order.
 fn numbered_keys<'p>(contents: &[&'p Prices]) -> HashMap<&'p str, usize> {
     let prices = contents.iter().flat_map(|prices| &prices.stated);
     let keys: BTreeSet<&str> = prices.map(|price| &*price.key).collect();
@@ -155,7 +155,7 @@ fn numbered_keys<'p>(contents: &[&'p Prices]) -> HashMap<&'p str, usize> {
     numbered.map(|(number, key)| (key, number)).collect()
 }
 
-/// What the members of a group have in common.
+/// Common properties of a group's members.
 #[derive(PartialEq, Eq, Hash)]
 struct Shape {
     currency: Box<str>,
@@ -210,17 +210,17 @@ impl Group {
     }
 }
 
-/// A sheet beside the members of a group.
+/// A sheet compared with the members of a group.
 struct Beside<'i> {
     group: &'i Group,
-    /// The prices that both state, other than zeros: the place in the group, and the sheet's price.
+    /// Shared non-zero prices: place in the group, and the sheet's price.
     shared: Vec<(usize, f64)>,
     factors: Vec<f64>,
     step: f64,
 }
 
 impl<'i> Beside<'i> {
-    /// None where they share no price, or one that is 0 for one of both.
+    /// None if no price is shared, or one is 0 on one side only.
     fn of(group: &'i Group, prices: &Prices, placed: &[Placed]) -> Option<Self> {
         let mut shared = Vec::new();
         let mut rest = placed;
@@ -253,7 +253,7 @@ impl<'i> Beside<'i> {
         })
     }
 
-    /// Members that may be copies: those near in the column where the fewest are.
+    /// Possible duplicates: near values in the most selective column.
     fn candidates(&self) -> impl Iterator<Item = usize> {
         let near = self.shared.iter().map(|(column, value)| {
             let column = &self.group.columns[*column];
@@ -270,13 +270,13 @@ impl<'i> Beside<'i> {
         members.map(|(_, member)| *member as usize)
     }
 
-    /// Where the price of a copy can lie: times a factor it is this one as published here, or the other way round.
+    /// Ranges of a duplicate's price: this price times or divided by a factor, with rounding.
     fn ranges(&self, value: f64) -> impl Iterator<Item = Range<f64>> {
         let wide = |middle: f64, reach: f64| {
             let slack = SLACK * (middle + reach);
             middle - reach - slack..middle + reach + slack
         };
-        // No price that is not 0 rounds to 0.
+        // A non-zero price never rounds to 0.
         let factors = self.factors.iter().filter(|factor| **factor > 0.0);
         factors.flat_map(move |factor| {
             let up = wide(value / factor, half(self.step) / factor);

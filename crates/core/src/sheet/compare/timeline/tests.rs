@@ -324,9 +324,9 @@ fn two_withdrawals_of_one_offer_are_undone_in_any_order() {
     }
 }
 
-type Told = (u128, usize, i64, Option<i64>, Option<i64>);
+type Stated = (u128, usize, i64, Option<i64>, Option<i64>);
 
-fn told() -> impl Strategy<Value = Vec<Told>> {
+fn stated() -> impl Strategy<Value = Vec<Stated>> {
     let dates = (prop::option::of(0..40_i64), prop::option::of(1..20_i64));
     let one = (0..6_u128, 0..3_usize, 0..40_i64, dates);
     let one =
@@ -334,7 +334,7 @@ fn told() -> impl Strategy<Value = Vec<Told>> {
     prop::collection::vec(one, 0..30)
 }
 
-fn statement((number, catalog, day, from, length): Told) -> Statement<'static> {
+fn statement((number, catalog, day, from, length): Stated) -> Statement<'static> {
     let catalog = ["litellm", "portkey", "official"][catalog];
     // A sheet with other dates is another sheet.
     let dates = u128::try_from(from.map_or(0, |from| from + 1) + 100 * length.unwrap_or(0));
@@ -361,11 +361,11 @@ fn assert_in_order(periods: &[Period]) {
 proptest! {
     #[test]
     fn withdrawing_and_reinstating_changes_nothing(
-        statements in told(), which in any::<prop::sample::Index>(), day in 0..40_i64, later in 0..30_i64,
+        statements in stated(), which in any::<prop::sample::Index>(), day in 0..40_i64, later in 0..30_i64,
     ) {
         let mut periods: Vec<Period> = Vec::new();
-        for told in statements {
-            state(&mut periods, &statement(told));
+        for stated in statements {
+            state(&mut periods, &statement(stated));
         }
         prop_assume!(!periods.is_empty());
         let number = periods[which.index(periods.len())].sheet_id.as_u128();
@@ -386,7 +386,7 @@ proptest! {
 
     #[test]
     fn periods_are_in_order_whatever_is_withdrawn_seen_again_and_reinstated(
-        statements in told(), acts in prop::collection::vec((0..3_u8, any::<prop::sample::Index>(), 0..40_i64), 0..30)
+        statements in stated(), acts in prop::collection::vec((0..3_u8, any::<prop::sample::Index>(), 0..40_i64), 0..30)
     ) {
         let mut periods: Vec<Period> = Vec::new();
         let mut statements = statements.into_iter().map(statement);
@@ -426,7 +426,7 @@ proptest! {
             for period in &periods {
                 prop_assert!(period.ends_at.is_none_or(|end| period.starts_at <= end));
             }
-            // Whoever takes precedence is heard.
+            // A source with precedence is always admitted.
             if catalog == "official" && from.is_none() && length.is_none() {
                 prop_assert!(periods.iter().any(|period| period.covers(at(day)) && period.sheet_id == sheet(number)));
             }

@@ -1,4 +1,4 @@
-//! Answers for those who ask again and again: strong ETags over the body, 304, and no query while nothing changed.
+//! Conditional GET and the response cache: strong ETags, 304, and no query while nothing has changed.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use sha2::{Digest, Sha256};
 use super::budget::Counted;
 use super::problem::Problem;
 
-/// Bodies that were made; forgotten when room is needed, those that nobody asks for first.
+/// Cached bodies; the least used are evicted first.
 #[derive(Debug, Clone)]
 pub(super) struct BodyCache {
-    /// By the version of the store and the question.
+    /// Bodies by store version and request.
     current: Cache<(i64, String), Arc<CachedBody>>,
-    /// By the question alone, for when nobody can say what the version is.
+    /// Last body of each request, for outages in which the version is unknown.
     last: Cache<String, Arc<CachedBody>>,
 }
 
-/// A body with what is sent beside it.
+/// A body with its headers.
 #[derive(Debug)]
 pub(super) struct CachedBody {
     bytes: Bytes,
@@ -48,7 +48,7 @@ impl CachedBody {
         }
     }
 
-    /// The body, or 304 if the client has it.
+    /// The body, or 304 if `If-None-Match` has its tag.
     pub(super) fn respond(&self, request_headers: &HeaderMap) -> Response<Body> {
         let is_known = has_matching_tag(request_headers, &self.etag);
         let body = if is_known {
@@ -76,7 +76,7 @@ impl CachedBody {
         response
     }
 
-    /// The body for lack of a newer one, marked as RFC 9211 has it.
+    /// The stale body, marked with `Cache-Status` (RFC 9211).
     pub(super) fn respond_stale(&self, request_headers: &HeaderMap) -> Response<Body> {
         let mut response = self.respond(request_headers);
         response.headers_mut().insert(
@@ -90,7 +90,7 @@ impl CachedBody {
 }
 
 impl BodyCache {
-    /// A cache that holds this many bytes, half of them for when the database is away.
+    /// A cache of this many bytes, half of them for outages of the database.
     pub(super) fn new(bytes: u64) -> Self {
         let weight = |question: &str, body: &CachedBody| {
             u32::try_from(body.bytes.len() + question.len() + 256).unwrap_or(u32::MAX)
@@ -107,7 +107,7 @@ impl BodyCache {
         }
     }
 
-    /// The body for a question at a version, made once however many ask at the same time.
+    /// The body of a request at a version, made once for concurrent requests.
     pub(super) async fn get(
         &self,
         version: i64,
@@ -127,18 +127,18 @@ impl BodyCache {
             .map_err(|problem: Arc<Problem>| (*problem).clone())
     }
 
-    /// How many bodies are kept.
+    /// Number of cached bodies.
     pub(super) fn entries(&self) -> u64 {
         self.current.entry_count() + self.last.entry_count()
     }
 
-    /// The last body that there was for a question.
+    /// The last cached body of a request.
     pub(super) async fn last(&self, question: &str) -> Option<Arc<CachedBody>> {
         self.last.get(question).await
     }
 }
 
-/// Whether `If-None-Match` names the tag: `*`, or a list in which weak tags count like strong ones (RFC 9110, 13.1.2).
+/// Whether `If-None-Match` matches the tag: `*`, or a list compared weakly (RFC 9110, 13.1.2).
 fn has_matching_tag(headers: &HeaderMap, etag: &HeaderValue) -> bool {
     let lists = headers
         .get_all(header::IF_NONE_MATCH)
@@ -150,12 +150,12 @@ fn has_matching_tag(headers: &HeaderMap, etag: &HeaderValue) -> bool {
     })
 }
 
-/// Whether the client would rather have CSV than JSON.
+/// Whether the client prefers CSV to JSON.
 pub(super) fn prefers_csv(headers: &HeaderMap) -> bool {
     prefers(headers, "text/csv", "application/json")
 }
 
-/// Whether the client would rather have one media type than another, which it gets if it says nothing.
+/// Whether the client prefers a media type to the default.
 pub(super) fn prefers(headers: &HeaderMap, media_type: &str, default: &str) -> bool {
     let quality = |media_type: &str| {
         let accepted = headers
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn csv_is_sent_to_those_who_ask_for_it() {
+    fn csv_is_sent_if_the_client_prefers_it() {
         for (accept, csv) in [
             ("text/csv", true),
             ("text/csv, application/json;q=0.5", true),

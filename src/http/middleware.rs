@@ -1,4 +1,4 @@
-//! What surrounds every request: its id, its log line, and problems for all that is refused anywhere below.
+//! Middleware around every request: request id, log line, and problem documents for all refusals.
 
 use std::any::Any;
 use std::time::Instant;
@@ -18,9 +18,13 @@ use super::refusals::PAUSE;
 
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Gives the request an id, writes one log line for it, and turns every refusal into a problem. Refusals for lack of room
-/// are sent at a pace, and those beyond it have no line of their own.
-pub(super) async fn surround(State(app): State<App>, request: Request, next: Next) -> Response {
+/// Adds a request id, logs one line per request, and turns every refusal into a problem. Refusals for overload are
+/// rate-limited; those beyond the rate are delayed and not logged.
+pub(super) async fn request_scope(
+    State(app): State<App>,
+    request: Request,
+    next: Next,
+) -> Response {
     let request_id = request_id(&request);
     let route = request
         .extensions()
@@ -62,15 +66,15 @@ pub(super) async fn surround(State(app): State<App>, request: Request, next: Nex
     .await
 }
 
-/// Turns every refusal into a problem, where no line is logged for a request.
-pub(super) async fn explain(request: Request, next: Next) -> Response {
+/// Turns every refusal into a problem, without a log line.
+pub(super) async fn problems_only(request: Request, next: Next) -> Response {
     let request_id = request_id(&request);
     let mut response = with_problem(next.run(request).await, &request_id);
     restrict_browsers(response.headers_mut(), false);
     response
 }
 
-/// The client's own id where it is safe to log and echo, else a new one.
+/// The client's request id if it is safe to log and echo, else a new one.
 fn request_id(request: &Request) -> String {
     let is_safe = |id: &&str| {
         (1..=64).contains(&id.len())
@@ -106,8 +110,8 @@ fn with_problem(mut response: Response, request_id: &str) -> Response {
     response
 }
 
-/// What a browser may make of an answer: nothing but what it is, and in no frame. The pages of the docs load their own
-/// scripts and styles, and nothing from elsewhere.
+/// Sets the browser security headers: no sniffing, no framing, and scripts and styles only for the documentation pages,
+/// from this origin.
 fn restrict_browsers(headers: &mut HeaderMap, is_page: bool) {
     let policy = if is_page {
         "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
@@ -123,8 +127,8 @@ fn restrict_browsers(headers: &mut HeaderMap, is_page: bool) {
     }
 }
 
-/// Refuses bodies that are coded in any way but in chunks: others on the way may see their end elsewhere, and another
-/// request behind it.
+/// Refuses every transfer coding but `chunked`: a proxy may find another end of the body and so another request after it
+/// (request smuggling).
 pub(super) async fn require_plain_coding(request: Request, next: Next) -> Response {
     let mut codings = request.headers().get_all(header::TRANSFER_ENCODING).iter();
     let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
@@ -133,15 +137,15 @@ pub(super) async fn require_plain_coding(request: Request, next: Next) -> Respon
     }
     let problem = Problem::new(
         UNREADABLE,
-        "the body has a transfer coding beside `chunked`",
+        "the body has a transfer coding besides `chunked`",
     )
     .hint("send `Transfer-Encoding: chunked` once, or `Content-Length`");
     ([(header::CONNECTION, "close")], problem).into_response()
 }
 
-/// The answer to a connection for which there is no place.
+/// The response to a connection above the limit.
 pub(super) fn no_place() -> Response {
-    let problem = Problem::busy("there are as many connections as there may be");
+    let problem = Problem::busy("connection limit reached");
     let mut response = with_problem(problem.into_response(), &Uuid::new_v4().to_string());
     restrict_browsers(response.headers_mut(), false);
     response
@@ -150,11 +154,11 @@ pub(super) fn no_place() -> Response {
 /// No route has this path.
 pub(super) async fn no_route(request: Request) -> Problem {
     let path: String = request.uri().path().chars().take(200).collect();
-    Problem::new(NOT_FOUND, format!("no route has the path `{path}`"))
+    Problem::new(NOT_FOUND, format!("there is no route `{path}`"))
         .hint("all paths are listed at /docs")
 }
 
-/// A handler panicked: logged here, and no word of it to the client.
+/// Logs the panic of a handler; the client sees an internal error without details.
 #[expect(clippy::needless_pass_by_value, reason = "the signature is given")]
 pub(super) fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
     let message = panic
@@ -162,15 +166,15 @@ pub(super) fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("no message");
-    tracing::error!(panic = message, "a handler panicked");
+    tracing::error!(panic = message, "handler panicked");
     Problem::new(INTERNAL, "the request could not be carried out").into_response()
 }
 
-/// Status of a request that there is no room for at the moment.
+/// Status of a request refused for overload.
 const BUSY: StatusCode = StatusCode::SERVICE_UNAVAILABLE;
 
 impl App {
-    /// Waits as long as a client that is refused is asked to wait; not while the process ends.
+    /// Waits for the `Retry-After` time; returns at once during shutdown.
     async fn pause(&self) {
         tokio::select! {
             () = tokio::time::sleep(PAUSE) => {}

@@ -1,4 +1,4 @@
-//! Which sheets are copies of one pricing decision: regional copies, resellers' copies, dated aliases.
+//! Duplicate sheets of one pricing decision: regional copies, resellers' copies, dated aliases.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -11,16 +11,16 @@ use unroof_core::input::wanted::{Unwanted, Wanted};
 use unroof_core::sheet::PriceSheet;
 use unroof_core::sheet::compare::decision::{Index, Prices};
 
-/// A sheet that stands for a decision.
+/// The original sheet of a pricing decision.
 #[derive(Debug, Clone)]
-pub(super) struct Leader {
+pub(super) struct Original {
     pub(super) sheet_id: Uuid,
     /// `provider/model`
     pub(super) name: String,
     prices: Prices,
 }
 
-impl Leader {
+impl Original {
     pub(super) fn new(sheet_id: Uuid, name: String, sheet: &PriceSheet) -> Self {
         Self {
             sheet_id,
@@ -30,28 +30,28 @@ impl Leader {
     }
 }
 
-/// Leaders by the key of their model's name.
-pub(super) type Leaders = BTreeMap<String, Vec<Leader>>;
+/// Originals by normalised model name.
+pub(super) type Originals = BTreeMap<String, Vec<Original>>;
 
-/// What a sheet is.
+/// Classification of a sheet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// A decision of its own.
-    Leader,
-    /// A copy of this sheet, of this name.
-    Copy(Uuid, String),
+pub(super) enum SheetKind {
+    /// A pricing decision of its own.
+    Original,
+    /// A duplicate of the sheet with this id and name.
+    Duplicate(Uuid, String),
 }
 
-/// Sorts sheets into decisions, beside those that are known. A decision is led by its author's own sheet where there is
-/// one, else by the sheet with the most prices.
+/// Classifies new sheets, given the known originals. The original of a decision is its author's own sheet if there is
+/// one, else the sheet with the most prices.
 ///
 /// # Errors
-/// The result is not wanted any more.
-pub(super) fn sort(
+/// The import was cancelled.
+pub(super) fn classify(
     sheets: &[Listed],
-    mut known: Leaders,
+    mut known: Originals,
     wanted: &Wanted,
-) -> Result<Vec<Standing>, Unwanted> {
+) -> Result<Vec<SheetKind>, Unwanted> {
     let mut by_model: BTreeMap<String, Vec<Ranked<'_>>> = BTreeMap::new();
     for (place, listed) in sheets.iter().enumerate() {
         wanted.check()?;
@@ -62,16 +62,16 @@ pub(super) fn sort(
             prices: Prices::of(&listed.sheet),
         });
     }
-    let mut standings = vec![Standing::Leader; sheets.len()];
+    let mut kinds = vec![SheetKind::Original; sheets.len()];
     for (model, mut of_model) in by_model {
         of_model.sort_by_cached_key(Ranked::rank);
-        let leaders = known.remove(&model).unwrap_or_default();
-        sort_model(&of_model, &leaders, wanted, &mut standings)?;
+        let originals = known.remove(&model).unwrap_or_default();
+        classify_model(&of_model, &originals, wanted, &mut kinds)?;
     }
-    Ok(standings)
+    Ok(kinds)
 }
 
-/// A sheet that is to be sorted.
+/// A sheet to classify.
 struct Ranked<'s> {
     place: usize,
     listed: &'s Listed,
@@ -79,7 +79,7 @@ struct Ranked<'s> {
 }
 
 impl Ranked<'_> {
-    /// The lower, the sooner it leads.
+    /// Rank as an original; the lowest comes first.
     fn rank(&self) -> impl Ord + use<> {
         let sheet = &self.listed.sheet;
         (
@@ -93,40 +93,43 @@ impl Ranked<'_> {
     }
 }
 
-/// Sorts the sheets of one model, in the order in which they lead, behind the known leaders.
-fn sort_model(
+/// Classifies the sheets of one model in order of rank, after the known originals.
+fn classify_model(
     sheets: &[Ranked<'_>],
-    known: &[Leader],
+    known: &[Original],
     wanted: &Wanted,
-    standings: &mut [Standing],
+    kinds: &mut [SheetKind],
 ) -> Result<(), Unwanted> {
-    let of_known = known.iter().map(|leader| &leader.prices);
+    let of_known = known.iter().map(|original| &original.prices);
     let contents = of_known.chain(sheets.iter().map(|sheet| &sheet.prices));
     let index = Index::new(contents.collect(), wanted)?;
-    let mut is_leader = vec![true; known.len()];
-    is_leader.resize(known.len() + sheets.len(), false);
+    let mut is_original = vec![true; known.len()];
+    is_original.resize(known.len() + sheets.len(), false);
     let mut found: HashMap<usize, usize> = HashMap::new();
     let mut own: BTreeSet<Uuid> = BTreeSet::new();
     for (number, Ranked { place, listed, .. }) in sheets.iter().enumerate() {
         wanted.check()?;
         let number = known.len() + number;
         let content = index.first_equal(number);
-        // Leaders are only added behind the others: what led equal prices leads these too.
-        let leader = found.get(&content).copied();
-        let leader = leader.or_else(|| index.first_leader(number, &is_leader));
-        let Some(leader) = leader else {
-            is_leader[number] = true;
+        // Originals are only appended: the original of equal prices is the original of these too.
+        let original = found.get(&content).copied();
+        let original = original.or_else(|| index.first_leader(number, &is_original));
+        let Some(original) = original else {
+            is_original[number] = true;
             own.insert(listed.sheet_id);
             continue;
         };
-        found.insert(content, leader);
-        let (sheet_id, name) = match leader.checked_sub(known.len()) {
-            None => (known[leader].sheet_id, known[leader].name.clone()),
-            Some(leader) => (sheets[leader].listed.sheet_id, sheets[leader].listed.name()),
+        found.insert(content, original);
+        let (sheet_id, name) = match original.checked_sub(known.len()) {
+            None => (known[original].sheet_id, known[original].name.clone()),
+            Some(original) => (
+                sheets[original].listed.sheet_id,
+                sheets[original].listed.name(),
+            ),
         };
-        // The same content may stand under two keys; it is then a copy of itself.
+        // The same content may have two keys; it is then a duplicate of itself.
         if sheet_id != listed.sheet_id || own.contains(&sheet_id) {
-            standings[*place] = Standing::Copy(sheet_id, name);
+            kinds[*place] = SheetKind::Duplicate(sheet_id, name);
         }
         own.insert(listed.sheet_id);
     }
@@ -154,8 +157,8 @@ mod tests {
     use unroof_core::sheet::{CacheWrite, ContextTier, Modifier, RateCell};
     use unroof_core::units::Decimal;
 
-    /// What the index must find: every leader is looked at, in order.
-    fn sort_by_looking_at_all(sheets: &[Listed], mut known: Leaders) -> Vec<Standing> {
+    /// Linear search over all originals: the expected result of the index.
+    fn linear_search(sheets: &[Listed], mut known: Originals) -> Vec<SheetKind> {
         let mut order: Vec<Ranked<'_>> = sheets
             .iter()
             .enumerate()
@@ -166,7 +169,7 @@ mod tests {
             })
             .collect();
         order.sort_by_cached_key(Ranked::rank);
-        let mut standings = vec![Standing::Leader; sheets.len()];
+        let mut kinds = vec![SheetKind::Original; sheets.len()];
         let mut own: BTreeSet<Uuid> = BTreeSet::new();
         for Ranked {
             place,
@@ -174,16 +177,16 @@ mod tests {
             prices,
         } in order
         {
-            let leaders = known.entry(model_key(&listed.sheet.model)).or_default();
-            let mut all = leaders.iter();
-            match all.find(|leader| leader.prices.is_one_decision(&prices)) {
-                Some(leader)
-                    if leader.sheet_id != listed.sheet_id || own.contains(&leader.sheet_id) =>
+            let originals = known.entry(model_key(&listed.sheet.model)).or_default();
+            let mut all = originals.iter();
+            match all.find(|original| original.prices.is_one_decision(&prices)) {
+                Some(original)
+                    if original.sheet_id != listed.sheet_id || own.contains(&original.sheet_id) =>
                 {
-                    standings[place] = Standing::Copy(leader.sheet_id, leader.name.clone());
+                    kinds[place] = SheetKind::Duplicate(original.sheet_id, original.name.clone());
                 }
                 Some(_) => {}
-                None => leaders.push(Leader {
+                None => originals.push(Original {
                     sheet_id: listed.sheet_id,
                     name: listed.name(),
                     prices,
@@ -191,22 +194,22 @@ mod tests {
             }
             own.insert(listed.sheet_id);
         }
-        standings
+        kinds
     }
 
-    fn leaders_of(sheets: &[Listed]) -> Leaders {
-        let mut leaders = Leaders::new();
+    fn originals_of(sheets: &[Listed]) -> Originals {
+        let mut originals = Originals::new();
         for Listed {
             sheet_id, sheet, ..
         } in sheets
         {
-            let leader = Leader::new(*sheet_id, sheet.provider.clone(), sheet);
-            leaders
+            let original = Original::new(*sheet_id, sheet.provider.clone(), sheet);
+            originals
                 .entry(model_key(&sheet.model))
                 .or_default()
-                .push(leader);
+                .push(original);
         }
-        leaders
+        originals
     }
 
     fn price() -> impl Strategy<Value = Option<Decimal>> {
@@ -285,18 +288,18 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(400))]
 
         #[test]
-        fn the_index_finds_what_looking_at_all_leaders_finds(
+        fn the_index_agrees_with_a_linear_search(
             known in vec(listed(), 0..20),
             sheets in vec(listed(), 1..60),
         ) {
-            let sorted = sort(&sheets, leaders_of(&known), &Wanted::default());
-            let expected = sort_by_looking_at_all(&sheets, leaders_of(&known));
+            let sorted = classify(&sheets, originals_of(&known), &Wanted::default());
+            let expected = linear_search(&sheets, originals_of(&known));
             prop_assert_eq!(sorted, Ok(expected));
         }
     }
 
     #[test]
-    fn published_catalogs_are_sorted_as_by_looking_at_all_leaders() {
+    fn the_index_agrees_with_a_linear_search_on_published_catalogs() {
         let Some(folder) = std::env::var_os("UNROOF_TEST_CATALOGS") else {
             return;
         };
@@ -319,9 +322,9 @@ mod tests {
         assert!(all.len() > 5_000);
         let (known, sheets) = all.split_at(all.len() / 3);
         let known: Vec<Listed> = known.to_vec();
-        for known in [leaders_of(&[]), leaders_of(&known)] {
-            let sorted = sort(sheets, known.clone(), &Wanted::default()).unwrap();
-            assert!(sorted == sort_by_looking_at_all(sheets, known));
+        for known in [originals_of(&[]), originals_of(&known)] {
+            let sorted = classify(sheets, known.clone(), &Wanted::default()).unwrap();
+            assert!(sorted == linear_search(sheets, known));
         }
     }
 
@@ -338,10 +341,10 @@ mod tests {
     }
 
     #[test]
-    fn sorting_ends_when_no_client_waits_for_it() {
+    fn classification_stops_when_it_is_cancelled() {
         let (wanted, waiting) = Wanted::while_waiting();
         drop(waiting);
         let sheets = offers_of_one_model(1, |_| PriceSheet::new("acme", "m-1", Vec::new()));
-        assert_eq!(sort(&sheets, Leaders::new(), &wanted), Err(Unwanted));
+        assert_eq!(classify(&sheets, Originals::new(), &wanted), Err(Unwanted));
     }
 }
