@@ -70,6 +70,7 @@ fn moments(values: &[f64]) -> Option<(f64, f64)> {
 }
 
 /// The models of every decision.
+#[must_use]
 pub fn models_by_decision(models: &[&PricedModel]) -> Vec<Vec<String>> {
     decisions(models)
         .into_iter()

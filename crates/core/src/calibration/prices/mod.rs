@@ -37,6 +37,7 @@ impl Default for Settings {
 
 /// The number as a count; rows and models are far fewer than 2^52.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+#[must_use]
 pub fn count(number: usize) -> f64 {
     number as f64
 }
