@@ -48,7 +48,7 @@ pub(super) struct InferArguments {
 
 /// Takes the name of a catalog.
 fn catalog_by_name() -> impl TypedValueParser<Value = &'static Catalog> {
-    PossibleValuesParser::new(CATALOGS.map(|catalog| catalog.name())).try_map(|name| name.parse())
+    PossibleValuesParser::new(CATALOGS.map(Catalog::name)).try_map(|name| name.parse())
 }
 
 pub(super) fn run(arguments: &InferArguments) -> Result<(), Failure> {

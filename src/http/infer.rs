@@ -54,7 +54,7 @@ impl<'de> Deserialize<'de> for CatalogName {
 
 impl PartialSchema for CatalogName {
     fn schema() -> RefOr<Schema> {
-        one_of_texts(CATALOGS.map(|catalog| catalog.name())).into()
+        one_of_texts(CATALOGS.map(Catalog::name)).into()
     }
 }
 

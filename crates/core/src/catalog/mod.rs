@@ -118,7 +118,7 @@ impl FromStr for &'static Catalog {
 
     fn from_str(name: &str) -> Result<Self, UnknownFormat> {
         let named = CATALOGS.into_iter().find(|catalog| catalog.name() == name);
-        named.ok_or_else(|| UnknownFormat(CATALOGS.map(|catalog| catalog.name()).to_vec()))
+        named.ok_or_else(|| UnknownFormat(CATALOGS.map(Catalog::name).to_vec()))
     }
 }
 

@@ -104,6 +104,7 @@ fn with_unit(text: &str, unit: &str) -> String {
 }
 
 /// The columns that rows carry, in their order: quantities, then scalar readings.
+#[must_use]
 pub fn columns() -> &'static [Column] {
     &COLUMNS
 }

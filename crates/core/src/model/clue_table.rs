@@ -53,8 +53,9 @@ macro_rules! declare_ids {
     )+) => {
         /// A price-sheet feature, by its name in answers.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, ToSchema)]
+        #[expect(missing_docs, reason = "each variant is the feature of its name")]
         pub enum ClueKind {
-            $( $( #[doc = $clue_name] #[serde(rename = $clue_name)] $clue, )+ )+
+            $( $( #[serde(rename = $clue_name)] $clue, )+ )+
         }
 
         impl ClueKind {
@@ -67,8 +68,9 @@ macro_rules! declare_ids {
 
         /// A kind of reading, by its id in answers.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, ToSchema)]
+        #[expect(missing_docs, reason = "each variant is documented by its Specification")]
         pub enum ReadingId {
-            $( $( #[doc = $id] #[serde(rename = $id)] $reading, )* )+
+            $( $( #[serde(rename = $id)] $reading, )* )+
         }
 
         impl ReadingId {

@@ -25,6 +25,9 @@ pub enum Origin {
 /// A value and where it comes from.
 pub type Known = (f64, Origin);
 
+/// The value of a quantity on an accelerator of the reference table, given its parents.
+type OfChip = fn(&Accelerator, &[Known]) -> Option<f64>;
+
 /// A row of the table: a quantity and how it follows where it is not stated.
 #[derive(Debug)]
 pub(crate) struct Row {
@@ -39,7 +42,7 @@ pub(crate) struct Row {
     /// The quantities that it follows from.
     pub(crate) parents: &'static [Quantity],
     /// Its value on an accelerator of the reference table, given the parents.
-    pub(crate) of_chip: Option<fn(&Accelerator, &[Known]) -> Option<f64>>,
+    pub(crate) of_chip: Option<OfChip>,
     /// Its value from the parents.
     pub(crate) from_parents: Option<fn(&[Known]) -> Known>,
 }
@@ -116,7 +119,7 @@ impl Row {
         Self { parents, ..self }
     }
 
-    const fn of_chip(self, value: fn(&Accelerator, &[Known]) -> Option<f64>) -> Self {
+    const fn of_chip(self, value: OfChip) -> Self {
         Self {
             of_chip: Some(value),
             ..self
