@@ -7,7 +7,7 @@ pub struct UnknownName(pub(super) String);
 
 /// An enum whose variants are stored under their names.
 macro_rules! stored_names {
-    ($(#[$about:meta])* $Type:ident { $($(#[$meaning:meta])* $Variant:ident = $name:literal,)* }) => {
+    ($(#[$about:meta])* $Type:ident { $($(#[$meaning:meta])* $Variant:ident = $name:tt,)* }) => {
         $(#[$about])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
         pub enum $Type {
