@@ -21,7 +21,6 @@ mod layout;
 mod limits;
 mod lines;
 mod metrics;
-mod names;
 mod openapi;
 mod outage;
 mod outgoing;

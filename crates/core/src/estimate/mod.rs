@@ -2,6 +2,7 @@
 //!
 //! Pure: the same sheet, assumptions and engine version give the same bytes, and the same id, on every machine.
 
+mod body;
 mod conflict;
 pub mod joint;
 mod misfit;
@@ -20,6 +21,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 pub use crate::input::wanted::{Unwanted, Waiting, Wanted};
+pub use body::{InferBody, InferEntryRequest, InferRequest, PoolRequest};
 pub use conflict::Conflict;
 pub use joint::Joint;
 pub use request::{Format, Request, RequestFile, read_file, read_request};

@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
+use std::rc::Rc;
 use std::str::FromStr;
 
 use bigdecimal::BigDecimal;
@@ -84,23 +85,58 @@ impl Faults {
     }
 }
 
-/// A value in the tree, with the way to it.
+/// The last step of the path to a value.
+enum Step<'a> {
+    Root(&'a str),
+    Key(&'a str),
+    Index(usize),
+}
+
+/// The path to a value. It is written as a JSON pointer only where a fault names it: most values have none.
+struct Path<'a> {
+    parent: Option<Rc<Self>>,
+    step: Step<'a>,
+}
+
+impl Path<'_> {
+    fn write(&self, pointer: &mut String) {
+        if let Some(parent) = &self.parent {
+            parent.write(pointer);
+        }
+        match self.step {
+            Step::Root(root) => pointer.push_str(root),
+            Step::Key(key) => {
+                pointer.push('/');
+                pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+            }
+            Step::Index(index) => {
+                pointer.push('/');
+                pointer.push_str(&index.to_string());
+            }
+        }
+    }
+}
+
+/// A value in the tree, with the path to it.
 #[derive(Clone)]
 pub struct Cursor<'a> {
     /// The value.
     pub json: &'a Json,
-    /// JSON pointer to it.
-    pub pointer: String,
+    path: Rc<Path<'a>>,
     faults: &'a Faults,
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor at the root of a document that stands at a place of another one.
+    /// A cursor at the root of a document that is part of another one, at `pointer`.
     #[must_use]
-    pub fn root_at(pointer: &str, json: &'a Json, faults: &'a Faults) -> Self {
+    pub fn root_at(pointer: &'a str, json: &'a Json, faults: &'a Faults) -> Self {
+        let path = Path {
+            parent: None,
+            step: Step::Root(pointer),
+        };
         Self {
             json,
-            pointer: pointer.to_owned(),
+            path: Rc::new(path),
             faults,
         }
     }
@@ -108,16 +144,28 @@ impl<'a> Cursor<'a> {
     /// A cursor at the root of a document.
     #[must_use]
     pub fn root(json: &'a Json, faults: &'a Faults) -> Self {
-        Self {
-            json,
-            pointer: String::new(),
-            faults,
-        }
+        Self::root_at("", json, faults)
+    }
+
+    /// JSON pointer (RFC 6901) to the value.
+    #[must_use]
+    pub fn pointer(&self) -> String {
+        let mut pointer = String::new();
+        self.path.write(&mut pointer);
+        pointer
+    }
+
+    /// Where faults of the document are recorded.
+    #[must_use]
+    pub fn faults(&self) -> &'a Faults {
+        self.faults
     }
 
     /// Records a fault of this value.
     pub fn fault(&self, detail: impl Into<String>, hint: impl Into<String>) {
-        self.faults.record(&self.pointer, detail, hint);
+        if !self.faults.is_full() {
+            self.faults.record(&self.pointer(), detail, hint);
+        }
     }
 
     fn expected<T>(&self, what: &str) -> Option<T> {
@@ -148,7 +196,7 @@ impl<'a> Cursor<'a> {
             Json::Object(entries) => Some(
                 entries
                     .iter()
-                    .map(|(name, json)| (name, self.child(name, json)))
+                    .map(|(name, json)| (name, self.child(Step::Key(name), json)))
                     .collect(),
             ),
             _ => self.expected("an object"),
@@ -158,10 +206,11 @@ impl<'a> Cursor<'a> {
     /// The value at a key of an object, if it is one and has the key.
     #[must_use]
     pub fn at(&self, key: &str) -> Option<Self> {
-        match self.json {
-            Json::Object(entries) => entries.get(key).map(|json| self.child(key, json)),
-            _ => None,
-        }
+        let Json::Object(entries) = self.json else {
+            return None;
+        };
+        let (name, json) = entries.starting_at(key).next()?;
+        (name == key).then(|| self.child(Step::Key(name), json))
     }
 
     /// The value as a list.
@@ -172,7 +221,7 @@ impl<'a> Cursor<'a> {
                 items
                     .iter()
                     .enumerate()
-                    .map(|(index, json)| self.child(&index.to_string(), json))
+                    .map(|(index, json)| self.child(Step::Index(index), json))
                     .collect(),
             ),
             _ => self.expected("a list"),
@@ -185,11 +234,14 @@ impl<'a> Cursor<'a> {
         Some(self.items()?.iter().filter_map(read).collect())
     }
 
-    fn child(&self, name: &str, json: &'a Json) -> Self {
-        let escaped = name.replace('~', "~0").replace('/', "~1");
+    fn child(&self, step: Step<'a>, json: &'a Json) -> Self {
+        let path = Path {
+            parent: Some(Rc::clone(&self.path)),
+            step,
+        };
         Self {
             json,
-            pointer: format!("{}/{escaped}", self.pointer),
+            path: Rc::new(path),
             faults: self.faults,
         }
     }
@@ -429,7 +481,7 @@ impl<'a> Fields<'a> {
     pub fn get(&self, name: &'static str) -> Option<Cursor<'a>> {
         self.asked.borrow_mut().push(name);
         let json = self.entries.get(name)?;
-        Some(self.cursor.child(name, json))
+        Some(self.cursor.child(Step::Key(name), json))
     }
 
     /// The field of this name as `read` reads it; none if it is left out.
@@ -446,6 +498,11 @@ impl<'a> Fields<'a> {
             .transpose()
     }
 
+    /// How many fields the object has, known or not.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     /// The field of this name, if it is there and not null.
     #[must_use]
     pub fn get_or_null(&self, name: &'static str) -> Option<Cursor<'a>> {
@@ -457,10 +514,15 @@ impl<'a> Fields<'a> {
     pub fn required(&self, name: &'static str, hint: &str) -> Option<Cursor<'a>> {
         let field = self.get(name);
         if field.is_none() {
-            self.cursor
-                .fault(format!("the field `{name}` is missing"), hint);
+            self.missing(name, hint);
         }
         field
+    }
+
+    /// Records that a field is missing.
+    pub fn missing(&self, name: &str, hint: &str) {
+        self.cursor
+            .fault(format!("the field `{name}` is missing"), hint);
     }
 
     /// Records every field that was not asked for, with the nearest known name.
@@ -471,7 +533,7 @@ impl<'a> Fields<'a> {
                 break;
             }
             if !asked.contains(&name) {
-                self.cursor.child(name, json).fault(
+                self.cursor.child(Step::Key(name), json).fault(
                     format!("`{}` is not a known field", shortened(name)),
                     one_of_hint(name, &asked),
                 );

@@ -2,6 +2,7 @@
 //! records every fault with its place (`cursor`); what may be sent, for the API document (`schema`); when to stop because
 //! the client has left (`wanted`); and which characters of a text are not shown again (`text`).
 
+pub mod body;
 pub mod cursor;
 pub mod json;
 pub mod schema;

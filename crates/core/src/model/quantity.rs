@@ -14,46 +14,6 @@ enum Statable {
     Derived,
 }
 
-/// A quantity of the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(
-    missing_docs,
-    reason = "each variant is documented by its row in SPECIFICATIONS"
-)]
-pub enum Quantity {
-    ActiveParameters,
-    TotalParameters,
-    WeightBytes,
-    Chips,
-    KvBytesPerElement,
-    KvBytesRead,
-    KvBytesStored,
-    BatchOverOptimal,
-    MeanDecodeContext,
-    MeanPromptBelow,
-    MeanPromptAbove,
-    PrefillEfficiency,
-    DecodeBandwidthEfficiency,
-    DecodeComputeEfficiency,
-    Utilisation,
-    AcceptedTokens,
-    MinimumBatch,
-    InputMargin,
-    OutputMargin,
-    LoadPathBandwidth,
-    RentalPerHour,
-    UsdPerCurrencyUnit,
-    ComputeToBandwidth,
-    FlopsPerSecond,
-    Bandwidth,
-    Capacity,
-    DomainSize,
-    MultiplyRate,
-    UnitBandwidth,
-    UnitCapacity,
-    SpeedMultiplier,
-}
-
 /// What is fixed about a quantity.
 #[derive(Debug)]
 struct Specification {
@@ -98,251 +58,71 @@ impl Bounds {
     }
 }
 
-const fn row(
-    quantity: Quantity,
-    names: (&'static str, &'static str, &'static str),
-    statable: Statable,
-    textbook: Option<f64>,
-) -> Specification {
-    let (name, symbol, unit) = names;
-    let bounds = Bounds {
-        least: 0.0,
-        most: f64::MAX,
-    };
-    Specification {
-        quantity,
-        name,
-        symbol,
-        unit,
-        statable,
-        textbook,
-        bounds,
-    }
-}
-
-impl Specification {
-    const fn within(self, least: f64, most: f64) -> Self {
-        Self {
-            bounds: Bounds { least, most },
-            ..self
+/// Declares the quantities, in the order of the enum: name, symbol, unit; how it is stated, its textbook value, and the range
+/// that may be stated.
+macro_rules! quantities {
+    ($(
+        $Variant:ident($name:literal, $symbol:literal, $unit:literal),
+        $statable:ident, $textbook:expr, $least:literal..=$most:expr;
+    )+) => {
+        /// A quantity of the model.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Quantity {
+            $(
+                #[doc = concat!("`", $name, "`, ", $symbol)]
+                $Variant,
+            )+
         }
-    }
+
+        /// One row per variant, in the order of the variants.
+        const SPECIFICATIONS: &[Specification] = &[$(
+            Specification {
+                quantity: Quantity::$Variant,
+                name: $name,
+                symbol: $symbol,
+                unit: $unit,
+                statable: Statable::$statable,
+                textbook: $textbook,
+                bounds: Bounds { least: $least, most: $most },
+            },
+        )+];
+    };
 }
 
-use Quantity as Q;
-use Statable::{Derived, InAccelerator, TopLevel};
-
-/// One row per variant, in the order of the variants.
-const SPECIFICATIONS: [Specification; 31] = [
-    row(
-        Q::ActiveParameters,
-        ("active_parameters", "N_a", "parameters"),
-        TopLevel,
-        Some(1e11),
-    )
-    .within(1e3, 1e16),
-    row(
-        Q::TotalParameters,
-        ("total_parameters", "N_t", "parameters"),
-        TopLevel,
-        Some(8e11),
-    )
-    .within(1e3, 1e16),
-    row(
-        Q::WeightBytes,
-        ("weight_bytes_per_parameter", "w", "B"),
-        TopLevel,
-        Some(1.0),
-    )
-    .within(0.0625, 4.0),
-    row(Q::Chips, ("chips", "G", "chips"), TopLevel, None).within(1.0, 1e6),
-    row(
-        Q::KvBytesPerElement,
-        ("kv_bytes_per_element", "b_kv", "B"),
-        TopLevel,
-        None,
-    )
-    .within(0.0625, 4.0),
-    row(
-        Q::KvBytesRead,
-        ("kv_bytes_per_token_read", "k_bw", "bytes/token"),
-        TopLevel,
-        None,
-    )
-    .within(1e-6, 1e12),
-    row(
-        Q::KvBytesStored,
-        ("kv_bytes_per_token_stored", "k_st", "bytes/token"),
-        TopLevel,
-        None,
-    )
-    .within(1e-6, 1e12),
-    row(
-        Q::BatchOverOptimal,
-        ("batch_over_optimal_batch", "β", ""),
-        TopLevel,
-        Some(2.5),
-    )
-    .within(1e-12, 1e12),
-    row(
-        Q::MeanDecodeContext,
-        ("mean_decode_context_tokens", "L_mean", "tokens"),
-        TopLevel,
-        None,
-    )
-    .within(1e-3, 1e9),
-    row(
-        Q::MeanPromptBelow,
-        ("mean_prompt_tokens_below", "S_1", "tokens"),
-        TopLevel,
-        None,
-    )
-    .within(1.0, 1e9),
-    row(
-        Q::MeanPromptAbove,
-        ("mean_prompt_tokens_above", "S_2", "tokens"),
-        TopLevel,
-        None,
-    )
-    .within(1.0, 1e9),
-    row(
-        Q::PrefillEfficiency,
-        ("prefill_efficiency", "η_pre", ""),
-        TopLevel,
-        Some(1.0),
-    )
-    .within(1e-12, 1.0),
-    row(
-        Q::DecodeBandwidthEfficiency,
-        ("decode_bandwidth_efficiency", "η_m", ""),
-        TopLevel,
-        Some(1.0),
-    )
-    .within(1e-12, 1.0),
-    row(
-        Q::DecodeComputeEfficiency,
-        ("decode_compute_efficiency", "η_c", ""),
-        TopLevel,
-        Some(1.0),
-    )
-    .within(1e-12, 1.0),
-    row(
-        Q::Utilisation,
-        ("utilisation", "U", ""),
-        TopLevel,
-        Some(1.0),
-    )
-    .within(1e-6, 1.0),
-    row(
-        Q::AcceptedTokens,
-        ("accepted_tokens_per_pass", "V", "tokens"),
-        TopLevel,
-        Some(1.0),
-    )
-    .within(1.0, 1e3),
-    row(
-        Q::MinimumBatch,
-        ("minimum_batch", "B_min", "sequences"),
-        TopLevel,
-        None,
-    )
-    .within(1.0, 1e12),
-    row(
-        Q::InputMargin,
-        ("input_margin", "μ_in", ""),
-        TopLevel,
-        Some(0.0),
-    )
-    .within(-10.0, 0.999),
-    row(
-        Q::OutputMargin,
-        ("output_margin", "μ_out", ""),
-        TopLevel,
-        Some(0.0),
-    )
-    .within(-10.0, 0.999),
-    row(
-        Q::LoadPathBandwidth,
-        ("load_path_bytes_per_second", "BW_path", "B/s"),
-        TopLevel,
-        None,
-    )
-    .within(1e-6, 1e24),
-    row(
-        Q::RentalPerHour,
-        ("rental_usd_per_hour", "R", "USD/h"),
-        TopLevel,
-        None,
-    )
-    .within(1e-6, 1e24),
-    row(
-        Q::UsdPerCurrencyUnit,
-        ("usd_per_currency_unit", "fx", "USD"),
-        TopLevel,
-        None,
-    )
-    .within(1e-12, 1e6),
-    row(
-        Q::ComputeToBandwidth,
-        ("compute_to_bandwidth", "ρ", ""),
-        InAccelerator,
-        Some(300.0),
-    )
-    .within(1e-12, 1e12),
-    row(
-        Q::FlopsPerSecond,
-        ("flops_per_second", "F", "FLOP/s"),
-        InAccelerator,
-        None,
-    )
-    .within(1e-6, 1e24),
-    row(
-        Q::Bandwidth,
-        ("bandwidth_bytes_per_second", "BW", "B/s"),
-        InAccelerator,
-        None,
-    )
-    .within(1e-6, 1e24),
-    row(
-        Q::Capacity,
-        ("capacity_bytes", "Cap", "B"),
-        InAccelerator,
-        None,
-    )
-    .within(1e-6, 1e24),
-    row(
-        Q::DomainSize,
-        ("domain_size", "D", "chips"),
-        InAccelerator,
-        None,
-    )
-    .within(1.0, 1e6),
-    row(
-        Q::MultiplyRate,
-        ("multiply_adds_per_second", "M", "MAC/s"),
-        Derived,
-        None,
-    ),
-    row(
-        Q::UnitBandwidth,
-        ("serving_unit_bandwidth_bytes_per_second", "W", "B/s"),
-        Derived,
-        None,
-    ),
-    row(
-        Q::UnitCapacity,
-        ("serving_unit_capacity_bytes", "C", "B"),
-        Derived,
-        None,
-    ),
+quantities! {
+    ActiveParameters("active_parameters", "N_a", "parameters"), TopLevel, Some(1e11), 1e3..=1e16;
+    TotalParameters("total_parameters", "N_t", "parameters"), TopLevel, Some(8e11), 1e3..=1e16;
+    WeightBytes("weight_bytes_per_parameter", "w", "B"), TopLevel, Some(1.0), 0.0625..=4.0;
+    Chips("chips", "G", "chips"), TopLevel, None, 1.0..=1e6;
+    KvBytesPerElement("kv_bytes_per_element", "b_kv", "B"), TopLevel, None, 0.0625..=4.0;
+    KvBytesRead("kv_bytes_per_token_read", "k_bw", "bytes/token"), TopLevel, None, 1e-6..=1e12;
+    KvBytesStored("kv_bytes_per_token_stored", "k_st", "bytes/token"), TopLevel, None, 1e-6..=1e12;
+    BatchOverOptimal("batch_over_optimal_batch", "β", ""), TopLevel, Some(2.5), 1e-12..=1e12;
+    MeanDecodeContext("mean_decode_context_tokens", "L_mean", "tokens"), TopLevel, None, 1e-3..=1e9;
+    MeanPromptBelow("mean_prompt_tokens_below", "S_1", "tokens"), TopLevel, None, 1.0..=1e9;
+    MeanPromptAbove("mean_prompt_tokens_above", "S_2", "tokens"), TopLevel, None, 1.0..=1e9;
+    PrefillEfficiency("prefill_efficiency", "η_pre", ""), TopLevel, Some(1.0), 1e-12..=1.0;
+    DecodeBandwidthEfficiency("decode_bandwidth_efficiency", "η_m", ""), TopLevel, Some(1.0), 1e-12..=1.0;
+    DecodeComputeEfficiency("decode_compute_efficiency", "η_c", ""), TopLevel, Some(1.0), 1e-12..=1.0;
+    Utilisation("utilisation", "U", ""), TopLevel, Some(1.0), 1e-6..=1.0;
+    AcceptedTokens("accepted_tokens_per_pass", "V", "tokens"), TopLevel, Some(1.0), 1.0..=1e3;
+    MinimumBatch("minimum_batch", "B_min", "sequences"), TopLevel, None, 1.0..=1e12;
+    InputMargin("input_margin", "μ_in", ""), TopLevel, Some(0.0), -10.0..=0.999;
+    OutputMargin("output_margin", "μ_out", ""), TopLevel, Some(0.0), -10.0..=0.999;
+    LoadPathBandwidth("load_path_bytes_per_second", "BW_path", "B/s"), TopLevel, None, 1e-6..=1e24;
+    RentalPerHour("rental_usd_per_hour", "R", "USD/h"), TopLevel, None, 1e-6..=1e24;
+    UsdPerCurrencyUnit("usd_per_currency_unit", "fx", "USD"), TopLevel, None, 1e-12..=1e6;
+    ComputeToBandwidth("compute_to_bandwidth", "ρ", ""), InAccelerator, Some(300.0), 1e-12..=1e12;
+    FlopsPerSecond("flops_per_second", "F", "FLOP/s"), InAccelerator, None, 1e-6..=1e24;
+    Bandwidth("bandwidth_bytes_per_second", "BW", "B/s"), InAccelerator, None, 1e-6..=1e24;
+    Capacity("capacity_bytes", "Cap", "B"), InAccelerator, None, 1e-6..=1e24;
+    DomainSize("domain_size", "D", "chips"), InAccelerator, None, 1.0..=1e6;
+    MultiplyRate("multiply_adds_per_second", "M", "MAC/s"), Derived, None, 0.0..=f64::MAX;
+    UnitBandwidth("serving_unit_bandwidth_bytes_per_second", "W", "B/s"), Derived, None, 0.0..=f64::MAX;
+    UnitCapacity("serving_unit_capacity_bytes", "C", "B"), Derived, None, 0.0..=f64::MAX;
     // Stated per service tier, so it is no name of its own among the assumptions.
-    row(
-        Q::SpeedMultiplier,
-        ("speed_multiplier", "m_s", ""),
-        Derived,
-        None,
-    ),
-];
+    SpeedMultiplier("speed_multiplier", "m_s", ""), Derived, None, 0.0..=f64::MAX;
+}
 
 impl Quantity {
     /// How many there are.
@@ -402,12 +182,12 @@ impl Quantity {
 
     /// What may be stated at the top level of the assumptions.
     pub fn top_level() -> impl Iterator<Item = Self> {
-        Self::with(TopLevel)
+        Self::with(Statable::TopLevel)
     }
 
     /// What may be stated inside `accelerator`.
     pub fn in_accelerator() -> impl Iterator<Item = Self> {
-        Self::with(InAccelerator)
+        Self::with(Statable::InAccelerator)
     }
 
     fn with(statable: Statable) -> impl Iterator<Item = Self> {
@@ -419,7 +199,7 @@ impl Quantity {
 
     /// Whether it is part of the assumption `accelerator`.
     pub(crate) fn is_of_accelerator(self) -> bool {
-        self.specification().statable == InAccelerator
+        self.specification().statable == Statable::InAccelerator
     }
 }
 
@@ -428,22 +208,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rows_stand_in_the_order_of_the_variants_with_unique_names_and_symbols() {
-        for (index, row) in SPECIFICATIONS.iter().enumerate() {
-            assert_eq!(row.quantity as usize, index, "{}", row.name);
+    fn names_and_symbols_are_unique() {
+        for row in SPECIFICATIONS {
+            let same =
+                |other: &&Specification| other.name == row.name || other.symbol == row.symbol;
             assert_eq!(
-                SPECIFICATIONS
-                    .iter()
-                    .filter(|other| other.name == row.name)
-                    .count(),
-                1
-            );
-            assert_eq!(
-                SPECIFICATIONS
-                    .iter()
-                    .filter(|other| other.symbol == row.symbol)
-                    .count(),
-                1
+                SPECIFICATIONS.iter().filter(same).count(),
+                1,
+                "{}",
+                row.name
             );
         }
     }

@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::Question;
-use super::offer::{Offer, offered_tiers};
+use super::offer::Offer;
 use crate::reference::StorageTier;
+use crate::reference::names::offered_tiers;
 use crate::roofline::{
     Efficiencies, KeepingCost, Model, OperatingPoint, Overlap, PromptTokens, StepTime, WeightReads,
     cost_per_generated_token, cost_per_prompt_token, step_time,
@@ -244,7 +245,7 @@ pub(super) fn implied_sheet(question: &Question, offer: &Offer) -> Result<Implie
 
 /// The simulated cost over that of the rooflines, where it is most: at the ends of the tiers, and in the fast mode.
 fn all_in(question: &Question, offer: &Offer) -> AllInEfficiencies {
-    let (load, reached) = (&question.load, question.reached.efficiencies);
+    let (load, reached) = (&question.load, question.efficiency.efficiencies);
     let rooflines = Costs {
         question,
         efficiencies: reached,
