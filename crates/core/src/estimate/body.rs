@@ -123,7 +123,7 @@ pub struct LitellmEntry;
 impl PartialSchema for LitellmEntry {
     fn schema() -> RefOr<Schema> {
         let mut provider = Ref::from_schema_name(Name::name());
-        provider.description = "The provider, as `LiteLLM` spells it.".to_owned();
+        "The provider, as `LiteLLM` spells it.".clone_into(&mut provider.description);
         ObjectBuilder::new()
             .description(Some(
                 "An entry of a `LiteLLM` catalog: at least one token price, and any other fields.",

@@ -8,7 +8,7 @@ use utoipa::openapi::{RefOr, Schema};
 use crate::body;
 use crate::calculator::inputs::Inputs;
 use crate::input::body::{Describe, Kind, List, Stated, count, number, optional, value};
-use crate::input::cursor::Cursor;
+use crate::input::cursor::{Cursor, Recorded};
 use crate::input::json::Json;
 
 /// Longest context, prompt or window.
@@ -145,13 +145,13 @@ impl Kind for AxisKind {
     }
 }
 
-/// The grid, if the request has one; none where it is wrong.
+/// The grid, if the request has one.
 pub(super) fn fill_grid(
     stated: &Stated<SimulatedGrid>,
     inputs: &Inputs<'_>,
-) -> Option<Option<Grid>> {
-    let Some(axes) = stated.value.clone().ok()? else {
-        return Some(None);
+) -> Result<Option<Grid>, Recorded> {
+    let Some(axes) = stated.value.clone()? else {
+        return Ok(None);
     };
     let batches = axes.batch.map(|axis| axis.in_whole_steps().points);
     let contexts = axes.context_tokens;
@@ -163,7 +163,7 @@ pub(super) fn fill_grid(
             format!("a grid of {points} points"),
             format!("state axes whose lengths multiply to at most {MOST_POINTS}"),
         );
-        return None;
+        return Err(Recorded);
     }
-    Some(Some(grid))
+    Ok(Some(grid))
 }

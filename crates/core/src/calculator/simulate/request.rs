@@ -79,7 +79,7 @@ pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
         hardware: hardware?,
         efficiency: efficiency?,
         load: load?,
-        grid: grid?,
+        grid: grid.ok()?,
         offer: offer?,
         inputs: inputs.into_used(),
     })

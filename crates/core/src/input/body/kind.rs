@@ -142,11 +142,14 @@ impl<T: Clone + ToSchema> Kind for By<T> {
     }
 }
 
+/// Whether values rise.
+type Rises<T> = fn(&[T]) -> bool;
+
 /// A list of values of one kind.
 pub struct List<K: Kind> {
     item: K,
     length: RangeInclusive<usize>,
-    rises: Option<fn(&[K::Value]) -> bool>,
+    rises: Option<Rises<K::Value>>,
 }
 
 impl<K: Kind> List<K> {
@@ -173,15 +176,16 @@ impl<K: Kind> List<K> {
 
     fn allowed(&self) -> String {
         let (least, most) = (self.length.start(), self.length.end());
-        let mut allowed = format!("list {least} to {most} values");
-        let words = self.item.in_words();
-        if !words.is_empty() {
-            allowed.push_str(&format!(", each {words}"));
-        }
-        if self.rises.is_some() {
-            allowed.push_str(", each above the one before");
-        }
-        allowed
+        let each = match self.item.in_words() {
+            words if words.is_empty() => words,
+            words => format!(", each {words}"),
+        };
+        let rising = if self.rises.is_some() {
+            ", each above the one before"
+        } else {
+            ""
+        };
+        format!("list {least} to {most} values{each}{rising}")
     }
 }
 
