@@ -1,4 +1,4 @@
-//! What the commands of the calculators share: a request from a file and flags, and a report for a person.
+//! What the commands of the calculators share: a request from a file and flags, and a report.
 
 use std::io::{self, Write};
 use std::marker::PhantomData;
@@ -116,7 +116,7 @@ fn stated_value(written: &str) -> Value {
     }
 }
 
-/// Prints an answer as HTTP gives it, or for a person.
+/// Prints an answer as JSON, as HTTP gives it, or as a report.
 pub(super) fn print<Answer: Serialize>(
     answer: &Answer,
     as_json: bool,

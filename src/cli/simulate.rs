@@ -18,7 +18,7 @@ use unroof_core::calculator::simulate::{
 use unroof_core::reference::open_models;
 use unroof_core::units::{Seconds, readable};
 
-/// Rows of a series that a person reads; a file has them all.
+/// Rows of a series in the report; `--json` has all of them.
 const MOST_ROWS: usize = 40;
 
 /// Arguments of `unroof simulate`.

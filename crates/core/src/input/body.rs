@@ -447,7 +447,7 @@ pub trait Body: Sized {
                 Self::LEAST_FIELDS,
                 names.join(", ")
             );
-            cursor.fault(format!("an object of {} fields", fields.len()), hint);
+            cursor.fault("too few fields are stated", hint);
         }
         let path = cursor.pointer().replace('/', ".");
         let prefix = path

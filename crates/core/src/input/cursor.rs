@@ -20,7 +20,7 @@ pub const LONGEST_NAME: usize = 255;
 pub const LONGEST_TEXT: usize = 4_000;
 /// Numbers nearer to 0 are 0, so that products and quotients of what is stated stay finite.
 pub const SMALLEST_NUMBER: f64 = 1e-99;
-/// Faults reported for one request; a request with more is not helped by reading them all.
+/// Most faults reported for one request.
 const MOST_FAULTS: usize = 1_000;
 
 /// One thing that is wrong with a request.
@@ -52,7 +52,7 @@ impl Faults {
             MOST_FAULTS => Fault {
                 pointer: String::new(),
                 detail: format!("there are more faults than these {MOST_FAULTS}"),
-                hint: "mend these first".to_owned(),
+                hint: "correct these first".to_owned(),
             },
             _ => return,
         };
@@ -453,7 +453,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// A copy of the value as it stands, for fields that unroof keeps without reading.
+    /// A copy of the value, for fields that unroof keeps without reading.
     #[must_use]
     pub fn verbatim_object(&self) -> Option<serde_json::Map<String, serde_json::Value>> {
         match serde_json::Value::from(self.json) {
@@ -467,7 +467,7 @@ impl<'a> Cursor<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recorded;
 
-/// The fields of an object; whatever is not asked for by name is a fault.
+/// The fields of an object; a field that is not asked for by name is a fault.
 pub struct Fields<'a> {
     entries: &'a Object,
     /// The object itself, for faults that are not of one field.
@@ -590,45 +590,4 @@ pub fn nearest_names<'n>(text: &str, known: &[&'n str]) -> Vec<&'n str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::input::json;
-
-    #[test]
-    fn all_faults_are_recorded_with_their_pointers() {
-        let tree =
-            json::parse(br#"{"price": 1.5, "na/me": "", "count": 1.5, "bloom": true}"#).unwrap();
-        let faults = Faults::default();
-        let fields = Cursor::root(&tree, &faults).fields().unwrap();
-        let price = fields.get("price").and_then(|field| field.decimal());
-        let name = fields.get("na/me").and_then(|field| field.name());
-        let count = fields
-            .get("count")
-            .and_then(|field| field.whole_number(1..=9));
-        let bloom = fields.get("bloom").and_then(|field| field.text());
-        fields.refuse_unknown();
-        assert_eq!((price, name, count, bloom), (None, None, None, None));
-        let pointers: Vec<_> = faults
-            .into_result(Some(()))
-            .unwrap_err()
-            .into_iter()
-            .map(|fault| fault.pointer)
-            .collect();
-        assert_eq!(pointers, ["/price", "/na~1me", "/count", "/bloom"]);
-    }
-
-    #[test]
-    fn an_unknown_field_is_refused_with_the_nearest_name() {
-        let tree = json::parse(br#"{"outptu": 1}"#).unwrap();
-        let faults = Faults::default();
-        let fields = Cursor::root(&tree, &faults).fields().unwrap();
-        assert!(fields.get("output").is_none() && fields.get("input").is_none());
-        fields.refuse_unknown();
-        let found = faults.into_result(Some(())).unwrap_err();
-        assert_eq!(found[0].detail, "`outptu` is not a known field");
-        assert_eq!(
-            found[0].hint,
-            "did you mean `output`? known here: input, output"
-        );
-    }
-}
+mod tests;

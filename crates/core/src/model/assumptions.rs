@@ -104,7 +104,7 @@ pub struct Assumptions {
     speed_multiplier: BTreeMap<String, Interval>,
 }
 
-/// The places at which ranged quantities stand; those not named stand in the middle.
+/// Where in its range each ranged quantity is taken; one that is not named is taken in the middle.
 pub(crate) type Corner = BTreeMap<Q, Place>;
 
 impl Assumptions {

@@ -91,7 +91,7 @@ names! {
     RoutingName(
         routed_laws().iter().map(|law| law.routing.as_str()),
         is_same,
-        "is not a known way of routing",
+        "is not known here",
         one_of_hint
     );
 }

@@ -19,7 +19,7 @@ const MOST_LAYERS: u32 = 10_000;
 const SEQUENCES_PER_GPU: f64 = 88.0;
 
 body! {
-    /// A question about a layout. Whatever is left out has a default, which the answer names; `{}` is the lecture's rack.
+    /// A question about a layout. A field that is left out has a default, which the answer names; `{}` is the lecture's rack.
     pub struct LayoutRequest {
         /// The GPUs and the racks around them: a rack by its name, or with other figures.
         hardware: LayoutHardware = name_or::<LayoutHardware, _>(RackName),

@@ -101,6 +101,14 @@ impl Kind for AxisKind {
 
     fn read(&self, cursor: &Cursor<'_>) -> Option<Axis> {
         if !matches!(cursor.json, Json::Object(_)) {
+            let count = cursor.items()?.len();
+            if !(1..=MOST_POINTS as usize).contains(&count) {
+                cursor.fault(
+                    format!("a list of {count} points"),
+                    format!("list 1 to {MOST_POINTS}, or write {{\"from\", \"to\", \"points\"}}"),
+                );
+                return None;
+            }
             let points = self.list().read(cursor)?;
             return Some(Axis {
                 points,

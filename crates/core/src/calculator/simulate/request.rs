@@ -15,7 +15,7 @@ use crate::input::cursor::Cursor;
 use crate::roofline::KvCache;
 
 body! {
-    /// A question about a model on a machine. Whatever is left out has a default, which the answer names.
+    /// A question about a model on a machine. A field that is left out has a default, which the answer names.
     pub struct SimulateRequest {
         /// The model, by its name or its architecture; DeepSeek-V3 where nothing is stated.
         model: Stated<SimulatedModel> = value(ModelKind).flag("model"),

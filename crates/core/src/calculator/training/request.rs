@@ -16,7 +16,7 @@ const MOST_RATIO: f64 = 1e6;
 const DEFAULT_GRID: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
 body! {
-    /// A question about training. Whatever is left out has a default, which the answer names; `{}` is the lecture's model.
+    /// A question about training. A field that is left out has a default, which the answer names; `{}` is the lecture's model.
     pub struct TrainingRequest {
         /// The model.
         model: TrainingModel = section::<TrainingModel>(),

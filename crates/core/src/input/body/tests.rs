@@ -1,3 +1,5 @@
+//! A declaration is read, described and turned into flags as it says.
+
 use serde_json::json;
 use utoipa::PartialSchema;
 
