@@ -1,51 +1,111 @@
-//! What the commands of the calculators share: a request from a file and flags, and a report for a person.
+//! What the commands of the calculators share: a request from a file and flags, and a report.
 
 use std::io::{self, Write};
+use std::marker::PhantomData;
 use std::path::Path;
 
 use anyhow::Context;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::infer::read_input;
 use super::report::{paragraph, table, write_table};
 use super::{Failure, label, terminal};
 use unroof_core::calculator::inputs::{EquationUsed, InputOrigin, InputUsed, InputValue, NoValue};
 use unroof_core::input::RequestError;
+use unroof_core::input::body::{Body, Flag, flags};
 use unroof_core::units::{Bytes, readable};
 
+/// Flags that state fields of a request; the request's type declares them.
+#[derive(Debug)]
+pub(super) struct RequestFlags<Request> {
+    stated: Vec<(Flag, String)>,
+    request: PhantomData<Request>,
+}
+
+impl<Request: Body + Clone> Args for RequestFlags<Request> {
+    fn augment_args(command: Command) -> Command {
+        let argument = |flag: Flag| {
+            Arg::new(flag.name)
+                .long(flag.name)
+                .value_name(flag.placeholder)
+                .allow_negative_numbers(true)
+                .help(flag.help.trim_end_matches('.').replace('\n', " "))
+        };
+        command.args(flags::<Request>().into_iter().map(argument))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<Request: Body + Clone> FromArgMatches for RequestFlags<Request> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let stated = |flag: Flag| {
+            let value = matches.get_one::<String>(flag.name)?.clone();
+            Some((flag, value))
+        };
+        Ok(Self {
+            stated: flags::<Request>().into_iter().filter_map(stated).collect(),
+            request: PhantomData,
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
 /// The answer to the request in a file, or to an empty one, with what the flags state in its place.
-pub(super) fn answered<Answer>(
+pub(super) fn answered<Request, Answer>(
     file: Option<&Path>,
-    flags: &[(&str, &str, &Option<String>)],
+    flags: &RequestFlags<Request>,
     answer: impl Fn(&[u8]) -> Result<Answer, RequestError>,
 ) -> Result<Answer, Failure> {
     let text = file.map_or_else(|| Ok(b"{}".to_vec()), read_input)?;
-    let stated: Vec<_> = flags
-        .iter()
-        .filter_map(|(object, field, value)| Some((*object, *field, value.as_ref()?)))
-        .collect();
-    if stated.is_empty() {
+    if flags.stated.is_empty() {
         return Ok(answer(&text)?);
     }
-    // What is wrong with the file is said of the file as it stands.
+    // Faults of the file are those of the file as it is written.
     if file.is_some() {
         answer(&text)?;
     }
-    let mut request: Map<String, Value> =
-        serde_json::from_slice(&text).context("the request is no object")?;
-    for (object, field, value) in stated {
-        let fields = request
-            .entry(object)
-            .or_insert_with(|| Value::Object(Map::new()));
-        // An object may be written as its name alone.
-        if let Value::String(name) = fields {
-            *fields = serde_json::json!({"name": name});
-        }
-        fields[field] = stated_value(value);
+    let mut request: Value = serde_json::from_slice(&text).context("the request is no object")?;
+    for (flag, value) in &flags.stated {
+        *place(&mut request, &flag.pointer) = stated_value(value);
     }
-    let text = Value::Object(request).to_string();
-    Ok(answer(text.as_bytes())?)
+    let answer = answer(request.to_string().as_bytes());
+    Ok(answer.map_err(|error| naming_flags(error, &flags.stated))?)
+}
+
+/// The place of a field in a request, made where it is not there.
+fn place<'r>(request: &'r mut Value, pointer: &str) -> &'r mut Value {
+    pointer.split('/').skip(1).fold(request, |object, name| {
+        // An object may be written as its name alone.
+        if let Value::String(written) = object {
+            *object = serde_json::json!({"name": written});
+        }
+        &mut object[name]
+    })
+}
+
+/// Adds to the hint of each fault the flag that states its field.
+fn naming_flags(error: RequestError, stated: &[(Flag, String)]) -> RequestError {
+    let RequestError::Wrong(mut faults) = error else {
+        return error;
+    };
+    for fault in &mut faults {
+        let flag = stated
+            .iter()
+            .find(|(flag, _)| flag.pointer == fault.pointer);
+        if let Some((flag, _)) = flag {
+            fault.hint = format!("{} (--{})", fault.hint, flag.name);
+        }
+    }
+    RequestError::Wrong(faults)
 }
 
 /// A number as it was written, anything else as a text.
@@ -56,7 +116,7 @@ fn stated_value(written: &str) -> Value {
     }
 }
 
-/// Prints an answer as HTTP gives it, or for a person.
+/// Prints an answer as JSON, as HTTP gives it, or as a report.
 pub(super) fn print<Answer: Serialize>(
     answer: &Answer,
     as_json: bool,

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::calculator::{
-    answered, or_dash, percent, print, size, write_grounds, write_values, yes_no,
+    RequestFlags, answered, or_dash, percent, print, size, write_grounds, write_values, yes_no,
 };
 use super::report::{paragraph, table, write_table};
 use super::{Failure, label, terminal};
+use unroof_core::calculator::simulate::request::SimulateRequest;
 use unroof_core::calculator::simulate::{
     Bound, Decode, ImpliedSheet, Memory, Prefill, Roofline, SeriesItem, SimulationAnswer, Split,
     simulate,
@@ -17,7 +18,7 @@ use unroof_core::calculator::simulate::{
 use unroof_core::reference::open_models;
 use unroof_core::units::{Seconds, readable};
 
-/// Rows of a series that a person reads; a file has them all.
+/// Rows of a series in the report; `--json` has all of them.
 const MOST_ROWS: usize = 40;
 
 /// Arguments of `unroof simulate`.
@@ -30,42 +31,8 @@ Examples:
 pub(super) struct SimulateArguments {
     /// File with a request as `POST /simulate` takes it; `-` reads standard input; all defaults if left out
     file: Option<PathBuf>,
-    /// Name of an open-weight model
-    #[arg(long, value_name = "NAME")]
-    model: Option<String>,
-    /// Id of an accelerator
-    #[arg(long, value_name = "ID")]
-    accelerator: Option<String>,
-    /// Chips that serve one copy of the model
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
-    chips: Option<String>,
-    /// Chips of an instance that computes prompts; those that decode if left out
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
-    prefill_chips: Option<String>,
-    /// experts or tensor
-    #[arg(long, value_name = "NAME")]
-    spread: Option<String>,
-    /// Bytes per parameter
-    #[arg(long, value_name = "BYTES", allow_negative_numbers = true)]
-    weight_bytes: Option<String>,
-    /// Bytes per element of the KV cache
-    #[arg(long, value_name = "BYTES", allow_negative_numbers = true)]
-    kv_bytes: Option<String>,
-    /// Sequences over all chips
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
-    batch: Option<String>,
-    /// Sequences per chip
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
-    batch_per_chip: Option<String>,
-    /// Tokens in the KV cache
-    #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
-    context: Option<String>,
-    /// Tokens of a prompt
-    #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
-    prompt: Option<String>,
-    /// fitted to measurements, or peak
-    #[arg(long, value_name = "NAME")]
-    efficiencies: Option<String>,
+    #[command(flatten)]
+    stated: RequestFlags<SimulateRequest>,
     /// Print the answer as HTTP gives it
     #[arg(long)]
     json: bool,
@@ -82,29 +49,7 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
         }
         return Ok(());
     }
-    let flags = [
-        ("model", "name", &arguments.model),
-        ("machine", "accelerator", &arguments.accelerator),
-        ("machine", "chips", &arguments.chips),
-        ("machine", "prefill_chips", &arguments.prefill_chips),
-        ("machine", "spread", &arguments.spread),
-        (
-            "precision",
-            "weight_bytes_per_parameter",
-            &arguments.weight_bytes,
-        ),
-        ("precision", "kv_bytes_per_element", &arguments.kv_bytes),
-        ("operating_point", "batch", &arguments.batch),
-        (
-            "operating_point",
-            "batch_per_chip",
-            &arguments.batch_per_chip,
-        ),
-        ("operating_point", "context_tokens", &arguments.context),
-        ("operating_point", "prompt_tokens", &arguments.prompt),
-        ("efficiencies", "name", &arguments.efficiencies),
-    ];
-    let answer = answered(arguments.file.as_deref(), &flags, simulate)?;
+    let answer = answered(arguments.file.as_deref(), &arguments.stated, simulate)?;
     print(&answer, arguments.json, write_simulation)
 }
 

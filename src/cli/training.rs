@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::calculator::{
-    answered, or_dash, percent, print, size, write_grounds, write_values, yes_no,
+    RequestFlags, answered, or_dash, percent, print, size, write_grounds, write_values, yes_no,
 };
 use super::report::{paragraph, table, write_table};
 use super::{Failure, label};
+use unroof_core::calculator::training::request::TrainingRequest;
 use unroof_core::calculator::training::{
     ActivationsItem, QualityItem, TokensFrom, TrainingAnswer, TrainingPhase, TrainingPhaseItem,
     training,
@@ -26,47 +27,15 @@ Examples:
 pub(super) struct TrainingArguments {
     /// File with a request as `POST /training` takes it; `-` reads standard input; all defaults if left out
     file: Option<PathBuf>,
-    /// Parameters active per token
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
-    active_parameters: Option<String>,
-    /// Experts per layer over those active per token
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
-    experts_over_active: Option<String>,
-    /// Tokens per second of the family of models
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
-    tokens_per_second: Option<String>,
-    /// Days for which the model is served
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
-    lifetime_days: Option<String>,
-    /// Share of the tokens that the model generates
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
-    model_share: Option<String>,
-    /// Id of the accelerator that it is trained on
-    #[arg(long, value_name = "ID")]
-    accelerator: Option<String>,
-    /// How many of them; needs --accelerator, here or in the file
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
-    accelerators: Option<String>,
+    #[command(flatten)]
+    stated: RequestFlags<TrainingRequest>,
     /// Print the answer as HTTP gives it
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(arguments: &TrainingArguments) -> Result<(), Failure> {
-    let flags = [
-        ("model", "active_parameters", &arguments.active_parameters),
-        (
-            "model",
-            "experts_over_active",
-            &arguments.experts_over_active,
-        ),
-        ("demand", "tokens_per_second", &arguments.tokens_per_second),
-        ("demand", "lifetime_days", &arguments.lifetime_days),
-        ("demand", "model_share", &arguments.model_share),
-        ("cluster", "accelerator", &arguments.accelerator),
-        ("cluster", "accelerators", &arguments.accelerators),
-    ];
-    let answer = answered(arguments.file.as_deref(), &flags, training)?;
+    let answer = answered(arguments.file.as_deref(), &arguments.stated, training)?;
     print(&answer, arguments.json, write_training)
 }
 

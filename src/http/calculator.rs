@@ -1,10 +1,13 @@
 //! What the calculators share: an answer as JSON or its series as CSV, and how they refuse.
 
+use std::collections::BTreeMap;
+
 use axum::Extension;
 use axum::http::{HeaderMap, HeaderName, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use serde::Serialize;
 use utoipa::IntoResponses;
+use utoipa::openapi::{Content, Ref, RefOr, Response, ResponseBuilder};
 
 use super::app::App;
 use super::budget::{Counted, Text};
@@ -13,27 +16,31 @@ use super::problem::Problem;
 use super::response_cache::prefers_csv;
 
 /// How a calculator refuses.
-#[derive(IntoResponses)]
-#[expect(dead_code, reason = "describes the answers, which are problems")]
-pub(super) enum CalculatorRefusals {
-    /// The body is not JSON, or the query is wrong
-    #[response(status = 400, content_type = "application/problem+json")]
-    Unreadable(Problem),
-    /// The body did not arrive in time
-    #[response(status = 408, content_type = "application/problem+json")]
-    TooSlow(Problem),
-    /// Larger than 1 MiB
-    #[response(status = 413, content_type = "application/problem+json")]
-    TooLarge(Problem),
-    /// Not JSON in UTF-8
-    #[response(status = 415, content_type = "application/problem+json")]
-    NotJson(Problem),
-    /// The body is JSON but no such request; `errors` lists every fault
-    #[response(status = 422, content_type = "application/problem+json")]
-    Invalid(Problem),
-    /// Too many requests wait for their answer
-    #[response(status = 503, content_type = "application/problem+json")]
-    Busy(Problem),
+pub(super) struct CalculatorRefusals;
+
+impl IntoResponses for CalculatorRefusals {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        let refusals = [
+            ("400", "The body is not JSON, or the query is wrong"),
+            ("408", "The body did not arrive in time"),
+            ("413", "Larger than 1 MiB"),
+            ("415", "Not JSON in UTF-8"),
+            (
+                "422",
+                "The body is JSON but no such request; `errors` lists every fault",
+            ),
+            ("503", "Too many requests wait for their answer"),
+        ];
+        let problem = || Content::new(Some(Ref::from_schema_name("Problem")));
+        let refusal = |description: &str| {
+            ResponseBuilder::new()
+                .description(description)
+                .content("application/problem+json", problem())
+                .build()
+        };
+        let refusals = refusals.map(|(status, text)| (status.to_owned(), refusal(text).into()));
+        BTreeMap::from(refusals)
+    }
 }
 
 /// What a calculator answers: all of it as JSON, or its series as CSV. Where the answer is going to be long, the calculator makes
@@ -43,7 +50,7 @@ pub(super) async fn calculated<Answer: Serialize, Row: Serialize>(
     headers: &HeaderMap,
     answer: impl FnOnce(&mut Text) -> Result<Answer, Problem> + Send + 'static,
     series: impl FnOnce(&Answer) -> &[Row] + Send + 'static,
-) -> Result<Response, Problem> {
+) -> Result<axum::response::Response, Problem> {
     let is_csv = prefers_csv(headers);
     let budget = app.budget.clone();
     let text = app

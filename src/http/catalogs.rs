@@ -8,10 +8,10 @@ use axum::http::{HeaderMap, Response, Uri, header};
 use futures_util::stream;
 use jiff::Timestamp;
 use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 use tokio::sync::OwnedSemaphorePermit;
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::Schema;
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 use uuid::Uuid;
 
@@ -68,18 +68,23 @@ impl PartialSchema for FormatName {
 
 impl ToSchema for FormatName {}
 
-/// A whole catalog as somebody publishes it, or a list of sheets in canonical form.
-#[derive(Serialize, ToSchema)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "describes the body")]
-pub(super) enum CatalogDocument {
-    /// A catalog.
-    #[schema(value_type = Object)]
-    Object(serde_json::Value),
-    /// A list of sheets or of providers.
-    #[schema(value_type = Vec<Object>)]
-    List(Vec<serde_json::Value>),
+/// A whole catalog as it is published, or a list of sheets in canonical form.
+pub(super) struct CatalogDocument;
+
+impl PartialSchema for CatalogDocument {
+    fn schema() -> RefOr<Schema> {
+        let list = ArrayBuilder::new().items(ObjectBuilder::new());
+        OneOfBuilder::new()
+            .item(ObjectBuilder::new().description(Some("A catalog.")))
+            .item(list.description(Some("A list of sheets or of providers.")))
+            .description(Some(
+                "A whole catalog as it is published, or a list of sheets in canonical form.",
+            ))
+            .into()
+    }
 }
+
+impl ToSchema for CatalogDocument {}
 
 impl CatalogQuery {
     fn options(&self, app: &App) -> Result<Options, Problem> {

@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{IntoParams, PartialSchema, ToSchema};
@@ -17,9 +17,8 @@ use super::extract::{Query, Question};
 use super::page::Moment;
 use super::problem::{Problem, UNREADABLE};
 use unroof_core::catalog::{CATALOGS, Catalog};
-use unroof_core::estimate::{Answer, Format};
+use unroof_core::estimate::{Answer, Format, InferBody};
 use unroof_core::input::schema::{Name, one_of_texts};
-use unroof_core::sheet::PriceSheet;
 
 /// How the body is to be read, and whether the answer is stored.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -83,65 +82,6 @@ impl InferQuery {
             ),
         }
     }
-}
-
-/// A question: a sheet, and what is stated about the machine behind it.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct InferRequest {
-    /// The sheet in canonical form.
-    price_sheet: PriceSheet,
-    /// What is stated. A number fixes a value, `{"low", "high"}` is a 90 % interval.
-    #[schema(nullable = false)]
-    assumptions: Option<super::openapi::AssumptionsSchema>,
-}
-
-/// A question about several hosts' sheets of one model: the model is one, markup and noise are each host's own.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct PoolRequest {
-    /// The sheets in canonical form, all of one `canonical_model`; copies of one pricing decision count once.
-    #[schema(min_items = 1, max_items = 64)]
-    price_sheets: Vec<PriceSheet>,
-    /// What is stated.
-    #[schema(nullable = false)]
-    assumptions: Option<super::openapi::AssumptionsSchema>,
-}
-
-/// A question about an entry of a catalog.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct InferEntryRequest {
-    /// The entry.
-    entry: LitellmEntry,
-    /// What is stated.
-    #[schema(nullable = false)]
-    assumptions: Option<super::openapi::AssumptionsSchema>,
-}
-
-/// An entry as it stands in a `LiteLLM` catalog: at least one token price, and whatever else it carries.
-#[derive(Serialize, ToSchema)]
-pub(super) struct LitellmEntry {
-    /// Who bills, as `LiteLLM` spells it.
-    #[schema(value_type = Name)]
-    litellm_provider: String,
-}
-
-/// The body: a question, or a bare sheet.
-#[derive(Serialize, ToSchema)]
-#[expect(dead_code, reason = "describes the body, which is read fault by fault")]
-#[serde(untagged)]
-pub(super) enum InferBody {
-    /// A sheet and what is stated.
-    Question(InferRequest),
-    /// Several hosts' sheets of one model, and what is stated.
-    Pool(PoolRequest),
-    /// A bare sheet.
-    Sheet(PriceSheet),
-    /// With `format`: an entry and what is stated.
-    Entry(InferEntryRequest),
-    /// With `format`: a bare entry.
-    BareEntry(LitellmEntry),
 }
 
 /// Infer what a price sheet reveals

@@ -18,7 +18,6 @@ mod layout;
 mod limits;
 mod metrics;
 mod middleware;
-mod names;
 mod openapi;
 mod page;
 mod price_sheets;

@@ -4,18 +4,14 @@ use std::sync::LazyLock;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Response};
-use utoipa::openapi::schema::{
-    AdditionalProperties, ArrayItems, ObjectBuilder, OneOfBuilder, Schema, SchemaType, Type,
-};
-use utoipa::openapi::{Components, OpenApi as Document, Ref, RefOr};
-use utoipa::{OpenApi, PartialSchema, ToSchema};
+use utoipa::OpenApi;
+use utoipa::openapi::schema::{ArrayItems, ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::openapi::{OpenApi as Document, Ref, RefOr};
 
 use super::extract::{NoQuery, Query};
-use super::names::AcceleratorId;
 use super::problem::Problem;
 use super::response_cache::CachedBody;
 use unroof_core::estimate::row_columns;
-use unroof_core::model::quantity::{Bounds, Quantity};
 
 /// Title, licence and tags of the document.
 #[derive(OpenApi)]
@@ -81,31 +77,7 @@ fn complete(mut document: Document) -> Document {
             data.items = ArrayItems::RefOrSchema(Box::new(Ref::from_schema_name(row).into()));
         }
     }
-    close_attention_groups(components);
     document
-}
-
-/// Merges the two derived parts of an attention group, fields and kind, since neither can forbid unknown fields alone.
-fn close_attention_groups(components: &mut Components) {
-    let Some(RefOr::T(Schema::OneOf(mut groups))) = components.schemas.remove("AttentionGroup")
-    else {
-        return;
-    };
-    for group in &mut groups.items {
-        if let RefOr::T(Schema::AllOf(parts)) = group
-            && let [RefOr::Ref(fields), RefOr::T(Schema::Object(kind))] = parts.items.as_slice()
-            && let Some((_, name)) = fields.ref_location.rsplit_once('/')
-            && let Some(RefOr::T(Schema::Object(mut whole))) = components.schemas.remove(name)
-        {
-            whole.properties.extend(kind.properties.clone());
-            whole.required.extend(kind.required.clone());
-            whole.additional_properties = Some(Box::new(AdditionalProperties::FreeForm(false)));
-            *group = Schema::Object(whole).into();
-        }
-    }
-    components
-        .schemas
-        .insert("AttentionGroup".to_owned(), Schema::OneOf(groups).into());
 }
 
 /// Show the OpenAPI document
@@ -126,69 +98,4 @@ pub(super) async fn show_openapi(
         )
     });
     BODY.respond(&headers)
-}
-
-/// Schema of the assumptions, generated from the table of quantities.
-#[derive(serde::Serialize)]
-pub(super) struct AssumptionsSchema;
-
-impl PartialSchema for AssumptionsSchema {
-    fn schema() -> RefOr<Schema> {
-        let number = |bounds: Bounds| {
-            ObjectBuilder::new()
-                .schema_type(Type::Number)
-                .minimum(Some(bounds.least))
-                .maximum(Some(bounds.most))
-        };
-        let range = |bounds: Bounds, description: &str| {
-            ObjectBuilder::new()
-                .property("low", number(bounds))
-                .property("high", number(bounds))
-                .required("low")
-                .required("high")
-                .additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(false)))
-                .description(Some(format!("90 % interval of: {description}")))
-        };
-        let stated = |quantity: Quantity| {
-            let description = quantity.description();
-            Schema::from(
-                OneOfBuilder::new()
-                    .item(number(quantity.bounds()).description(Some(description.clone())))
-                    .item(range(quantity.bounds(), &description))
-                    .build(),
-            )
-        };
-        let closed = |object: ObjectBuilder| {
-            object.additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(false)))
-        };
-        let custom = Quantity::in_accelerator().fold(ObjectBuilder::new(), |object, quantity| {
-            object.property(quantity.name(), stated(quantity))
-        });
-        let accelerator = OneOfBuilder::new()
-            .item(Ref::from_schema_name(AcceleratorId::name()))
-            .item(closed(custom));
-        let of_speed = "output speed relative to the standard tier";
-        let speed = OneOfBuilder::new()
-            .item(number(Bounds::SPEED).description(Some(of_speed)))
-            .item(range(Bounds::SPEED, of_speed));
-        let speeds = ObjectBuilder::new()
-            .description(Some(
-                "output speed by service tier, relative to the standard tier",
-            ))
-            .max_properties(Some(64))
-            .additional_properties(Some(Schema::from(speed.build())));
-        let object = Quantity::top_level()
-            .fold(ObjectBuilder::new(), |object, quantity| {
-                object.property(quantity.name(), stated(quantity))
-            })
-            .property("accelerator", Schema::from(accelerator.build()))
-            .property("speed_multiplier", speeds);
-        RefOr::T(closed(object).build().into())
-    }
-}
-
-impl ToSchema for AssumptionsSchema {
-    fn name() -> std::borrow::Cow<'static, str> {
-        "Assumptions".into()
-    }
 }

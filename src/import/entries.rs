@@ -177,7 +177,7 @@ pub(super) fn read(
                     contents.entries += 1;
                     contents.refused.push(Refused {
                         entry: key,
-                        reason: reasons(&entry.pointer, &found),
+                        reason: reasons(&entry.pointer(), &found),
                     });
                 }
                 continue;

@@ -66,12 +66,12 @@ async fn what_is_not_json_is_refused_with_line_and_column() {
         (
             "a key twice",
             b"{\"a\": 1,\n  \"a\": 1}".into(),
-            "line 2, column 3: the key `a` stands twice in one object",
+            "line 2, column 3: the key `a` occurs twice in one object",
         ),
         (
             "a key twice, once escaped",
             br#"{"a": 1, "\u0061": 1}"#.into(),
-            "line 1, column 10: the key `a` stands twice in one object",
+            "line 1, column 10: the key `a` occurs twice in one object",
         ),
         (
             "NaN",

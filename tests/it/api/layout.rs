@@ -222,7 +222,7 @@ async fn every_fault_is_reported_with_its_place_and_a_hint() {
         ),
         (
             json!({"layout": {"pipeline_stages_grid": []}}),
-            "/layout/pipeline_stages_grid: a list of 0 numbers of stages",
+            "/layout/pipeline_stages_grid: a list of 0 values",
         ),
         (
             json!({"layout": {"pipeline_stages_grid": [1, 99]}}),

@@ -119,7 +119,10 @@ async fn every_fault_is_named_with_what_would_be_right() {
             json!({"efficiencies": {"prefill": 1.5}}),
             "/efficiencies/prefill",
         ),
-        (json!({"grid": {}}), "a grid without an axis"),
+        (
+            json!({"grid": {}}),
+            "/grid: too few fields are stated (state at least 1 of `batch`",
+        ),
         (
             json!({"grid": {"batch": []}}),
             "/grid/batch: a list of 0 points",

@@ -78,7 +78,8 @@ pub(super) fn survey(format: &str, file: &Path) -> Survey {
     assert_eq!(keys.len(), entries.len(), "a key is repeated");
     for entry in &entries {
         let faults = Faults::default();
-        let cursor = Cursor::root_at(&entry.cursor.pointer, entry.cursor.json, &faults);
+        let pointer = entry.cursor.pointer();
+        let cursor = Cursor::root_at(&pointer, entry.cursor.json, &faults);
         let sheets = (format.read_entry)(&entry.key, &cursor);
         match faults.into_result(sheets) {
             Ok(sheets) => {

@@ -1,12 +1,12 @@
 //! What a calculator was asked with: every value it used, where it came from, and the equations it went into.
 
 use std::cell::RefCell;
-use std::ops::RangeInclusive;
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::input::cursor::{Cursor, Fields};
+use crate::input::body::Stated;
+use crate::input::cursor::{Faults, Recorded};
 
 /// Largest number that a request may state where nothing else bounds it; products of several stay finite.
 pub const MOST: f64 = 1e18;
@@ -33,6 +33,30 @@ pub enum InputValue {
     Number(f64),
     /// A name.
     Name(String),
+}
+
+impl From<f64> for InputValue {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<u32> for InputValue {
+    fn from(count: u32) -> Self {
+        Self::Number(f64::from(count))
+    }
+}
+
+impl From<bool> for InputValue {
+    fn from(truth: bool) -> Self {
+        Self::Name(truth.to_string())
+    }
+}
+
+impl From<&str> for InputValue {
+    fn from(name: &str) -> Self {
+        Self::Name(name.to_owned())
+    }
 }
 
 /// One value that the answer rests on.
@@ -73,120 +97,105 @@ pub struct NoValue {
     pub reason: String,
 }
 
-/// A number that a request may state.
-#[derive(Debug, Clone)]
-pub struct Number {
-    /// Its field.
-    pub name: &'static str,
-    /// Its unit.
-    pub unit: &'static str,
-    /// What may be stated.
-    pub range: RangeInclusive<f64>,
-}
-
-/// A count that a request may state.
-#[derive(Debug, Clone)]
-pub struct Count {
-    /// Its field.
-    pub name: &'static str,
-    /// What is counted.
-    pub unit: &'static str,
-    /// Largest that may be stated; the least is 1.
-    pub most: u32,
-}
-
-/// The fields of one object of a request, and the list of values used that they go into.
+/// Gathers the values that an answer rests on while a request's defaults are filled in, and the faults of fields that do
+/// not fit each other.
 pub struct Inputs<'a> {
-    prefix: &'static str,
-    /// The object, if the request has it.
-    pub fields: Option<Fields<'a>>,
-    used: &'a RefCell<Vec<InputUsed>>,
+    used: RefCell<Vec<InputUsed>>,
+    faults: &'a Faults,
 }
 
 impl<'a> Inputs<'a> {
-    /// The fields of an object; none of them is stated where the object is not there.
+    /// None yet.
     #[must_use]
-    pub fn of(
-        prefix: &'static str,
-        object: Option<&Cursor<'a>>,
-        used: &'a RefCell<Vec<InputUsed>>,
-    ) -> Self {
+    pub fn new(faults: &'a Faults) -> Self {
         Self {
-            prefix,
-            fields: object.and_then(Cursor::fields),
-            used,
+            used: RefCell::default(),
+            faults,
         }
-    }
-
-    /// The field of this name, if the request has it.
-    #[must_use]
-    pub fn stated(&self, name: &'static str) -> Option<Cursor<'a>> {
-        self.fields.as_ref()?.get(name)
     }
 
     fn note(&self, name: &str, value: InputValue, unit: &'static str, from: InputOrigin) {
         self.used.borrow_mut().push(InputUsed {
-            name: format!("{}{name}", self.prefix),
+            name: name.to_owned(),
             value,
             unit,
             from,
         });
     }
 
-    /// A name that is used.
+    /// Notes a name that is used.
     pub fn name(&self, field: &str, value: &str, from: InputOrigin) {
-        self.note(field, InputValue::Name(value.to_owned()), "", from);
+        self.note(field, value.into(), "", from);
     }
 
-    /// A number, stated or else the other one; none if it is stated and wrong, or neither there.
-    #[must_use]
-    pub fn number_or_none(
+    /// The value that is stated, else the other one; none if it is wrong, or neither is there.
+    pub fn or_else<T: Clone + Into<InputValue>>(
         &self,
-        number: &Number,
-        other: Option<(f64, InputOrigin)>,
-    ) -> Option<f64> {
-        let (value, from) = match self.stated(number.name) {
-            Some(field) => (
-                field.number_within(number.range.clone())?,
-                InputOrigin::Stated,
-            ),
-            None => other?,
+        field: &Stated<T>,
+        other: Option<(T, InputOrigin)>,
+    ) -> Option<T> {
+        let (value, from) = match field.value.clone() {
+            Ok(Some(stated)) => (stated, InputOrigin::Stated),
+            Ok(None) => other?,
+            Err(Recorded) => return None,
         };
-        self.note(number.name, InputValue::Number(value), number.unit, from);
+        self.note(&field.name, value.clone().into(), field.unit, from);
         Some(value)
     }
 
-    /// A number, stated or else the other one; none if it is stated and wrong.
-    #[must_use]
-    pub fn number(&self, number: &Number, other: f64) -> Option<f64> {
-        self.number_or_none(number, Some((other, InputOrigin::Default)))
+    /// The value that is stated, else the other one; none if it is wrong.
+    pub fn or<T: Clone + Into<InputValue>>(
+        &self,
+        field: &Stated<T>,
+        other: T,
+        from: InputOrigin,
+    ) -> Option<T> {
+        self.or_else(field, Some((other, from)))
     }
 
-    /// A count, stated or else the other one; none if it is stated and wrong.
-    #[must_use]
-    pub fn count(&self, count: &Count, other: (u32, InputOrigin)) -> Option<u32> {
-        let (value, from) = match self.stated(count.name) {
-            Some(field) => (field.whole_number(1..=count.most)?, InputOrigin::Stated),
-            None => other,
+    /// The value that is stated, else the default that the field declares; none if it is wrong.
+    pub fn or_default<T: Clone + Into<InputValue>>(&self, field: &Stated<T>) -> Option<T> {
+        let default = field.default.clone();
+        self.or_else(field, default.map(|value| (value, InputOrigin::Default)))
+    }
+
+    /// The choice that is stated, else the other one; none if it is wrong.
+    pub fn choice<T: Copy + PartialEq>(
+        &self,
+        field: &Stated<T>,
+        names: &[(&str, T)],
+        other: T,
+    ) -> Option<T> {
+        let (choice, from) = match field.value {
+            Ok(Some(stated)) => (stated, InputOrigin::Stated),
+            Ok(None) => (other, InputOrigin::Default),
+            Err(Recorded) => return None,
         };
-        let noted = InputValue::Number(f64::from(value));
-        self.note(count.name, noted, count.unit, from);
-        Some(value)
+        let name = names.iter().find(|(_, named)| *named == choice);
+        self.name(&field.name, name.map_or("", |(name, _)| name), from);
+        Some(choice)
     }
 
-    /// Records every field that was not asked for.
-    pub fn refuse_unknown(&self) {
-        if let Some(fields) = &self.fields {
-            fields.refuse_unknown();
-        }
+    /// Records that a field does not fit another one.
+    pub fn fault<T>(&self, field: &Stated<T>, detail: impl Into<String>, hint: impl Into<String>) {
+        self.faults.record(&field.pointer, detail, hint);
     }
 
-    /// Records a fault of one field that was read already.
-    pub fn fault(&self, name: &'static str, detail: String, hint: &str) {
-        match (self.stated(name), &self.fields) {
-            (Some(field), _) => field.fault(detail, hint),
-            (None, Some(fields)) => fields.cursor.fault(detail, hint),
-            (None, None) => {}
-        }
+    /// Records that an item of a list does not fit another field.
+    pub fn fault_of_item<T>(
+        &self,
+        list: &Stated<Vec<T>>,
+        index: usize,
+        detail: String,
+        hint: String,
+    ) {
+        let pointer = format!("{}/{index}", list.pointer);
+        self.faults.record(&pointer, detail, hint);
+    }
+
+    /// The values that were used.
+    #[must_use]
+    pub fn into_used(self) -> Vec<InputUsed> {
+        self.used.into_inner()
     }
 }

@@ -2,7 +2,7 @@
 //! stages, memory per GPU.
 
 mod answer;
-mod request;
+pub mod request;
 
 use self::answer::EQUATIONS;
 use self::request::{Question, read_question};
@@ -18,7 +18,6 @@ pub use self::answer::{
     AllToAll, ExpertPlacement, LargestExpertLayer, LayoutAnswer, MemoryPerGpu, PipelineCosts,
     StagesItem,
 };
-pub use self::request::PRESETS;
 
 /// Answers a question about a layout.
 ///

@@ -1,13 +1,14 @@
 //! `/simulate`: what a model takes and costs on a machine, at a point and over a grid, and the price sheet it implies.
 
 mod answer;
+mod efficiency;
 mod grid;
 mod hardware;
 mod load;
+mod model;
 mod offer;
 mod price_sheet;
-mod reached;
-mod request;
+pub mod request;
 mod series;
 
 use self::answer::EQUATIONS;
@@ -25,7 +26,6 @@ pub use self::answer::{
     AttentionBound, Bound, Decode, DoesNotFit, Memory, Prefill, Roofline, SeriesItem,
     SimulationAnswer, Split,
 };
-pub use self::offer::offered_tiers;
 pub use self::price_sheet::{
     AllInEfficiencies, CacheOffer, ImpliedSheet, ReadBack, ReadingRequest,
 };
@@ -79,9 +79,9 @@ impl Question {
             kv_bytes_per_element: self.precision.cache,
             machine: self.hardware.machine,
             spread: self.hardware.spread,
-            efficiencies: self.reached.efficiencies,
-            overheads: self.reached.overheads,
-            overlap: self.reached.overlap,
+            efficiencies: self.efficiency.efficiencies,
+            overheads: self.efficiency.overheads,
+            overlap: self.efficiency.overlap,
             speculation: self.load.speculation,
         }
     }
@@ -213,7 +213,7 @@ fn answer(question: &Question) -> SimulationAnswer {
 fn caveats(question: &Question, memory: &Memory) -> Vec<String> {
     let mut caveats = Vec::new();
     let machine = &question.hardware.machine;
-    if question.reached.overheads == Overheads::NONE {
+    if question.efficiency.overheads == Overheads::NONE {
         caveats.push(
             "peak rooflines: several times too fast on published measurements (docs/VALIDATION.md)"
                 .to_owned(),
@@ -236,7 +236,7 @@ fn caveats(question: &Question, memory: &Memory) -> Vec<String> {
             readable(longest)
         ));
     }
-    let is_counted = question.reached.overheads.network.is_some() && machine.chips > 1.0;
+    let is_counted = question.efficiency.overheads.network.is_some() && machine.chips > 1.0;
     let lacks_link =
         machine.scale_up.is_none() || (machine.domains() > 1.0 && machine.scale_out.is_none());
     if is_counted && lacks_link {

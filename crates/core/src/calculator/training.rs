@@ -2,10 +2,11 @@
 //! the memory of activations, the worth of sparsity.
 
 mod answer;
-mod request;
+pub mod request;
 
 use self::answer::EQUATIONS;
 use self::request::{Cluster, Quality, Question, read_question};
+
 use super::inputs::NoValue;
 use crate::input::{RequestError, read};
 use crate::reference::{NumberFormat, PublishedEquivalent, published_equivalents};

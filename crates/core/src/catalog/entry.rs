@@ -159,8 +159,9 @@ fn written_number(json: &Json) -> Option<&str> {
 }
 
 fn read_decimal(field: &Cursor<'_>, factor: u32) -> Option<(Decimal, bool)> {
-    let name = field.pointer.rsplit('/').next().unwrap_or_default();
     let refuse = |reason: &str| {
+        let pointer = field.pointer();
+        let name = pointer.rsplit('/').next().unwrap_or_default();
         field.fault(
             format!("`{}` {reason}", shortened(name)),
             "write a number of 0 or more, such as 4e-07; leave the field out where nothing is published",

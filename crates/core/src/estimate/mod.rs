@@ -3,6 +3,7 @@
 //! Pure: the same sheet, assumptions and engine version give the same bytes, and the same id, on every machine.
 
 mod answer;
+mod body;
 mod conflict;
 mod estimator;
 pub mod joint;
@@ -20,6 +21,7 @@ use uuid::Uuid;
 
 pub use crate::input::wanted::{Unwanted, Waiting, Wanted};
 pub use answer::{Answer, SheetSummary, Textbook};
+pub use body::{InferBody, InferEntryRequest, InferRequest, PoolRequest};
 pub use conflict::Conflict;
 pub use estimator::Estimator;
 pub use joint::{ENGINE_VERSION, Joint};

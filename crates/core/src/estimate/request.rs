@@ -2,7 +2,9 @@
 
 use jiff::Timestamp;
 
+use super::body::{InferEntryRequest, InferRequest, PoolRequest};
 use crate::catalog::Catalog;
+use crate::input::body::Body;
 use crate::input::cursor::{Cursor, Faults, nearest_names};
 use crate::input::json::{self, Json, JsonError};
 use crate::input::{self, RequestError};
@@ -39,10 +41,6 @@ pub enum Format {
 const ENTRY: &str = "entry";
 /// The field that holds several hosts' sheets of one model.
 const POOL: &str = "price_sheets";
-/// Most sheets that are pooled.
-const MOST_SHEETS: usize = 64;
-/// Most rates of all of them: an answer takes some 16 kB for each.
-const MOST_POOLED_RATES: usize = 256;
 
 /// Reads the body of a request: an object with the sheet and the assumptions, or a bare sheet.
 ///
@@ -99,76 +97,35 @@ fn read_tree(body: &Cursor<'_>, format: &Format) -> Option<Request> {
         );
         return None;
     }
-    let fields = body.fields()?;
-    let sheets = fields.get(wrapper).and_then(|field| {
-        if pools {
-            read_pool(&field)
-        } else {
-            read_sheet(&field, format).map(|sheet| vec![sheet])
-        }
-    });
-    let stated = fields.get("assumptions");
-    let assumptions = stated
-        .as_ref()
-        .map_or_else(|| Some(Assumptions::default()), Assumptions::read);
-    fields.refuse_unknown();
-    if let (Some(sheets), Some(assumptions), Some(stated)) = (&sheets, &assumptions, &stated) {
-        check_speed_tiers(stated, &sheets.iter().collect::<Vec<_>>(), assumptions);
-        check_rate(stated, sheets, assumptions);
+    let (sheets, assumptions) = read_question(body, format, pools)?;
+    let assumptions = assumptions.unwrap_or_default();
+    if let Some(stated) = body.at("assumptions") {
+        check_speed_tiers(&stated, &sheets.iter().collect::<Vec<_>>(), &assumptions);
+        check_rate(&stated, &sheets, &assumptions);
     }
     Some(Request {
-        sheets: sheets?,
-        assumptions: assumptions?,
+        sheets,
+        assumptions,
     })
 }
 
-/// Several hosts' sheets of one model.
-fn read_pool(list: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
-    const ONE_MODEL: &str =
-        "pool sheets of one model only; ask for others by requests of their own";
-    let count = list.items()?.len();
-    if !(1..=MOST_SHEETS).contains(&count) {
-        list.fault(
-            format!("{count} sheets"),
-            format!("send 1 to {MOST_SHEETS} sheets"),
-        );
-        return None;
+/// The sheets of a question and what it states.
+fn read_question(
+    body: &Cursor<'_>,
+    format: &Format,
+    pools: bool,
+) -> Option<(Vec<PriceSheet>, Option<Assumptions>)> {
+    if pools {
+        let request = PoolRequest::read(body)?;
+        return Some((request.price_sheets, request.assumptions));
     }
-    let mut sheets = list.list_of(canonical::read_sheet)?;
-    let rates: usize = sheets.iter().map(|sheet| sheet.rates.len()).sum();
-    if rates > MOST_POOLED_RATES {
-        list.fault(
-            format!("{rates} rates in all sheets together"),
-            format!("pool sheets with at most {MOST_POOLED_RATES} rates in all, or ask for them one by one"),
-        );
-        return None;
+    if matches!(format, Format::Canonical) {
+        let request = InferRequest::read(body)?;
+        return Some((vec![request.price_sheet], request.assumptions));
     }
-    let Some(model) = sheets.first()?.canonical_model.clone() else {
-        list.fault(
-            "the first sheet names no `canonical_model`",
-            "write author/model into `canonical_model` of every sheet: it joins the hosts of one model",
-        );
-        return None;
-    };
-    let other = sheets
-        .iter()
-        .position(|sheet| sheet.canonical_model.as_ref() != Some(&model));
-    if let Some(place) = other {
-        let found = sheets[place].canonical_model.as_deref();
-        list.fault(
-            format!(
-                "sheet {place} is of {}, the first one of `{model}`",
-                found.map_or("no `canonical_model`".to_owned(), |found| format!(
-                    "`{found}`"
-                )),
-            ),
-            ONE_MODEL,
-        );
-        return None;
-    }
-    sheets.sort_by_cached_key(|sheet| (sheet.provider.clone(), sheet.region.clone(), sheet.id()));
-    sheets.dedup_by_key(|sheet| sheet.id());
-    Some(sheets)
+    let entry = body.at(ENTRY).and_then(|entry| read_sheet(&entry, format));
+    let request = InferEntryRequest::read(body)?;
+    Some((vec![entry?], request.assumptions))
 }
 
 fn read_sheet(sheet: &Cursor<'_>, format: &Format) -> Option<PriceSheet> {

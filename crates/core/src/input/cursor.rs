@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
+use std::rc::Rc;
 use std::str::FromStr;
 
 use bigdecimal::BigDecimal;
@@ -19,7 +20,7 @@ pub const LONGEST_NAME: usize = 255;
 pub const LONGEST_TEXT: usize = 4_000;
 /// Numbers nearer to 0 are 0, so that products and quotients of what is stated stay finite.
 pub const SMALLEST_NUMBER: f64 = 1e-99;
-/// Faults reported for one request; a request with more is not helped by reading them all.
+/// Most faults reported for one request.
 const MOST_FAULTS: usize = 1_000;
 
 /// One thing that is wrong with a request.
@@ -51,7 +52,7 @@ impl Faults {
             MOST_FAULTS => Fault {
                 pointer: String::new(),
                 detail: format!("there are more faults than these {MOST_FAULTS}"),
-                hint: "mend these first".to_owned(),
+                hint: "correct these first".to_owned(),
             },
             _ => return,
         };
@@ -84,23 +85,58 @@ impl Faults {
     }
 }
 
-/// A value in the tree, with the way to it.
+/// The last step of the path to a value.
+enum Step<'a> {
+    Root(&'a str),
+    Key(&'a str),
+    Index(usize),
+}
+
+/// The path to a value. It is written as a JSON pointer only where a fault names it: most values have none.
+struct Path<'a> {
+    parent: Option<Rc<Self>>,
+    step: Step<'a>,
+}
+
+impl Path<'_> {
+    fn write(&self, pointer: &mut String) {
+        if let Some(parent) = &self.parent {
+            parent.write(pointer);
+        }
+        match self.step {
+            Step::Root(root) => pointer.push_str(root),
+            Step::Key(key) => {
+                pointer.push('/');
+                pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+            }
+            Step::Index(index) => {
+                pointer.push('/');
+                pointer.push_str(&index.to_string());
+            }
+        }
+    }
+}
+
+/// A value in the tree, with the path to it.
 #[derive(Clone)]
 pub struct Cursor<'a> {
     /// The value.
     pub json: &'a Json,
-    /// JSON pointer to it.
-    pub pointer: String,
+    path: Rc<Path<'a>>,
     faults: &'a Faults,
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor at the root of a document that stands at a place of another one.
+    /// A cursor at the root of a document that is part of another one, at `pointer`.
     #[must_use]
-    pub fn root_at(pointer: &str, json: &'a Json, faults: &'a Faults) -> Self {
+    pub fn root_at(pointer: &'a str, json: &'a Json, faults: &'a Faults) -> Self {
+        let path = Path {
+            parent: None,
+            step: Step::Root(pointer),
+        };
         Self {
             json,
-            pointer: pointer.to_owned(),
+            path: Rc::new(path),
             faults,
         }
     }
@@ -108,16 +144,28 @@ impl<'a> Cursor<'a> {
     /// A cursor at the root of a document.
     #[must_use]
     pub fn root(json: &'a Json, faults: &'a Faults) -> Self {
-        Self {
-            json,
-            pointer: String::new(),
-            faults,
-        }
+        Self::root_at("", json, faults)
+    }
+
+    /// JSON pointer (RFC 6901) to the value.
+    #[must_use]
+    pub fn pointer(&self) -> String {
+        let mut pointer = String::new();
+        self.path.write(&mut pointer);
+        pointer
+    }
+
+    /// Where faults of the document are recorded.
+    #[must_use]
+    pub fn faults(&self) -> &'a Faults {
+        self.faults
     }
 
     /// Records a fault of this value.
     pub fn fault(&self, detail: impl Into<String>, hint: impl Into<String>) {
-        self.faults.record(&self.pointer, detail, hint);
+        if !self.faults.is_full() {
+            self.faults.record(&self.pointer(), detail, hint);
+        }
     }
 
     fn expected<T>(&self, what: &str) -> Option<T> {
@@ -148,7 +196,7 @@ impl<'a> Cursor<'a> {
             Json::Object(entries) => Some(
                 entries
                     .iter()
-                    .map(|(name, json)| (name, self.child(name, json)))
+                    .map(|(name, json)| (name, self.child(Step::Key(name), json)))
                     .collect(),
             ),
             _ => self.expected("an object"),
@@ -158,10 +206,11 @@ impl<'a> Cursor<'a> {
     /// The value at a key of an object, if it is one and has the key.
     #[must_use]
     pub fn at(&self, key: &str) -> Option<Self> {
-        match self.json {
-            Json::Object(entries) => entries.get(key).map(|json| self.child(key, json)),
-            _ => None,
-        }
+        let Json::Object(entries) = self.json else {
+            return None;
+        };
+        let (name, json) = entries.starting_at(key).next()?;
+        (name == key).then(|| self.child(Step::Key(name), json))
     }
 
     /// The value as a list.
@@ -172,7 +221,7 @@ impl<'a> Cursor<'a> {
                 items
                     .iter()
                     .enumerate()
-                    .map(|(index, json)| self.child(&index.to_string(), json))
+                    .map(|(index, json)| self.child(Step::Index(index), json))
                     .collect(),
             ),
             _ => self.expected("a list"),
@@ -185,11 +234,14 @@ impl<'a> Cursor<'a> {
         Some(self.items()?.iter().filter_map(read).collect())
     }
 
-    fn child(&self, name: &str, json: &'a Json) -> Self {
-        let escaped = name.replace('~', "~0").replace('/', "~1");
+    fn child(&self, step: Step<'a>, json: &'a Json) -> Self {
+        let path = Path {
+            parent: Some(Rc::clone(&self.path)),
+            step,
+        };
         Self {
             json,
-            pointer: format!("{}/{escaped}", self.pointer),
+            path: Rc::new(path),
             faults: self.faults,
         }
     }
@@ -401,7 +453,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// A copy of the value as it stands, for fields that unroof keeps without reading.
+    /// A copy of the value, for fields that unroof keeps without reading.
     #[must_use]
     pub fn verbatim_object(&self) -> Option<serde_json::Map<String, serde_json::Value>> {
         match serde_json::Value::from(self.json) {
@@ -415,7 +467,7 @@ impl<'a> Cursor<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recorded;
 
-/// The fields of an object; whatever is not asked for by name is a fault.
+/// The fields of an object; a field that is not asked for by name is a fault.
 pub struct Fields<'a> {
     entries: &'a Object,
     /// The object itself, for faults that are not of one field.
@@ -429,7 +481,7 @@ impl<'a> Fields<'a> {
     pub fn get(&self, name: &'static str) -> Option<Cursor<'a>> {
         self.asked.borrow_mut().push(name);
         let json = self.entries.get(name)?;
-        Some(self.cursor.child(name, json))
+        Some(self.cursor.child(Step::Key(name), json))
     }
 
     /// The field of this name as `read` reads it; none if it is left out.
@@ -446,6 +498,11 @@ impl<'a> Fields<'a> {
             .transpose()
     }
 
+    /// How many fields the object has, known or not.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     /// The field of this name, if it is there and not null.
     #[must_use]
     pub fn get_or_null(&self, name: &'static str) -> Option<Cursor<'a>> {
@@ -457,10 +514,15 @@ impl<'a> Fields<'a> {
     pub fn required(&self, name: &'static str, hint: &str) -> Option<Cursor<'a>> {
         let field = self.get(name);
         if field.is_none() {
-            self.cursor
-                .fault(format!("the field `{name}` is missing"), hint);
+            self.missing(name, hint);
         }
         field
+    }
+
+    /// Records that a field is missing.
+    pub fn missing(&self, name: &str, hint: &str) {
+        self.cursor
+            .fault(format!("the field `{name}` is missing"), hint);
     }
 
     /// Records every field that was not asked for, with the nearest known name.
@@ -471,7 +533,7 @@ impl<'a> Fields<'a> {
                 break;
             }
             if !asked.contains(&name) {
-                self.cursor.child(name, json).fault(
+                self.cursor.child(Step::Key(name), json).fault(
                     format!("`{}` is not a known field", shortened(name)),
                     one_of_hint(name, &asked),
                 );
@@ -528,45 +590,4 @@ pub fn nearest_names<'n>(text: &str, known: &[&'n str]) -> Vec<&'n str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::input::json;
-
-    #[test]
-    fn all_faults_are_recorded_with_their_pointers() {
-        let tree =
-            json::parse(br#"{"price": 1.5, "na/me": "", "count": 1.5, "bloom": true}"#).unwrap();
-        let faults = Faults::default();
-        let fields = Cursor::root(&tree, &faults).fields().unwrap();
-        let price = fields.get("price").and_then(|field| field.decimal());
-        let name = fields.get("na/me").and_then(|field| field.name());
-        let count = fields
-            .get("count")
-            .and_then(|field| field.whole_number(1..=9));
-        let bloom = fields.get("bloom").and_then(|field| field.text());
-        fields.refuse_unknown();
-        assert_eq!((price, name, count, bloom), (None, None, None, None));
-        let pointers: Vec<_> = faults
-            .into_result(Some(()))
-            .unwrap_err()
-            .into_iter()
-            .map(|fault| fault.pointer)
-            .collect();
-        assert_eq!(pointers, ["/price", "/na~1me", "/count", "/bloom"]);
-    }
-
-    #[test]
-    fn an_unknown_field_is_refused_with_the_nearest_name() {
-        let tree = json::parse(br#"{"outptu": 1}"#).unwrap();
-        let faults = Faults::default();
-        let fields = Cursor::root(&tree, &faults).fields().unwrap();
-        assert!(fields.get("output").is_none() && fields.get("input").is_none());
-        fields.refuse_unknown();
-        let found = faults.into_result(Some(())).unwrap_err();
-        assert_eq!(found[0].detail, "`outptu` is not a known field");
-        assert_eq!(
-            found[0].hint,
-            "did you mean `output`? known here: input, output"
-        );
-    }
-}
+mod tests;

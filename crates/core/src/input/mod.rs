@@ -1,7 +1,8 @@
-//! Reading what people send: text to a JSON tree that keeps numbers as written (`json`), then a walk over the tree that
-//! records every fault with its place (`cursor`); what may be sent, for the API document (`schema`); when to stop because
-//! the client has left (`wanted`); and which characters of a text are not shown again (`text`).
+//! Reading requests: request bodies, each declared once (`body`); text to a JSON tree that keeps numbers as written
+//! (`json`); a walk over the tree that records every fault with its place (`cursor`); schemas of names and texts
+//! (`schema`); cancellation (`wanted`); and which characters of a text are not shown again (`text`).
 
+pub mod body;
 pub mod cursor;
 pub mod json;
 pub mod schema;

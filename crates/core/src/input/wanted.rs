@@ -1,33 +1,33 @@
-//! Long work for someone who may leave before it is done.
+//! A cancellation token for long work, cancelled when the client disconnects.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Tells work whether anybody still wants its result.
+/// A cancellation token: whether the result of some work is still wanted.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted(Arc<AtomicBool>);
 
-/// Nobody wants the result any more.
+/// The work is cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("nobody waits for the result any more")]
+#[error("the client has disconnected")]
 pub struct Unwanted;
 
-/// Dropped by whoever leaves.
+/// A guard: dropping it cancels the token.
 #[derive(Debug)]
 pub struct Waiting(Wanted);
 
 impl Wanted {
-    /// Whoever drops the second part wants the result no more.
+    /// A token and its guard. Dropping the guard cancels the token.
     #[must_use]
     pub fn while_waiting() -> (Self, Waiting) {
         let wanted = Self::default();
         (wanted.clone(), Waiting(wanted))
     }
 
-    /// Asked between the steps of long work.
+    /// Checked between the steps of long work.
     ///
     /// # Errors
-    /// The result is not wanted.
+    /// The work is cancelled.
     pub fn check(&self) -> Result<(), Unwanted> {
         if self.0.load(Ordering::Relaxed) {
             Err(Unwanted)

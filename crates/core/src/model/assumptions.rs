@@ -1,14 +1,14 @@
 //! What the caller states, and how every other quantity follows from it, from reference data or from the textbook.
 
+mod reading;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
 pub use super::quantity::Origin;
-use super::quantity::{Bounds, Known, Quantity as Q};
-use crate::input::cursor::{Cursor, nearest_names, one_of_hint, shortened};
-use crate::input::json::Json;
-use crate::reference::{Accelerator, accelerator, accelerators};
+use super::quantity::{Known, Quantity as Q};
+use crate::reference::{Accelerator, accelerator};
 
 /// A stated value: a number, or a 90 % interval with its geometric middle.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -79,9 +79,6 @@ pub enum RangeEnd {
     High,
 }
 
-/// Service tiers whose speed is read: a sheet has no more of them.
-const MOST_TIERS: usize = 64;
-
 /// What the caller states. Unknown names are refused.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Assumptions {
@@ -94,80 +91,6 @@ pub struct Assumptions {
 pub(crate) type RangeCorner = BTreeMap<Q, RangeEnd>;
 
 impl Assumptions {
-    /// Reads the object `assumptions` of a request.
-    #[must_use]
-    pub fn read(object: &Cursor<'_>) -> Option<Self> {
-        let fields = object.fields()?;
-        let mut assumptions = Self::default();
-        if let Some(field) = fields.get("accelerator") {
-            assumptions.read_accelerator(&field);
-        }
-        for quantity in Q::top_level() {
-            if let Some(field) = fields.get(quantity.name()) {
-                assumptions.stated.extend(
-                    read_interval(&field, quantity.bounds()).map(|interval| (quantity, interval)),
-                );
-            }
-        }
-        if let Some(field) = fields.get("speed_multiplier") {
-            assumptions.read_speeds(&field);
-        }
-        assumptions.check_parameters(object);
-        fields.refuse_unknown();
-        Some(assumptions)
-    }
-
-    fn read_speeds(&mut self, field: &Cursor<'_>) {
-        let Some(tiers) = field.entries() else { return };
-        if tiers.len() > MOST_TIERS {
-            field.fault(
-                format!("{} service tiers", tiers.len()),
-                format!("state the speed of up to {MOST_TIERS}"),
-            );
-            return;
-        }
-        for (tier, speed) in tiers {
-            let interval = read_interval(&speed, Bounds::SPEED);
-            self.speed_multiplier
-                .extend(interval.map(|interval| (tier.to_owned(), interval)));
-        }
-    }
-
-    fn read_accelerator(&mut self, field: &Cursor<'_>) {
-        match field.json {
-            Json::Text(id) => match accelerator(id) {
-                Some(known) => self.accelerator = Some(&known.id),
-                None => field.fault(format!("`{}` is not a known accelerator", shortened(id)), accelerator_hint(id)),
-            },
-            Json::Object(_) => {
-                let Some(fields) = field.fields() else { return };
-                for quantity in Q::in_accelerator() {
-                    if let Some(field) = fields.get(quantity.name()) {
-                        self.stated.extend(read_interval(&field, quantity.bounds()).map(|interval| (quantity, interval)));
-                    }
-                }
-                fields.refuse_unknown();
-            }
-            other => field.fault(
-                format!("expected an accelerator, found {}", other.kind()),
-                "write an id such as \"h100-sxm\", or an object such as {\"compute_to_bandwidth\": 300}",
-            ),
-        }
-    }
-
-    fn check_parameters(&self, object: &Cursor<'_>) {
-        if let (Some(active), Some(total)) = (
-            self.stated.get(&Q::ActiveParameters),
-            self.stated.get(&Q::TotalParameters),
-        ) && active.high > total.high
-        {
-            object.fault(
-                "`active_parameters` is above `total_parameters`",
-                "state no more active than total parameters",
-            );
-        }
-    }
-
     /// Whether nothing is stated.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -328,60 +251,10 @@ impl Assumptions {
     }
 }
 
-fn accelerator_hint(id: &str) -> String {
-    let ids: Vec<&str> = accelerators().iter().map(|row| row.id.as_str()).collect();
-    if nearest_names(id, &ids).is_empty() {
-        format!("write one of {}", ids.join(", "))
-    } else {
-        one_of_hint(id, &ids)
-    }
-}
-
-fn read_interval(field: &Cursor<'_>, bounds: Bounds) -> Option<Interval> {
-    let allowed = bounds.in_words();
-    let read_end = |end: &Cursor<'_>| {
-        let value = end.number()?;
-        if !bounds.allow(end) {
-            end.fault(
-                format!("{value} is out of range"),
-                format!("write {allowed}"),
-            );
-            return None;
-        }
-        Some(value)
-    };
-    match field.json {
-        Json::Number(_) => read_end(field).map(|value| Interval::new(value, value)),
-        Json::Object(_) => {
-            let fields = field.fields()?;
-            let low = fields
-                .required("low", "write the lower end of a 90 % interval")
-                .and_then(|end| read_end(&end));
-            let high = fields
-                .required("high", "write the upper end of a 90 % interval")
-                .and_then(|end| read_end(&end));
-            fields.refuse_unknown();
-            let (low, high) = (low?, high?);
-            if low > high {
-                field.fault("`low` is above `high`", "write the lower end first");
-                return None;
-            }
-            Some(Interval::new(low, high))
-        }
-        other => {
-            field.fault(
-                format!("expected a number or a range, found {}", other.kind()),
-                format!("write {allowed}, or a 90 % interval {{\"low\": …, \"high\": …}}"),
-            );
-            None
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::cursor::{Fault, Faults};
+    use crate::input::cursor::{Cursor, Fault, Faults};
     use crate::input::json;
 
     fn read(text: &str) -> Result<Assumptions, Vec<Fault>> {

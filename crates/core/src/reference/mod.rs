@@ -9,6 +9,7 @@ mod kernel_time;
 /// Published measurements of serving.
 pub mod measurement;
 mod moe_quality;
+pub mod names;
 mod open_model;
 mod storage_tier;
 mod track_record;

@@ -60,7 +60,7 @@ impl OpenModel {
         let model = Self {
             name: text("name")?,
             family: text("family")?,
-            architecture: Architecture::read_fields(&fields)?,
+            architecture: Architecture::read_among(&fields)?,
             max_context: fields
                 .required("max_context", "")?
                 .whole_number(1..=u32::MAX)?,

@@ -1,30 +1,96 @@
-//! The question that `/layout` answers, read fault by fault.
+//! The request of `/layout`: what it may state, and what follows where it states nothing.
 
-use std::cell::RefCell;
-
-use crate::calculator::inputs::{Count, InputOrigin, InputUsed, Inputs, MOST, Number};
-use crate::input::cursor::{Cursor, one_of_hint};
-use crate::input::json::Json;
-use crate::reference::{Accelerator, accelerator, accelerators};
+use crate::body;
+use crate::calculator::inputs::{InputOrigin, InputUsed, Inputs, MOST};
+use crate::input::body::{Body, List, Stated, count, name_or, number, section, value};
+use crate::input::cursor::Cursor;
+use crate::reference::names::{RACKS, RackName};
+use crate::reference::{Accelerator, accelerator};
 use crate::roofline::{
     COMBINE_BYTES_PER_ELEMENT, DISPATCH_BYTES_PER_ELEMENT, ExpertModel, TrafficWidth,
 };
 use crate::units::{Bytes, BytesPerSecond, BytesPerToken};
 
-/// Racks of the lecture, by the accelerator whose figures they take.
-pub const PRESETS: [(&str, &str); 3] = [
-    ("hopper-8", "h100-sxm"),
-    ("blackwell-72", "gb200-nvl72"),
-    ("rubin-72", "rubin-nvl144"),
-];
-const DEFAULT_PRESET: &str = "blackwell-72";
-
-/// Most experts, GPUs, stages, sequences of a request.
+/// Most experts, GPUs and micro-batches of a request.
 const MOST_COUNT: u32 = 1_000_000;
 /// Most layers of a model.
 const MOST_LAYERS: u32 = 10_000;
-/// Most points of a series.
-const MOST_POINTS: usize = 1_000;
+/// Sequences per GPU that DeepSeek published of its own decoding \[DS6\].
+const SEQUENCES_PER_GPU: f64 = 88.0;
+
+body! {
+    /// A question about a layout. A field that is left out has a default, which the answer names; `{}` is the lecture's rack.
+    pub struct LayoutRequest {
+        /// The GPUs and the racks around them: a rack by its name, or with other figures.
+        hardware: LayoutHardware = name_or::<LayoutHardware, _>(RackName),
+        /// The model; DeepSeek V3 where nothing is stated.
+        model: LayoutModel = section::<LayoutModel>(),
+        /// How it is laid out.
+        layout: LayoutPlan = section::<LayoutPlan>(),
+    }
+
+    /// A rack with figures that differ from the reference data.
+    pub struct LayoutHardware {
+        /// Rack (hopper-8, blackwell-72, rubin-72) or id of an accelerator.
+        name: Stated<&'static str> = value(RackName).or("blackwell-72").flag("hardware"),
+        /// GPUs on one scale-up interconnect.
+        scale_up_domain: Stated<u32> = count(1..=MOST_COUNT).unit("GPUs"),
+        /// SU: scale-up bandwidth per GPU, one direction.
+        scale_up_bytes_per_second: Stated<f64> = number(1.0..=MOST).unit("B/s"),
+        /// SO: scale-out bandwidth per GPU, one direction.
+        scale_out_bytes_per_second: Stated<f64> = number(1.0..=MOST).unit("B/s"),
+        /// HBM of a GPU.
+        hbm_bytes: Stated<f64> = number(1.0..=MOST).unit("B"),
+        /// HBM bandwidth of a GPU.
+        hbm_bytes_per_second: Stated<f64> = number(1.0..=MOST).unit("B/s"),
+    }
+
+    /// A mixture of experts.
+    pub struct LayoutModel {
+        /// Routed experts per layer.
+        experts: Stated<u32> = count(1..=MOST_COUNT).unit("experts").or(256).flag("experts"),
+        /// Experts per layer that a token goes to; at most `experts`.
+        active_experts: Stated<u32> = count(1..=MOST_COUNT).unit("experts").or(8).flag("active-experts"),
+        /// Elements of a token between layers.
+        hidden_dimension: Stated<u32> = count(1..=MOST_COUNT).unit("elements").or(7_168),
+        /// Layers.
+        layers: Stated<u32> = count(1..=MOST_LAYERS).unit("layers").or(61),
+        /// Layers with experts; at most `layers`.
+        moe_layers: Stated<u32> = count(1..=MOST_LAYERS).unit("layers").or(58),
+        /// `N_t`: parameters of the model.
+        total_parameters: Stated<f64> = number(1.0..=MOST).unit("parameters").or(671e9).flag("total-parameters"),
+        /// `N_a`: parameters active per token; the size of an expert follows from both.
+        active_parameters: Stated<f64> = number(1.0..=MOST).unit("parameters").or(37e9).flag("active-parameters"),
+        /// w: bytes per parameter as served.
+        weight_bytes_per_parameter: Stated<f64> = number(0.0625..=16.0).unit("B").or(1.0),
+        /// k: KV bytes stored per token, all layers, as served.
+        kv_bytes_per_token: Stated<f64> = number(0.0..=1e12).unit("B/token").or(70_272.0),
+        /// L: tokens in the KV cache of a sequence.
+        context_tokens: Stated<f64> = number(0.0..=1e12).unit("tokens").or(4_989.0),
+    }
+
+    /// How the model is laid out.
+    pub struct LayoutPlan {
+        /// GPUs that the experts of a layer are spread over; if left out, as many of one domain as divide the experts evenly.
+        expert_parallel_gpus: Stated<u32> = count(1..=MOST_COUNT).unit("GPUs").flag("expert-parallel-gpus"),
+        /// P: pipeline stages; at most `layers`.
+        pipeline_stages: Stated<u32> = count(1..=MOST_LAYERS).unit("stages").or(4).flag("pipeline-stages"),
+        /// E: GPUs of a stage; those of the experts if left out.
+        gpus_per_stage: Stated<u32> = count(1..=MOST_COUNT).unit("GPUs"),
+        /// b: sequences of a micro-batch; 88 per GPU if left out.
+        sequences_per_micro_batch: Stated<f64> = number(1.0..=1e9).unit("sequences").flag("sequences-per-micro-batch"),
+        /// m: micro-batches of a training step.
+        micro_batches: Stated<u32> = count(1..=MOST_COUNT).unit("micro-batches").or(16),
+        /// `B_local`: sequences whose attention one GPU computes; b/E if left out.
+        sequences_per_gpu: Stated<f64> = number(1e-6..=1e9).unit("sequences"),
+        /// Bytes per element on the way to the experts.
+        dispatch_bytes_per_element: Stated<f64> = number(0.0..=16.0).unit("B").or(DISPATCH_BYTES_PER_ELEMENT),
+        /// Bytes per element on the way back.
+        combine_bytes_per_element: Stated<f64> = number(0.0..=16.0).unit("B").or(COMBINE_BYTES_PER_ELEMENT),
+        /// Numbers of stages of the series, each at most `layers`; powers of two if left out.
+        pipeline_stages_grid: Stated<Vec<u32>> = value(List::of(1..=MOST_LAYERS, 1..=1_000)).example([1, 2, 4, 8]),
+    }
+}
 
 /// One GPU, and the rack around it.
 #[derive(Debug, Clone)]
@@ -61,7 +127,7 @@ pub(super) struct Layout {
     pub(super) grid: Vec<u32>,
 }
 
-/// A question with every default filled in.
+/// A request with every default filled in.
 #[derive(Debug, Clone)]
 pub(super) struct Question {
     pub(super) hardware: Hardware,
@@ -71,168 +137,108 @@ pub(super) struct Question {
 }
 
 pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
-    let fields = root.fields()?;
-    let used = RefCell::new(Vec::new());
-    let hardware = read_hardware(fields.get("hardware").as_ref(), &used);
-    let model = read_model(&Inputs::of("model.", fields.get("model").as_ref(), &used));
-    let layout = Inputs::of("layout.", fields.get("layout").as_ref(), &used);
-    let layout = read_layout(&layout, hardware.as_ref(), model.as_ref());
-    fields.refuse_unknown();
-    let (hardware, model, layout) = (hardware?, model?, layout?);
+    let request = LayoutRequest::read(root)?;
+    let inputs = Inputs::new(root.faults());
+    let hardware = fill_hardware(&request.hardware, &inputs);
+    let model = fill_model(&request.model, &inputs);
+    let layout = fill_layout(&request.layout, &inputs, hardware.as_ref(), model.as_ref());
     Some(Question {
-        hardware,
-        model,
-        layout,
-        inputs: used.into_inner(),
+        hardware: hardware?,
+        model: model?,
+        layout: layout?,
+        inputs: inputs.into_used(),
     })
 }
 
-/// The accelerator of a preset, or the one with this id.
-fn accelerator_of(name: &str) -> Option<&'static Accelerator> {
-    let preset = PRESETS.iter().find(|(preset, _)| *preset == name);
-    accelerator(preset.map_or(name, |(_, id)| *id))
-}
-
-fn read_name(field: &Cursor<'_>) -> Option<String> {
-    let name = field.name()?;
-    if accelerator_of(&name).is_none() {
-        let presets = PRESETS.iter().map(|(preset, _)| *preset);
-        let known: Vec<&str> = presets
-            .chain(accelerators().iter().map(|row| row.id.as_str()))
-            .collect();
-        field.fault(
-            format!("`{name}` is neither a preset nor an accelerator"),
-            one_of_hint(&name, &known),
-        );
-        return None;
-    }
-    Some(name)
-}
-
-/// A name, or an object with a name and what is different about it.
-fn read_hardware<'a>(
-    field: Option<&Cursor<'a>>,
-    used: &'a RefCell<Vec<InputUsed>>,
-) -> Option<Hardware> {
-    let bare = field.filter(|field| matches!(field.json, Json::Text(_)));
-    let object = field.filter(|_| bare.is_none());
-    let inputs = Inputs::of("hardware.", object, used);
-    let named = inputs.stated("name");
-    let name = match bare.or(named.as_ref()) {
-        Some(field) => read_name(field).map(|name| (name, InputOrigin::Stated)),
-        None => Some((DEFAULT_PRESET.to_owned(), InputOrigin::Default)),
+fn fill_hardware(stated: &LayoutHardware, inputs: &Inputs<'_>) -> Option<Hardware> {
+    let name = inputs.or_default(&stated.name)?;
+    let rack = RACKS.iter().find(|(rack, _)| *rack == name);
+    let row = accelerator(rack.map_or(name, |(_, id)| *id))?;
+    let from = InputOrigin::Reference;
+    inputs.name("hardware.accelerator", &row.id, from);
+    let domain = inputs.or(&stated.scale_up_domain, row.scale_up_domain, from);
+    let link = |field, of_row: fn(&Accelerator) -> Option<BytesPerSecond>| {
+        let bandwidth = inputs.or_else(field, of_row(row).map(|link| (link.0, from)));
+        bandwidth.map(BytesPerSecond)
     };
-    let row = name.as_ref().and_then(|(name, _)| accelerator_of(name));
-    if let (Some((name, from)), Some(row)) = (&name, row) {
-        inputs.name("name", name, *from);
-        inputs.name("accelerator", &row.id, InputOrigin::Reference);
-    }
-    let reference = |value: Option<f64>| value.map(|value| (value, InputOrigin::Reference));
-    let figure = |name, unit, value: Option<f64>| {
-        let range = 1.0..=MOST;
-        inputs.number_or_none(&Number { name, unit, range }, reference(value))
-    };
-    let domain = Count {
-        name: "scale_up_domain",
-        unit: "GPUs",
-        most: MOST_COUNT,
-    };
-    let of_row = row.map_or(1, |row| row.scale_up_domain);
-    let scale_up_domain = inputs.count(&domain, (of_row, InputOrigin::Reference));
-    let link = |read: fn(&Accelerator) -> Option<BytesPerSecond>| Some(read(row?)?.0);
-    let scale_up = figure(
-        "scale_up_bytes_per_second",
-        "B/s",
-        link(|row| row.scale_up_bytes_per_second),
-    );
-    let scale_out = figure(
-        "scale_out_bytes_per_second",
-        "B/s",
-        link(|row| row.scale_out_bytes_per_second),
-    );
-    let hbm = figure("hbm_bytes", "B", row.map(|row| row.hbm_bytes.0));
-    let bandwidth = row.map(|row| row.hbm_bytes_per_second.0);
-    let hbm_bandwidth = figure("hbm_bytes_per_second", "B/s", bandwidth);
-    inputs.refuse_unknown();
+    let scale_up = link(&stated.scale_up_bytes_per_second, |row| {
+        row.scale_up_bytes_per_second
+    });
+    let scale_out = link(&stated.scale_out_bytes_per_second, |row| {
+        row.scale_out_bytes_per_second
+    });
+    let hbm = inputs.or(&stated.hbm_bytes, row.hbm_bytes.0, from);
+    let bandwidth = row.hbm_bytes_per_second.0;
+    let hbm_bandwidth = inputs.or(&stated.hbm_bytes_per_second, bandwidth, from);
     Some(Hardware {
-        accelerator: row?.id.clone(),
-        scale_up_domain: scale_up_domain?,
-        scale_up: scale_up.map(BytesPerSecond),
-        scale_out: scale_out.map(BytesPerSecond),
+        accelerator: row.id.clone(),
+        scale_up_domain: domain?,
+        scale_up,
+        scale_out,
         hbm: Bytes(hbm?),
         hbm_bandwidth: BytesPerSecond(hbm_bandwidth?),
     })
 }
 
 /// A model like DeepSeek V3 where nothing is stated, served in fp8 with its KV cache in bf16 \[DS6\].
-fn read_model(inputs: &Inputs<'_>) -> Option<Model> {
-    let count = |name, unit, most, other| {
-        inputs.count(&Count { name, unit, most }, (other, InputOrigin::Default))
-    };
-    let number =
-        |name, unit, range, other: f64| inputs.number(&Number { name, unit, range }, other);
-    let experts = count("experts", "experts", MOST_COUNT, 256);
-    let active = count(
-        "active_experts",
-        "experts",
-        MOST_COUNT,
-        experts.unwrap_or(8).min(8),
-    );
-    let hidden = count("hidden_dimension", "elements", MOST_COUNT, 7_168);
-    let layers = count("layers", "layers", MOST_LAYERS, 61);
+fn fill_model(stated: &LayoutModel, inputs: &Inputs<'_>) -> Option<Model> {
+    let experts = inputs.or_default(&stated.experts);
+    let active = experts.unwrap_or(8).min(8);
+    let active_experts = inputs.or(&stated.active_experts, active, InputOrigin::Default);
+    let hidden_dimension = inputs.or_default(&stated.hidden_dimension);
+    let layers = inputs.or_default(&stated.layers);
     // A model of few layers has experts in all of them.
-    let moe_default = match layers {
-        Some(layers) if layers < 58 => (layers, InputOrigin::Derived),
-        _ => (58, InputOrigin::Default),
+    let moe_layers = match layers {
+        Some(layers) if layers < 58 => inputs.or(&stated.moe_layers, layers, InputOrigin::Derived),
+        _ => inputs.or_default(&stated.moe_layers),
     };
-    let (name, unit, most) = ("moe_layers", "layers", MOST_LAYERS);
-    let moe_layers = inputs.count(&Count { name, unit, most }, moe_default);
-    let total = number("total_parameters", "parameters", 1.0..=MOST, 671e9);
-    let active_parameters = number("active_parameters", "parameters", 1.0..=MOST, 37e9);
-    let width = number("weight_bytes_per_parameter", "B", 0.0625..=16.0, 1.0);
-    let kv = number("kv_bytes_per_token", "B/token", 0.0..=1e12, 70_272.0);
-    let context = number("context_tokens", "tokens", 0.0..=1e12, 4_989.0);
-    inputs.refuse_unknown();
-    if let (Some(experts), Some(active)) = (experts, active)
-        && active > experts
-    {
+    let total_parameters = inputs.or_default(&stated.total_parameters);
+    let active_parameters = inputs.or_default(&stated.active_parameters);
+    let width = inputs.or_default(&stated.weight_bytes_per_parameter);
+    let kv = inputs.or_default(&stated.kv_bytes_per_token);
+    let context_tokens = inputs.or_default(&stated.context_tokens);
+    let at_most = |field, part: Option<u32>, whole: Option<u32>, parts: &str, name: &str| {
+        if let (Some(part), Some(whole)) = (part, whole)
+            && part > whole
+        {
+            inputs.fault(
+                field,
+                format!("{part} {parts} {whole}"),
+                format!("write a whole number from 1 to {whole}, or state more `{name}`"),
+            );
+        }
+    };
+    let parts = "experts are active and a layer has";
+    at_most(
+        &stated.active_experts,
+        active_experts,
+        experts,
+        parts,
+        "experts",
+    );
+    let parts = "layers have experts and the model has";
+    at_most(&stated.moe_layers, moe_layers, layers, parts, "layers");
+    let (total_parameters, active_parameters) = (total_parameters?, active_parameters?);
+    if active_parameters > total_parameters {
         inputs.fault(
-            "active_experts",
-            format!("{active} experts are active and a layer has {experts}"),
-            &format!("write a whole number from 1 to {experts}, or state more `experts`"),
-        );
-    }
-    if let (Some(total), Some(active)) = (total, active_parameters)
-        && active > total
-    {
-        inputs.fault(
-            "active_parameters",
-            "more parameters are active than there are".to_owned(),
+            &stated.active_parameters,
+            "more parameters are active than there are",
             "state at most `total_parameters`",
-        );
-    }
-    if let (Some(layers), Some(moe_layers)) = (layers, moe_layers)
-        && moe_layers > layers
-    {
-        inputs.fault(
-            "moe_layers",
-            format!("{moe_layers} layers have experts and the model has {layers}"),
-            &format!("write a whole number from 1 to {layers}, or state more `layers`"),
         );
     }
     Some(Model {
         experts: ExpertModel {
-            total_parameters: total?,
-            active_parameters: active_parameters?,
+            total_parameters,
+            active_parameters,
             experts: experts?,
-            active_experts: active?,
+            active_experts: active_experts?,
             moe_layers: moe_layers?,
         },
-        hidden_dimension: hidden?,
+        hidden_dimension: hidden_dimension?,
         layers: layers?,
         weight_bytes_per_parameter: width?,
         kv_bytes_per_token: BytesPerToken(kv?),
-        context_tokens: context?,
+        context_tokens: context_tokens?,
     })
 }
 
@@ -245,64 +251,40 @@ fn even_share(experts: u32, domain: u32) -> u32 {
         .unwrap_or(1)
 }
 
-fn read_layout(
+fn fill_layout(
+    stated: &LayoutPlan,
     inputs: &Inputs<'_>,
     hardware: Option<&Hardware>,
     model: Option<&Model>,
 ) -> Option<Layout> {
-    let count = |name, unit, other| {
-        let most = MOST_COUNT;
-        inputs.count(&Count { name, unit, most }, other)
-    };
+    let derived = InputOrigin::Derived;
+    let domain = hardware.map_or(1, |hardware| hardware.scale_up_domain);
     let (experts, layers) = model.map_or((1, MOST_LAYERS), |model| {
         (model.experts.experts, model.layers)
     });
-    let even = even_share(
-        experts,
-        hardware.map_or(1, |hardware| hardware.scale_up_domain),
+    let even = even_share(experts, domain);
+    let gpus = inputs.or(&stated.expert_parallel_gpus, even, derived);
+    let stages = inputs.or(&stated.pipeline_stages, layers.min(4), InputOrigin::Default);
+    let gpus_per_stage = inputs.or(&stated.gpus_per_stage, gpus.unwrap_or(even), derived);
+    let sequences = inputs.or(
+        &stated.sequences_per_micro_batch,
+        SEQUENCES_PER_GPU * f64::from(gpus_per_stage.unwrap_or(1)),
+        InputOrigin::Default,
     );
-    let gpus = count("expert_parallel_gpus", "GPUs", (even, InputOrigin::Derived));
-    let stages = Count {
-        name: "pipeline_stages",
-        unit: "stages",
-        most: MOST_LAYERS,
-    };
-    let stages = inputs.count(&stages, (layers.min(4), InputOrigin::Default));
-    let per_stage = gpus.unwrap_or(even);
-    let gpus_per_stage = count("gpus_per_stage", "GPUs", (per_stage, InputOrigin::Derived));
-    let number = |name, unit, range, other| inputs.number(&Number { name, unit, range }, other);
-    // 88 sequences per GPU are what DeepSeek published of its own decoding [DS6].
-    let micro_batch = 88.0 * f64::from(gpus_per_stage.unwrap_or(1));
-    let (name, unit) = ("sequences_per_micro_batch", "sequences");
-    let sequences = number(name, unit, 1.0..=1e9, micro_batch);
-    let micro_batches = count("micro_batches", "micro-batches", (16, InputOrigin::Default));
-    let per_gpu = sequences
-        .zip(gpus_per_stage)
-        .map(|(sequences, gpus)| (sequences / f64::from(gpus), InputOrigin::Derived));
-    let range = 1e-6..=1e9;
-    let (name, unit) = ("sequences_per_gpu", "sequences");
-    let sequences_per_gpu = inputs.number_or_none(&Number { name, unit, range }, per_gpu);
-    let dispatch = number(
-        "dispatch_bytes_per_element",
-        "B",
-        0.0..=16.0,
-        DISPATCH_BYTES_PER_ELEMENT,
-    );
-    let combine = number(
-        "combine_bytes_per_element",
-        "B",
-        0.0..=16.0,
-        COMBINE_BYTES_PER_ELEMENT,
-    );
-    let grid = read_grid(inputs, layers);
-    inputs.refuse_unknown();
+    let micro_batches = inputs.or_default(&stated.micro_batches);
+    let per_gpu = sequences.zip(gpus_per_stage);
+    let per_gpu = per_gpu.map(|(sequences, gpus)| (sequences / f64::from(gpus), derived));
+    let sequences_per_gpu = inputs.or_else(&stated.sequences_per_gpu, per_gpu);
+    let dispatch = inputs.or_default(&stated.dispatch_bytes_per_element);
+    let combine = inputs.or_default(&stated.combine_bytes_per_element);
+    let grid = fill_grid(&stated.pipeline_stages_grid, inputs, layers);
     if let Some(stages) = stages
         && stages > layers
     {
         inputs.fault(
-            "pipeline_stages",
+            &stated.pipeline_stages,
             format!("{stages} stages need a layer each and the model has {layers}"),
-            &format!("write a whole number from 1 to {layers}"),
+            format!("write a whole number from 1 to {layers}"),
         );
     }
     Some(Layout {
@@ -321,19 +303,22 @@ fn read_layout(
 }
 
 /// The numbers of stages of the series; powers of two where none are stated.
-fn read_grid(inputs: &Inputs<'_>, layers: u32) -> Option<Vec<u32>> {
-    let stated = inputs.stated("pipeline_stages_grid");
-    let Some(field) = stated else {
+fn fill_grid(stated: &Stated<Vec<u32>>, inputs: &Inputs<'_>, layers: u32) -> Option<Vec<u32>> {
+    let Some(grid) = stated.value.clone().ok()? else {
         let powers = (0..7).map(|power| 1 << power);
         return Some(powers.filter(|stages| *stages <= layers).collect());
     };
-    let items = field.items()?;
-    if items.is_empty() || items.len() > MOST_POINTS {
-        field.fault(
-            format!("a list of {} numbers of stages", items.len()),
-            format!("write 1 to {MOST_POINTS} whole numbers from 1 to {layers}"),
+    for (index, stages) in grid
+        .iter()
+        .enumerate()
+        .filter(|(_, stages)| **stages > layers)
+    {
+        inputs.fault_of_item(
+            stated,
+            index,
+            format!("`{stages}` is not a whole number from 1 to {layers}"),
+            format!("write a whole number from 1 to {layers}"),
         );
-        return None;
     }
-    field.list_of(|stages| stages.whole_number(1..=layers))
+    Some(grid)
 }

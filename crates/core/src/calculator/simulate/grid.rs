@@ -1,16 +1,35 @@
 //! Batches and contexts over which a simulation is repeated.
 
-use crate::input::cursor::Cursor;
+use std::ops::RangeInclusive;
+
+use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, OneOfBuilder};
+use utoipa::openapi::{RefOr, Schema};
+
+use crate::body;
+use crate::calculator::inputs::Inputs;
+use crate::input::body::{Describe, Kind, List, Stated, count, number, optional, value};
+use crate::input::cursor::{Cursor, Recorded};
 use crate::input::json::Json;
 
-use super::request::MOST_TOKENS;
-
+/// Longest context, prompt or window.
+pub(super) const MOST_TOKENS: f64 = 1e9;
+/// Batches over all chips, per chip or over the optimal one.
+pub(super) const BATCHES: RangeInclusive<f64> = 1e-6..=1e12;
 /// Most points of both axes together.
-const MOST_POINTS: usize = 10_000;
+const MOST_POINTS: u32 = 10_000;
 /// Points of an axis that states only its ends.
 const DEFAULT_POINTS: u32 = 50;
-const BATCHES: (f64, f64) = (1e-6, 1e12);
-const CONTEXTS: (f64, f64) = (0.0, MOST_TOKENS);
+
+body! {
+    /// Every batch with every context; an axis that is left out stays at the operating point.
+    #[at_least(1)]
+    pub struct SimulatedGrid {
+        /// Batches; whole numbers where they are made from two ends.
+        batch: Option<Axis> = optional(value(AxisKind(BATCHES))),
+        /// Contexts. Where they are made from two ends, the context at which memory overtakes arithmetic is added.
+        context_tokens: Option<Axis> = optional(value(AxisKind(0.0..=MOST_TOKENS))),
+    }
+}
 
 /// Every batch with every context; an axis that is left out stays at the operating point.
 #[derive(Debug, Clone)]
@@ -19,42 +38,7 @@ pub(super) struct Grid {
     pub(super) contexts: Option<Axis>,
 }
 
-/// Points along one axis.
-#[derive(Debug, Clone)]
-pub(super) struct Axis {
-    pub(super) points: Vec<f64>,
-    /// Whether the points were made from two ends, so that one more may be added among them.
-    pub(super) is_made: bool,
-}
-
 impl Grid {
-    pub(super) fn read(object: &Cursor<'_>) -> Option<Self> {
-        let fields = object.fields()?;
-        let batches = fields.optional("batch", |field| {
-            Some(Axis::read(field, BATCHES)?.in_whole_steps())
-        });
-        let contexts = fields.optional("context_tokens", |field| Axis::read(field, CONTEXTS));
-        fields.refuse_unknown();
-        let grid = Self {
-            batches: batches.ok()?.map(|axis| axis.points),
-            contexts: contexts.ok()?,
-        };
-        let points = grid.points();
-        if grid.batches.is_none() && grid.contexts.is_none() {
-            object.fault(
-                "a grid without an axis",
-                "state `batch`, `context_tokens`, or both",
-            );
-        }
-        if points > MOST_POINTS {
-            object.fault(
-                format!("a grid of {points} points"),
-                format!("state axes whose lengths multiply to at most {MOST_POINTS}"),
-            );
-        }
-        Some(grid)
-    }
-
     /// Points of both axes together, but for one that may be added among the contexts.
     pub(super) fn points(&self) -> usize {
         let batches = self.batches.as_ref().map_or(1, Vec::len);
@@ -62,9 +46,18 @@ impl Grid {
     }
 }
 
+/// Points along one axis.
+#[derive(Debug, Clone)]
+pub struct Axis {
+    /// The points, ascending where they were made.
+    pub points: Vec<f64>,
+    /// Whether the points were made from two ends, so that one more may be added among them.
+    pub is_made: bool,
+}
+
 impl Axis {
     /// Points made between two ends as whole numbers, each once: half a sequence is none.
-    fn in_whole_steps(mut self) -> Self {
+    pub(super) fn in_whole_steps(mut self) -> Self {
         if self.is_made && self.points.first().is_some_and(|first| *first >= 1.0) {
             self.points
                 .iter_mut()
@@ -75,40 +68,8 @@ impl Axis {
         self
     }
 
-    /// A list of values, or two ends with a number of points, evenly apart in the log; from 0 evenly apart.
-    fn read(field: &Cursor<'_>, (least, most): (f64, f64)) -> Option<Self> {
-        if !matches!(field.json, Json::Object(_)) {
-            let count = field.items()?.len();
-            if count == 0 || count > MOST_POINTS {
-                field.fault(
-                    format!("a list of {count} points"),
-                    format!("list 1 to {MOST_POINTS}, or write {{\"from\", \"to\", \"points\"}}"),
-                );
-                return None;
-            }
-            let points = field.list_of(|item| item.number_within(least..=most))?;
-            let is_whole = points.len() == count;
-            return is_whole.then_some(Self {
-                points,
-                is_made: false,
-            });
-        }
-        let fields = field.fields()?;
-        let end = |name| {
-            fields
-                .required(name, "state both ends of the axis")?
-                .number_within(least..=most)
-        };
-        let (from, to) = (end("from"), end("to"));
-        let count = fields.get("points").map_or(Some(DEFAULT_POINTS), |field| {
-            field.whole_number(2..=u32::try_from(MOST_POINTS).unwrap_or(u32::MAX))
-        });
-        fields.refuse_unknown();
-        let (from, to, count) = (from?, to?, count?);
-        if from >= to {
-            field.fault("the axis ends before it begins", "state `from` below `to`");
-            return None;
-        }
+    /// Points evenly apart in the log; from 0 evenly apart.
+    fn between(from: f64, to: f64, count: u32) -> Self {
         let steps = f64::from(count - 1);
         let point = |index: u32| {
             let share = f64::from(index) / steps;
@@ -119,9 +80,98 @@ impl Axis {
                 _ => from + (to - from) * share,
             }
         };
-        Some(Self {
+        Self {
             points: (0..count).map(point).collect(),
             is_made: true,
-        })
+        }
     }
+}
+
+/// A list of points within a range, or two ends and how many points there are between them.
+pub(super) struct AxisKind(pub(super) RangeInclusive<f64>);
+
+impl AxisKind {
+    fn list(&self) -> List<RangeInclusive<f64>> {
+        List::of(self.0.clone(), 1..=MOST_POINTS as usize)
+    }
+}
+
+impl Kind for AxisKind {
+    type Value = Axis;
+
+    fn read(&self, cursor: &Cursor<'_>) -> Option<Axis> {
+        if !matches!(cursor.json, Json::Object(_)) {
+            let count = cursor.items()?.len();
+            if !(1..=MOST_POINTS as usize).contains(&count) {
+                cursor.fault(
+                    format!("a list of {count} points"),
+                    format!("list 1 to {MOST_POINTS}, or write {{\"from\", \"to\", \"points\"}}"),
+                );
+                return None;
+            }
+            let points = self.list().read(cursor)?;
+            return Some(Axis {
+                points,
+                is_made: false,
+            });
+        }
+        let fields = cursor.fields()?;
+        let end = |name| {
+            let field = fields.required(name, "state both ends of the axis")?;
+            self.0.read(&field)
+        };
+        let (from, to) = (end("from"), end("to"));
+        let count = fields.get("points").map_or(Some(DEFAULT_POINTS), |field| {
+            field.whole_number(2..=MOST_POINTS)
+        });
+        fields.refuse_unknown();
+        let (from, to, count) = (from?, to?, count?);
+        if from >= to {
+            cursor.fault("the axis ends before it begins", "state `from` below `to`");
+            return None;
+        }
+        Some(Axis::between(from, to, count))
+    }
+
+    fn schema(&self) -> RefOr<Schema> {
+        let end = |doc: &str| number(self.0.clone()).property(doc.to_owned());
+        let points = count(2..=MOST_POINTS).or(DEFAULT_POINTS);
+        let ends = ObjectBuilder::new()
+            .property("from", end("First point."))
+            .property("to", end("Last point."))
+            .property("points", points.property("How many.".to_owned()))
+            .required("from")
+            .required("to")
+            .additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(false)))
+            .description(Some(
+                "Two ends, and points between them evenly apart in the log, or evenly apart from 0.",
+            ));
+        OneOfBuilder::new()
+            .item(value(self.list()).property("The points.".to_owned()))
+            .item(ends)
+            .into()
+    }
+}
+
+/// The grid, if the request has one.
+pub(super) fn fill_grid(
+    stated: &Stated<SimulatedGrid>,
+    inputs: &Inputs<'_>,
+) -> Result<Option<Grid>, Recorded> {
+    let Some(axes) = stated.value.clone()? else {
+        return Ok(None);
+    };
+    let batches = axes.batch.map(|axis| axis.in_whole_steps().points);
+    let contexts = axes.context_tokens;
+    let grid = Grid { batches, contexts };
+    let points = grid.points();
+    if points > MOST_POINTS as usize {
+        inputs.fault(
+            stated,
+            format!("a grid of {points} points"),
+            format!("state axes whose lengths multiply to at most {MOST_POINTS}"),
+        );
+        return Err(Recorded);
+    }
+    Ok(Some(grid))
 }

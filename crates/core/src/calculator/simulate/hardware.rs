@@ -1,21 +1,57 @@
-//! The chips that a question is about.
+//! The chips of a simulation.
 
-use std::cell::RefCell;
+use std::ops::RangeInclusive;
 
-use super::request::{Model, Precision};
-use crate::calculator::inputs::{Count, InputOrigin as Origin, Inputs, Number};
-use crate::input::cursor::{Cursor, one_of_hint};
-use crate::reference::{Accelerator, accelerator, accelerators};
+use super::model::{Model, Precision};
+use crate::body;
+use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
+use crate::input::body::{OneOf, Stated, count, number, value};
+use crate::reference::names::AcceleratorId;
+use crate::reference::{Accelerator, accelerator};
 use crate::roofline::{Machine, ServingUnit, Spread};
 use crate::units::{Bytes, BytesPerSecond, FlopPerSecond};
 
-const DEFAULT_ACCELERATOR: &str = "gb200-nvl72";
+/// Most chips of a machine or of a scale-up domain.
 const MOST_CHIPS: u32 = 1_000_000;
+/// Figures of a chip.
+const FIGURES: RangeInclusive<f64> = 1e-6..=1e24;
+const SPREADS: &[(&str, Spread)] = &[("experts", Spread::Experts), ("tensor", Spread::Tensor)];
+
+body! {
+    /// The chips that serve one copy of the model. Figures other than the reference row's describe one chip.
+    pub struct SimulatedMachine {
+        /// Id of `/reference/accelerators`.
+        accelerator: Stated<&'static str> = value(AcceleratorId).or("gb200-nvl72").flag("accelerator"),
+        /// G: chips that serve one copy of the model; the accelerator's serving unit if left out.
+        chips: Stated<u32> = count(1..=MOST_CHIPS).unit("chips").example(144).flag("chips"),
+        /// Chips of an instance that computes prompts, where it is another than the one that decodes; G if left out.
+        prefill_chips: Stated<u32> = count(1..=MOST_CHIPS).unit("chips").example(32).flag("prefill-chips"),
+        /// `experts` (EP with data-parallel attention) deals the experts to the chips and keeps all other weights on each,
+        /// `tensor` (TP) cuts every matrix; `experts` for a mixture if left out.
+        spread: Stated<Spread> = value(OneOf(SPREADS)).flag("spread"),
+        /// Rental of one chip.
+        rental_usd_per_hour: Stated<f64> = number(FIGURES).unit("USD/h"),
+        /// F: peak dense arithmetic in the format of the weights.
+        flops_per_second: Stated<f64> = number(FIGURES).unit("FLOP/s"),
+        /// The same in attention's format.
+        attention_flops_per_second: Stated<f64> = number(FIGURES).unit("FLOP/s"),
+        /// HBM bandwidth.
+        bandwidth_bytes_per_second: Stated<f64> = number(FIGURES).unit("B/s"),
+        /// HBM capacity.
+        capacity_bytes: Stated<f64> = number(FIGURES).unit("B"),
+        /// Chips on one scale-up interconnect.
+        domain_size: Stated<u32> = count(1..=MOST_CHIPS).unit("chips"),
+        /// Scale-up bandwidth, one direction.
+        scale_up_bytes_per_second: Stated<f64> = number(FIGURES).unit("B/s"),
+        /// Scale-out bandwidth, one direction.
+        scale_out_bytes_per_second: Stated<f64> = number(FIGURES).unit("B/s"),
+    }
+}
 
 /// The chips.
 #[derive(Debug, Clone)]
 pub(super) struct Hardware {
-    /// The reference row, if it is one as it stands.
+    /// The reference row, if none of its figures is replaced.
     pub(super) accelerator: Option<&'static str>,
     /// Those that decode.
     pub(super) machine: Machine,
@@ -28,157 +64,130 @@ pub(super) struct Hardware {
     pub(super) rental_usd_per_hour: Option<f64>,
 }
 
-fn read_accelerator(field: &Cursor<'_>) -> Option<&'static Accelerator> {
-    let id = field.name()?;
-    let found = accelerator(&id);
-    if found.is_none() {
-        let known: Vec<&str> = accelerators().iter().map(|row| row.id.as_str()).collect();
-        field.fault(
-            format!("`{id}` is not a known accelerator"),
-            one_of_hint(&id, &known),
-        );
-    }
-    found
+/// Figures of one chip.
+struct Chip {
+    flops: f64,
+    attention_flops: f64,
+    bandwidth: f64,
+    capacity: f64,
+    scale_up: Option<BytesPerSecond>,
+    scale_out: Option<BytesPerSecond>,
 }
 
-/// A figure of a chip: its field, its unit, and the reference row's value.
-struct Figure {
-    name: &'static str,
-    unit: &'static str,
-    of_row: Option<f64>,
-}
-
-pub(super) fn read_hardware(
+pub(super) fn fill_hardware(
+    stated: &SimulatedMachine,
     inputs: &Inputs<'_>,
     model: Option<&Model>,
     precision: Option<Precision>,
 ) -> Option<Hardware> {
-    let row = match inputs.stated("accelerator") {
-        Some(field) => read_accelerator(&field).map(|row| (row, Origin::Stated)),
-        None => accelerator(DEFAULT_ACCELERATOR).map(|row| (row, Origin::Default)),
+    let Some(row) = inputs.or_default(&stated.accelerator).and_then(accelerator) else {
+        fill_spread(&stated.spread, inputs, model);
+        return None;
     };
-    if let Some((row, from)) = row {
-        inputs.name("accelerator", &row.id, from);
-    }
-    let is_named = row.is_some_and(|(_, from)| from == Origin::Stated);
-    let row = row.map(|(row, _)| row);
-    let has_changes = RefCell::new(false);
-    let figure = |figure: Figure| {
-        let stated = inputs.stated(figure.name).is_some();
-        *has_changes.borrow_mut() |= stated;
-        let number = Number {
-            name: figure.name,
-            unit: figure.unit,
-            range: 1e-6..=1e24,
-        };
-        let of_row = figure.of_row.map(|value| (value, Origin::Reference));
-        inputs.number_or_none(&number, of_row)
-    };
-    let peak = |bytes: fn(Precision) -> f64| Some(row?.peak_for_weights(bytes(precision?)).1.0);
-    let flops = figure(Figure {
-        name: "flops_per_second",
-        unit: "FLOP/s",
-        of_row: peak(|precision| precision.weights),
-    });
-    // A chip of one's own multiplies in attention's format as its peers do, against that of the weights.
-    let ratio = peak(|precision| precision.attention).zip(peak(|precision| precision.weights));
-    let attention_flops = figure(Figure {
-        name: "attention_flops_per_second",
-        unit: "FLOP/s",
-        of_row: flops
-            .zip(ratio)
-            .map(|(flops, (attention, weights))| flops * attention / weights),
-    });
-    let bandwidth = figure(Figure {
-        name: "bandwidth_bytes_per_second",
-        unit: "B/s",
-        of_row: row.map(|row| row.hbm_bytes_per_second.0),
-    });
-    let capacity = figure(Figure {
-        name: "capacity_bytes",
-        unit: "B",
-        of_row: row.map(|row| row.hbm_bytes.0),
-    });
-    let link = |read: fn(&Accelerator) -> Option<BytesPerSecond>| Some(read(row?)?.0);
-    let scale_up = figure(Figure {
-        name: "scale_up_bytes_per_second",
-        unit: "B/s",
-        of_row: link(|row| row.scale_up_bytes_per_second),
-    });
-    let scale_out = figure(Figure {
-        name: "scale_out_bytes_per_second",
-        unit: "B/s",
-        of_row: link(|row| row.scale_out_bytes_per_second),
-    });
-    let count = |name, of_row: fn(&Accelerator) -> u32| {
-        let count = Count {
-            name,
-            unit: "chips",
-            most: MOST_CHIPS,
-        };
-        inputs.count(&count, (row.map_or(1, of_row), Origin::Reference))
-    };
-    let domain = count("domain_size", |row| row.scale_up_domain);
-    let states_domain = inputs.stated("domain_size").is_some();
-    let has_other_figures = has_changes.take() || states_domain;
-    let rental = figure(Figure {
-        name: "rental_usd_per_hour",
-        unit: "USD/h",
-        of_row: row.and_then(|row| Some(row.rental_usd_per_hour.typical?.0)),
-    });
-    let chips = count("chips", |row| row.serving_unit_chips);
-    let prefill_chips = inputs.count(
-        &Count {
-            name: "prefill_chips",
-            unit: "chips",
-            most: MOST_CHIPS,
-        },
-        (chips.unwrap_or(1), Origin::Derived),
-    );
-    let spread = read_spread(inputs, model);
-    inputs.refuse_unknown();
-    let (row, chips) = (row?, f64::from(chips?));
+    let chip = fill_chip(stated, inputs, row, precision);
+    let domain = inputs.or(&stated.domain_size, row.scale_up_domain, Origin::Reference);
+    let typical = row.rental_usd_per_hour.typical;
+    let typical = typical.map(|usd| (usd.0, Origin::Reference));
+    let rental = inputs.or_else(&stated.rental_usd_per_hour, typical);
+    let chips = inputs.or(&stated.chips, row.serving_unit_chips, Origin::Reference);
+    let prefill = inputs.or(&stated.prefill_chips, chips.unwrap_or(1), Origin::Derived);
+    let spread = fill_spread(&stated.spread, inputs, model);
+    let (chip, chips) = (chip?, f64::from(chips?));
     let machine = Machine {
         unit: ServingUnit {
-            multiply_rate: FlopPerSecond(flops? * chips).multiply_adds(),
-            attention_multiply_rate: FlopPerSecond(attention_flops? * chips).multiply_adds(),
-            bandwidth: BytesPerSecond(bandwidth? * chips),
-            capacity: Bytes(capacity? * chips),
+            multiply_rate: FlopPerSecond(chip.flops * chips).multiply_adds(),
+            attention_multiply_rate: FlopPerSecond(chip.attention_flops * chips).multiply_adds(),
+            bandwidth: BytesPerSecond(chip.bandwidth * chips),
+            capacity: Bytes(chip.capacity * chips),
             rental_usd_per_second: rental.unwrap_or(0.0) * chips / 3_600.0,
         },
         domain_chips: f64::from(domain?),
-        scale_up: scale_up.map(BytesPerSecond),
-        scale_out: scale_out.map(BytesPerSecond),
+        scale_up: chip.scale_up,
+        scale_out: chip.scale_out,
         chips,
     };
+    let is_changed = has_other_figures(stated);
+    let is_named = stated.accelerator.is_stated();
     Some(Hardware {
-        accelerator: (!has_other_figures).then_some(row.id.as_str()),
+        accelerator: (!is_changed).then_some(row.id.as_str()),
         machine,
-        prefill_chips: f64::from(prefill_chips?),
-        borrowed_from: (has_other_figures && !is_named).then_some(row.id.as_str()),
+        prefill_chips: f64::from(prefill?),
+        borrowed_from: (is_changed && !is_named).then_some(row.id.as_str()),
         spread: spread?,
         rental_usd_per_hour: rental,
     })
 }
 
-fn read_spread(inputs: &Inputs<'_>, model: Option<&Model>) -> Option<Spread> {
-    let has_experts = model.is_some_and(|model| model.architecture.experts.is_some());
-    let choices = [("experts", Spread::Experts), ("tensor", Spread::Tensor)];
-    let (spread, from) = match inputs.stated("spread") {
-        Some(field) => {
-            let spread = field.one_of(&choices)?;
-            if spread == Spread::Experts && model.is_some() && !has_experts {
-                field.fault(
-                    "a dense model has no experts to deal out",
-                    "write \"tensor\", or leave it out",
-                );
-            }
-            (spread, Origin::Stated)
-        }
-        None if has_experts => (Spread::Experts, Origin::Default),
-        None => (Spread::Tensor, Origin::Default),
+fn fill_chip(
+    stated: &SimulatedMachine,
+    inputs: &Inputs<'_>,
+    row: &Accelerator,
+    precision: Option<Precision>,
+) -> Option<Chip> {
+    let from = Origin::Reference;
+    let precision = precision?;
+    let peak = |bytes: f64| row.peak_for_weights(bytes).1.0;
+    let flops = inputs.or(&stated.flops_per_second, peak(precision.weights), from);
+    // A chip of one's own multiplies in attention's format as its peers do, against that of the weights.
+    let ratio = (peak(precision.attention), peak(precision.weights));
+    let attention = flops.map(|flops| (flops * ratio.0 / ratio.1, from));
+    let attention_flops = inputs.or_else(&stated.attention_flops_per_second, attention);
+    let bandwidth = row.hbm_bytes_per_second.0;
+    let bandwidth = inputs.or(&stated.bandwidth_bytes_per_second, bandwidth, from);
+    let capacity = inputs.or(&stated.capacity_bytes, row.hbm_bytes.0, from);
+    let link = |field, of_row: Option<BytesPerSecond>| {
+        let bandwidth = inputs.or_else(field, of_row.map(|link| (link.0, from)));
+        bandwidth.map(BytesPerSecond)
     };
-    let name = choices.iter().find(|(_, choice)| *choice == spread);
-    inputs.name("spread", name.map_or("", |(name, _)| name), from);
+    let scale_up = link(
+        &stated.scale_up_bytes_per_second,
+        row.scale_up_bytes_per_second,
+    );
+    let scale_out = link(
+        &stated.scale_out_bytes_per_second,
+        row.scale_out_bytes_per_second,
+    );
+    Some(Chip {
+        flops: flops?,
+        attention_flops: attention_flops?,
+        bandwidth: bandwidth?,
+        capacity: capacity?,
+        scale_up,
+        scale_out,
+    })
+}
+
+/// Whether a figure of the reference row is replaced.
+fn has_other_figures(stated: &SimulatedMachine) -> bool {
+    let figures = [
+        &stated.flops_per_second,
+        &stated.attention_flops_per_second,
+        &stated.bandwidth_bytes_per_second,
+        &stated.capacity_bytes,
+        &stated.scale_up_bytes_per_second,
+        &stated.scale_out_bytes_per_second,
+    ];
+    stated.domain_size.is_stated() || figures.into_iter().any(Stated::is_stated)
+}
+
+fn fill_spread(
+    stated: &Stated<Spread>,
+    inputs: &Inputs<'_>,
+    model: Option<&Model>,
+) -> Option<Spread> {
+    let has_experts = model.is_some_and(|model| model.architecture.experts.is_some());
+    let default = if has_experts {
+        Spread::Experts
+    } else {
+        Spread::Tensor
+    };
+    let spread = inputs.choice(stated, SPREADS, default)?;
+    if spread == Spread::Experts && model.is_some() && !has_experts {
+        inputs.fault(
+            stated,
+            "a dense model has no experts to deal out",
+            "write \"tensor\", or leave it out",
+        );
+    }
     Some(spread)
 }

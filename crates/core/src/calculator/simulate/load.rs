@@ -1,20 +1,45 @@
-//! What a question says is run.
+//! What a simulation runs: batch, contexts, prompts, speculation.
 
+use super::grid::{BATCHES, MOST_TOKENS};
 use super::hardware::Hardware;
-use super::request::{MOST_TOKENS, Model, Precision};
-use crate::calculator::inputs::{InputOrigin as Origin, Inputs, Number};
+use super::model::{Model, Precision};
+use crate::body;
+use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
+use crate::input::body::{Stated, number};
 use crate::roofline::{
     Efficiencies, KvCache, Overheads, Overlap, Serving, Speculation, Spread, compute_to_bandwidth,
     optimal_batch,
 };
+use crate::units::readable;
 
 /// B/B* of a batch that is not stated: the lecture's "two or three".
 const DEFAULT_BATCH_OVER_OPTIMAL: f64 = 2.5;
-const DEFAULT_CONTEXT_TOKENS: f64 = 8_192.0;
-const DEFAULT_PROMPT_TOKENS: f64 = 4_096.0;
 /// Prompt tokens of a pass: per chip where experts are dealt out, of all chips where matrices are cut.
 const DEFAULT_PASS_TOKENS: f64 = 16_384.0;
-const MOST_BATCH: f64 = 1e12;
+
+body! {
+    /// What is run. The batch is stated in one way at most.
+    pub struct SimulatedLoad {
+        /// B: sequences over all chips; 2.5 times the optimal batch, or the largest that fits, if no way is stated.
+        batch: Stated<f64> = number(BATCHES).unit("sequences").flag("batch"),
+        /// B/G: sequences per chip.
+        batch_per_chip: Stated<f64> = number(BATCHES).unit("sequences").flag("batch-per-chip"),
+        /// B/B*: the batch over the optimal one.
+        batch_over_optimal_batch: Stated<f64> = number(BATCHES),
+        /// L: tokens in the KV cache.
+        context_tokens: Stated<f64> = number(0.0..=MOST_TOKENS).unit("tokens").or(8_192.0).flag("context"),
+        /// S: tokens of a prompt that are computed.
+        prompt_tokens: Stated<f64> = number(1.0..=MOST_TOKENS).unit("tokens").or(4_096.0).flag("prompt"),
+        /// `P_c`: tokens before them that are found in the cache.
+        cached_prompt_tokens: Stated<f64> = number(0.0..=MOST_TOKENS).unit("tokens").or(0.0),
+        /// Prompts of a prefill pass; as many as make 16,384 tokens, per chip where experts are dealt out, if left out.
+        prompts_per_pass: Stated<f64> = number(BATCHES).unit("prompts"),
+        /// γ: tokens drafted per step.
+        drafted_tokens: Stated<f64> = number(0.0..=1_000.0).unit("tokens").or(0.0),
+        /// V: tokens accepted per step, at most γ + 1.
+        accepted_tokens_per_step: Stated<f64> = number(1.0..=1_001.0).unit("tokens").or(1.0),
+    }
+}
 
 /// What is run.
 #[derive(Debug, Clone, Copy)]
@@ -28,87 +53,104 @@ pub(super) struct Load {
     pub(super) speculation: Speculation,
 }
 
-pub(super) fn read_load(
+/// What is served: the model, its widths, the chips, the cache.
+pub(super) type Served<'a> = (&'a Model, Precision, &'a Hardware, &'a KvCache);
+
+pub(super) fn fill_load(
+    stated: &SimulatedLoad,
     inputs: &Inputs<'_>,
-    model: Option<&Model>,
-    precision: Option<Precision>,
-    hardware: Option<&Hardware>,
-    cache: Option<&KvCache>,
+    served: Option<Served<'_>>,
 ) -> Option<Load> {
-    let tokens = |name, least: f64, other: f64| {
-        let range = least..=MOST_TOKENS;
-        let unit = "tokens";
-        inputs.number(&Number { name, unit, range }, other)
-    };
-    let context = tokens("context_tokens", 0.0, DEFAULT_CONTEXT_TOKENS);
-    let prompt = tokens("prompt_tokens", 1.0, DEFAULT_PROMPT_TOKENS);
-    let cached = tokens("cached_prompt_tokens", 0.0, 0.0);
-    let chips = hardware.map_or(1.0, |hardware| hardware.machine.chips);
-    let prefill_chips = hardware.map_or(1.0, |hardware| hardware.prefill_chips);
-    let spread = hardware.map_or(Spread::Tensor, |hardware| hardware.spread);
-    let pass_tokens = match spread {
-        Spread::Experts => DEFAULT_PASS_TOKENS * prefill_chips,
-        Spread::Tensor => DEFAULT_PASS_TOKENS,
-    };
-    let prompts_per_pass = inputs.number_or_none(
-        &Number {
-            name: "prompts_per_pass",
-            unit: "prompts",
-            range: 1e-6..=MOST_BATCH,
-        },
-        prompt.map(|prompt| ((pass_tokens / prompt).max(1.0), Origin::Derived)),
-    );
-    let drafted = inputs.number(
-        &Number {
-            name: "drafted_tokens",
-            unit: "tokens",
-            range: 0.0..=1_000.0,
-        },
-        0.0,
-    );
-    let accepted = inputs.number(
-        &Number {
-            name: "accepted_tokens_per_step",
-            unit: "tokens",
-            range: 1.0..=1.0 + drafted.unwrap_or(0.0),
-        },
-        1.0,
-    );
-    let known = model.zip(precision).zip(hardware).zip(cache).zip(context);
-    let default_batch = known.map(|((((model, precision), hardware), cache), context)| {
-        default_batch(model, precision, hardware, cache, context)
+    let context = inputs.or_default(&stated.context_tokens);
+    let prompt = inputs.or_default(&stated.prompt_tokens);
+    let cached = inputs.or_default(&stated.cached_prompt_tokens);
+    let pass_tokens = served.map_or(DEFAULT_PASS_TOKENS, |(_, _, hardware, _)| {
+        match hardware.spread {
+            Spread::Experts => DEFAULT_PASS_TOKENS * hardware.prefill_chips,
+            Spread::Tensor => DEFAULT_PASS_TOKENS,
+        }
     });
-    let batch = read_batch(inputs, chips, default_batch);
-    inputs.refuse_unknown();
+    let prompts = prompt.map(|prompt| ((pass_tokens / prompt).max(1.0), Origin::Derived));
+    let prompts_per_pass = inputs.or_else(&stated.prompts_per_pass, prompts);
+    let speculation = fill_speculation(stated, inputs);
+    let batch = fill_batch(stated, inputs, served.zip(context));
     Some(Load {
         batch: batch?,
         context_tokens: context?,
         prompt_tokens: prompt?,
         cached_prompt_tokens: cached?,
         prompts_per_pass: prompts_per_pass?,
-        states_prompts_per_pass: inputs.stated("prompts_per_pass").is_some(),
-        speculation: Speculation {
-            accepted: accepted?,
-            drafted: drafted?,
-        },
+        states_prompts_per_pass: stated.prompts_per_pass.is_stated(),
+        speculation: speculation?,
     })
 }
 
-/// What the batch may be stated by, and what follows where it is not.
-struct BatchDefault {
-    optimal: f64,
-    largest: Option<f64>,
+fn fill_speculation(stated: &SimulatedLoad, inputs: &Inputs<'_>) -> Option<Speculation> {
+    let drafted = inputs.or_default(&stated.drafted_tokens);
+    let accepted = inputs.or_default(&stated.accepted_tokens_per_step);
+    let (drafted, accepted) = (drafted?, accepted?);
+    let most = 1.0 + drafted;
+    if accepted > most {
+        let allowed = format!("a number from 1 to {}", readable(most));
+        inputs.fault(
+            &stated.accepted_tokens_per_step,
+            format!("{} is not {allowed}", readable(accepted)),
+            format!("write {allowed}, or state more `drafted_tokens`"),
+        );
+    }
+    Some(Speculation { accepted, drafted })
 }
 
-fn default_batch(
-    model: &Model,
-    precision: Precision,
-    hardware: &Hardware,
-    cache: &KvCache,
-    context: f64,
-) -> BatchDefault {
+/// The batch of all chips: as it is, per chip, or over the optimal one; 2.5 times that or the largest that fits.
+fn fill_batch(
+    stated: &SimulatedLoad,
+    inputs: &Inputs<'_>,
+    known: Option<(Served<'_>, f64)>,
+) -> Option<f64> {
+    let ways = [
+        &stated.batch,
+        &stated.batch_per_chip,
+        &stated.batch_over_optimal_batch,
+    ];
+    if ways.iter().filter(|way| way.is_stated()).count() > 1 {
+        inputs.fault(
+            &stated.batch,
+            "the batch is stated in more than one way",
+            "state one of `batch`, `batch_per_chip` and `batch_over_optimal_batch`",
+        );
+        return None;
+    }
+    let (served, context) = known?;
+    let optimal = optimal(served);
+    let batch = if stated.batch_per_chip.is_stated() {
+        inputs.or_else(&stated.batch_per_chip, None)? * served.2.machine.chips
+    } else if stated.batch_over_optimal_batch.is_stated() {
+        inputs.or_else(&stated.batch_over_optimal_batch, None)? * optimal
+    } else {
+        let wanted = (DEFAULT_BATCH_OVER_OPTIMAL * optimal).floor().max(1.0);
+        let fitting = largest_batch(served, context).map_or(wanted, |largest| largest.max(1.0));
+        let batch = wanted.min(fitting).min(*BATCHES.end());
+        inputs.or(&stated.batch, batch, Origin::Derived)?
+    };
+    if batch > *BATCHES.end() {
+        inputs.fault(
+            &stated.batch,
+            format!("a batch of {batch:e} sequences over all chips"),
+            "state at most 1e12",
+        );
+        return None;
+    }
+    Some(batch)
+}
+
+/// B*
+fn optimal((model, precision, hardware, _): Served<'_>) -> f64 {
     let unit = &hardware.machine.unit;
     let ratio = compute_to_bandwidth(precision.weights, unit.multiply_rate, unit.bandwidth);
+    optimal_batch(ratio, model.architecture.sparsity())
+}
+
+fn largest_batch((model, precision, hardware, cache): Served<'_>, context: f64) -> Option<f64> {
     let serving = Serving {
         architecture: &model.architecture,
         cache: cache.clone(),
@@ -121,57 +163,5 @@ fn default_batch(
         overlap: Overlap::Full,
         speculation: Speculation::NONE,
     };
-    BatchDefault {
-        optimal: optimal_batch(ratio, model.architecture.sparsity()),
-        largest: serving.memory(context).largest_batch(),
-    }
-}
-
-/// The batch of all chips: as it is, per chip, or over the optimal one; 2.5 times that or the largest that fits.
-fn read_batch(inputs: &Inputs<'_>, chips: f64, known: Option<BatchDefault>) -> Option<f64> {
-    let number = |name, unit| Number {
-        name,
-        unit,
-        range: 1e-6..=MOST_BATCH,
-    };
-    let stated = |name, unit, scale: f64| {
-        inputs.stated(name)?;
-        let value = inputs.number_or_none(&number(name, unit), None);
-        Some(value.map(|value| value * scale))
-    };
-    let optimal = known.as_ref().map_or(1.0, |known| known.optimal);
-    let ways = [
-        stated("batch", "sequences", 1.0),
-        stated("batch_per_chip", "sequences", chips),
-        stated("batch_over_optimal_batch", "", optimal),
-    ];
-    let mut ways = ways.into_iter().flatten();
-    let first = ways.next();
-    if ways.next().is_some() {
-        inputs.fault(
-            "batch",
-            "the batch is stated in more than one way".to_owned(),
-            "state one of `batch`, `batch_per_chip` and `batch_over_optimal_batch`",
-        );
-        return None;
-    }
-    let Some(stated) = first else {
-        let known = known?;
-        let wanted = (DEFAULT_BATCH_OVER_OPTIMAL * known.optimal)
-            .floor()
-            .max(1.0);
-        let largest = known.largest.map_or(wanted, |largest| largest.max(1.0));
-        let derived = Some((wanted.min(largest).min(MOST_BATCH), Origin::Derived));
-        return inputs.number_or_none(&number("batch", "sequences"), derived);
-    };
-    let batch = stated?;
-    if batch > MOST_BATCH {
-        inputs.fault(
-            "batch",
-            format!("a batch of {batch:e} sequences over all chips"),
-            "state at most 1e12",
-        );
-        return None;
-    }
-    Some(batch)
+    serving.memory(context).largest_batch()
 }

@@ -2,18 +2,21 @@
 //!
 //! Prices follow the rooflines that the readings take: E1 with every weight read, E16, and the cost of keeping a byte.
 //! What those equations leave out, such as exchanges between chips, lowers the efficiencies instead, until no length of
-//! a tier is sold below its simulated cost; whoever reads the sheet with these efficiencies gets the machine back.
+//! a tier is sold below its simulated cost; reading the sheet with these efficiencies gives the machine back.
 
 mod reads_back;
+
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::Question;
-use super::offer::{Offer, offered_tiers};
+use super::offer::Offer;
 use crate::model::clue_table::ReadingId;
 use crate::reference::StorageTier;
+use crate::reference::names::offered_tiers;
 use crate::roofline::{
     Efficiencies, HoldCost, Model, OperatingPoint, Overlap, PromptTokens, StepTime, WeightReads,
     cost_per_generated_token, cost_per_prompt_token, step_time,
@@ -121,7 +124,7 @@ pub(super) const NO_RENTAL: &str =
 const NO_DECIMAL: &str =
     "a price is too large to be written on a sheet: a million million and more";
 /// Prompts from this length on are covered: the state of linear layers, written once per prompt, makes every token of a
-/// prompt of a few tokens dear, and a price for those would be one for nobody else.
+/// prompt of a few tokens expensive; a price that covers those would be too high for all others.
 const SHORTEST_PROMPT: f64 = 128.0;
 const ALL_IN: &str = "the factors hold what the readings leave out (exchanges, other traffic, waiting between kernels, the \
                       form of overlap, attention in the input price), so that nothing from 128 tokens of prompt on is \
@@ -245,7 +248,7 @@ pub(super) fn implied_sheet(question: &Question, offer: &Offer) -> Result<Implie
 
 /// The simulated cost over that of the rooflines, where it is most: at the ends of the tiers, and in the fast mode.
 fn all_in(question: &Question, offer: &Offer) -> AllInEfficiencies {
-    let (load, reached) = (&question.load, question.reached.efficiencies);
+    let (load, reached) = (&question.load, question.efficiency.efficiencies);
     let rooflines = Costs {
         question,
         efficiencies: reached,
@@ -469,20 +472,9 @@ fn sheet(
     rates: Vec<RateCell>,
 ) -> Option<PriceSheet> {
     let model = question.model.name.clone();
-    let mut service_tiers = std::collections::BTreeMap::new();
+    let mut service_tiers = BTreeMap::new();
     if tiers.has_fast_mode() {
-        let (_, first) = tiers.bounds.first()?;
-        let speed = SpeedMultiplier {
-            value: Some(decimal(tiers.speed(f64::from(*first)))?),
-            // Of the rooflines, as the price is; what waits for neither memory nor compute makes it less.
-            bound: Some(SpeedBound::UpTo),
-            metric: Some(SpeedMetric::OutputTokensPerSecond),
-        };
-        let fast = ServiceTier {
-            speed_multiplier: Some(speed),
-            ..ServiceTier::default()
-        };
-        service_tiers.insert(FAST.to_owned(), fast);
+        service_tiers.insert(FAST.to_owned(), fast_mode(tiers)?);
     }
     let has_writes = rates.iter().any(|rate| !rate.cache_write.is_empty());
     Some(PriceSheet {
@@ -509,7 +501,7 @@ fn sheet(
         } else {
             CacheWriteBilling::NotPublished
         },
-        schedules: std::collections::BTreeMap::new(),
+        schedules: BTreeMap::new(),
         service_tiers,
         rates,
         modifiers: Vec::new(),
@@ -522,8 +514,23 @@ fn sheet(
             sha256: None,
             locator: None,
         }],
-        notes: vec!["implied by a simulated machine; nobody offers this".to_owned()],
+        notes: vec!["implied by a simulated machine; no provider offers it".to_owned()],
         unmapped: serde_json::Map::new(),
+    })
+}
+
+/// The service tier of the fast mode.
+fn fast_mode(tiers: &Tiers<'_>) -> Option<ServiceTier> {
+    let (_, first) = tiers.bounds.first()?;
+    let speed = SpeedMultiplier {
+        value: Some(decimal(tiers.speed(f64::from(*first)))?),
+        // Of the rooflines, as the price is; what waits for neither memory nor compute makes it less.
+        bound: Some(SpeedBound::UpTo),
+        metric: Some(SpeedMetric::OutputTokensPerSecond),
+    };
+    Some(ServiceTier {
+        speed_multiplier: Some(speed),
+        ..ServiceTier::default()
     })
 }
 

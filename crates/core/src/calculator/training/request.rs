@@ -1,22 +1,116 @@
-//! The question that `/training` answers, read fault by fault.
+//! The request of `/training`: what it may state, and what follows where it states nothing.
 
-use std::cell::RefCell;
-
-use crate::calculator::inputs::{Count, InputOrigin, InputUsed, Inputs, MOST, Number};
-use crate::input::cursor::{Cursor, one_of_hint};
-use crate::reference::{
-    Accelerator, RoutedLaw, accelerator, accelerators, routed_law, routed_laws,
-};
+use crate::body;
+use crate::calculator::inputs::{InputOrigin, InputUsed, Inputs, MOST};
+use crate::input::body::{Body, List, Stated, count, number, object, plain, section, value};
+use crate::input::cursor::Cursor;
+use crate::reference::names::{AcceleratorId, RoutingName};
+use crate::reference::{Accelerator, RoutedLaw, accelerator, routed_law};
 use crate::roofline::{Activations, Demand, TokenCost};
 
 /// Most layers, accelerators and the like of a request.
 const MOST_COUNT: u32 = 100_000_000;
-/// Most points of a series.
-const MOST_POINTS: usize = 1_000;
-/// Way of routing where none is stated: the best of the three published.
-const DEFAULT_ROUTING: &str = "s-base";
+/// Most experts over active experts: beyond it the law says nothing.
+const MOST_RATIO: f64 = 1e6;
 /// Experts over active experts of the series where none are stated, up to the most that were published.
 const DEFAULT_GRID: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
+
+body! {
+    /// A question about training. A field that is left out has a default, which the answer names; `{}` is the lecture's model.
+    pub struct TrainingRequest {
+        /// The model.
+        model: TrainingModel = section::<TrainingModel>(),
+        /// How much it is asked over its life.
+        demand: TrainingDemand = section::<TrainingDemand>(),
+        /// What a token costs.
+        costs: TrainingCosts = section::<TrainingCosts>(),
+        /// Tokens that are decided already; what is left out costs as much as inference.
+        tokens: TrainingTokens = section::<TrainingTokens>(),
+        /// What the backward pass needs of the forward pass.
+        activations: TrainingActivations = section::<TrainingActivations>(),
+        /// Which published law says what sparsity is worth, and where it is asked.
+        quality: TrainingQuality = section::<TrainingQuality>(),
+        /// What it is trained on; without it there are no times and no costs.
+        cluster: Stated<TrainingCluster> = value(object::<TrainingCluster>()),
+    }
+
+    /// A model.
+    pub struct TrainingModel {
+        /// `N_a`: parameters active per token.
+        active_parameters: Stated<f64> = number(1.0..=MOST).unit("parameters").or(1e11).flag("active-parameters"),
+        /// Layers.
+        layers: Stated<u32> = count(1..=MOST_COUNT).unit("layers").or(61),
+        /// Elements of a token between layers.
+        hidden_dimension: Stated<u32> = count(1..=MOST_COUNT).unit("elements").or(7_168),
+        /// Experts per layer over those active per token.
+        experts_over_active: Stated<f64> = number(1.0..=MOST_RATIO).or(32.0).flag("experts-over-active"),
+    }
+
+    /// How much a family of models is asked: the talk's 500 million tokens a second for two months, a tenth of them from
+    /// one model \[T\].
+    pub struct TrainingDemand {
+        /// Tokens per second of the family of models.
+        tokens_per_second: Stated<f64> = number(1e-6..=1e15).unit("tokens/s").or(500e6).flag("tokens-per-second"),
+        /// Days for which the model is served.
+        lifetime_days: Stated<f64> = number(1e-3..=1e5).unit("days").or(60.0).flag("lifetime-days"),
+        /// Share of the tokens that this model generates.
+        model_share: Stated<f64> = number(1e-9..=1.0).or(0.1).flag("model-share"),
+    }
+
+    /// What a token costs.
+    pub struct TrainingCosts {
+        /// FLOP per active parameter and token of reinforcement learning: 2 if nothing that was generated is learnt from, 6
+        /// if all of it is.
+        reinforcement_flops_per_parameter: Stated<f64> = number(2.0..=6.0).unit("FLOP/(parameter·token)").or(3.0),
+        /// η: utilisation of decoding over that of pretraining, a third if left out.
+        relative_decode_utilisation: Stated<f64> = number(1e-3..=1.0),
+    }
+
+    /// Tokens that are decided already.
+    pub struct TrainingTokens {
+        /// `D_pre`: tokens of pretraining.
+        pretraining: Stated<f64> = number(1.0..=1e24).unit("tokens"),
+        /// `D_RL`: tokens of reinforcement learning.
+        reinforcement: Stated<f64> = number(1.0..=1e24).unit("tokens"),
+    }
+
+    /// What is kept of the forward pass: by default 34 bytes per layer, token and hidden element in 16 bits, which are 17
+    /// values, with attention's scores computed again \[KO22\].
+    pub struct TrainingActivations {
+        /// Tokens under way at once.
+        tokens_per_micro_batch: Stated<u32> = count(1..=MOST_COUNT).unit("tokens").or(4_096),
+        /// Width of an element.
+        bytes_per_element: Stated<f64> = number(0.0625..=16.0).unit("B").or(2.0),
+        /// Values of the hidden dimension kept per layer and token.
+        kept_per_layer: Stated<f64> = number(1.0..=1e6).unit("values").or(17.0),
+    }
+
+    /// What sparsity is worth.
+    pub struct TrainingQuality {
+        /// How tokens find their expert; the best of the three published ways if left out.
+        routing: Stated<&'static str> = value(RoutingName).or("s-base"),
+        /// Size that the law is asked about; that of the model if left out.
+        active_parameters: Stated<f64> = number(1.0..=MOST).unit("parameters"),
+        /// Experts over active experts of the series; powers of two up to 512 if left out.
+        experts_over_active_grid: Stated<Vec<f64>> = value(List::of(1.0..=MOST_RATIO, 1..=1_000)).example([1, 8, 64]),
+    }
+
+    /// Accelerators.
+    pub struct TrainingCluster {
+        /// Id of `/reference/accelerators`.
+        accelerator: &'static str = plain(value(AcceleratorId)
+            .hint("name an accelerator of /reference/accelerators, such as \"h100-sxm\"")
+            .flag("accelerator")),
+        /// Number of accelerators; needs `accelerator`.
+        accelerators: Stated<u32> = count(1..=MOST_COUNT).unit("accelerators").or(10_000).flag("accelerators"),
+        /// Share of peak arithmetic that pretraining reaches.
+        utilisation: Stated<f64> = number(1e-3..=1.0).or(0.4),
+        /// Width of what is multiplied; it picks the peak.
+        weight_bytes_per_parameter: Stated<f64> = number(0.0625..=16.0).unit("B").or(2.0),
+        /// Rent of one; the typical one of the reference data if left out.
+        rental_usd_per_hour: Stated<f64> = number(0.0..=1e6).unit("USD/h"),
+    }
+}
 
 /// How good a sparse model is.
 #[derive(Debug, Clone)]
@@ -37,7 +131,7 @@ pub(super) struct Cluster {
     pub(super) rental_usd_per_hour: Option<f64>,
 }
 
-/// A question with every default filled in.
+/// A request with every default filled in.
 #[derive(Debug, Clone)]
 pub(super) struct Question {
     pub(super) active_parameters: f64,
@@ -52,95 +146,62 @@ pub(super) struct Question {
     pub(super) inputs: Vec<InputUsed>,
 }
 
+/// No two fields of this request contradict each other, so the first that is wrong ends it: its fault is recorded.
 pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
-    let fields = root.fields()?;
-    let used = RefCell::new(Vec::new());
-    let model = Inputs::of("model.", fields.get("model").as_ref(), &used);
-    let active = model.number(&parameters("active_parameters"), 1e11);
-    let size = (
-        count(&model, "layers", 61),
-        count(&model, "hidden_dimension", 7_168),
-    );
-    let experts_over_active = model.number(&ratio("experts_over_active"), 32.0);
-    model.refuse_unknown();
-    let demand = read_demand(&Inputs::of("demand.", fields.get("demand").as_ref(), &used));
-    let costs = read_costs(&Inputs::of("costs.", fields.get("costs").as_ref(), &used));
-    let tokens = Inputs::of("tokens.", fields.get("tokens").as_ref(), &used);
-    let stated = read_tokens(&tokens);
-    let activations = Inputs::of("activations.", fields.get("activations").as_ref(), &used);
-    let activations = read_activations(&activations, size);
-    let quality = Inputs::of("quality.", fields.get("quality").as_ref(), &used);
-    let quality = read_quality(&quality, active, experts_over_active);
-    let cluster = match fields.get("cluster") {
-        Some(cluster) => read_cluster(&Inputs::of("cluster.", Some(&cluster), &used)).map(Some),
-        None => Some(None),
+    let request = TrainingRequest::read(root)?;
+    let inputs = Inputs::new(root.faults());
+    let model = &request.model;
+    let active_parameters = inputs.or_default(&model.active_parameters)?;
+    let layers = inputs.or_default(&model.layers)?;
+    let hidden_dimension = inputs.or_default(&model.hidden_dimension)?;
+    let experts_over_active = inputs.or_default(&model.experts_over_active)?;
+    let demand = Demand {
+        tokens_per_second: inputs.or_default(&request.demand.tokens_per_second)?,
+        lifetime_days: inputs.or_default(&request.demand.lifetime_days)?,
+        model_share: inputs.or_default(&request.demand.model_share)?,
     };
-    fields.refuse_unknown();
-    let (reinforcement, inference) = costs?;
-    let (pretraining_tokens, reinforcement_tokens) = stated;
+    let (reinforcement, inference) = fill_costs(&request.costs, &inputs)?;
+    let pretraining_tokens = inputs.or_else(&request.tokens.pretraining, None);
+    let reinforcement_tokens = inputs.or_else(&request.tokens.reinforcement, None);
+    let kept = &request.activations;
+    let activations = Activations {
+        layers,
+        hidden_dimension,
+        tokens: f64::from(inputs.or_default(&kept.tokens_per_micro_batch)?),
+        bytes_per_element: inputs.or_default(&kept.bytes_per_element)?,
+        kept_per_layer: inputs.or_default(&kept.kept_per_layer)?,
+    };
+    let of_model = (active_parameters, InputOrigin::Derived);
+    let quality = Quality {
+        law: routed_law(inputs.or_default(&request.quality.routing)?)?,
+        active_parameters: inputs.or_else(&request.quality.active_parameters, Some(of_model))?,
+        experts_over_active,
+        grid: (request.quality.experts_over_active_grid.value.ok()?)
+            .unwrap_or_else(|| DEFAULT_GRID.into()),
+    };
+    let cluster = match request.cluster.value.ok()? {
+        Some(cluster) => Some(fill_cluster(&cluster, &inputs)?),
+        None => None,
+    };
     Some(Question {
-        active_parameters: active?,
-        demand: demand?,
+        active_parameters,
+        demand,
         reinforcement,
         inference,
         pretraining_tokens,
         reinforcement_tokens,
-        activations: activations?,
-        quality: quality?,
-        cluster: cluster?,
-        inputs: used.into_inner(),
-    })
-}
-
-fn parameters(name: &'static str) -> Number {
-    let (unit, range) = ("parameters", 1.0..=MOST);
-    Number { name, unit, range }
-}
-
-/// Experts over active experts; beyond a million the law is of no use.
-fn ratio(name: &'static str) -> Number {
-    let (unit, range) = ("", 1.0..=1e6);
-    Number { name, unit, range }
-}
-
-fn count(inputs: &Inputs<'_>, name: &'static str, other: u32) -> Option<u32> {
-    let (unit, most) = (name_of_unit(name), MOST_COUNT);
-    inputs.count(&Count { name, unit, most }, (other, InputOrigin::Default))
-}
-
-fn name_of_unit(name: &'static str) -> &'static str {
-    match name {
-        "hidden_dimension" => "elements",
-        "tokens_per_micro_batch" => "tokens",
-        other => other,
-    }
-}
-
-/// The talk's 500 million tokens a second for two months, a tenth of them from one model of the family [T].
-fn read_demand(inputs: &Inputs<'_>) -> Option<Demand> {
-    let number = |name, unit, range, other| inputs.number(&Number { name, unit, range }, other);
-    let tokens_per_second = number("tokens_per_second", "tokens/s", 1e-6..=1e15, 500e6);
-    let lifetime_days = number("lifetime_days", "days", 1e-3..=1e5, 60.0);
-    let model_share = number("model_share", "", 1e-9..=1.0, 0.1);
-    inputs.refuse_unknown();
-    Some(Demand {
-        tokens_per_second: tokens_per_second?,
-        lifetime_days: lifetime_days?,
-        model_share: model_share?,
+        activations,
+        quality,
+        cluster,
+        inputs: inputs.into_used(),
     })
 }
 
 /// Reinforcement learning and inference, both at the utilisation of decoding.
-fn read_costs(inputs: &Inputs<'_>) -> Option<(TokenCost, TokenCost)> {
-    let number = |name, unit, range, other| inputs.number(&Number { name, unit, range }, other);
-    let (name, unit) = (
-        "reinforcement_flops_per_parameter",
-        "FLOP/(parameter·token)",
-    );
-    let factor = number(name, unit, 2.0..=6.0, 3.0);
-    let utilisation = number("relative_decode_utilisation", "", 1e-3..=1.0, 1.0 / 3.0);
-    inputs.refuse_unknown();
-    let (flops_per_parameter, relative_utilisation) = (factor?, utilisation?);
+fn fill_costs(stated: &TrainingCosts, inputs: &Inputs<'_>) -> Option<(TokenCost, TokenCost)> {
+    let third = (1.0 / 3.0, InputOrigin::Default);
+    let flops_per_parameter = inputs.or_default(&stated.reinforcement_flops_per_parameter)?;
+    let relative_utilisation = inputs.or_else(&stated.relative_decode_utilisation, Some(third))?;
     let reinforcement = TokenCost {
         flops_per_parameter,
         relative_utilisation,
@@ -148,127 +209,16 @@ fn read_costs(inputs: &Inputs<'_>) -> Option<(TokenCost, TokenCost)> {
     Some((reinforcement, TokenCost::inference(relative_utilisation)))
 }
 
-fn read_tokens(inputs: &Inputs<'_>) -> (Option<f64>, Option<f64>) {
-    let tokens = |name| {
-        let (unit, range) = ("tokens", 1.0..=1e24);
-        inputs.number_or_none(&Number { name, unit, range }, None)
-    };
-    let stated = (tokens("pretraining"), tokens("reinforcement"));
-    inputs.refuse_unknown();
-    stated
-}
-
-/// 34 bytes per layer, token and hidden element in 16 bits are 17 values kept, with attention's scores computed again
-/// \[KO22\].
-fn read_activations(
-    inputs: &Inputs<'_>,
-    (layers, hidden_dimension): (Option<u32>, Option<u32>),
-) -> Option<Activations> {
-    let number = |name, unit, range, other| inputs.number(&Number { name, unit, range }, other);
-    let tokens = count(inputs, "tokens_per_micro_batch", 4_096);
-    let bytes_per_element = number("bytes_per_element", "B", 0.0625..=16.0, 2.0);
-    let kept_per_layer = number("kept_per_layer", "values", 1.0..=1e6, 17.0);
-    inputs.refuse_unknown();
-    Some(Activations {
-        layers: layers?,
-        hidden_dimension: hidden_dimension?,
-        kept_per_layer: kept_per_layer?,
-        tokens: f64::from(tokens?),
-        bytes_per_element: bytes_per_element?,
-    })
-}
-
-fn read_quality(
-    inputs: &Inputs<'_>,
-    active_parameters: Option<f64>,
-    experts_over_active: Option<f64>,
-) -> Option<Quality> {
-    let fields = inputs.fields.as_ref();
-    let routing = fields.and_then(|fields| fields.get("routing"));
-    let law = match &routing {
-        Some(field) => read_law(field),
-        None => routed_law(DEFAULT_ROUTING),
-    };
-    if let Some(law) = law {
-        let from = routing.map_or(InputOrigin::Default, |_| InputOrigin::Stated);
-        inputs.name("routing", &law.routing, from);
-    }
-    let of_model = active_parameters.map(|size| (size, InputOrigin::Derived));
-    let size = inputs.number_or_none(&parameters("active_parameters"), of_model);
-    let grid = match fields.and_then(|fields| fields.get("experts_over_active_grid")) {
-        Some(field) => read_grid(&field),
-        None => Some(DEFAULT_GRID.into()),
-    };
-    inputs.refuse_unknown();
-    Some(Quality {
-        law: law?,
-        active_parameters: size?,
-        experts_over_active: experts_over_active?,
-        grid: grid?,
-    })
-}
-
-fn read_law(field: &Cursor<'_>) -> Option<&'static RoutedLaw> {
-    let choices: Vec<(&str, &RoutedLaw)> = routed_laws()
-        .iter()
-        .map(|law| (law.routing.as_str(), law))
-        .collect();
-    field.one_of(&choices)
-}
-
-fn read_grid(field: &Cursor<'_>) -> Option<Vec<f64>> {
-    let items = field.items()?;
-    let range = ratio("").range;
-    if items.is_empty() || items.len() > MOST_POINTS {
-        field.fault(
-            format!("a list of {} ratios", items.len()),
-            format!("write 1 to {MOST_POINTS} numbers from 1 to 1,000,000"),
-        );
-        return None;
-    }
-    field.list_of(|ratio| ratio.number_within(range.clone()))
-}
-
-fn read_cluster(inputs: &Inputs<'_>) -> Option<Cluster> {
-    let fields = inputs.fields.as_ref()?;
-    let hint = "name an accelerator of /reference/accelerators, such as \"h100-sxm\"";
-    let row = fields
-        .required("accelerator", hint)
-        .and_then(|field| read_accelerator(&field));
-    if let Some(row) = row {
-        inputs.name("accelerator", &row.id, InputOrigin::Stated);
-    }
-    let number = |name, unit, range, other| inputs.number(&Number { name, unit, range }, other);
-    let accelerators = count(inputs, "accelerators", 10_000);
-    let utilisation = number("utilisation", "", 1e-3..=1.0, 0.4);
-    let width = number("weight_bytes_per_parameter", "B", 0.0625..=16.0, 2.0);
-    let typical = row.and_then(|row| row.rental_usd_per_hour.typical);
-    let rental = Number {
-        name: "rental_usd_per_hour",
-        unit: "USD/h",
-        range: 0.0..=1e6,
-    };
-    let rental_usd_per_hour =
-        inputs.number_or_none(&rental, typical.map(|usd| (usd.0, InputOrigin::Reference)));
-    inputs.refuse_unknown();
+fn fill_cluster(stated: &TrainingCluster, inputs: &Inputs<'_>) -> Option<Cluster> {
+    let row = accelerator(stated.accelerator)?;
+    inputs.name("cluster.accelerator", &row.id, InputOrigin::Stated);
+    let typical = row.rental_usd_per_hour.typical;
+    let typical = typical.map(|usd| (usd.0, InputOrigin::Reference));
     Some(Cluster {
-        accelerator: row?,
-        accelerators: accelerators?,
-        utilisation: utilisation?,
-        weight_bytes_per_parameter: width?,
-        rental_usd_per_hour,
+        accelerator: row,
+        accelerators: inputs.or_default(&stated.accelerators)?,
+        utilisation: inputs.or_default(&stated.utilisation)?,
+        weight_bytes_per_parameter: inputs.or_default(&stated.weight_bytes_per_parameter)?,
+        rental_usd_per_hour: inputs.or_else(&stated.rental_usd_per_hour, typical),
     })
-}
-
-fn read_accelerator(field: &Cursor<'_>) -> Option<&'static Accelerator> {
-    let id = field.name()?;
-    let row = accelerator(&id);
-    if row.is_none() {
-        let known: Vec<&str> = accelerators().iter().map(|row| row.id.as_str()).collect();
-        field.fault(
-            format!("`{id}` is not a known accelerator"),
-            one_of_hint(&id, &known),
-        );
-    }
-    row
 }

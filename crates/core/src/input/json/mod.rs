@@ -116,7 +116,7 @@ impl Index<&str> for Object {
 struct SameKey;
 
 impl Json {
-    /// The value as a person would call it, for messages.
+    /// The kind of the value, for messages.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {

@@ -152,7 +152,7 @@ struct Reading<'a> {
     reader: Reader<'a>,
     /// Values so far: each takes more room in memory than in the text.
     values: usize,
-    /// Whether an object has two entries of one key; where they stand is looked for afterwards.
+    /// Whether an object has two entries of one key; their place is looked up afterwards.
     has_same_key: bool,
     wanted: &'a Wanted,
 }
@@ -210,7 +210,7 @@ impl Reading<'_> {
     }
 }
 
-/// The error that names the first key that stands a second time in its object. The text is otherwise right.
+/// The error that names the first key that occurs a second time in its object. The text is otherwise right.
 fn find_same_key(reader: &mut Reader<'_>, wanted: &Wanted) -> Result<(), Stopped> {
     match reader.peek()? {
         ValueType::Array => {
@@ -229,7 +229,7 @@ fn find_same_key(reader: &mut Reader<'_>, wanted: &Wanted) -> Result<(), Stopped
                 let name: Box<str> = reader.next_name_owned()?.into();
                 if names.contains(&name) {
                     let reason =
-                        format!("the key `{}` stands twice in one object", shortened(&name));
+                        format!("the key `{}` occurs twice in one object", shortened(&name));
                     return Err(error_at(&position, reason, "keep one of the two").into());
                 }
                 names.insert(name);
@@ -375,7 +375,7 @@ mod tests {
         let refusal = object(twice.collect()).unwrap_err();
         assert_eq!(
             refusal.reason,
-            "the key `k000007` stands twice in one object"
+            "the key `k000007` occurs twice in one object"
         );
         let length: usize = keys(300_000).map(|entry| entry.len() + 1).sum();
         assert_eq!(refusal.column, length as u64 + 2);
@@ -385,7 +385,7 @@ mod tests {
     fn of_two_keys_that_stand_twice_the_first_in_the_text_is_named() {
         assert_eq!(
             refusal("[{\"b\": 1},\n {\"b\": 1, \"a\": {\"c\": 1, \"c\": 2}, \"b\": 2}]"),
-            "line 2, column 25: the key `c` stands twice in one object"
+            "line 2, column 25: the key `c` occurs twice in one object"
         );
     }
 
@@ -417,7 +417,7 @@ mod tests {
     fn every_refusal_names_line_and_column() {
         assert_eq!(
             refusal("{\"a\": 1,\n \"a\": 2}"),
-            "line 2, column 2: the key `a` stands twice in one object"
+            "line 2, column 2: the key `a` occurs twice in one object"
         );
         assert_eq!(
             refusal("{\"a\": 1e400}"),

@@ -116,7 +116,7 @@ fn cover(tiers: &Tiers<'_>, threshold: u32, (below, above): (u32, u32)) -> Vec<R
     let weights = question.weights().0 / batch;
     let beside = of_cache(near) - kv_bytes * near;
     let tokens = (weights + beside) / kv_bytes;
-    // Whoever reads the sheet takes all that is fixed for weights.
+    // A reading takes all fixed cost for weights.
     let read_kv = kv_bytes * weights / (weights + beside);
     let is_own = beside.abs() <= 1e-9 * weights;
     let names = if is_own {

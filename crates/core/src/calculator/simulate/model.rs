@@ -1,0 +1,141 @@
+//! The model of a simulation, and the widths that it is served with.
+
+use std::ops::RangeInclusive;
+
+use utoipa::openapi::schema::OneOfBuilder;
+use utoipa::openapi::{Ref, RefOr, Schema};
+
+use crate::body;
+use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
+use crate::input::body::{Body, Kind, Schemas, Stated, add_schema, number, object, plain, value};
+use crate::input::cursor::Cursor;
+use crate::input::json::Json;
+use crate::reference::architecture::Architecture;
+use crate::reference::names::OpenModelName;
+use crate::reference::open_model;
+
+const DEFAULT_MODEL: &str = "DeepSeek-V3";
+/// Bytes per parameter or element.
+const WIDTHS: RangeInclusive<f64> = 0.0625..=4.0;
+
+body! {
+    /// A model by its name.
+    pub(super) struct NamedModel {
+        /// A name of `/reference/open-models`, in capitals or not.
+        name: &'static str = plain(value(OpenModelName).hint("name one of /reference/open-models")),
+    }
+
+    /// Widths of what is held and multiplied.
+    pub struct SimulatedPrecision {
+        /// w: bytes per parameter; that of the published weights if left out.
+        weight_bytes_per_parameter: Stated<f64> = number(WIDTHS).unit("B").flag("weight-bytes"),
+        /// `b_kv`: bytes per element of the KV cache; w within 1 and 2 if left out.
+        kv_bytes_per_element: Stated<f64> = number(WIDTHS).unit("B").flag("kv-bytes"),
+        /// Width of attention's arithmetic; that of the cache if left out.
+        attention_bytes_per_element: Stated<f64> = number(WIDTHS).unit("B"),
+    }
+}
+
+/// A model by its name, or its architecture.
+#[derive(Debug, Clone)]
+pub enum SimulatedModel {
+    /// A name of the open-weight models.
+    Named(&'static str),
+    /// An architecture.
+    Stated(Architecture),
+}
+
+/// A name, an object with a name, or an architecture.
+pub(super) struct ModelKind;
+
+impl Kind for ModelKind {
+    type Value = SimulatedModel;
+
+    fn read(&self, cursor: &Cursor<'_>) -> Option<SimulatedModel> {
+        match cursor.json {
+            Json::Object(entries) if entries.contains_key("name") => {
+                NamedModel::read(cursor).map(|model| SimulatedModel::Named(model.name))
+            }
+            Json::Object(_) => Architecture::read(cursor).map(SimulatedModel::Stated),
+            _ => OpenModelName.read(cursor).map(SimulatedModel::Named),
+        }
+    }
+
+    fn schema(&self) -> RefOr<Schema> {
+        OneOfBuilder::new()
+            .item(OpenModelName.schema())
+            .item(object::<NamedModel>().schema())
+            .item(Ref::from_schema_name("Architecture"))
+            .into()
+    }
+
+    fn schemas(&self, schemas: &mut Schemas) {
+        object::<NamedModel>().schemas(schemas);
+        add_schema::<Architecture>(schemas);
+    }
+}
+
+/// The model, and what is known of it.
+#[derive(Debug, Clone)]
+pub(super) struct Model {
+    pub(super) name: Option<String>,
+    pub(super) architecture: Architecture,
+    pub(super) longest_context: Option<f64>,
+    native_weight_bytes: f64,
+}
+
+/// Widths of what is held and multiplied.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Precision {
+    /// w
+    pub(super) weights: f64,
+    /// `b_kv`
+    pub(super) cache: f64,
+    /// Width of attention's arithmetic.
+    pub(super) attention: f64,
+}
+
+pub(super) fn fill_model(stated: &Stated<SimulatedModel>, inputs: &Inputs<'_>) -> Option<Model> {
+    let (name, from) = match stated.value.as_ref().ok()? {
+        Some(SimulatedModel::Stated(architecture)) => {
+            inputs.name("model.architecture", "as stated", Origin::Stated);
+            return Some(Model {
+                name: None,
+                architecture: architecture.clone(),
+                longest_context: None,
+                native_weight_bytes: 1.0,
+            });
+        }
+        Some(SimulatedModel::Named(name)) => (*name, Origin::Stated),
+        None => (DEFAULT_MODEL, Origin::Default),
+    };
+    let model = open_model(name)?;
+    inputs.name("model.name", &model.name, from);
+    Some(Model {
+        name: Some(model.name.clone()),
+        architecture: model.architecture.clone(),
+        longest_context: Some(f64::from(model.max_context)),
+        native_weight_bytes: model.native_weight_bytes(),
+    })
+}
+
+pub(super) fn fill_precision(
+    stated: &SimulatedPrecision,
+    inputs: &Inputs<'_>,
+    model: Option<&Model>,
+) -> Option<Precision> {
+    let native = model.map_or(1.0, |model| model.native_weight_bytes);
+    let weights = inputs.or(
+        &stated.weight_bytes_per_parameter,
+        native,
+        Origin::Reference,
+    )?;
+    let near = weights.clamp(1.0, 2.0);
+    let cache = inputs.or(&stated.kv_bytes_per_element, near, Origin::Default)?;
+    let attention = inputs.or(&stated.attention_bytes_per_element, cache, Origin::Default)?;
+    Some(Precision {
+        weights,
+        cache,
+        attention,
+    })
+}

@@ -1,0 +1,180 @@
+//! The body of `/infer`: a sheet, several hosts' sheets or a catalog's entry, bare or with what is stated about it.
+
+use std::borrow::Cow;
+
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema};
+use utoipa::openapi::{Ref, RefOr};
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::body;
+use crate::input::body::{Body, By, Kind, Schemas, add_schema, optional, plain, value};
+use crate::input::cursor::Cursor;
+use crate::input::schema::Name;
+use crate::model::assumptions::Assumptions;
+use crate::sheet::{PriceSheet, canonical};
+
+/// Most sheets that are pooled.
+const MOST_SHEETS: usize = 64;
+/// Most rates of all of them: an answer takes some 16 kB for each.
+const MOST_POOLED_RATES: usize = 256;
+
+body! {
+    /// A question: a sheet, and what is stated about the machine behind it.
+    pub struct InferRequest {
+        /// The sheet in canonical form.
+        price_sheet: PriceSheet = plain(value(By(canonical::read_sheet)).hint("send the sheet")),
+        /// What is stated. A number fixes a value, `{"low", "high"}` is a 90 % interval.
+        assumptions: Option<Assumptions> = optional(value(By(Assumptions::read))),
+    }
+
+    /// A question about several hosts' sheets of one model: the model is one, markup and noise are each host's own.
+    pub struct PoolRequest {
+        /// The sheets in canonical form, all of one `canonical_model`; copies of one pricing decision count once.
+        price_sheets: Vec<PriceSheet> = plain(value(PoolKind).hint("send the sheets")),
+        /// What is stated.
+        assumptions: Option<Assumptions> = optional(value(By(Assumptions::read))),
+    }
+
+    /// A question about an entry of a catalog.
+    pub struct InferEntryRequest {
+        /// The entry.
+        entry: LitellmEntry = plain(value(By(|_| Some(LitellmEntry))).hint("send the entry")),
+        /// What is stated.
+        assumptions: Option<Assumptions> = optional(value(By(Assumptions::read))),
+    }
+}
+
+/// Several hosts' sheets of one model.
+struct PoolKind;
+
+impl Kind for PoolKind {
+    type Value = Vec<PriceSheet>;
+
+    fn read(&self, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
+        read_pool(cursor)
+    }
+
+    fn schema(&self) -> RefOr<Schema> {
+        ArrayBuilder::new()
+            .items(Ref::from_schema_name(PriceSheet::name()))
+            .min_items(Some(1))
+            .max_items(Some(MOST_SHEETS))
+            .into()
+    }
+
+    fn schemas(&self, schemas: &mut Schemas) {
+        add_schema::<PriceSheet>(schemas);
+    }
+}
+
+/// Several hosts' sheets of one model.
+fn read_pool(list: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
+    const ONE_MODEL: &str =
+        "pool sheets of one model only; ask for others by requests of their own";
+    let count = list.items()?.len();
+    if !(1..=MOST_SHEETS).contains(&count) {
+        list.fault(
+            format!("{count} sheets"),
+            format!("send 1 to {MOST_SHEETS} sheets"),
+        );
+        return None;
+    }
+    let mut sheets = list.list_of(canonical::read_sheet)?;
+    let rates: usize = sheets.iter().map(|sheet| sheet.rates.len()).sum();
+    if rates > MOST_POOLED_RATES {
+        list.fault(
+            format!("{rates} rates in all sheets together"),
+            format!("pool sheets with at most {MOST_POOLED_RATES} rates in all, or ask for them one by one"),
+        );
+        return None;
+    }
+    let Some(model) = sheets.first()?.canonical_model.clone() else {
+        list.fault(
+            "the first sheet names no `canonical_model`",
+            "write author/model into `canonical_model` of every sheet: it joins the hosts of one model",
+        );
+        return None;
+    };
+    let other = sheets
+        .iter()
+        .position(|sheet| sheet.canonical_model.as_ref() != Some(&model));
+    if let Some(place) = other {
+        let found = sheets[place].canonical_model.as_deref();
+        list.fault(
+            format!(
+                "sheet {place} is of {}, the first one of `{model}`",
+                found.map_or("no `canonical_model`".to_owned(), |found| format!(
+                    "`{found}`"
+                )),
+            ),
+            ONE_MODEL,
+        );
+        return None;
+    }
+    sheets.sort_by_cached_key(|sheet| (sheet.provider.clone(), sheet.region.clone(), sheet.id()));
+    sheets.dedup_by_key(|sheet| sheet.id());
+    Some(sheets)
+}
+
+/// An entry of a catalog. What it holds is read by its catalog.
+#[derive(Debug, Clone)]
+pub struct LitellmEntry;
+
+impl PartialSchema for LitellmEntry {
+    fn schema() -> RefOr<Schema> {
+        let mut provider = Ref::from_schema_name(Name::name());
+        "The provider, as `LiteLLM` spells it.".clone_into(&mut provider.description);
+        ObjectBuilder::new()
+            .description(Some(
+                "An entry of a `LiteLLM` catalog: at least one token price, and any other fields.",
+            ))
+            .property("litellm_provider", provider)
+            .required("litellm_provider")
+            .into()
+    }
+}
+
+impl ToSchema for LitellmEntry {
+    fn name() -> Cow<'static, str> {
+        "LitellmEntry".into()
+    }
+
+    fn schemas(schemas: &mut Schemas) {
+        add_schema::<Name>(schemas);
+    }
+}
+
+/// The body: a question, or a bare sheet.
+pub struct InferBody;
+
+impl PartialSchema for InferBody {
+    fn schema() -> RefOr<Schema> {
+        let form = |name: &str, description: &str| {
+            let mut form = Ref::from_schema_name(name);
+            description.clone_into(&mut form.description);
+            form
+        };
+        let pool = "Several hosts' sheets of one model, and what is stated.";
+        let entry = "With `format`: an entry and what is stated.";
+        OneOfBuilder::new()
+            .item(form(InferRequest::NAME, "A sheet and what is stated."))
+            .item(form(PoolRequest::NAME, pool))
+            .item(form("PriceSheet", "A bare sheet."))
+            .item(form(InferEntryRequest::NAME, entry))
+            .item(form("LitellmEntry", "With `format`: a bare entry."))
+            .description(Some("The body: a question, or a bare sheet."))
+            .into()
+    }
+}
+
+impl ToSchema for InferBody {
+    fn name() -> Cow<'static, str> {
+        "InferBody".into()
+    }
+
+    fn schemas(schemas: &mut Schemas) {
+        add_schema::<InferRequest>(schemas);
+        add_schema::<PoolRequest>(schemas);
+        add_schema::<InferEntryRequest>(schemas);
+    }
+}

@@ -1,0 +1,591 @@
+//! Request bodies, each declared once: [`body!`](crate::body) makes of one declaration the type, its reader (every fault
+//! with its JSON pointer and a hint), its JSON Schema and its command-line flags.
+//!
+//! A field is `name: Type = rule`. A rule begins with what may be written ([`count`], [`number`], [`value`] of another
+//! [`Kind`], [`section`]) and goes on with its unit, its default, its flag.
+
+mod kind;
+
+use std::marker::PhantomData;
+use std::ops::RangeInclusive;
+
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, OneOfBuilder, Schema};
+
+use super::cursor::{Cursor, Fields, Recorded};
+use super::json::Json;
+
+pub use self::kind::{By, Kind, List, Object, OneOf, Truth, object};
+
+/// Schemas by name, as utoipa collects them.
+pub type Schemas = Vec<(String, RefOr<Schema>)>;
+
+/// A field as the request states it.
+#[derive(Debug, Clone)]
+pub struct Stated<T> {
+    /// The value; none where it is left out, an error where it is wrong.
+    pub value: Result<Option<T>, Recorded>,
+    /// The name, with dots between levels.
+    pub name: String,
+    /// JSON pointer to the value, or to the object that leaves it out.
+    pub pointer: String,
+    /// The unit; empty for a name or a ratio.
+    pub unit: &'static str,
+    /// The value where none is stated, if it is always the same.
+    pub default: Option<T>,
+}
+
+impl<T> Stated<T> {
+    /// Whether the request has the field.
+    #[must_use]
+    pub fn is_stated(&self) -> bool {
+        !matches!(self.value, Ok(None))
+    }
+}
+
+/// The object of which a body is being read.
+#[derive(Clone, Copy)]
+pub struct Source<'f, 'a> {
+    /// Its fields; none of them is stated where the object is left out.
+    pub fields: Option<&'f Fields<'a>>,
+    /// The field `name`, where the object is written as that name alone.
+    pub bare_name: Option<&'f Cursor<'a>>,
+    /// The name of the object with a dot after it; empty for the whole body.
+    pub prefix: &'f str,
+}
+
+impl<'a> Source<'_, 'a> {
+    /// The value of a field.
+    #[must_use]
+    pub fn get(&self, name: &'static str) -> Option<Cursor<'a>> {
+        let bare = self.bare_name.filter(|_| name == "name");
+        bare.cloned().or_else(|| self.fields?.get(name))
+    }
+
+    /// Records a fault of the object.
+    pub fn fault(&self, detail: impl Into<String>, hint: impl Into<String>) {
+        if let Some(fields) = self.fields {
+            fields.cursor.fault(detail, hint);
+        }
+    }
+
+    /// Records a fault of a field that is there.
+    pub fn fault_of(&self, name: &'static str, detail: &str, hint: impl Into<String>) {
+        if let Some(cursor) = self.get(name) {
+            cursor.fault(detail, hint);
+        }
+    }
+
+    fn pointer(&self) -> String {
+        self.fields
+            .map_or_else(String::new, |fields| fields.cursor.pointer())
+    }
+}
+
+/// How a field is described.
+pub trait Describe {
+    /// The schema of the value, with what the field says about it.
+    fn property(&self, doc: String) -> RefOr<Schema>;
+
+    /// Adds the schemas that it refers to.
+    fn schemas(&self, schemas: &mut Schemas);
+
+    /// Whether the field has to be there.
+    fn is_required(&self) -> bool {
+        false
+    }
+
+    /// Adds the flags of the field, or of the fields within it.
+    fn flags(&self, pointer: String, doc: String, flags: &mut Vec<Flag>);
+}
+
+/// How a field is read and described.
+pub trait Rule: Describe {
+    /// The field of the body.
+    type Field;
+
+    /// Reads the field; none where the body cannot be without it.
+    fn read(&self, object: Source<'_, '_>, name: &'static str) -> Option<Self::Field>;
+}
+
+/// A field with one value: as the request states it ([`Stated`]), or as [`plain`] or [`optional`] say.
+pub struct Field<K: Kind, F = AsStated> {
+    kind: K,
+    unit: &'static str,
+    default: Option<K::Value>,
+    written_default: Option<Value>,
+    example: Option<Value>,
+    flag: Option<&'static str>,
+    hint: Option<&'static str>,
+    form: PhantomData<F>,
+}
+
+/// What a field of a body holds.
+pub trait Form {
+    /// Whether the field cannot be without a value.
+    const NEEDS_VALUE: bool = false;
+}
+
+/// The field is a [`Stated`] value.
+pub struct AsStated;
+/// The field is the value itself.
+pub struct AsPlain;
+/// The field is an [`Option`] of the value.
+pub struct AsOption;
+
+impl Form for AsStated {}
+impl Form for AsOption {}
+impl Form for AsPlain {
+    const NEEDS_VALUE: bool = true;
+}
+
+/// A field with a value of this kind.
+pub fn value<K: Kind>(kind: K) -> Field<K> {
+    Field {
+        kind,
+        unit: "",
+        default: None,
+        written_default: None,
+        example: None,
+        flag: None,
+        hint: None,
+        form: PhantomData,
+    }
+}
+
+/// A whole number.
+#[must_use]
+pub fn count(range: RangeInclusive<u32>) -> Field<RangeInclusive<u32>> {
+    value(range)
+}
+
+/// A number.
+#[must_use]
+pub fn number(range: RangeInclusive<f64>) -> Field<RangeInclusive<f64>> {
+    value(range)
+}
+
+/// The value itself, which is required or has a default: the body cannot be without it.
+pub fn plain<K: Kind>(field: Field<K>) -> Field<K, AsPlain> {
+    field.into_form()
+}
+
+/// The value, or none where it is left out.
+pub fn optional<K: Kind>(field: Field<K>) -> Field<K, AsOption> {
+    field.into_form()
+}
+
+impl<K: Kind> Field<K> {
+    /// The unit.
+    #[must_use]
+    pub fn unit(self, unit: &'static str) -> Self {
+        Self { unit, ..self }
+    }
+
+    /// The value where none is stated.
+    #[must_use]
+    pub fn or(self, default: K::Value) -> Self
+    where
+        K::Value: Serialize,
+    {
+        let written_default = serde_json::to_value(&default).ok();
+        Self {
+            default: Some(default),
+            written_default,
+            ..self
+        }
+    }
+
+    /// A value that may be written, for the schema.
+    #[must_use]
+    pub fn example(self, example: impl Into<Value>) -> Self {
+        let example = Some(example.into());
+        Self { example, ..self }
+    }
+
+    /// The flag of the command that states the value, without its dashes.
+    #[must_use]
+    pub fn flag(self, flag: &'static str) -> Self {
+        let flag = Some(flag);
+        Self { flag, ..self }
+    }
+
+    /// The value where none is stated, until another value of the body takes its place.
+    #[must_use]
+    pub fn or_placeholder(self, placeholder: K::Value) -> Self {
+        let default = Some(placeholder);
+        Self { default, ..self }
+    }
+
+    /// The hint where the value is missing.
+    #[must_use]
+    pub fn hint(self, hint: &'static str) -> Self {
+        let hint = Some(hint);
+        Self { hint, ..self }
+    }
+
+    fn into_form<F>(self) -> Field<K, F> {
+        Field {
+            kind: self.kind,
+            unit: self.unit,
+            default: self.default,
+            written_default: self.written_default,
+            example: self.example,
+            flag: self.flag,
+            hint: self.hint,
+            form: PhantomData,
+        }
+    }
+}
+
+impl<K: Kind, F: Form> Describe for Field<K, F> {
+    fn property(&self, doc: String) -> RefOr<Schema> {
+        let mut schema = self.kind.schema();
+        let default = self.written_default.clone().map(whole);
+        match &mut schema {
+            RefOr::Ref(reference) => {
+                reference.description = doc;
+                reference.default = default;
+            }
+            RefOr::T(Schema::Object(object)) => {
+                object.description = Some(doc);
+                object.default = default;
+                object.example.clone_from(&self.example);
+            }
+            RefOr::T(Schema::Array(array)) => {
+                array.description = Some(doc);
+                array.default = default;
+                array.examples.extend(self.example.clone());
+            }
+            RefOr::T(Schema::OneOf(either)) => either.description = Some(doc),
+            RefOr::T(_) => {}
+        }
+        schema
+    }
+
+    fn schemas(&self, schemas: &mut Schemas) {
+        self.kind.schemas(schemas);
+    }
+
+    fn is_required(&self) -> bool {
+        F::NEEDS_VALUE && self.default.is_none()
+    }
+
+    fn flags(&self, pointer: String, help: String, flags: &mut Vec<Flag>) {
+        self.kind.flags(&pointer, flags);
+        flags.extend(self.flag.map(|name| Flag {
+            name,
+            pointer,
+            help,
+            placeholder: self.kind.placeholder(),
+        }));
+    }
+}
+
+impl<K: Kind> Rule for Field<K> {
+    type Field = Stated<K::Value>;
+
+    fn read(&self, object: Source<'_, '_>, name: &'static str) -> Option<Self::Field> {
+        let stated = object.get(name);
+        let read = |cursor: &Cursor<'_>| self.kind.read(cursor).ok_or(Recorded);
+        Some(Stated {
+            value: stated.as_ref().map(read).transpose(),
+            name: format!("{}{name}", object.prefix),
+            pointer: stated.map_or_else(|| object.pointer(), |cursor| cursor.pointer()),
+            unit: self.unit,
+            default: self.default.clone(),
+        })
+    }
+}
+
+impl<K: Kind> Rule for Field<K, AsPlain> {
+    type Field = K::Value;
+
+    fn read(&self, object: Source<'_, '_>, name: &'static str) -> Option<K::Value> {
+        if let Some(cursor) = object.get(name) {
+            return self.kind.read(&cursor);
+        }
+        if self.default.is_none() {
+            let words = || format!("state `{name}`: {}", self.kind.in_words());
+            let hint = self.hint.map_or_else(words, str::to_owned);
+            object.fields?.missing(name, &hint);
+        }
+        self.default.clone()
+    }
+}
+
+impl<K: Kind> Rule for Field<K, AsOption> {
+    type Field = Option<K::Value>;
+
+    fn read(&self, object: Source<'_, '_>, name: &'static str) -> Option<Self::Field> {
+        let Some(cursor) = object.get(name) else {
+            return Some(None);
+        };
+        self.kind.read(&cursor).map(Some)
+    }
+}
+
+/// An object within the body that may be left out: then none of its fields is stated.
+pub struct Section<T>(PhantomData<T>);
+
+/// An object within the body that may be left out: then none of its fields is stated.
+#[must_use]
+pub const fn section<T: Body>() -> Section<T> {
+    Section(PhantomData)
+}
+
+impl<T: Body + Clone> Describe for Section<T> {
+    fn property(&self, doc: String) -> RefOr<Schema> {
+        value(object::<T>()).property(doc)
+    }
+
+    fn schemas(&self, schemas: &mut Schemas) {
+        object::<T>().schemas(schemas);
+    }
+
+    fn flags(&self, pointer: String, _doc: String, flags: &mut Vec<Flag>) {
+        object::<T>().flags(&pointer, flags);
+    }
+}
+
+impl<T: Body + Clone> Rule for Section<T> {
+    type Field = T;
+
+    fn read(&self, object: Source<'_, '_>, name: &'static str) -> Option<T> {
+        let cursor = object.get(name);
+        let fields = cursor.as_ref().and_then(Cursor::fields);
+        read_section(fields.as_ref(), None, &format!("{}{name}.", object.prefix))
+    }
+}
+
+/// A section that may be written as its field `name` alone.
+pub struct NameOr<T, K>(PhantomData<T>, K);
+
+/// A section that may be written as its field `name` alone, which is of this kind.
+pub const fn name_or<T: Body, K: Kind>(name: K) -> NameOr<T, K> {
+    NameOr(PhantomData, name)
+}
+
+impl<T: Body + Clone, K: Kind> Describe for NameOr<T, K> {
+    fn property(&self, doc: String) -> RefOr<Schema> {
+        OneOfBuilder::new()
+            .item(self.1.schema())
+            .item(object::<T>().schema())
+            .description(Some(doc))
+            .into()
+    }
+
+    fn schemas(&self, schemas: &mut Schemas) {
+        section::<T>().schemas(schemas);
+    }
+
+    fn flags(&self, pointer: String, doc: String, flags: &mut Vec<Flag>) {
+        section::<T>().flags(pointer, doc, flags);
+    }
+}
+
+impl<T: Body + Clone, K: Kind> Rule for NameOr<T, K> {
+    type Field = T;
+
+    fn read(&self, object: Source<'_, '_>, name: &'static str) -> Option<T> {
+        let cursor = object.get(name);
+        let is_bare = |cursor: &&Cursor<'_>| matches!(cursor.json, Json::Text(_));
+        let bare = cursor.as_ref().filter(is_bare);
+        let fields = match bare {
+            Some(_) => None,
+            None => cursor.as_ref().and_then(Cursor::fields),
+        };
+        read_section(fields.as_ref(), bare, &format!("{}{name}.", object.prefix))
+    }
+}
+
+fn read_section<T: Body>(
+    fields: Option<&Fields<'_>>,
+    bare_name: Option<&Cursor<'_>>,
+    prefix: &str,
+) -> Option<T> {
+    let body = T::read_fields(Source {
+        fields,
+        bare_name,
+        prefix,
+    });
+    if let Some(fields) = fields {
+        fields.refuse_unknown();
+    }
+    body
+}
+
+/// Is shown the fields of a body: name, documentation, rule.
+pub type Visit<'v> = dyn FnMut(&'static str, &[&str], &dyn Describe) + 'v;
+
+/// An object of a request, declared by [`body!`](crate::body).
+pub trait Body: Sized {
+    /// The name of its schema.
+    const NAME: &'static str;
+    /// Its documentation, line by line.
+    const DOC: &'static [&'static str];
+    /// How many of its fields have to be there, whichever.
+    const LEAST_FIELDS: usize = 0;
+
+    /// Reads every field, and records what is wrong with each.
+    fn read_fields(object: Source<'_, '_>) -> Option<Self>;
+
+    /// Shows every field.
+    fn each_field(visit: &mut Visit<'_>);
+
+    /// Reads an object, and refuses fields that it does not have.
+    fn read(cursor: &Cursor<'_>) -> Option<Self> {
+        let fields = cursor.fields()?;
+        if fields.len() < Self::LEAST_FIELDS {
+            let mut names = Vec::new();
+            Self::each_field(&mut |name, _, _| names.push(format!("`{name}`")));
+            let hint = format!(
+                "state at least {} of {}",
+                Self::LEAST_FIELDS,
+                names.join(", ")
+            );
+            cursor.fault("too few fields are stated", hint);
+        }
+        let path = cursor.pointer().replace('/', ".");
+        let prefix = path
+            .strip_prefix('.')
+            .map_or_else(String::new, |path| format!("{path}."));
+        read_section(Some(&fields), None, &prefix)
+    }
+}
+
+/// A flag of a command, which states a field of a request.
+#[derive(Debug, Clone)]
+pub struct Flag {
+    /// Its name, without dashes.
+    pub name: &'static str,
+    /// JSON pointer to the field.
+    pub pointer: String,
+    /// What it states.
+    pub help: String,
+    /// The placeholder of its value.
+    pub placeholder: &'static str,
+}
+
+/// The flags of a request.
+#[must_use]
+pub fn flags<T: Body + Clone>() -> Vec<Flag> {
+    let mut flags = Vec::new();
+    object::<T>().flags("", &mut flags);
+    flags
+}
+
+/// The lines of a documentation as one text.
+fn joined(doc: &[&str]) -> String {
+    let lines: Vec<&str> = doc.iter().map(|line| line.trim()).collect();
+    lines.join("\n")
+}
+
+/// Numbers without a fraction are written without one.
+fn whole(written: Value) -> Value {
+    match written.as_f64() {
+        #[expect(clippy::cast_possible_truncation, reason = "far below 2⁵³")]
+        Some(number) if number.fract() == 0.0 && number.abs() < 1e15 => (number as i64).into(),
+        _ => written,
+    }
+}
+
+/// The schema of a body.
+#[must_use]
+pub fn schema_of<T: Body>() -> RefOr<Schema> {
+    let mut schema = ObjectBuilder::new()
+        .description(Some(joined(T::DOC)))
+        .min_properties(Some(T::LEAST_FIELDS).filter(|least| *least > 0))
+        .additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(false)))
+        .build();
+    T::each_field(&mut |name, doc, rule| {
+        schema
+            .properties
+            .insert(name.to_owned(), rule.property(joined(doc)));
+        if rule.is_required() {
+            schema.required.push(name.to_owned());
+        }
+    });
+    Schema::from(schema).into()
+}
+
+/// Adds the schemas that the schema of a body refers to.
+pub fn schemas_of<T: Body>(schemas: &mut Schemas) {
+    T::each_field(&mut |_, _, rule| rule.schemas(schemas));
+}
+
+/// Adds the schema of a named type and those that it refers to.
+pub fn add_schema<T: ToSchema>(schemas: &mut Schemas) {
+    schemas.push((T::name().into_owned(), T::schema()));
+    T::schemas(schemas);
+}
+
+/// Declares request bodies: `pub struct Name { field: Type = rule, … }`. Documentation and rules are what
+/// the schema, the reader and the help of the command are made of. Before `pub struct`, `#[at_least(1)]` demands so many
+/// fields, and `#[check(function(field, …))]` shows a function the fields that belong together, each if it is right.
+#[macro_export]
+macro_rules! body {
+    ($(
+        $(#[doc = $doc:literal])+
+        $(#[derive($($derive:tt)*)])?
+        $(#[at_least($least:literal)])?
+        $(#[check($check:ident($($checked:ident),+))])*
+        $visibility:vis struct $Name:ident {
+            $(
+                $(#[doc = $field_doc:literal])+
+                $(#[serde($($serde:tt)*)])?
+                $field:ident: $Type:ty = $rule:expr,
+            )+
+        }
+    )+) => {$(
+        $(#[doc = $doc])+
+        #[derive(Debug, Clone)]
+        $(#[derive($($derive)*)])?
+        $visibility struct $Name {
+            $(
+                $(#[doc = $field_doc])+
+                $(#[serde($($serde)*)])?
+                $visibility $field: $Type,
+            )+
+        }
+
+        impl $crate::input::body::Body for $Name {
+            const NAME: &'static str = stringify!($Name);
+            const DOC: &'static [&'static str] = &[$($doc),+];
+            $(const LEAST_FIELDS: usize = $least;)?
+
+            fn read_fields(object: $crate::input::body::Source<'_, '_>) -> Option<Self> {
+                use $crate::input::body::Rule;
+                $(let $field: Option<$Type> = $rule.read(object, stringify!($field));)+
+                $($check(object, $($checked.as_ref()),+);)*
+                Some(Self { $($field: $field?),+ })
+            }
+
+            fn each_field(visit: &mut $crate::input::body::Visit<'_>) {
+                $(visit(stringify!($field), &[$($field_doc),+], &$rule);)+
+            }
+        }
+
+        impl utoipa::PartialSchema for $Name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                $crate::input::body::schema_of::<Self>()
+            }
+        }
+
+        impl utoipa::ToSchema for $Name {
+            fn name() -> std::borrow::Cow<'static, str> {
+                stringify!($Name).into()
+            }
+
+            fn schemas(schemas: &mut $crate::input::body::Schemas) {
+                $crate::input::body::schemas_of::<Self>(schemas);
+            }
+        }
+    )+};
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,205 @@
+//! What the object `assumptions` may state, and how it is read: both from the table of quantities.
+
+use std::borrow::Cow;
+
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, OneOfBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
+
+use super::{Assumptions, Interval};
+use crate::input::body::{Kind, Schemas, add_schema};
+use crate::input::cursor::{Cursor, nearest_names, one_of_hint, shortened};
+use crate::input::json::Json;
+use crate::model::quantity::{Bounds, Quantity as Q};
+use crate::reference::names::AcceleratorId;
+use crate::reference::{accelerator, accelerators};
+
+/// Service tiers whose speed is read: a sheet has no more of them.
+const MOST_TIERS: usize = 64;
+
+impl Assumptions {
+    /// Reads the object `assumptions` of a request.
+    #[must_use]
+    pub fn read(object: &Cursor<'_>) -> Option<Self> {
+        let fields = object.fields()?;
+        let mut assumptions = Self::default();
+        if let Some(field) = fields.get("accelerator") {
+            assumptions.read_accelerator(&field);
+        }
+        for quantity in Q::top_level() {
+            if let Some(field) = fields.get(quantity.name()) {
+                assumptions.stated.extend(
+                    read_interval(&field, quantity.bounds()).map(|interval| (quantity, interval)),
+                );
+            }
+        }
+        if let Some(field) = fields.get("speed_multiplier") {
+            assumptions.read_speeds(&field);
+        }
+        assumptions.check_parameters(object);
+        fields.refuse_unknown();
+        Some(assumptions)
+    }
+
+    fn read_speeds(&mut self, field: &Cursor<'_>) {
+        let Some(tiers) = field.entries() else { return };
+        if tiers.len() > MOST_TIERS {
+            field.fault(
+                format!("{} service tiers", tiers.len()),
+                format!("state the speed of up to {MOST_TIERS}"),
+            );
+            return;
+        }
+        for (tier, speed) in tiers {
+            let interval = read_interval(&speed, Bounds::SPEED);
+            self.speed_multiplier
+                .extend(interval.map(|interval| (tier.to_owned(), interval)));
+        }
+    }
+
+    fn read_accelerator(&mut self, field: &Cursor<'_>) {
+        match field.json {
+            Json::Text(id) => match accelerator(id) {
+                Some(known) => self.accelerator = Some(&known.id),
+                None => field.fault(format!("`{}` is not a known accelerator", shortened(id)), accelerator_hint(id)),
+            },
+            Json::Object(_) => {
+                let Some(fields) = field.fields() else { return };
+                for quantity in Q::in_accelerator() {
+                    if let Some(field) = fields.get(quantity.name()) {
+                        self.stated.extend(read_interval(&field, quantity.bounds()).map(|interval| (quantity, interval)));
+                    }
+                }
+                fields.refuse_unknown();
+            }
+            other => field.fault(
+                format!("expected an accelerator, found {}", other.kind()),
+                "write an id such as \"h100-sxm\", or an object such as {\"compute_to_bandwidth\": 300}",
+            ),
+        }
+    }
+
+    fn check_parameters(&self, object: &Cursor<'_>) {
+        if let (Some(active), Some(total)) = (
+            self.stated.get(&Q::ActiveParameters),
+            self.stated.get(&Q::TotalParameters),
+        ) && active.high > total.high
+        {
+            object.fault(
+                "`active_parameters` is above `total_parameters`",
+                "state no more active than total parameters",
+            );
+        }
+    }
+}
+
+fn accelerator_hint(id: &str) -> String {
+    let ids: Vec<&str> = accelerators().iter().map(|row| row.id.as_str()).collect();
+    if nearest_names(id, &ids).is_empty() {
+        format!("write one of {}", ids.join(", "))
+    } else {
+        one_of_hint(id, &ids)
+    }
+}
+
+fn read_interval(field: &Cursor<'_>, bounds: Bounds) -> Option<Interval> {
+    let allowed = bounds.in_words();
+    let read_end = |end: &Cursor<'_>| {
+        let value = end.number()?;
+        if !bounds.allow(end) {
+            end.fault(
+                format!("{value} is out of range"),
+                format!("write {allowed}"),
+            );
+            return None;
+        }
+        Some(value)
+    };
+    match field.json {
+        Json::Number(_) => read_end(field).map(|value| Interval::new(value, value)),
+        Json::Object(_) => {
+            let fields = field.fields()?;
+            let low = fields
+                .required("low", "write the lower end of a 90 % interval")
+                .and_then(|end| read_end(&end));
+            let high = fields
+                .required("high", "write the upper end of a 90 % interval")
+                .and_then(|end| read_end(&end));
+            fields.refuse_unknown();
+            let (low, high) = (low?, high?);
+            if low > high {
+                field.fault("`low` is above `high`", "write the lower end first");
+                return None;
+            }
+            Some(Interval::new(low, high))
+        }
+        other => {
+            field.fault(
+                format!("expected a number or a range, found {}", other.kind()),
+                format!("write {allowed}, or a 90 % interval {{\"low\": …, \"high\": …}}"),
+            );
+            None
+        }
+    }
+}
+
+fn number(bounds: Bounds) -> ObjectBuilder {
+    ObjectBuilder::new()
+        .schema_type(Type::Number)
+        .minimum(Some(bounds.least))
+        .maximum(Some(bounds.most))
+}
+
+fn closed(object: ObjectBuilder) -> ObjectBuilder {
+    object.additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(false)))
+}
+
+/// A number, or a 90 % interval.
+fn number_or_interval(bounds: Bounds, description: &str) -> Schema {
+    let interval = ObjectBuilder::new()
+        .property("low", number(bounds))
+        .property("high", number(bounds))
+        .required("low")
+        .required("high")
+        .description(Some(format!("90 % interval of: {description}")));
+    OneOfBuilder::new()
+        .item(number(bounds).description(Some(description)))
+        .item(closed(interval))
+        .into()
+}
+
+fn quantities(quantities: impl Iterator<Item = Q>) -> ObjectBuilder {
+    quantities.fold(ObjectBuilder::new(), |object, quantity| {
+        let schema = number_or_interval(quantity.bounds(), &quantity.description());
+        object.property(quantity.name(), schema)
+    })
+}
+
+impl PartialSchema for Assumptions {
+    fn schema() -> RefOr<Schema> {
+        let accelerator = OneOfBuilder::new()
+            .item(AcceleratorId.schema())
+            .item(closed(quantities(Q::in_accelerator())));
+        let speed = number_or_interval(Bounds::SPEED, "output speed against the standard tier");
+        let speeds = ObjectBuilder::new()
+            .description(Some(
+                "output speed by service tier, against the standard tier",
+            ))
+            .max_properties(Some(MOST_TIERS))
+            .additional_properties(Some(speed));
+        let object = quantities(Q::top_level())
+            .property("accelerator", accelerator)
+            .property("speed_multiplier", speeds);
+        closed(object).into()
+    }
+}
+
+impl ToSchema for Assumptions {
+    fn name() -> Cow<'static, str> {
+        "Assumptions".into()
+    }
+
+    fn schemas(schemas: &mut Schemas) {
+        add_schema::<AcceleratorId>(schemas);
+    }
+}
