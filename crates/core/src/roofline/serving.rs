@@ -10,9 +10,9 @@ use crate::units::{Bytes, BytesPerSecond, Seconds, UsdPerHour};
 
 /// Bytes per element of hidden states between layers: bf16 for any format of the weights.
 pub(super) const HIDDEN_BYTES_PER_ELEMENT: f64 = 2.0;
-/// Kernels that wait for each other in a dense layer: attention, MLP.
+/// Sequential kernels in a dense layer: attention, MLP.
 const STAGES_PER_DENSE_LAYER: f64 = 2.0;
-/// The same in a layer with experts: attention, router, dispatch, experts, combine.
+/// Sequential kernels in a layer with experts: attention, router, dispatch, experts, combine.
 const STAGES_PER_EXPERT_LAYER: f64 = 5.0;
 
 /// The chips that serve one copy of a model, with the links between them.
@@ -20,7 +20,7 @@ const STAGES_PER_EXPERT_LAYER: f64 = 5.0;
 pub struct Machine {
     /// All chips together.
     pub unit: ServingUnit,
-    /// G
+    /// G: number of chips.
     pub chips: f64,
     /// Chips on one scale-up interconnect.
     pub domain_chips: f64,
@@ -30,17 +30,17 @@ pub struct Machine {
     pub scale_out: Option<BytesPerSecond>,
 }
 
-/// Widths that decide in which format a chip multiplies.
+/// Widths that determine the number format of multiplications.
 #[derive(Debug, Clone, Copy)]
 pub struct Formats {
-    /// w
+    /// w: bytes per parameter.
     pub weight_bytes: f64,
     /// Bytes per element in attention.
     pub attention_bytes: f64,
 }
 
 impl Machine {
-    /// So many chips of a kind, at their typical rental.
+    /// A unit of this many chips at their typical rental price.
     #[must_use]
     pub fn of(accelerator: &Accelerator, formats: Formats, chips: f64) -> Self {
         let peak = |bytes| accelerator.peak_for_weights(bytes).1.multiply_adds() * chips;
@@ -60,7 +60,7 @@ impl Machine {
         }
     }
 
-    /// As many chips of the same kind.
+    /// The unit with another number of chips.
     #[must_use]
     pub fn with_chips(&self, chips: f64) -> Self {
         let factor = chips / self.chips;
@@ -88,10 +88,10 @@ impl Machine {
 /// Distribution of a model over chips. The KV cache is distributed evenly in both cases, by head or by sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spread {
-    /// Every matrix is cut into as many parts as there are chips; two all-reduces per layer.
+    /// Every matrix is split over all chips; two all-reduces per layer.
     Tensor,
-    /// Experts are dealt to the chips, all other weights are on each of them; an all-to-all out and one back per layer
-    /// with experts.
+    /// Experts are distributed over the chips, all other weights are replicated; two all-to-all exchanges per layer with
+    /// experts.
     Experts,
 }
 
@@ -103,7 +103,7 @@ pub struct Overheads {
     /// Hidden vectors per token and layer that pass through memory beside weights and cache: norms, quantising,
     /// routing, permuting.
     pub vectors_per_token_and_layer: f64,
-    /// Time per kernel that waits for the one before it.
+    /// Latency per sequential kernel.
     pub per_stage: Seconds,
 }
 
@@ -139,7 +139,7 @@ impl From<Attainment> for Efficiencies {
 /// Drafting several tokens and checking them in one step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Speculation {
-    /// V: tokens accepted per step, the one that is always right included.
+    /// V: tokens accepted per step, including the one that is always correct.
     pub accepted: f64,
     /// γ: tokens drafted per step; the draft model's own time is left out.
     pub drafted: f64,
@@ -159,16 +159,16 @@ impl Speculation {
     }
 }
 
-/// A model laid out on a machine and run in a certain way.
+/// A model on a serving unit, with its operating settings.
 #[derive(Debug, Clone)]
 pub struct Serving<'a> {
     /// The model.
     pub architecture: &'a Architecture,
     /// Its cache.
     pub cache: KvCache,
-    /// w
+    /// w: bytes per parameter.
     pub weight_bytes_per_parameter: f64,
-    /// `b_kv`
+    /// `b_kv`: bytes per element of the KV cache.
     pub kv_bytes_per_element: f64,
     /// The chips.
     pub machine: Machine,
@@ -193,7 +193,7 @@ pub struct PassTime {
     pub communication: Seconds,
     /// Memory traffic in proportion to tokens that is neither weights nor cache.
     pub token_overhead: Seconds,
-    /// Waiting between kernels.
+    /// Latency between kernels.
     pub stage_overhead: Seconds,
     /// The whole pass.
     pub total: Seconds,
@@ -209,7 +209,7 @@ enum Phase {
 /// Memory of a serving unit, and its use.
 #[derive(Debug, Clone, Copy)]
 pub struct MemoryUse {
-    /// C
+    /// C: HBM capacity.
     pub capacity: Bytes,
     /// Weights; with distributed experts, the other weights are on every chip.
     pub weights: Bytes,
@@ -227,7 +227,7 @@ impl MemoryUse {
         is_bounded.then(|| (free / self.per_sequence.0).floor())
     }
 
-    /// Bytes that a batch lacks; none if it fits.
+    /// Missing memory of a batch, in bytes; None if it fits.
     #[must_use]
     pub fn missing(&self, batch: f64) -> Option<Bytes> {
         let missing = self.weights.0 + batch * self.per_sequence.0 - self.capacity.0;
@@ -355,7 +355,7 @@ impl Serving<'_> {
         Bytes(self.weight_bytes_per_parameter * reads.parameters(tokens, always))
     }
 
-    /// Memory, with the caches of sequences of so many tokens.
+    /// Memory use with caches of this many tokens per sequence.
     #[must_use]
     pub fn memory(&self, context_tokens: f64) -> MemoryUse {
         let architecture = self.architecture;
