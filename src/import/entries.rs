@@ -223,7 +223,7 @@ impl Contents {
             && *sheet_id != listed.sheet_id
         {
             let reason = format!(
-                "the catalog prices {} twice; the first entry, `{first}`, differs and is used",
+                "the catalog prices {} twice; the first entry `{first}` has other prices and is used",
                 listed.name()
             );
             self.refused.push(Refused {

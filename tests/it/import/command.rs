@@ -65,7 +65,7 @@ fn what_matches_nothing_fails_and_says_why() {
             1,
             "no usable offer of the provider `unknown`",
         ),
-        (&["-"], "{}", 1, "none of the known formats"),
+        (&["-"], "{}", 1, "format is not recognised"),
         (&["-"], "{", 1, "line 1"),
         (&["-", "--format", "csv"], "{}", 2, "expected one of"),
         (

@@ -212,7 +212,7 @@ async fn an_offer_that_a_catalog_prices_twice_is_priced_by_its_first_entry() {
             let lines = import(&api, "", &twice).await;
             let refused = entry(&lines, "azure_ai/echo-1");
             assert_eq!(refused["outcome"], "refused");
-            assert!(refused["reason"].as_str().unwrap().contains("`azure/echo-1` says otherwise"), "{refused}");
+            assert!(refused["reason"].as_str().unwrap().contains("the first entry `azure/echo-1` has other prices"), "{refused}");
             assert_eq!(summary(&lines)["unchanged"], run);
         }
         assert_eq!(api.get("/models/azure/echo-1/history").await.rows().len(), 1);

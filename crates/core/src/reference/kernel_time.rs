@@ -28,11 +28,11 @@ pub struct KernelTime {
     pub accelerator: String,
     /// Chips, by tensor parallelism.
     pub chips: f64,
-    /// w
+    /// w: bytes per parameter.
     pub weight_bytes_per_parameter: f64,
-    /// `b_kv`
+    /// `b_kv`: bytes per element of the KV cache.
     pub kv_bytes_per_element: f64,
-    /// B
+    /// B: sequences in the batch.
     pub batch: f64,
     /// Mean context of the steps.
     pub context_tokens: f64,

@@ -7,7 +7,7 @@ use crate::units::Seconds;
 pub struct HoldCost {
     /// `read_X`
     pub read_usd_per_byte: f64,
-    /// `hold_X`
+    /// `hold_X`: cost of holding a byte for an hour, in USD.
     pub hold_usd_per_byte_hour: f64,
 }
 

@@ -4,10 +4,10 @@ use super::PromptTokens;
 use crate::reference::architecture::{Architecture, AttentionGroup, Sparse};
 use crate::units::{Bytes, BytesPerToken};
 
-/// Entries of one kind in a layer's cache: what each holds, how many a context leaves, how many a step reads, and what
-/// multiplying a query with one takes.
+/// Entries of one kind in a layer's cache: size, number per context, number read per step, and multiply-adds of a query
+/// with one.
 ///
-/// Every kind of attention is a list of these, so that sizes and arithmetic are the same few sums for all of them.
+/// Every kind of attention is a list of these, so that sizes and arithmetic are the same sums for all kinds.
 #[derive(Debug, Clone, Copy)]
 struct Entries {
     layers: f64,
@@ -15,9 +15,9 @@ struct Entries {
     elements: f64,
     /// Entries per context token.
     per_token: f64,
-    /// Entries that are kept, if not all.
+    /// Limit of kept entries, if any.
     kept: f64,
-    /// Entries that a step reads, if not all that are kept.
+    /// Limit of entries read per step, if any.
     read: f64,
     /// Multiply-adds of a generated token with one entry.
     decode_macs: f64,
@@ -60,7 +60,7 @@ impl Entries {
         }
     }
 
-    /// These entries of which an indexer picks the best, and the keys it picks by.
+    /// Adds an indexer that selects the best of these entries by its keys.
     fn picked_by(self, sparse: Option<Sparse>) -> Vec<Self> {
         let Some(sparse) = sparse else {
             return vec![self];
@@ -189,7 +189,7 @@ impl KvCache {
             .entries
             .iter()
             .map(|entries| entries.layers * of_entries(entries));
-        // The sum of nothing is -0 in floating point.
+        // The empty sum of floats is -0.
         amounts.fold(0.0, |sum, amount| sum + amount)
     }
 
@@ -219,7 +219,7 @@ impl KvCache {
         })
     }
 
-    /// Elements of the best entries that sparse attention reads, however long the context.
+    /// Elements of the selected entries that sparse attention reads, at any context length.
     #[must_use]
     pub fn picked_elements(&self) -> f64 {
         self.sum(|entries| {

@@ -8,7 +8,7 @@ pub fn experts_per_gpu(experts: u32, gpus: u32) -> f64 {
     f64::from(experts) / f64::from(gpus)
 }
 
-/// Q: scale-up domains that so many GPUs take up.
+/// Q: number of scale-up domains that this many GPUs occupy.
 #[must_use]
 pub fn domains_used(gpus: u32, scale_up_domain: u32) -> u32 {
     gpus.div_ceil(scale_up_domain)
@@ -21,7 +21,7 @@ pub fn share_leaving_domain(domains: u32) -> f64 {
     (f64::from(domains) - 1.0) / f64::from(domains)
 }
 
-/// The two networks of a GPU, per GPU and direction.
+/// Bandwidths of a GPU's two networks, per direction.
 #[derive(Debug, Clone, Copy)]
 pub struct Links {
     /// SU: within the scale-up domain.
@@ -72,7 +72,7 @@ pub struct ExpertTraffic {
 pub struct TrafficWidth {
     /// To the experts.
     pub dispatch_bytes: f64,
-    /// Back from them.
+    /// Bytes per element on the way back.
     pub combine_bytes: f64,
 }
 
@@ -91,9 +91,9 @@ impl ExpertTraffic {
 /// A model of experts, by its totals.
 #[derive(Debug, Clone, Copy)]
 pub struct ExpertModel {
-    /// `N_t`
+    /// `N_t`: total parameters.
     pub total_parameters: f64,
-    /// `N_a`
+    /// `N_a`: active parameters per token.
     pub active_parameters: f64,
     /// Experts per layer.
     pub experts: u32,
@@ -161,7 +161,7 @@ pub struct Pipeline {
     pub weights: Bytes,
     /// k: KV bytes stored per context token, all layers.
     pub kv_bytes_per_token: BytesPerToken,
-    /// L
+    /// L: context length in tokens.
     pub context_tokens: f64,
     /// E: GPUs per stage.
     pub gpus_per_stage: u32,

@@ -21,7 +21,7 @@ pub struct Machine {
     pub scale_out: Option<BytesPerSecond>,
 }
 
-/// Widths that decide in which format a chip multiplies.
+/// Widths that determine the number format of multiplications.
 #[derive(Debug, Clone, Copy)]
 pub struct Formats {
     /// w
@@ -31,7 +31,7 @@ pub struct Formats {
 }
 
 impl Machine {
-    /// So many chips of a kind, at their typical rental.
+    /// A unit of this many chips at their typical rental price.
     #[must_use]
     pub fn of(accelerator: &Accelerator, formats: Formats, chips: f64) -> Self {
         let peak = |bytes| accelerator.peak_for_weights(bytes).1.multiply_adds() * chips;
@@ -51,7 +51,7 @@ impl Machine {
         }
     }
 
-    /// As many chips of the same kind.
+    /// The unit with another number of chips.
     #[must_use]
     pub fn with_chips(&self, chips: f64) -> Self {
         let factor = chips / self.chips;

@@ -7,18 +7,18 @@ use crate::reference::Attainment;
 use crate::reference::architecture::Architecture;
 use crate::units::{Bytes, Seconds};
 
-/// Kernels that wait for each other in a dense layer: attention, MLP.
+/// Sequential kernels in a dense layer: attention, MLP.
 const STAGES_PER_DENSE_LAYER: f64 = 2.0;
-/// The same in a layer with experts: attention, router, dispatch, experts, combine.
+/// Sequential kernels in a layer with experts: attention, router, dispatch, experts, combine.
 const STAGES_PER_EXPERT_LAYER: f64 = 5.0;
 
 /// Distribution of a model over chips. The KV cache is distributed evenly in both cases, by head or by sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spread {
-    /// Every matrix is cut into as many parts as there are chips; two all-reduces per layer.
+    /// Every matrix is split over all chips; two all-reduces per layer.
     Tensor,
-    /// Experts are dealt to the chips, all other weights are on each of them; an all-to-all out and one back per layer
-    /// with experts.
+    /// Experts are distributed over the chips, all other weights are replicated; two all-to-all exchanges per layer with
+    /// experts.
     Experts,
 }
 
@@ -30,7 +30,7 @@ pub struct Overheads {
     /// Hidden vectors per token and layer that pass through memory beside weights and cache: norms, quantising,
     /// routing, permuting.
     pub vectors_per_token_and_layer: f64,
-    /// Time per kernel that waits for the one before it.
+    /// Latency per sequential kernel.
     pub per_stage: Seconds,
 }
 
@@ -66,7 +66,7 @@ impl From<Attainment> for Efficiencies {
 /// Drafting several tokens and checking them in one step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Speculation {
-    /// V: tokens accepted per step, the one that is always right included.
+    /// V: tokens accepted per step, including the one that is always correct.
     pub accepted: f64,
     /// γ: tokens drafted per step; the draft model's own time is left out.
     pub drafted: f64,
@@ -86,16 +86,16 @@ impl Speculation {
     }
 }
 
-/// A model laid out on a machine and run in a certain way.
+/// A model on a serving unit, with its operating settings.
 #[derive(Debug, Clone)]
 pub struct Serving<'a> {
     /// The model.
     pub architecture: &'a Architecture,
     /// Its cache.
     pub cache: KvCache,
-    /// w
+    /// w: bytes per parameter.
     pub weight_bytes_per_parameter: f64,
-    /// `b_kv`
+    /// `b_kv`: bytes per element of the KV cache.
     pub kv_bytes_per_element: f64,
     /// The chips.
     pub machine: Machine,
@@ -120,7 +120,7 @@ pub struct PassTime {
     pub communication: Seconds,
     /// Memory traffic in proportion to tokens that is neither weights nor cache.
     pub token_overhead: Seconds,
-    /// Waiting between kernels.
+    /// Latency between kernels.
     pub stage_overhead: Seconds,
     /// The whole pass.
     pub total: Seconds,
@@ -136,7 +136,7 @@ enum Phase {
 /// Memory of a serving unit, and its use.
 #[derive(Debug, Clone, Copy)]
 pub struct MemoryUse {
-    /// C
+    /// C: HBM capacity.
     pub capacity: Bytes,
     /// Weights; with distributed experts, the other weights are on every chip.
     pub weights: Bytes,
@@ -154,7 +154,7 @@ impl MemoryUse {
         is_bounded.then(|| (free / self.per_sequence.0).floor())
     }
 
-    /// Bytes that a batch lacks; none if it fits.
+    /// Missing memory of a batch, in bytes; None if it fits.
     #[must_use]
     pub fn missing(&self, batch: f64) -> Option<Bytes> {
         let missing = self.weights.0 + batch * self.per_sequence.0 - self.capacity.0;
@@ -282,7 +282,7 @@ impl Serving<'_> {
         Bytes(self.weight_bytes_per_parameter * reads.parameters(tokens, always))
     }
 
-    /// Memory, with the caches of sequences of so many tokens.
+    /// Memory use with caches of this many tokens per sequence.
     #[must_use]
     pub fn memory(&self, context_tokens: f64) -> MemoryUse {
         let architecture = self.architecture;

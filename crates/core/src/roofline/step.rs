@@ -44,11 +44,11 @@ pub enum WeightReads {
 /// Model inputs of the forward model.
 #[derive(Debug, Clone, Copy)]
 pub struct Model {
-    /// `N_a`
+    /// `N_a`: active parameters per token.
     pub active_parameters: f64,
-    /// `N_t`
+    /// `N_t`: total parameters.
     pub total_parameters: f64,
-    /// w
+    /// w: bytes per parameter.
     pub weight_bytes_per_parameter: f64,
     /// Weights read by a step.
     pub weight_reads: WeightReads,
@@ -72,14 +72,14 @@ pub struct Efficiencies {
 }
 
 impl Efficiencies {
-    /// Peak, as the talk has it.
+    /// All shares 1, as in the talk.
     pub const PEAK: Self = Self {
         prefill: 1.0,
         decode_bandwidth: 1.0,
         decode_compute: 1.0,
     };
 
-    /// Those of a decode step.
+    /// Shares of peak in decode.
     #[must_use]
     pub fn decode(&self) -> PhaseEfficiency {
         PhaseEfficiency {
@@ -88,7 +88,7 @@ impl Efficiencies {
         }
     }
 
-    /// Those of prefill; memory is read as in decoding.
+    /// Shares of peak in prefill, with the bandwidth of decode.
     #[must_use]
     pub fn prefill(&self) -> PhaseEfficiency {
         PhaseEfficiency {
@@ -203,7 +203,7 @@ pub struct Load {
 pub struct PhaseEfficiency {
     /// `η_c`, or `η_pre` in prefill.
     pub compute: f64,
-    /// `η_m`
+    /// `η_m`: share of peak bandwidth.
     pub bandwidth: f64,
 }
 

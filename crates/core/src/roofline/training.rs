@@ -28,7 +28,7 @@ impl TokenCost {
         }
     }
 
-    /// Operations that are carried out: factor·`N_a`·D.
+    /// Operations: factor·`N_a`·D.
     #[must_use]
     pub fn arithmetic(&self, active_parameters: f64, tokens: f64) -> f64 {
         self.flops_per_parameter * active_parameters * tokens
@@ -88,9 +88,9 @@ pub struct Activations {
     pub hidden_dimension: u32,
     /// Values of `hidden_dimension` elements kept per layer and token.
     pub kept_per_layer: f64,
-    /// Tokens under way at once.
+    /// Tokens in flight.
     pub tokens: f64,
-    /// Width of an element.
+    /// Bytes per element.
     pub bytes_per_element: f64,
 }
 
