@@ -54,8 +54,8 @@ pub fn readings(content: &PriceSheet, assumptions: &Assumptions) -> Vec<Reading>
         .collect()
 }
 
-/// Likelihood terms of the unknowns from the sheets of one model, one per clue that they show; the clues that hardly any
-/// sheet lacks come first.
+/// Likelihood terms of the unknowns from the sheets of one model, one per clue that they show; the clues that hardly
+/// any sheet lacks come first.
 #[must_use]
 pub fn observed(
     contents: &[PriceSheet],

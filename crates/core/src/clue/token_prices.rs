@@ -54,7 +54,7 @@ pub(super) struct PriceLines {
 struct Density {
     /// log density without a residual, and the share of the scale
     log_peak: f64x8,
-    /// Terms added to that per square of the input residual, per product of both, and per square of the output residual.
+    /// Terms added to it per square of the input residual, per product of both, and per square of the output residual.
     form: [f64x8; 3],
     /// Density of a misprint, times their share.
     misprint: f64,

@@ -15,7 +15,7 @@ use crate::units::Seconds;
 /// log of a time to live over the drain time of the tier it lives on: a factor of 4.5 either way, from the spread of
 /// devices sold within a tier.
 const DRAIN_TIME_SD: f64 = 1.5;
-/// Standard deviation of the bounds from prices of caches, in logarithms. A price pays at least what its bytes cost, and
+/// Standard deviation of the bounds from prices of caches, in logarithms. A price pays at least what its bytes cost,
 /// mostly far more, so it gives only a bound; margins differ between prices, and servers and copies are not counted.
 const PRICE_SD: f64 = 1.0;
 /// Times to live that are on offer, for an offer that names none: five minutes to a day, in equal ratios.

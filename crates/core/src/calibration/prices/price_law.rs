@@ -2,8 +2,8 @@
 //!
 //! log price = intercept + b·log `N_a` + c·log `N_t` + d·log `N_a` (dense models only) + host + deviation of the model +
 //! noise, two lines at once. Hosts and models are effects of their own, so that a host that lists many models and a model
-//! with many hosts each count by the information they add. The deviations are Student-t by weights that are re-estimated
-//! in every round; rows that copy the ratio of another host add their level alone.
+//! with many hosts each count by the information they add. The deviations are Student-t by weights that are
+//! re-estimated in every round; rows that copy the ratio of another host add their level alone.
 
 use nalgebra::{DMatrix, DVector, Matrix2, Vector2};
 
