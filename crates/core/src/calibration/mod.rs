@@ -1,4 +1,4 @@
-//! What open-weight models, whose truth is public, teach: the law of prices, and how good estimates are.
+//! Calibration from open-weight models, whose figures are public: the law of prices, and the scores of estimates.
 
 pub mod prices;
 pub mod validation;

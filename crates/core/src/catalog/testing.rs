@@ -1,4 +1,4 @@
-//! What the tests of all catalogs need: entries read, and what a sheet says in short lines.
+//! Helpers for the tests of all catalogs: entries read, and a sheet in short lines.
 
 use super::Catalog;
 use crate::input::cursor::{Cursor, Fault, Faults};

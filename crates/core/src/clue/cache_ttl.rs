@@ -1,4 +1,4 @@
-//! How long a written token is kept: the storage tier for which that is a natural time.
+//! Time to live of a written token: the storage tier for which that is a natural time.
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 //! One file per price-sheet feature: what it observes and the textbook readings drawn from it.
 //!
-//! A reading is a closed form that a person could work out with chalk. Each is complete in itself, with its equation, its
+//! A reading is a closed form that a person can compute by hand. Each is complete in itself, with its equation, its
 //! inputs and what it assumes; equation numbers and ids are those of `docs/MODEL.md`. A new feature is one new file
 //! here and its row in `model/clue_table.rs`.
 
@@ -54,8 +54,8 @@ pub fn readings(content: &PriceSheet, assumptions: &Assumptions) -> Vec<Reading>
         .collect()
 }
 
-/// What sheets of one model say about the unknowns, one likelihood term per clue that they show: first what hardly any
-/// sheet lacks.
+/// Likelihood terms of the unknowns from the sheets of one model, one per clue that they show; the clues that hardly
+/// any sheet lacks come first.
 #[must_use]
 pub fn observed(
     contents: &[PriceSheet],

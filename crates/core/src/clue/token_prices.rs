@@ -28,13 +28,13 @@ const OUTPUT: usize = 1;
 const PARTS: [ClueKind; 2] = [ClueKind::InputPrice, ClueKind::OutputPrice];
 /// Points of the scale of the model's deviation, each as probable.
 const SCALES: usize = 8;
-/// Spread of misprints around the price of a model of middling size: prices that no model explains are taken for such, and
-/// leave what is believed as it was.
+/// Spread of misprints around the price of a model of middling size: prices that no model explains count as such, and
+/// leave the posterior unchanged.
 const MISPRINT_SD: f64 = 6.0;
 /// log of such a model's active and total parameters: 16 and 72 billion.
 const MIDDLING: [f64; 2] = [23.5, 25.0];
 
-/// What hosts charge for one model, their markups taken off: log price − markup ~ law(`N_a`, `N_t`) + deviation + noise.
+/// Prices of hosts for one model, without their markups: log price − markup ~ law(`N_a`, `N_t`) + deviation + noise.
 #[derive(Debug, Clone)]
 pub(super) struct PriceLines {
     law: PriceLaw,
@@ -54,7 +54,7 @@ pub(super) struct PriceLines {
 struct Density {
     /// log density without a residual, and the share of the scale
     log_peak: f64x8,
-    /// What is added to that per square of the input residual, per product of both, and per square of the output residual.
+    /// Terms added to it per square of the input residual, per product of both, and per square of the output residual.
     form: [f64x8; 3],
     /// Density of a misprint, times their share.
     misprint: f64,
@@ -380,7 +380,7 @@ impl Likelihood for PriceLines {
             weights += weight;
             tail += weight * of_spread;
         }
-        // An input price beyond all reason leaves no weight; then the widest spread speaks.
+        // An input price beyond all reason leaves no weight; then the widest spread applies.
         if weights > 0.0 {
             tail / weights
         } else {

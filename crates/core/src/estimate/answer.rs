@@ -25,13 +25,13 @@ pub struct Answer {
     pub calibration_id: String,
     /// The sheets that were read.
     pub price_sheets: Vec<SheetSummary>,
-    /// What the caller stated, in one spelling.
+    /// The caller's assumptions, in one spelling.
     #[schema(value_type = Object)]
     pub assumptions: Map<String, Value>,
-    /// What the sheets say together, with intervals.
+    /// Joint estimate from all sheets, with intervals.
     #[serde(flatten)]
     pub joint: Box<Joint>,
-    /// What a textbook reads.
+    /// Textbook readings.
     #[serde(flatten)]
     pub textbook: Textbook,
 }

@@ -16,11 +16,11 @@ use crate::units::readable;
 pub struct Conflict {
     /// Ids of the two readings.
     pub between: [ReadingId; 2],
-    /// What they disagree about.
+    /// The quantity they disagree about.
     pub quantity: &'static str,
-    /// What each says, in the order of `between`.
+    /// Value of each, in the order of `between`.
     pub values: [f64; 2],
-    /// Why both cannot be right.
+    /// Reason that both cannot be right.
     pub why: String,
 }
 

@@ -81,7 +81,7 @@ pub fn infer_while(
     })
 }
 
-/// What a textbook reads from the sheets of a request, without the joint estimate.
+/// Textbook readings from the sheets of a request, without the joint estimate.
 #[must_use]
 pub fn textbook(request: &Request) -> Textbook {
     read(&pricing_contents(request), &request.assumptions)

@@ -23,7 +23,7 @@ pub struct Misfit {
     pub contradictions: Vec<String>,
 }
 
-/// How surprising a clue was.
+/// Tail probability of a clue.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Check {
     /// The clue.

@@ -22,7 +22,7 @@ pub struct Definition {
     pub description: &'static str,
     /// Its unit, empty for a plain ratio.
     pub unit: &'static str,
-    /// How it follows from what is unknown.
+    /// Equation from the model's unknowns.
     pub equation: &'static str,
     /// Its gauge in `/metrics`.
     pub gauge: Gauge,
@@ -48,7 +48,7 @@ pub struct QuantityColumns {
 pub struct Gauge {
     /// Its name.
     pub name: &'static str,
-    /// How many of the table's units are one of the gauge's.
+    /// The table's units per unit of the gauge.
     pub divisor: f64,
 }
 
@@ -94,7 +94,7 @@ macro_rules! joint_quantities {
         )+];
 
         impl JointQuantity {
-            /// How many there are.
+            /// Number of quantities.
             pub const COUNT: usize = Self::ALL.len();
 
             /// Every quantity, in the order of answers and lists.
@@ -277,7 +277,7 @@ impl Quantities {
         JointQuantity::ALL.map(|quantity| (quantity, self.get(quantity)))
     }
 
-    /// How many are identified.
+    /// Number of identified quantities.
     #[must_use]
     pub fn identified(&self) -> usize {
         let estimates = self.in_order();
@@ -287,7 +287,7 @@ impl Quantities {
             .count()
     }
 
-    /// Why the first quantity that is not identified is not.
+    /// Reason of the first quantity that is not identified.
     #[must_use]
     pub fn first_reason(&self) -> Option<String> {
         let estimates = self.in_order();

@@ -31,7 +31,7 @@ pub struct QuantityEstimate {
     pub information_gained_bits: f64,
     /// Whether the sheets add enough information for an estimate.
     pub identified: bool,
-    /// Why they do not.
+    /// Reason that it is not identified.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub not_identified_because: Option<NotIdentified>,
@@ -39,7 +39,7 @@ pub struct QuantityEstimate {
     pub unit: &'static str,
     /// Equation from the model's unknowns.
     pub equation: &'static str,
-    /// How good this estimate has been on open-weight models; null where no truth is public.
+    /// Errors of this estimate on open-weight models; null where no truth is public.
     pub track_record: Option<TrackRecord>,
     /// The clues that moved it, in the order in which they were taken up; their factors multiply to the whole move.
     pub moved_by: Vec<Move>,
@@ -56,7 +56,7 @@ pub struct PriorEstimate {
     pub interval_90: Interval,
 }
 
-/// How far a clue moved a quantity.
+/// Change of a quantity by a clue.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Move {
     /// The clue.
@@ -77,7 +77,7 @@ pub struct RatioEstimate {
     pub regime_probability: f64,
 }
 
-/// What decoding waits for.
+/// Resource that decoding waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Regime {
@@ -87,7 +87,7 @@ pub enum Regime {
     ComputeBound,
 }
 
-/// Why a quantity is not identified.
+/// Reason that a quantity is not identified.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NotIdentified {
     /// It is stated.
@@ -98,7 +98,7 @@ pub enum NotIdentified {
     TooLittle {
         /// The information in bits.
         bits: f64,
-        /// What the sheets would have to state.
+        /// Data that the sheets would have to state.
         missing: Vec<String>,
     },
     /// The track record is no better than that of the prior.

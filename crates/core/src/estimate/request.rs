@@ -17,7 +17,7 @@ use crate::sheet::{PriceSheet, RateCell, canonical};
 pub struct Request {
     /// The sheets, each content once, by provider and region.
     pub sheets: Vec<PriceSheet>,
-    /// What the caller states.
+    /// The caller's assumptions.
     pub assumptions: Assumptions,
 }
 
@@ -80,7 +80,7 @@ fn read_tree(body: &Cursor<'_>, format: &Format) -> Option<Request> {
     if !entries.contains_key(wrapper) {
         if entries.contains_key("assumptions") {
             body.fault(
-                format!("`assumptions` stands beside no `{wrapper}`"),
+                format!("`assumptions` is given without `{wrapper}`"),
                 format!("send {{\"{wrapper}\": …, \"assumptions\": …}}"),
             );
             return None;
@@ -214,7 +214,7 @@ fn check_speed_tiers(stated: &Cursor<'_>, sheets: &[&PriceSheet], assumptions: &
     }
 }
 
-/// What a file asks.
+/// Requests of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestFile {
     /// The requests, in the order of the file.

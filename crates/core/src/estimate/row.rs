@@ -28,7 +28,7 @@ pub struct Column {
     pub name: &'static str,
     /// Whether it holds true or false instead of a number.
     pub is_flag: bool,
-    /// What it holds, with the unit.
+    /// Its content, with the unit.
     pub description: String,
 }
 

@@ -1,4 +1,4 @@
-//! What the caller states, and how every other quantity follows from it, from reference data or from the textbook.
+//! The caller's assumptions, and every other quantity as it follows from them, reference data or the textbook.
 
 mod reading;
 
@@ -79,7 +79,7 @@ pub enum RangeEnd {
     High,
 }
 
-/// What the caller states. Unknown names are refused.
+/// Statements of a caller. Unknown names are refused.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Assumptions {
     accelerator: Option<&'static str>,
@@ -151,7 +151,7 @@ impl Assumptions {
         self.stated.contains_key(&quantity)
     }
 
-    /// What the caller states of this quantity itself.
+    /// The caller's value of this quantity itself.
     #[must_use]
     pub fn stated(&self, quantity: Q) -> Option<Interval> {
         self.stated.get(&quantity).copied()

@@ -15,8 +15,8 @@ use crate::units::Seconds;
 /// log of a time to live over the drain time of the tier it lives on: a factor of 4.5 either way, from the spread of
 /// devices sold within a tier.
 const DRAIN_TIME_SD: f64 = 1.5;
-/// Prices of caches pay at least what their bytes cost, and mostly far more: only bounds are believed. This is how soft
-/// they are, in logarithms: margins differ between prices, and servers and copies are not counted.
+/// Standard deviation of the bounds from prices of caches, in logarithms. A price pays at least what its bytes cost,
+/// mostly far more, so it gives only a bound; margins differ between prices, and servers and copies are not counted.
 const PRICE_SD: f64 = 1.0;
 /// Times to live that are on offer, for an offer that names none: five minutes to a day, in equal ratios.
 const LIFETIMES_S: [f64; 9] = [
@@ -33,7 +33,7 @@ const LOG_SECONDS_PER_HOUR: f64 = 8.188_689_124_444_202;
 pub struct TierCandidate {
     /// Its id.
     pub id: &'static str,
-    /// How probable it is by the time to live alone.
+    /// Its probability by the time to live alone.
     pub share: f64,
     /// log of USD per byte and hour.
     pub log_hold: f64,
@@ -124,8 +124,8 @@ fn log_cache_bytes(unknowns: &Unknowns<'_>) -> f64 {
     LOG_MTOK + unknowns.log_kv_bytes_stored + unknowns.machine.log_kv_element_bytes
 }
 
-/// What a sheet asks for holding a token, over what it asks for computing one: margins common to both cancel. It pays for
-/// the bytes wherever they are held, so it bounds `k_st` from above, softly.
+/// Price of holding a token over the price of computing one: margins common to both cancel. It pays for the
+/// bytes wherever they are held, so it bounds `k_st` from above, softly.
 #[derive(Debug, Clone)]
 pub struct HoldPrice {
     part: [ClueKind; 1],

@@ -10,7 +10,7 @@ use crate::units::Decimal;
 pub(crate) struct Evidence<'a> {
     /// The pricing content.
     pub(crate) sheet: &'a PriceSheet,
-    /// What the caller states.
+    /// The caller's assumptions.
     pub(crate) assumptions: &'a Assumptions,
 }
 
@@ -145,7 +145,7 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// What a reader should know about how thresholds are measured.
+    /// Caveat about the measure of thresholds.
     #[must_use]
     pub(crate) fn measure_caveat(&self) -> Option<&'static str> {
         match self.sheet.context_tier_measure {
@@ -191,7 +191,7 @@ impl<'a> Evidence<'a> {
         base.map(|rate| Cell { rate })
     }
 
-    /// Why modes cannot be compared where the sheet has some of a kind.
+    /// Reason that the sheet's modes cannot be compared: it has some, and no standard cell.
     #[must_use]
     pub(crate) fn no_standard_cell(&self) -> Option<NotDefined> {
         let has_modes = self
@@ -229,7 +229,7 @@ impl<'a> Evidence<'a> {
         named.filter(|tier| *tier != RateCell::STANDARD).collect()
     }
 
-    /// What a mode costs against the standard tier: from its own prices, or from the multiplier the source states.
+    /// Prices of a mode over those of the standard tier: from its own prices, or from the multiplier the source states.
     #[must_use]
     pub(crate) fn mode_prices(&self, mode: &str) -> Vec<ModePrices<'a>> {
         let ratio = |above: Price<'a>, below: Price<'a>| Ok(above?.over(below?));

@@ -1,4 +1,4 @@
-//! What it costs to hold a byte on each storage tier: the yardstick of every reading about caches.
+//! Cost of holding a byte on each storage tier: the yardstick of every reading about caches.
 
 use super::builder::{ReadingBuilder, Values};
 use super::evidence::Evidence;

@@ -11,7 +11,7 @@ use crate::units::FlopPerSecond;
 /// A machine as far as the joint estimate needs it; natural logarithms.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Machine {
-    /// How probable it is before anything is read.
+    /// Its prior probability.
     pub share: f64,
     /// log ρ
     pub log_compute_to_bandwidth: f64,

@@ -1,4 +1,4 @@
-//! What clues are made of: quantities, what a caller states, unknowns, likelihoods, and the readings drawn from evidence.
+//! Parts of clues: quantities, a caller's assumptions, unknowns, likelihoods, and the readings drawn from evidence.
 
 pub mod assumptions;
 pub mod builder;

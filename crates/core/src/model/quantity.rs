@@ -8,7 +8,7 @@ use crate::reference::Accelerator;
 use crate::roofline::compute_to_bandwidth;
 use crate::units::{BytesPerSecond, FlopPerSecond, readable};
 
-/// Where a value comes from.
+/// Origin of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
@@ -216,7 +216,7 @@ fn ratio_of_rates(parents: &[Known]) -> Known {
 }
 
 impl Quantity {
-    /// How many there are.
+    /// Number of quantities.
     pub(crate) const COUNT: usize = Self::ALL.len();
 
     /// Its row of the table.
@@ -249,7 +249,7 @@ impl Quantity {
         self.row().textbook
     }
 
-    /// What may be stated for it, in words.
+    /// Its symbol, unit and permitted values, in words.
     #[must_use]
     pub fn description(self) -> String {
         let unit = if self.unit().is_empty() {
@@ -278,13 +278,13 @@ impl Quantity {
         self.row().is_statable.then_some(self.row().path)
     }
 
-    /// What may be stated at the top level of the assumptions.
+    /// Quantities that may be stated at the top level of the assumptions.
     pub fn top_level() -> impl Iterator<Item = Self> {
         let all = Self::ALL.into_iter();
         all.filter(|quantity| quantity.row().is_statable && !quantity.is_of_accelerator())
     }
 
-    /// What may be stated inside `accelerator`.
+    /// Quantities that may be stated inside `accelerator`.
     pub fn in_accelerator() -> impl Iterator<Item = Self> {
         Self::ALL
             .into_iter()

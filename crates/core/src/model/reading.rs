@@ -8,14 +8,14 @@ use super::clue_table::{ClueKind, ReadingId};
 use crate::reference::TrackRecord;
 use crate::units::readable;
 
-/// What is fixed about a reading: the row of `docs/MODEL.md` that it implements.
+/// Specification of a reading: the row of `docs/MODEL.md` that it implements.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Specification {
     /// Stable id, part of the API.
     pub id: ReadingId,
     /// The price-sheet feature it is drawn from.
     pub clue: ClueKind,
-    /// What it estimates. Readings of one quantity can contradict each other.
+    /// The quantity it estimates. Readings of one quantity can contradict each other.
     pub quantity: &'static str,
     /// The closed form.
     pub equation: &'static str,
@@ -23,13 +23,13 @@ pub struct Specification {
     pub unit: &'static str,
     /// Whether the value is a point or a bound.
     pub kind: Kind,
-    /// What it needs from the sheet or the caller.
+    /// Inputs it needs from the sheet or the caller.
     pub needs: &'static str,
-    /// When it is not defined.
+    /// Condition under which it is not defined.
     pub not_defined_when: &'static str,
-    /// What it assumes about the provider.
+    /// Its assumptions about the provider.
     pub assumes: &'static [&'static str],
-    /// Where the equation comes from: T talk, F flashcards, MK Mooncake, D derived in `docs/MODEL.md`.
+    /// Source of the equation: T talk, F flashcards, MK Mooncake, D derived in `docs/MODEL.md`.
     pub source: &'static str,
     /// Whether the value is one number, so that list rows carry it.
     pub scalar: bool,
@@ -87,14 +87,14 @@ pub struct Input {
     pub high: Option<f64>,
     /// Its unit; empty for a plain ratio.
     pub unit: String,
-    /// Where it comes from.
+    /// Its origin.
     pub from: Origin,
 }
 
 /// A figure that belongs to a reading beside its value.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Detail {
-    /// What it is.
+    /// Its name.
     pub name: String,
     /// Its value.
     pub value: Value,
@@ -112,7 +112,7 @@ pub struct Detail {
     pub kind: Kind,
 }
 
-/// Why a reading has no value.
+/// Reason that a reading has no value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct NotDefined {
     /// The class of the reason.
@@ -177,7 +177,7 @@ pub struct Reading {
     pub id: ReadingId,
     /// The price-sheet feature it is drawn from.
     pub clue: ClueKind,
-    /// What it estimates.
+    /// The quantity it estimates.
     pub quantity: &'static str,
     /// The closed form.
     pub equation: &'static str,
@@ -201,7 +201,7 @@ pub struct Reading {
     pub high: Option<f64>,
     /// Unit of the value; empty for a plain ratio.
     pub unit: &'static str,
-    /// Why there is no value.
+    /// Reason that there is no value.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub not_defined: Option<NotDefined>,
@@ -209,11 +209,11 @@ pub struct Reading {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub details: Vec<Detail>,
-    /// What it assumes about the provider.
+    /// Its assumptions about the provider.
     pub assumes: &'static [&'static str],
-    /// What a reader should know before using it.
+    /// Caveats about its use.
     pub caveats: Vec<String>,
-    /// How good this reading has been by itself on open-weight models; null where no truth is public.
+    /// Errors of this reading by itself on open-weight models; null where no truth is public.
     pub track_record: Option<TrackRecord>,
 }
 

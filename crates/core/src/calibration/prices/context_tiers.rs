@@ -1,4 +1,4 @@
-//! Where prices rise with the length of the prompt, and how that relates to the cache.
+//! Thresholds at which prices rise with the length of the prompt, and their relation to the cache.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use crate::reference::calibration::ContextTierLaw;
 use crate::sheet::compare::decision::ContextTierDecision;
 use crate::sheet::{PriceSheet, RateCell};
 
-/// Share of thresholds that are copied from others. Three families have decided on one: a share at which no held-out
-/// decision is scored worse with the clue than without it, rather than one that three could tell.
+/// Share of thresholds that are copied from others. Three families have decided on one, too few to estimate it: at this
+/// share no held-out decision is scored worse with the clue than without it.
 const CONVENTION_SHARE: f64 = 0.7;
-/// Where too few families have decided on a threshold to tell how far apart they are: a factor of 7 either way.
+/// Standard deviation where too few families have decided on a threshold to estimate it: a factor of 7 either way.
 const WIDEST_SD: f64 = 2.0;
 /// Thresholds there are: 90 of 100 between 10,000 and 1,000,000 tokens, where too few are known.
 const ANY_THRESHOLD: (f64, f64) = (11.5, 1.4);

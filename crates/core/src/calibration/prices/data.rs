@@ -10,7 +10,7 @@ use crate::roofline::KvCache;
 use crate::sheet::{ContextTier, PriceSheet, RateCell};
 use crate::units::Decimal;
 
-/// What is published of a model; natural logarithms, KV bytes at one byte per element.
+/// Published figures of a model; natural logarithms, KV bytes at one byte per element.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Truth {
     /// log `N_a`
@@ -40,13 +40,13 @@ pub struct PricedModel {
     pub name: String,
     /// Models by the same author on the same lines.
     pub family: String,
-    /// What is published of it.
+    /// Its published figures.
     pub truth: Truth,
     /// One sheet per host.
     pub sheets: Vec<PriceSheet>,
 }
 
-/// Why files of models and prices cannot be used.
+/// Reason that files of models and prices cannot be used.
 #[derive(Debug, Error)]
 pub enum DataError {
     /// A row has not the columns or values it should have.
@@ -54,7 +54,7 @@ pub enum DataError {
     Row {
         /// Which of the files.
         file: &'static str,
-        /// What is wrong, and where.
+        /// The fault and its place.
         source: csv::Error,
     },
     /// A row is about a model that the models do not list.

@@ -137,7 +137,7 @@ fn shown(sheet: &PriceSheet, copies_ratio: bool) -> Option<Shown> {
 fn provenance(models: &[&PricedModel], priced: &[&PricedModel], price_rows: usize) -> Provenance {
     let mut digest = Sha256::new();
     for model in models {
-        // To the digits that a fit can tell apart: published files round the same figures differently.
+        // Only the digits that change a fit: published files round the same figures differently.
         digest.update(format!(
             "{} {} {:.6?}\n",
             model.name, model.family, model.truth

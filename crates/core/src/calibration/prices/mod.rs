@@ -1,5 +1,5 @@
-//! What open-weight models and the prices asked for them teach: the population of models, how prices follow from
-//! parameters, what hosts add, how context tiers relate to the cache.
+//! Calibration from open-weight models and their prices: the population of models, the law by which prices follow from
+//! parameters, the markups of hosts, the relation of context tiers to the cache.
 
 mod context_tiers;
 mod data;
@@ -11,7 +11,7 @@ pub use context_tiers::models_by_decision;
 pub use data::{DataError, PricedModel, Truth, built_in, read};
 pub use fit::calibrate;
 
-/// What is chosen rather than fitted: by scores of families that are left out of families that are left out.
+/// Settings that are chosen rather than fitted: by scores from nested cross-validation over families.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
     /// Degrees of freedom of a model's deviation from the law of prices.

@@ -9,8 +9,8 @@ use crate::reference::calibration::{ModelClass, Population};
 
 /// Models that each class's mean is drawn towards the common one by.
 const MEAN_SHRINKAGE: f64 = 5.0;
-/// Models that each class's covariance is drawn towards the common one by: of sizes, which a few dozen models of either
-/// class hardly tell apart, and of what follows from size.
+/// Models that each class's covariance is drawn towards the common one by: of sizes, where a few dozen models of either
+/// class hardly show a difference, and of what follows from size.
 const SIZE_SHRINKAGE: f64 = 100.0;
 const CACHE_SHRINKAGE: f64 = 10.0;
 /// log of the stated maximum context over the one a model of these figures would have, beyond what models differ by.

@@ -1,9 +1,9 @@
-//! How prices follow from parameters: a linear mixed model with crossed effects, fitted by expectation maximisation.
+//! Law of prices from parameters: a linear mixed model with crossed effects, fitted by expectation maximisation.
 //!
 //! log price = intercept + b·log `N_a` + c·log `N_t` + d·log `N_a` (dense models only) + host + deviation of the model +
 //! noise, two lines at once. Hosts and models are effects of their own, so that a host that lists many models and a model
-//! with many hosts each count for what they tell. The deviations are Student-t by weights that are re-estimated in every
-//! round; rows that copy the ratio of another host tell their level alone.
+//! with many hosts each count by the information they add. The deviations are Student-t by weights that are
+//! re-estimated in every round; rows that copy the ratio of another host add their level alone.
 
 use nalgebra::{DMatrix, DVector, Matrix2, Vector2};
 
@@ -11,13 +11,13 @@ use super::{Settings, count};
 
 /// Rounds; from about the twenty-fifth on, no parameter changes in its third digit.
 const ROUNDS: usize = 30;
-/// Where the logarithms of parameters are centred: 16 and 72 billion.
+/// Centres of the logarithms of parameters: 16 and 72 billion.
 const CENTRE: [f64; 2] = [23.5, 25.0];
 /// Intercept, active, total, active of dense models.
 const FIXED: usize = 4;
 const DENSE_SLOPE: usize = 3;
 
-/// What a row shows of its two lines.
+/// Values of the two lines that a row shows.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Shown {
     /// Both.
@@ -212,7 +212,7 @@ fn model_blocks(
     blocks
 }
 
-/// What is known of effects beforehand: hosts vary as they do, and dense models' exponent by little.
+/// Prior precision of the effects: hosts vary by their covariance, and dense models' exponent by little.
 fn prior_precision(host_count: usize, host: &Matrix2<f64>, settings: &Settings) -> DMatrix<f64> {
     let effects = FIXED + host_count;
     let mut precision = DMatrix::<f64>::zeros(2 * effects, 2 * effects);
@@ -301,7 +301,7 @@ impl Deviation {
     }
 }
 
-/// What the law, the host and the model's deviation give for a row, and how uncertain that is.
+/// Mean and covariance of a row, from the law, the host and the model's deviation.
 fn fitted(
     row: &Row,
     features: &[[f64; FIXED]],
@@ -339,7 +339,7 @@ fn uncentred(effects: &DVector<f64>) -> [Vector2<f64>; FIXED] {
     ]
 }
 
-/// Where dense models' further slope begins.
+/// log `N_a` at which dense models' further slope begins.
 pub(super) const DENSE_CENTRE: f64 = CENTRE[0];
 
 fn at(vector: &DVector<f64>, effect: usize) -> Vector2<f64> {

@@ -46,7 +46,7 @@ const SCORED: [(JointQuantity, Option<ReadingId>); 5] = [
     ),
 ];
 
-/// What of the sheets takes part.
+/// Parts of the sheets that are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -73,7 +73,7 @@ impl Shown {
     };
 }
 
-/// Where the ratio of times is compared: H100, 8 of them, one byte per weight and element of the cache, 2.5 times the
+/// Operating point of the ratio of times: H100, 8 of them, one byte per weight and element of the cache, 2.5 times the
 /// optimal batch, a context of 8,192 tokens; caches are loaded at 50 GB/s per chip, a link of 400 Gbit/s.
 const OPERATING_POINT: &str = r#"{"accelerator": "h100-sxm", "chips": 8, "weight_bytes_per_parameter": 1,
     "kv_bytes_per_element": 1, "batch_over_optimal_batch": 2.5, "mean_decode_context_tokens": 8192,
@@ -105,12 +105,12 @@ pub struct ModelOutcome {
     pub quantities: BTreeMap<&'static str, score::Outcome>,
 }
 
-/// How good one kind of reading is by itself.
+/// Score of one kind of reading by itself.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReadingScore {
     /// The reading.
     pub id: &'static str,
-    /// What it is about.
+    /// The quantity it is about.
     pub quantity: &'static str,
     /// Models on which it has a value.
     pub models: usize,
@@ -127,7 +127,7 @@ pub struct ReadingScore {
 }
 
 impl Validation {
-    /// What comes of it for answers to carry.
+    /// Track records for answers to carry.
     #[must_use]
     pub fn track_records(&self) -> TrackRecords {
         let of_quantity = |(name, score): (&&'static str, &Score)| NamedRecord {
@@ -155,13 +155,13 @@ impl Validation {
     }
 }
 
-/// What a calibration says of one model.
+/// Estimates and readings of one model under one calibration.
 struct Estimated {
     distributions: Vec<(score::Distribution, score::Distribution)>,
     readings: Vec<(&'static str, &'static str, f64)>,
 }
 
-/// What models are estimated by.
+/// Calibration by which models are estimated.
 #[derive(Clone, Copy)]
 pub enum By<'a> {
     /// One calibration.

@@ -1,4 +1,4 @@
-//! How good an estimate is: errors, log scores, coverage, against the prior.
+//! Scores of an estimate: errors, log scores, coverage, against the prior.
 
 use serde::Serialize;
 
@@ -79,7 +79,7 @@ impl Distribution {
 /// One model's estimate of one quantity against the truth.
 #[derive(Debug, Clone, Serialize)]
 pub struct Outcome {
-    /// What is published, as a plain number.
+    /// The published value, as a plain number.
     pub truth: f64,
     /// Median of the estimate.
     pub median: f64,
@@ -117,7 +117,7 @@ impl Outcome {
     }
 }
 
-/// What is averaged over models; natural logarithms.
+/// Scores that are averaged over models; natural logarithms.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scores {
     pub(super) error: f64,
@@ -155,7 +155,7 @@ impl Scores {
     }
 }
 
-/// How good the estimates of one quantity are; errors in natural logarithms, gains in nats per model.
+/// Score of the estimates of one quantity; errors in natural logarithms, gains in nats per model.
 #[derive(Debug, Clone, Serialize)]
 pub struct Score {
     /// Models with a price and a published truth.
@@ -190,7 +190,7 @@ pub struct Score {
     pub bootstrap: Bootstrap,
 }
 
-/// Where a score would lie with other families of models: 90 % intervals over resampled families.
+/// Range of a score over other families of models: 90 % intervals over resampled families.
 #[derive(Debug, Clone, Serialize)]
 pub struct Bootstrap {
     /// Of the root mean square error.

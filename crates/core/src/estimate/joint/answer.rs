@@ -10,12 +10,12 @@ use crate::estimate::{nearest, storage_tiers};
 /// Version of the engine; another version may read the same sheet differently, so it is part of an answer's identity.
 pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What the sheets say together, with honest intervals.
+/// Joint estimate from all sheets, with intervals.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Joint {
     /// Every quantity.
     pub quantities: Quantities,
-    /// Where each cache offer lives.
+    /// Storage tier of each cache offer.
     pub storage_tiers: Vec<storage_tiers::OfferTiers>,
     /// Open-weight models whose figures lie nearest.
     pub nearest_open_models: Vec<nearest::NearModel>,
@@ -23,11 +23,11 @@ pub struct Joint {
     pub attention_layouts: Vec<nearest::AttentionLayout>,
     /// Whether the sheets fit the model at all.
     pub misfit: Misfit,
-    /// How far the draws can be trusted.
+    /// Reliability of the draws.
     pub diagnostics: Diagnostics,
 }
 
-/// How far the draws can be trusted.
+/// Reliability of the draws.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Diagnostics {
     /// Number of independent draws with the same information.
@@ -42,6 +42,6 @@ pub struct Diagnostics {
     pub engine_version: &'static str,
     /// The calibration behind the prior and the law of prices.
     pub calibration_id: String,
-    /// What a reader should know before using the intervals.
+    /// Warnings about the intervals.
     pub warnings: Vec<String>,
 }

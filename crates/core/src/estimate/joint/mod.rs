@@ -30,17 +30,17 @@ use steps::{CLUE_STRIDE, Step, steps};
 
 /// A clue that moves a quantity by less than 3 % is not named: that is the noise of the draws.
 const LEAST_MOVE: f64 = 0.03;
-/// Above this k̂ the weights have no second moment to speak of.
+/// Above this k̂ the weights have practically no second moment.
 const LARGEST_PARETO_K: f64 = 0.7;
 
-/// What all quantities share.
+/// Values that all quantities share.
 struct Shared<'a> {
     prior_draws: Draws<'a>,
     posterior: &'a Posterior<'a>,
     /// Whether there is any clue.
     is_informed: bool,
     is_misfit: bool,
-    /// What the sheets would have to state for the price lines to be read.
+    /// Data that the sheets would have to state for the price lines to be read.
     missing: Vec<String>,
     steps: Vec<Step>,
 }
@@ -92,7 +92,7 @@ pub fn estimate(
     })
 }
 
-/// What decoding waits for, and the probability of that.
+/// Resource that decoding waits for, and its probability.
 fn regime(draws: &Draws<'_>) -> (Regime, f64) {
     let is_memory_bound = |unknowns: &Unknowns<'_>| unknowns.log_actual_memory_over_compute() > 0.0;
     let memory_bound: f64 = draws

@@ -5,7 +5,7 @@ use crate::input::wanted::{Unwanted, Wanted};
 use crate::model::clue_table::ClueKind;
 use crate::model::likelihood::Likelihood;
 
-/// Every so many draws take part in what is worked out per clue.
+/// Every so many draws take part in what is computed per clue.
 pub(super) const CLUE_STRIDE: usize = 6;
 /// Every so many of these take part in how surprising a clue is, which need not be known to more than two digits.
 const TAIL_STRIDE: usize = 8;

@@ -112,7 +112,7 @@ impl Gaussian {
         std::array::from_fn(|row| std::array::from_fn(|column| entry(row, column)))
     }
 
-    /// How many coordinates are used.
+    /// Number of coordinates that are used.
     pub(super) fn free(&self) -> usize {
         self.free
     }

@@ -200,7 +200,7 @@ impl ClassPrior {
         self.density(point).ln()
     }
 
-    /// How many coordinates are free.
+    /// Number of free coordinates.
     pub(super) fn free(&self) -> usize {
         self.mixture[0].1.free()
     }
@@ -274,7 +274,7 @@ fn log_sum(logs: impl Iterator<Item = f64> + Clone) -> f64 {
     greatest + logs.map(|log| (log - greatest).exp()).sum::<f64>().ln()
 }
 
-/// What is stated of the unknowns; KV bytes are stated as served and brought to one byte per element.
+/// Stated values of the unknowns; KV bytes are stated as served and brought to one byte per element.
 fn statements(assumptions: &Assumptions) -> Vec<Statement> {
     let element = assumptions
         .stated(Q::KvBytesPerElement)

@@ -16,7 +16,7 @@ pub const DRAWS: usize = 15_000;
 pub const PRIOR_DRAWS: usize = 4_096;
 /// Draws per round and kind of model while proposals are fitted.
 const PILOT_DRAWS: usize = 512;
-/// Where the draws count for less than this share of them, they are made again, twice as many.
+/// Least effective share of the draws; below it, they are made again, twice as many.
 const LEAST_EFFECTIVE_SHARE: f64 = 2.0 / 3.0;
 /// Rounds, at most; the first draws from the prior.
 const MOST_ROUNDS: usize = 5;
@@ -86,7 +86,7 @@ impl<'a> Draws<'a> {
         &self.weights
     }
 
-    /// How many.
+    /// Number of draws.
     #[must_use]
     pub fn len(&self) -> usize {
         self.each.len()
@@ -113,7 +113,7 @@ pub struct Posterior<'a> {
 }
 
 impl<'a> Posterior<'a> {
-    /// Where nothing was observed, the posterior is the prior.
+    /// The posterior without observations: the prior.
     #[must_use]
     pub fn of_prior(draws: Draws<'a>) -> Self {
         Self {
@@ -266,7 +266,7 @@ fn log_target(
 
 /// A mixture that draws are proposed from: what was fitted, and the prior.
 struct Proposal {
-    /// What draws come from, with the share of each.
+    /// Distributions that draws come from, with the share of each.
     components: Vec<(f64, Gaussian)>,
     /// The fitted components, to be weighed.
     fitted: Option<Mixture>,

@@ -25,7 +25,7 @@ pub struct Summary {
     log_quantiles: [f64; 5],
 }
 
-/// The quantiles that are worked out.
+/// Probabilities of the quantiles that are computed.
 const PROBABILITIES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
 /// Bins over eight standard deviations on either side: one is 1/128 of a standard deviation, and within one the
 /// distribution is taken as even.
