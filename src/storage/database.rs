@@ -58,8 +58,8 @@ impl StoreLimits {
         }
     }
 
-    /// Longest time that all statements of one operation take together. PostgreSQL itself ends a statement that runs too
-    /// long; this ends the wait for a server that has stopped answering.
+    /// Longest time that all statements of one operation take together. PostgreSQL itself ends a statement that runs
+    /// too long; this ends the wait for a server that has stopped answering.
     fn operation(self) -> Duration {
         self.statement + self.connection_wait
     }
