@@ -12,7 +12,7 @@ use super::rows::Connected;
 use super::{DbTime, Filter, Store, StoreError};
 
 stored_names! {
-    /// What happened.
+    /// Kind of a change.
     ChangeKind {
         /// An offer has its first price.
         SheetAdded = "sheet.added",
@@ -38,11 +38,11 @@ stored_names! {
 pub struct ChangeRow {
     /// Its place: a client that has seen it has seen all that come before it.
     pub sequence: i64,
-    /// What happened.
+    /// Kind of the change.
     #[sqlx(try_from = "String")]
     #[schema(inline)]
     pub kind: ChangeKind,
-    /// When it was seen.
+    /// Time at which the change was seen.
     #[schema(value_type = String, format = DateTime)]
     pub observed_at: DbTime,
     /// Provider that bills.

@@ -31,9 +31,9 @@ const BUSY_PAUSES: u32 = 250;
 pub struct StoreLimits {
     /// Connections at once.
     pub connections: u32,
-    /// How long a request waits for a free connection.
+    /// Longest time for which a request waits for a free connection.
     pub connection_wait: Duration,
-    /// How long a statement may run, and how long it waits for a lock.
+    /// Longest time for which a statement runs or waits for a lock.
     pub statement: Duration,
 }
 
@@ -58,8 +58,8 @@ impl StoreLimits {
         }
     }
 
-    /// How long all statements of one operation may take. PostgreSQL ends a statement that runs too long by itself; this
-    /// ends the wait for a server that has stopped answering.
+    /// Longest time that all statements of one operation take together. PostgreSQL itself ends a statement that runs
+    /// too long; this ends the wait for a server that has stopped answering.
     fn operation(self) -> Duration {
         self.statement + self.connection_wait
     }
@@ -72,7 +72,7 @@ pub struct StoreConnections {
     pub used: usize,
     /// Open and free.
     pub idle: usize,
-    /// How many there may be.
+    /// Most connections that may be open.
     pub limit: usize,
 }
 
@@ -86,15 +86,15 @@ pub struct Store {
     /// The newest version that this process knows of.
     pub(super) newest: watch::Sender<i64>,
     pub(super) writing: Arc<Writing>,
-    /// What waits to be recorded.
+    /// Requests that wait to be recorded.
     pub(super) queue: Arc<Queue>,
-    /// What the database's clock said last.
+    /// The last reading of the database's clock.
     clock: Arc<std::sync::Mutex<Option<Read>>>,
     /// The imports that this process makes.
     pub(super) importing: Importing,
 }
 
-/// What a clock elsewhere said, and when it was asked.
+/// A reading of the database's clock, with the local time of the query.
 #[derive(Debug)]
 struct Read {
     asked_at: Instant,
@@ -106,7 +106,7 @@ struct Read {
 pub(super) enum Pool {
     Postgres {
         pool: PgPool,
-        /// How to connect without timeouts, for migrations.
+        /// Options of a connection without timeouts, for migrations.
         without_timeouts: Box<PgConnectOptions>,
     },
     Sqlite {

@@ -8,7 +8,7 @@ use sqlx::postgres::PgConnectOptions;
 
 use crate::secrets::{is_ambiguous, without_secrets};
 
-/// Where the store is: `postgres://…` or `sqlite:path`.
+/// Address of the store: `postgres://…` or `sqlite:path`.
 #[derive(Clone, PartialEq, Eq)]
 pub enum DatabaseUrl {
     /// A PostgreSQL server, 13 or newer.
@@ -17,7 +17,7 @@ pub enum DatabaseUrl {
     Sqlite(PathBuf),
 }
 
-/// Why a text names no database. It never holds the text, which may hold a password.
+/// Reason why a text names no database. It never contains the text, which may contain a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DatabaseUrlError {
     /// Neither of the two forms.
@@ -37,7 +37,7 @@ pub enum DatabaseUrlError {
     Parameter,
 }
 
-/// What the driver reads behind `?`. Of others it logs the value.
+/// Parameters that the driver reads after `?`. It logs the values of all others.
 const PARAMETERS: [&str; 18] = [
     "application_name",
     "dbname",

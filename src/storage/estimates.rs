@@ -32,7 +32,7 @@ pub struct EstimateRow {
     pub valid_from: Option<DbTime>,
     /// End of validity.
     pub valid_to: Option<DbTime>,
-    /// When it was stored.
+    /// Time at which the estimate was stored.
     pub observed_at: DbTime,
     /// The sheet whose estimate this is, where the listed one is a copy of it.
     pub duplicate_of: Option<Uuid>,
@@ -125,7 +125,7 @@ pub struct Latest<'a> {
     pub filter: &'a Filter,
     /// Whether estimates with stated assumptions count.
     pub any_assumptions: bool,
-    /// When the price is in force.
+    /// Time at which the price is in force.
     pub as_of: AsOf,
 }
 
@@ -170,7 +170,7 @@ impl<'a> Latest<'a> {
 }
 
 impl<'a> List<'a> {
-    /// What comes after a place in the list of latest estimates.
+    /// Restricts the list of latest estimates to the rows after a key.
     fn after(self, key: Option<&'a LatestKey>) -> Self {
         let Some(key) = key else { return self };
         self.text(" AND (provider, model, region) > (")

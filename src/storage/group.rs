@@ -18,7 +18,7 @@ const MOST_RECORDINGS: usize = 64;
 /// Most bytes of documents of a group, likewise.
 const MOST_BYTES: usize = 8 << 20;
 
-/// What waits to be recorded.
+/// Requests that wait to be recorded.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     waiting: Mutex<VecDeque<Waiting>>,
@@ -26,11 +26,11 @@ pub(super) struct Queue {
     turn: tokio::sync::Mutex<()>,
 }
 
-/// What a request wants to be recorded.
+/// A request that waits to be recorded.
 #[derive(Debug)]
 struct Waiting {
     recordings: Vec<Recording>,
-    /// What was known of them, if it was read.
+    /// Stored state of the recordings, if it was read.
     known: Option<Known>,
     since: Instant,
     done: oneshot::Sender<Result<Saved, StoreError>>,
@@ -40,7 +40,7 @@ struct Waiting {
 #[derive(Debug, Default)]
 struct Group {
     recordings: Vec<Recording>,
-    /// What was known of the recordings of a single member.
+    /// Stored state of the recordings of a single member, if it was read.
     known: Option<Known>,
     members: Members,
 }
@@ -103,8 +103,8 @@ impl Waiting {
 }
 
 impl Store {
-    /// Records in one transaction with what others record at the same moment. Once it has begun it goes on, whether its
-    /// outcome is waited for or not.
+    /// Records in one transaction with what others record at the same moment. Once begun it continues, whether or not
+    /// its outcome is waited for.
     pub(super) async fn record_in_group(
         &self,
         recordings: Vec<Recording>,
@@ -144,7 +144,7 @@ impl Store {
     }
 
     /// Records a group. Where that fails, each is tried alone: what is wrong with one is no reason to refuse the others.
-    /// Only that the database is away is the same for all.
+    /// Only an unreachable database is the same for all.
     async fn record_group(&self, group: Group) {
         let Group {
             recordings,

@@ -33,11 +33,11 @@ pub struct HistoryRow {
     pub starts_at: DbTime,
     /// Exclusive.
     pub ends_at: Option<DbTime>,
-    /// When it was seen.
+    /// Time at which the price was seen.
     pub observed_at: DbTime,
-    /// When it was withdrawn.
+    /// Time of the withdrawal.
     pub withdrawn_at: Option<DbTime>,
-    /// Why.
+    /// Reason for the withdrawal.
     pub withdrawn_because: Option<String>,
     /// The estimate that is listed for it.
     pub estimate_id: Option<Uuid>,
@@ -111,10 +111,10 @@ pub struct DisagreementRow {
     pub differences: String,
     /// The larger over the smaller, of the two prices furthest apart; null where one of them is 0.
     pub largest_factor: Option<f64>,
-    /// When it was first seen.
+    /// Time at which the disagreement was first seen.
     #[schema(value_type = String, format = DateTime)]
     pub observed_at: DbTime,
-    /// When it was settled.
+    /// Time at which the disagreement was settled; null while it is open.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub ended_at: Option<DbTime>,
 }
@@ -222,7 +222,7 @@ impl Store {
         on_connection!(self, connection => connection.list(list).await)
     }
 
-    /// Where catalogs disagree, now or at a time.
+    /// Disagreements between catalogs that are open, now or at a given time.
     ///
     /// # Errors
     /// The database refuses.
@@ -282,7 +282,7 @@ impl Store {
         })
     }
 
-    /// When the next price comes into force or expires.
+    /// Time at which the next price comes into force or expires.
     ///
     /// # Errors
     /// The database refuses.

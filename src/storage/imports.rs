@@ -27,7 +27,7 @@ pub struct StatementRow {
     pub estimate_id: Option<Uuid>,
     /// The sheet that it is a copy of.
     pub duplicate_of: Option<Uuid>,
-    /// When the sheet was withdrawn, unless it has held again since.
+    /// Time of the sheet's withdrawal, unless the sheet has been in force since.
     pub withdrawn_at: Option<DbTime>,
 }
 
@@ -43,9 +43,9 @@ pub struct LeaderRow {
 }
 
 stored_names! {
-    /// How a run of an import ended.
+    /// Outcome of a run of an import.
     ImportOutcome {
-        /// It goes on.
+        /// The run has not ended.
         Running = "running",
         /// Every entry was read.
         Done = "done",
@@ -65,17 +65,17 @@ pub struct ImportRow {
     pub source: String,
     /// Format of the catalog.
     pub catalog: Option<String>,
-    /// When it began.
+    /// Start of the run.
     #[schema(value_type = String, format = DateTime)]
     pub started_at: DbTime,
-    /// When it ended, or was found to have lost its process; null while it runs.
+    /// End of the run, or the time at which its process was found to have ended; null while it runs.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub ended_at: Option<DbTime>,
-    /// How it ended.
+    /// Outcome of the run.
     #[sqlx(try_from = "String")]
     #[schema(inline)]
     pub outcome: ImportOutcome,
-    /// Why it failed.
+    /// Reason for the failure.
     pub error: Option<String>,
     /// Entries in the catalog.
     pub entries: i64,
@@ -94,7 +94,7 @@ pub struct ImportRow {
     /// The entity tag of the server's answer.
     #[serde(skip)]
     pub etag: Option<String>,
-    /// When the server says that it changed last.
+    /// The header `Last-Modified` of the server's answer.
     #[serde(skip)]
     pub last_modified: Option<String>,
 }
@@ -165,7 +165,7 @@ const TRY_LOCK: &str = "SELECT pg_try_advisory_xact_lock(hashtext('unroof'), has
 const CLOSE_IMPORT: &str = "
     UPDATE imports SET outcome = 'failed', error = $2, ended_at = $3 WHERE id = $1 AND outcome = 'running'";
 
-/// Why a run failed whose process is gone.
+/// Error of a run whose process ended first.
 const PROCESS_GONE: &str = "the process ended before the import did";
 
 /// Keys per statement.

@@ -14,7 +14,7 @@ use super::rows::{Connected, Kind, MOST_ROWS, Piece, Reading, Rows, Value};
 use super::{DbTime, StoreError};
 use unroof_core::sheet::compare::timeline::{Cut, Period};
 
-/// What is stored of a recording: of its sheet, its estimate, its offer, and what its catalog says of the same start.
+/// Stored state of a recording: its sheet, estimate and offer, and its catalog's statement with the same start.
 #[derive(Debug, FromRow)]
 struct RecordedRow {
     version: i64,
@@ -87,7 +87,7 @@ static PERIODS_OF_SHEETS: Reading = Reading::new(Piece {
     after: "JOIN price_periods AS period ON period.sheet_id = given.column1",
 });
 
-/// What a catalog says of an offer at a time, with its sheet.
+/// A catalog's statement about an offer at a time, with its sheet.
 #[derive(Debug, FromRow)]
 struct StatementRow {
     offer_id: Uuid,
@@ -159,8 +159,8 @@ pub(super) async fn prepare(connection: &mut impl Connected) -> Result<(), Store
     Ok(())
 }
 
-/// What is known, through a connection to either database. Of an offer that is new, and of one of which nothing new is
-/// said, nothing else is asked.
+/// Stored state of recordings, read through a connection to either database. Only offers that are stored and about
+/// which something new is stated take further queries.
 pub(super) async fn load(
     connection: &mut impl Connected,
     recordings: &[Recording],
@@ -230,7 +230,7 @@ fn recorded(recordings: &[Recording]) -> Rows<'static> {
         .collect()
 }
 
-/// What is asked about the offers of which something new is said.
+/// Keys of the rows to read, for offers about which a recording states something new.
 #[derive(Debug, Default)]
 struct Wanted {
     /// Offers, each with the time from which on something may change.

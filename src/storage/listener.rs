@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use super::database::Pool;
 use super::{Store, StoreError};
 
-/// The channel that a trigger on the version speaks on.
+/// The channel on which a trigger notifies of new versions.
 const CHANNEL: &str = "unroof_version";
 
 /// After so long a silence it is made sure that nothing was missed.
@@ -18,7 +18,7 @@ const SILENCE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Listener {
     store: Store,
-    /// Where others may write to the same tables.
+    /// Connection that is notified of other processes' versions; PostgreSQL only.
     link: Option<PgListener>,
 }
 

@@ -74,7 +74,7 @@ pub enum StoreError {
     File {
         /// The folder or file.
         path: String,
-        /// What the system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
     /// Views for dashboards, and roles that may read them, are PostgreSQL's.
@@ -123,7 +123,7 @@ impl StoreError {
         text
     }
 
-    /// Whether the same request may succeed later as it is: the database is away, busy, full, or rejects the connection.
+    /// Whether the same request may succeed later: the database is unreachable, busy or full, or rejects connections.
     #[must_use]
     pub fn is_temporary(&self) -> bool {
         match self {
@@ -133,7 +133,7 @@ impl StoreError {
         }
     }
 
-    /// Why the database takes no writes, where this is what the error says.
+    /// Reason why the database takes no writes, if this is the error.
     #[must_use]
     pub fn refusal(&self) -> Option<Refusal> {
         match self {
@@ -169,7 +169,7 @@ impl StoreError {
         use sqlx::Error as Sql;
         match self {
             Self::Query(Sql::RowNotFound) => false,
-            // PostgreSQL refused a statement, and says that it goes on; SQLite may have ended the transaction by itself.
+            // PostgreSQL refused a statement but keeps the connection; SQLite may have ended the transaction by itself.
             Self::Query(Sql::Database(error)) => error.code().is_none_or(|code| {
                 code.len() != 5 || code.starts_with("08") || code.starts_with("57P")
             }),

@@ -122,7 +122,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Works out what recording does. The number of recording `i` is `base + 1 + i`.
+    /// Computes the writes that record the recordings. The number of recording `i` is `base + 1 + i`.
     ///
     /// # Errors
     /// A stored document is damaged.
@@ -173,7 +173,7 @@ impl Plan {
         self.steps.iter().all(Step::is_empty) && self.periods.is_empty()
     }
 
-    /// What the other catalogs say against the sheet in force.
+    /// Compares the other catalogs' statements with the sheet in force; finds new and settled disagreements.
     fn compare_catalogs(
         &mut self,
         known: &Known,
@@ -237,7 +237,7 @@ impl Plan {
 }
 
 impl Known {
-    /// What a recording adds; from then on it is known.
+    /// Writes that a recording needs. From then on the recording is known.
     fn step(&mut self, recording: &Recording, number: i64) -> Result<Step, StoreError> {
         let mut step = Step::default();
         let sheet_id = recording.sheet_id;
@@ -285,8 +285,8 @@ impl Known {
         Ok(step)
     }
 
-    /// When a sheet was seen. What is seen now is seen after all that is recorded of its offer, also where a clock was
-    /// ahead when that was recorded.
+    /// Time at which a sheet was seen. A sheet that is seen now is later than all that is recorded of its offer, also
+    /// where a clock was ahead when that was recorded.
     fn time(&self, recording: &Recording, offer: Uuid) -> Timestamp {
         let seen_at = recording.observed_at;
         let stored = self.periods.get(&offer).map_or(&[][..], Vec::as_slice);
@@ -369,7 +369,7 @@ impl Known {
             }
         }
         stored.sort_by_key(|stored| (stored.period.starts_at, stored.key));
-        // Stated anew, so that it is compared with what other catalogs say.
+        // Stated again, so that it is compared with the other catalogs' statements.
         step.statement = step.statement.or(opened.map(|_| key));
         opened
     }
@@ -418,7 +418,7 @@ impl Known {
         Ok(Some(Change { kind, summary }))
     }
 
-    /// What each catalog says now.
+    /// Sheet that each catalog states now.
     fn statements_in_force(&self, offer: Uuid, now: Timestamp) -> BTreeMap<&str, Uuid> {
         self.statements
             .iter()

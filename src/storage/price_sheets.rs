@@ -36,7 +36,7 @@ pub struct PriceSheetRow {
     /// Exclusive end of validity.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub valid_to: Option<DbTime>,
-    /// When the content was first stored.
+    /// Time at which the content was first stored.
     #[schema(value_type = String, format = DateTime)]
     pub observed_at: DbTime,
     /// Fresh prompt tokens.

@@ -25,7 +25,7 @@ pub struct NewEstimate<'a> {
     pub document: &'a str,
     /// The sheets it was drawn from, with sources and remarks.
     pub sheets: &'a [PriceSheet],
-    /// When it was asked for, or the price was seen.
+    /// Time at which the estimate was requested, or the price was seen.
     pub observed_at: Timestamp,
     /// Whether the price was seen then, however often before.
     pub counts_again: bool,
@@ -41,7 +41,7 @@ pub struct Saved {
 }
 
 impl Saved {
-    /// What was sent is stored already.
+    /// Result for an estimate that is stored already.
     const KNOWN: Self = Self {
         is_new: false,
         version: None,
@@ -110,7 +110,7 @@ pub struct Recording {
     pub sheet_id: Uuid,
     /// author/model under which it is found.
     pub canonical_model: Option<String>,
-    /// When it was seen.
+    /// Time at which the sheet was seen.
     pub observed_at: Timestamp,
     /// Whether a price that was replaced is in force again when it is seen again. A repeated request changes nothing.
     pub counts_again: bool,
@@ -118,7 +118,7 @@ pub struct Recording {
     pub seen_now: bool,
     /// The estimate that is listed for it.
     pub estimate_id: Uuid,
-    /// How it is listed.
+    /// Listing of the estimate.
     pub listing: Listing,
     /// The estimate itself, unless it is stored for sure.
     pub estimate: Option<EstimateRecord>,
@@ -164,7 +164,7 @@ impl Recording {
         statement_catalog(&self.sheet)
     }
 
-    /// What the sheet states.
+    /// Statement of the sheet.
     pub(super) fn statement(&self) -> Statement<'static> {
         Statement {
             sheet_id: self.sheet_id,

@@ -47,7 +47,7 @@ const GRANT: &str = "
     END
     $$";
 
-/// Makes the views anew where they were made by another text, with the grants that they had.
+/// Replaces views that were made by another text, and keeps the grants on them.
 ///
 /// # Errors
 /// The database refuses, for instance because a view that is not ours selects from one of them.

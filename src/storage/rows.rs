@@ -58,7 +58,7 @@ pub(super) struct Piece {
     pub(super) after: &'static str,
 }
 
-/// A statement that reads rows of one type. Its text for PostgreSQL is put together once.
+/// A statement that reads rows of one type. Its text for PostgreSQL is assembled once.
 #[derive(Debug)]
 pub(super) struct Reading {
     piece: Piece,

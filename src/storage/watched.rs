@@ -20,7 +20,7 @@ pub struct WatchedRow {
     pub model: String,
     /// Region in which it is served.
     pub region: String,
-    /// When it was stored.
+    /// Time at which the estimate was stored.
     pub observed_at: DbTime,
     /// JSON: a nullable value per column of the flat row.
     pub row_values: String,

@@ -16,11 +16,11 @@ use super::{ChangeRow, DbTime, Store, StoreError};
 pub struct NewWebhook<'a> {
     /// Its id.
     pub id: Uuid,
-    /// Where to.
+    /// Address to which changes are sent.
     pub url: &'a str,
-    /// What deliveries are signed with.
+    /// Key with which deliveries are signed.
     pub secret: &'a str,
-    /// When it was asked for.
+    /// Time of the request that adds it.
     pub created_at: Timestamp,
 }
 
@@ -29,14 +29,14 @@ pub struct NewWebhook<'a> {
 pub struct WebhookRow {
     /// Its id.
     pub id: Uuid,
-    /// Where changes are sent.
+    /// Address to which changes are sent.
     pub url: String,
-    /// When it was added.
+    /// Time at which it was added.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: DbTime,
     /// The last change that was delivered, or given up.
     pub since: i64,
-    /// When its receiver answered 410; nothing is sent to it any more.
+    /// Time at which its receiver answered 410; nothing is sent to it after that.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub disabled_at: Option<DbTime>,
 }
@@ -66,22 +66,22 @@ pub struct DeliveryRow {
     pub since: i64,
     /// up to this one.
     pub next_since: i64,
-    /// How many these are.
+    /// Number of changes.
     pub changes: i64,
-    /// How often it was sent.
+    /// Number of attempts.
     pub attempts: i64,
-    /// When it was sent first.
+    /// Time of the first attempt.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: DbTime,
-    /// When it was sent last.
+    /// Time of the last attempt.
     #[schema(value_type = String, format = DateTime)]
     pub attempted_at: DbTime,
-    /// When it is sent again.
+    /// Time of the next attempt; null if there is none.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub next_attempt_at: Option<DbTime>,
     /// The status that the receiver answered last.
     pub status: Option<i64>,
-    /// Why there was no answer the last time.
+    /// Reason why the last attempt has no answer.
     pub error: Option<String>,
 }
 
@@ -92,9 +92,9 @@ pub struct WebhookLease {
     pub id: Uuid,
     /// This lease, and no other one.
     pub lease_id: Uuid,
-    /// Where to.
+    /// Address to which changes are sent.
     pub url: String,
-    /// What deliveries are signed with.
+    /// Key with which deliveries are signed.
     pub secret: String,
     /// Changes after this one.
     pub since: i64,
@@ -120,7 +120,7 @@ pub struct EndedAttempt<'a> {
     pub outcome: Outcome,
     /// The status that the receiver answered, or why there was no answer.
     pub answer: Result<u16, &'a str>,
-    /// When it ended.
+    /// End of the attempt.
     pub at: Timestamp,
 }
 
@@ -262,7 +262,7 @@ impl Store {
         })
     }
 
-    /// When there is next something to be sent, as far as is known now.
+    /// Time at which the next delivery is due, as far as is known now.
     ///
     /// # Errors
     /// The database refuses.
@@ -318,7 +318,7 @@ impl Store {
         })
     }
 
-    /// Notes what came of an attempt, and gives the right to send back. Deliveries of before `oldest` are forgotten.
+    /// Notes the outcome of an attempt, and returns the right to send. Deliveries of before `oldest` are forgotten.
     ///
     /// # Errors
     /// The database refuses; the next lease finds the attempt without an end.

@@ -17,9 +17,9 @@ use unroof_core::sheet::compare::timeline::{
 /// A price that was withdrawn.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct Withdrawal {
-    /// When.
+    /// Time of the withdrawal.
     pub withdrawn_at: DbTime,
-    /// Why.
+    /// Reason for the withdrawal.
     pub withdrawn_because: String,
 }
 
@@ -77,7 +77,7 @@ const END_PERIODS: Piece = Piece {
     after: "WHERE sequence = given.column1 AND part = given.column2",
 };
 
-static END_AND_TELL: Writing = Writing::new(&[END_PERIODS, INSERT_CHANGES]);
+static END_AND_RECORD: Writing = Writing::new(&[END_PERIODS, INSERT_CHANGES]);
 
 #[derive(Clone, FromRow)]
 struct PeriodRow {
@@ -108,7 +108,7 @@ struct Act {
     edits: Vec<Edit>,
     kind: ChangeKind,
     at: DbTime,
-    /// Why, where it is withdrawn.
+    /// Reason for a withdrawal; none where one is undone.
     reason: Option<String>,
 }
 
@@ -169,7 +169,7 @@ impl Store {
                     return Ok(if known > 0 { outcome } else { T::default() });
                 }
             };
-            connection.prepare_writing(&END_AND_TELL).await?;
+            connection.prepare_writing(&END_AND_RECORD).await?;
             let mut transaction = connection.begin_with(self.begin()).await?;
             let version: i64 =
                 sqlx::query_scalar(ADVANCE_VERSION).bind(1_i64).fetch_one(&mut *transaction).await?;
@@ -186,7 +186,7 @@ impl Store {
                 };
             }
             let rows = [offer.edited_rows(&act), vec![act.change(version, sheet_id)]];
-            transaction.write_rows(&END_AND_TELL, &rows).await?;
+            transaction.write_rows(&END_AND_RECORD, &rows).await?;
             transaction.commit().await?;
             self.advance_version(version);
             Ok(outcome)
@@ -254,7 +254,7 @@ impl Offer {
         Plan::Do(act, Withdrawn::Done(withdrawal))
     }
 
-    /// How the sheet was withdrawn, unless it has held again since.
+    /// Withdrawal of the sheet, unless the sheet has been in force since.
     fn withdrawal(&self) -> Option<Withdrawal> {
         let at = DbTime::from(withdrawn_at(&self.periods, self.sheet_id)?);
         let is_it =
@@ -322,7 +322,7 @@ impl Offer {
 }
 
 impl PeriodRow {
-    /// What an act makes of a period of its sheet.
+    /// The period after an act on its sheet.
     fn withdrawn_by(self, act: &Act, before: Option<DbTime>) -> Self {
         let Some(reason) = &act.reason else {
             return Self {

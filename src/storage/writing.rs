@@ -1,5 +1,5 @@
 //! Whether the database takes writes. After it refused one, all others are refused at once, until a probe of ordinary size
-//! succeeds: reads go on, and nothing is begun that could not be noted.
+//! succeeds: reads continue, and nothing is begun that could not be noted.
 
 use std::fmt;
 use std::path::Path;
@@ -17,7 +17,7 @@ const BETWEEN_PROBES: Duration = Duration::from_millis(500);
 /// Bytes of a probe after a refusal: a single page may fit on a disk on which no estimate fits.
 const FILLER_BYTES: usize = 256 * 1024;
 
-/// Why the database takes no writes.
+/// Reason why the database takes no writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// Its disk is full, or fails.
@@ -150,7 +150,7 @@ impl Store {
     /// Probes the database until it takes writes.
     async fn await_writes(self) {
         while !self.is_closed() {
-            match self.probe_anew().await {
+            match self.probe_on_new_connection().await {
                 Ok(()) => {
                     self.renew_connections();
                     self.writing.set(None);
@@ -168,7 +168,7 @@ impl Store {
 
     /// Writes as much as a request does, on a new connection: one that was opened while the database could only be read
     /// would not learn that this is over.
-    async fn probe_anew(&self) -> Result<(), StoreError> {
+    async fn probe_on_new_connection(&self) -> Result<(), StoreError> {
         if let Some(refusal) = self.look_at_file() {
             return Err(StoreError::Refused(refusal));
         }

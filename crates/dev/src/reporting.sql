@@ -1,7 +1,7 @@
 -- Views for dashboards and notebooks: typed columns, no JSON, names that stay. They read with the rights of their owner, so
 -- that a role needs no right on the tables. Generated from `crates/dev/src/reporting.sql` and the columns of lists (`just
--- bless`). After the migrations, the views are made anew where this file has changed; grants on them are kept. A migration
--- that drops one of them resets the comment on the schema, which says which file they were made by.
+-- bless`). After the migrations, the views are replaced where this file has changed; grants on them are kept. A
+-- migration that drops one of them resets the comment on the schema, which says which file they were made by.
 
 DROP VIEW IF EXISTS reporting.latest_estimates, reporting.estimates, reporting.price_sheets, reporting.price_history,
     reporting.changes, reporting.disagreements, reporting.imports;
@@ -68,7 +68,7 @@ CREATE VIEW reporting.imports AS
 SELECT id, source, catalog, started_at, ended_at, outcome, error, entries, estimated, unchanged, duplicates,
        not_identifiable, refused, reinstated
 FROM imports;
-COMMENT ON VIEW reporting.imports IS 'Every time a catalog was read, and what became of its entries';
+COMMENT ON VIEW reporting.imports IS 'Every import of a catalog, with the outcomes of its entries';
 
 -- A column means the same in every view that has it.
 DO $$
@@ -116,7 +116,7 @@ BEGIN
             ('largest_factor', 'The largest factor between two prices'),
             ('source', 'An address, a file, or the body of a request'),
             ('started_at', 'When reading began'),
-            ('ended_at', 'When it ended; null while it goes on'),
+            ('ended_at', 'When it ended; null while it runs or is open'),
             ('outcome', 'running, done, not_modified or failed'),
             ('error', 'Why it failed'),
             ('entries', 'Entries that were read'),
