@@ -13,7 +13,7 @@ SELECT estimates.id, listing.provider, listing.model, listing.canonical_model, l
        listing.sheet_id AS price_sheet_id, listing.sequence
 FROM estimate_listings AS listing
 JOIN estimates ON estimates.id = listing.estimate_id
-CROSS JOIN LATERAL jsonb_to_record(estimates.reading_numbers::jsonb) AS value (
+CROSS JOIN LATERAL jsonb_to_record(estimates.row_values::jsonb) AS value (
     active_parameters_median double precision,
     active_parameters_low_90 double precision,
     active_parameters_high_90 double precision,
@@ -83,9 +83,8 @@ WHERE sequence IN (
     SELECT max(listing.sequence) FROM estimate_listings AS listing
     WHERE NOT listing.stated_assumptions
       AND (listing.sheet_id IS NULL OR EXISTS (
-          SELECT 1 FROM price_periods AS period
-          WHERE period.sheet_id = listing.sheet_id AND period.starts_at <= now()
-            AND (period.ends_at IS NULL OR period.ends_at > now())))
+          SELECT 1 FROM price_intervals AS period
+          WHERE period.sheet_id = listing.sheet_id AND starts_at <= now() AND until > now()))
     GROUP BY listing.provider, listing.model, listing.region);
 COMMENT ON VIEW reporting.latest_estimates IS
     'As GET /estimates/latest: per provider, model and region the last estimate of a price in force, nothing stated';
@@ -99,12 +98,11 @@ COMMENT ON VIEW reporting.price_sheets IS 'Every price sheet as GET /price-sheet
 CREATE VIEW reporting.price_history AS
 SELECT sheet.provider, sheet.model, sheet.canonical_model, sheet.region, sheet.currency,
        nullif(period.starts_at, '0001-01-01T00:00:00Z') AS starts_at, period.ends_at,
-       period.withdrawn_at IS NULL AND period.starts_at <= now()
-           AND (period.ends_at IS NULL OR period.ends_at > now()) AS in_force,
+       period.withdrawn_at IS NULL AND starts_at <= now() AND until > now() AS in_force,
        sheet.input_price AS input_per_mtok, sheet.output_price AS output_per_mtok,
        sheet.cache_read_price AS cache_read_per_mtok, period.catalog, period.observed_at, period.withdrawn_at,
        period.withdrawn_because, period.sheet_id AS price_sheet_id
-FROM price_periods AS period JOIN price_sheets AS sheet ON sheet.id = period.sheet_id;
+FROM price_intervals AS period JOIN price_sheets AS sheet ON sheet.id = period.sheet_id;
 COMMENT ON VIEW reporting.price_history IS
     'What an offer costs when: those of its periods that were not withdrawn do not overlap';
 
