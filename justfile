@@ -27,7 +27,7 @@ check:
 test-pg *arguments:
     ./scripts/with-postgres cargo test --workspace {{ arguments }}
 
-# What takes too long for every change: guides that install and build, made-up requests, the image, the oldest Rust.
+# Checks too slow for every change: guides that install and build, made-up requests, the image, the oldest Rust.
 nightly:
     ./scripts/nightly
 
@@ -37,13 +37,13 @@ bench *arguments:
 
 # Every generated file is compared by a test, and the same test writes it here.
 #
-# Writes generated files anew: API document, schema, answers, output in README.md and docs/guide.
+# Rewrites generated files: API document, schema, answers, output in README.md and docs/guide.
 bless:
     UNROOF_BLESS=1 cargo test --tests -- generated:: every_command_of_the_guides
 
 # Each step writes a file that is part of the program, so the next step builds it first.
 #
-# Fits everything anew after a change under data/: efficiencies, calibration, track record.
+# Fits everything again after a change under data/: efficiencies, calibration, track record.
 data:
     cargo run --release --package unroof-dev -- fit --write
     cargo run --release --package unroof-dev -- calibrate

@@ -40,8 +40,8 @@ RULES = [
     r"/assumptions/speed_multiplier.*: `speed_multiplier` names the service tier `.*`, which the sheet does not have",
     r"/price_sheets: the first sheet names no `canonical_model`",
     r"/price_sheets: sheet \d+ is of .*, the first one of `.*`",
-    # Where an address leads.
-    r"/url: (it is no URL|it is too long|the address is not a public one)",
+    # Addresses to which nothing is sent.
+    r"/url: (it is not a URL|it is too long|the address is not a public one)",
     # A list that the document does not hold, and an open object.
     r".*/timezone: `.*` is not a time zone",
     r"(/entry)?: the entry has no token price.*",
@@ -94,5 +94,5 @@ def filter_failure(context, failure, case, response):
         return True
     problem = response.json()
     faults = problem.get("errors") or [{"pointer": "", "detail": problem["detail"]}]
-    told = [f"{fault['pointer']}: {fault['detail']}" for fault in faults]
-    return not all(any(re.fullmatch(rule, fault, re.DOTALL) for rule in RULES) for fault in told)
+    reported = [f"{fault['pointer']}: {fault['detail']}" for fault in faults]
+    return not all(any(re.fullmatch(rule, fault, re.DOTALL) for rule in RULES) for fault in reported)

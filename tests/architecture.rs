@@ -88,10 +88,10 @@ impl Package {
 struct File {
     /// From the root of the repository.
     path: String,
-    /// Where it is in its crate: `["http", "page"]`.
+    /// Module path in its crate: `["http", "page"]`.
     module: Vec<String>,
     text: String,
-    /// What it uses of its own crate, from the crate's root.
+    /// Paths that it uses of its own crate, from the crate's root.
     uses: BTreeSet<Vec<String>>,
     /// Names that it makes public from elsewhere, and where they are.
     exports: BTreeMap<String, Vec<String>>,

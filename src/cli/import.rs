@@ -122,13 +122,13 @@ async fn import(
         Err(unknown) => return Err(Failure::Other(anyhow!("{name}: {unknown}"))),
     };
     let (sender, receiver) = lines(Duration::MAX);
-    let (ended, told) = tokio::join!(
+    let (ended, printed) = tokio::join!(
         importer.import(&name, catalog, version, sender),
         print_lines(receiver, arguments.json)
     );
     let summary = ended
-        .with_context(|| format!("{name} was not imported to its end; run it again to go on"))?;
-    told?;
+        .with_context(|| format!("{name} was not imported to its end; run it again to continue"))?;
+    printed?;
     // A filter that matches nothing is a mistake that should not pass for an import.
     if summary.sheets == 0 {
         return Err(Failure::Other(match &arguments.provider {

@@ -33,7 +33,7 @@ pub(super) struct InferArguments {
     /// The entry's key in its catalog
     #[arg(long, requires = "format", value_name = "NAME")]
     model: Option<String>,
-    /// What is stated about the machine: JSON, or @ and the name of a file with it
+    /// Assumptions stated about the machine: JSON, or @ and the name of a file with it
     #[arg(long, value_name = "JSON|@FILE")]
     assumptions: Option<String>,
     /// Print the answer as HTTP gives it; a list where there is more than one
@@ -85,7 +85,8 @@ pub(super) fn run(arguments: &InferArguments) -> Result<(), Failure> {
             [answer] if !is_list => serde_json::to_string(answer),
             answers => serde_json::to_string(answers),
         };
-        writeln!(out, "{}", text.context("the answer has no text")?)?;
+        let text = text.context("the answer could not be serialised")?;
+        writeln!(out, "{text}")?;
     } else if arguments.markdown {
         out.write_all(
             markdown::page(

@@ -58,7 +58,7 @@ pub(super) struct ServeArguments {
     limits: LimitArguments,
 }
 
-/// What is said to Prometheus.
+/// Settings of the metrics for Prometheus.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Metrics")]
 struct MetricsArguments {
@@ -86,7 +86,7 @@ pub(super) fn run(arguments: ServeArguments) -> Result<(), Failure> {
     let estimator = arguments.calibration.estimator()?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let outcome = runtime.block_on(run_service(&arguments, &url, estimator));
-    // What is still being worked out for clients that have gone does not hold the process.
+    // Computations for clients that have disconnected do not keep the process running.
     runtime.shutdown_timeout(Duration::from_secs(1));
     Ok(outcome?)
 }
@@ -153,7 +153,7 @@ fn bind(address: SocketAddr) -> anyhow::Result<Server> {
     bound.with_context(|| format!("cannot listen on {address}"))
 }
 
-/// Longest pause before a database that was away is asked again.
+/// Longest pause before an unreachable database is tried again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Brings the tables up to date, however long the database takes to come. Whether the service was announced meanwhile.

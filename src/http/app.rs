@@ -1,4 +1,4 @@
-//! What handlers share: the store, its version, a cache of answers, the clock.
+//! Shared state of the handlers: the store, its version, a cache of answers, the clock.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ use crate::jobs::{JobSettings, Jobs};
 use crate::storage::{DbTime, NewEstimate, Saved, Store, StoreError};
 use unroof_core::estimate::{Answer, Estimator, Format, Request, Wanted, read_request};
 
-/// What handlers share.
+/// Shared state of the handlers.
 #[derive(Debug, Clone)]
 pub struct App {
     pub(super) store: Store,
@@ -33,29 +33,29 @@ pub struct App {
     pub(super) metrics: Arc<Metrics>,
     pub(super) watchlist: Arc<Watchlist>,
     pub(super) bodies: BodyCache,
-    /// Places for connections.
+    /// Permits for connections.
     pub(super) connections: Arc<Semaphore>,
     /// The state that requests share with the jobs.
     pub(super) jobs: Jobs,
     /// Looks up the names of new webhooks.
     pub(super) names: Names,
     asked: Arc<Mutex<VersionProbe>>,
-    /// When it was last made sure that the store takes writes.
+    /// Time of the last check that the store takes writes.
     wrote_at: Arc<Mutex<Option<Instant>>>,
     /// Bytes of bodies and answers.
     pub(super) budget: Budget,
-    /// Works out answers.
+    /// Computes answers.
     pub(super) computing: Arc<Workers>,
     /// Writes lists and documents.
     pub(super) writing: Arc<Workers>,
     /// Writes pages of many rows.
     pub(super) long_pages: Arc<Workers>,
     pub(super) refusals: Arc<Refusals>,
-    /// Clients at once that read the lines of an import.
+    /// Permits for clients that read the lines of an import.
     pub(super) told: Arc<Semaphore>,
 }
 
-/// When the store was last asked for its version.
+/// Times of the last queries for the store's version: the last that succeeded, and the last if it failed.
 #[derive(Debug, Default)]
 struct VersionProbe {
     checked_at: Option<Instant>,
@@ -67,7 +67,7 @@ impl VersionProbe {
         let asked_at = Instant::now();
         if let Err(error) = app.store.version().await {
             app.jobs.feed.mark_stale();
-            // Those who waited for the lock must not each wait for the database in turn.
+            // The requests that waited for the lock must not each wait for the database in turn.
             self.failed_at = Some(Instant::now());
             return Err(error);
         }
@@ -77,20 +77,20 @@ impl VersionProbe {
     }
 }
 
-/// A version that was asked for is believed for this long: four queries a second, however many clients poll.
-const VERSION_BELIEVED_FOR: Duration = Duration::from_millis(250);
-/// A write that was made for `/readyz` is believed for this long.
-const WRITE_BELIEVED_FOR: Duration = Duration::from_secs(1);
-/// A failure that took no longer than this is made sure of by asking again.
+/// Time for which a queried version counts as current: four queries a second, however many clients poll.
+const VERSION_FRESH_FOR: Duration = Duration::from_millis(250);
+/// Time for which a write made for `/readyz` shows that the store takes writes.
+const WRITE_FRESH_FOR: Duration = Duration::from_secs(1);
+/// Longest duration of a failed query after which `/readyz` asks the database a second time.
 const SHORT_FAILURE: Duration = Duration::from_secs(2);
 
-/// Lists and documents that are written at once: fewer than there are connections to the database.
+/// Lists and documents that are written at the same time: fewer than there are connections to the database.
 const WRITTEN_AT_ONCE: usize = 8;
-/// The same of pages of many rows, each of which keeps a process of the database busy that gives way to no other.
+/// Pages of many rows that are written at the same time. Each keeps a process of the database busy until it is done.
 const LONG_AT_ONCE: usize = 1;
-/// Clients at once that read the lines of an import: the one whose import goes on, and those that read slowly.
-const MOST_TOLD: usize = 4;
-/// Names of new webhooks that are looked up at once.
+/// Clients that read the lines of an import at the same time: the one whose import runs, and those that read slowly.
+const MAX_LINE_READERS: usize = 4;
+/// Names of new webhooks that are looked up at the same time.
 const NAMES_AT_ONCE: usize = 8;
 
 /// An answer, and the text that is sent for it.
@@ -139,7 +139,7 @@ impl App {
             writing: workers("writing", Normal, half, WRITTEN_AT_ONCE),
             long_pages: workers("pages", Long, half, LONG_AT_ONCE),
             refusals: Arc::default(),
-            told: Arc::new(Semaphore::new(MOST_TOLD)),
+            told: Arc::new(Semaphore::new(MAX_LINE_READERS)),
             limits: Arc::new(limits),
         }
     }
@@ -171,8 +171,8 @@ impl App {
         self.jobs.clock.now()
     }
 
-    /// The store's version: known without asking while changes are heard of, else at most a quarter of a second old; and
-    /// never older than this process's own last write.
+    /// The store's version: known without a query while change notifications arrive, else at most a quarter of a second
+    /// old. Never older than this process's own last write.
     pub(super) async fn version(&self) -> Result<i64, StoreError> {
         if !self.jobs.feed.is_current() {
             self.ask_for_version().await?;
@@ -182,12 +182,12 @@ impl App {
 
     /// Makes sure that the database answered within the last quarter of a second.
     async fn ask_for_version(&self) -> Result<(), StoreError> {
-        // Holding the lock across the query makes everyone who asks meanwhile share its result.
+        // The lock is held across the query, so that the requests that wait for it share the result.
         let came_at = Instant::now();
         let mut asked = self.asked.lock().await;
-        // However slow the database is: what was asked after one came is recent enough.
+        // However slow the database is: a query that began after this request arrived is recent enough.
         let is_recent = |at: Option<Instant>| {
-            at.is_some_and(|at| at >= came_at || at.elapsed() < VERSION_BELIEVED_FOR)
+            at.is_some_and(|at| at >= came_at || at.elapsed() < VERSION_FRESH_FOR)
         };
         if is_recent(asked.failed_at) {
             return Err(StoreError::Away);
@@ -199,7 +199,7 @@ impl App {
     }
 
     /// Computes off the async threads, a few tasks at a time; a few more wait, and beyond those the service is busy. A client
-    /// that leaves while it waits is forgotten, and what is worked out for it ends unfinished.
+    /// that disconnects while it waits loses its place, and a computation for it stops unfinished.
     pub(super) async fn compute<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Wanted) -> Result<T, Problem> + Send + 'static,
@@ -233,7 +233,7 @@ impl App {
         .await
     }
 
-    /// Stores an answer, with when its prices were seen if that is stated; when this returns, it is committed.
+    /// Stores an answer, with the time at which its prices were seen if that is stated. It is committed on return.
     pub(crate) async fn save(
         &self,
         answered: &Answered,
@@ -252,9 +252,8 @@ impl App {
         Ok(self.store.save(new).await?)
     }
 
-    /// A list or document for clients that poll: while nothing is written, no query is made but for the version. While the
-    /// database is away, what was known last. The question names what is asked for, in one spelling of all that ask for
-    /// the same.
+    /// A list or document for clients that poll: while nothing is written, the only query is for the version. While the
+    /// database is unreachable, the last known body. The question is the cache key: equal requests have the same one.
     pub(super) async fn polled(
         &self,
         question: String,
@@ -264,7 +263,7 @@ impl App {
         let form = if prefers_csv(headers) { "csv" } else { "json" };
         let question = format!("{form} {question}");
         let answer = async {
-            // Asked before the list is read: a body is then never older than the version it is kept under.
+            // Queried before the list is read: a body is then never older than the version that it is cached under.
             let version = self.version().await?;
             let body = self.bodies.get(version, &question, Box::pin(body));
             body.await
@@ -317,7 +316,7 @@ impl App {
         Ok(self.ask_to_write().await?)
     }
 
-    /// Asks once more for the version, together with all whose first question failed.
+    /// Queries the version a second time, in one query for all requests whose first query failed.
     async fn ask_again(&self, came_at: Instant) -> Result<(), StoreError> {
         let asked_again_at = Instant::now();
         let mut asked = self.asked.lock().await;
@@ -334,13 +333,13 @@ impl App {
     async fn ask_to_write(&self) -> Result<(), StoreError> {
         // Not the lock of the version: this may wait for another writer.
         let mut wrote_at = self.wrote_at.lock().await;
-        if wrote_at.is_some_and(|at| at.elapsed() < WRITE_BELIEVED_FOR) {
+        if wrote_at.is_some_and(|at| at.elapsed() < WRITE_FRESH_FOR) {
             return self.store.require_writable();
         }
         let asked_at = Instant::now();
         match self.store.probe_writing().await {
             Err(error) if error.refusal().is_some() => Err(error),
-            // A lock that was not to be had in time says nothing of the writes that follow.
+            // A lock that was not free in time says nothing of the writes that follow.
             _ => {
                 *wrote_at = Some(asked_at);
                 Ok(())

@@ -1,4 +1,4 @@
-//! What a model cost when, where catalogs disagree, and prices that are withdrawn.
+//! Price history of a model, disagreements between catalogs, and withdrawn prices.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -25,12 +25,12 @@ use unroof_core::sheet::compare::timeline::UNKNOWN_START;
 use unroof_core::sheet::{PriceSheet, RateCell};
 use unroof_core::units::Decimal;
 
-/// Which part of a history.
+/// The part of a history to return.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub(super) struct HistoryQuery {
-    /// Where it is served.
+    /// Region that serves the model.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     region: Option<String>,
     /// Up to the price in force at this time: RFC 3339, or milliseconds since 1970.
@@ -45,7 +45,7 @@ pub(super) struct HistoryQuery {
 /// A price of an offer over a time, and what changed from the one before it in its region.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct HistoryItem {
-    /// Where it is served.
+    /// Region that serves the model.
     region: String,
     /// Inclusive start; null where it is not known.
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -53,10 +53,10 @@ pub(super) struct HistoryItem {
     /// Exclusive end; null until further notice. Equal to the start where the price was replaced the moment it began.
     #[schema(value_type = Option<String>, format = DateTime)]
     valid_to: Option<DbTime>,
-    /// When it was seen.
+    /// Time at which the price was seen.
     #[schema(value_type = String, format = DateTime)]
     observed_at: DbTime,
-    /// Who says so: a catalog, or `official` for the provider's own page.
+    /// Source of the price: a catalog, or `official` for the provider's own page.
     catalog: String,
     /// The sheet.
     sheet_id: Uuid,
@@ -72,12 +72,12 @@ pub(super) struct HistoryItem {
     output_per_mtok: Option<f64>,
     /// Prompt tokens found in the cache.
     cache_read_per_mtok: Option<f64>,
-    /// When it was withdrawn.
+    /// Time of the withdrawal; null unless withdrawn.
     #[schema(value_type = Option<String>, format = DateTime)]
     withdrawn_at: Option<DbTime>,
-    /// Why.
+    /// Reason for the withdrawal; null unless withdrawn.
     withdrawn_because: Option<String>,
-    /// What changed from the sheet before it, in words; of the first one its prices.
+    /// Changes from the sheet before it, in words; for the first sheet its prices.
     #[schema(
         example = "output 12 → 10 $/Mtok, input and cache read unchanged; active parameters estimate −14 %"
     )]
@@ -155,7 +155,7 @@ fn estimate_moves(before: &StoredRow, after: &StoredRow) -> Vec<String> {
     JointQuantity::ALL.into_iter().filter_map(moved).collect()
 }
 
-/// What a model cost when
+/// Price history of a model
 ///
 /// Every price of one seller's model, region by region, each with its interval of validity (the start is included, the end
 /// is not; within a region they do not overlap) and what changed from the one before in words: prices, limits, and how
@@ -313,7 +313,7 @@ pub(super) struct DisagreementsQuery {
 
 impl ListItem for DisagreementRow {}
 
-/// Where catalogs disagree about a price
+/// Disagreements between catalogs about a price
 ///
 /// An offer's price follows the catalog that priced it first, unless the provider's own page says otherwise. What other
 /// catalogs state instead is listed here until they agree.
@@ -358,7 +358,7 @@ pub(super) async fn list_disagreements(
     .await
 }
 
-/// Why a price is withdrawn.
+/// Reason for the withdrawal of a price.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WithdrawRequest {
@@ -385,10 +385,10 @@ impl WithdrawRequest {
 pub(super) struct WithdrawnSheet {
     /// The sheet.
     sheet_id: Uuid,
-    /// When it was withdrawn.
+    /// Time of the withdrawal.
     #[schema(value_type = String, format = DateTime)]
     withdrawn_at: DbTime,
-    /// Why.
+    /// Reason for the withdrawal.
     reason: String,
 }
 
@@ -437,7 +437,7 @@ pub(super) async fn withdraw_price_sheet(
                 reason: withdrawal.withdrawn_because,
             };
             let text = serde_json::to_string(&answer)
-                .map_err(|_| Problem::new(INTERNAL, "the answer has no text"))?;
+                .map_err(|_| Problem::new(INTERNAL, "the response could not be serialised"))?;
             let mut response = Response::new(Body::from(text));
             let json = header::HeaderValue::from_static("application/json");
             response.headers_mut().insert(header::CONTENT_TYPE, json);

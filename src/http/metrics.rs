@@ -24,7 +24,7 @@ use super::hosts::require_known_host;
 use super::middleware;
 use super::response_cache::prefers;
 
-/// What is counted while requests are served. Labels hold no text that a client chose, so that there are never more than
+/// Counters of served requests. Labels hold no text that a client chose, so that there are never more than
 /// a few series per route.
 #[derive(Debug)]
 pub(super) struct Metrics {
@@ -270,12 +270,12 @@ impl App {
             ),
             (
                 "unroof_computations_running",
-                "Answers that are worked out",
+                "Computations that are running",
                 self.computing.running(),
             ),
             (
                 "unroof_computations_waiting",
-                "Requests that wait for their answer to be worked out",
+                "Requests in the request queue, which wait for a computation",
                 self.computing.queued(),
             ),
             (

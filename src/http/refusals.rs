@@ -4,14 +4,14 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Refusals of a second that are sent at once.
+/// Refusals per second that are sent without delay.
 const AT_ONCE: u32 = 50;
-/// How long the others wait: what `Retry-After` names.
+/// Delay of the other refusals, and the value of `Retry-After`.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
-/// A flood of refusals is no flood of log lines.
+/// Shortest time between two warnings, so that a flood of refusals does not flood the log.
 const BETWEEN_WARNINGS: Duration = Duration::from_secs(10);
 
-/// What was refused lately.
+/// Recent refusals.
 #[derive(Debug, Default)]
 pub(super) struct Refusals(Mutex<Lately>);
 

@@ -27,7 +27,7 @@ pub struct WatchedModel {
     model: String,
 }
 
-/// Why a text names no model.
+/// The error for a text that names no model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected a provider and its name for a model, such as `openai/gpt-5.4`")]
 pub struct WatchedModelError;
@@ -55,7 +55,7 @@ pub struct Watchlist {
     known: Mutex<Known>,
 }
 
-/// What was read at a version of the store, and whether the database answered the last time.
+/// Values read at a version of the store, and whether the database answered the last time.
 #[derive(Debug, Default)]
 struct Known {
     version: Option<i64>,
@@ -111,8 +111,8 @@ impl Watchlist {
         }
     }
 
-    /// Registers what is known of the models, read again if the store has changed. While the database is away the last
-    /// values stay.
+    /// Registers the values of the models, read again if the store has changed. While the database is unreachable, the
+    /// last values stay.
     pub(super) async fn register(&self, app: &App, registry: &mut Registry) {
         let version = app.version().await;
         let mut known = self.known.lock().await;

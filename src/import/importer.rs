@@ -157,7 +157,7 @@ impl ImportError {
     fn public_reason(&self) -> String {
         match self {
             Self::Store(_) => {
-                "the database cannot be reached at the moment; send the catalog again, it goes on from here".to_owned()
+                "the database cannot be reached at the moment; send the catalog again to resume the import".to_owned()
             }
             error => error.to_string(),
         }
@@ -165,7 +165,7 @@ impl ImportError {
 }
 
 impl ImportRow {
-    /// How a run ended.
+    /// Row of a run that has ended.
     fn ended(
         id: Uuid,
         format: &str,
@@ -200,7 +200,7 @@ impl ImportRow {
         }
     }
 
-    /// How a run ended that imported nothing.
+    /// Row of a run that has ended and imported nothing.
     pub(crate) fn without_entries(
         id: Uuid,
         format: &str,

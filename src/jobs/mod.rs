@@ -1,5 +1,5 @@
-//! What a serving process does without a request: it follows changes, sends webhooks, refreshes catalogs, announces prices
-//! as they come into force, and closes lost imports. [`Jobs::start`] is the one place that starts them.
+//! Background jobs of a serving process: they follow changes, send webhooks, refresh catalogs, announce prices as they
+//! come into force, and close lost imports. [`Jobs::start`] is the one place that starts them.
 
 mod change_feed;
 mod due_prices;

@@ -28,7 +28,7 @@ pub struct Refresh {
 const SHORTEST_PERIOD: Duration = Duration::from_mins(1);
 /// After a failure it is tried again this soon, then each time twice as late, but never later than planned.
 const FIRST_PAUSE: Duration = Duration::from_mins(1);
-/// Runs that are looked at to tell how often it failed in a row.
+/// Latest runs that are read to count the failures in a row.
 const RUNS_LOOKED_AT: u32 = 12;
 
 impl FromStr for Refresh {
@@ -80,12 +80,12 @@ impl fmt::Debug for Refresh {
 }
 
 impl Refresh {
-    /// As it stands in the list of imports.
+    /// Source of its imports, as their list shows it: the URL without secrets.
     fn source(&self) -> String {
         without_secrets(&self.url)
     }
 
-    /// How long to wait after runs of which the last began first.
+    /// Time of the next run, from the runs so far, the latest first. None before the first run.
     fn due_at(&self, runs: &[ImportRow]) -> Option<Timestamp> {
         let last = runs.first()?;
         let failures = runs.iter().take_while(|run| !is_success(run)).count();

@@ -17,16 +17,17 @@ use crate::storage::{
     Attempt, ChangeRow, Ended, EndedAttempt, Filter, Outcome, StoreError, WebhookLease,
 };
 
-/// Changes of a delivery.
+/// Most changes of a delivery.
 const BATCH: u32 = 100;
-/// Deliveries under way at once, each to another webhook.
+/// Deliveries at the same time, each to another webhook.
 const AT_ONCE: usize = 8;
-/// How long a process may take for an attempt before another one begins it anew.
+/// Time that a process may take for an attempt before another process begins it again.
 const LEASE: Duration = Duration::from_secs(30);
-/// How often, and after what rests, it is tried to note an attempt: for as long as the lease would last.
+/// Tries to record an attempt: for as long as the lease would last.
 const NOTING_TRIES: u32 = 40;
+/// Pause between two tries to record an attempt.
 const NOTING_PAUSE: Duration = Duration::from_millis(500);
-/// How long deliveries are remembered.
+/// Time for which deliveries are kept in the database.
 const REMEMBERED: Duration = Duration::from_hours(30 * 24);
 /// Rests after the first seven attempts, before up to a tenth is added: eight attempts within 23 hours.
 const RESTS: [Duration; 7] = [
@@ -39,18 +40,18 @@ const RESTS: [Duration; 7] = [
     Duration::from_hours(12),
 ];
 
-/// How long a delivery rests after so many attempts, if there is another one. Deliveries that fail together do not all
-/// come back together.
+/// Rest of a delivery after this many attempts; none after the last. The rest varies by delivery, so that deliveries
+/// that fail together are not all sent again together.
 fn rest_after(attempts: i64, delivery: Uuid) -> Option<Duration> {
     let place = usize::try_from(attempts - 1).ok()?;
     let rest = RESTS.get(place)?;
-    // The id is made by chance; every attempt takes other bits of it.
+    // The id is random; every attempt takes other bits of it.
     let bytes = delivery.into_bytes();
     let chance = u16::from_be_bytes([bytes[2 * place], bytes[2 * place + 1]]);
     Some(*rest + (*rest / 10).mul_f64(f64::from(chance) / f64::from(u16::MAX)))
 }
 
-/// What a webhook is sent.
+/// Body of a delivery.
 #[derive(Serialize)]
 struct Body {
     webhook_id: Uuid,
@@ -58,7 +59,8 @@ struct Body {
     next_since: i64,
 }
 
-/// What the receiver checks: that the body is from somebody who knows the secret, and when it was sent.
+/// Header `unroof-signature`: the HMAC-SHA256 of the time of sending and the body, with the webhook's secret as key.
+/// The receiver checks with it that the sender knows the secret, and when the body was sent.
 fn signature(secret: &str, timestamp: i64, body: &str) -> String {
     let mut code = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("a key of any length");
     code.update(format!("{timestamp}.{body}").as_bytes());
@@ -69,7 +71,7 @@ fn signature(secret: &str, timestamp: i64, body: &str) -> String {
     signature
 }
 
-/// What came of an attempt.
+/// A finished attempt and its outcome.
 #[derive(Debug)]
 struct Sent {
     attempt: Attempt,
@@ -78,12 +80,12 @@ struct Sent {
     at: Timestamp,
 }
 
-/// What was sent and is not noted yet, by webhook: at most one attempt each.
+/// Finished attempts that are not recorded yet, by webhook: at most one each.
 #[derive(Debug, Default)]
 pub(super) struct Unrecorded(Mutex<HashMap<Uuid, Arc<Sent>>>);
 
 impl Unrecorded {
-    /// What was sent of the changes that a lease is for.
+    /// The finished attempt to send the changes that a lease is for.
     fn of(&self, lease: &WebhookLease) -> Option<Arc<Sent>> {
         let sent = self.lock().get(&lease.id).cloned();
         sent.filter(|sent| sent.attempt.next_since > lease.since)
@@ -103,7 +105,7 @@ impl Unrecorded {
 }
 
 impl Jobs {
-    /// Sends what there is to be sent, until the process is asked to stop.
+    /// Sends due deliveries until the process is asked to stop.
     pub(super) async fn send_webhooks(&self) {
         tokio::select! {
             () = self.stopping.cancelled() => {}
@@ -141,7 +143,7 @@ impl Jobs {
         }
     }
 
-    /// A webhook to send to, or how long to rest.
+    /// A webhook to send to, or the time until the next look.
     async fn next_lease(&self) -> Result<Result<WebhookLease, Duration>, StoreError> {
         let longest = self.settings.webhook_rest;
         let now = self.clock.now();
@@ -168,7 +170,7 @@ impl Jobs {
     }
 
     async fn try_attempt(&self, lease: &WebhookLease) -> Result<(), StoreError> {
-        // Sent already under an earlier lease: whatever the database knows of it, it is not sent again.
+        // Sent under an earlier lease: it is not sent again, whether the database has recorded it or not.
         if let Some(sent) = self.unrecorded.of(lease) {
             self.note(lease, &sent).await;
             return Ok(());
@@ -200,8 +202,8 @@ impl Jobs {
         Ok(())
     }
 
-    /// Notes what came of an attempt, again and again while the lease would last. What could not be noted is remembered,
-    /// and noted under the next lease.
+    /// Records the outcome of an attempt, with retries while the lease would last. An outcome that cannot be recorded
+    /// is kept in memory and recorded under the next lease.
     async fn note(&self, lease: &WebhookLease, sent: &Sent) {
         let oldest = sent.at - REMEMBERED;
         let answer = sent.answer.as_ref().map(|status| *status);
@@ -229,7 +231,7 @@ impl Jobs {
         }
     }
 
-    /// Sends; the status of the answer, of which no more is read.
+    /// Sends an attempt. The status of the answer; its body is not read.
     async fn send(
         &self,
         lease: &WebhookLease,

@@ -1,4 +1,4 @@
-//! Files of this repository that the program writes: compared with what it prints now. `UNROOF_BLESS=1` writes them anew
+//! Files of this repository that the program writes, compared with its current output. `UNROOF_BLESS=1` rewrites them
 //! (`just bless`).
 
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ const ANSWERED: [&str; 4] = [
 ];
 /// The example whose answer is kept as JSON too, and as a report under stated assumptions.
 const ANSWER: &str = "google_gemini-2.5-pro";
-/// What is stated for that report: readings that need it have a value then.
+/// Assumptions stated for that report, so that readings that need them have a value.
 const STATED: &str = r#"{"accelerator": {"compute_to_bandwidth": 300}, "active_parameters": 1e11, "weight_bytes_per_parameter": 1}"#;
 /// Columns of a terminal that a report fits into.
 const WIDTH: usize = 80;
@@ -100,7 +100,7 @@ fn the_page_of_answers() {
     assert_generated("docs/ANSWERS.md", &page);
 }
 
-/// What is fixed about a reading, a line for each fact.
+/// Fixed properties of a reading, a line for each.
 fn described(reading: &Value) -> String {
     let mut text = format!("{}\n", reading["id"].as_str().unwrap());
     for (name, value) in reading.as_object().unwrap() {

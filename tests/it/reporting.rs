@@ -285,7 +285,7 @@ async fn older_views_are_replaced_and_keep_their_grants() {
 mod generated {
     use crate::support::repository;
 
-    /// `UNROOF_BLESS=1` writes the file anew (`just bless`).
+    /// `UNROOF_BLESS=1` rewrites the file (`just bless`).
     #[test]
     fn the_views_follow_from_the_columns_of_lists() {
         let file = repository().join("migrations/reporting.sql");

@@ -1,4 +1,4 @@
-//! Answers as a page: what is estimated, what moved it, how much to believe it, and where readings contradict each other.
+//! Answers as a page: the estimates, the readings that moved them, their reliability, and conflicts between readings.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! The joint estimate for a person: one line per quantity with its interval as a bar over what was believed before.
+//! The joint estimate for a person: one line per quantity with its interval as a bar over that of the prior.
 
 use std::io::{self, Write};
 
@@ -171,7 +171,7 @@ fn write_moves(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
     })
 }
 
-/// Why a quantity is not identified, without the bits that the table shows.
+/// The reason that a quantity is not identified, without the bits that the table shows.
 fn in_report(reason: &NotIdentified) -> String {
     match reason {
         NotIdentified::TooLittle { missing, .. } if missing.is_empty() => {

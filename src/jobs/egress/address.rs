@@ -9,7 +9,7 @@ pub(crate) const LONGEST_URL: usize = 2_000;
 /// Reads an address that may be sent to, as far as that can be said without asking for its name. Whatever way a number is
 /// spelled, the result has it as four numbers.
 pub(crate) fn read_url(text: &str) -> Result<Url, &'static str> {
-    let url = Url::parse(text).map_err(|_| "it is no URL")?;
+    let url = Url::parse(text).map_err(|_| "it is not a URL")?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err("it is neither `http` nor `https`");
     }
@@ -64,7 +64,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     }
 }
 
-/// What is said of an address that is not sent to.
+/// Message about an address to which nothing is sent.
 pub(crate) const NOT_PUBLIC: &str = "the address is not a public one";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What webhooks are sent with: a client that connects to the address that was checked.
+//! The HTTP client for webhooks, which connects to the address that was checked.
 
 mod address;
 mod names;
@@ -13,7 +13,7 @@ pub(crate) use address::{NOT_PUBLIC, is_public, read_url};
 use names::PlacedResolver;
 pub(crate) use names::{NameFault, Names};
 
-/// How long an attempt may take, from the name to the answer.
+/// Longest duration of an attempt, from the look-up of the name to the answer.
 pub(crate) const ATTEMPT_TIME: Duration = Duration::from_secs(10);
 /// Names that the sender looks up at once, with those whose attempt has ended before the look-up.
 const NAMES_OF_SENDER: usize = 32;

@@ -165,8 +165,8 @@ fn a_replica_without_its_listener_logs_it_polls_and_reconnects() {
         Prepared::new().record(&store, &models(1..2)).await;
         assert_eq!(stream.next_change().await.unwrap().row()["model"], "m-0001");
         tokio::task::block_in_place(|| {
-            server.wait_for_log("changes are not heard of");
-            server.wait_for_log("changes are heard of again");
+            server.wait_for_log("LISTEN connection lost");
+            server.wait_for_log("LISTEN connection restored");
         });
     }));
 }

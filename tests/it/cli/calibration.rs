@@ -39,7 +39,7 @@ fn every_answer_is_by_the_calibration_that_is_named_and_says_so() {
 }
 
 #[test]
-fn what_is_imported_by_one_calibration_is_estimated_anew_by_another() {
+fn an_import_with_another_calibration_estimates_every_sheet_again() {
     let folder = tempfile::tempdir().unwrap();
     let (calibration, id) = other_calibration(&folder);
     let database = format!("sqlite:{}", folder.path().join("unroof.db").display());

@@ -63,7 +63,7 @@ impl Sources {
         shell
     }
 
-    /// What a command prints, or how it failed.
+    /// Output of a command, or the reason that it failed.
     fn run(&mut self, command: &str) -> Result<String, String> {
         say(&format!("$ {command}"));
         if command.starts_with("export ") {

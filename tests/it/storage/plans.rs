@@ -24,11 +24,12 @@ use crate::support::{TestDatabase, on_postgres};
 
 /// The span within which statements are recorded.
 const SPAN: &str = "list";
-/// Where sqlx logs statements, and the notices of PostgreSQL.
+/// Log target of sqlx for statements.
 const STATEMENTS: &str = "sqlx::query";
+/// Log target of sqlx for the notices of PostgreSQL.
 const NOTICES: &str = "sqlx::postgres::notice";
 
-/// What was logged within the span: targets and texts.
+/// Log events within the span: targets and texts.
 static LOGGED: Mutex<Vec<(&str, String)>> = Mutex::new(Vec::new());
 
 /// Records what is logged within the span.
@@ -187,7 +188,7 @@ async fn list_history(store: &Store) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What is logged of a target while all lists are asked for.
+/// Texts logged with a target while all lists are queried.
 async fn logged(store: &Store, target: &str) -> BTreeSet<String> {
     LOGGED.lock().unwrap().clear();
     let span = tracing::info_span!(SPAN);
