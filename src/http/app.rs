@@ -52,7 +52,7 @@ pub struct App {
     pub(super) long_pages: Arc<Workers>,
     pub(super) refusals: Arc<Refusals>,
     /// Permits for clients that read the lines of an import.
-    pub(super) told: Arc<Semaphore>,
+    pub(super) line_readers: Arc<Semaphore>,
 }
 
 /// Times of the last queries for the store's version: the last that succeeded, and the last if it failed.
@@ -139,7 +139,7 @@ impl App {
             writing: workers("writing", Normal, half, WRITTEN_AT_ONCE),
             long_pages: workers("pages", Long, half, LONG_AT_ONCE),
             refusals: Arc::default(),
-            told: Arc::new(Semaphore::new(MAX_LINE_READERS)),
+            line_readers: Arc::new(Semaphore::new(MAX_LINE_READERS)),
             limits: Arc::new(limits),
         }
     }

@@ -112,8 +112,8 @@ impl CatalogQuery {
 
 impl App {
     /// The right to read what is said of an import.
-    fn told_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
-        Arc::clone(&self.told).try_acquire_owned().map_err(|_| {
+    fn line_reader_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        Arc::clone(&self.line_readers).try_acquire_owned().map_err(|_| {
             Problem::busy("the answers to earlier imports are not read yet")
                 .hint("send the catalog again when those clients have read them")
         })
@@ -176,14 +176,14 @@ pub(super) async fn import_catalog(
     most.check(request.headers())?;
     // The import is wanted as long as the client is there.
     let (wanted, waiting) = Wanted::while_waiting();
-    let told = app.told_place()?;
+    let line_reader = app.line_reader_place()?;
     let place = app.jobs.importer.try_place().ok_or_else(|| {
         Problem::busy("another catalog is being imported")
             .hint("send it again when that one is done; GET /imports shows it")
     })?;
     let turn = Turn::new(place, wanted);
     // Dropped before the turn where the client leaves while it sends.
-    let reader = (waiting, told);
+    let reader = (waiting, line_reader);
     let text = most.read(request, &app, |_| Ok(())).await?;
     let priority = if is_hasty() {
         Priority::Last
