@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_io_timeout::TimeoutStream;
 
-use super::metrics::metrics_service;
+use super::metrics_page::metrics_service;
 use super::queue::MANNERS;
 use super::refusals::Refusals;
 use super::{App, Limits, middleware, service};

@@ -12,8 +12,7 @@ use tokio::sync::Mutex;
 use unroof_core::estimate::StoredRow;
 use unroof_core::estimate::quantities::JointQuantity;
 
-use super::app::App;
-use crate::storage::{StoreError, WatchedRow};
+use crate::storage::{DbTime, Store, StoreError, WatchedRow};
 
 /// The most models, and the most offers of them, that are shown: every one is some forty series.
 const MOST_WATCHED: usize = 100;
@@ -113,11 +112,16 @@ impl Watchlist {
 
     /// Registers the values of the models, read again if the store has changed. While the database is unreachable, the
     /// last values stay.
-    pub(super) async fn register(&self, app: &App, registry: &mut Registry) {
-        let version = app.version().await;
+    pub(super) async fn register(
+        &self,
+        store: &Store,
+        version: Result<i64, StoreError>,
+        now: DbTime,
+        registry: &mut Registry,
+    ) {
         let mut known = self.known.lock().await;
         known.is_up = match version {
-            Ok(version) => self.refresh(app, version, &mut known).await.is_ok(),
+            Ok(version) => self.refresh(store, version, now, &mut known).await.is_ok(),
             Err(_) => false,
         };
         let is_up = ConstGauge::new(u32::from(known.is_up));
@@ -133,15 +137,21 @@ impl Watchlist {
     }
 
     /// The version was asked for before, so that what is kept under it is never older than it.
-    async fn refresh(&self, app: &App, version: i64, known: &mut Known) -> Result<(), StoreError> {
+    async fn refresh(
+        &self,
+        store: &Store,
+        version: i64,
+        now: DbTime,
+        known: &mut Known,
+    ) -> Result<(), StoreError> {
         if known.version != Some(version) {
-            known.gauges = self.read(app).await?;
+            known.gauges = self.read(store, now).await?;
             known.version = Some(version);
         }
         Ok(())
     }
 
-    async fn read(&self, app: &App) -> Result<Gauges, StoreError> {
+    async fn read(&self, store: &Store, now: DbTime) -> Result<Gauges, StoreError> {
         if self.models.is_empty() {
             return Ok(Gauges::default());
         }
@@ -151,10 +161,7 @@ impl Watchlist {
             .map(|watched| (&*watched.provider, &*watched.model))
             .collect();
         let one_more = u32::try_from(MOST_WATCHED + 1).unwrap_or(u32::MAX);
-        let rows = app
-            .store
-            .watched_estimates(&names, app.now().into(), one_more)
-            .await?;
+        let rows = store.watched_estimates(&names, now, one_more).await?;
         let gauges = Gauges {
             is_truncated: self.has_more || rows.len() > MOST_WATCHED,
             ..Gauges::default()

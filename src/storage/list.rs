@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::rows::Value;
+use super::value::Value;
 use super::{DbTime, Filter, Times};
 
 /// The query of a list. Its text consists of constants; every value is a parameter.

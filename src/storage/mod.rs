@@ -21,6 +21,7 @@ mod rows;
 mod serving_lock;
 mod tables;
 mod time;
+mod value;
 mod watched;
 mod webhooks;
 mod withdrawals;

@@ -4,7 +4,6 @@
 //! once, and several statements that write are sent as one, in one round trip. SQLite takes lists of values, a statement
 //! at a time.
 
-use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use sqlx::error::BoxDynError;
@@ -17,6 +16,7 @@ use sqlx::{
 use uuid::Uuid;
 
 use super::list::List;
+use super::value::Value;
 use super::{DbTime, StoreError};
 
 /// Type of a column of given rows.
@@ -29,19 +29,6 @@ pub(super) enum Kind {
     Time,
     Flag,
     Bytes,
-}
-
-/// A value of a given row.
-#[derive(Debug)]
-pub(super) enum Value<'a> {
-    Null,
-    Id(Uuid),
-    Number(i64),
-    Text(Cow<'a, str>),
-    Real(f64),
-    Time(DbTime),
-    Flag(bool),
-    Bytes(Vec<u8>),
 }
 
 /// Rows for one statement, each with a value per column.
@@ -110,35 +97,6 @@ pub(super) trait FromEitherRow:
 impl<T> FromEitherRow for T where
     T: for<'row> FromRow<'row, PgRow> + for<'row> FromRow<'row, SqliteRow> + Send + Unpin
 {
-}
-
-macro_rules! values {
-    ($($type:ty => $variant:ident),*) => {
-        $(impl From<$type> for Value<'_> {
-            fn from(value: $type) -> Self {
-                Self::$variant(value.into())
-            }
-        })*
-    };
-}
-values! { Uuid => Id, i64 => Number, f64 => Real, DbTime => Time, bool => Flag, String => Text, Vec<u8> => Bytes }
-
-impl<'a> From<&'a str> for Value<'a> {
-    fn from(value: &'a str) -> Self {
-        Self::Text(value.into())
-    }
-}
-
-impl<'a> From<&'a String> for Value<'a> {
-    fn from(value: &'a String) -> Self {
-        Self::Text(value.as_str().into())
-    }
-}
-
-impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
-    fn from(value: Option<T>) -> Self {
-        value.map_or(Self::Null, Into::into)
-    }
 }
 
 impl Kind {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 pub use super::quantity::Origin;
-use super::quantity::{Known, Quantity as Q};
+use super::quantity::{Known, NINETY_PERCENT, Quantity as Q};
 use crate::reference::{Accelerator, accelerator};
 
 /// A stated value: a number, or a 90 % interval with its geometric middle.
@@ -39,7 +39,7 @@ impl Interval {
     #[must_use]
     pub fn log_sd(self) -> f64 {
         if self.is_range() {
-            (self.high / self.low).ln() / (2.0 * super::machine::NINETY_PERCENT)
+            (self.high / self.low).ln() / (2.0 * NINETY_PERCENT)
         } else {
             0.0
         }

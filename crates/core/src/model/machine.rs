@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::assumptions::Assumptions;
-use super::quantity::Quantity as Q;
+use super::quantity::{NINETY_PERCENT, Quantity as Q};
 use crate::reference::{Accelerator, accelerators, fitted_attainment, open_models};
 use crate::roofline::compute_to_bandwidth;
 use crate::units::FlopPerSecond;
@@ -41,8 +41,6 @@ pub struct Machine {
     pub log_accepted_tokens: f64,
 }
 
-/// 90 % of a normal distribution lie within this many standard deviations.
-pub const NINETY_PERCENT: f64 = 1.644_853_626_951_472_2;
 /// Rent of a machine whose price list has one figure: a factor of about 1.5 either way.
 const RENTAL_SD: f64 = 0.25;
 /// One or two bytes per element of the cache, either as often.

@@ -22,6 +22,9 @@ pub enum Origin {
     Reference,
 }
 
+/// 90 % of a normal distribution lie within this many standard deviations.
+pub const NINETY_PERCENT: f64 = 1.644_853_626_951_472_2;
+
 /// A value and where it comes from.
 pub type Known = (f64, Origin);
 

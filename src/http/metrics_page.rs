@@ -1,0 +1,175 @@
+//! `/metrics`: numbers about the service and the watched models, for Prometheus, on a listener of its own.
+
+use std::fmt;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use jiff::Timestamp;
+use prometheus_client::encoding::text;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+
+use super::app::App;
+use super::hosts::require_known_host;
+use super::middleware;
+use super::response_cache::prefers;
+
+/// Everything that the listener for metrics serves.
+pub fn metrics_router(app: App) -> Router {
+    let started_at = app.now();
+    Router::new()
+        .route("/metrics", get(show_metrics))
+        .with_state((app, started_at))
+}
+
+/// The same for requests off the wire.
+pub(super) fn metrics_service(app: App) -> Router {
+    let require_host = from_fn_with_state(Arc::clone(&app.limits), require_known_host);
+    metrics_router(app)
+        .layer(require_host)
+        .layer(from_fn(middleware::problems_only))
+}
+
+async fn show_metrics(
+    State((app, started_at)): State<(App, Timestamp)>,
+    headers: HeaderMap,
+) -> Response {
+    let mut registry = app.registry().await;
+    registry.register(
+        "process_start_time_seconds",
+        "When the process started",
+        ConstGauge::new(started_at.as_duration().as_secs_f64()),
+    );
+    let is_open_metrics = prefers(&headers, "application/openmetrics-text", "text/plain");
+    let encoded = if is_open_metrics {
+        open_metrics(&registry)
+    } else {
+        plain_text(&registry)
+    };
+    let content_type = if is_open_metrics {
+        "application/openmetrics-text; version=1.0.0; charset=utf-8"
+    } else {
+        "text/plain; version=0.0.4; charset=utf-8"
+    };
+    match encoded {
+        Ok(body) => ([(header::CONTENT_TYPE, content_type)], body).into_response(),
+        Err(fmt::Error) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+fn open_metrics(registry: &Registry) -> Result<String, fmt::Error> {
+    let mut body = String::new();
+    text::encode(&mut body, registry)?;
+    Ok(body)
+}
+
+/// The older format of Prometheus. It names counters and infos in full where they are described, and knows no infos.
+fn plain_text(registry: &Registry) -> Result<String, fmt::Error> {
+    let mut described = String::new();
+    text::encode_registry(&mut described, registry)?;
+    let mut body = String::with_capacity(described.len());
+    let mut lines = described.lines().peekable();
+    while let Some(line) = lines.next() {
+        let kind = lines.peek().copied().unwrap_or_default();
+        let Some(help) = line.strip_prefix("# HELP ") else {
+            body.extend([line, "\n"]);
+            continue;
+        };
+        let (name, help) = help.split_once(' ').unwrap_or((help, ""));
+        let (suffix, kind) = match kind.rsplit(' ').next().unwrap_or_default() {
+            "counter" => ("_total", "counter"),
+            "info" => ("_info", "gauge"),
+            kind => ("", kind),
+        };
+        body.extend([
+            "# HELP ",
+            name,
+            suffix,
+            " ",
+            help,
+            "\n# TYPE ",
+            name,
+            suffix,
+            " ",
+            kind,
+            "\n",
+        ]);
+        lines.next();
+    }
+    Ok(body)
+}
+
+impl App {
+    /// All metrics as they are now.
+    async fn registry(&self) -> Registry {
+        let mut registry = Registry::default();
+        // Before one is taken for this.
+        let database = self.store.connections();
+        self.metrics.register(&mut registry);
+        let version = self.version().await;
+        let now = self.now().into();
+        self.watchlist
+            .register(&self.store, version, now, &mut registry)
+            .await;
+        let connections = self.limits.connections;
+        let open = connections.saturating_sub(self.connections.available_permits());
+        let (bytes, most_bytes) = self.budget.used();
+        let gauges = [
+            ("unroof_connections_open", "Connections of clients", open),
+            (
+                "unroof_connections_limit",
+                "Connections that there may be",
+                connections,
+            ),
+            (
+                "unroof_computations_running",
+                "Computations that are running",
+                self.computing.running(),
+            ),
+            (
+                "unroof_computations_waiting",
+                "Requests in the request queue, which wait for a computation",
+                self.computing.queued(),
+            ),
+            (
+                "unroof_bytes_in_flight",
+                "Bytes of bodies and answers in memory, those that are kept included",
+                bytes,
+            ),
+            (
+                "unroof_bytes_in_flight_limit",
+                "Bytes that there may be",
+                most_bytes,
+            ),
+            (
+                "unroof_database_connections_used",
+                "Connections to the database that are at work",
+                database.used,
+            ),
+            (
+                "unroof_database_connections_idle",
+                "Connections to the database that are free",
+                database.idle,
+            ),
+            (
+                "unroof_database_connections_limit",
+                "Connections to the database that there may be",
+                database.limit,
+            ),
+        ];
+        for (name, help, value) in gauges {
+            registry.register(name, help, ConstGauge::new(value));
+        }
+        registry.register(
+            "unroof_cache_entries",
+            "Answers that are kept for those who poll",
+            ConstGauge::new(self.bodies.entries()),
+        );
+        registry
+    }
+}
