@@ -52,7 +52,7 @@ impl Metrics {
         }
     }
 
-    fn register(&self, registry: &mut Registry) {
+    pub(super) fn register(&self, registry: &mut Registry) {
         registry.register(
             "unroof_http_requests",
             "Requests by method, route and class of the status",

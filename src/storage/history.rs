@@ -12,7 +12,8 @@ use super::database::on_connection;
 use super::list::List;
 use super::plan::read_sheet;
 use super::record::ADVANCE_VERSION;
-use super::rows::{Connected, Kind, Piece, Rows, Value, Writing};
+use super::rows::{Connected, Kind, Piece, Rows, Writing};
+use super::value::Value;
 use super::{DbTime, Filter, Store, StoreError};
 use unroof_core::sheet::PriceSheet;
 

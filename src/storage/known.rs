@@ -10,7 +10,8 @@ use uuid::Uuid;
 use super::checksum::StoredDocument;
 use super::plan::{Known, OpenDisagreement, StoredPeriod};
 use super::record::Recording;
-use super::rows::{Connected, Kind, MOST_ROWS, Piece, Reading, Rows, Value};
+use super::rows::{Connected, Kind, MOST_ROWS, Piece, Reading, Rows};
+use super::value::Value;
 use super::{DbTime, StoreError};
 use unroof_core::sheet::compare::timeline::{Cut, Period};
 

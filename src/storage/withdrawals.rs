@@ -8,7 +8,8 @@ use super::changes::ChangeKind;
 use super::database::on_connection;
 use super::history::{INSERT_CHANGES, change_row};
 use super::record::ADVANCE_VERSION;
-use super::rows::{Connected, Kind, Piece, Rows, Value, Writing};
+use super::rows::{Connected, Kind, Piece, Rows, Writing};
+use super::value::Value;
 use super::{DbTime, Store, StoreError};
 use unroof_core::sheet::compare::timeline::{
     Cut, Edit, Period, TimeTaken, reinstate, withdraw, withdrawn_at,
