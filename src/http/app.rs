@@ -52,7 +52,7 @@ pub struct App {
     pub(super) long_pages: Arc<Workers>,
     pub(super) refusals: Arc<Refusals>,
     /// Clients at once that read the lines of an import.
-    pub(super) told: Arc<Semaphore>,
+    pub(super) line_readers: Arc<Semaphore>,
 }
 
 /// When the store was last asked for its version.
@@ -88,8 +88,8 @@ const SHORT_FAILURE: Duration = Duration::from_secs(2);
 const WRITTEN_AT_ONCE: usize = 8;
 /// The same of pages of many rows, each of which keeps a process of the database busy that gives way to no other.
 const LONG_AT_ONCE: usize = 1;
-/// Clients at once that read the lines of an import: the one whose import goes on, and those that read slowly.
-const MOST_TOLD: usize = 4;
+/// Clients at once that read the lines of an import: the one whose import runs, and those that read slowly.
+const MOST_LINE_READERS: usize = 4;
 /// Names of new webhooks that are looked up at once.
 const NAMES_AT_ONCE: usize = 8;
 
@@ -139,7 +139,7 @@ impl App {
             writing: workers("writing", Normal, half, WRITTEN_AT_ONCE),
             long_pages: workers("pages", Long, half, LONG_AT_ONCE),
             refusals: Arc::default(),
-            told: Arc::new(Semaphore::new(MOST_TOLD)),
+            line_readers: Arc::new(Semaphore::new(MOST_LINE_READERS)),
             limits: Arc::new(limits),
         }
     }

@@ -12,7 +12,7 @@ pub mod wanted;
 use cursor::{Cursor, Fault, Faults};
 use json::JsonError;
 
-/// Why a request cannot be answered.
+/// Reason that a request cannot be answered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// The text is not JSON that can be read.

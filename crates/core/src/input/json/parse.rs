@@ -20,7 +20,7 @@ const VALUES_BETWEEN_LOOKS: usize = 512;
 /// Containers inside containers, at most.
 pub const DEEPEST_NESTING: u32 = 32;
 
-/// Why a text is not a JSON tree that can be read.
+/// Reason that a text is not a JSON tree that can be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {reason}")]
 pub struct JsonError {
@@ -28,13 +28,13 @@ pub struct JsonError {
     pub line: u64,
     /// Column of the fault, from 1.
     pub column: u64,
-    /// What is wrong.
+    /// The fault.
     pub reason: String,
-    /// What would be right.
+    /// The correction.
     pub hint: &'static str,
 }
 
-/// Why reading a text ended early.
+/// Reason that reading a text ended early.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stopped {
     /// The text is wrong.
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_keys_that_stand_twice_the_first_in_the_text_is_named() {
+    fn of_two_keys_that_occur_twice_the_first_in_the_text_is_named() {
         assert_eq!(
             refusal("[{\"b\": 1},\n {\"b\": 1, \"a\": {\"c\": 1, \"c\": 2}, \"b\": 2}]"),
             "line 2, column 25: the key `c` occurs twice in one object"
