@@ -24,7 +24,7 @@ use crate::import::{
     CatalogError, CatalogFormat, Line, LineReceiver, Options, Priority, Turn, Version, lines,
 };
 use crate::storage::{DbTime, ImportRow};
-use unroof_core::estimate::Wanted;
+use unroof_core::estimate::CancelToken;
 use unroof_core::input::schema::one_of_texts;
 
 /// Options of an import.
@@ -176,8 +176,8 @@ pub(super) async fn import_catalog(
         hint: "send a part of the catalog at a time, such as one provider",
     };
     most.check(request.headers())?;
-    // The import is wanted as long as the client is there.
-    let (wanted, waiting) = Wanted::while_waiting();
+    // The import is cancelled when the client disconnects.
+    let (wanted, waiting) = CancelToken::while_waiting();
     let line_reader = app.line_reader_place()?;
     let place = app.jobs.importer.try_place().ok_or_else(|| {
         Problem::busy("another catalog is being imported")
