@@ -33,7 +33,7 @@ use unroof_core::estimate::posterior::{
     DRAWS, PRIOR_DRAWS, Prior, sample, sample_prior, summarize,
 };
 use unroof_core::estimate::quantities::JointQuantity;
-use unroof_core::estimate::{Answer, Format, Request, Wanted, infer, joint, read_request};
+use unroof_core::estimate::{Answer, CancelToken, Format, Request, infer, joint, read_request};
 use unroof_core::model::likelihood::Observed;
 use unroof_core::model::reading::Reading;
 use unroof_core::reference::calibration::Calibration;
@@ -109,9 +109,9 @@ impl Question {
             &self.readings,
             &self.request.assumptions,
             Calibration::shipped(),
-            &Wanted::default(),
+            &CancelToken::default(),
         )
-        .expect("it is wanted")
+        .expect("the token is never cancelled")
     }
 }
 

@@ -31,7 +31,7 @@ const PACKAGES: [Package; 3] = [
             ("model", &["sheet", "roofline"]),
             ("clue", &["model"]),
             ("estimate", &["clue", "catalog"]),
-            ("calculator", &["sheet", "roofline"]),
+            ("calculator", &["model"]),
             ("calibration", &["estimate"]),
         ],
     },
@@ -53,6 +53,7 @@ const PACKAGES: [Package; 3] = [
         sources: "crates/dev/src",
         modules: &[
             ("generated", &[]),
+            ("reporting", &[]),
             ("efficiencies", &[]),
             ("joint", &[]),
             ("calibrate", &["generated"]),
@@ -256,15 +257,19 @@ fn no_file_is_part_of_a_cycle() {
             .iter()
             .map(|file| (file.path.as_str(), uses_of_files(file, &files)))
             .collect();
-        // A file that uses none of those left is in no cycle.
+        // A file that uses none of those left, or that none of them uses, is in no cycle.
         loop {
             let left: BTreeSet<&str> = arrows.keys().copied().collect();
-            arrows.retain(|_, uses| uses.iter().any(|file| left.contains(file)));
+            let used: BTreeSet<&str> = arrows.values().flatten().copied().collect();
+            arrows.retain(|file, uses| {
+                uses.retain(|used| left.contains(used));
+                !uses.is_empty() && used.contains(file)
+            });
             if arrows.len() == left.len() {
                 break;
             }
         }
-        assert!(arrows.is_empty(), "cycles among or before: {arrows:#?}");
+        assert!(arrows.is_empty(), "cycles: {arrows:#?}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the commands of the calculators share: a request from a file and flags, and a report.
+//! Shared parts of the calculators' commands: a request from a file and flags, and a report.
 
 use std::io::{self, Write};
 use std::marker::PhantomData;
@@ -124,7 +124,7 @@ pub(super) fn print<Answer: Serialize>(
 ) -> Result<(), Failure> {
     let mut out = terminal::stdout();
     if as_json {
-        let text = serde_json::to_string(answer).context("the answer has no text")?;
+        let text = serde_json::to_string(answer).context("the answer could not be serialised")?;
         writeln!(out, "{text}")?;
     } else {
         write(&mut out, answer)?;
@@ -147,7 +147,7 @@ pub(super) fn write_values(
     writeln!(out)
 }
 
-/// What every report of a calculator ends with.
+/// Last part of every report of a calculator: null values, equations, inputs.
 pub(super) fn write_grounds(
     mut out: &mut dyn Write,
     not_defined: &[NoValue],

@@ -19,7 +19,7 @@ use crate::import::{
     Priority, Summary, Turn, Version, fetch, lines, without_secrets,
 };
 use crate::storage::{ServingLock, Store, StoreLimits};
-use unroof_core::estimate::Wanted;
+use unroof_core::estimate::CancelToken;
 use unroof_core::input::text::printable;
 
 /// Arguments of `unroof import`.
@@ -115,7 +115,7 @@ async fn import(
         estimator: arguments.calibration.estimator()?,
         threads: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
     };
-    let turn = Turn::new(importer.place().await, Wanted::default());
+    let turn = Turn::new(importer.place().await, CancelToken::default());
     let catalog = match importer.read(text, options, turn, Priority::Normal).await {
         Ok(catalog) => catalog,
         Err(CatalogError::Wrong(error)) => return Err(Failure::Refused(error)),

@@ -13,7 +13,7 @@ use super::calibration::CalibrationArguments;
 use super::{Failure, report, terminal};
 use crate::clock::Clock;
 use unroof_core::catalog::{CATALOGS, Catalog};
-use unroof_core::estimate::{Answer, Format, Wanted, read_file};
+use unroof_core::estimate::{Answer, CancelToken, Format, read_file};
 
 /// Arguments of `unroof infer`.
 #[derive(Debug, Args)]
@@ -76,7 +76,7 @@ pub(super) fn run(arguments: &InferArguments) -> Result<(), Failure> {
     let estimator = arguments.calibration.estimator()?;
     let answers: Vec<Answer> = requests
         .iter()
-        .map(|request| estimator.infer(request, &Wanted::default()))
+        .map(|request| estimator.infer(request, &CancelToken::default()))
         .collect::<Result<_, _>>()
         .context("the estimate was interrupted")?;
     let mut out = terminal::stdout();

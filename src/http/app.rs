@@ -23,7 +23,7 @@ use crate::import::Priority::{Long, Normal};
 use crate::jobs::egress::Names;
 use crate::jobs::{JobSettings, Jobs};
 use crate::storage::{DbTime, NewEstimate, Saved, Store, StoreError};
-use unroof_core::estimate::{Answer, Estimator, Format, Request, Wanted, read_request};
+use unroof_core::estimate::{Answer, CancelToken, Estimator, Format, Request, read_request};
 
 /// Shared state of the handlers.
 #[derive(Debug, Clone)]
@@ -202,10 +202,10 @@ impl App {
     /// that disconnects while it waits loses its place, and a computation for it stops unfinished.
     pub(super) async fn compute<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Wanted) -> Result<T, Problem> + Send + 'static,
+        work: impl FnOnce(&CancelToken) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         let place = self.computing.admit().await?;
-        let (wanted, _waiting) = Wanted::while_waiting();
+        let (wanted, _waiting) = CancelToken::while_waiting();
         let work = move || {
             let _until_done = place;
             work(&wanted)

@@ -1,4 +1,4 @@
-//! What the calculators share: an answer as JSON or its series as CSV, and how they refuse.
+//! Shared parts of the calculators: an answer as JSON or its series as CSV, and the refusals.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::csv::write_csv_of_rows;
 use super::problem::Problem;
 use super::response_cache::prefers_csv;
 
-/// How a calculator refuses.
+/// Refusals of a calculator.
 pub(super) struct CalculatorRefusals;
 
 impl IntoResponses for CalculatorRefusals {
@@ -43,8 +43,8 @@ impl IntoResponses for CalculatorRefusals {
     }
 }
 
-/// What a calculator answers: all of it as JSON, or its series as CSV. Where the answer is going to be long, the calculator makes
-/// room for it before it works it out.
+/// Answer of a calculator: all of it as JSON, or its series as CSV. For a long answer, the calculator reserves memory
+/// before it computes.
 pub(super) async fn calculated<Answer: Serialize, Row: Serialize>(
     app: &App,
     headers: &HeaderMap,

@@ -24,10 +24,10 @@ use crate::import::{
     CatalogError, CatalogFormat, Line, LineReceiver, Options, Priority, Turn, Version, lines,
 };
 use crate::storage::{DbTime, ImportRow};
-use unroof_core::estimate::Wanted;
+use unroof_core::estimate::CancelToken;
 use unroof_core::input::schema::one_of_texts;
 
-/// What is read of the catalog, and what is said.
+/// Options of an import.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
@@ -44,7 +44,7 @@ pub(super) struct CatalogQuery {
     /// `true` says what would become of each entry, and stores nothing.
     #[param(nullable = false, default = false)]
     dry_run: Option<bool>,
-    /// When the catalog was seen; now if left out. RFC 3339, or milliseconds since 1970.
+    /// Time of observation of the catalog; now if left out. RFC 3339, or milliseconds since 1970.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     observed_at: Option<Moment>,
 }
@@ -142,8 +142,8 @@ impl From<CatalogError> for Problem {
 /// estimated once; copies of it share the estimate. What a line says is stored by then. Sending the same catalog again is
 /// safe and answers `unchanged`. A wrong entry is refused and the others are read. One catalog at a time: while one is
 /// imported, the body of another is not read. A catalog has up to 1,000,000 JSON values, 100,000 entries of up to 50,000
-/// values, and 160 MiB of sheets in memory. The last line is `done` or `failed`; a body without one is cut. The import goes
-/// on while up to 16 MiB of lines are unread.
+/// values, and 160 MiB of sheets in memory. The last line is `done` or `failed`; a body without one is cut. The import
+/// continues while up to 16 MiB of lines are unread.
 #[utoipa::path(
     post,
     path = "/catalogs",
@@ -217,7 +217,7 @@ pub(super) async fn import_catalog(
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ImportsQuery {
-    /// Where from: an address as it was given to `--refresh`, or `request`.
+    /// Source: an address as it was given to `--refresh`, or `request`.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     source: Option<String>,
     #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]

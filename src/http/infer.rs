@@ -20,7 +20,7 @@ use unroof_core::catalog::{CATALOGS, Catalog};
 use unroof_core::estimate::{Answer, Format, InferBody};
 use unroof_core::input::schema::{Name, one_of_texts};
 
-/// How the body is to be read, and whether the answer is stored.
+/// Format of the body, and whether the answer is stored.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -34,8 +34,8 @@ pub(super) struct InferQuery {
     /// `false` only computes.
     #[param(nullable = false, default = true)]
     store: Option<bool>,
-    /// When the price was seen; now if left out. A price that was replaced since is then in force again. RFC 3339, or
-    /// milliseconds since 1970.
+    /// Time of observation of the price; now if left out. A price that was replaced since is then in force again.
+    /// RFC 3339, or milliseconds since 1970.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     observed_at: Option<Moment>,
 }

@@ -14,8 +14,8 @@ use unroof_core::calculator::layout::{LayoutAnswer, layout};
 
 /// Lay a model out on racks
 ///
-/// Where experts lie within and across racks and what they exchange, the largest expert layer that one scale-up domain
-/// carries, what pipeline stages cost, and what lies in the memory of a GPU. `series` is the same over the number of
+/// Placement of experts within and across racks and their traffic, the largest expert layer that one scale-up domain
+/// holds, costs of pipeline stages, and memory use of a GPU. `series` is the same over the number of
 /// stages; `Accept: text/csv` gives it alone. Nothing is stored.
 #[utoipa::path(
     post,

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::listed::Listed;
 use unroof_core::catalog::model_key;
-use unroof_core::input::wanted::{Unwanted, Wanted};
+use unroof_core::input::cancel::{CancelToken, Cancelled};
 use unroof_core::sheet::PriceSheet;
 use unroof_core::sheet::compare::decision::{Index, Prices};
 
@@ -50,8 +50,8 @@ pub(super) enum SheetKind {
 pub(super) fn classify(
     sheets: &[Listed],
     mut known: Originals,
-    wanted: &Wanted,
-) -> Result<Vec<SheetKind>, Unwanted> {
+    wanted: &CancelToken,
+) -> Result<Vec<SheetKind>, Cancelled> {
     let mut by_model: BTreeMap<String, Vec<Ranked<'_>>> = BTreeMap::new();
     for (place, listed) in sheets.iter().enumerate() {
         wanted.check()?;
@@ -97,9 +97,9 @@ impl Ranked<'_> {
 fn classify_model(
     sheets: &[Ranked<'_>],
     known: &[Original],
-    wanted: &Wanted,
+    wanted: &CancelToken,
     kinds: &mut [SheetKind],
-) -> Result<(), Unwanted> {
+) -> Result<(), Cancelled> {
     let of_known = known.iter().map(|original| &original.prices);
     let contents = of_known.chain(sheets.iter().map(|sheet| &sheet.prices));
     let index = Index::new(contents.collect(), wanted)?;
@@ -292,7 +292,7 @@ mod tests {
             known in vec(listed(), 0..20),
             sheets in vec(listed(), 1..60),
         ) {
-            let sorted = classify(&sheets, originals_of(&known), &Wanted::default());
+            let sorted = classify(&sheets, originals_of(&known), &CancelToken::default());
             let expected = linear_search(&sheets, originals_of(&known));
             prop_assert_eq!(sorted, Ok(expected));
         }
@@ -313,7 +313,7 @@ mod tests {
                     None,
                     None,
                     jiff::Timestamp::UNIX_EPOCH,
-                    &Wanted::default(),
+                    &CancelToken::default(),
                 )
             {
                 all.extend(contents.sheets);
@@ -323,7 +323,7 @@ mod tests {
         let (known, sheets) = all.split_at(all.len() / 3);
         let known: Vec<Listed> = known.to_vec();
         for known in [originals_of(&[]), originals_of(&known)] {
-            let sorted = classify(sheets, known.clone(), &Wanted::default()).unwrap();
+            let sorted = classify(sheets, known.clone(), &CancelToken::default()).unwrap();
             assert!(sorted == linear_search(sheets, known));
         }
     }
@@ -342,9 +342,9 @@ mod tests {
 
     #[test]
     fn classification_stops_when_it_is_cancelled() {
-        let (wanted, waiting) = Wanted::while_waiting();
+        let (wanted, waiting) = CancelToken::while_waiting();
         drop(waiting);
         let sheets = offers_of_one_model(1, |_| PriceSheet::new("acme", "m-1", Vec::new()));
-        assert_eq!(classify(&sheets, Originals::new(), &wanted), Err(Unwanted));
+        assert_eq!(classify(&sheets, Originals::new(), &wanted), Err(Cancelled));
     }
 }

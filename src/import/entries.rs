@@ -10,9 +10,9 @@ use super::listed::Listed;
 use super::weight::bytes_of;
 use unroof_core::catalog::{CATALOGS, Catalog, UnknownFormat, recognize};
 use unroof_core::input::RequestError;
+use unroof_core::input::cancel::{CancelToken, Cancelled};
 use unroof_core::input::cursor::{Cursor, Fault, Faults};
 use unroof_core::input::json::{self, Json, Stopped};
-use unroof_core::input::wanted::{Unwanted, Wanted};
 use unroof_core::sheet::compare::timeline::UNKNOWN_START;
 use unroof_core::sheet::{PriceSheet, canonical};
 
@@ -96,8 +96,8 @@ impl From<Stopped> for CatalogError {
     }
 }
 
-impl From<Unwanted> for CatalogError {
-    fn from(_: Unwanted) -> Self {
+impl From<Cancelled> for CatalogError {
+    fn from(_: Cancelled) -> Self {
         Self::Unwanted
     }
 }
@@ -135,7 +135,7 @@ pub(super) fn read(
     format: Option<CatalogFormat>,
     provider: Option<&str>,
     observed_at: Timestamp,
-    wanted: &Wanted,
+    wanted: &CancelToken,
 ) -> Result<Contents, CatalogError> {
     let document = json::parse_while(text.as_ref(), wanted)?;
     // Frees memory for the tree.

@@ -1,6 +1,6 @@
 //! Reasons for an import to end early.
 
-use unroof_core::estimate::Unwanted;
+use unroof_core::estimate::Cancelled;
 
 use super::entries::CatalogError;
 use crate::storage::StoreError;
@@ -28,8 +28,8 @@ pub enum ImportError {
     Crashed,
 }
 
-impl From<Unwanted> for ImportError {
-    fn from(_: Unwanted) -> Self {
+impl From<Cancelled> for ImportError {
+    fn from(_: Cancelled) -> Self {
         Self::Unwanted
     }
 }

@@ -18,7 +18,7 @@ use super::report::{Imported, Line, Lines, Outcome, Summary};
 use super::turn::Turn;
 use crate::storage::{DbTime, EstimateRecord, Listing, Recording, StatementRow, Store, StoreError};
 use unroof_core::catalog::model_key;
-use unroof_core::estimate::{Answer, Estimator, Request, Unwanted, Wanted};
+use unroof_core::estimate::{Answer, CancelToken, Cancelled, Estimator, Request};
 use unroof_core::input::json;
 use unroof_core::model::assumptions::Assumptions;
 use unroof_core::sheet::compare::timeline::UNKNOWN_START;
@@ -143,7 +143,7 @@ impl Import {
         let sorting = turn.clone();
         let (fresh, kinds) = tokio::task::spawn_blocking(move || {
             let kinds = classify(&fresh, originals, sorting.wanted())?;
-            Ok::<_, Unwanted>((fresh, kinds))
+            Ok::<_, Cancelled>((fresh, kinds))
         })
         .await
         .map_err(|_| ImportError::Crashed)??;
@@ -417,7 +417,7 @@ impl Recorder {
         reporter: &mut ProgressReporter<'_, impl Lines>,
     ) -> Result<(), ImportError> {
         // Stops the estimates if recording fails or the client disconnects.
-        let (wanted, _waiting) = Wanted::while_waiting();
+        let (wanted, _waiting) = CancelToken::while_waiting();
         let (sender, mut worked) = mpsc::channel(2 * ESTIMATES_AT_ONCE);
         let next = Arc::new(AtomicUsize::new(0));
         for _ in 0..self.options.threads {
@@ -502,7 +502,7 @@ fn estimate_all(
     sheets: &[Listed],
     estimator: &Estimator,
     next: &AtomicUsize,
-    wanted: &Wanted,
+    wanted: &CancelToken,
     sender: &mpsc::Sender<Worked>,
 ) {
     loop {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 
-use unroof_core::estimate::Wanted;
+use unroof_core::estimate::CancelToken;
 
 /// Time for which the permit of a disconnected client stays taken: sending a catalog and leaving is cheap for the client,
 /// reading it is expensive for the service.
@@ -19,7 +19,7 @@ pub struct Turn(Arc<Place>);
 #[derive(Debug)]
 struct Place {
     permit: Option<OwnedSemaphorePermit>,
-    wanted: Wanted,
+    wanted: CancelToken,
     runtime: Handle,
 }
 
@@ -29,7 +29,7 @@ impl Turn {
     /// # Panics
     /// Outside a Tokio runtime.
     #[must_use]
-    pub fn new(permit: OwnedSemaphorePermit, wanted: Wanted) -> Self {
+    pub fn new(permit: OwnedSemaphorePermit, wanted: CancelToken) -> Self {
         Self(Arc::new(Place {
             permit: Some(permit),
             wanted,
@@ -38,7 +38,7 @@ impl Turn {
     }
 
     /// Cancellation token of the client.
-    pub(super) fn wanted(&self) -> &Wanted {
+    pub(super) fn wanted(&self) -> &CancelToken {
         &self.0.wanted
     }
 }

@@ -14,7 +14,7 @@ use crate::import::{
 use crate::secrets::{AMBIGUOUS, is_certain};
 use crate::storage::{DbTime, ImportOutcome, ImportRow, StoreError};
 use unroof_core::catalog::UnknownFormat;
-use unroof_core::estimate::Wanted;
+use unroof_core::estimate::CancelToken;
 
 /// A catalog that is fetched at an interval.
 #[derive(Clone)]
@@ -194,7 +194,7 @@ impl Jobs {
             Ok(Ok(Fetched::Catalog(text, version))) => {
                 let place = self.importer.place().await;
                 drop(fetching);
-                let turn = Turn::new(place, Wanted::default());
+                let turn = Turn::new(place, CancelToken::default());
                 match self.import(refresh, source, text, version, turn).await {
                     Ok(()) => return Ok(()),
                     Err(reason) => failed(reason),

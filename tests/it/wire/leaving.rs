@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use unroof_core::estimate::{Format, Request, Unwanted, Wanted, infer_while, read_request};
+use unroof_core::estimate::{CancelToken, Cancelled, Format, Request, infer_while, read_request};
 use unroof_core::reference::calibration::Calibration;
 
 use super::client::{Client, post, post_lines};
@@ -65,10 +65,10 @@ fn request(question: &Value) -> Request {
 
 #[test]
 fn nothing_is_computed_for_clients_that_left_before() {
-    let (wanted, waiting) = Wanted::while_waiting();
+    let (wanted, waiting) = CancelToken::while_waiting();
     drop(waiting);
     let outcome = infer_while(&request(&pool(0)), Calibration::shipped(), &wanted);
-    assert!(matches!(outcome, Err(Unwanted)));
+    assert!(matches!(outcome, Err(Cancelled)));
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn computing_for_clients_that_leave_ends_unfinished() {
     let request = request(&pool(0));
     let to_the_end = || {
         let began = Instant::now();
-        let outcome = infer_while(&request, Calibration::shipped(), &Wanted::default());
+        let outcome = infer_while(&request, Calibration::shipped(), &CancelToken::default());
         assert!(outcome.is_ok());
         began.elapsed()
     };
@@ -94,8 +94,8 @@ fn computing_for_clients_that_leave_ends_unfinished() {
 }
 
 /// Outcome and time of work for a client that disconnects after a while.
-fn left_after(pause: Duration, request: &Request) -> (Result<(), Unwanted>, Duration) {
-    let (wanted, waiting) = Wanted::while_waiting();
+fn left_after(pause: Duration, request: &Request) -> (Result<(), Cancelled>, Duration) {
+    let (wanted, waiting) = CancelToken::while_waiting();
     std::thread::scope(|scope| {
         let began = Instant::now();
         let work = scope.spawn(|| infer_while(request, Calibration::shipped(), &wanted).map(drop));

@@ -1,4 +1,4 @@
-//! What a calculator was asked with: every value it used, where it came from, and the equations it went into.
+//! Inputs of a calculator's answer: every value used, its origin and the equations that use it.
 
 use std::cell::RefCell;
 
@@ -11,7 +11,7 @@ use crate::input::cursor::{Faults, Recorded};
 /// Largest number that a request may state where nothing else bounds it; products of several stay finite.
 pub const MOST: f64 = 1e18;
 
-/// Where a value comes from.
+/// Origin of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum InputOrigin {
@@ -69,7 +69,7 @@ pub struct InputUsed {
     pub value: InputValue,
     /// Its unit; empty for a name or a ratio.
     pub unit: &'static str,
-    /// Where it comes from.
+    /// Its origin.
     pub from: InputOrigin,
 }
 
@@ -93,7 +93,7 @@ pub struct EquationUsed {
 pub struct NoValue {
     /// The value, with dots between levels.
     pub value: &'static str,
-    /// Why there is none.
+    /// Reason that the value is null.
     pub reason: String,
 }
 

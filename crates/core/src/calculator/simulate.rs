@@ -53,7 +53,7 @@ pub fn read_simulation(text: &[u8]) -> Result<Simulation, RequestError> {
 }
 
 impl Simulation {
-    /// How many points there are over which it is repeated.
+    /// Number of points of the grid; 1 without a grid.
     #[must_use]
     pub fn points(&self) -> usize {
         self.0.grid.as_ref().map_or(1, Grid::points)

@@ -176,7 +176,7 @@ fn activations(question: &Question, pretraining_flop: f64) -> Vec<ActivationsIte
         .collect()
 }
 
-/// How many times a value lies outside a range; 1 inside.
+/// Factor by which a value is outside a range; 1 inside.
 fn beyond(value: f64, least: f64, most: f64) -> f64 {
     (value / most).max(least / value).max(1.0)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::{Answer, Request, infer_while};
-use crate::input::wanted::{Unwanted, Wanted};
+use crate::input::cancel::{CancelToken, Cancelled};
 use crate::model::assumptions::Assumptions;
 use crate::reference::calibration::Calibration;
 use crate::sheet::SheetId;
@@ -44,7 +44,7 @@ impl Estimator {
     ///
     /// # Errors
     /// The caller does not want the answer any more.
-    pub fn infer(&self, request: &Request, wanted: &Wanted) -> Result<Answer, Unwanted> {
+    pub fn infer(&self, request: &Request, wanted: &CancelToken) -> Result<Answer, Cancelled> {
         infer_while(request, &self.calibration, wanted)
     }
 

@@ -19,7 +19,7 @@ mod storage_tiers;
 use serde_json::json;
 use uuid::Uuid;
 
-pub use crate::input::wanted::{Unwanted, Waiting, Wanted};
+pub use crate::input::cancel::{CancelGuard, CancelToken, Cancelled};
 pub use answer::{Answer, SheetSummary, Textbook};
 pub use body::{InferBody, InferEntryRequest, InferRequest, PoolRequest};
 pub use conflict::Conflict;
@@ -43,18 +43,19 @@ pub fn infer(request: &Request) -> Answer {
 /// Answers a request by a calibration of one's own.
 #[must_use]
 pub fn infer_with(request: &Request, calibration: &Calibration) -> Answer {
-    infer_while(request, calibration, &Wanted::default()).expect("the token is never cancelled")
+    infer_while(request, calibration, &CancelToken::default())
+        .expect("the token is never cancelled")
 }
 
 /// The same, until it is cancelled.
 ///
 /// # Errors
-/// The answer is not wanted any more.
+/// The work is cancelled.
 pub fn infer_while(
     request: &Request,
     calibration: &Calibration,
-    wanted: &Wanted,
-) -> Result<Answer, Unwanted> {
+    wanted: &CancelToken,
+) -> Result<Answer, Cancelled> {
     let assumptions = &request.assumptions;
     let contents = pricing_contents(request);
     let textbook = read(&contents, assumptions);

@@ -2,7 +2,7 @@
 //! with its JSON pointer and a hint), its JSON Schema and its command-line flags.
 //!
 //! A field is `name: Type = rule`. A rule begins with what may be written ([`count`], [`number`], [`value`] of another
-//! [`Kind`], [`section`]) and goes on with its unit, its default, its flag.
+//! [`Kind`], [`section`]) and continues with its unit, its default, its flag.
 
 mod kind;
 
@@ -85,7 +85,7 @@ impl<'a> Source<'_, 'a> {
     }
 }
 
-/// How a field is described.
+/// Description of a field.
 pub trait Describe {
     /// The schema of the value, with what the field says about it.
     fn property(&self, doc: String) -> RefOr<Schema>;
@@ -102,7 +102,7 @@ pub trait Describe {
     fn flags(&self, pointer: String, doc: String, flags: &mut Vec<Flag>);
 }
 
-/// How a field is read and described.
+/// Reading and description of a field.
 pub trait Rule: Describe {
     /// The field of the body.
     type Field;
@@ -123,7 +123,7 @@ pub struct Field<K: Kind, F = AsStated> {
     form: PhantomData<F>,
 }
 
-/// What a field of a body holds.
+/// Type that a field of a body holds.
 pub trait Form {
     /// Whether the field cannot be without a value.
     const NEEDS_VALUE: bool = false;
@@ -427,7 +427,7 @@ pub trait Body: Sized {
     const NAME: &'static str;
     /// Its documentation, line by line.
     const DOC: &'static [&'static str];
-    /// How many of its fields have to be there, whichever.
+    /// Least number of fields that are present, of any name.
     const LEAST_FIELDS: usize = 0;
 
     /// Reads every field, and records what is wrong with each.
@@ -464,7 +464,7 @@ pub struct Flag {
     pub name: &'static str,
     /// JSON pointer to the field.
     pub pointer: String,
-    /// What it states.
+    /// Description of the field.
     pub help: String,
     /// The placeholder of its value.
     pub placeholder: &'static str,

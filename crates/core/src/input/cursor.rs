@@ -29,9 +29,9 @@ pub struct Fault {
     /// JSON pointer (RFC 6901) to the offending value; "" is the whole document.
     #[schema(example = "/rates/0/input")]
     pub pointer: String,
-    /// What is wrong.
+    /// The fault.
     pub detail: String,
-    /// What would be right.
+    /// The correction.
     pub hint: String,
 }
 
@@ -155,7 +155,7 @@ impl<'a> Cursor<'a> {
         pointer
     }
 
-    /// Where faults of the document are recorded.
+    /// The record of the document's faults.
     #[must_use]
     pub fn faults(&self) -> &'a Faults {
         self.faults
@@ -498,7 +498,7 @@ impl<'a> Fields<'a> {
             .transpose()
     }
 
-    /// How many fields the object has, known or not.
+    /// Number of fields of the object, known or not.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }

@@ -1,18 +1,18 @@
 //! Reading requests: request bodies, each declared once (`body`); text to a JSON tree that keeps numbers as written
 //! (`json`); a walk over the tree that records every fault with its place (`cursor`); schemas of names and texts
-//! (`schema`); cancellation (`wanted`); and which characters of a text are not shown again (`text`).
+//! (`schema`); cancellation (`cancel`); and which characters of a text are not shown again (`text`).
 
 pub mod body;
+pub mod cancel;
 pub mod cursor;
 pub mod json;
 pub mod schema;
 pub mod text;
-pub mod wanted;
 
 use cursor::{Cursor, Fault, Faults};
 use json::JsonError;
 
-/// Why a request cannot be answered.
+/// Reason that a request cannot be answered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// The text is not JSON that can be read.

@@ -1,4 +1,4 @@
-//! What texts and numbers may be, as the API document says it: the same that `cursor` checks.
+//! Schemas of texts and numbers for the API document: the rules that `cursor` checks.
 
 use std::borrow::Cow;
 

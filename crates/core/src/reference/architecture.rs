@@ -167,7 +167,7 @@ impl Architecture {
         Self::read_fields(object).map(Self::completed)
     }
 
-    /// What is left out is what the rest says.
+    /// Fills in fields that are left out from the others.
     fn completed(mut self) -> Self {
         if self.active_parameters <= 0.0 {
             self.active_parameters = self.total_parameters;

@@ -39,7 +39,10 @@ pub fn read_sheet(sheet: &Cursor<'_>) -> Option<PriceSheet> {
         .required("schema", "write \"schema\": \"pricesheet/v1\"")
         .and_then(|field| field.one_of(&[("pricesheet/v1", SchemaName::V1)]));
     let provider = fields
-        .required("provider", "name who bills, such as \"anthropic\"")
+        .required(
+            "provider",
+            "name the billing provider, such as \"anthropic\"",
+        )
         .and_then(|field| field.name());
     let model = fields
         .required("model", "name the model as the provider spells it")
@@ -426,7 +429,7 @@ fn read_rates(
         if !seen.insert(key) {
             item.fault(
                 "a second cell for the same service tier, context tier and schedule",
-                "merge the two cells, or tell them apart by service_tier, context_tier.min_prompt_tokens or schedule",
+                "merge the two cells, or distinguish them by service_tier, context_tier.min_prompt_tokens or schedule",
             );
         }
         cells.push(cell);

@@ -1,4 +1,4 @@
-//! What `/layout` answers.
+//! Answer of `/layout`.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -6,18 +6,18 @@ use utoipa::ToSchema;
 use crate::calculator::inputs::{EquationUsed, InputUsed, NoValue};
 use crate::units::{Bytes, BytesPerToken, Seconds};
 
-/// How a model lies on racks of GPUs.
+/// Layout of a model on racks of GPUs.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct LayoutAnswer {
-    /// Where experts lie.
+    /// Placement of the experts.
     pub experts: ExpertPlacement,
-    /// What GPUs send each other for them.
+    /// Expert traffic between GPUs.
     pub all_to_all: AllToAll,
-    /// How large an expert layer one scale-up domain carries.
+    /// Largest expert layer that one scale-up domain holds.
     pub largest_expert_layer: LargestExpertLayer,
-    /// What pipeline stages cost.
+    /// Costs of pipeline stages.
     pub pipeline: PipelineCosts,
-    /// What lies in the memory of a GPU.
+    /// Memory use of a GPU.
     pub memory: MemoryPerGpu,
     /// The same over the number of stages.
     pub series: Vec<StagesItem>,
@@ -29,7 +29,7 @@ pub struct LayoutAnswer {
     pub inputs: Vec<InputUsed>,
 }
 
-/// Where the experts of a layer lie.
+/// Placement of the experts of a layer.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ExpertPlacement {
     /// E10: experts of a layer per GPU, in the mean.
@@ -46,14 +46,14 @@ pub struct ExpertPlacement {
     pub scale_up_over_scale_out: Option<f64>,
 }
 
-/// What a GPU sends to the experts of one decode step and gets back.
+/// Traffic between a GPU and the experts in one decode step, both directions.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AllToAll {
     /// All of it, per GPU and step.
     pub bytes_per_gpu_and_step: Bytes,
-    /// What stays in the domain.
+    /// Bytes that stay in the domain.
     pub bytes_inside_domain: Bytes,
-    /// What leaves it.
+    /// Bytes that leave the domain.
     pub bytes_leaving_domain: Bytes,
     /// Time if all of it stayed inside.
     pub seconds_at_scale_up: Option<Seconds>,
@@ -63,7 +63,7 @@ pub struct AllToAll {
     pub seconds: Option<Seconds>,
 }
 
-/// How large an expert layer one scale-up domain carries: traffic between all pairs of GPUs is fast only inside it, so
+/// Largest expert layer that one scale-up domain holds: traffic between all pairs of GPUs is fast only inside it, so
 /// the domain bounds the layer.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct LargestExpertLayer {
@@ -85,7 +85,7 @@ pub struct LargestExpertLayer {
     pub fits_with_a_stage_per_domain: Option<bool>,
 }
 
-/// What pipeline stages cost.
+/// Costs of pipeline stages.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct PipelineCosts {
     /// Layers of a stage, in the mean.
@@ -115,7 +115,7 @@ pub struct MemoryPerGpu {
     pub hbm_bytes_per_gpu: Bytes,
     /// Whether both fit.
     pub fits: bool,
-    /// What does not.
+    /// Bytes that do not fit.
     pub missing_bytes_per_gpu: Bytes,
     /// GPUs of all stages.
     pub gpus: u64,
@@ -142,7 +142,7 @@ pub struct StagesItem {
     pub total_bytes_per_gpu: Bytes,
     /// Whether they fit.
     pub fits: bool,
-    /// What does not.
+    /// Bytes that do not fit.
     pub missing_bytes_per_gpu: Bytes,
     /// B·L·k/(E·P), at the sequences in all of the request: halves when P doubles.
     pub kv_bytes_per_gpu_at_fixed_batch: Bytes,

@@ -25,7 +25,7 @@ body! {
         hardware: LayoutHardware = name_or::<LayoutHardware, _>(RackName),
         /// The model; DeepSeek V3 where nothing is stated.
         model: LayoutModel = section::<LayoutModel>(),
-        /// How it is laid out.
+        /// The layout.
         layout: LayoutPlan = section::<LayoutPlan>(),
     }
 
@@ -69,7 +69,7 @@ body! {
         context_tokens: Stated<f64> = number(0.0..=1e12).unit("tokens").or(4_989.0),
     }
 
-    /// How the model is laid out.
+    /// Layout of the model.
     pub struct LayoutPlan {
         /// GPUs that the experts of a layer are spread over; if left out, as many of one domain as divide the experts evenly.
         expert_parallel_gpus: Stated<u32> = count(1..=MOST_COUNT).unit("GPUs").flag("expert-parallel-gpus"),
@@ -114,7 +114,7 @@ pub(super) struct Model {
     pub(super) context_tokens: f64,
 }
 
-/// How it is laid out.
+/// Layout of the model.
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
     pub(super) expert_parallel_gpus: u32,

@@ -1,4 +1,4 @@
-//! What `/simulate` answers.
+//! Answer of `/simulate`.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -8,12 +8,12 @@ use crate::calculator::inputs::{EquationUsed, InputUsed, NoValue};
 use crate::reference::architecture::Architecture;
 use crate::units::{Bytes, BytesPerToken, Seconds};
 
-/// What a model takes and costs on a machine.
+/// Time, memory and cost of a model on a machine.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct SimulationAnswer {
     /// Ratios and sizes that do not depend on what is reached of the peaks.
     pub roofline: Roofline,
-    /// What fills the memory of the serving unit.
+    /// Contents of the memory of the serving unit.
     pub memory: Memory,
     /// A decode step of the batch.
     pub decode: Decode,
@@ -29,7 +29,7 @@ pub struct SimulationAnswer {
     pub architecture: Architecture,
     /// Values that are null, and why.
     pub not_defined: Vec<NoValue>,
-    /// What else a reader should know.
+    /// Caveats.
     pub caveats: Vec<String>,
     /// The equations.
     pub equations: &'static [EquationUsed],
@@ -82,7 +82,7 @@ pub struct Roofline {
     pub worst_case_latency_seconds: Seconds,
 }
 
-/// What a time is bound by.
+/// Resource that bounds a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Bound {
@@ -128,11 +128,11 @@ pub struct Memory {
     pub used_bytes_per_chip: Bytes,
     /// The largest batch whose caches fit; none if the weights alone do not, or if any batch does.
     pub largest_batch: Option<f64>,
-    /// What is missing, where weights and batch do not fit.
+    /// Missing memory, where weights and batch do not fit.
     pub does_not_fit: Option<DoesNotFit>,
 }
 
-/// What is missing.
+/// Missing memory.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct DoesNotFit {
     /// Bytes over the capacity.
@@ -143,7 +143,7 @@ pub struct DoesNotFit {
     pub detail: String,
 }
 
-/// Where the time of a pass goes; what runs at the same time is not added up.
+/// Time of a pass by part; parts that run at the same time are not added up.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Split {
     /// Multiplying with weights.
@@ -171,7 +171,7 @@ pub struct Decode {
     pub batch: f64,
     /// L
     pub context_tokens: f64,
-    /// Where the time goes.
+    /// Time of the step by part.
     pub time: Split,
     /// Speed of one sequence, 1/TPOT.
     pub tokens_per_second_per_user: f64,
@@ -194,7 +194,7 @@ pub struct Prefill {
     pub cached_prompt_tokens: f64,
     /// Prompts of a pass.
     pub prompts_per_pass: f64,
-    /// Where its time goes.
+    /// Time of the pass by part.
     pub time: Split,
     /// Throughput of one chip.
     pub tokens_per_second_per_accelerator: f64,
@@ -239,15 +239,15 @@ pub struct SeriesItem {
     pub tokens_per_second_per_accelerator: f64,
     /// E5: generated tokens.
     pub cost_output_usd_per_mtok: Option<f64>,
-    /// What arithmetic alone costs: the line that no batch gets below.
+    /// Cost of arithmetic alone, in USD per million tokens: the lower bound at any batch.
     pub cost_compute_limit_usd_per_mtok: Option<f64>,
-    /// What reading the cache alone costs: what is left at an endless batch.
+    /// Cost of reading the cache alone, in USD per million tokens: the limit at an infinite batch.
     pub cost_kv_limit_usd_per_mtok: Option<f64>,
     /// E16: prompt tokens, of a prompt as long as the context.
     pub cost_input_usd_per_mtok: Option<f64>,
     /// r(L), at peak.
     pub memory_time_over_compute_time: f64,
-    /// What the rooflines say the step waits for.
+    /// Resource that bounds the step by the rooflines.
     pub bound: Bound,
     /// Whether memory overtakes compute here: the point was added to the grid.
     pub is_kink: bool,

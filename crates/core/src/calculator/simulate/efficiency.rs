@@ -1,4 +1,4 @@
-//! What a simulation reaches of the peaks.
+//! Efficiencies of a simulation: shares of the peaks.
 
 use std::ops::RangeInclusive;
 
@@ -53,7 +53,7 @@ body! {
         vectors_per_token_and_layer: Stated<f64> = number(0.0..=1e6),
         /// Waiting per kernel.
         seconds_per_stage: Stated<f64> = number(0.0..=1.0).unit("s"),
-        /// What runs at the same time: `full` (E1), all arithmetic and all reading; `attention_apart` (E1'), those of
+        /// Overlap of work: `full` (E1), all arithmetic and all reading; `attention_apart` (E1'), those of
         /// attention, then those of the rest.
         overlap: Stated<Overlap> = value(OneOf(OVERLAPS)),
     }

@@ -60,7 +60,7 @@ pub(super) struct Hardware {
     pub(super) spread: Spread,
     /// The reference row that figures which are not stated are from, where none was named.
     pub(super) borrowed_from: Option<&'static str>,
-    /// What a chip of the unit rents for, if it is known.
+    /// Rental of a chip of the unit, in USD per hour, if it is known.
     pub(super) rental_usd_per_hour: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! What a simulation runs: batch, contexts, prompts, speculation.
+//! Load of a simulation: batch, contexts, prompts, speculation.
 
 use super::grid::{BATCHES, MOST_TOKENS};
 use super::hardware::Hardware;
@@ -18,7 +18,7 @@ const DEFAULT_BATCH_OVER_OPTIMAL: f64 = 2.5;
 const DEFAULT_PASS_TOKENS: f64 = 16_384.0;
 
 body! {
-    /// What is run. The batch is stated in one way at most.
+    /// The load. The batch is stated in one way at most.
     pub struct SimulatedLoad {
         /// B: sequences over all chips; 2.5 times the optimal batch, or the largest that fits, if no way is stated.
         batch: Stated<f64> = number(BATCHES).unit("sequences").flag("batch"),
@@ -41,7 +41,7 @@ body! {
     }
 }
 
-/// What is run.
+/// The load.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Load {
     pub(super) batch: f64,
@@ -53,7 +53,7 @@ pub(super) struct Load {
     pub(super) speculation: Speculation,
 }
 
-/// What is served: the model, its widths, the chips, the cache.
+/// The serving setup: the model, its widths, the chips, the cache.
 pub(super) type Served<'a> = (&'a Model, Precision, &'a Hardware, &'a KvCache);
 
 pub(super) fn fill_load(

@@ -57,7 +57,7 @@ pub(super) struct Offer {
     pub(super) fast_batch_ratio: f64,
     /// Times to live of cache offers, ascending.
     pub(super) ttls_seconds: Vec<u32>,
-    /// Where the offered cache lives; the cheapest for the longest time to live if not stated.
+    /// Storage tier of the offered cache; the cheapest for the longest time to live if not stated.
     pub(super) cache_tier: Option<&'static StorageTier>,
     /// Bandwidth per chip of the path that loads a cache.
     pub(super) load_path_bytes_per_second: Option<f64>,

@@ -1,8 +1,8 @@
 //! The price sheet that a machine implies at a margin, and what reading it gives back.
 //!
 //! Prices follow the rooflines that the readings take: E1 with every weight read, E16, and the cost of keeping a byte.
-//! What those equations leave out, such as exchanges between chips, lowers the efficiencies instead, until no length of
-//! a tier is sold below its simulated cost; reading the sheet with these efficiencies gives the machine back.
+//! Costs that those equations leave out, such as exchanges between chips, lower the efficiencies instead, until no
+//! length of a tier is sold below its simulated cost; reading the sheet with these efficiencies gives the machine back.
 
 mod reads_back;
 
@@ -35,7 +35,7 @@ const MILLION: f64 = 1e6;
 pub struct ImpliedSheet {
     /// Body for `POST /infer`: the sheet, and what of the machine is to be stated to read it.
     pub infer_request: ReadingRequest,
-    /// What the readings of that request give, and what the machine has.
+    /// Values that the readings of that request give, beside those of the machine.
     pub reads_back: Vec<ReadBack>,
     /// Cache offers on every storage tier whose costs are known; the sheet has those of one tier.
     pub cache_offers: Vec<CacheOffer>,
@@ -53,7 +53,7 @@ pub struct ImpliedSheet {
 pub struct ReadingRequest {
     /// The sheet.
     pub price_sheet: PriceSheet,
-    /// What is stated.
+    /// Stated assumptions.
     #[schema(value_type = Object)]
     pub assumptions: Value,
 }
@@ -70,12 +70,12 @@ pub struct ReadBack {
     pub detail: Option<String>,
     /// Prompt tokens above which the cell that is read applies.
     pub min_prompt_tokens: u32,
-    /// What is read, in a symbol.
+    /// The quantity that is read, as a symbol.
     #[schema(example = "x = L0·B*/B")]
     pub quantity: &'static str,
-    /// What the machine has; the reading gives it back. Null where it does not.
+    /// Value of the machine, which the reading gives back; null where the reading does not.
     pub value: Option<f64>,
-    /// Why it does not.
+    /// Reason that the reading does not give the value back.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub not_read: Option<&'static str>,
@@ -107,18 +107,18 @@ pub struct AllInEfficiencies {
     pub decode_bandwidth: f64,
     /// `η_c`, over `output_cost_factor`.
     pub decode_compute: f64,
-    /// What a prompt token costs here over what E16 says, at the end of the tier where that is most; 1 or more.
+    /// Cost of a prompt token over that of E16, at the end of the tier where the ratio is largest; 1 or more.
     pub input_cost_factor: f64,
-    /// What attention adds to the arithmetic of a prompt token in the first tier, 1 + `a_pre`·`L_1`/(2·`N_a`). Readings that
-    /// divide by the input price take it for the price of the weights alone.
+    /// Arithmetic of a prompt token in the first tier over that without attention, 1 + `a_pre`·`L_1`/(2·`N_a`).
+    /// Readings that divide by the input price take that price for the price of the weights alone.
     pub input_attention_factor: f64,
-    /// What a generated token costs here over what E1 with every weight read says, where that is most; 1 or more.
+    /// Cost of a generated token over that of E1 with every weight read, where the ratio is largest; 1 or more.
     pub output_cost_factor: f64,
-    /// What is in the factors.
+    /// Contents of the factors.
     pub note: &'static str,
 }
 
-/// Why there is no sheet.
+/// Reason that there is no sheet.
 pub(super) const NO_RENTAL: &str =
     "the accelerator has no published rental: state `machine.rental_usd_per_hour`";
 const NO_DECIMAL: &str =
@@ -421,7 +421,7 @@ impl Caches<'_> {
         offered_tiers().min_by(|left, right| cost(left).total_cmp(&cost(right)))
     }
 
-    /// Where the sheet's offers live.
+    /// Storage tier of the sheet's cache offers.
     fn chosen(&self) -> Option<&'static StorageTier> {
         let longest = *self.offer.ttls_seconds.last()?;
         self.offer.cache_tier.or_else(|| self.cheapest(longest))
@@ -534,7 +534,7 @@ fn fast_mode(tiers: &Tiers<'_>) -> Option<ServiceTier> {
     })
 }
 
-/// What a reader of the sheet who knows the machine would state.
+/// Assumptions that a reader of the sheet who knows the machine states.
 fn assumptions(tiers: &Tiers<'_>, efficiencies: &AllInEfficiencies) -> Value {
     let (question, offer) = (tiers.costs.question, tiers.offer);
     let machine = &question.hardware.machine;

@@ -23,10 +23,10 @@ body! {
         precision: SimulatedPrecision = section::<SimulatedPrecision>(),
         /// The chips.
         machine: SimulatedMachine = section::<SimulatedMachine>(),
-        /// What is reached of the peaks: `fitted` to published measurements (the default), `peak`, or either with other
-        /// numbers.
+        /// Efficiencies, as shares of the peaks: `fitted` to published measurements (the default), `peak`, or either
+        /// with other numbers.
         efficiencies: StatedEfficiencies = name_or::<StatedEfficiencies, _>(OneOf(STARTING_POINTS)),
-        /// What is run.
+        /// The load.
         operating_point: SimulatedLoad = section::<SimulatedLoad>(),
         /// Batches and contexts over which it is repeated, at most 10,000 points.
         grid: Stated<SimulatedGrid> = value(object::<SimulatedGrid>()),

@@ -1,4 +1,4 @@
-//! What `/training` answers.
+//! Answer of `/training`.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -7,20 +7,20 @@ use crate::calculator::inputs::{EquationUsed, InputUsed, NoValue};
 use crate::reference::{NumberFormat, PublishedEquivalent, RoutedLaw};
 use crate::units::{Bytes, FlopPerSecond};
 
-/// What the training of a model takes beside what it is used for.
+/// Compute of the training of a model beside that of its use.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct TrainingAnswer {
     /// Pretraining, reinforcement learning and inference, in this order.
     pub phases: Vec<TrainingPhaseItem>,
     /// The three together.
     pub total: TotalCompute,
-    /// How far beyond the least compute the model is trained.
+    /// Training tokens over those of least compute.
     pub overtraining: Overtraining,
-    /// What a token of reinforcement learning costs beside one of pretraining.
+    /// Cost of a token of reinforcement learning over that of one of pretraining.
     pub reinforcement: ReinforcementCost,
     /// Ways to keep activations, from most memory to least.
     pub activations: Vec<ActivationsItem>,
-    /// What a sparse model is worth.
+    /// Dense equivalent of a sparse model.
     pub quality: SparseQuality,
     /// The same over sparsity.
     pub series: Vec<QualityItem>,
@@ -34,7 +34,7 @@ pub struct TrainingAnswer {
     pub inputs: Vec<InputUsed>,
 }
 
-/// What a model is computed for.
+/// Phase that compute is spent on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TrainingPhase {
@@ -46,7 +46,7 @@ pub enum TrainingPhase {
     Inference,
 }
 
-/// Where the tokens of a phase come from.
+/// Origin of the tokens of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TokensFrom {
@@ -65,7 +65,7 @@ pub struct TrainingPhaseItem {
     pub phase: TrainingPhase,
     /// D
     pub tokens: f64,
-    /// Where they come from.
+    /// Origin of the tokens.
     pub tokens_from: TokensFrom,
     /// E24: tokens that cost as much as those of inference.
     pub tokens_of_equal_compute: f64,
@@ -129,7 +129,7 @@ pub struct ReinforcementCost {
 pub struct ActivationsItem {
     /// `all_kept`, `inputs_kept` (of each layer) or `reversible`.
     pub scheme: &'static str,
-    /// What is kept per micro-batch.
+    /// Activations kept per micro-batch.
     pub bytes: Bytes,
     /// That over what is kept when all is.
     pub bytes_over_all_kept: f64,
@@ -141,16 +141,16 @@ pub struct ActivationsItem {
     pub pretraining_compute_flop: f64,
 }
 
-/// What a sparse model is worth, by the published law.
+/// Dense equivalent of a sparse model, by the published law.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct SparseQuality {
     /// The law.
     pub law: RoutedLaw,
     /// The model that is asked about.
     pub at: QualityItem,
-    /// How many times larger, or smaller, it is than the models of the fit; 1 inside.
+    /// Factor by which it is larger, or smaller, than the models of the fit; 1 inside.
     pub size_beyond_published: f64,
-    /// How many times more experts it has; 1 inside.
+    /// Factor by which it has more experts; 1 inside.
     pub experts_beyond_published: f64,
     /// Whether it is so large that by the same source experts add nothing.
     pub beyond_cutoff: bool,
@@ -185,7 +185,7 @@ pub struct PublishedItem {
     pub dense_equivalent_parameters_by_law: f64,
 }
 
-/// What the stated accelerators carry out.
+/// Compute rate of the stated accelerators.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ClusterRate {
     /// Id of the accelerator.

@@ -20,17 +20,17 @@ body! {
     pub struct TrainingRequest {
         /// The model.
         model: TrainingModel = section::<TrainingModel>(),
-        /// How much it is asked over its life.
+        /// Demand over its life.
         demand: TrainingDemand = section::<TrainingDemand>(),
-        /// What a token costs.
+        /// Costs of a token.
         costs: TrainingCosts = section::<TrainingCosts>(),
         /// Tokens that are decided already; what is left out costs as much as inference.
         tokens: TrainingTokens = section::<TrainingTokens>(),
-        /// What the backward pass needs of the forward pass.
+        /// Activations of the forward pass that the backward pass needs.
         activations: TrainingActivations = section::<TrainingActivations>(),
         /// Which published law says what sparsity is worth, and where it is asked.
         quality: TrainingQuality = section::<TrainingQuality>(),
-        /// What it is trained on; without it there are no times and no costs.
+        /// Accelerators that it is trained on; without them there are no times and no costs.
         cluster: Stated<TrainingCluster> = value(object::<TrainingCluster>()),
     }
 
@@ -46,7 +46,7 @@ body! {
         experts_over_active: Stated<f64> = number(1.0..=MOST_RATIO).or(32.0).flag("experts-over-active"),
     }
 
-    /// How much a family of models is asked: the talk's 500 million tokens a second for two months, a tenth of them from
+    /// Demand for a family of models: the talk's 500 million tokens a second for two months, a tenth of them from
     /// one model \[T\].
     pub struct TrainingDemand {
         /// Tokens per second of the family of models.
@@ -57,7 +57,7 @@ body! {
         model_share: Stated<f64> = number(1e-9..=1.0).or(0.1).flag("model-share"),
     }
 
-    /// What a token costs.
+    /// Costs of a token.
     pub struct TrainingCosts {
         /// FLOP per active parameter and token of reinforcement learning: 2 if nothing that was generated is learnt from, 6
         /// if all of it is.
@@ -74,8 +74,8 @@ body! {
         reinforcement: Stated<f64> = number(1.0..=1e24).unit("tokens"),
     }
 
-    /// What is kept of the forward pass: by default 34 bytes per layer, token and hidden element in 16 bits, which are 17
-    /// values, with attention's scores computed again \[KO22\].
+    /// Activations kept of the forward pass: by default 34 bytes per layer, token and hidden element in 16 bits, which
+    /// are 17 values, with attention's scores computed again \[KO22\].
     pub struct TrainingActivations {
         /// Tokens under way at once.
         tokens_per_micro_batch: Stated<u32> = count(1..=MOST_COUNT).unit("tokens").or(4_096),
@@ -85,9 +85,9 @@ body! {
         kept_per_layer: Stated<f64> = number(1.0..=1e6).unit("values").or(17.0),
     }
 
-    /// What sparsity is worth.
+    /// Effect of sparsity on quality.
     pub struct TrainingQuality {
-        /// How tokens find their expert; the best of the three published ways if left out.
+        /// Routing of tokens to experts; the best of the three published ways if left out.
         routing: Stated<&'static str> = value(RoutingName).or("s-base"),
         /// Size that the law is asked about; that of the model if left out.
         active_parameters: Stated<f64> = number(1.0..=MOST).unit("parameters"),
@@ -112,7 +112,7 @@ body! {
     }
 }
 
-/// How good a sparse model is.
+/// Quality of a sparse model.
 #[derive(Debug, Clone)]
 pub(super) struct Quality {
     pub(super) law: &'static RoutedLaw,
@@ -121,7 +121,7 @@ pub(super) struct Quality {
     pub(super) grid: Vec<f64>,
 }
 
-/// What the model is trained on.
+/// Accelerators that the model is trained on.
 #[derive(Debug, Clone)]
 pub(super) struct Cluster {
     pub(super) accelerator: &'static Accelerator,

@@ -17,7 +17,7 @@ use super::posterior::{
 use super::quantities::JointQuantity;
 use super::{model_check, nearest, storage_tiers};
 use crate::clue;
-use crate::input::wanted::{Unwanted, Wanted};
+use crate::input::cancel::{CancelToken, Cancelled};
 use crate::model::assumptions::Assumptions;
 use crate::model::quantity::Quantity;
 use crate::model::reading::Reading;
@@ -48,14 +48,14 @@ struct Shared<'a> {
 /// Estimates from sheets of one model.
 ///
 /// # Errors
-/// The estimate is not wanted any more.
+/// The work is cancelled.
 pub fn estimate(
     contents: &[PriceSheet],
     readings: &[Reading],
     assumptions: &Assumptions,
     calibration: &Calibration,
-    wanted: &Wanted,
-) -> Result<Joint, Unwanted> {
+    wanted: &CancelToken,
+) -> Result<Joint, Cancelled> {
     let prior = Prior::new(calibration, assumptions);
     let terms = clue::observed(contents, assumptions, calibration);
     let posterior = if terms.is_empty() {

@@ -1,7 +1,7 @@
 //! The clues one after the other: the weights of the draws after each, and how surprising it was.
 
 use crate::estimate::posterior::{Posterior, softmax};
-use crate::input::wanted::{Unwanted, Wanted};
+use crate::input::cancel::{CancelToken, Cancelled};
 use crate::model::clue_table::ClueKind;
 use crate::model::likelihood::Likelihood;
 
@@ -24,8 +24,8 @@ pub(in crate::estimate) struct Step {
 pub(super) fn steps(
     posterior: &Posterior<'_>,
     terms: &[Box<dyn Likelihood>],
-    wanted: &Wanted,
-) -> Result<Vec<Step>, Unwanted> {
+    wanted: &CancelToken,
+) -> Result<Vec<Step>, Cancelled> {
     let draws = || posterior.draws.iter().step_by(CLUE_STRIDE);
     let mut logs: Vec<f64> = posterior
         .log_prior_weights

@@ -6,7 +6,7 @@ use super::gaussian::{Gaussian, Mixture, UNKNOWNS};
 use super::pareto::pareto_k;
 use super::prior::{ClassPrior, Prior};
 use super::sobol::{MOST_POINTS, Point, points};
-use crate::input::wanted::{Unwanted, Wanted};
+use crate::input::cancel::{CancelToken, Cancelled};
 use crate::model::likelihood::Likelihood;
 use crate::model::unknowns::Unknowns;
 
@@ -161,19 +161,20 @@ pub fn sample_prior(prior: &Prior, count: usize) -> Draws<'_> {
 /// Draws from the posterior.
 #[must_use]
 pub fn sample<'a>(prior: &'a Prior, terms: &[Box<dyn Likelihood>], count: usize) -> Posterior<'a> {
-    sample_while(prior, terms, count, &Wanted::default()).expect("it is wanted to the end")
+    sample_while(prior, terms, count, &CancelToken::default())
+        .expect("the token is never cancelled")
 }
 
 /// The same, until it is cancelled.
 ///
 /// # Errors
-/// The draws are not wanted any more.
+/// The work is cancelled.
 pub fn sample_while<'a>(
     prior: &'a Prior,
     terms: &[Box<dyn Likelihood>],
     count: usize,
-    wanted: &Wanted,
-) -> Result<Posterior<'a>, Unwanted> {
+    wanted: &CancelToken,
+) -> Result<Posterior<'a>, Cancelled> {
     let splits = terms.iter().any(|term| term.has_regimes());
     let fitted: Vec<Fitted> = prior
         .classes
@@ -196,8 +197,8 @@ fn weighed<'a>(
     terms: &[Box<dyn Likelihood>],
     fitted: &[Fitted],
     count: usize,
-    wanted: &Wanted,
-) -> Result<Posterior<'a>, Unwanted> {
+    wanted: &CancelToken,
+) -> Result<Posterior<'a>, Cancelled> {
     let shares = class_shares(fitted);
     let mut draws = Vec::with_capacity(count + fitted.len());
     let mut logs = Vec::with_capacity(count + fitted.len());
@@ -357,8 +358,8 @@ fn fit(
     class: &ClassPrior,
     terms: &[Box<dyn Likelihood>],
     splits: bool,
-    wanted: &Wanted,
-) -> Result<Fitted, Unwanted> {
+    wanted: &CancelToken,
+) -> Result<Fitted, Cancelled> {
     let mut proposal = Proposal::new(&[], class);
     let mut log_evidence = f64::NEG_INFINITY;
     let mut points = points().iter().cycle();

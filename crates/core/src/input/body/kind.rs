@@ -1,4 +1,4 @@
-//! What may be written as a value of a body: a number within a range, one of a few names, a list, an object.
+//! Kinds of values of a body: a number within a range, one of a few names, a list, an object.
 
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
@@ -14,7 +14,7 @@ use crate::input::cursor::Cursor;
 use crate::input::schema::one_of_texts;
 use crate::units::readable;
 
-/// What may be written as a value: how it is read, and its schema.
+/// Kind of a value: its reading and its schema.
 pub trait Kind {
     /// The value as read.
     type Value: Clone;
@@ -36,7 +36,7 @@ pub trait Kind {
     /// Adds the flags of the fields within the value.
     fn flags(&self, _pointer: &str, _flags: &mut Vec<Flag>) {}
 
-    /// What may be written, in words; empty where its name says it.
+    /// Values that may be written, in words; empty where the name says it.
     fn in_words(&self) -> String {
         String::new()
     }

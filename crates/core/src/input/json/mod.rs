@@ -57,7 +57,7 @@ impl Object {
         self.get(key).is_some()
     }
 
-    /// How many entries there are.
+    /// Number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()

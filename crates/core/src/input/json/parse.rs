@@ -8,19 +8,19 @@ use struson::reader::{
 };
 
 use super::{Json, Object, SameKey};
+use crate::input::cancel::{CancelToken, Cancelled};
 use crate::input::cursor::shortened;
-use crate::input::wanted::{Unwanted, Wanted};
 
 /// Longest written form of a number, without its exponent.
 const LONGEST_NUMBER: usize = 100;
 /// Values of a document: more than three times as many as the largest published catalog has.
 const MOST_VALUES: usize = 1_000_000;
-/// Values between two looks whether the tree is still wanted.
+/// Values between two checks for cancellation.
 const VALUES_BETWEEN_LOOKS: usize = 512;
 /// Containers inside containers, at most.
 pub const DEEPEST_NESTING: u32 = 32;
 
-/// Why a text is not a JSON tree that can be read.
+/// Reason that a text is not a JSON tree that can be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {reason}")]
 pub struct JsonError {
@@ -28,13 +28,13 @@ pub struct JsonError {
     pub line: u64,
     /// Column of the fault, from 1.
     pub column: u64,
-    /// What is wrong.
+    /// The fault.
     pub reason: String,
-    /// What would be right.
+    /// The correction.
     pub hint: &'static str,
 }
 
-/// Why reading a text ended early.
+/// Reason that reading a text ended early.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stopped {
     /// The text is wrong.
@@ -55,8 +55,8 @@ impl From<ReaderError> for Stopped {
     }
 }
 
-impl From<Unwanted> for Stopped {
-    fn from(_: Unwanted) -> Self {
+impl From<Cancelled> for Stopped {
+    fn from(_: Cancelled) -> Self {
         Self::Unwanted
     }
 }
@@ -66,23 +66,23 @@ impl From<Unwanted> for Stopped {
 /// # Errors
 /// [`JsonError`] at the first fault, with its line and column.
 pub fn parse(text: &[u8]) -> Result<Json, JsonError> {
-    // What is wanted by default stays wanted.
-    parse_while(text, &Wanted::default()).map_err(|stopped| match stopped {
+    // The default token is never cancelled.
+    parse_while(text, &CancelToken::default()).map_err(|stopped| match stopped {
         Stopped::Wrong(error) => error,
         Stopped::Unwanted => JsonError {
             line: 1,
             column: 1,
-            reason: Unwanted.to_string(),
+            reason: Cancelled.to_string(),
             hint: "send it again",
         },
     })
 }
 
-/// The same, as long as the result is wanted.
+/// The same, until it is cancelled.
 ///
 /// # Errors
-/// The text is wrong, or the result is not wanted.
-pub fn parse_while(text: &[u8], wanted: &Wanted) -> Result<Json, Stopped> {
+/// The text is wrong, or the work is cancelled.
+pub fn parse_while(text: &[u8], wanted: &CancelToken) -> Result<Json, Stopped> {
     check_encoding(text)?;
     let mut reading = Reading {
         reader: reader_of(text),
@@ -154,7 +154,7 @@ struct Reading<'a> {
     values: usize,
     /// Whether an object has two entries of one key; their place is looked up afterwards.
     has_same_key: bool,
-    wanted: &'a Wanted,
+    wanted: &'a CancelToken,
 }
 
 impl Reading<'_> {
@@ -211,7 +211,7 @@ impl Reading<'_> {
 }
 
 /// The error that names the first key that occurs a second time in its object. The text is otherwise right.
-fn find_same_key(reader: &mut Reader<'_>, wanted: &Wanted) -> Result<(), Stopped> {
+fn find_same_key(reader: &mut Reader<'_>, wanted: &CancelToken) -> Result<(), Stopped> {
     match reader.peek()? {
         ValueType::Array => {
             reader.begin_array()?;
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_keys_that_stand_twice_the_first_in_the_text_is_named() {
+    fn of_two_keys_that_occur_twice_the_first_in_the_text_is_named() {
         assert_eq!(
             refusal("[{\"b\": 1},\n {\"b\": 1, \"a\": {\"c\": 1, \"c\": 2}, \"b\": 2}]"),
             "line 2, column 25: the key `c` occurs twice in one object"
@@ -391,7 +391,7 @@ mod tests {
 
     #[test]
     fn a_text_that_no_client_waits_for_is_not_read_to_its_end() {
-        let (wanted, waiting) = Wanted::while_waiting();
+        let (wanted, waiting) = CancelToken::while_waiting();
         let text = format!("[{}0]", "0,".repeat(VALUES_BETWEEN_LOOKS));
         assert!(parse_while(text.as_bytes(), &wanted).is_ok());
         drop(waiting);

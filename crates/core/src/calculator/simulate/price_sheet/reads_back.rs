@@ -1,4 +1,4 @@
-//! What reading an implied sheet gives back: each reading's value from the machine, by the equation that it inverts.
+//! Readings of an implied sheet: each reading's value from the machine, by the equation that it inverts.
 
 use super::{Caches, ReadBack, Tiers};
 use crate::model::clue_table::ReadingId;
@@ -16,7 +16,7 @@ const CHEAP_OUTPUT: &str =
 /// Least rise of a price that is read.
 const LEAST_RISE: f64 = 1e-6;
 
-/// What a cell is read for.
+/// Subject of the reading of a cell.
 #[derive(Clone, Copy)]
 struct Subject {
     reading: ReadingId,
@@ -44,8 +44,8 @@ impl Subject {
     }
 }
 
-/// What the readings of the sheet give, and why not where the equations that they invert are not those that set the
-/// prices.
+/// Values that the readings of the sheet give, and the reason for none where the equations that set the prices are not
+/// those that the readings invert.
 pub(super) fn reads_back(tiers: &Tiers<'_>, caches: &Caches<'_>) -> Vec<ReadBack> {
     let mut list = vec![ratio(tiers)];
     for pair in tiers.bounds.windows(2) {

@@ -9,7 +9,7 @@ use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
 use super::{COPY_FACTORS, Price, Prices, half, is_rounded, is_same_threshold};
-use crate::input::wanted::{Unwanted, Wanted};
+use crate::input::cancel::{CancelToken, Cancelled};
 
 /// Tolerance far above floating-point errors; it only adds candidates.
 const SLACK: f64 = 1e-9;
@@ -71,7 +71,7 @@ impl<'p> Index<'p> {
     ///
     /// # Errors
     /// The search was cancelled.
-    pub fn new(contents: Vec<&'p Prices>, wanted: &Wanted) -> Result<Self, Unwanted> {
+    pub fn new(contents: Vec<&'p Prices>, wanted: &CancelToken) -> Result<Self, Cancelled> {
         let keys = numbered_keys(&contents);
         let mut seen = HashMap::new();
         let mut index = Self {

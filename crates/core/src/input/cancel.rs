@@ -3,41 +3,41 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A cancellation token: whether the result of some work is still wanted.
+/// A cancellation token: whether some work is cancelled.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted(Arc<AtomicBool>);
+pub struct CancelToken(Arc<AtomicBool>);
 
 /// The work is cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the client has disconnected")]
-pub struct Unwanted;
+pub struct Cancelled;
 
 /// A guard: dropping it cancels the token.
 #[derive(Debug)]
-pub struct Waiting(Wanted);
+pub struct CancelGuard(CancelToken);
 
-impl Wanted {
+impl CancelToken {
     /// A token and its guard. Dropping the guard cancels the token.
     #[must_use]
-    pub fn while_waiting() -> (Self, Waiting) {
-        let wanted = Self::default();
-        (wanted.clone(), Waiting(wanted))
+    pub fn while_waiting() -> (Self, CancelGuard) {
+        let token = Self::default();
+        (token.clone(), CancelGuard(token))
     }
 
     /// Checked between the steps of long work.
     ///
     /// # Errors
     /// The work is cancelled.
-    pub fn check(&self) -> Result<(), Unwanted> {
+    pub fn check(&self) -> Result<(), Cancelled> {
         if self.0.load(Ordering::Relaxed) {
-            Err(Unwanted)
+            Err(Cancelled)
         } else {
             Ok(())
         }
     }
 }
 
-impl Drop for Waiting {
+impl Drop for CancelGuard {
     fn drop(&mut self) {
         self.0.0.store(true, Ordering::Relaxed);
     }
