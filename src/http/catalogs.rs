@@ -113,10 +113,12 @@ impl CatalogQuery {
 impl App {
     /// The right to read what is said of an import.
     fn line_reader_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
-        Arc::clone(&self.line_readers).try_acquire_owned().map_err(|_| {
-            Problem::busy("the answers to earlier imports are not read yet")
-                .hint("send the catalog again when those clients have read them")
-        })
+        Arc::clone(&self.line_readers)
+            .try_acquire_owned()
+            .map_err(|_| {
+                Problem::busy("the answers to earlier imports are not read yet")
+                    .hint("send the catalog again when those clients have read them")
+            })
     }
 }
 
@@ -175,7 +177,7 @@ pub(super) async fn import_catalog(
     };
     most.check(request.headers())?;
     // The import is wanted as long as the client is there.
-    let (wanted, waiting) = Wanted::while_waiting();
+    let (wanted, waiting) = CancelToken::while_waiting();
     let line_reader = app.line_reader_place()?;
     let place = app.jobs.importer.try_place().ok_or_else(|| {
         Problem::busy("another catalog is being imported")

@@ -19,5 +19,5 @@ pub(super) async fn describe_problem(
 ) -> Result<String, Problem> {
     let kind = PROBLEM_KINDS.iter().find(|kind| kind.slug == slug);
     kind.map(|kind| kind.text())
-        .ok_or_else(|| Problem::new(NOT_FOUND, "no class of problems has this address"))
+        .ok_or_else(|| Problem::new(NOT_FOUND, "there is no problem class with this address"))
 }

@@ -106,7 +106,7 @@ fn run_is_closed_once_postgresql_is_back() {
     // Long enough for what is estimated meanwhile to be recorded, and for its failure to be noted, in vain.
     service
         .server
-        .wait_for_log("cannot note how an import ended");
+        .wait_for_log("cannot record how an import ended");
     cluster.up();
     let began = Instant::now();
     while crate::server::get(&service.client, &service.url("/readyz")).0 != 200 {

@@ -231,7 +231,7 @@ fn a_command_line_that_makes_no_sense_ends_with_2() {
         (&["serve", "--listen", "here"], "--listen"),
         (&["serve", "--database-url", "mysql://db"], "--database-url"),
         (
-            &["serve", "--listen", "127.0.0.1:0", "--log", "=,="],
+            &["serve", "--listen", "127.0.0.1:0", "--log", "unroof=loud"],
             "--log",
         ),
         (&["migrate"], "neither XDG_DATA_HOME nor HOME is set"),

@@ -6,7 +6,7 @@ use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema}
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::body;
+use crate::input::body::body;
 use crate::input::body::{Body, By, Kind, Schemas, add_schema, optional, plain, value};
 use crate::input::cursor::Cursor;
 use crate::input::schema::Name;

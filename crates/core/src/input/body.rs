@@ -1,4 +1,4 @@
-//! Request bodies, each declared once: [`body!`](crate::body) makes of one declaration the type, its reader (every fault
+//! Request bodies, each declared once: [`body!`](crate::input::body::body) makes of one declaration the type, its reader (every fault
 //! with its JSON pointer and a hint), its JSON Schema and its command-line flags.
 //!
 //! A field is `name: Type = rule`. A rule begins with what may be written ([`count`], [`number`], [`value`] of another
@@ -421,7 +421,7 @@ fn read_section<T: Body>(
 /// Is shown the fields of a body: name, documentation, rule.
 pub type Visit<'v> = dyn FnMut(&'static str, &[&str], &dyn Describe) + 'v;
 
-/// An object of a request, declared by [`body!`](crate::body).
+/// An object of a request, declared by [`body!`](crate::input::body::body).
 pub trait Body: Sized {
     /// The name of its schema.
     const NAME: &'static str;
@@ -526,7 +526,6 @@ pub fn add_schema<T: ToSchema>(schemas: &mut Schemas) {
 /// Declares request bodies: `pub struct Name { field: Type = rule, … }`. Documentation and rules are what
 /// the schema, the reader and the help of the command are made of. Before `pub struct`, `#[at_least(1)]` demands so many
 /// fields, and `#[check(function(field, …))]` shows a function the fields that belong together, each if it is right.
-#[macro_export]
 macro_rules! body {
     ($(
         $(#[doc = $doc:literal])+
@@ -586,6 +585,8 @@ macro_rules! body {
         }
     )+};
 }
+
+pub(crate) use body;
 
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{OneOfBuilder, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::body;
+use crate::input::body::body;
 use crate::input::body::{
     Body, By, List, Schemas, Source, count, number, object, optional, plain, schema_of, schemas_of,
     value,

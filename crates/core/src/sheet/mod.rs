@@ -8,6 +8,7 @@
 
 pub mod canonical;
 pub mod compare;
+mod currency;
 mod price_sheet;
 mod rate;
 mod schema;
@@ -17,12 +18,13 @@ mod source;
 use serde_json::Map;
 
 pub use compare::SheetId;
+pub use currency::CurrencyCode;
 pub use price_sheet::{
     CacheWriteBilling, ContextTierMeasure, ContextTierSemantics, Limits, PriceSheet, SchemaName,
     Unit,
 };
 pub use rate::{Basis, CacheWrite, ContextTier, RateCell};
-pub use schema::{CurrencyCode, json_schema};
+pub use schema::json_schema;
 pub use service_tier::{
     Schedule, ServiceLevelObjective, ServiceTier, SpeedBound, SpeedMetric, SpeedMultiplier, Window,
 };

@@ -1,7 +1,7 @@
 //! The request of `/layout`: what it may state, and what follows where it states nothing.
 
-use crate::body;
 use crate::calculator::inputs::{InputOrigin, InputUsed, Inputs, MOST};
+use crate::input::body::body;
 use crate::input::body::{Body, List, Stated, count, name_or, number, section, value};
 use crate::input::cursor::Cursor;
 use crate::reference::names::{RACKS, RackName};

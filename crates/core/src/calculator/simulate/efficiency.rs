@@ -2,8 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-use crate::body;
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
+use crate::input::body::body;
 use crate::input::body::{OneOf, Stated, Truth, number, value};
 use crate::reference::{Attainment, fitted_attainment};
 use crate::roofline::{Efficiencies, Overheads, Overlap};

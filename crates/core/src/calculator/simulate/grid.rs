@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, OneOfBuilder};
 use utoipa::openapi::{RefOr, Schema};
 
-use crate::body;
 use crate::calculator::inputs::Inputs;
+use crate::input::body::body;
 use crate::input::body::{Describe, Kind, List, Stated, count, number, optional, value};
 use crate::input::cursor::{Cursor, Recorded};
 use crate::input::json::Json;

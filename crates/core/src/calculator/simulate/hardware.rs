@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use super::model::{Model, Precision};
-use crate::body;
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
+use crate::input::body::body;
 use crate::input::body::{OneOf, Stated, count, number, value};
 use crate::reference::names::AcceleratorId;
 use crate::reference::{Accelerator, accelerator};

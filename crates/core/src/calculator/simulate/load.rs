@@ -3,8 +3,8 @@
 use super::grid::{BATCHES, MOST_TOKENS};
 use super::hardware::Hardware;
 use super::model::{Model, Precision};
-use crate::body;
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
+use crate::input::body::body;
 use crate::input::body::{Stated, number};
 use crate::roofline::{
     Efficiencies, KvCache, Overheads, Overlap, Serving, Speculation, Spread, compute_to_bandwidth,

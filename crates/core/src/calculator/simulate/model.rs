@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use utoipa::openapi::schema::OneOfBuilder;
 use utoipa::openapi::{Ref, RefOr, Schema};
 
-use crate::body;
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
+use crate::input::body::body;
 use crate::input::body::{Body, Kind, Schemas, Stated, add_schema, number, object, plain, value};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;

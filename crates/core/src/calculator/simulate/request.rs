@@ -8,8 +8,8 @@ use super::model::{
     Model, ModelKind, Precision, SimulatedModel, SimulatedPrecision, fill_model, fill_precision,
 };
 use super::offer::{Offer, SimulatedOffer, fill_offer};
-use crate::body;
 use crate::calculator::inputs::{InputUsed, Inputs};
+use crate::input::body::body;
 use crate::input::body::{Body, OneOf, Stated, name_or, object, section, value};
 use crate::input::cursor::Cursor;
 use crate::roofline::KvCache;

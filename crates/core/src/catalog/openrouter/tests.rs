@@ -77,7 +77,7 @@ fn a_price_of_minus_one_varies_and_is_refused() {
         );
         assert_eq!(
             refusal("openrouter/auto", &entry),
-            "/pricing/prompt: `prompt` is -1: the price varies with the model that a request is sent on to"
+            "/pricing/prompt: `prompt` is -1: the price depends on the model to which the request is routed"
         );
     }
 }

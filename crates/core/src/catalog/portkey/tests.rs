@@ -101,7 +101,7 @@ fn the_default_row_is_a_fallback_and_no_model() {
     for row in [prices("0", "0"), prices("8e-05", "0.0002")] {
         let reason = refusal("openai/default", &list(&row));
         assert!(
-            reason.starts_with(": `default` stands for the models"),
+            reason.starts_with(": `default` is the fallback for models"),
             "{reason}"
         );
     }
@@ -352,7 +352,7 @@ fn a_file_of_one_provider_is_recognised_and_refused_with_a_hint() {
     assert!(is_catalog(&CATALOG, &file));
     assert_eq!(
         catalog_refusal(&CATALOG, &file),
-        ": the document is one provider's file of the catalog, and does not say whose"
+        ": the document is a single provider's file without the provider's name"
     );
     let faults = testing::keys(&CATALOG, &file).unwrap_err();
     assert!(faults[0].hint.contains(r#"{"openai": {"gpt-5.4": …}}"#));

@@ -12,7 +12,7 @@ mod declared {
 
     const SIZES: &[(&str, u32)] = &[("small", 1), ("large", 2)];
 
-    crate::body! {
+    crate::input::body::body! {
         /// A request.
         pub(super) struct Request {
             /// The machine.
