@@ -58,7 +58,7 @@ enum Command {
     /// Score the joint estimate on open-weight models, each with a calibration fitted without its family
     Validate(validate::ValidateArguments),
     /// Serve the HTTP API
-    Serve(serve::ServeArguments),
+    Serve(Box<serve::ServeArguments>),
     /// Migrate the database to the current schema
     Migrate(migrate::MigrateArguments),
     /// Check that a running service is healthy: exits with 0 or 1
@@ -154,7 +154,7 @@ pub fn run() -> ExitCode {
         Command::Layout(arguments) => layout::run(&arguments),
         Command::Training(arguments) => training::run(&arguments),
         Command::Validate(arguments) => validate::run(&arguments),
-        Command::Serve(arguments) => serve::run(arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
         Command::Migrate(arguments) => migrate::run(arguments),
         Command::Healthcheck(arguments) => healthcheck::run(&arguments),
         Command::Openapi => print_json(&crate::http::openapi()),

@@ -76,16 +76,12 @@ struct MetricsArguments {
     watched: Vec<WatchedModel>,
 }
 
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "a command takes its arguments"
-)]
-pub(super) fn run(arguments: ServeArguments) -> Result<(), Failure> {
+pub(super) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     arguments.database.start_logging()?;
     let url = arguments.database.database_url()?;
     let estimator = arguments.calibration.estimator()?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-    let outcome = runtime.block_on(run_service(&arguments, &url, estimator));
+    let outcome = runtime.block_on(run_service(arguments, &url, estimator));
     // Computations for clients that have disconnected do not keep the process running.
     runtime.shutdown_timeout(Duration::from_secs(1));
     Ok(outcome?)

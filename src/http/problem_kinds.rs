@@ -1,7 +1,7 @@
 //! `GET /problems/{slug}`: the meaning of each kind of problem.
 
 use super::extract::{NoQuery, Path, Query};
-use super::problem::{NOT_FOUND, PROBLEM_KINDS, Problem};
+use super::problem::{NOT_FOUND, PROBLEM_KINDS, Problem, ProblemKind};
 
 /// Describe a class of problems
 ///
@@ -18,6 +18,6 @@ pub(super) async fn describe_problem(
     Query(NoQuery {}): Query<NoQuery>,
 ) -> Result<String, Problem> {
     let kind = PROBLEM_KINDS.iter().find(|kind| kind.slug == slug);
-    kind.map(|kind| kind.text())
+    kind.map(ProblemKind::text)
         .ok_or_else(|| Problem::new(NOT_FOUND, "there is no problem class with this address"))
 }

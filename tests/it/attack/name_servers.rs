@@ -138,7 +138,7 @@ fn hanging_lookups_delay_no_estimates_and_few_run_at_once() {
         .find(|answer| answer.starts_with("HTTP/1.1 503"))
         .unwrap();
     assert!(
-        refused.contains("names") && refused.contains("retry-after: 1"),
+        refused.contains("lookups") && refused.contains("retry-after: 1"),
         "{refused}"
     );
 }

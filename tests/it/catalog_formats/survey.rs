@@ -58,10 +58,7 @@ impl Survey {
 pub(super) fn survey(format: &str, file: &Path) -> Survey {
     let tree = json::parse(&std::fs::read(file).unwrap()).unwrap();
     let format: &Catalog = format.parse().unwrap();
-    assert_eq!(
-        recognize(&tree).map(|found| found.name()),
-        Some(format.name())
-    );
+    assert_eq!(recognize(&tree).map(Catalog::name), Some(format.name()));
     let validator = jsonschema::draft202012::options()
         .should_validate_formats(true)
         .build(&json_schema())
@@ -168,7 +165,7 @@ fn every_catalog_is_recognised_as_one_format_only() {
             let formats: Vec<_> = unroof_core::catalog::CATALOGS
                 .into_iter()
                 .filter(|catalog| (catalog.recognizes)(&tree))
-                .map(|catalog| catalog.name())
+                .map(Catalog::name)
                 .collect();
             assert!(formats.len() <= 1, "{}: {formats:?}", path.display());
             found.extend(formats.first().map(|name| (*name, path)));

@@ -23,7 +23,7 @@ body! {
     pub struct InferRequest {
         /// The sheet in canonical form.
         price_sheet: PriceSheet = plain(value(By(canonical::read_sheet)).hint("send the sheet")),
-        /// What is stated. A number fixes a value, `{"low", "high"}` is a 90 % interval.
+        /// Stated assumptions. A number fixes a value, `{"low", "high"}` is a 90 % interval.
         assumptions: Option<Assumptions> = optional(value(By(Assumptions::read))),
     }
 
@@ -31,7 +31,7 @@ body! {
     pub struct PoolRequest {
         /// The sheets in canonical form, all of one `canonical_model`; copies of one pricing decision count once.
         price_sheets: Vec<PriceSheet> = plain(value(PoolKind).hint("send the sheets")),
-        /// What is stated.
+        /// Stated assumptions.
         assumptions: Option<Assumptions> = optional(value(By(Assumptions::read))),
     }
 
@@ -39,7 +39,7 @@ body! {
     pub struct InferEntryRequest {
         /// The entry.
         entry: LitellmEntry = plain(value(By(|_| Some(LitellmEntry))).hint("send the entry")),
-        /// What is stated.
+        /// Stated assumptions.
         assumptions: Option<Assumptions> = optional(value(By(Assumptions::read))),
     }
 }

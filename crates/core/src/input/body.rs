@@ -1,4 +1,4 @@
-//! Request bodies, each declared once: [`body!`](crate::input::body::body) makes of one declaration the type, its reader (every fault
+//! Request bodies, each declared once: `body!` makes of one declaration the type, its reader (every fault
 //! with its JSON pointer and a hint), its JSON Schema and its command-line flags.
 //!
 //! A field is `name: Type = rule`. A rule begins with what may be written ([`count`], [`number`], [`value`] of another
@@ -421,7 +421,7 @@ fn read_section<T: Body>(
 /// Is shown the fields of a body: name, documentation, rule.
 pub type Visit<'v> = dyn FnMut(&'static str, &[&str], &dyn Describe) + 'v;
 
-/// An object of a request, declared by [`body!`](crate::input::body::body).
+/// An object of a request, declared by `body!`.
 pub trait Body: Sized {
     /// The name of its schema.
     const NAME: &'static str;

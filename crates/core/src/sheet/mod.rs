@@ -2,7 +2,7 @@
 //!
 //! A sheet is one provider's offer of one model in one region over one validity interval: a list of rate cells, each
 //! identified by service tier, context tier and schedule. Reading goes in two steps: [`json`] turns text into a tree,
-//! and [`canonical`] or a catalog format such as [`litellm`] turns the tree into sheets, recording every fault.
+//! and [`canonical`] or a format of [`catalog`](crate::catalog) turns the tree into sheets, recording every fault.
 //!
 //! [`json`]: crate::input::json
 

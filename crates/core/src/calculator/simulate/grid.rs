@@ -139,7 +139,7 @@ impl Kind for AxisKind {
         let ends = ObjectBuilder::new()
             .property("from", end("First point."))
             .property("to", end("Last point."))
-            .property("points", points.property("How many.".to_owned()))
+            .property("points", points.property("Number of points.".to_owned()))
             .required("from")
             .required("to")
             .additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(false)))

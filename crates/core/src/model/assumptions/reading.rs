@@ -1,4 +1,4 @@
-//! What the object `assumptions` may state, and how it is read: both from the table of quantities.
+//! The object `assumptions`: its schema and its reader, both from the table of quantities.
 
 use std::borrow::Cow;
 
