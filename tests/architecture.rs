@@ -431,11 +431,12 @@ mod generated {
         let mut text = "\n```mermaid\nflowchart BT\n".to_owned();
         for package in &PACKAGES {
             let name = package.name;
+            let prefix = name.replace('-', "_");
             let _ = writeln!(text, "  subgraph {name}");
             for (module, uses) in package.modules {
-                let _ = writeln!(text, "    {name}/{module}[{module}]");
+                let _ = writeln!(text, "    {prefix}_{module}[{module}]");
                 for used in *uses {
-                    let _ = writeln!(text, "    {name}/{module} --> {name}/{used}");
+                    let _ = writeln!(text, "    {prefix}_{module} --> {prefix}_{used}");
                 }
             }
             text.push_str("  end\n");
