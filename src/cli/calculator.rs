@@ -73,7 +73,8 @@ pub(super) fn answered<Request, Answer>(
     if file.is_some() {
         answer(&text)?;
     }
-    let mut request: Value = serde_json::from_slice(&text).context("the request is no object")?;
+    let mut request: Value =
+        serde_json::from_slice(&text).context("the request is not an object")?;
     for (flag, value) in &flags.stated {
         *place(&mut request, &flag.pointer) = stated_value(value);
     }

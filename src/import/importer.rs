@@ -57,7 +57,7 @@ impl Importer {
     /// Reads a catalog on a thread of this priority; nothing is stored yet.
     ///
     /// # Errors
-    /// The text is no catalog, or the client has left.
+    /// The text is not a catalog, or the client has left.
     pub(crate) async fn read(
         &self,
         text: impl AsRef<[u8]> + Send + 'static,

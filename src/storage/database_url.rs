@@ -73,7 +73,7 @@ impl FromStr for DatabaseUrl {
         let path = text
             .strip_prefix("sqlite:")
             .map(|path| path.strip_prefix("//").unwrap_or(path));
-        // An address behind `sqlite:` is no path that was meant, and may hold a password.
+        // An address behind `sqlite:` is not a path and may hold a password.
         path.filter(|path| !path.is_empty() && !path.contains("://"))
             .map(|path| Self::Sqlite(path.into()))
             .ok_or(DatabaseUrlError::Unknown)
