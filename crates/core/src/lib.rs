@@ -7,6 +7,7 @@ pub mod calibration;
 pub mod catalog;
 pub mod clue;
 pub mod estimate;
+pub mod history;
 pub mod input;
 pub mod model;
 pub mod reference;
