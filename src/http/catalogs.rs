@@ -116,8 +116,8 @@ impl App {
         Arc::clone(&self.line_readers)
             .try_acquire_owned()
             .map_err(|_| {
-                Problem::busy("the answers to earlier imports are not read yet")
-                    .hint("send the catalog again when those clients have read them")
+                Problem::busy("too many clients are still reading the results of earlier imports")
+                    .hint("send the catalog again once those clients have finished")
             })
     }
 }
@@ -161,8 +161,8 @@ impl From<CatalogError> for Problem {
         (status = 408, description = "The body did not arrive in time", body = Problem, content_type = "application/problem+json"),
         (status = 413, description = "Larger than 64 MiB", body = Problem, content_type = "application/problem+json"),
         (status = 415, description = "Not JSON in UTF-8", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "The body is JSON but no catalog, or a larger one than is imported at once", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached, another catalog is being imported, or four clients still read the lines of theirs", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "The body is JSON but not a catalog, or the catalog is too large", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable, another catalog is being imported, or four clients are still reading the results of their imports", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn import_catalog(
@@ -250,9 +250,9 @@ impl ListItem for ImportRow {}
     responses(
         (status = 200, description = "A page of runs", content((Page<ImportRow> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
-        (status = 304, description = "The client has this body"),
+        (status = 304, description = "The client's copy is current"),
         (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn list_imports(

@@ -172,10 +172,10 @@ fn estimate_moves(before: &StoredRow, after: &StoredRow) -> Vec<String> {
     responses(
         (status = 200, description = "A page of prices", content((Page<HistoryItem> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
-        (status = 304, description = "The client has this body"),
+        (status = 304, description = "The client's copy is current"),
         (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No such model", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn show_history(
@@ -325,9 +325,9 @@ impl ListItem for DisagreementRow {}
     responses(
         (status = 200, description = "A page of disagreements", content((Page<DisagreementRow> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
-        (status = 304, description = "The client has this body"),
+        (status = 304, description = "The client's copy is current"),
         (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn list_disagreements(
@@ -371,7 +371,7 @@ impl WithdrawRequest {
     fn read(text: &[u8]) -> Result<Self, Problem> {
         let request = input::read(text, |body| {
             let fields = body.fields()?;
-            let reason = fields.required("reason", "say why, for those who ask later");
+            let reason = fields.required("reason", "state the reason; the price history shows it");
             let reason = reason.and_then(|reason| reason.text());
             fields.refuse_unknown();
             Some(Self { reason: reason? })
@@ -409,11 +409,11 @@ pub(super) struct WithdrawnSheet {
         (status = 400, description = "The body is not JSON, or the query is wrong", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No such sheet", body = Problem, content_type = "application/problem+json"),
         (status = 408, description = "The body did not arrive in time", body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "It is neither in force nor to come", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "The price is neither in force nor announced", body = Problem, content_type = "application/problem+json"),
         (status = 413, description = "Larger than 1 MiB", body = Problem, content_type = "application/problem+json"),
         (status = 415, description = "Not JSON in UTF-8", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "The body is JSON but no such request", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "The body is JSON but not a valid request", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn withdraw_price_sheet(
@@ -426,10 +426,11 @@ pub(super) async fn withdraw_price_sheet(
     let now = app.store.not_ahead(app.now());
     match app.store.withdraw(id, &request.reason, now).await? {
         Withdrawn::Unknown => Err(Problem::not_found("price sheet")),
-        Withdrawn::Over => Err(
-            Problem::new(CONFLICT, "the sheet is neither in force nor to come")
-                .hint("GET /models/{provider}/{model}/history shows what held when"),
-        ),
+        Withdrawn::Over => Err(Problem::new(
+            CONFLICT,
+            "the sheet is neither in force nor announced",
+        )
+        .hint("GET /models/{provider}/{model}/history lists every price with its period")),
         Withdrawn::Done(withdrawal) => {
             let answer = WithdrawnSheet {
                 sheet_id: id,
@@ -460,8 +461,8 @@ pub(super) async fn withdraw_price_sheet(
         (status = 204, description = "It is not withdrawn"),
         (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No such sheet", body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "Another price is in force by now", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "Another price is in force now", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn reinstate_price_sheet(
@@ -475,7 +476,7 @@ pub(super) async fn reinstate_price_sheet(
         Reinstated::Unknown => Err(Problem::not_found("price sheet")),
         Reinstated::Taken => Err(Problem::new(
             CONFLICT,
-            "another price is in force where this one would hold again",
+            "another price is in force in the period that the withdrawn price would get back",
         )
         .hint("send the sheet again to put it in force from now on, or withdraw the other price first")),
     }

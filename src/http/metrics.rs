@@ -60,17 +60,17 @@ impl Metrics {
         );
         registry.register(
             "unroof_http_request_duration_seconds",
-            "Time from the head of a request to the head of its answer",
+            "Time from the head of a request to the head of its response",
             self.durations.clone(),
         );
         registry.register(
             "unroof_http_requests_in_flight",
-            "Requests that have no answer yet",
+            "Requests in progress",
             self.in_flight.clone(),
         );
         registry.register(
             "unroof_connections_refused",
-            "Connections for which there was no place",
+            "Connections refused because the limit was reached",
             self.refused_connections.clone(),
         );
         registry.register(

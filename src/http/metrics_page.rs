@@ -42,7 +42,7 @@ async fn show_metrics(
     let mut registry = app.registry().await;
     registry.register(
         "process_start_time_seconds",
-        "When the process started",
+        "Start time of the process",
         ConstGauge::new(started_at.as_duration().as_secs_f64()),
     );
     let is_open_metrics = prefers(&headers, "application/openmetrics-text", "text/plain");
@@ -123,42 +123,42 @@ impl App {
             ("unroof_connections_open", "Connections of clients", open),
             (
                 "unroof_connections_limit",
-                "Connections that there may be",
+                "Limit of connections of clients",
                 connections,
             ),
             (
                 "unroof_computations_running",
-                "Computations that are running",
+                "Running computations",
                 self.computing.running(),
             ),
             (
                 "unroof_computations_waiting",
-                "Requests in the request queue, which wait for a computation",
+                "Requests in the request queue",
                 self.computing.queued(),
             ),
             (
                 "unroof_bytes_in_flight",
-                "Bytes of bodies and answers in memory, those that are kept included",
+                "Bytes of bodies and responses in memory, with the response cache",
                 bytes,
             ),
             (
                 "unroof_bytes_in_flight_limit",
-                "Bytes that there may be",
+                "Limit of bytes of bodies and responses in memory",
                 most_bytes,
             ),
             (
                 "unroof_database_connections_used",
-                "Connections to the database that are at work",
+                "Connections to the database in use",
                 database.used,
             ),
             (
                 "unroof_database_connections_idle",
-                "Connections to the database that are free",
+                "Idle connections to the database",
                 database.idle,
             ),
             (
                 "unroof_database_connections_limit",
-                "Connections to the database that there may be",
+                "Limit of connections to the database",
                 database.limit,
             ),
         ];
@@ -167,7 +167,7 @@ impl App {
         }
         registry.register(
             "unroof_cache_entries",
-            "Answers that are kept for those who poll",
+            "Bodies in the response cache",
             ConstGauge::new(self.bodies.entries()),
         );
         registry

@@ -28,7 +28,7 @@ pub struct WatchedModel {
 
 /// The error for a text that names no model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("expected a provider and its name for a model, such as `openai/gpt-5.4`")]
+#[error("expected PROVIDER/MODEL, such as `openai/gpt-5.4`")]
 pub struct WatchedModelError;
 
 impl FromStr for WatchedModel {
@@ -226,12 +226,12 @@ impl Gauges {
     fn register(&self, registry: &mut Registry) {
         registry.register(
             "unroof_watchlist_truncated",
-            "Whether more is to be watched than is shown",
+            "Whether the watchlist matches more estimates than are shown",
             ConstGauge::new(u32::from(self.is_truncated)),
         );
         registry.register(
             "unroof_watched_estimates",
-            "Estimates shown of a watched model, one per region; 0 where its name matches none",
+            "Estimates shown for a watched model, one per region; 0 where its name matches none",
             self.estimates.clone(),
         );
         for (quantity, family) in JointQuantity::ALL.into_iter().zip(&self.quantities) {
@@ -249,7 +249,7 @@ impl Gauges {
         );
         registry.register(
             "unroof_estimate_updated_timestamp_seconds",
-            "When the estimate was stored",
+            "Time at which the estimate was stored",
             self.updated.clone(),
         );
     }

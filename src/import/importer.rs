@@ -135,7 +135,7 @@ impl Importer {
             return;
         };
         let error = error.with_causes();
-        tracing::warn!(import = %run.id, error, "cannot record how an import ended; trying again until it is recorded");
+        tracing::warn!(import = %run.id, error, "cannot record how an import ended; retrying");
         let store = self.store.clone();
         tokio::spawn(async move {
             // Keeps other processes from closing the run meanwhile.

@@ -16,7 +16,10 @@ impl Jobs {
             let pause = match self.store.close_lost_imports(self.clock.now().into()).await {
                 Ok(0) => REST,
                 Ok(closed) => {
-                    tracing::warn!(closed, "closed imports whose process had ended before them");
+                    tracing::warn!(
+                        closed,
+                        "marked unfinished imports of ended processes as failed"
+                    );
                     REST
                 }
                 Err(error) => {

@@ -165,7 +165,7 @@ impl Jobs {
         if let Err(error) = self.try_attempt(lease).await {
             // The lease ends by itself.
             let error = error.with_causes();
-            tracing::warn!(webhook.id = %lease.id, error, "a delivery could not be begun");
+            tracing::warn!(webhook.id = %lease.id, error, "a delivery could not be started");
         }
     }
 
@@ -223,7 +223,7 @@ impl Jobs {
                 Err(error) if is_first => {
                     is_first = false;
                     let error = error.with_causes();
-                    tracing::warn!(webhook.id = %lease.id, error, "a delivery was received but could not be recorded; it is not sent again, and recorded when the database takes writes");
+                    tracing::warn!(webhook.id = %lease.id, error, "a delivery was received but could not be recorded; it is not sent again and is recorded once the database accepts writes");
                 }
                 Err(_) => {}
             }

@@ -203,7 +203,7 @@ impl Store {
     /// Brings the tables up to date. Replicas may do so at once.
     ///
     /// # Errors
-    /// The database cannot be reached or refuses, or its tables are newer than this program.
+    /// The database is unreachable or refuses, or its tables are newer than this program.
     pub async fn migrate(&self) -> Result<(), StoreError> {
         match &self.pool {
             // The migrator holds an advisory lock, so that one replica migrates and the others wait. A connection of its
@@ -295,7 +295,7 @@ impl Store {
     /// The number of the last transaction that wrote: whatever is read after it is at least that new.
     ///
     /// # Errors
-    /// The database cannot be reached.
+    /// The database is unreachable.
     pub async fn version(&self) -> Result<i64, StoreError> {
         // An embedded database has no clock of its own.
         let sql = match self.pool {
@@ -329,7 +329,7 @@ impl Store {
     /// Tries to take the named advisory lock. An embedded database, which one process serves, always gives it.
     ///
     /// # Errors
-    /// The database cannot be reached.
+    /// The database is unreachable.
     pub async fn try_lock(&self, name: &str) -> Result<Option<StoreLock>, StoreError> {
         const SQL: &str = "SELECT pg_try_advisory_lock(hashtext('unroof'), hashtext($1))";
         let Pool::Postgres {

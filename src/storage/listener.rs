@@ -47,7 +47,7 @@ impl Store {
     /// Listens from now on, on a connection of its own; what was committed before is known when this returns.
     ///
     /// # Errors
-    /// The database cannot be reached.
+    /// The database is unreachable.
     pub async fn listener(&self) -> Result<Listener, StoreError> {
         let link = match &self.pool {
             Pool::Postgres {

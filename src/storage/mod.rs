@@ -57,7 +57,7 @@ pub enum StoreError {
     #[error("database query failed")]
     Query(#[from] sqlx::Error),
     /// The database did not answer in time, or did not answer a moment ago and was not asked again.
-    #[error("the database did not answer a moment ago")]
+    #[error("the database was unreachable a moment ago")]
     Away,
     /// The database takes no writes at the moment.
     #[error("the database takes no writes: {0}")]
@@ -67,7 +67,7 @@ pub enum StoreError {
     Migration(#[source] MigrateError),
     /// The tables are those of another build of the program.
     #[error(
-        "the tables do not match this program: another build of it has made migration {0}; use that build, or start afresh with an empty database"
+        "the tables do not match this program: a different build applied migration {0}; use that build, or an empty database"
     )]
     OtherTables(i64),
     /// The folder or file of the embedded database could not be made.
@@ -79,7 +79,9 @@ pub enum StoreError {
         source: std::io::Error,
     },
     /// Views for dashboards, and roles that may read them, are PostgreSQL's.
-    #[error("an embedded database has no roles: a user who may read its file may read all of it")]
+    #[error(
+        "an SQLite database has no roles: a user with read access to its file can read all of it"
+    )]
     NoRoles,
     /// The role does not exist.
     #[error("there is no role `{0}`; make it with CREATE ROLE first")]

@@ -30,7 +30,7 @@ pub enum Withdrawn {
     /// There is no such sheet.
     #[default]
     Unknown,
-    /// It is neither in force nor to come.
+    /// The price is neither in force nor announced.
     Over,
     /// It is withdrawn, now or since before.
     Done(Withdrawal),
@@ -42,7 +42,7 @@ pub enum Reinstated {
     /// There is no such sheet.
     #[default]
     Unknown,
-    /// Another price is in force by now.
+    /// Another price is in force now.
     Taken,
     /// It is not withdrawn, any more or at all.
     Done,

@@ -34,7 +34,7 @@ impl fmt::Display for Refusal {
             Self::Disk => "its disk is full, or writing to it fails",
             Self::ReadOnly => "it may only be read",
             Self::Replaced => {
-                "its file was deleted or replaced after it was opened, so that what is written would be lost; put the file back, or restart the service"
+                "its file was deleted or replaced after it was opened, so writes would be lost; put the file back, or restart the service"
             }
         })
     }

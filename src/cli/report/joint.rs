@@ -272,7 +272,7 @@ fn write_misfit(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
         .filter(|check| check.probability < misfit.threshold)
     {
         let text = format!(
-            "{}: the {} is where it would be in {} of a million cases, after the clues before it",
+            "{}: the {} lies this far out in {} of a million cases, given the clues before it",
             label("misfit"),
             check.clue,
             readable((1e6 * check.probability).round())

@@ -170,7 +170,7 @@ fn answer(question: &Question) -> SimulationAnswer {
     if roofline.crossover_context_tokens.is_none() {
         note(
             "roofline.crossover_context_tokens",
-            "what a step reads does not grow with the context",
+            "the bytes read per step do not grow with the context",
         );
     } else if roofline.optimal_batch_at_context.is_none() {
         note(
@@ -182,7 +182,7 @@ fn answer(question: &Question) -> SimulationAnswer {
     if memory.largest_batch.is_none() {
         let weights_fit = memory.weights_bytes <= memory.capacity_bytes;
         let reason = if weights_fit {
-            "no token is kept, so that any batch fits"
+            "there is no KV cache, so any batch fits"
         } else {
             "the weights alone do not fit"
         };

@@ -178,11 +178,11 @@ fn speed_on_sheet(mode: &str, claim: Option<&SpeedMultiplier>) -> Result<Speed, 
         Some(SpeedMultiplier {
             metric: Some(SpeedMetric::TimeToFirstToken),
             ..
-        }) => Err(lacks("a time to first token, no output speed")),
+        }) => Err(lacks("a time to first token, not an output speed")),
         Some(SpeedMultiplier {
             metric: Some(SpeedMetric::EndToEndLatency),
             ..
-        }) => Err(lacks("an end-to-end latency, no output speed")),
+        }) => Err(lacks("an end-to-end latency, not an output speed")),
         Some(SpeedMultiplier {
             value: Some(value),
             bound,

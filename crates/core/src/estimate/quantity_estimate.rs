@@ -135,7 +135,7 @@ impl fmt::Display for NotIdentified {
             Self::Stated => write!(out, "it is stated, so there is nothing to identify"),
             Self::Misfit => write!(
                 out,
-                "the prices contradict each other or what is known of prices; see `misfit`"
+                "the prices contradict each other or the price law; see `misfit`"
             ),
             Self::TooLittle { bits, missing } => {
                 let bits = readable((bits * 100.0).floor() / 100.0);

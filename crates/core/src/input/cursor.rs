@@ -271,7 +271,7 @@ impl<'a> Cursor<'a> {
         if name.contains(turns_direction) {
             self.fault(
                 format!(
-                    "`{}` holds characters that turn the direction of writing",
+                    "`{}` contains characters that change the direction of text",
                     printable(&shortened(&name))
                 ),
                 "leave out bidirectional marks, overrides and isolates",

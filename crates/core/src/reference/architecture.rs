@@ -190,14 +190,14 @@ fn parts_are_smaller(
     if active.is_some_and(|active| active > total) {
         object.fault_of(
             "active_parameters",
-            "more parameters are active than there are",
+            "more active than total parameters",
             "state at most `total_parameters`",
         );
     }
     if embedding.is_some_and(|embedding| embedding >= total) {
         object.fault_of(
             "input_embedding_parameters",
-            "the input embedding is as large as the whole model",
+            "the input embedding has as many parameters as the whole model",
             "state less than `total_parameters`",
         );
     }
@@ -208,7 +208,7 @@ fn parts_are_smaller(
     {
         object.fault_of(
             "always_read_parameters",
-            "a part is as large as the whole model",
+            "a part has as many parameters as the whole model",
             "state less than `total_parameters`",
         );
     }

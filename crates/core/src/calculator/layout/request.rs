@@ -222,7 +222,7 @@ fn fill_model(stated: &LayoutModel, inputs: &Inputs<'_>) -> Option<Model> {
     if active_parameters > total_parameters {
         inputs.fault(
             &stated.active_parameters,
-            "more parameters are active than there are",
+            "more active than total parameters",
             "state at most `total_parameters`",
         );
     }

@@ -185,7 +185,7 @@ fn fill_spread(
     if spread == Spread::Experts && model.is_some() && !has_experts {
         inputs.fault(
             stated,
-            "a dense model has no experts to deal out",
+            "a dense model has no experts to distribute",
             "write \"tensor\", or leave it out",
         );
     }

@@ -1,4 +1,4 @@
-//! The price sheet that a machine implies at a margin, and what reading it gives back.
+//! The price sheet that a machine implies at a margin, and values that its readings recover.
 //!
 //! Prices follow the rooflines that the readings take: E1 with every weight read, E16, and the cost of keeping a byte.
 //! Costs that those equations leave out, such as exchanges between chips, lower the efficiencies instead, until no
@@ -120,9 +120,8 @@ pub struct AllInEfficiencies {
 
 /// Reason that there is no sheet.
 pub(super) const NO_RENTAL: &str =
-    "the accelerator has no published rental: state `machine.rental_usd_per_hour`";
-const NO_DECIMAL: &str =
-    "a price is too large to be written on a sheet: a million million and more";
+    "the accelerator has no published rent: state `machine.rental_usd_per_hour`";
+const NO_DECIMAL: &str = "a price is too large for a sheet: 1,000,000,000,000 or more";
 /// Prompts from this length on are covered: the state of linear layers, written once per prompt, makes every token of a
 /// prompt of a few tokens expensive; a price that covers those would be too high for all others.
 const SHORTEST_PROMPT: f64 = 128.0;

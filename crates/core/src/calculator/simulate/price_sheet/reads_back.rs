@@ -8,10 +8,9 @@ use crate::units::BytesPerToken;
 
 const COMPUTE_BOUND: &str =
     "decoding waits for compute there, so the output price says nothing about memory";
-const NOTHING_GROWS: &str = "what a step reads does not grow with the context";
+const NOTHING_GROWS: &str = "the bytes read per step do not grow with the context";
 const NO_ATTENTION: &str = "the input price carries no arithmetic that grows with the prompt";
-const CHEAP_OUTPUT: &str =
-    "output costs no more than input, or waits for memory no longer than a prompt computes";
+const CHEAP_OUTPUT: &str = "output costs no more than input, or its memory time does not exceed the compute time of a prompt token";
 
 /// Least rise of a price that is read.
 const LEAST_RISE: f64 = 1e-6;
@@ -123,8 +122,8 @@ fn cover(tiers: &Tiers<'_>, threshold: u32, (below, above): (u32, u32)) -> Vec<R
         ["k_bw", "L0 = w·N_a/(ρ·k_bw)"]
     } else {
         [
-            "k_bw, with windows and state taken for weights",
-            "L0 = w·N_a/(ρ·k_bw), with windows and state taken for weights",
+            "k_bw, with windows and state counted as weights",
+            "L0 = w·N_a/(ρ·k_bw), with windows and state counted as weights",
         ]
     };
     let crossover = crossover_context(
