@@ -126,7 +126,7 @@ fn memory_boundness(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {
             &RATIO_INPUTS,
             |values| Ok(1.0 / boundness(values)?),
         )
-        .caveat("ratios sit on a menu (1, 2, 3, 4, 5, 6, 8), so a ratio is also a convention")
+        .caveat("ratios are mostly one of a few round numbers (1, 2, 3, 4, 5, 6, 8), so a ratio is also a convention")
         .build()
 }
 
