@@ -38,10 +38,10 @@ pub(super) struct CatalogQuery {
     /// Only offers of this provider.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     provider: Option<FilterText>,
-    /// `true` says nothing of what is unchanged.
+    /// `true` omits unchanged entries.
     #[param(nullable = false, default = false)]
     only_changed: Option<bool>,
-    /// `true` says what would become of each entry, and stores nothing.
+    /// `true` reports the outcome of each entry without storing anything.
     #[param(nullable = false, default = false)]
     dry_run: Option<bool>,
     /// Time of observation of the catalog; now if left out. RFC 3339, or milliseconds since 1970.
@@ -239,9 +239,9 @@ fn body_of(lines: LineReceiver, holds: impl Send + 'static) -> Body {
 
 impl ListItem for ImportRow {}
 
-/// Runs of imports, the last begun first
+/// List imports, newest first
 ///
-/// Every time a catalog was read: by a request, by the command line, or by a scheduled refresh.
+/// One row per import: by a request, the command line or a scheduled refresh.
 #[utoipa::path(
     get,
     path = "/imports",

@@ -42,7 +42,7 @@ pub(super) struct HistoryQuery {
     cursor: Option<String>,
 }
 
-/// A price of an offer over a time, and what changed from the one before it in its region.
+/// A price of an offer with its period, and the changes since the previous price in its region.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct HistoryItem {
     /// Region that serves the model.
@@ -62,7 +62,7 @@ pub(super) struct HistoryItem {
     sheet_id: Uuid,
     /// The estimate that is listed for it.
     estimate_id: Option<Uuid>,
-    /// The sheet whose estimate that is, where it is another one.
+    /// The estimated sheet, if it is not the listed one.
     duplicate_of: Option<Uuid>,
     /// ISO 4217 code.
     currency: String,
@@ -302,7 +302,7 @@ pub(super) struct DisagreementsQuery {
     model: Option<String>,
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     region: Option<String>,
-    /// Those of this time instead of now: RFC 3339, or milliseconds since 1970.
+    /// State at this time instead of now: RFC 3339, or milliseconds since 1970.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     as_of: Option<Moment>,
     #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
@@ -362,7 +362,7 @@ pub(super) async fn list_disagreements(
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WithdrawRequest {
-    /// For those who ask later.
+    /// Reason, shown in the price history.
     #[schema(value_type = unroof_core::input::schema::Text, example = "the rise announced for January was called off")]
     reason: String,
 }

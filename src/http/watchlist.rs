@@ -20,7 +20,7 @@ const MOST_WATCHED: usize = 100;
 /// A model of a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct WatchedModel {
-    /// Provider, as it bills.
+    /// Billing provider.
     provider: String,
     /// The model as the provider spells it.
     model: String,

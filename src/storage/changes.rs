@@ -26,9 +26,9 @@ stored_names! {
         SheetWithdrawn = "sheet.withdrawn",
         /// A withdrawn price is in force again.
         SheetReinstated = "sheet.reinstated",
-        /// A price has expired, and the one after it is not known.
+        /// A price has expired without a known successor.
         SheetExpired = "sheet.expired",
-        /// There is another estimate for the same price.
+        /// The same price has a new estimate.
         EstimateUpdated = "estimate.updated",
     }
 }
@@ -36,7 +36,7 @@ stored_names! {
 /// A change.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow, Serialize, ToSchema)]
 pub struct ChangeRow {
-    /// Its place: a client that has seen it has seen all that come before it.
+    /// Sequence number: a client that has seen this change has seen all earlier ones.
     pub sequence: i64,
     /// Kind of the change.
     #[sqlx(try_from = "String")]

@@ -42,7 +42,7 @@ pub struct HistoryRow {
     pub withdrawn_because: Option<String>,
     /// The estimate that is listed for it.
     pub estimate_id: Option<Uuid>,
-    /// The sheet whose estimate that is, where it is another one.
+    /// The estimated sheet, if it is not the listed one.
     pub duplicate_of: Option<Uuid>,
     /// JSON: a nullable number per column of a list.
     pub row_values: Option<String>,

@@ -79,15 +79,15 @@ pub struct ImportRow {
     pub error: Option<String>,
     /// Entries in the catalog.
     pub entries: i64,
-    /// Sheets that are estimated.
+    /// New estimates.
     pub estimated: i64,
-    /// Sheets that are known.
+    /// Sheets already in force.
     pub unchanged: i64,
-    /// Sheets that copy a decision.
+    /// Duplicates of a pricing decision.
     pub duplicates: i64,
-    /// Sheets that identify too little.
+    /// Sheets with too little information.
     pub not_identifiable: i64,
-    /// Entries without a sheet that can be used.
+    /// Entries without a usable sheet.
     pub refused: i64,
     /// Sheets that are in force again after they were withdrawn.
     pub reinstated: i64,
@@ -327,7 +327,7 @@ impl Store {
         })
     }
 
-    /// Runs of imports, the last begun first, beginning after a run.
+    /// List imports, newest first, beginning after a run.
     ///
     /// # Errors
     /// The database refuses.

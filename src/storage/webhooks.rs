@@ -34,7 +34,7 @@ pub struct WebhookRow {
     /// Time at which it was added.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: DbTime,
-    /// The last change that was delivered, or given up.
+    /// Sequence number of the last change that was delivered or given up.
     pub since: i64,
     /// Time at which its receiver answered 410; nothing is sent to it after that.
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -44,11 +44,11 @@ pub struct WebhookRow {
 stored_names! {
     /// State of a delivery.
     DeliveryState {
-        /// It is sent, or sent again.
+        /// Being sent, or waiting for the next attempt.
         Pending = "pending",
-        /// The receiver has it.
+        /// Confirmed by the receiver.
         Delivered = "delivered",
-        /// It was given up.
+        /// Given up after the last attempt.
         Failed = "failed",
     }
 }
@@ -62,9 +62,9 @@ pub struct DeliveryRow {
     #[sqlx(try_from = "String")]
     #[schema(inline)]
     pub state: DeliveryState,
-    /// It has the changes after this one,
+    /// Sequence number before its first change.
     pub since: i64,
-    /// up to this one.
+    /// Sequence number of its last change.
     pub next_since: i64,
     /// Number of changes.
     pub changes: i64,
@@ -79,9 +79,9 @@ pub struct DeliveryRow {
     /// Time of the next attempt; null if there is none.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub next_attempt_at: Option<DbTime>,
-    /// The status that the receiver answered last.
+    /// Status code of the last response.
     pub status: Option<i64>,
-    /// Reason why the last attempt has no answer.
+    /// Reason why the last attempt got no response.
     pub error: Option<String>,
 }
 
@@ -127,7 +127,7 @@ pub struct EndedAttempt<'a> {
 /// Outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// The receiver has it.
+    /// Confirmed by the receiver.
     Delivered,
     /// It is sent again then.
     Again(Timestamp),

@@ -32,22 +32,22 @@ pub use self::price_sheet::{
 
 const MILLION: f64 = 1e6;
 
-/// Answers a question about a model on a machine.
+/// Answers a simulation request.
 ///
 /// # Errors
-/// [`RequestError`] if the text is no JSON or no such question.
+/// [`RequestError`] if the text is not JSON or not a valid request.
 pub fn simulate(text: &[u8]) -> Result<SimulationAnswer, RequestError> {
     read_simulation(text).map(|simulation| simulation.answer())
 }
 
-/// A question that has been read.
+/// A parsed request.
 #[derive(Debug)]
 pub struct Simulation(Question);
 
-/// Reads a question about a model on a machine.
+/// Reads a simulation request.
 ///
 /// # Errors
-/// [`RequestError`] if the text is no JSON or no such question.
+/// [`RequestError`] if the text is not JSON or not a valid request.
 pub fn read_simulation(text: &[u8]) -> Result<Simulation, RequestError> {
     read(text, read_question).map(Simulation)
 }
@@ -124,7 +124,7 @@ impl Question {
         memory_s / compute_s
     }
 
-    /// The same on the chips that prompts are computed on.
+    /// The same on the prefill chips.
     fn prefill_serving(&self) -> Serving<'_> {
         let hardware = &self.hardware;
         Serving {

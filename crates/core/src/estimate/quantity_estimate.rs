@@ -19,13 +19,13 @@ pub struct QuantityEstimate {
     /// Moments and quantiles of the logarithm.
     #[serde(skip)]
     pub(super) summary: Summary,
-    /// As probable above as below.
+    /// Median.
     pub median: f64,
-    /// Holds it with a probability of one half.
+    /// Interval that contains the value with a probability of 50 %.
     pub interval_50: Interval,
-    /// Holds it with a probability of 90 %.
+    /// Interval that contains the value with a probability of 90 %.
     pub interval_90: Interval,
-    /// The estimate before the sheets are read, with what is stated.
+    /// The estimate before the sheets are read; stated assumptions are part of it.
     pub prior: PriorEstimate,
     /// Information that the sheets add to the prior.
     pub information_gained_bits: f64,
@@ -39,20 +39,20 @@ pub struct QuantityEstimate {
     pub unit: &'static str,
     /// Equation from the model's unknowns.
     pub equation: &'static str,
-    /// Errors of this estimate on open-weight models; null where no truth is public.
+    /// Errors of this estimate on open-weight models; null where no true value is public.
     pub track_record: Option<TrackRecord>,
-    /// The clues that moved it, in the order in which they were taken up; their factors multiply to the whole move.
+    /// The clues that moved it, in order; the product of their factors is the whole move.
     pub moved_by: Vec<Move>,
 }
 
 /// The estimate before the sheets are read.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct PriorEstimate {
-    /// As probable above as below.
+    /// Median.
     pub median: f64,
-    /// Holds it with a probability of one half.
+    /// Interval that contains the value with a probability of 50 %.
     pub interval_50: Interval,
-    /// Holds it with a probability of 90 %.
+    /// Interval that contains the value with a probability of 90 %.
     pub interval_90: Interval,
 }
 
@@ -61,7 +61,7 @@ pub struct PriorEstimate {
 pub struct Move {
     /// The clue.
     pub clue: ClueKind,
-    /// Geometric mean after it over the one before it.
+    /// Geometric mean after the clue over that before it.
     pub factor: f64,
 }
 
@@ -71,7 +71,7 @@ pub struct RatioEstimate {
     /// The ratio at peak.
     #[serde(flatten)]
     pub estimate: QuantityEstimate,
-    /// Which of the two decoding waits for, at the efficiencies that are reached.
+    /// Limit of decoding at the fitted efficiencies: memory or compute.
     pub regime: Regime,
     /// Probability of that regime.
     pub regime_probability: f64,

@@ -26,7 +26,7 @@ pub struct OfferTiers {
     pub most_likely: &'static str,
     /// The tier whose drain time is nearest to the time to live.
     pub drain_time_reading: Option<String>,
-    /// Evidence that the probabilities rest on.
+    /// Evidence behind the probabilities.
     pub rests_on: Vec<&'static str>,
 }
 

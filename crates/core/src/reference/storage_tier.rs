@@ -83,7 +83,7 @@ impl StorageTier {
 pub struct TalkTier {
     /// The talk's name for it.
     pub name: &'static str,
-    /// Drain time said aloud; the geometric middle where a range was said.
+    /// Drain time in the talk; the geometric middle of a range.
     pub drain_time: Seconds,
 }
 

@@ -46,7 +46,7 @@ const SCORED: [(JointQuantity, Option<ReadingId>); 5] = [
     ),
 ];
 
-/// Parts of the sheets that are used.
+/// Parts of a sheet that the estimate uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -64,7 +64,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// All of it.
+    /// All parts of a sheet.
     pub const ALL: Self = Self {
         input: true,
         output: true,
@@ -114,13 +114,13 @@ pub struct ReadingScore {
     pub quantity: &'static str,
     /// Models on which it has a value.
     pub models: usize,
-    /// Half of them are off by less than this factor.
+    /// Median error, as a factor.
     pub median_fold_error: f64,
-    /// 90 % of them are off by less than this factor.
+    /// 90th percentile of the error, as a factor.
     pub fold_error_90: f64,
     /// Root mean square error, natural logarithm.
     pub rmse_log: f64,
-    /// That of the prior on the same models.
+    /// Root mean square error of the prior on the same models.
     pub prior_rmse_log: f64,
     /// Whether it is better than the prior.
     pub beats_prior: bool,
@@ -322,7 +322,7 @@ fn estimate(model: &PricedModel, calibration: &Calibration, shown: Shown) -> Est
     }
 }
 
-/// The sheet with what takes part.
+/// The sheet, reduced to these parts.
 fn with_shown(sheet: &PriceSheet, shown: Shown) -> PriceSheet {
     let mut content = sheet.pricing_content();
     for cell in &mut content.rates {

@@ -12,10 +12,10 @@ const NOTHING_GROWS: &str = "the bytes read per step do not grow with the contex
 const NO_ATTENTION: &str = "the input price carries no arithmetic that grows with the prompt";
 const CHEAP_OUTPUT: &str = "output costs no more than input, or its memory time does not exceed the compute time of a prompt token";
 
-/// Least rise of a price that is read.
+/// Smallest price step that a reading uses.
 const LEAST_RISE: f64 = 1e-6;
 
-/// Subject of the reading of a cell.
+/// Reading of a cell, with its quantity and threshold.
 #[derive(Clone, Copy)]
 struct Subject {
     reading: ReadingId,
