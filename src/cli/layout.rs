@@ -1,4 +1,4 @@
-//! `unroof layout`: a model on racks of GPUs, on this machine alone.
+//! `unroof layout`: a model on racks of GPUs, without a server.
 
 use std::io::{self, Write};
 use std::path::PathBuf;

@@ -152,7 +152,7 @@ fn bind(address: SocketAddr) -> anyhow::Result<Server> {
 /// Longest pause before an unreachable database is tried again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// Brings the tables up to date, however long the database takes to come. Whether the service was announced meanwhile.
+/// Brings the tables up to date, and waits for the database without a limit. True if the address was already announced.
 async fn wait_for_tables(
     store: &Store,
     url: &DatabaseUrl,
@@ -212,11 +212,11 @@ fn announce(address: SocketAddr, url: &DatabaseUrl, has_names: bool) -> anyhow::
     Ok(())
 }
 
-/// File descriptors that are left for the database, the log and the like.
+/// File descriptors reserved for the database, the log and other uses.
 const OTHER_FILES: usize = 64;
 
-/// As many connections as asked for, and as the system lets the process have open files. Without these, taking a
-/// connection would fail, and so would opening the database.
+/// The limits, with connections lowered to the open-file limit of the process: beyond it, accepting a connection and
+/// opening the database fail.
 fn within_open_files(limits: Limits) -> Limits {
     let files = rlimit::increase_nofile_limit(u64::MAX)
         .ok()

@@ -1,4 +1,4 @@
-//! `unroof simulate`: a model on a machine, on this machine alone.
+//! `unroof simulate`: a model on a machine, without a server.
 
 use std::io::{self, Write};
 use std::path::PathBuf;

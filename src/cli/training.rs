@@ -1,4 +1,4 @@
-//! `unroof training`: what the training of a model takes, on this machine alone.
+//! `unroof training`: tokens, compute and memory of training a model, without a server.
 
 use std::io::{self, Write};
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `POST /catalogs` and `GET /imports`: whole catalogs in, a line about each entry out.
+//! `POST /catalogs`, which imports whole catalogs with one line per entry, and `GET /imports`.
 
 use std::sync::Arc;
 
@@ -111,7 +111,7 @@ impl CatalogQuery {
 }
 
 impl App {
-    /// The right to read what is said of an import.
+    /// A permit to read the lines of an import.
     fn line_reader_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
         Arc::clone(&self.line_readers)
             .try_acquire_owned()
@@ -140,12 +140,12 @@ impl From<CatalogError> for Problem {
 /// Import a whole catalog
 ///
 /// Reads a catalog in any of the formats, up to 64 MiB, and answers line by line (NDJSON) while it works: one line per
-/// sheet or refused entry, progress, the names that match no canonical model, and the sum. Each pricing decision is
-/// estimated once; copies of it share the estimate. What a line says is stored by then. Sending the same catalog again is
-/// safe and answers `unchanged`. A wrong entry is refused and the others are read. One catalog at a time: while one is
-/// imported, the body of another is not read. A catalog has up to 1,000,000 JSON values, 100,000 entries of up to 50,000
-/// values, and 160 MiB of sheets in memory. The last line is `done` or `failed`; a body without one is cut. The import
-/// continues while up to 16 MiB of lines are unread.
+/// sheet or refused entry, progress, the names that match no canonical model, and a summary. Each pricing decision is
+/// estimated once; copies of it share the estimate. A line is sent after its entry is stored. Sending the same catalog
+/// again is safe and answers `unchanged`. An invalid entry is refused and the others are imported. One catalog at a time:
+/// during an import, the body of another catalog is not read. A catalog has up to 1,000,000 JSON values, 100,000 entries
+/// of up to 50,000 values, and 160 MiB of sheets in memory. The last line is `done` or `failed`; a body without it is
+/// truncated. The import continues while up to 16 MiB of lines are unread.
 #[utoipa::path(
     post,
     path = "/catalogs",

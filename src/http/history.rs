@@ -60,7 +60,7 @@ pub(super) struct HistoryItem {
     catalog: String,
     /// The sheet.
     sheet_id: Uuid,
-    /// The estimate that is listed for it.
+    /// The listed estimate.
     estimate_id: Option<Uuid>,
     /// The estimated sheet, if it is not the listed one.
     duplicate_of: Option<Uuid>,
@@ -158,8 +158,8 @@ fn estimate_moves(before: &StoredRow, after: &StoredRow) -> Vec<String> {
 /// Price history of a model
 ///
 /// Every price of one seller's model, region by region, each with its interval of validity (the start is included, the end
-/// is not; within a region they do not overlap) and what changed from the one before in words: prices, limits, and how
-/// the estimates moved. Write `/` in a model's name as `%2F`.
+/// is not; within a region they do not overlap) and the changes since the previous one in words: prices, limits and
+/// estimates. Write `/` in a model's name as `%2F`.
 #[utoipa::path(
     get,
     path = "/models/{provider}/{model}/history",
@@ -234,7 +234,7 @@ fn no_price() -> Problem {
         .hint("GET /price-sheets lists the names; write `/` in a model's name as `%2F`")
 }
 
-/// A price sheet may take as much as a body.
+/// Size of a price sheet: at most that of a body.
 const SHEETS_AT_A_TIME: u32 = 16;
 
 /// Region, start, sequence and part of a price.
@@ -270,7 +270,7 @@ impl Prices<'_> {
         self.store.history(self.of, from.as_ref(), limit).await
     }
 
-    /// The last row of the page before, which is what the first row of a page is compared with.
+    /// The last row of the previous page, with which the first row of this page is compared.
     async fn at(&self, key: Option<&PriceKey>) -> Result<Option<Entry>, Problem> {
         let Some(key) = key else { return Ok(None) };
         let row = self.from(Some(key), 1).await?.pop().ok_or_else(no_price)?;
@@ -316,7 +316,7 @@ impl ListItem for DisagreementRow {}
 /// Disagreements between catalogs about a price
 ///
 /// An offer's price follows the catalog that priced it first, unless the provider's own page says otherwise. What other
-/// catalogs state instead is listed here until they agree.
+/// catalogs state is listed here until they agree.
 #[utoipa::path(
     get,
     path = "/disagreements",
@@ -394,9 +394,9 @@ pub(super) struct WithdrawnSheet {
 
 /// Withdraw a price
 ///
-/// A price in force ends now. One that is to come never comes into force, and the price before it holds on. The sheet and
-/// its estimates stay where they are, and the history shows the reason. Sending it again changes nothing. The price
-/// is in force again when it is seen later than that, sent again or listed by a catalog, or when the withdrawal is undone:
+/// A price in force ends now, an announced one is cancelled, and the previous price continues. The sheet and its
+/// estimates stay stored, and the history shows the reason. A repeated request changes nothing. The price is in force
+/// again when it is sent again, when a later catalog lists it, or when the withdrawal is undone:
 /// `DELETE /price-sheets/{id}/withdrawal`.
 #[utoipa::path(
     post,
@@ -449,9 +449,9 @@ pub(super) async fn withdraw_price_sheet(
 
 /// Undo a withdrawal
 ///
-/// The price holds again as if it had not been withdrawn: up to the end that it had, or up to the start of a price that was
-/// announced since; a price that held on in its place ends again where it begins. Sending it again changes nothing, and
-/// neither does a sheet that is not withdrawn.
+/// Restores the price as if it had not been withdrawn: until its former end, or until the start of a price announced
+/// since. The price that continued in its place ends where this one begins. A repeated request changes nothing; for a
+/// sheet that is not withdrawn, the request has no effect.
 #[utoipa::path(
     delete,
     path = "/price-sheets/{id}/withdrawal",

@@ -1,4 +1,4 @@
-//! `POST /infer`: a price sheet in, what it reveals out.
+//! `POST /infer`: the estimate of a price sheet.
 
 use axum::Extension;
 use axum::extract::State;

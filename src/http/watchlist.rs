@@ -14,7 +14,7 @@ use unroof_core::estimate::quantities::JointQuantity;
 
 use crate::storage::{DbTime, Store, StoreError, WatchedRow};
 
-/// The most models, and the most offers of them, that are shown: every one is some forty series.
+/// Limit of watched models, and of their shown offers: each offer has about forty series.
 const MOST_WATCHED: usize = 100;
 
 /// A model of a provider.
@@ -22,11 +22,11 @@ const MOST_WATCHED: usize = 100;
 pub struct WatchedModel {
     /// Billing provider.
     provider: String,
-    /// The model as the provider spells it.
+    /// Model name as the provider spells it.
     model: String,
 }
 
-/// The error for a text that names no model.
+/// Error of a text that is not PROVIDER/MODEL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected PROVIDER/MODEL, such as `openai/gpt-5.4`")]
 pub struct WatchedModelError;
@@ -46,7 +46,7 @@ impl FromStr for WatchedModel {
     }
 }
 
-/// The models to watch, and what was last read of them.
+/// The watched models, and their last estimates.
 #[derive(Debug, Default)]
 pub struct Watchlist {
     models: Vec<WatchedModel>,
@@ -87,7 +87,7 @@ struct IdentifiedLabels {
     quantity: &'static str,
 }
 
-/// Gauges of what was read last.
+/// Gauges of the last estimates.
 #[derive(Debug, Clone, Default)]
 struct Gauges {
     estimates: Family<WatchedModel, Gauge>,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Jobs;
 
-/// Pause between two looks.
+/// Pause between two checks.
 const REST: Duration = Duration::from_secs(10);
 /// Pause where the database does not answer.
 const PAUSE_WITHOUT_DATABASE: Duration = Duration::from_secs(1);

@@ -47,15 +47,15 @@ pub struct ChangeRow {
     pub observed_at: DbTime,
     /// Provider that bills.
     pub provider: String,
-    /// The model as the provider spells it.
+    /// Model name as the provider spells it.
     pub model: String,
     /// author/model
     pub canonical_model: Option<String>,
-    /// Region in which it is served.
+    /// Region in which the model is served.
     pub region: String,
     /// The sheet.
     pub sheet_id: Option<Uuid>,
-    /// The estimate that is listed for it.
+    /// The listed estimate.
     pub estimate_id: Option<Uuid>,
     /// In words.
     pub summary: String,

@@ -22,7 +22,7 @@ use super::{DbTime, StoreError};
 static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
 static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
 
-/// Pause of SQLite between tries, and number of tries, where it does not wait by itself.
+/// Pause between retries, and number of retries, where SQLite returns "busy" without waiting.
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 const BUSY_PAUSES: u32 = 250;
 
@@ -48,7 +48,7 @@ impl Default for StoreLimits {
 }
 
 impl StoreLimits {
-    /// For commands, which wait for the database as long as it takes.
+    /// Limits of commands, which wait for the database without a timeout.
     #[must_use]
     pub fn without_timeouts() -> Self {
         Self {
@@ -58,8 +58,8 @@ impl StoreLimits {
         }
     }
 
-    /// Longest time that all statements of one operation take together. PostgreSQL itself ends a statement that runs
-    /// too long; this ends the wait for a server that has stopped answering.
+    /// Timeout for all statements of one operation. PostgreSQL itself ends a statement that runs too long; this ends
+    /// the wait for a server that has stopped answering.
     fn operation(self) -> Duration {
         self.statement + self.connection_wait
     }
@@ -86,7 +86,7 @@ pub struct Store {
     /// The newest version that this process knows of.
     pub(super) newest: watch::Sender<i64>,
     pub(super) writing: Arc<Writing>,
-    /// Requests that wait to be recorded.
+    /// Requests waiting to be recorded.
     pub(super) queue: Arc<Queue>,
     /// The last reading of the database's clock.
     clock: Arc<std::sync::Mutex<Option<Read>>>,
@@ -150,10 +150,10 @@ macro_rules! on_connection {
 pub(super) use on_connection;
 
 impl Store {
-    /// Opens the store; tables are brought up to date by [`Store::migrate`]. Of PostgreSQL nothing is asked yet.
+    /// Opens the store; tables are brought up to date by [`Store::migrate`]. A PostgreSQL server is not contacted yet.
     ///
     /// # Errors
-    /// The file cannot be made, or the address is not valid.
+    /// The file cannot be created, or the address is invalid.
     pub async fn open(url: &DatabaseUrl, limits: StoreLimits) -> Result<Self, StoreError> {
         let pool = match url {
             DatabaseUrl::Postgres(text) => {
@@ -200,7 +200,7 @@ impl Store {
         })
     }
 
-    /// Brings the tables up to date. Replicas may do so at once.
+    /// Brings the tables up to date. Replicas may do so concurrently.
     ///
     /// # Errors
     /// The database is unreachable or refuses, or its tables are newer than this program.
@@ -252,7 +252,7 @@ impl Store {
             .map_err(|_| StoreError::Away)?
     }
 
-    /// The same for an operation of a dozen statements.
+    /// The same with the timeout of an operation of a dozen statements.
     pub(super) async fn within_write_timeout<T>(
         &self,
         operation: impl Future<Output = Result<T, StoreError>>,
@@ -263,7 +263,7 @@ impl Store {
             .map_err(|_| StoreError::Away)?
     }
 
-    /// The right to write, on SQLite; PostgreSQL sees to that itself. Refused while the database takes no writes.
+    /// The write lock of SQLite; PostgreSQL has locks of its own. Refused while the database takes no writes.
     pub(super) async fn wait_to_write(&self) -> Result<Option<OwnedMutexGuard<()>>, StoreError> {
         self.require_writable()?;
         let turn = self.wait_for_turn().await?;
@@ -272,7 +272,7 @@ impl Store {
         Ok(turn)
     }
 
-    /// The same, whether the database takes writes or not.
+    /// The same without the check that the database takes writes.
     pub(super) async fn wait_for_turn(&self) -> Result<Option<OwnedMutexGuard<()>>, StoreError> {
         let Pool::Sqlite { writer, .. } = &self.pool else {
             return Ok(None);
@@ -358,7 +358,7 @@ impl Store {
         .await
     }
 
-    /// The connections there are.
+    /// Numbers of connections, for metrics.
     #[must_use]
     pub fn connections(&self) -> StoreConnections {
         let (open, idle) = match &self.pool {
@@ -422,7 +422,7 @@ async fn open_file(path: &Path, limits: StoreLimits) -> Result<SqlitePool, Store
     }
 }
 
-/// Makes the file, readable by its owner alone; missing folders likewise.
+/// Creates the file, readable by its owner alone, and missing folders.
 pub(super) fn make_private_file(path: &Path) -> Result<(), StoreError> {
     let failed = |path: &Path, source| StoreError::File {
         path: path.display().to_string(),

@@ -1,4 +1,4 @@
-//! Queries of an import before it records anything, and the runs of imports.
+//! Queries of an import before it records anything, and the records of import runs.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -102,7 +102,7 @@ pub struct ImportRow {
 /// The runs that a process makes.
 pub(super) type Importing = Arc<Mutex<BTreeSet<Uuid>>>;
 
-/// Shows for as long as it is held that a run is being made. It is lost with its process.
+/// A lock that marks a run as active while it is held. It is released when its process ends.
 #[derive(Debug)]
 pub struct RunningImport {
     id: Uuid,
@@ -203,7 +203,7 @@ impl Store {
         Ok(leaders)
     }
 
-    /// The names author/model that are known.
+    /// All known canonical names, `author/model`.
     ///
     /// # Errors
     /// The database refuses.
@@ -213,7 +213,7 @@ impl Store {
         })
     }
 
-    /// Notes that a catalog is being read, by this process for as long as the result is held.
+    /// Records the start of a run, which is active in this process until the result is dropped.
     ///
     /// # Errors
     /// The database refuses.
@@ -251,7 +251,7 @@ impl Store {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Closes the runs of processes that are gone, as failed; how many those were. An embedded database has one process,
+    /// Marks the runs of ended processes as failed, and returns their number. An embedded database has one process,
     /// so that the runs of others are all lost.
     ///
     /// # Errors
@@ -299,7 +299,7 @@ impl Store {
         })
     }
 
-    /// Notes how reading it ended.
+    /// Records the outcome of a run.
     ///
     /// # Errors
     /// The database refuses.

@@ -53,7 +53,7 @@ static RECORDED: Reading = Reading::new(Piece {
          AND statement.starts_at = given.column5",
 });
 
-/// A price over a time.
+/// A price with its period.
 #[derive(Debug, FromRow)]
 struct PeriodRow {
     sequence: i64,

@@ -17,16 +17,16 @@ use super::{DbTime, Filter, Store, StoreError, Times};
 pub struct PriceSheetRow {
     /// Id of the pricing content.
     pub id: Uuid,
-    /// Place in the order of storing.
+    /// Sequence number in the order of storing.
     #[serde(skip)]
     pub sequence: i64,
     /// Provider that bills.
     pub provider: String,
-    /// The model as the provider spells it.
+    /// Model name as the provider spells it.
     pub model: String,
     /// author/model
     pub canonical_model: Option<String>,
-    /// Region in which it is served.
+    /// Region in which the model is served.
     pub region: String,
     /// ISO 4217 code.
     pub currency: String,

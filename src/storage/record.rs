@@ -1,5 +1,5 @@
 //! Records sheets and their estimates: new content is stored, the price before it ends, and the change is added to the feed.
-//! All of a batch, or nothing.
+//! A batch is recorded in full or not at all.
 
 use std::ops::Range;
 
@@ -27,14 +27,14 @@ pub struct NewEstimate<'a> {
     pub sheets: &'a [PriceSheet],
     /// Time at which the estimate was requested, or the price was seen.
     pub observed_at: Timestamp,
-    /// Whether the price was seen then, however often before.
+    /// Whether a replaced price is in force again; false for a repeated request.
     pub counts_again: bool,
 }
 
 /// Result of storing an estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Saved {
-    /// Whether the estimate was not there before.
+    /// Whether the estimate is new.
     pub is_new: bool,
     /// The version of the store that this write made, if it wrote.
     pub version: Option<i64>,
@@ -82,22 +82,22 @@ impl EstimateRecord {
     }
 }
 
-/// Under what an estimate is listed.
+/// Listing of an estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listing {
     /// Under the offer of its sheet.
     Offer {
-        /// The sheet whose estimate this is, where the listed one is a copy of it.
+        /// The estimated sheet, if the listed sheet is a duplicate of it.
         duplicate_of: Option<Uuid>,
     },
-    /// The same, with something stated about the machine.
+    /// The same, with stated assumptions.
     Stated,
     /// Under the model of several hosts' sheets.
     Pooled {
-        /// Whether something was stated.
+        /// Whether assumptions were stated.
         is_stated: bool,
     },
-    /// Not by itself: the sheet is one of several.
+    /// Not listed: the sheet is one of several.
     Unlisted,
 }
 
@@ -112,15 +112,15 @@ pub struct Recording {
     pub canonical_model: Option<String>,
     /// Time at which the sheet was seen.
     pub observed_at: Timestamp,
-    /// Whether a price that was replaced is in force again when it is seen again. A repeated request changes nothing.
+    /// Whether a replaced price is in force again when it is seen again; false for a repeated request.
     pub counts_again: bool,
     /// Whether it was seen just now: then never before what is recorded of its offer already, whatever the clock says.
     pub seen_now: bool,
-    /// The estimate that is listed for it.
+    /// The listed estimate.
     pub estimate_id: Uuid,
     /// Listing of the estimate.
     pub listing: Listing,
-    /// The estimate itself, unless it is stored for sure.
+    /// The estimate, unless it is known to be stored.
     pub estimate: Option<EstimateRecord>,
 }
 
@@ -147,7 +147,7 @@ impl Recording {
         offer_id(&self.sheet.provider, &self.sheet.model, &self.sheet.region)
     }
 
-    /// Whether an estimate was drawn from the sheet, and not from one that the sheet is a copy of.
+    /// Whether the sheet has an estimate of its own; false for a duplicate.
     pub(super) fn is_drawn_from(&self, estimate_id: Uuid) -> bool {
         let is_copy = matches!(
             self.listing,
@@ -175,7 +175,7 @@ impl Recording {
         }
     }
 
-    /// The start under which the statement is kept.
+    /// The start of the statement.
     pub(super) fn statement_start(&self) -> Timestamp {
         self.sheet.valid_from.unwrap_or(UNKNOWN_START)
     }
@@ -189,7 +189,7 @@ pub(super) fn statement_catalog(sheet: &PriceSheet) -> &'static str {
         .map_or("manual", |source| source.format.name())
 }
 
-/// Takes the lock of the writers, with as many numbers.
+/// Takes the writers' lock and reserves this many sequence numbers.
 pub(super) const ADVANCE_VERSION: &str =
     "UPDATE store_version SET version = version + $1 WHERE id = 1 RETURNING version";
 
@@ -289,7 +289,7 @@ pub(super) struct Recorded {
 }
 
 impl Recorded {
-    /// Its result for some of the recordings.
+    /// The result for some of the recordings.
     pub(super) fn saved(&self, members: Range<usize>) -> Saved {
         let steps = &self.steps[members];
         if steps.iter().all(Step::is_empty) {

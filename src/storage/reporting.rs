@@ -72,7 +72,7 @@ pub(super) async fn replace_views(connection: &mut PgConnection) -> Result<(), S
 }
 
 impl Store {
-    /// Lets a role read the views of the schema `reporting`, and nothing else.
+    /// Grants a role read access to the views of the schema `reporting`, and to nothing else.
     ///
     /// # Errors
     /// There is no such role, the database is one without roles, or it refuses.

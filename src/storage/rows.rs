@@ -52,7 +52,7 @@ pub(super) struct Reading {
     text: OnceLock<String>,
 }
 
-/// Statements that write, which PostgreSQL gets as one.
+/// Statements that write; PostgreSQL runs them as one.
 #[derive(Debug)]
 pub(super) struct Writing {
     pieces: &'static [Piece],

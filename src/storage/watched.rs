@@ -16,9 +16,9 @@ use super::{AsOf, DbTime, Store, StoreError};
 pub struct WatchedRow {
     /// Provider that bills.
     pub provider: String,
-    /// The model as the provider spells it.
+    /// Model name as the provider spells it.
     pub model: String,
-    /// Region in which it is served.
+    /// Region in which the model is served.
     pub region: String,
     /// Time at which the estimate was stored.
     pub observed_at: DbTime,

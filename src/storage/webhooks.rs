@@ -1,5 +1,5 @@
-//! Webhooks and their deliveries. Of several processes one sends: it takes a lease, and a delivery is
-//! noted before it is sent, so that it is sent again where that process dies.
+//! Webhooks and their deliveries. One process at a time sends: it takes a lease, and records a delivery
+//! before sending it, so that another process sends it again if this one dies.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -85,12 +85,12 @@ pub struct DeliveryRow {
     pub error: Option<String>,
 }
 
-/// The right to send to a webhook, for a while.
+/// A lease: the exclusive right to send to a webhook for a limited time.
 #[derive(Debug, Clone, FromRow)]
 pub struct WebhookLease {
     /// The webhook.
     pub id: Uuid,
-    /// This lease, and no other one.
+    /// Id of the lease.
     pub lease_id: Uuid,
     /// Address to which changes are sent.
     pub url: String,
@@ -129,20 +129,20 @@ pub struct EndedAttempt<'a> {
 pub enum Outcome {
     /// Confirmed by the receiver.
     Delivered,
-    /// It is sent again then.
+    /// Failed; it is sent again at this time.
     Again(Timestamp),
-    /// It is not sent again; what comes after it is.
+    /// Given up; later changes are sent.
     Failed,
-    /// The receiver wants no more, of this webhook.
+    /// The receiver answered 410: the webhook is disabled.
     Unwanted,
 }
 
-/// Result of noting an attempt.
+/// Result of recording an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// It is noted, and the lease is given back.
+    /// Recorded; the lease is released.
     Noted,
-    /// The lease has run out, and there is another one.
+    /// The lease has expired, and another process holds a new one.
     Lost,
     /// The webhook was removed.
     Removed,
@@ -201,7 +201,7 @@ const DELETE_OLD: &str =
     "DELETE FROM webhook_deliveries WHERE attempted_at < $1 AND state <> 'pending'";
 
 impl Store {
-    /// Adds a webhook for changes from now on; false where there are as many as `most` already.
+    /// Adds a webhook for changes from now on; false if the limit `most` is reached.
     ///
     /// # Errors
     /// The database refuses.
@@ -230,7 +230,7 @@ impl Store {
         })
     }
 
-    /// Removes a webhook with its deliveries. Whether it was there.
+    /// Removes a webhook with its deliveries; false if it did not exist.
     ///
     /// # Errors
     /// The database refuses.
@@ -262,7 +262,7 @@ impl Store {
         })
     }
 
-    /// Time at which the next delivery is due, as far as is known now.
+    /// Time of the next known delivery.
     ///
     /// # Errors
     /// The database refuses.
@@ -273,7 +273,7 @@ impl Store {
         })
     }
 
-    /// Takes the right to send to a webhook for which there is something to be sent.
+    /// Takes the lease of a webhook with changes to send.
     ///
     /// # Errors
     /// The database refuses.
@@ -318,7 +318,7 @@ impl Store {
         })
     }
 
-    /// Notes the outcome of an attempt, and returns the right to send. Deliveries of before `oldest` are forgotten.
+    /// Notes the outcome of an attempt, and returns the right to send. Deliveries before `oldest` are deleted.
     ///
     /// # Errors
     /// The database refuses; the next lease finds the attempt without an end.

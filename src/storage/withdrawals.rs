@@ -32,7 +32,7 @@ pub enum Withdrawn {
     Unknown,
     /// The price is neither in force nor announced.
     Over,
-    /// It is withdrawn, now or since before.
+    /// The sheet is withdrawn, now or by an earlier request.
     Done(Withdrawal),
 }
 
@@ -44,7 +44,7 @@ pub enum Reinstated {
     Unknown,
     /// Another price is in force now.
     Taken,
-    /// It is not withdrawn, any more or at all.
+    /// The sheet is not withdrawn, or no longer.
     Done,
 }
 
@@ -115,14 +115,14 @@ struct Act {
 
 /// Decision on a withdrawal or its undoing.
 enum Plan<T> {
-    /// Nothing is to be done.
+    /// There is nothing to do.
     Nothing(T),
     /// This is.
     Do(Act, T),
 }
 
 impl Store {
-    /// Withdraws a price: in force, it ends now; to come, it never does, and the price before it holds on.
+    /// Withdraws a price: one in force ends now, an announced one is cancelled, and the previous price continues.
     ///
     /// # Errors
     /// The database refuses.
@@ -136,7 +136,7 @@ impl Store {
             .await
     }
 
-    /// Undoes the last withdrawal of a sheet: what held before holds again, as far as no other price is in force since.
+    /// Undoes the last withdrawal of a sheet: its former periods are restored, unless another price is in force there.
     ///
     /// # Errors
     /// The database refuses.
@@ -224,7 +224,7 @@ impl Offer {
         rows.any(|row| row.sheet_id == self.sheet_id)
     }
 
-    /// Not before what was recorded last, however late the clock that recorded it or early this one.
+    /// The current time, or that of the last record if this is later: clocks of replicas differ.
     fn time(&self, now: Timestamp) -> Timestamp {
         let recorded = self.rows.iter();
         let recorded = recorded.flat_map(|row| [Some(row.observed_at), row.withdrawn_at]);
@@ -301,7 +301,7 @@ impl Offer {
         self.edited(act).into_iter().map(row).collect()
     }
 
-    /// The periods that end otherwise, as they are to be stored.
+    /// The periods with a new end, as stored.
     fn edited(&self, act: &Act) -> Vec<PeriodRow> {
         let edited = act.edits.iter().filter_map(|edit| match edit {
             Edit::End(index, end) => Some((&self.rows[*index], end.map(DbTime::from))),
@@ -323,7 +323,7 @@ impl Offer {
 }
 
 impl PeriodRow {
-    /// The period after an act on its sheet.
+    /// The period after the edit.
     fn withdrawn_by(self, act: &Act, before: Option<DbTime>) -> Self {
         let Some(reason) = &act.reason else {
             return Self {

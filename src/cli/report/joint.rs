@@ -1,4 +1,4 @@
-//! The joint estimate for a person: one line per quantity with its interval as a bar over that of the prior.
+//! The text report of the joint estimate: one line per quantity, with its interval as a bar over that of the prior.
 
 use std::io::{self, Write};
 

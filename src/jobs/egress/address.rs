@@ -1,4 +1,4 @@
-//! Addresses that may be sent to: public ones, unless an operator allows others.
+//! Allowed target addresses: public ones, unless an operator allows others.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -6,7 +6,7 @@ use url::Url;
 
 /// Longest address.
 pub(crate) const LONGEST_URL: usize = 2_000;
-/// Reads an address that may be sent to, as far as that can be said without asking for its name. Whatever way a number is
+/// Parses a target address, and refuses private ones without a DNS lookup. However an IP address is
 /// spelled, the result has it as four numbers.
 pub(crate) fn read_url(text: &str) -> Result<Url, &'static str> {
     let url = Url::parse(text).map_err(|_| "it is not a URL")?;
@@ -22,7 +22,7 @@ pub(crate) fn read_url(text: &str) -> Result<Url, &'static str> {
     Ok(url)
 }
 
-/// Whether an address is one of the internet, and of nothing nearer.
+/// Whether an address is public.
 pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !PRIVATE_V4.iter().any(|block| is_in(address, *block)),
@@ -64,7 +64,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     }
 }
 
-/// Message about an address to which nothing is sent.
+/// Error of a private address.
 pub(crate) const NOT_PUBLIC: &str = "the address is not a public one";
 
 #[cfg(test)]

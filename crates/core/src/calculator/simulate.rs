@@ -1,4 +1,4 @@
-//! `/simulate`: what a model takes and costs on a machine, at a point and over a grid, and the price sheet it implies.
+//! `/simulate`: time, memory and cost of a model on a machine, at a point and over a grid, and the price sheet it implies.
 
 mod answer;
 mod efficiency;

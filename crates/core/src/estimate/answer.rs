@@ -1,4 +1,4 @@
-//! The answer to a price sheet as it is shown: the joint estimate, the readings and what all of it rests on.
+//! The type of an answer: the joint estimate, the readings and all values used.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The answer to a price sheet: every reading, the conflicts between them, and what all of it rests on.
+//! The answer to a price sheet: the joint estimate, every reading, the conflicts between readings, and all values used.
 //!
 //! Pure: the same sheet, assumptions and engine version give the same bytes, and the same id, on every machine.
 

@@ -1,6 +1,6 @@
 //! Reading requests: request bodies, each declared once (`body`); text to a JSON tree that keeps numbers as written
 //! (`json`); a walk over the tree that records every fault with its place (`cursor`); schemas of names and texts
-//! (`schema`); cancellation (`cancel`); and which characters of a text are not shown again (`text`).
+//! (`schema`); cancellation (`cancel`); and escapes for unsafe characters (`text`).
 
 pub mod body;
 pub mod cancel;

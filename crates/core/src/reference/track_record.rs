@@ -45,13 +45,13 @@ pub struct TrackRecord {
     pub beats_prior: bool,
 }
 
-/// The record of a quantity of the joint estimate; none where no truth is public.
+/// The record of a quantity of the joint estimate; none where no value is published.
 #[must_use]
 pub fn track_record_of_quantity(name: &str) -> Option<TrackRecord> {
     found(&TRACK_RECORDS.quantities, name)
 }
 
-/// The record of a reading; none where no truth is public.
+/// The record of a reading; none where no value is published.
 #[must_use]
 pub fn track_record_of_reading(id: &str) -> Option<TrackRecord> {
     found(&TRACK_RECORDS.readings, id)

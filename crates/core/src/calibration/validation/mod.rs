@@ -1,4 +1,4 @@
-//! The joint estimate against models whose truth is public, each scored by a calibration that has not seen its family.
+//! The joint estimate against models with published values, each scored by a calibration that has not seen its family.
 
 mod ridge;
 mod score;
@@ -25,7 +25,7 @@ pub use score::{Bootstrap, Outcome, Score};
 /// Draws per model: a tenth of the spread of an estimate from 1,000 of them is far below its own error.
 const DRAWS: usize = 8_192;
 
-/// The quantities whose truth is public, with the reading that a textbook would take for them.
+/// The quantities with published values, each with its textbook reading.
 const SCORED: [(JointQuantity, Option<ReadingId>); 5] = [
     (
         JointQuantity::ActiveParameters,
@@ -170,7 +170,7 @@ pub enum By<'a> {
     LeavingOut(&'a dyn Fn(&[&PricedModel]) -> Settings),
 }
 
-/// Scores estimates of models whose truth is public.
+/// Scores estimates of models with published values.
 #[must_use]
 pub fn validate(models: &[&PricedModel], by: By<'_>, shown: Shown) -> Validation {
     let priced: Vec<&PricedModel> = models
