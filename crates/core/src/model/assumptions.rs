@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn compute_to_bandwidth_is_computed_from_the_chip_and_the_format_of_the_weights() {
-        // docs/MODEL.md, "What the 300 counts".
+        // docs/MODEL.md, "The compute-to-bandwidth ratio".
         let cases = [
             ("h100-sxm", 2.0, 295.0),
             ("h100-sxm", 1.0, 295.0),

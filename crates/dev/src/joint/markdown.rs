@@ -61,10 +61,10 @@ fn write(validation: &Validation, out: &mut String) -> std::fmt::Result {
 }
 
 fn write_readings(validation: &Validation, out: &mut String) -> std::fmt::Result {
-    out.push_str("## The readings by themselves\n\n");
+    out.push_str("## Single readings\n\n");
     out.push_str(
         "The median over a model's hosts, at the same operating point, with textbook values where nothing else is \
-         known. Readings that are not listed have no value on these sheets, or no public truth.\n\n",
+         known. Readings that are not listed have no value on these sheets, or no published value to compare with.\n\n",
     );
     writeln!(
         out,
@@ -214,7 +214,7 @@ fn write_experiments(experiments: &Experiments, out: &mut String) -> std::fmt::R
     writeln!(
         out,
         "\nThe last row chooses among the first five, for each family by leaving out one of the other families at a \
-         time, by the log score of N_a and N_t: {}. It is the score that no choice has seen.\n",
+         time, by the log score of N_a and N_t: {}. It is the only score that did not influence the choice.\n",
         choices.join(", ")
     )?;
     let [with, without] = experiments.tier_log_scores;
