@@ -215,7 +215,10 @@ impl Report {
 
     /// Rows of prefill and decode that are not fitted, and why.
     fn write_left_aside(&self, out: &mut String) -> std::fmt::Result {
-        writeln!(out, "Prefill and decode rows that are reported but not fitted:\n")?;
+        writeln!(
+            out,
+            "Prefill and decode rows that are reported but not fitted:\n"
+        )?;
         let is_aside = |row: &&Scored| {
             row.measured.purpose == Purpose::Report
                 && matches!(
