@@ -138,7 +138,7 @@ fn row(out: &mut String, quantity: JointQuantity, estimate: &QuantityEstimate) -
     )
 }
 
-/// Every conflict between readings, and for the famous one, which side the joint estimate takes.
+/// Every conflict between readings; for threshold against output/input ratio also the side that the joint estimate supports.
 fn conflicts(out: &mut String, answer: &Answer, calibration: &Calibration) -> std::fmt::Result {
     if answer.textbook.conflicts.is_empty() {
         return writeln!(out, "No two readings contradict each other.");

@@ -1,4 +1,4 @@
-//! The discount on prompt tokens found in the cache: what loading a token costs against computing it.
+//! Cache-read discount: the cost of loading a token against that of computing it.
 
 use super::{Clue, none_defined, not_observed};
 use crate::model::assumptions::Origin;

@@ -1,4 +1,4 @@
-//! Time to live of a written token: the storage tier for which that is a natural time.
+//! Time to live of a cached token: the storage tier that suits it.
 
 use std::collections::BTreeSet;
 

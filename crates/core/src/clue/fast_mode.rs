@@ -1,4 +1,4 @@
-//! A faster way to be served at a higher price: two points on the curve of cost against speed.
+//! Fast modes: two points on the curve of cost against speed.
 
 use super::{Clue, none_defined};
 use crate::model::assumptions::Assumptions;

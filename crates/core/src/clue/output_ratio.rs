@@ -1,4 +1,4 @@
-//! The price of output over that of input: how much longer decoding waits for memory than it computes.
+//! Output/input ratio: memory time over compute time of decoding.
 
 use super::{Clue, none_defined, not_observed};
 use crate::model::builder::{ReadingBuilder, Values};

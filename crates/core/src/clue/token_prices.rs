@@ -1,5 +1,4 @@
-//! The two prices every sheet has, for a fresh prompt token and for a generated one: what they say together about how
-//! large the model is.
+//! The input and the output price of a sheet, as joint evidence of the size of its model.
 
 use wide::f64x8;
 

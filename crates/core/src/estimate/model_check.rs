@@ -1,5 +1,4 @@
-//! Whether the sheets fit the model at all: how surprising each clue was when it was taken up, and prices in an order
-//! that no cost explains.
+//! Whether the sheets fit the model: the tail probability of each clue, and prices in an order that no cost explains.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -31,7 +30,7 @@ pub struct Check {
     pub probability: f64,
 }
 
-/// One sheet in a thousand would be flagged by one of its clues although it fits.
+/// Threshold of a misfit: a clue of a fitting sheet is flagged once in a thousand sheets.
 const THRESHOLD: f64 = 0.001;
 
 pub(super) fn check(contents: &[PriceSheet], steps: &[Step]) -> Misfit {

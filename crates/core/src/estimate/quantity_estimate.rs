@@ -77,7 +77,7 @@ pub struct RatioEstimate {
     pub regime_probability: f64,
 }
 
-/// Resource that decoding waits for.
+/// Limit of decoding: memory or compute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Regime {
@@ -98,7 +98,7 @@ pub enum NotIdentified {
     TooLittle {
         /// The information in bits.
         bits: f64,
-        /// Data that the sheets would have to state.
+        /// Prices that the sheets lack.
         missing: Vec<String>,
     },
     /// The track record is no better than that of the prior.
@@ -106,7 +106,7 @@ pub enum NotIdentified {
 }
 
 impl NotIdentified {
-    /// The rule by which a quantity is identified; none where it is.
+    /// The reason that a quantity is not identified; none if it is.
     pub(super) fn check(
         prior: &Summary,
         bits: f64,
@@ -161,7 +161,7 @@ impl Serialize for NotIdentified {
     }
 }
 
-/// The form in which the answer shows a quantity.
+/// A quantity as the answer shows it.
 pub(super) trait Shown {
     /// From the estimate, and the regime with its probability.
     fn new(estimate: QuantityEstimate, regime: (Regime, f64)) -> Self;

@@ -32,7 +32,7 @@ pub enum Format {
         catalog: &'static Catalog,
         /// The entry's key in it.
         model: String,
-        /// Of an entry with dated prices, those of this time count.
+        /// Time that selects among dated prices of an entry.
         at: Timestamp,
     },
 }
@@ -109,7 +109,7 @@ fn read_tree(body: &Cursor<'_>, format: &Format) -> Option<Request> {
     })
 }
 
-/// The sheets of a question and what it states.
+/// The sheets and assumptions of a request.
 fn read_question(
     body: &Cursor<'_>,
     format: &Format,
@@ -152,7 +152,7 @@ fn in_force(sheets: Vec<PriceSheet>, at: Timestamp) -> Option<PriceSheet> {
     sheets.into_iter().min_by_key(rank)
 }
 
-/// One rate cannot be that of two currencies.
+/// Checks that one exchange rate is not used for two currencies.
 fn check_rate(stated: &Cursor<'_>, sheets: &[PriceSheet], assumptions: &Assumptions) {
     let mut currencies: Vec<&str> = sheets.iter().map(|sheet| sheet.currency.as_str()).collect();
     currencies.retain(|currency| *currency != "USD");

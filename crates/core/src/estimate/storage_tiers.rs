@@ -30,7 +30,7 @@ pub struct OfferTiers {
     pub rests_on: Vec<&'static str>,
 }
 
-/// Every so many draws take part.
+/// Stride of the draws that are used.
 const STRIDE: usize = 32;
 
 pub(super) fn of_offers(

@@ -15,10 +15,10 @@ use json::JsonError;
 /// Reason that a request cannot be answered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
-    /// The text is not JSON that can be read.
+    /// The text is not valid JSON.
     #[error("the text cannot be read: {0}")]
     Unreadable(#[from] JsonError),
-    /// It can be read and is wrong.
+    /// The text is valid JSON, and its content is invalid.
     #[error("the request has {} fault{}", .0.len(), if .0.len() == 1 { "" } else { "s" })]
     Wrong(Vec<Fault>),
 }

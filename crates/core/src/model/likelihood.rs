@@ -29,7 +29,7 @@ pub trait Likelihood: Send + Sync {
     fn tail_probability(&self, part: usize, unknowns: &Unknowns<'_>) -> f64;
 }
 
-/// The likelihood terms of a clue; empty where the sheets do not show it.
+/// The likelihood terms of a clue; empty if the sheets lack it.
 pub type Observed = Vec<Box<dyn Likelihood>>;
 
 /// The terms of a clue.

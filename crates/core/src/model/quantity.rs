@@ -50,8 +50,7 @@ pub(crate) struct Row {
     pub(crate) from_parents: Option<fn(&[Known]) -> Known>,
 }
 
-/// The values that may be stated for a quantity: all that `/simulate` can put into a question, far beyond all there is,
-/// and still such that what follows is finite.
+/// The allowed range of a quantity: it covers all values of `/simulate`, and keeps derived values finite.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     /// The least.
@@ -61,7 +60,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Those of an output speed against the standard tier.
+    /// The allowed range of an output speed relative to the standard tier.
     pub const SPEED: Self = Self {
         least: 1e-6,
         most: 1e6,

@@ -20,7 +20,7 @@ const VALUES_BETWEEN_LOOKS: usize = 512;
 /// Containers inside containers, at most.
 pub const DEEPEST_NESTING: u32 = 32;
 
-/// Reason that a text is not a JSON tree that can be read.
+/// Error of parsing a JSON text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {reason}")]
 pub struct JsonError {
@@ -34,12 +34,12 @@ pub struct JsonError {
     pub hint: &'static str,
 }
 
-/// Reason that reading a text ended early.
+/// Reason that parsing ended early.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stopped {
-    /// The text is wrong.
+    /// The text is invalid.
     Wrong(JsonError),
-    /// No client waits for the result.
+    /// The client has disconnected.
     Unwanted,
 }
 
@@ -272,7 +272,7 @@ fn read_number(reader: &mut Reader<'_>) -> Result<String, JsonError> {
     ))
 }
 
-/// Whether a floating-point number is near: neither beyond the largest, nor taken for 0. Few enough digits and so small an
+/// Whether a floating-point number represents it: neither beyond the largest, nor taken for 0. Few enough digits and so small an
 /// exponent that exact arithmetic with them is quick.
 fn is_in_range(written: &str) -> bool {
     let (digits, exponent) = written.split_once(['e', 'E']).unwrap_or((written, "0"));
