@@ -59,7 +59,7 @@ impl<Request: Body + Clone> FromArgMatches for RequestFlags<Request> {
     }
 }
 
-/// The answer to the request in a file, or to an empty one, with what the flags state in its place.
+/// The answer to the request in a file, or to an empty request, with the fields stated by flags.
 pub(super) fn answered<Request, Answer>(
     file: Option<&Path>,
     flags: &RequestFlags<Request>,

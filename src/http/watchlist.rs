@@ -136,7 +136,7 @@ impl Watchlist {
         }
     }
 
-    /// The version was asked for before, so that what is kept under it is never older than it.
+    /// The version is read first, so that the values kept under it are never older.
     async fn refresh(
         &self,
         store: &Store,

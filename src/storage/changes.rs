@@ -72,7 +72,7 @@ impl Store {
     /// Changes after a sequence number, in order; of the filter, provider and model count.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn changes(
         &self,
         filter: &Filter,

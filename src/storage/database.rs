@@ -234,7 +234,7 @@ impl Store {
         self.version().await.map(drop)
     }
 
-    /// Waits for [`Store::migrate`], no longer than for a connection.
+    /// Waits for [`Store::migrate`], at most for the connection timeout.
     pub(super) async fn wait_for_tables(&self) -> Result<(), StoreError> {
         tokio::time::timeout(self.limits.connection_wait, self.migrated.wait())
             .await
@@ -283,8 +283,8 @@ impl Store {
             .map_err(|_| StoreError::Away)
     }
 
-    /// Begins a transaction that writes. SQLite takes its write lock at the start: a transaction that begins by reading
-    /// could not become a writer while another process is at work.
+    /// Begins a transaction that writes. SQLite takes its write lock at the start: a transaction that begins with a
+    /// read cannot acquire it while another process writes.
     pub(super) fn begin(&self) -> &'static str {
         match self.pool {
             Pool::Postgres { .. } => "BEGIN",
@@ -316,8 +316,8 @@ impl Store {
         Ok(version)
     }
 
-    /// The time, or that of the database where it is earlier: a replica whose clock is ahead records nothing that others
-    /// would take for something to come.
+    /// The earlier of the local time and the database's time, so that a replica with a fast clock records nothing in
+    /// the future.
     #[must_use]
     pub fn not_ahead(&self, now: Timestamp) -> Timestamp {
         let clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);

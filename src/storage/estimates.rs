@@ -121,7 +121,7 @@ const BY_NAME: &str = " ORDER BY provider, model, region";
 /// Which estimates are the latest.
 #[derive(Debug, Clone, Copy)]
 pub struct Latest<'a> {
-    /// Of which offers.
+    /// Filter by offer.
     pub filter: &'a Filter,
     /// Whether estimates with stated assumptions count.
     pub any_assumptions: bool,
@@ -187,7 +187,7 @@ impl Store {
     /// The document of an estimate, if it was that of a price in force at a time, where one is given.
     ///
     /// # Errors
-    /// The database refuses, or the document is damaged.
+    /// The query fails, or the document is damaged.
     pub async fn estimate(
         &self,
         id: Uuid,
@@ -202,7 +202,7 @@ impl Store {
     /// Estimates, the last stored first, beginning below a sequence number.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn estimates(
         &self,
         filter: &Filter,
@@ -225,7 +225,7 @@ impl Store {
     /// The last stored estimate of every (provider, model, region) for a sheet in force, in that order.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn latest_estimates(
         &self,
         latest: Latest<'_>,

@@ -192,7 +192,7 @@ impl Store {
     /// force at a time, if one is given.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn history(
         &self,
         prices: PricesOf<'_>,
@@ -226,7 +226,7 @@ impl Store {
     /// Disagreements between catalogs that are open, now or at a given time.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn disagreements(
         &self,
         filter: &Filter,
@@ -256,7 +256,7 @@ impl Store {
     /// Records that prices have come into force or expired, on one replica only.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn announce_due_prices(&self, now: Timestamp) -> Result<(), StoreError> {
         let _writer = self.wait_to_write().await?;
         on_connection!(self, connection => {
@@ -286,7 +286,7 @@ impl Store {
     /// Time at which the next price comes into force or expires.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
         on_connection!(self, connection => {
             let next: Option<DbTime> = sqlx::query_scalar(NEXT_DUE).fetch_one(connection).await?;

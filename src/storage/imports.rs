@@ -51,7 +51,7 @@ stored_names! {
         Done = "done",
         /// The catalog has not changed.
         NotModified = "not_modified",
-        /// It ended early.
+        /// The run failed.
         Failed = "failed",
     }
 }
@@ -175,7 +175,7 @@ impl Store {
     /// The last statements of a catalog, offer by offer.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn statements_of(&self, catalog: &str) -> Result<Vec<StatementRow>, StoreError> {
         on_connection!(self, connection => {
             Ok(sqlx::query_as(STATEMENTS).bind(catalog).fetch_all(connection).await?)
@@ -185,7 +185,7 @@ impl Store {
     /// The sheets of some models that have an estimate of their own.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn leaders(&self, model_keys: &[String]) -> Result<Vec<LeaderRow>, StoreError> {
         let mut leaders = Vec::new();
         for keys in model_keys.chunks(KEYS) {
@@ -206,7 +206,7 @@ impl Store {
     /// All known canonical names, `author/model`.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn canonical_models(&self) -> Result<Vec<String>, StoreError> {
         on_connection!(self, connection => {
             Ok(sqlx::query_scalar(CANONICAL_MODELS).fetch_all(connection).await?)
@@ -216,7 +216,7 @@ impl Store {
     /// Records the start of a run, which is active in this process until the result is dropped.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn begin_import(
         &self,
         id: Uuid,
@@ -255,7 +255,7 @@ impl Store {
     /// so that the runs of others are all lost.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn close_lost_imports(&self, now: DbTime) -> Result<usize, StoreError> {
         let ids: Vec<Uuid> = on_connection!(self, connection => {
             Ok(sqlx::query_scalar(RUNNING).fetch_all(connection).await?)
@@ -302,7 +302,7 @@ impl Store {
     /// Records the outcome of a run.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn end_import(&self, run: &ImportRow) -> Result<(), StoreError> {
         let _writer = self.wait_to_write().await?;
         on_connection!(self, connection => {
@@ -330,7 +330,7 @@ impl Store {
     /// List imports, newest first, beginning after a run.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn imports(
         &self,
         source: Option<&str>,

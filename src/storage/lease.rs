@@ -37,8 +37,8 @@ impl<Database: sqlx::Database> Lease<Database> {
         })
     }
 
-    /// Notes how an operation ended. After an error SQLite may have ended the transaction by itself, and the link to
-    /// PostgreSQL may be in the middle of an answer: such a connection is not used again.
+    /// Records the outcome of an operation. After an error SQLite may have rolled back the transaction, and a
+    /// PostgreSQL connection may be in the middle of a response: such a connection is closed.
     pub(super) fn note<T>(&mut self, outcome: &Result<T, StoreError>) {
         if let Err(error) = outcome {
             self.is_spoiled |= error.spoils_connection();

@@ -155,7 +155,7 @@ impl StoreError {
         )
     }
 
-    /// Whether another connection is at work on the same file, or the machine was too busy to open it in time.
+    /// Whether another connection uses the same file, or the machine was too busy to open it in time.
     fn is_busy(&self) -> bool {
         const KINDS: [u32; 2] = [5, 6];
         if matches!(self, Self::Query(sqlx::Error::PoolTimedOut)) {

@@ -439,7 +439,7 @@ fn periods_of(stored: &[StoredPeriod]) -> Vec<Period> {
     stored.iter().map(|stored| stored.period.clone()).collect()
 }
 
-/// No chance below the HTTP layer: the number of the recording makes it unique.
+/// A unique id without randomness, from the number of the recording.
 fn disagreement_id(offer: Uuid, catalog: &str, number: i64) -> Uuid {
     SheetId::digest(format!("{offer}\n{catalog}\n{number}").as_bytes())
 }

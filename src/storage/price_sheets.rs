@@ -70,7 +70,7 @@ impl Store {
     /// The document of a price sheet, with its sources and remarks, if it was in force at a time, where one is given.
     ///
     /// # Errors
-    /// The database refuses, or the document is damaged.
+    /// The query fails, or the document is damaged.
     pub async fn price_sheet(
         &self,
         id: Uuid,
@@ -85,7 +85,7 @@ impl Store {
     /// Price sheets, the last stored first, beginning below a sequence number.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn price_sheets(
         &self,
         filter: &Filter,

@@ -21,7 +21,7 @@ use unroof_core::sheet::compare::timeline::{Statement, UNKNOWN_START};
 pub struct NewEstimate<'a> {
     /// The answer.
     pub answer: &'a Answer,
-    /// The answer as it is sent.
+    /// The serialised answer.
     pub document: &'a str,
     /// The sheets it was drawn from, with sources and remarks.
     pub sheets: &'a [PriceSheet],
@@ -48,7 +48,7 @@ impl Saved {
     };
 }
 
-/// An estimate as it is stored.
+/// A stored estimate.
 #[derive(Debug, Clone)]
 pub struct EstimateRecord {
     /// Its id.
@@ -61,7 +61,7 @@ pub struct EstimateRecord {
     pub conflicts: i64,
     /// JSON: a nullable number per column of a list.
     pub numbers: String,
-    /// The answer as it is sent.
+    /// The serialised answer.
     pub document: String,
 }
 
@@ -85,14 +85,14 @@ impl EstimateRecord {
 /// Listing of an estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listing {
-    /// Under the offer of its sheet.
+    /// Listed under the offer of its sheet.
     Offer {
         /// The estimated sheet, if the listed sheet is a duplicate of it.
         duplicate_of: Option<Uuid>,
     },
     /// The same, with stated assumptions.
     Stated,
-    /// Under the model of several hosts' sheets.
+    /// Listed under the model of several hosts' sheets.
     Pooled {
         /// Whether assumptions were stated.
         is_stated: bool,
@@ -114,7 +114,8 @@ pub struct Recording {
     pub observed_at: Timestamp,
     /// Whether a replaced price is in force again when it is seen again; false for a repeated request.
     pub counts_again: bool,
-    /// Whether it was seen just now: then never before what is recorded of its offer already, whatever the clock says.
+    /// Whether it was seen just now: its time is then not earlier than any recorded time of the offer, whatever the
+    /// clock shows.
     pub seen_now: bool,
     /// The listed estimate.
     pub estimate_id: Uuid,
@@ -194,11 +195,11 @@ pub(super) const ADVANCE_VERSION: &str =
     "UPDATE store_version SET version = version + $1 WHERE id = 1 RETURNING version";
 
 impl Store {
-    /// Stores an estimate and its sheets in one transaction. What is stored already stays as it is, but a source that a
-    /// known sheet does not have yet is added to it.
+    /// Stores an estimate and its sheets in one transaction. Stored content is unchanged, but a new source of a known
+    /// sheet is added.
     ///
     /// # Errors
-    /// The database refuses; then nothing is stored.
+    /// The query fails; then nothing is stored.
     pub async fn save(&self, new: NewEstimate<'_>) -> Result<Saved, StoreError> {
         let is_stated = !new.answer.assumptions.is_empty();
         let is_pool = new.sheets.len() > 1;
@@ -227,7 +228,7 @@ impl Store {
     /// Records sheets with their estimates in one transaction, in their order.
     ///
     /// # Errors
-    /// The database refuses; then nothing is stored.
+    /// The query fails; then nothing is stored.
     pub async fn record(&self, recordings: &[Recording]) -> Result<Saved, StoreError> {
         self.record_all(recordings.to_vec()).await
     }

@@ -26,8 +26,8 @@ pub struct WatchedRow {
     pub row_values: String,
 }
 
-/// Both databases have a `json_each`, which takes an object apart into key and value. The region is compared as a range of
-/// one value, so that SQLite does not take it for the key.
+/// Both databases have a `json_each`, which takes an object apart into key and value. The region is compared as a range
+/// of one value, so that SQLite does not choose it as the key.
 const WATCHED: &str = "
     WITH in_force AS (
         SELECT listing.* FROM estimate_listings AS listing
@@ -54,7 +54,7 @@ impl Store {
     /// with nothing stated.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn watched_estimates(
         &self,
         models: &[(&str, &str)],

@@ -204,7 +204,7 @@ impl Store {
     /// Adds a webhook for changes from now on; false if the limit `most` is reached.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn add_webhook(&self, new: NewWebhook<'_>, most: i64) -> Result<bool, StoreError> {
         let _writer = self.wait_to_write().await?;
         on_connection!(self, connection => {
@@ -223,7 +223,7 @@ impl Store {
     /// All webhooks, or the one with this id, the first added first.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn webhooks(&self, id: Option<Uuid>) -> Result<Vec<WebhookRow>, StoreError> {
         on_connection!(self, connection => {
             Ok(sqlx::query_as(WEBHOOKS).bind(id).fetch_all(connection).await?)
@@ -233,7 +233,7 @@ impl Store {
     /// Removes a webhook with its deliveries; false if it did not exist.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn remove_webhook(&self, id: Uuid) -> Result<bool, StoreError> {
         let _writer = self.wait_to_write().await?;
         on_connection!(self, connection => {
@@ -245,7 +245,7 @@ impl Store {
     /// Deliveries of a webhook, the last first, beginning below a place.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn webhook_deliveries(
         &self,
         id: Uuid,
@@ -265,7 +265,7 @@ impl Store {
     /// Time of the next known delivery.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn next_delivery_due(&self) -> Result<Option<Timestamp>, StoreError> {
         on_connection!(self, connection => {
             let due: Option<DbTime> = sqlx::query_scalar(DUE).fetch_one(connection).await?;
@@ -276,7 +276,7 @@ impl Store {
     /// Takes the lease of a webhook with changes to send.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn lease_webhook(
         &self,
         now: Timestamp,
@@ -293,11 +293,11 @@ impl Store {
         })
     }
 
-    /// Notes that the changes after those that were delivered are sent now: these, or those of them that were sent before.
-    /// Nothing where the webhook was removed meanwhile.
+    /// Records an attempt to send the changes after the last delivered one; a repeated attempt has the same changes.
+    /// None if the webhook was removed.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn begin_attempt(
         &self,
         lease: &WebhookLease,
@@ -318,10 +318,10 @@ impl Store {
         })
     }
 
-    /// Notes the outcome of an attempt, and returns the right to send. Deliveries before `oldest` are deleted.
+    /// Records the outcome of an attempt, and releases the lease. Deliveries before `oldest` are deleted.
     ///
     /// # Errors
-    /// The database refuses; the next lease finds the attempt without an end.
+    /// The query fails; the next lease finds the attempt without an end.
     pub async fn end_attempt(
         &self,
         lease: &WebhookLease,

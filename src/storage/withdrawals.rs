@@ -125,7 +125,7 @@ impl Store {
     /// Withdraws a price: one in force ends now, an announced one is cancelled, and the previous price continues.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn withdraw(
         &self,
         sheet_id: Uuid,
@@ -139,7 +139,7 @@ impl Store {
     /// Undoes the last withdrawal of a sheet: its former periods are restored, unless another price is in force there.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn reinstate(
         &self,
         sheet_id: Uuid,
@@ -148,8 +148,8 @@ impl Store {
         self.act(sheet_id, |offer| offer.reinstate(now)).await
     }
 
-    /// Does to the prices of a sheet's offer what is decided from them. Others may write until the version is taken: where
-    /// they did, it is decided again.
+    /// Edits the prices of a sheet's offer by a decision based on them. If another writer commits before the version is
+    /// taken, the decision is repeated.
     async fn act<T: Default>(
         &self,
         sheet_id: Uuid,

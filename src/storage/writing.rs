@@ -1,5 +1,5 @@
-//! Whether the database takes writes. After it refused one, all others are refused at once, until a probe of ordinary size
-//! succeeds: reads continue, and nothing is begun that could not be noted.
+//! Whether the database takes writes. After a refused write, all further writes are refused at once until a probe of
+//! ordinary size succeeds; reads continue.
 
 use std::fmt;
 use std::path::Path;
@@ -210,11 +210,11 @@ impl Store {
         }
     }
 
-    /// Whether the database takes writes, by a small one. A writer that is at work keeps the probe from waiting: what
-    /// comes of its write is noted anyway.
+    /// Checks with a small write whether the database takes writes. Does not wait for a running write, whose outcome is
+    /// recorded anyway.
     ///
     /// # Errors
-    /// It takes none, or cannot be reached.
+    /// It takes no writes, or is unreachable.
     pub async fn probe_writing(&self) -> Result<(), StoreError> {
         self.require_writable()?;
         let _writer = match &self.pool {

@@ -53,8 +53,8 @@ fn is_in(address: Ipv4Addr, (block, bits): (Ipv4Addr, u32)) -> bool {
     (address.to_bits() ^ block.to_bits()) >> (32 - bits) == 0
 }
 
-/// Of IPv6 only `2000::/3` is given out, and of that some blocks carry IPv4 addresses, or are for other ends: `2001::/23`,
-/// `2001:db8::/32`, `2002::/16`, `3fff::/20`.
+/// In IPv6 only `2000::/3` is allocated, and some of its blocks embed IPv4 addresses or have special purposes:
+/// `2001::/23`, `2001:db8::/32`, `2002::/16`, `3fff::/20`.
 fn is_public_v6(address: Ipv6Addr) -> bool {
     match address.segments() {
         [0x2001, second, ..] => second > 0x01ff && second != 0x0db8,

@@ -123,7 +123,7 @@ impl<'a> Inputs<'a> {
         });
     }
 
-    /// Notes a name that is used.
+    /// Records a used name.
     pub fn name(&self, field: &str, value: &str, from: InputOrigin) {
         self.note(field, value.into(), "", from);
     }

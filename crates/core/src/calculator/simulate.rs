@@ -139,7 +139,7 @@ impl Question {
         Some(machine.unit.rental_usd_per_second / tokens_per_second * MILLION)
     }
 
-    /// Prompts of this length in a pass: as many as are stated, else as many as make as many tokens, and one at least.
+    /// Prompts of this length in a pass: the stated number, else the number with the same tokens, and at least one.
     fn prompts_of(&self, tokens: f64) -> f64 {
         if self.load.states_prompts_per_pass {
             return self.load.prompts_per_pass;

@@ -137,7 +137,7 @@ fn drain_time(evidence: &Evidence<'_>, ttl_s: f64) -> Reading {
         .build()
 }
 
-/// A device and what a byte costs on it.
+/// A device and its cost per byte.
 #[derive(Debug, Clone, Copy)]
 struct DeviceCost {
     id: &'static str,

@@ -81,7 +81,7 @@ struct Multipliers {
 }
 
 impl Multipliers {
-    /// y, with one rounding less than the equation as it is written.
+    /// y, with one rounding error less than the equation.
     fn batch_time_over_fixed_time(self) -> f64 {
         (self.speed - 1.0) * self.price / (self.price - 1.0)
     }

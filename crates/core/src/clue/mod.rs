@@ -41,7 +41,7 @@ pub fn specifications() -> impl Iterator<Item = &'static Specification> {
         .flat_map(|clue| clue.specifications.iter().copied())
 }
 
-/// All readings of a sheet, given as its pricing content, under what the caller states.
+/// All readings of a sheet, given as its pricing content, under the caller's assumptions.
 #[must_use]
 pub fn readings(content: &PriceSheet, assumptions: &Assumptions) -> Vec<Reading> {
     let evidence = Evidence {

@@ -122,7 +122,7 @@ fn read(contents: &[PriceSheet], assumptions: &Assumptions) -> Textbook {
     }
 }
 
-/// The id of the answer to a set of sheets under what is stated.
+/// The id of the answer to a set of sheets under the stated assumptions.
 fn identity(mut sheets: Vec<String>, assumptions: &Assumptions, calibration_id: &str) -> Uuid {
     sheets.sort_unstable();
     let question = json!({

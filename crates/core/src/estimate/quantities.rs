@@ -315,7 +315,7 @@ fn log_output_cost(unknowns: &Unknowns<'_>) -> f64 {
     log_cost(unknowns) - machine.log_decode_efficiency + memory.max(0.0)
 }
 
-/// E4; weights that one serving unit cannot hold lie on several.
+/// E4; weights that exceed one serving unit are spread over several.
 fn log_latency_floor(unknowns: &Unknowns<'_>) -> f64 {
     let machine = unknowns.machine;
     let log_weights = machine.log_weight_bytes + unknowns.log_total_parameters;

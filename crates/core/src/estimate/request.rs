@@ -1,4 +1,4 @@
-//! Reads a question: a sheet in one of the known formats, and what the caller states.
+//! Reads a request: a sheet in one of the known formats, and assumptions.
 
 use jiff::Timestamp;
 
@@ -12,7 +12,7 @@ use crate::model::assumptions::Assumptions;
 use crate::model::quantity::Quantity;
 use crate::sheet::{PriceSheet, RateCell, canonical};
 
-/// The sheets of one model, mostly one, and what the caller states.
+/// The sheets of one model, mostly one sheet, and the assumptions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     /// The sheets, each content once, by provider and region.

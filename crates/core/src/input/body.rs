@@ -72,7 +72,7 @@ impl<'a> Source<'_, 'a> {
         }
     }
 
-    /// Records a fault of a field that is there.
+    /// Records a fault of a present field.
     pub fn fault_of(&self, name: &'static str, detail: &str, hint: impl Into<String>) {
         if let Some(cursor) = self.get(name) {
             cursor.fault(detail, hint);
@@ -87,7 +87,7 @@ impl<'a> Source<'_, 'a> {
 
 /// Description of a field.
 pub trait Describe {
-    /// The schema of the value, with what the field says about it.
+    /// The schema of the value, with the field's description.
     fn property(&self, doc: String) -> RefOr<Schema>;
 
     /// Adds the schemas that it refers to.
@@ -430,7 +430,7 @@ pub trait Body: Sized {
     /// Least number of present fields.
     const LEAST_FIELDS: usize = 0;
 
-    /// Reads every field, and records what is wrong with each.
+    /// Reads every field, and records all faults.
     fn read_fields(object: Source<'_, '_>) -> Option<Self>;
 
     /// Shows every field.
@@ -523,9 +523,9 @@ pub fn add_schema<T: ToSchema>(schemas: &mut Schemas) {
     T::schemas(schemas);
 }
 
-/// Declares request bodies: `pub struct Name { field: Type = rule, … }`. Documentation and rules are what
-/// the schema, the reader and the help of the command are made of. Before `pub struct`, `#[at_least(1)]` demands so many
-/// fields, and `#[check(function(field, …))]` shows a function the fields that belong together, each if it is right.
+/// Declares request bodies: `pub struct Name { field: Type = rule, … }`. The schema, the reader and the command's help
+/// are derived from documentation and rules. Before `pub struct`, `#[at_least(1)]` demands so many fields, and
+/// `#[check(function(field, …))]` shows a function the fields that belong together, each if it is right.
 macro_rules! body {
     ($(
         $(#[doc = $doc:literal])+

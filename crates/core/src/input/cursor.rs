@@ -1,5 +1,5 @@
-//! Second step of reading a request: a walk over the JSON tree that records **every** fault with its JSON pointer,
-//! what is wrong and what would be right.
+//! Second step of reading a request: a walk over the JSON tree that records **every** fault with its JSON pointer, a
+//! description and a hint.
 
 use std::cell::RefCell;
 use std::ops::RangeInclusive;

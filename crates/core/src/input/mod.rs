@@ -23,7 +23,7 @@ pub enum RequestError {
     Wrong(Vec<Fault>),
 }
 
-/// Reads one JSON document with `read_root`, which records what is wrong with it.
+/// Reads one JSON document with `read_root`, which records its faults.
 ///
 /// # Errors
 /// [`RequestError`] with the place of the first fault of the text, or with every fault of its content.

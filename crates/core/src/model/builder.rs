@@ -9,7 +9,7 @@ use super::reading::{Detail, Input, Kind, NotDefined, Reading, Specification, Va
 use crate::reference::track_record_of_reading;
 use crate::units::readable;
 
-/// Values of the quantities that a closed form asked for.
+/// Values of the quantities that a closed form uses.
 pub(crate) struct Values([f64; Quantity::COUNT]);
 
 impl std::ops::Index<Quantity> for Values {

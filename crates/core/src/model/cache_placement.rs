@@ -12,8 +12,8 @@ use crate::reference::StorageTier;
 use crate::roofline::HoldCost;
 use crate::units::Seconds;
 
-/// log of a time to live over the drain time of the tier it lives on: a factor of 4.5 either way, from the spread of
-/// devices sold within a tier.
+/// log of a time to live over the drain time of its tier: a factor of 4.5 either way, from the spread of devices sold
+/// within a tier.
 const DRAIN_TIME_SD: f64 = 1.5;
 /// Standard deviation of the bounds from prices of caches, in logarithms. A price pays at least what its bytes cost,
 /// mostly far more, so it gives only a bound; margins differ between prices, and servers and copies are not counted.
@@ -225,7 +225,7 @@ pub(crate) fn held_for_longer(evidence: &Evidence<'_>) -> Option<HeldFor> {
     })
 }
 
-/// A cache offer: what is known of where it lives.
+/// A cache offer, with the evidence of its storage tier.
 #[derive(Debug, Clone)]
 pub struct CacheOffer {
     /// Time to live.

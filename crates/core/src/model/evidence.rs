@@ -5,7 +5,7 @@ use super::reading::NotDefined;
 use crate::sheet::{Basis, ContextTierMeasure, ContextTierSemantics, PriceSheet, RateCell};
 use crate::units::Decimal;
 
-/// A sheet in its canonical order, and what the caller states.
+/// A sheet in its canonical order, and the assumptions.
 #[derive(Clone, Copy)]
 pub(crate) struct Evidence<'a> {
     /// The pricing content.

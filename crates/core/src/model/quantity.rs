@@ -1,4 +1,4 @@
-//! The quantities that readings use beyond the sheet: what may be stated, and what follows from it.
+//! The quantities that readings use besides the sheet: stated and derived values.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -81,7 +81,7 @@ impl Bounds {
     }
 }
 
-/// Before the names of what is stated inside the assumption `accelerator`.
+/// Prefix of the names inside the assumption `accelerator`.
 const OF_ACCELERATOR: &str = "accelerator.";
 
 const fn row(path: &'static str, symbol: &'static str, unit: &'static str) -> Row {

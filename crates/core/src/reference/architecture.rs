@@ -151,13 +151,13 @@ body! {
 }
 
 impl Architecture {
-    /// Reads an architecture, and records what is wrong with it.
+    /// Reads an architecture, and records its faults.
     #[must_use]
     pub fn read(cursor: &Cursor<'_>) -> Option<Self> {
         <Self as Body>::read(cursor).map(Self::completed)
     }
 
-    /// The same among fields of other meaning.
+    /// The same from an object that has other fields too.
     pub(super) fn read_among(fields: &Fields<'_>) -> Option<Self> {
         let object = Source {
             fields: Some(fields),
@@ -263,8 +263,8 @@ fn heads_are_shared_evenly(
     }
 }
 
-/// The experts and every other weight must make up the whole, those of a token what is active. Published figures are
-/// rounded, so a part may be larger than the whole by a little.
+/// Experts and other weights must add up to the total, those used by a token to the active parameters. Published
+/// figures are rounded, so a part may be larger than the whole by a little.
 fn experts_make_up_the_model(
     object: Source<'_, '_>,
     total: Option<&f64>,

@@ -1,4 +1,4 @@
-//! `docs/VALIDATION.md`: the measurements beside what is predicted for them.
+//! `docs/VALIDATION.md`: the measurements beside their predictions.
 
 use std::fmt::Write;
 

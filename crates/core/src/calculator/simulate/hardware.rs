@@ -53,7 +53,7 @@ body! {
 pub(super) struct Hardware {
     /// The reference row, if none of its figures is replaced.
     pub(super) accelerator: Option<&'static str>,
-    /// Those that decode.
+    /// Chips that decode.
     pub(super) machine: Machine,
     /// Chips of a prefill pass.
     pub(super) prefill_chips: f64,

@@ -101,7 +101,8 @@ fn fill_speculation(stated: &SimulatedLoad, inputs: &Inputs<'_>) -> Option<Specu
     Some(Speculation { accepted, drafted })
 }
 
-/// The batch of all chips: as it is, per chip, or over the optimal one; 2.5 times that or the largest that fits.
+/// The batch over all chips, from one of its three fields; by default 2.5 times the optimal batch, or the largest that
+/// fits.
 fn fill_batch(
     stated: &SimulatedLoad,
     inputs: &Inputs<'_>,

@@ -146,7 +146,7 @@ pub(super) struct Question {
     pub(super) inputs: Vec<InputUsed>,
 }
 
-/// No two fields of this request contradict each other, so the first that is wrong ends it: its fault is recorded.
+/// Fields of this request cannot contradict each other; `None` if one is invalid and its fault recorded.
 pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
     let request = TrainingRequest::read(root)?;
     let inputs = Inputs::new(root.faults());

@@ -92,7 +92,7 @@ pub struct Validation {
     pub by_model: Vec<ModelOutcome>,
 }
 
-/// One model against the truth.
+/// The estimates of one model against its published values.
 #[derive(Debug, Clone, Serialize)]
 pub struct ModelOutcome {
     /// Its name.
@@ -105,7 +105,7 @@ pub struct ModelOutcome {
     pub quantities: BTreeMap<&'static str, score::Outcome>,
 }
 
-/// Score of one kind of reading by itself.
+/// Score of one kind of reading.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReadingScore {
     /// The reading.
@@ -267,7 +267,7 @@ fn ridge_on(models: &[&PricedModel], quantity: JointQuantity) -> Option<ridge::R
     ridge::Ridge::fit(&values)
 }
 
-/// log of what is published, or follows from it at the operating point.
+/// log of the published value, or of the value computed from it at the operating point.
 fn truth(truth: &Truth, quantity: JointQuantity) -> f64 {
     let machines = machines(&operating_point());
     let known = |quantity| {

@@ -1,4 +1,4 @@
-//! The joint estimate as it is answered.
+//! The joint estimate as part of an answer.
 
 use serde::Serialize;
 use utoipa::ToSchema;

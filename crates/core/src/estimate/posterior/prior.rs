@@ -80,7 +80,7 @@ struct Statement {
 }
 
 impl Prior {
-    /// The calibrated prior, with what is stated in the place of what was learned.
+    /// The calibrated prior; stated values replace calibrated ones.
     #[must_use]
     pub fn new(calibration: &Calibration, assumptions: &Assumptions) -> Self {
         let population = &calibration.population;
@@ -242,7 +242,8 @@ impl ClassPrior {
     }
 }
 
-/// Mean and covariance of a class's unknowns for one scale of its sizes: what follows from size keeps its own spread.
+/// Mean and covariance of a class's unknowns for one scale of its sizes: quantities that depend on size keep their own
+/// spread.
 fn class_moments(class: &ModelClass, is_dense: bool, scale: f64) -> (DVector<f64>, DMatrix<f64>) {
     let mut mean = DVector::zeros(UNKNOWNS);
     let mut covariance = DMatrix::zeros(UNKNOWNS, UNKNOWNS);

@@ -125,7 +125,7 @@ impl<'a> Posterior<'a> {
     }
 }
 
-/// Draws from the prior, each of the same weight. Where what is stated leaves no possible draw, all of them are kept.
+/// Draws from the prior, each of the same weight. If no draw agrees with the stated values, all draws are kept.
 #[must_use]
 pub fn sample_prior(prior: &Prior, count: usize) -> Draws<'_> {
     let mut draws = Vec::with_capacity(count);
@@ -276,7 +276,7 @@ struct Proposal {
 }
 
 impl Proposal {
-    /// Of fitted normal distributions with their shares, and the prior.
+    /// A proposal of fitted normal distributions with their shares, and the prior.
     fn new(fits: &[(Gaussian, f64)], class: &ClassPrior) -> Self {
         let defensive_share = if fits.is_empty() {
             1.0

@@ -19,7 +19,7 @@ pub trait Kind {
     /// The value as read.
     type Value: Clone;
 
-    /// Reads the value, and records what is wrong with it.
+    /// Reads the value, and records its faults.
     fn read(&self, cursor: &Cursor<'_>) -> Option<Self::Value>;
 
     /// The schema of the value.

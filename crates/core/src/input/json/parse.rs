@@ -13,7 +13,7 @@ use crate::input::cursor::shortened;
 
 /// Longest written form of a number, without its exponent.
 const LONGEST_NUMBER: usize = 100;
-/// Values of a document: more than three times as many as the largest published catalog has.
+/// Limit of values in a document: more than three times the number in the largest published catalog.
 const MOST_VALUES: usize = 1_000_000;
 /// Values between two checks for cancellation.
 const VALUES_BETWEEN_LOOKS: usize = 512;
@@ -272,8 +272,8 @@ fn read_number(reader: &mut Reader<'_>) -> Result<String, JsonError> {
     ))
 }
 
-/// Whether a floating-point number represents it: neither beyond the largest, nor taken for 0. Few enough digits and so small an
-/// exponent that exact arithmetic with them is quick.
+/// Whether a floating-point number represents it: it is not beyond the largest, and not rounded to 0. Digits and
+/// exponent are limited, so that exact arithmetic is fast.
 fn is_in_range(written: &str) -> bool {
     let (digits, exponent) = written.split_once(['e', 'E']).unwrap_or((written, "0"));
     let size_of_exponent = exponent.trim_start_matches(['+', '-', '0']);

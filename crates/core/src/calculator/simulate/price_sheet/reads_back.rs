@@ -66,7 +66,7 @@ pub(super) fn reads_back(tiers: &Tiers<'_>, caches: &Caches<'_>) -> Vec<ReadBack
     list
 }
 
-/// r: what a generated token waits for memory over what a prompt token of that tier computes.
+/// r: memory time of a generated token over compute time of a prompt token in the tier.
 fn ratio(tiers: &Tiers<'_>) -> ReadBack {
     let (min_prompt_tokens, longest) = tiers.bounds[0];
     let (costs, batch, context) = (tiers.costs, tiers.batch(), f64::from(longest));
