@@ -84,7 +84,7 @@ impl InferQuery {
     }
 }
 
-/// Infer what a price sheet reveals
+/// Estimate from a price sheet
 ///
 /// Answers with the joint estimate: every quantity with its median, its 50 % and 90 % intervals, the prior beside it and
 /// the clues that moved it; and with every textbook reading that the sheet allows, each with its equation, its inputs and

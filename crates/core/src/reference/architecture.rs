@@ -39,8 +39,8 @@ body! {
         hidden_dimension: u32 = plain(count(DIMENSION)),
         /// Parameters of an input embedding that is a matrix of its own: held, but not read by decoding.
         input_embedding_parameters: f64 = plain(number(0.0..=*PARAMETERS.end()).or(0.0)),
-        /// `N_attn`: parameters that every token reads, without the input embedding; what the experts leave of `N_t` where
-        /// left out.
+        /// `N_attn`: parameters that every token reads, without the input embedding; if left out, `N_t` without that embedding
+        /// and the experts.
         #[serde(skip_serializing_if = "Option::is_none")]
         always_read_parameters: Option<f64> = optional(number(PARAMETERS)),
         /// Routed experts; none in a dense model.

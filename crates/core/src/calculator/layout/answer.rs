@@ -38,7 +38,7 @@ pub struct ExpertPlacement {
     pub experts_per_gpu_rounded_up: u32,
     /// Whether every GPU holds the same number of experts.
     pub divides_evenly: bool,
-    /// Q: scale-up domains (racks) that the experts take up.
+    /// Q: scale-up domains (racks) that hold the experts.
     pub scale_up_domains: u32,
     /// E11: (Q − 1)/Q, share of expert traffic that leaves its domain.
     pub share_leaving_domain: f64,

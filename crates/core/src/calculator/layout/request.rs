@@ -71,7 +71,7 @@ body! {
 
     /// Layout of the model.
     pub struct LayoutPlan {
-        /// GPUs that the experts of a layer are spread over; if left out, as many of one domain as divide the experts evenly.
+        /// GPUs that hold the experts of a layer; if left out, the largest number in one domain that divides the experts evenly.
         expert_parallel_gpus: Stated<u32> = count(1..=MOST_COUNT).unit("GPUs").flag("expert-parallel-gpus"),
         /// P: pipeline stages; at most `layers`.
         pipeline_stages: Stated<u32> = count(1..=MOST_LAYERS).unit("stages").or(4).flag("pipeline-stages"),

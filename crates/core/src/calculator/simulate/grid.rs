@@ -26,7 +26,7 @@ body! {
     pub struct SimulatedGrid {
         /// Batches; whole numbers where the axis states two ends.
         batch: Option<Axis> = optional(value(AxisKind(BATCHES))),
-        /// Contexts. Where they are made from two ends, the context at which memory overtakes arithmetic is added.
+        /// Contexts. If the axis states two ends, the context at which memory time overtakes compute time is added.
         context_tokens: Option<Axis> = optional(value(AxisKind(0.0..=MOST_TOKENS))),
     }
 }

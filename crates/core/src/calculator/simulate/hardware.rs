@@ -26,7 +26,7 @@ body! {
         chips: Stated<u32> = count(1..=MOST_CHIPS).unit("chips").example(144).flag("chips"),
         /// Chips of the prefill instance, if prompts are computed on separate chips; G if left out.
         prefill_chips: Stated<u32> = count(1..=MOST_CHIPS).unit("chips").example(32).flag("prefill-chips"),
-        /// `experts` (EP with data-parallel attention) deals the experts to the chips and keeps all other weights on each,
+        /// `experts` (EP with data-parallel attention) puts each expert on one chip and all other weights on every chip,
         /// `tensor` (TP) cuts every matrix; `experts` for a mixture if left out.
         spread: Stated<Spread> = value(OneOf(SPREADS)).flag("spread"),
         /// Rental of one chip.

@@ -105,7 +105,7 @@ body! {
         accelerators: Stated<u32> = count(1..=MOST_COUNT).unit("accelerators").or(10_000).flag("accelerators"),
         /// Share of peak arithmetic that pretraining reaches.
         utilisation: Stated<f64> = number(1e-3..=1.0).or(0.4),
-        /// Width of what is multiplied; it picks the peak.
+        /// Width of the multiplied values, which selects the peak.
         weight_bytes_per_parameter: Stated<f64> = number(0.0625..=16.0).unit("B").or(2.0),
         /// Rent of one; the typical one of the reference data if left out.
         rental_usd_per_hour: Stated<f64> = number(0.0..=1e6).unit("USD/h"),
