@@ -53,7 +53,7 @@ pub(super) struct ProblemKind {
 }
 
 impl ProblemKind {
-    /// The status, the title and the meaning.
+    /// The text of the page: status, title and meaning.
     pub(super) fn text(&self) -> String {
         let (status, title) = (self.status.as_u16(), self.title);
         format!("{status} {title}\n\n{}\n", self.description)

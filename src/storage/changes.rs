@@ -69,7 +69,7 @@ const CHANGES: &str = "
     WHERE sequence > ";
 
 impl Store {
-    /// Changes after a sequence number, in order; of the filter, provider and model count.
+    /// Changes after a sequence number, in order, filtered by provider and model.
     ///
     /// # Errors
     /// The query fails.

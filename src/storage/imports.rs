@@ -34,7 +34,7 @@ pub struct StatementRow {
 /// A sheet with an estimate of its own.
 #[derive(Debug, Clone, FromRow)]
 pub struct LeaderRow {
-    /// The sheet.
+    /// Id of the sheet.
     pub id: Uuid,
     /// Its estimate.
     pub estimate_id: Uuid,

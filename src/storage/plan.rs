@@ -25,7 +25,7 @@ pub(super) struct Known {
     pub(super) sheets: HashMap<Uuid, String>,
     /// Estimates that are stored.
     pub(super) estimates: Vec<Uuid>,
-    /// Sheet, and the estimate that was last listed for it with nothing stated.
+    /// Sheet, and the estimate that was last listed for it without assumptions.
     pub(super) listings: HashMap<Uuid, Uuid>,
     /// (offer, catalog, start) to sheet: those of the same start, and those in force.
     pub(super) statements: BTreeMap<(Uuid, String, Timestamp), Uuid>,

@@ -50,8 +50,8 @@ const WATCHED: &str = "
     LIMIT $4";
 
 impl Store {
-    /// The last stored estimate of every region of these models, given as provider and model, for a sheet in force and
-    /// with nothing stated.
+    /// The last stored estimate of these models in every region, for a sheet in force and without assumptions. Models
+    /// are given as provider and model.
     ///
     /// # Errors
     /// The query fails.

@@ -253,7 +253,7 @@ impl<'a> Cursor<'a> {
         self.as_it_looks(name)
     }
 
-    /// A text of up to 4,000 characters.
+    /// A string of up to 4,000 characters.
     #[must_use]
     pub fn text(&self) -> Option<String> {
         self.text_of(LONGEST_TEXT, &['\n', '\t'])

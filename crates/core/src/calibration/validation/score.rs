@@ -7,7 +7,7 @@ use crate::calibration::prices::count;
 /// A distribution of logarithms as sorted, weighted points.
 #[derive(Debug, Clone)]
 pub(super) struct Distribution {
-    /// Ascending, with weights that add up to 1.
+    /// Points in ascending order, with weights that add up to 1.
     points: Vec<(f64, f64)>,
 }
 

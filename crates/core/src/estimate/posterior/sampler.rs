@@ -92,7 +92,7 @@ impl<'a> Draws<'a> {
         self.each.len()
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.each.is_empty()
