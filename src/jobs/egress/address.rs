@@ -6,8 +6,8 @@ use url::Url;
 
 /// Longest address.
 pub(crate) const LONGEST_URL: usize = 2_000;
-/// Parses a target address, and refuses private ones without a DNS lookup. However an IP address is
-/// spelled, the result has it as four numbers.
+/// Parses a target address, and checks it as far as possible without a DNS lookup. However an IPv4 address is spelled, the
+/// result has it as four numbers.
 pub(crate) fn read_url(text: &str) -> Result<Url, &'static str> {
     let url = Url::parse(text).map_err(|_| "it is not a URL")?;
     if !matches!(url.scheme(), "http" | "https") {
