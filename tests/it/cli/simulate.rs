@@ -96,7 +96,7 @@ fn the_report_stays_within_80_columns_and_says_what_matters() {
         "over the grid",
         "more; --json has them all",
         "the price sheet it implies",
-        "what reading it gives back",
+        "values that its readings recover",
         "equations",
         "values used",
     ] {

@@ -290,7 +290,7 @@ const FIGURES: [(&str, &str, &str, &str); 9] = [
     ),
     (
         "docs/guide/forward-questions.md",
-        "takes 47.6 ms per step; a fit without this generation of chips predicts 50.7 ms",
+        "takes 47.6 ms per step; a fit without the H800 measurements predicts 50.7 ms",
         "docs/VALIDATION.md",
         "| decode, 88 per chip at 4,989 | 47.57 ms | 50.70 ms |",
     ),

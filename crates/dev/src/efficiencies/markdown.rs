@@ -1,4 +1,4 @@
-//! `docs/VALIDATION.md`: the measurements beside what is predicted for them.
+//! `docs/VALIDATION.md`: the measurements beside their predictions.
 
 use std::fmt::Write;
 
@@ -127,7 +127,7 @@ impl Report {
             writeln!(out, "- row {}: {}", row.measured.id, row.measured.note)?;
         }
         writeln!(out)?;
-        writeln!(out, "Further off than 60 %:\n")?;
+        writeln!(out, "Errors above 60 %:\n")?;
         for row in self
             .scored()
             .filter(|row| row.left_out_error().is_some_and(|error| error > FAR_OFF))
@@ -215,7 +215,10 @@ impl Report {
 
     /// Rows of prefill and decode that are not fitted, and why.
     fn write_left_aside(&self, out: &mut String) -> std::fmt::Result {
-        writeln!(out, "Rows of prefill and decode that are reported alone:\n")?;
+        writeln!(
+            out,
+            "Prefill and decode rows that are reported but not fitted:\n"
+        )?;
         let is_aside = |row: &&Scored| {
             row.measured.purpose == Purpose::Report
                 && matches!(
@@ -277,7 +280,7 @@ impl Report {
         writeln!(
             out,
             "## Why this overlap\n\n\
-             The Hopper decode rows at peak, by what is taken to run at the same time: measured over predicted step time. The \
+             The Hopper decode rows at peak under five assumptions of overlap: measured over predicted step time. The \
              all-to-all is that of copies which leave their domain.\n\n\
              | row | max(compute, memory), E1 | attention apart, E1' | E1' and the all-to-all | plain sum | fitted |\n\
              |---|---|---|---|---|---|"
@@ -362,7 +365,7 @@ impl Report {
         for row in rows {
             let measured = row.measured;
             let machine = if measured.accelerator.is_empty() {
-                "not among ours".to_owned()
+                "not in the data".to_owned()
             } else {
                 format!("{} × {}", measured.chips, measured.accelerator)
             };
@@ -482,46 +485,46 @@ are the default operating point of `POST /simulate`, and `\"efficiencies\": \"pe
 
 const FORM: &str = "
 A decode step is max(KV reads, attention) + max(weight reads, multiplies) + memory traffic per token + waiting between
-kernels + exchanges between chips. In prefill the exchanges run behind the rest: max instead of +. The traffic per token
-stands for whatever grows with tokens and is neither a large matrix multiply nor attention (norms, quantising, routing,
-permuting); it is the one number here without a derivation, and it is why doubling a chip's arithmetic does not double
-its prefill. A share of the links near 1 does not mean that links reach their peak: engines hide part of their exchanges,
-and the fit cannot distinguish the two.
+kernels + exchanges between chips. In prefill the exchanges overlap with the rest: max instead of +. The traffic per token
+covers all work that grows with tokens besides large matrix multiplies and attention (norms, quantising, routing,
+permuting). It is the only number here without a derivation; it explains why doubling a chip's arithmetic does not double
+its prefill speed. A share of the links near 1 does not mean that links reach their peak: engines hide part of their
+exchanges, and the fit cannot distinguish the two.
 
-The fit takes the least sum of √(1 + e²) − 1 over rows, e = ln(predicted/measured)/0.3 for throughput and /0.1 for the
+The fit minimises the sum of √(1 + e²) − 1 over rows, e = ln(predicted/measured)/0.3 for throughput and /0.1 for the
 slopes of batch 1, by Nelder and Mead. A weak prior (weight 0.001) decides only what the rows leave open.
 
 ";
 
 const KERNELS: &str = "\
-## Dense models on H100, never fitted
+## Dense models on H100, not fitted
 
-A decode step of 4,096 tokens of context and 64 to come, by aiconfigurator 0.12.0: *speed of light* is its roofline at
-100 % of peak, with exchanges; *kernels* adds up kernels that were timed one by one. Ours is at peak without exchanges
-beside the first (below 1 by as much as they take), and fitted beside the second.
+A decode step with 4,096 tokens of context and 64 tokens to generate, by aiconfigurator 0.12.0: *speed of light* is its
+roofline at 100 % of peak, with exchanges; *kernels* is its sum of individually timed kernels. The first ratio compares
+unroof at peak without exchanges (so it is below 1 by their share), the second unroof with fitted efficiencies.
 
-| model | batch | speed of light, ms | ours over it | kernels, ms | ours over it |
+| model | batch | speed of light, ms | unroof over it | kernels, ms | unroof over it |
 |---|---|---|---|---|---|
 ";
 
 const MIXED: &str = "\
 ## Prompts and answers on the same chips
 
-Reported, not fitted: what is published leaves open how prompts and answers took turns, what was cached and, often, how
-many chips there were. Predicted as a round of the largest batch that fits, or of the batch with the published speed per
-user, and for each of its tokens its share of a prompt. Tokens of prompt → of answer.
+Reported, not fitted: the publications do not state how prompts and answers alternated, what was cached and, often, the
+number of chips. The prediction is a step of the largest batch that fits, or of the batch with the published speed per
+user, plus a share of a prompt for each generated token. The load is tokens of prompt → of answer.
 
-The rows at a published speed per user are the best of many layouts that others tried, some with speculative decoding
-and with prompts on chips of their own. Plain decoding on the chips assumed here, with prompts in between, reaches such
-a speed at a small batch only: far too little throughput is predicted there, down to that of a single sequence.
+The rows at a published speed per user are the best of many submitted layouts, some with speculative decoding and with
+separate chips for prompts. Plain decoding on the chips assumed here, with prompts in between, reaches such a speed only
+with a small batch: the predicted throughput is far too low, down to that of a single sequence.
 
 ";
 
 const MLPERF: &str = "\
 ## MLPerf Inference 5.1
 
-Reported, not fitted, and no test of the model: prompt lengths are not published with the results, so the prediction
-leaves prefill out and is an upper bound, far above what is measured where prompts are long. The limits on latency of
+Reported, not fitted, and not a test of the model: prompt lengths are not published with the results, so the prediction
+leaves prefill out and is an upper bound, far above the measurement for long prompts. The limits on latency of
 the server and interactive scenarios are left out too.
 
 ";

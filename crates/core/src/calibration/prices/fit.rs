@@ -1,4 +1,4 @@
-//! All of the calibration, from models and their sheets.
+//! The whole calibration, from models and their sheets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
