@@ -215,7 +215,7 @@ fn caveats(question: &Question, memory: &Memory) -> Vec<String> {
     let machine = &question.hardware.machine;
     if question.efficiency.overheads == Overheads::NONE {
         caveats.push(
-            "peak rooflines: several times too fast on published measurements (docs/VALIDATION.md)"
+            "peak rooflines: several times too fast on published measurements (docs/model/measurements.md)"
                 .to_owned(),
         );
     }

@@ -120,7 +120,7 @@ impl Report {
     #[must_use]
     pub fn file(&self) -> FittedFile<'_> {
         FittedFile {
-            source: "unroof fit --write, from data/serving_measurements.csv",
+            source: "unroof-dev fit --write, from data/serving_measurements.csv",
             fitted: self.fitted,
             left_out: &self.left_out,
         }

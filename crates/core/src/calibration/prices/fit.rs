@@ -14,7 +14,7 @@ use crate::sheet::PriceSheet;
 use crate::sheet::compare::decision::decisions;
 use crate::units::significant;
 
-const COMMAND: &str = "unroof calibrate";
+const COMMAND: &str = "unroof-dev calibrate";
 
 /// Learns from models and the sheets of their hosts.
 #[must_use]
