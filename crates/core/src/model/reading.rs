@@ -35,6 +35,25 @@ pub struct Specification {
     pub scalar: bool,
 }
 
+impl Specification {
+    /// What most specifications share: a point, one number without a unit.
+    pub(crate) const fn of(id: ReadingId) -> Self {
+        Self {
+            id,
+            clue: id.clue(),
+            quantity: "",
+            equation: "",
+            unit: "",
+            kind: Kind::Equal,
+            needs: "",
+            not_defined_when: "",
+            assumes: &[],
+            source: "",
+            scalar: true,
+        }
+    }
+}
+
 /// Whether a value is a point or a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
