@@ -75,17 +75,17 @@ fn drain_time(evidence: &Evidence<'_>, ttl_s: f64) -> Reading {
         .collect();
     let today = nearest_drain_time(ttl_s, devices.iter().map(|(_, drain_s)| *drain_s))
         .map(|index| devices[index]);
-    let talk = nearest_drain_time(ttl_s, TALK_DRAIN_TIMES.iter().map(|tier| tier.drain_time.0))
+    let talk = nearest_drain_time(ttl_s, TALK_DRAIN_TIMES.iter().map(|(_, drain)| drain.0))
         .map(|index| TALK_DRAIN_TIMES[index]);
-    let (Some((tier, drain_s)), Some(talk)) = (today, talk) else {
+    let (Some((tier, drain_s)), Some((talk_name, talk_drain))) = (today, talk) else {
         return builder.not_defined(NotDefined::no_solution("no storage tier has a drain time"));
     };
     let builder = builder
         .name(&tier.id)
-        .named_detail("tier_by_the_talk", talk.name)
+        .named_detail("tier_by_the_talk", talk_name)
         .detail(("drain_time", "s", Kind::Equal), &[], |_| Ok(drain_s))
         .detail(("drain_time_by_the_talk", "s", Kind::Equal), &[], |_| {
-            Ok(talk.drain_time.0)
+            Ok(talk_drain.0)
         })
         .caveat("the talk's drain times name tiers one step slower than today's devices do");
     let devices_sold = [

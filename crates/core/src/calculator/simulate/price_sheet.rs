@@ -22,8 +22,9 @@ use crate::roofline::{
     cost_per_generated_token, cost_per_prompt_token, step_time,
 };
 use crate::sheet::{
-    CacheWrite, CacheWriteBilling, ContextTier, Limits, PriceSheet, RateCell, SchemaName,
-    ServiceTier, Source, SourceFormat, SpeedBound, SpeedMetric, SpeedMultiplier, Unit,
+    CacheWrite, CacheWriteBilling, ContextTier, ContextTierMeasure, ContextTierSemantics, Limits,
+    PriceSheet, RateCell, ServiceTier, Source, SourceFormat, SpeedBound, SpeedMetric,
+    SpeedMultiplier,
 };
 use crate::units::{Bytes, BytesPerToken, Decimal, Seconds};
 
@@ -471,41 +472,25 @@ fn sheet(
     tiers: &Tiers<'_>,
     rates: Vec<RateCell>,
 ) -> Option<PriceSheet> {
-    let model = question.model.name.clone();
+    let model = question.model.name.as_deref();
     let mut service_tiers = BTreeMap::new();
     if tiers.has_fast_mode() {
         service_tiers.insert(FAST.to_owned(), fast_mode(tiers)?);
     }
     let has_writes = rates.iter().any(|rate| !rate.cache_write.is_empty());
     Some(PriceSheet {
-        schema: SchemaName::V1,
-        provider: "simulated".to_owned(),
-        upstream_provider: None,
-        model: model.unwrap_or_else(|| "stated architecture".to_owned()),
-        canonical_model: None,
-        aliases: Vec::new(),
-        region: PriceSheet::DEFAULT_REGION.to_owned(),
-        quantization: None,
-        currency: "USD".to_owned(),
-        unit: Unit::PerMillionTokens,
-        valid_from: None,
-        valid_to: None,
         limits: Limits {
             context: Some(offer.longest),
             ..Limits::default()
         },
-        context_tier_semantics: crate::sheet::ContextTierSemantics::WholeRequest,
-        context_tier_measure: crate::sheet::ContextTierMeasure::PromptTokens,
+        context_tier_semantics: ContextTierSemantics::WholeRequest,
+        context_tier_measure: ContextTierMeasure::PromptTokens,
         cache_write_billing: if has_writes {
             CacheWriteBilling::Priced
         } else {
             CacheWriteBilling::NotPublished
         },
-        schedules: BTreeMap::new(),
         service_tiers,
-        rates,
-        modifiers: Vec::new(),
-        other_meters: Vec::new(),
         sources: vec![Source {
             url: "https://example.org/simulated".to_owned(),
             format: SourceFormat::Manual,
@@ -515,7 +500,7 @@ fn sheet(
             locator: None,
         }],
         notes: vec!["implied by a simulated machine; no provider offers it".to_owned()],
-        unmapped: serde_json::Map::new(),
+        ..PriceSheet::new("simulated", model.unwrap_or("stated architecture"), rates)
     })
 }
 
