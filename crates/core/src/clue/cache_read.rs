@@ -64,15 +64,13 @@ fn load_path(evidence: &Evidence<'_>, cell: &Cell<'_>, offer: &str, price: &Deci
     builder
         .sheet("input_price", "p_in", input.to_f64(), evidence.price_unit())
         .sheet("cache_read_price", "p_hit", hit.to_f64(), evidence.price_unit())
-        .input(Input {
-            name: "fixed_share_of_a_hit",
-            symbol: "h_0",
-            value: Value::Number(FIXED_SHARE),
-            low: None,
-            high: None,
-            unit: String::new(),
-            from: Origin::Textbook,
-        })
+        .input(Input::new(
+            "fixed_share_of_a_hit",
+            "h_0",
+            Value::Number(FIXED_SHARE),
+            "",
+            Origin::Textbook,
+        ))
         .solve(&quantities, |values| {
             let share = hit.over(input) - FIXED_SHARE;
             if share <= 0.0 {

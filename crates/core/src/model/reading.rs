@@ -110,6 +110,32 @@ pub struct Input {
     pub from: Origin,
 }
 
+impl Input {
+    /// One without a range.
+    pub(crate) fn new(
+        name: &'static str,
+        symbol: &'static str,
+        value: Value,
+        unit: impl Into<String>,
+        from: Origin,
+    ) -> Self {
+        Self {
+            name,
+            symbol,
+            value,
+            low: None,
+            high: None,
+            unit: unit.into(),
+            from,
+        }
+    }
+
+    /// A name from the sheet, which distinguishes entries of one id.
+    pub(crate) fn qualifier(name: &'static str, value: &str) -> Self {
+        Self::new(name, "", Value::Name(value.to_owned()), "", Origin::Sheet)
+    }
+}
+
 /// A figure that belongs to a reading beside its value.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Detail {
@@ -239,15 +265,7 @@ pub struct Reading {
 impl Reading {
     /// Adds a text input that distinguishes this entry from others of its id.
     pub fn add_qualifier(&mut self, name: &'static str, value: &str) {
-        self.inputs.push(Input {
-            name,
-            symbol: "",
-            value: Value::Name(value.to_owned()),
-            low: None,
-            high: None,
-            unit: String::new(),
-            from: Origin::Sheet,
-        });
+        self.inputs.push(Input::qualifier(name, value));
     }
 
     /// The number, where the value is one.

@@ -101,7 +101,8 @@ pub struct Accelerator {
     /// Scale-out bandwidth per chip, one direction.
     pub scale_out_bytes_per_second: Option<BytesPerSecond>,
     /// Rental of one accelerator.
-    #[serde(skip_deserializing)]
+    #[serde(default)]
+    #[schema(required = true)]
     pub rental_usd_per_hour: RentalUsdPerHour,
     /// `shipping` or `announced`.
     pub status: String,

@@ -2,18 +2,13 @@
 
 use super::Question;
 use super::answer::{Bound, SeriesItem};
-use super::grid::Grid;
 use crate::roofline::{Overlap, PromptTokens, Serving, latency_floor};
 use crate::units::Bytes;
 
 pub(super) fn series(question: &Question) -> Vec<SeriesItem> {
     let load = &question.load;
-    let empty = Grid {
-        batches: None,
-        contexts: None,
-    };
-    let grid = question.grid.as_ref().unwrap_or(&empty);
-    let batches = grid.batches.clone().unwrap_or_else(|| vec![load.batch]);
+    let grid = question.grid.clone().unwrap_or_default();
+    let batches = grid.batches.unwrap_or_else(|| vec![load.batch]);
     let serving = question.serving();
     let mut rows = Vec::new();
     for batch in batches {
