@@ -288,16 +288,15 @@ fn attention(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
         builder = builder.sheet("prompt_tokens_above", "S_2", longest, "tokens");
     }
     let ratio = |values: &crate::model::builder::Values| {
-        let below = if states_below {
-            values[Q::MeanPromptBelow]
-        } else {
-            step.threshold_tokens
+        let or = |quantity, otherwise| {
+            if states(quantity) {
+                values[quantity]
+            } else {
+                otherwise
+            }
         };
-        let above = if states_above {
-            values[Q::MeanPromptAbove]
-        } else {
-            longest
-        };
+        let below = or(Q::MeanPromptBelow, step.threshold_tokens);
+        let above = or(Q::MeanPromptAbove, longest);
         if multiplier < 1.0 {
             Err(NotDefined::no_solution(
                 "the input price falls above the threshold",

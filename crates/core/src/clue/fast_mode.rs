@@ -9,7 +9,7 @@ use crate::model::likelihood::{
     Likelihood, MISPRINTS, Observed, log_normal, normal_below, normal_tail, terms,
 };
 use crate::model::quantity::Quantity as Q;
-use crate::model::reading::{NotDefined, Reading, Reason, Specification};
+use crate::model::reading::{NotDefined, Reading, Specification};
 use crate::model::unknowns::Unknowns;
 use crate::reference::calibration::Calibration;
 use crate::sheet::{SpeedBound, SpeedMetric, SpeedMultiplier};
@@ -119,12 +119,9 @@ fn is_fast(prices: &ModePrices<'_>) -> bool {
 }
 
 fn speed_on_sheet(mode: &str, claim: Option<&SpeedMultiplier>) -> Result<Speed, NotDefined> {
-    let lacks = |what: &str| NotDefined {
-        reason: Reason::SheetLacks,
-        missing: vec!["speed_multiplier".to_owned()],
-        detail: format!(
-            "not defined: the sheet states {what}; state `speed_multiplier` for `{mode}`"
-        ),
+    let lacks = |what: &str| {
+        let detail = format!("the sheet states {what}; state `speed_multiplier` for `{mode}`");
+        NotDefined::sheet_lacks_unless(&["speed_multiplier"], &detail)
     };
     match claim {
         Some(SpeedMultiplier {

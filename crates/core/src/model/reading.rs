@@ -183,35 +183,37 @@ pub enum Reason {
 }
 
 impl NotDefined {
+    fn new(reason: Reason, missing: &[&str], detail: &str) -> Self {
+        Self {
+            reason,
+            missing: missing.iter().map(|name| (*name).to_owned()).collect(),
+            detail: format!("not defined: {detail}"),
+        }
+    }
+
     /// The sheet does not say what the reading is drawn from.
     #[must_use]
-    pub fn sheet_lacks(detail: impl Into<String>) -> Self {
-        Self {
-            reason: Reason::SheetLacks,
-            missing: Vec::new(),
-            detail: format!("not defined: {}", detail.into()),
-        }
+    pub fn sheet_lacks(detail: impl AsRef<str>) -> Self {
+        Self::new(Reason::SheetLacks, &[], detail.as_ref())
+    }
+
+    /// The sheet does not say it, and these values may be stated in its place.
+    pub(crate) fn sheet_lacks_unless(names: &[&str], detail: &str) -> Self {
+        Self::new(Reason::SheetLacks, names, detail)
     }
 
     /// The equation has no solution at these values.
     #[must_use]
-    pub fn no_solution(detail: impl Into<String>) -> Self {
-        Self {
-            reason: Reason::NoSolution,
-            missing: Vec::new(),
-            detail: format!("not defined: {}", detail.into()),
-        }
+    pub fn no_solution(detail: impl AsRef<str>) -> Self {
+        Self::new(Reason::NoSolution, &[], detail.as_ref())
     }
 
     /// Values would have to be stated.
     #[must_use]
     pub fn assumption_missing(names: &[&str]) -> Self {
         let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        Self {
-            reason: Reason::AssumptionMissing,
-            missing: names.iter().map(|name| (*name).to_owned()).collect(),
-            detail: format!("not defined: state {}", quoted.join(" and ")),
-        }
+        let detail = format!("state {}", quoted.join(" and "));
+        Self::new(Reason::AssumptionMissing, names, &detail)
     }
 }
 
@@ -277,30 +279,26 @@ impl Reading {
     /// A text input by name, such as `service_tier`.
     #[must_use]
     pub fn label(&self, name: &str) -> Option<&str> {
-        self.inputs
-            .iter()
-            .find(|input| input.name == name)
-            .and_then(|input| match &input.value {
-                Value::Name(label) => Some(label.as_str()),
-                Value::Number(_) => None,
-            })
+        match self.value_of(name)? {
+            Value::Name(label) => Some(label),
+            Value::Number(_) => None,
+        }
+    }
+
+    fn value_of(&self, name: &str) -> Option<&Value> {
+        let mut inputs = self.inputs.iter();
+        Some(&inputs.find(|input| input.name == name)?.value)
     }
 
     /// The qualifiers that distinguish this entry from others of its id, in words.
     #[must_use]
     pub fn qualifiers(&self) -> String {
-        let mut parts: Vec<String> = Vec::new();
-        parts.extend(self.label("provider").map(str::to_owned));
-        parts.extend(self.label("service_tier").map(str::to_owned));
-        parts.extend(self.label("schedule").map(str::to_owned));
-        parts.extend(
-            self.label("cache")
-                .filter(|cache| *cache != "implicit")
-                .map(str::to_owned),
-        );
-        let tokens = self
-            .input("min_prompt_tokens")
-            .filter(|tokens| *tokens > 0.0);
+        let cache = self.label("cache").filter(|cache| *cache != "implicit");
+        let names = ["provider", "service_tier", "schedule"].map(|name| self.label(name));
+        let names = names.into_iter().flatten().chain(cache);
+        let mut parts: Vec<String> = names.map(str::to_owned).collect();
+        let tokens = self.input("min_prompt_tokens");
+        let tokens = tokens.filter(|tokens| *tokens > 0.0);
         let from = if self.label("boundary").is_some() {
             "from"
         } else {
@@ -319,10 +317,7 @@ impl Reading {
     /// A number input by name, such as `threshold_tokens`.
     #[must_use]
     pub fn input(&self, name: &str) -> Option<f64> {
-        self.inputs
-            .iter()
-            .find(|input| input.name == name)
-            .and_then(|input| input.value.number())
+        self.value_of(name)?.number()
     }
 }
 

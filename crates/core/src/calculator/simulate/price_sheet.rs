@@ -189,19 +189,13 @@ impl Costs<'_> {
 
     /// `a_pre` in the mean over a prompt.
     fn attention_macs(&self, prompt: f64) -> f64 {
-        let all = self.question.cache.prefill_macs(PromptTokens {
-            fresh: prompt,
-            cached: 0.0,
-        });
+        let all = (self.question.cache).prefill_macs(PromptTokens::fresh(prompt));
         2.0 * all / prompt / prompt
     }
 
     /// E16.
     fn input_usd(&self, prompt: f64) -> f64 {
-        let tokens = PromptTokens {
-            fresh: prompt,
-            cached: 0.0,
-        };
+        let tokens = PromptTokens::fresh(prompt);
         let model = Model {
             active_parameters: self.question.model.architecture.active_parameters,
             ..self.model_at(prompt)
@@ -261,10 +255,7 @@ fn all_in(question: &Question, offer: &Offer) -> AllInEfficiencies {
         rent * step_s / batch / load.speculation.accepted / rooflines.output_usd(batch, context)
     };
     let input = |tokens: f64| {
-        let prompt = PromptTokens {
-            fresh: tokens,
-            cached: 0.0,
-        };
+        let prompt = PromptTokens::fresh(tokens);
         let prompts = question.prompts_of(tokens);
         let pass_s = prefill.prefill(prompts, prompt).total.0;
         let rent = prefill.machine.unit.rental_usd_per_second;

@@ -63,10 +63,7 @@ fn row(question: &Question, serving: &Serving<'_>, batch: f64, context: f64) -> 
     let step = &pass.step;
     let accepted = question.load.speculation.accepted;
     let cost = |seconds: f64| question.usd_per_mtok(&serving.machine, batch * accepted / seconds);
-    let prompt = PromptTokens {
-        fresh: context.max(1.0),
-        cached: 0.0,
-    };
+    let prompt = PromptTokens::fresh(context.max(1.0));
     let prompts = question.prompts_of(prompt.fresh);
     let prefill = question.prefill_serving();
     let prompt_tokens_per_second =
