@@ -10,7 +10,8 @@ use crate::model::quantity::Quantity as Q;
 use crate::model::reading::{Kind, NotDefined, Reading, Specification};
 use crate::units::Decimal;
 
-pub(super) static CLUE: Clue = Clue::new(&[&KV_BYTES], read).observed_by(|sheets, _| observe_hold_price(sheets, KV_BYTES.clue, fee));
+pub(super) static CLUE: Clue = Clue::new(&[&KV_BYTES], read)
+    .observed_by(|sheets, _| observe_hold_price(sheets, KV_BYTES.clue, fee));
 
 /// The fee of the base cell.
 fn fee(evidence: &Evidence<'_>) -> Option<HeldFor> {

@@ -10,7 +10,8 @@ use crate::model::quantity::Quantity as Q;
 use crate::model::reading::{NotDefined, Reading, Specification};
 use crate::units::Decimal;
 
-pub(super) static CLUE: Clue = Clue::new(&[&HOLD_PRICE], read).observed_by(|sheets, _| observe_hold_price(sheets, HOLD_PRICE.clue, held_for_longer));
+pub(super) static CLUE: Clue = Clue::new(&[&HOLD_PRICE], read)
+    .observed_by(|sheets, _| observe_hold_price(sheets, HOLD_PRICE.clue, held_for_longer));
 
 static HOLD_PRICE: Specification = Specification {
     quantity: "cache_holding_price",
@@ -64,13 +65,10 @@ fn hold_price(
     };
     let slope = move |values: &Values| {
         let slope = long_price.minus(short_price) * 3600.0 / (long_ttl_s - short_ttl_s);
-        if slope > 0.0 {
-            Ok(values[Q::UsdPerCurrencyUnit] * slope)
-        } else {
-            Err(NotDefined::no_solution(
-                "the longer time to live costs no more",
-            ))
-        }
+        let usd = values[Q::UsdPerCurrencyUnit] * slope;
+        (slope > 0.0).then_some(usd).ok_or_else(|| {
+            NotDefined::no_solution("the longer time to live costs no more")
+        })
     };
     let builder = builder
         .sheet(

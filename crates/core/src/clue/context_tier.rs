@@ -131,11 +131,9 @@ impl ContextStep<'_> {
     /// `m_out`, above 1.
     fn output_multiplier(&self) -> Result<f64, NotDefined> {
         let multiplier = self.above.output()?.over(self.below.output()?);
-        if multiplier > 1.0 {
-            Ok(multiplier)
-        } else {
-            Err(NotDefined::no_solution("the output price does not rise"))
-        }
+        (multiplier > 1.0).then_some(multiplier).ok_or_else(|| {
+            NotDefined::no_solution("the output price does not rise")
+        })
     }
 }
 
@@ -184,13 +182,9 @@ fn finite_batch(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
         &[Q::BatchOverOptimal],
         |values, efficiencies| {
             let share = efficiencies - 1.0 / values[Q::BatchOverOptimal];
-            if share > 0.0 {
-                Ok(share)
-            } else {
-                Err(NotDefined::no_solution(
-                    "the batch is so small that reading weights alone takes longer than the multiplies",
-                ))
-            }
+            (share > 0.0).then_some(share).ok_or_else(|| {
+                NotDefined::no_solution("the batch is so small that reading weights alone takes longer than the multiplies")
+            })
         },
     )
 }
@@ -227,11 +221,9 @@ fn cover(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
         .sheet("output_multiplier", "m_out", multiplier, "")
         .sheet("longest_tokens", "L_max", longest, "tokens")
         .solve(&[], |_| {
-            if covered >= 0.0 {
-                Ok(covered)
-            } else {
-                Err(NotDefined::no_solution("m_out > L_max/L_1: the price rises faster than the context"))
-            }
+            (covered >= 0.0).then_some(covered).ok_or_else(|| {
+                NotDefined::no_solution("m_out > L_max/L_1: the price rises faster than the context")
+            })
         })
         .caveat("x = L0·B*/B if compute and memory time overlap fully, L0·max(1, B*/B) if attention stays apart");
     if !evidence.assumptions.states(Q::BatchOverOptimal) || covered <= 0.0 {
@@ -337,13 +329,9 @@ fn gqa_group(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
     let builder = builder(&GQA_GROUP, evidence, step);
     let rises = |above: Price<'_>, below: Price<'_>, name: &str| {
         let rise = above?.minus(below?);
-        if rise > 0.0 {
-            Ok(rise)
-        } else {
-            Err(NotDefined::no_solution(format!(
-                "the {name} price does not rise"
-            )))
-        }
+        (rise > 0.0).then_some(rise).ok_or_else(|| {
+            NotDefined::no_solution(format!("the {name} price does not rise"))
+        })
     };
     let input = rises(step.above.input(), step.below.input(), "input");
     let output = rises(step.above.output(), step.below.output(), "output");

@@ -14,9 +14,11 @@ use crate::model::unknowns::Unknowns;
 use crate::reference::calibration::Calibration;
 use crate::sheet::{SpeedBound, SpeedMetric, SpeedMultiplier};
 
-pub(super) static CLUE: Clue = Clue::new(&[&BATCH_RATIO, &KV_OVER_WEIGHTS, &MAX_SPEEDUP], read).about_modes().observed_by(observe);
+pub(super) static CLUE: Clue = Clue::new(&[&BATCH_RATIO, &KV_OVER_WEIGHTS, &MAX_SPEEDUP], read)
+    .about_modes()
+    .observed_by(observe);
 
-/// What the readings of this clue share.
+/// A specification with everything that the readings of this clue share.
 const fn of_mode(id: ReadingId) -> Specification {
     Specification {
         needs: "a mode whose output costs more, and its output speed on the sheet or in `speed_multiplier`",

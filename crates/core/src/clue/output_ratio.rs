@@ -89,13 +89,12 @@ fn memory_boundness(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {
     };
     let boundness = |values: &Values| {
         let boundness = ratio(values, price_ratio);
-        if price_ratio > 1.0 && boundness > 1.0 {
-            Ok(boundness)
-        } else {
-            Err(NotDefined::no_solution(
+        let waits = price_ratio > 1.0 && boundness > 1.0;
+        waits.then_some(boundness).ok_or_else(|| {
+            NotDefined::no_solution(
                 "r ≤ 1: a generated token costs no more than a prompt token, which says nothing about waiting for memory",
-            ))
-        }
+            )
+        })
     };
     let builder = builder.solve(&RATIO_INPUTS, boundness);
     if !builder.has_value() {

@@ -196,7 +196,7 @@ impl Assumptions {
     /// Active and total parameters of the textbook belong together: where one is stated beyond the other, the other has
     /// no textbook value.
     fn textbook_value(&self, quantity: Q) -> Option<Known> {
-        let textbook = quantity.textbook()?;
+        let textbook = quantity.row().textbook?;
         let stated = |quantity| self.stated.get(&quantity);
         let fits = match quantity {
             Q::ActiveParameters => {

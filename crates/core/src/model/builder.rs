@@ -238,7 +238,7 @@ impl<'a> ReadingBuilder<'a> {
                 continue;
             }
             let ends = self.ends(*quantity);
-            let (symbol, unit) = (quantity.symbol(), quantity.unit());
+            let (symbol, unit) = (quantity.row().symbol, quantity.row().unit);
             self.reading.inputs.push(Input {
                 low: ends.map(|(low, _)| low),
                 high: ends.map(|(_, high)| high),

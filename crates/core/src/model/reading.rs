@@ -36,7 +36,7 @@ pub struct Specification {
 }
 
 impl Specification {
-    /// What most specifications share: a point, one number without a unit.
+    /// A specification of a point that is one number without a unit, for a row to fill in.
     pub(crate) const fn of(id: ReadingId) -> Self {
         Self {
             id,

@@ -179,14 +179,13 @@ pub fn validate(models: &[&PricedModel], by: By<'_>, shown: Shown) -> Validation
             .iter()
             .copied()
             .partition(|model| model.family == family);
-        let left_out = match by {
-            By::Calibration(_) => None,
-            By::LeavingOut(settings) => Some(calibrate(&others, &settings(&others))),
-        };
-        let calibration = match (by, &left_out) {
-            (By::Calibration(given), _) => given,
-            (_, Some(left_out)) => left_out,
-            (By::LeavingOut(_), None) => continue,
+        let left_out;
+        let calibration = match by {
+            By::Calibration(given) => given,
+            By::LeavingOut(settings) => {
+                left_out = calibrate(&others, &settings(&others));
+                &left_out
+            }
         };
         let ridges: Vec<Option<ridge::Ridge>> = SCORED
             .iter()
