@@ -1,15 +1,15 @@
 //! No clue of the sheet, but the yardstick for its cache offers: for how long holding a token beats computing it again.
 
-use super::{Clue, Readings};
+use super::Clue;
 use crate::model::builder::{ReadingBuilder, Values};
 use crate::model::clue_table::ReadingId;
 use crate::model::evidence::Evidence;
 use crate::model::hold_cost::tiers;
 use crate::model::quantity::Quantity as Q;
-use crate::model::reading::{Kind, Specification};
+use crate::model::reading::{Kind, Reading, Specification};
 use crate::reference::StorageTier;
 
-pub(super) static CLUE: Clue = Clue::new(&[&RECOMPUTE_OR_HOLD], read);
+pub(super) static CLUE: Clue = Clue::new(&[&RECOMPUTE_OR_HOLD], |evidence| Ok(vec![read(evidence)]));
 
 static RECOMPUTE_OR_HOLD: Specification = Specification {
     quantity: "break_even_hold",
@@ -31,7 +31,7 @@ const COMPUTE: [Q; 4] = [
     Q::KvBytesStored,
 ];
 
-fn read(evidence: &Evidence<'_>) -> Readings {
+fn read(evidence: &Evidence<'_>) -> Reading {
     let recompute_s_per_byte = |values: &Values| {
         values[Q::ActiveParameters]
             / (values[Q::PrefillEfficiency] * values[Q::MultiplyRate] * values[Q::KvBytesStored])
@@ -49,5 +49,5 @@ fn read(evidence: &Evidence<'_>) -> Readings {
             Ok(recompute_s_per_byte(values) * values[Q::RentalPerHour] / hold_usd_per_byte_hour)
         });
     }
-    Ok(vec![builder.build()])
+    builder.build()
 }

@@ -28,19 +28,19 @@ type Way = (&'static str, fn(&mut Settings, &mut Shown));
 const WAYS: [Way; 9] = [
     ("as shipped", |_, _| {}),
     ("every row counts, copies too", |settings, _| {
-        settings.copies_count_once = false
+        settings.copies_count_once = false;
     }),
     ("deviations of models normal", |settings, _| {
-        settings.deviation_degrees_of_freedom = NORMAL
+        settings.deviation_degrees_of_freedom = NORMAL;
     }),
     ("sizes of models normal", |settings, _| {
-        settings.size_degrees_of_freedom = NORMAL
+        settings.size_degrees_of_freedom = NORMAL;
     }),
     ("no exponent for dense models", |settings, _| {
-        settings.dense_slope_sd = 1e-6
+        settings.dense_slope_sd = 1e-6;
     }),
     ("without the maximum context", |_, shown| {
-        shown.context = false
+        shown.context = false;
     }),
     ("without context tiers", |_, shown| shown.tiers = false),
     ("input price alone", |_, shown| {
