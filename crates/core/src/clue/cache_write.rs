@@ -41,7 +41,10 @@ fn read(evidence: &Evidence<'_>) -> Readings {
                 .map(|pair| hold_price(evidence, &cell, pair[0], pair[1])),
         );
     }
-    or_lacking(readings, "no cell states write prices for two times to live")
+    or_lacking(
+        readings,
+        "no cell states write prices for two times to live",
+    )
 }
 
 fn hold_price(
@@ -66,9 +69,9 @@ fn hold_price(
     let slope = move |values: &Values| {
         let slope = long_price.minus(short_price) * 3600.0 / (long_ttl_s - short_ttl_s);
         let usd = values[Q::UsdPerCurrencyUnit] * slope;
-        (slope > 0.0).then_some(usd).ok_or_else(|| {
-            NotDefined::no_solution("the longer time to live costs no more")
-        })
+        (slope > 0.0)
+            .then_some(usd)
+            .ok_or_else(|| NotDefined::no_solution("the longer time to live costs no more"))
     };
     let builder = builder
         .sheet(

@@ -31,7 +31,9 @@ static KV_BYTES: Specification = Specification {
 fn read(evidence: &Evidence<'_>) -> Readings {
     let limits = &evidence.sheet.limits;
     let Some(limit) = limits.context.or(limits.max_input) else {
-        return Err(NotDefined::sheet_lacks("the sheet states no limits.context"));
+        return Err(NotDefined::sheet_lacks(
+            "the sheet states no limits.context",
+        ));
     };
     let quantities = [
         Q::Chips,

@@ -12,14 +12,18 @@ use crate::model::reading::{Kind, NotDefined, Reading, Specification};
 use crate::model::unknowns::Unknowns;
 use crate::reference::calibration::{Calibration, ContextTierLaw};
 
-pub(super) static CLUE: Clue = Clue::new(&[
+pub(super) static CLUE: Clue = Clue::new(
+    &[
         &KV_BYTES,
         &FINITE_BATCH,
         &FULL_HBM,
         &COVER,
         &ATTENTION,
         &GQA_GROUP,
-    ], read).observed_by(observe);
+    ],
+    read,
+)
+.observed_by(observe);
 
 const KV: &str = "kv_bytes_per_token_read";
 
@@ -131,9 +135,9 @@ impl ContextStep<'_> {
     /// `m_out`, above 1.
     fn output_multiplier(&self) -> Result<f64, NotDefined> {
         let multiplier = self.above.output()?.over(self.below.output()?);
-        (multiplier > 1.0).then_some(multiplier).ok_or_else(|| {
-            NotDefined::no_solution("the output price does not rise")
-        })
+        (multiplier > 1.0)
+            .then_some(multiplier)
+            .ok_or_else(|| NotDefined::no_solution("the output price does not rise"))
     }
 }
 
@@ -329,9 +333,9 @@ fn gqa_group(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
     let builder = builder(&GQA_GROUP, evidence, step);
     let rises = |above: Price<'_>, below: Price<'_>, name: &str| {
         let rise = above?.minus(below?);
-        (rise > 0.0).then_some(rise).ok_or_else(|| {
-            NotDefined::no_solution(format!("the {name} price does not rise"))
-        })
+        (rise > 0.0)
+            .then_some(rise)
+            .ok_or_else(|| NotDefined::no_solution(format!("the {name} price does not rise")))
     };
     let input = rises(step.above.input(), step.below.input(), "input");
     let output = rises(step.above.output(), step.below.output(), "output");

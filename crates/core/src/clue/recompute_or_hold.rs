@@ -9,7 +9,8 @@ use crate::model::quantity::Quantity as Q;
 use crate::model::reading::{Kind, Reading, Specification};
 use crate::reference::StorageTier;
 
-pub(super) static CLUE: Clue = Clue::new(&[&RECOMPUTE_OR_HOLD], |evidence| Ok(vec![read(evidence)]));
+pub(super) static CLUE: Clue =
+    Clue::new(&[&RECOMPUTE_OR_HOLD], |evidence| Ok(vec![read(evidence)]));
 
 static RECOMPUTE_OR_HOLD: Specification = Specification {
     quantity: "break_even_hold",
