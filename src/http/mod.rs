@@ -14,7 +14,6 @@ mod health;
 mod history;
 mod hosts;
 mod infer;
-mod layout;
 mod limits;
 mod metrics;
 mod metrics_page;
@@ -29,8 +28,6 @@ mod reference;
 mod refusals;
 mod response_cache;
 mod server;
-mod simulate;
-mod training;
 mod watchlist;
 mod webhooks;
 mod workers;
@@ -76,9 +73,9 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(webhooks::add_webhook, webhooks::list_webhooks))
         .routes(routes!(webhooks::show_webhook, webhooks::remove_webhook))
         .routes(routes!(webhooks::list_deliveries))
-        .routes(routes!(simulate::simulate_model))
-        .routes(routes!(layout::lay_out_model))
-        .routes(routes!(training::plan_training))
+        .routes(routes!(calculator::simulate_model))
+        .routes(routes!(calculator::lay_out_model))
+        .routes(routes!(calculator::plan_training))
         .routes(routes!(reference::list_accelerators))
         .routes(routes!(reference::list_storage_tiers))
         .routes(routes!(reference::list_open_models))
