@@ -5,33 +5,11 @@ use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::database::on_connection;
+use super::connection::on_connection;
 use super::list::List;
-use super::names::stored_names;
+use super::names::ChangeKind;
 use super::rows::Connected;
 use super::{DbTime, Filter, Store, StoreError};
-
-stored_names! {
-    /// Kind of a change.
-    ChangeKind {
-        /// An offer has its first price.
-        SheetAdded = "sheet.added",
-        /// An offer has another price.
-        SheetChanged = "sheet.changed",
-        /// An offer will have another price.
-        SheetAnnounced = "sheet.announced",
-        /// An announced price is in force from now on.
-        SheetInForce = "sheet.in_force",
-        /// A price was withdrawn.
-        SheetWithdrawn = "sheet.withdrawn",
-        /// A withdrawn price is in force again.
-        SheetReinstated = "sheet.reinstated",
-        /// A price has expired, and the one after it is not known.
-        SheetExpired = "sheet.expired",
-        /// There is another estimate for the same price.
-        EstimateUpdated = "estimate.updated",
-    }
-}
 
 /// A change.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow, Serialize, ToSchema)]

@@ -1,26 +1,22 @@
-//! Opens a database and runs operations on it.
+//! Opens a database: its connections, and what all operations share.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
-use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Connection, PgConnection, PgPool, SqlitePool};
-use tokio::sync::{Mutex, OwnedMutexGuard, SetOnce, watch};
+use tokio::sync::{OwnedMutexGuard, SetOnce, watch};
+use uuid::Uuid;
 
 use super::database_url::DatabaseUrl;
-use super::group::Queue;
-use super::imports::Importing;
-use super::reporting::replace_views;
-use super::writing::{FileIdentity, Writing};
+use super::file::{FileIdentity, make_private_file};
+use super::queue::Queue;
+use super::refusal::Writing;
 use super::{DbTime, StoreError};
-
-static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
-static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
 
 /// Pause of SQLite between tries, and number of tries, where it does not wait by itself.
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
@@ -76,29 +72,32 @@ pub struct StoreConnections {
     pub limit: usize,
 }
 
+/// The runs that a process makes.
+pub(super) type Importing = Arc<Mutex<BTreeSet<Uuid>>>;
+
 /// Stored sheets and estimates.
 #[derive(Debug, Clone)]
 pub struct Store {
     pub(super) pool: Pool,
     pub(super) limits: StoreLimits,
     /// Set once the tables are up to date.
-    migrated: Arc<SetOnce<()>>,
+    pub(super) migrated: Arc<SetOnce<()>>,
     /// The newest version that this process knows of.
     pub(super) newest: watch::Sender<i64>,
     pub(super) writing: Arc<Writing>,
     /// Requests that wait to be recorded.
     pub(super) queue: Arc<Queue>,
     /// The last reading of the database's clock.
-    clock: Arc<std::sync::Mutex<Option<Read>>>,
+    pub(super) clock: Arc<Mutex<Option<Read>>>,
     /// The imports that this process makes.
     pub(super) importing: Importing,
 }
 
 /// A reading of the database's clock, with the local time of the query.
 #[derive(Debug)]
-struct Read {
-    asked_at: Instant,
-    time: DbTime,
+pub(super) struct Read {
+    pub(super) asked_at: Instant,
+    pub(super) time: DbTime,
 }
 
 /// Connections to either database.
@@ -113,41 +112,12 @@ pub(super) enum Pool {
         pool: SqlitePool,
         /// Held while writing. SQLite lets one connection write at a time and has the others try again and again, each on
         /// a connection that readers could use.
-        writer: Arc<Mutex<()>>,
+        writer: Arc<tokio::sync::Mutex<()>>,
         path: PathBuf,
         /// The file that was opened.
         file: FileIdentity,
     },
 }
-
-/// Runs the same statements on a connection of either pool, within the time that one operation has. After an error the
-/// connection is closed.
-macro_rules! on_connection {
-    ($store:expr, $connection:ident => $body:expr) => {
-        $crate::storage::database::on_connection!($store, in_time, $connection => $body)
-    };
-    ($store:expr, $in_time:ident, $connection:ident => $body:expr) => {
-        match &$store.pool {
-            $crate::storage::database::Pool::Postgres { pool, .. } => {
-                $crate::storage::database::on_connection!(@ $store, $in_time, pool, $connection => $body)
-            }
-            $crate::storage::database::Pool::Sqlite { pool, .. } => {
-                $crate::storage::database::on_connection!(@ $store, $in_time, pool, $connection => $body)
-            }
-        }
-    };
-    (@ $store:expr, $in_time:ident, $pool:ident, $connection:ident => $body:expr) => {{
-        $store.wait_for_tables().await?;
-        let mut lease = $crate::storage::lease::Lease::take($pool, &$store).await?;
-        let outcome = {
-            let $connection = &mut *lease.connection;
-            $store.$in_time(Box::pin(async { $body })).await
-        };
-        lease.note(&outcome);
-        outcome
-    }};
-}
-pub(super) use on_connection;
 
 impl Store {
     /// Opens the store; tables are brought up to date by [`Store::migrate`]. Of PostgreSQL nothing is asked yet.
@@ -198,40 +168,6 @@ impl Store {
             clock: Arc::default(),
             importing: Importing::default(),
         })
-    }
-
-    /// Brings the tables up to date. Replicas may do so at once.
-    ///
-    /// # Errors
-    /// The database cannot be reached or refuses, or its tables are newer than this program.
-    pub async fn migrate(&self) -> Result<(), StoreError> {
-        match &self.pool {
-            // The migrator holds an advisory lock, so that one replica migrates and the others wait. A connection of its
-            // own has no limits in time, and says what is wrong where the pool says only that it waited.
-            Pool::Postgres {
-                without_timeouts, ..
-            } => {
-                let connecting = async { Ok(PgConnection::connect_with(without_timeouts).await?) };
-                let mut connection = self.in_time(connecting).await?;
-                POSTGRES_MIGRATIONS
-                    .run_direct(None, &mut connection, false)
-                    .await?;
-                replace_views(&mut connection).await?;
-                connection.close().await?;
-            }
-            // The write lock of a transaction around all migrations does the same.
-            Pool::Sqlite { pool, .. } => {
-                let mut transaction = pool.begin_with("BEGIN IMMEDIATE").await?;
-                SQLITE_MIGRATIONS
-                    .run_direct(None, &mut *transaction, false)
-                    .await?;
-                transaction.commit().await?;
-            }
-        }
-        // Set already where it was called before.
-        let _ = self.migrated.set(());
-        // Learns the database's time.
-        self.version().await.map(drop)
     }
 
     /// Waits for [`Store::migrate`], no longer than for a connection.
@@ -290,40 +226,6 @@ impl Store {
             Pool::Postgres { .. } => "BEGIN",
             Pool::Sqlite { .. } => "BEGIN IMMEDIATE",
         }
-    }
-
-    /// The number of the last transaction that wrote: whatever is read after it is at least that new.
-    ///
-    /// # Errors
-    /// The database cannot be reached.
-    pub async fn version(&self) -> Result<i64, StoreError> {
-        // An embedded database has no clock of its own.
-        let sql = match self.pool {
-            Pool::Postgres { .. } => {
-                "SELECT version, clock_timestamp() FROM store_version WHERE id = 1"
-            }
-            Pool::Sqlite { .. } => "SELECT version, NULL FROM store_version WHERE id = 1",
-        };
-        let asked_at = Instant::now();
-        let (version, time): (i64, Option<DbTime>) = on_connection!(self, connection => {
-            Ok(sqlx::query_as(sql).fetch_one(connection).await?)
-        })?;
-        if let Some(time) = time {
-            let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
-            *clock = Some(Read { asked_at, time });
-        }
-        self.advance_version(version);
-        Ok(version)
-    }
-
-    /// The time, or that of the database where it is earlier: a replica whose clock is ahead records nothing that others
-    /// would take for something to come.
-    #[must_use]
-    pub fn not_ahead(&self, now: Timestamp) -> Timestamp {
-        let clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(read) = &*clock else { return now };
-        let time = Timestamp::from(read.time).checked_add(read.asked_at.elapsed());
-        time.map_or(now, |time| time.min(now))
     }
 
     /// Tries to take the named advisory lock. An embedded database, which one process serves, always gives it.
@@ -419,36 +321,5 @@ async fn open_file(path: &Path, limits: StoreLimits) -> Result<SqlitePool, Store
             }
             opened => return opened,
         }
-    }
-}
-
-/// Makes the file, readable by its owner alone; missing folders likewise.
-pub(super) fn make_private_file(path: &Path) -> Result<(), StoreError> {
-    let failed = |path: &Path, source| StoreError::File {
-        path: path.display().to_string(),
-        source,
-    };
-    if let Some(folder) = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty() && !folder.exists())
-    {
-        let mut builder = std::fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder
-            .create(folder)
-            .map_err(|source| failed(folder, source))?;
-    }
-    // A file that is there is left alone: to close it would take the locks from it that this process may have.
-    let mut options = std::fs::OpenOptions::new();
-    options.create_new(true).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
-        Err(source) if source.kind() != std::io::ErrorKind::AlreadyExists => {
-            Err(failed(path, source))
-        }
-        _ => Ok(()),
     }
 }

@@ -4,7 +4,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::checksum::StoredDocument;
-use super::database::on_connection;
+use super::connection::on_connection;
 use super::list::List;
 use super::rows::Connected;
 use super::{DbTime, Filter, Store, StoreError, Times};

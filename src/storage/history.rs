@@ -6,10 +6,10 @@ use sqlx::{Connection, Executor, FromRow, SqlSafeStr};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::changes::ChangeKind;
 use super::checksum::StoredDocument;
-use super::database::on_connection;
+use super::connection::on_connection;
 use super::list::List;
+use super::names::ChangeKind;
 use super::plan::read_sheet;
 use super::record::ADVANCE_VERSION;
 use super::rows::{Connected, Kind, Piece, Rows, Writing};

@@ -1,18 +1,19 @@
 //! Queries of an import before it records anything, and the runs of imports.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use serde::Serialize;
 use sqlx::{FromRow, QueryBuilder};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::database::{Pool, on_connection};
+use super::connection::on_connection;
+use super::database::{Importing, Pool, StoreLock};
 use super::list::List;
 use super::names::stored_names;
 use super::rows::Connected;
-use super::{DbTime, Store, StoreError, StoreLock};
+use super::{DbTime, Store, StoreError};
 
 /// The last statement of a catalog about an offer, and its listing.
 #[derive(Debug, Clone, FromRow)]
@@ -98,9 +99,6 @@ pub struct ImportRow {
     #[serde(skip)]
     pub last_modified: Option<String>,
 }
-
-/// The runs that a process makes.
-pub(super) type Importing = Arc<Mutex<BTreeSet<Uuid>>>;
 
 /// Shows for as long as it is held that a run is being made. It is lost with its process.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::checksum::StoredDocument;
 use super::plan::{Known, OpenDisagreement, StoredPeriod};
-use super::record::Recording;
+use super::recording::Recording;
 use super::rows::{Connected, Kind, MOST_ROWS, Piece, Reading, Rows};
 use super::value::Value;
 use super::{DbTime, StoreError};

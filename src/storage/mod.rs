@@ -2,50 +2,55 @@
 
 mod changes;
 mod checksum;
+mod connection;
 mod database;
 mod database_url;
 mod estimates;
+mod file;
 mod group;
 mod history;
 mod imports;
 mod known;
-mod lease;
 mod list;
-mod listener;
+mod migrate;
 mod names;
 mod plan;
 mod price_sheets;
+mod queue;
 mod record;
+mod recording;
+mod refusal;
 mod reporting;
 mod rows;
 mod serving_lock;
 mod tables;
 mod time;
 mod value;
+mod version;
 mod watched;
 mod webhooks;
 mod withdrawals;
 mod writing;
 
-pub use changes::{ChangeKind, ChangeRow};
+pub use changes::ChangeRow;
 pub use database::{Store, StoreConnections, StoreLimits, StoreLock};
 pub use database_url::{DatabaseUrl, DatabaseUrlError};
 pub use estimates::{AsOf, EstimateRow, Latest, LatestKey};
 pub use history::{DisagreementRow, HistoryKey, HistoryRow, PricesOf};
 pub use imports::{ImportOutcome, ImportRow, LeaderRow, RunningImport, StatementRow};
-pub use listener::Listener;
-pub use names::UnknownName;
+pub use names::{ChangeKind, UnknownName};
 pub use price_sheets::PriceSheetRow;
-pub use record::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
+pub use recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
+pub use refusal::Refusal;
 pub use serving_lock::ServingLock;
 pub use time::DbTime;
+pub use version::Listener;
 pub use watched::WatchedRow;
 pub use webhooks::{
     Attempt, DeliveryRow, DeliveryState, Ended, EndedAttempt, NewWebhook, Outcome, WebhookLease,
     WebhookRow,
 };
 pub use withdrawals::{Reinstated, Withdrawal, Withdrawn};
-pub use writing::Refusal;
 
 use sqlx::migrate::MigrateError;
 

@@ -7,8 +7,8 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::StoreError;
-use super::changes::ChangeKind;
-use super::record::{Listing, Recording};
+use super::names::ChangeKind;
+use super::recording::{Listing, Recording};
 use unroof_core::input::json;
 use unroof_core::sheet::compare::difference::{
     PriceDifference, contradiction_words, contradictions, first_words, in_words,

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::checksum::StoredDocument;
-use super::database::on_connection;
+use super::connection::on_connection;
 use super::list::List;
 use super::rows::Connected;
 use super::{DbTime, Filter, Store, StoreError, Times};

@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 
-use super::database::make_private_file;
+use super::file::make_private_file;
 use super::{DatabaseUrl, StoreError};
 
 /// Held while a process serves an embedded database, or writes to it for long. The system takes it back when the process

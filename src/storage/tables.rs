@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::checksum::checksum;
 use super::plan::{Known, NewDisagreement, Plan, Step, StoredPeriod};
-use super::record::{EstimateRecord, Listing, Recording};
+use super::recording::{EstimateRecord, Listing, Recording};
 use super::rows::{self, Connected, Kind, Piece, Rows};
 use super::value::Value;
 use super::{DbTime, StoreError, known};

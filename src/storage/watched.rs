@@ -8,7 +8,7 @@ use sqlx::postgres::PgTypeInfo;
 use sqlx::postgres::types::Oid;
 use sqlx::{Database, Encode, FromRow, Postgres, Sqlite, Type};
 
-use super::database::on_connection;
+use super::connection::on_connection;
 use super::{AsOf, DbTime, Store, StoreError};
 
 /// The latest estimate of an offer, with its values alone.

@@ -7,7 +7,7 @@ use sqlx::{Connection, FromRow};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::database::on_connection;
+use super::connection::on_connection;
 use super::names::stored_names;
 use super::{ChangeRow, DbTime, Store, StoreError};
 

@@ -4,9 +4,9 @@ use jiff::Timestamp;
 use sqlx::{Connection, FromRow};
 use uuid::Uuid;
 
-use super::changes::ChangeKind;
-use super::database::on_connection;
+use super::connection::on_connection;
 use super::history::{INSERT_CHANGES, change_row};
+use super::names::ChangeKind;
 use super::record::ADVANCE_VERSION;
 use super::rows::{Connected, Kind, Piece, Rows, Writing};
 use super::value::Value;

@@ -1,10 +1,41 @@
-//! A connection on loan from its pool. It goes back only while it is sound.
+//! Runs operations on a connection on loan from its pool. The connection goes back only while it is sound.
 
 use sqlx::Connection;
 use sqlx::pool::PoolConnection;
 use tokio::runtime::Handle;
 
-use super::{Store, StoreError, StoreLimits};
+use super::database::StoreLimits;
+use super::refusal::Refusal;
+use super::{Store, StoreError};
+
+/// Runs the same statements on a connection of either pool, within the time that one operation has. After an error the
+/// connection is closed.
+macro_rules! on_connection {
+    ($store:expr, $connection:ident => $body:expr) => {
+        $crate::storage::connection::on_connection!($store, in_time, $connection => $body)
+    };
+    ($store:expr, $in_time:ident, $connection:ident => $body:expr) => {
+        match &$store.pool {
+            $crate::storage::database::Pool::Postgres { pool, .. } => {
+                $crate::storage::connection::on_connection!(@ $store, $in_time, pool, $connection => $body)
+            }
+            $crate::storage::database::Pool::Sqlite { pool, .. } => {
+                $crate::storage::connection::on_connection!(@ $store, $in_time, pool, $connection => $body)
+            }
+        }
+    };
+    (@ $store:expr, $in_time:ident, $pool:ident, $connection:ident => $body:expr) => {{
+        $store.wait_for_tables().await?;
+        let mut lease = $crate::storage::connection::Lease::take($pool, &$store).await?;
+        let outcome = {
+            let $connection = &mut *lease.connection;
+            $store.$in_time(Box::pin(async { $body })).await
+        };
+        lease.note(&outcome);
+        outcome
+    }};
+}
+pub(super) use on_connection;
 
 /// A connection that goes back to its pool, but not without end: the pool asks it first whether it still works, and a
 /// server that has stopped answering would keep its place in the pool.
@@ -63,7 +94,7 @@ async fn open_connection<Database: sqlx::Database>(
     };
     tokio::time::timeout(limits.connection_wait, waiting)
         .await
-        .map_err(|_| StoreError::Refused(super::Refusal::Replaced))
+        .map_err(|_| StoreError::Refused(Refusal::Replaced))
 }
 
 impl<Database: sqlx::Database> Drop for Lease<Database> {

@@ -1,12 +1,15 @@
 //! The newest version: from this process's own writes, and on PostgreSQL from those of every other process.
 
-use std::time::Duration;
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::sync::watch;
 
-use super::database::Pool;
-use super::{Store, StoreError};
+use super::connection::on_connection;
+use super::database::{Pool, Read};
+use super::{DbTime, Store, StoreError};
 
 /// The channel on which a trigger notifies of new versions.
 const CHANNEL: &str = "unroof_version";
@@ -42,6 +45,40 @@ impl Store {
             *newest = version.max(*newest);
             is_newer
         });
+    }
+
+    /// The number of the last transaction that wrote: whatever is read after it is at least that new.
+    ///
+    /// # Errors
+    /// The database cannot be reached.
+    pub async fn version(&self) -> Result<i64, StoreError> {
+        // An embedded database has no clock of its own.
+        let sql = match self.pool {
+            Pool::Postgres { .. } => {
+                "SELECT version, clock_timestamp() FROM store_version WHERE id = 1"
+            }
+            Pool::Sqlite { .. } => "SELECT version, NULL FROM store_version WHERE id = 1",
+        };
+        let asked_at = Instant::now();
+        let (version, time): (i64, Option<DbTime>) = on_connection!(self, connection => {
+            Ok(sqlx::query_as(sql).fetch_one(connection).await?)
+        })?;
+        if let Some(time) = time {
+            let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+            *clock = Some(Read { asked_at, time });
+        }
+        self.advance_version(version);
+        Ok(version)
+    }
+
+    /// The time, or that of the database where it is earlier: a replica whose clock is ahead records nothing that others
+    /// would take for something to come.
+    #[must_use]
+    pub fn not_ahead(&self, now: Timestamp) -> Timestamp {
+        let clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(read) = &*clock else { return now };
+        let time = Timestamp::from(read.time).checked_add(read.asked_at.elapsed());
+        time.map_or(now, |time| time.min(now))
     }
 
     /// Listens from now on, on a connection of its own; what was committed before is known when this returns.

@@ -1,0 +1,113 @@
+//! Requests that wait to be recorded, and the groups in which they are.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::StoreError;
+use super::plan::Known;
+use super::recording::{Recording, Saved};
+
+/// Most recordings of a group. A request that brings more is recorded alone.
+const MOST_RECORDINGS: usize = 64;
+/// Most bytes of documents of a group, likewise.
+const MOST_BYTES: usize = 8 << 20;
+
+/// Requests that wait to be recorded.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    waiting: Mutex<VecDeque<Waiting>>,
+    /// Held while a group is recorded.
+    pub(super) turn: tokio::sync::Mutex<()>,
+}
+
+/// A request that waits to be recorded.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) recordings: Vec<Recording>,
+    /// Stored state of the recordings, if it was read.
+    pub(super) known: Option<Known>,
+    pub(super) since: Instant,
+    pub(super) done: oneshot::Sender<Result<Saved, StoreError>>,
+}
+
+/// The recordings of one transaction, and the requests that wait for the outcome of each part.
+#[derive(Debug, Default)]
+pub(super) struct Group {
+    pub(super) recordings: Vec<Recording>,
+    /// Stored state of the recordings of a single member, if it was read.
+    pub(super) known: Option<Known>,
+    pub(super) members: Members,
+}
+
+/// Parts of what is recorded, each with where its outcome is waited for.
+pub(super) type Members = Vec<(Range<usize>, oneshot::Sender<Result<Saved, StoreError>>)>;
+
+impl Queue {
+    pub(super) fn waiting(&self) -> MutexGuard<'_, VecDeque<Waiting>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next ones that fit together, first come first served. Requests that were given up are forgotten.
+    pub(super) fn next_group(&self) -> Group {
+        let mut group = Group::default();
+        let mut bytes = 0;
+        let mut waiting = self.waiting();
+        while let Some(next) = waiting.front() {
+            let size = next.size();
+            let is_full = group.recordings.len() + next.recordings.len() > MOST_RECORDINGS
+                || bytes + size > MOST_BYTES;
+            let is_wanted = !next.done.is_closed();
+            if is_wanted && is_full && !group.members.is_empty() {
+                break;
+            }
+            let Some(next) = waiting.pop_front().filter(|_| is_wanted) else {
+                continue;
+            };
+            let start = group.recordings.len();
+            group.known = next.known.filter(|_| group.members.is_empty());
+            group.recordings.extend(next.recordings);
+            group
+                .members
+                .push((start..group.recordings.len(), next.done));
+            bytes += size;
+        }
+        group
+    }
+
+    /// Refuses those that came no later than this.
+    pub(super) fn refuse_since(&self, oldest: Instant, error: StoreError) {
+        let mut late = Members::new();
+        let mut waiting = self.waiting();
+        while let Some(refused) = waiting.pop_front_if(|waiting| waiting.since <= oldest) {
+            late.push((0..0, refused.done));
+        }
+        refuse(late, error);
+    }
+}
+
+impl Waiting {
+    /// Bytes of documents.
+    fn size(&self) -> usize {
+        let estimates = self
+            .recordings
+            .iter()
+            .filter_map(|recording| recording.estimate.as_ref());
+        estimates.map(|estimate| estimate.document.len()).sum()
+    }
+}
+
+/// Gives all of them the same error.
+pub(super) fn refuse(mut members: Members, error: StoreError) {
+    if members.len() == 1 {
+        drop(members.pop().map(|(_, done)| done.send(Err(error))));
+        return;
+    }
+    let error = Arc::new(error);
+    for (_, done) in members {
+        let _ = done.send(Err(StoreError::Shared(Arc::clone(&error))));
+    }
+}
