@@ -5,10 +5,8 @@ use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::connection::on_connection;
-use super::list::List;
 use super::names::ChangeKind;
-use super::rows::Connected;
+use super::query::Query;
 use super::{DbTime, Filter, Store, StoreError};
 
 /// A change.
@@ -57,11 +55,11 @@ impl Store {
         since: i64,
         limit: u32,
     ) -> Result<Vec<ChangeRow>, StoreError> {
-        let list = List::new(CHANGES)
+        let list = Query::new(CHANGES)
             .value(since)
             .and("provider = ", filter.provider.as_deref())
             .and("model = ", filter.model.as_deref())
             .page(" ORDER BY sequence", limit);
-        on_connection!(self, connection => connection.list(list).await)
+        self.rows(list).await
     }
 }

@@ -14,25 +14,17 @@ macro_rules! on_connection {
     ($store:expr, $connection:ident => $body:expr) => {
         $crate::storage::connection::on_connection!($store, in_time, $connection => $body)
     };
-    ($store:expr, $in_time:ident, $connection:ident => $body:expr) => {
-        match &$store.pool {
-            $crate::storage::database::Pool::Postgres { pool, .. } => {
-                $crate::storage::connection::on_connection!(@ $store, $in_time, pool, $connection => $body)
-            }
-            $crate::storage::database::Pool::Sqlite { pool, .. } => {
-                $crate::storage::connection::on_connection!(@ $store, $in_time, pool, $connection => $body)
-            }
-        }
-    };
-    (@ $store:expr, $in_time:ident, $pool:ident, $connection:ident => $body:expr) => {{
+    ($store:expr, $in_time:ident, $connection:ident => $body:expr) => {{
         $store.wait_for_tables().await?;
-        let mut lease = $crate::storage::connection::Lease::take($pool, &$store).await?;
-        let outcome = {
-            let $connection = &mut *lease.connection;
-            $store.$in_time(Box::pin(async { $body })).await
-        };
-        lease.note(&outcome);
-        outcome
+        $crate::storage::database::on_pool!($store, pool => {
+            let mut lease = $crate::storage::connection::Lease::take(pool, &$store).await?;
+            let outcome = {
+                let $connection = &mut *lease.connection;
+                $store.$in_time(Box::pin(async { $body })).await
+            };
+            lease.note(&outcome);
+            outcome
+        })
     }};
 }
 pub(super) use on_connection;
@@ -41,7 +33,6 @@ pub(super) use on_connection;
 /// server that has stopped answering would keep its place in the pool.
 pub(super) struct Lease<Database: sqlx::Database> {
     pub(super) connection: PoolConnection<Database>,
-    limits: StoreLimits,
     /// The store's generation of connections when this one was lent.
     generation: u64,
     store: Store,
@@ -61,7 +52,6 @@ impl<Database: sqlx::Database> Lease<Database> {
         };
         Ok(Self {
             connection,
-            limits: store.limits,
             generation,
             store: store.clone(),
             is_spoiled: false,
@@ -110,7 +100,7 @@ impl<Database: sqlx::Database> Drop for Lease<Database> {
             return;
         }
         let back = self.connection.return_to_pool();
-        let limit = self.limits.statement;
+        let limit = self.store.limits.statement;
         runtime.spawn(async move { tokio::time::timeout(limit, back).await });
     }
 }

@@ -119,6 +119,17 @@ pub(super) enum Pool {
     },
 }
 
+/// Evaluates the same expression with the pool of either database.
+macro_rules! on_pool {
+    ($store:expr, $pool:ident => $body:expr) => {
+        match &$store.pool {
+            $crate::storage::database::Pool::Postgres { pool: $pool, .. } => $body,
+            $crate::storage::database::Pool::Sqlite { pool: $pool, .. } => $body,
+        }
+    };
+}
+pub(super) use on_pool;
+
 impl Store {
     /// Opens the store; tables are brought up to date by [`Store::migrate`]. Of PostgreSQL nothing is asked yet.
     ///
@@ -151,10 +162,7 @@ impl Store {
                     pool,
                     writer: Arc::default(),
                     path: path.clone(),
-                    file: FileIdentity::of(path).map_err(|source| StoreError::File {
-                        path: path.display().to_string(),
-                        source,
-                    })?,
+                    file: FileIdentity::of(path).map_err(StoreError::of_file(path))?,
                 }
             }
         };
@@ -172,10 +180,8 @@ impl Store {
 
     /// Waits for [`Store::migrate`], no longer than for a connection.
     pub(super) async fn wait_for_tables(&self) -> Result<(), StoreError> {
-        tokio::time::timeout(self.limits.connection_wait, self.migrated.wait())
-            .await
-            .map(drop)
-            .map_err(|_| StoreError::Away)
+        let waiting = async { Ok(*self.migrated.wait().await) };
+        within(self.limits.connection_wait, waiting).await
     }
 
     /// Runs one operation, within the time that it has.
@@ -183,9 +189,7 @@ impl Store {
         &self,
         operation: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        tokio::time::timeout(self.limits.operation(), operation)
-            .await
-            .map_err(|_| StoreError::Away)?
+        within(self.limits.operation(), operation).await
     }
 
     /// The same for an operation of a dozen statements.
@@ -194,9 +198,7 @@ impl Store {
         operation: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         const TIMES: u32 = 3;
-        tokio::time::timeout(TIMES * self.limits.operation(), operation)
-            .await
-            .map_err(|_| StoreError::Away)?
+        within(TIMES * self.limits.operation(), operation).await
     }
 
     /// The right to write, on SQLite; PostgreSQL sees to that itself. Refused while the database takes no writes.
@@ -213,10 +215,8 @@ impl Store {
         let Pool::Sqlite { writer, .. } = &self.pool else {
             return Ok(None);
         };
-        tokio::time::timeout(self.limits.statement, Arc::clone(writer).lock_owned())
-            .await
-            .map(Some)
-            .map_err(|_| StoreError::Away)
+        let waiting = async { Ok(Some(Arc::clone(writer).lock_owned().await)) };
+        within(self.limits.statement, waiting).await
     }
 
     /// Begins a transaction that writes. SQLite takes its write lock at the start: a transaction that begins by reading
@@ -263,10 +263,7 @@ impl Store {
     /// The connections there are.
     #[must_use]
     pub fn connections(&self) -> StoreConnections {
-        let (open, idle) = match &self.pool {
-            Pool::Postgres { pool, .. } => (pool.size(), pool.num_idle()),
-            Pool::Sqlite { pool, .. } => (pool.size(), pool.num_idle()),
-        };
+        let (open, idle) = on_pool!(self, pool => (pool.size(), pool.num_idle()));
         StoreConnections {
             used: (open as usize).saturating_sub(idle),
             idle,
@@ -276,19 +273,22 @@ impl Store {
 
     /// Whether it was closed.
     pub(super) fn is_closed(&self) -> bool {
-        match &self.pool {
-            Pool::Postgres { pool, .. } => pool.is_closed(),
-            Pool::Sqlite { pool, .. } => pool.is_closed(),
-        }
+        on_pool!(self, pool => pool.is_closed())
     }
 
     /// Closes all connections.
     pub async fn close(&self) {
-        match &self.pool {
-            Pool::Postgres { pool, .. } => pool.close().await,
-            Pool::Sqlite { pool, .. } => pool.close().await,
-        }
+        on_pool!(self, pool => pool.close().await)
     }
+}
+
+/// The database is away where it has not answered in time.
+async fn within<T>(
+    limit: Duration,
+    operation: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    let answered = tokio::time::timeout(limit, operation).await;
+    answered.unwrap_or(Err(StoreError::Away))
 }
 
 /// A named advisory lock, held until it is dropped.

@@ -5,8 +5,8 @@ use uuid::Uuid;
 
 use super::checksum::StoredDocument;
 use super::connection::on_connection;
-use super::list::List;
-use super::rows::Connected;
+use super::query::Query;
+use super::value::Value;
 use super::{DbTime, Filter, Store, StoreError, Times};
 
 /// An estimate as a row of a list.
@@ -131,8 +131,25 @@ pub struct Latest<'a> {
 
 impl<'a> Latest<'a> {
     /// The query of a page.
-    fn list(self, is_any_ahead: bool, after: Option<&'a LatestKey>, limit: u32) -> List<'a> {
-        let priced = List::new(LATEST).text(self.tables()).text(OF_PRICES);
+    fn list(self, is_any_ahead: bool, after: Option<&'a LatestKey>, limit: u32) -> Query<'a> {
+        let listings = if self.any_assumptions {
+            "latest_listings_of_any AS listing"
+        } else {
+            "latest_listings AS listing"
+        };
+        let prices = "price_intervals AS period";
+        // SQLite reads the first of two tables first: the few listings of a model, or else the prices in the order of the
+        // list, as far as its page goes.
+        let (first, second) = if self.filter.canonical_model.is_some() {
+            (listings, prices)
+        } else {
+            (prices, listings)
+        };
+        let priced = Query::new(LATEST)
+            .text(first)
+            .text(" CROSS JOIN ")
+            .text(second)
+            .text(OF_PRICES);
         let at = self.as_of.time();
         let priced = if is_any_ahead {
             priced.in_force_as_recorded(at)
@@ -141,45 +158,26 @@ impl<'a> Latest<'a> {
         };
         priced
             .names_of_joined(self.filter)
-            .after(after)
+            .and_all("(provider, model, region) > ", after.map(LatestKey::values))
             .page(BY_NAME, limit)
             .text(POOLED)
             .value(self.any_assumptions)
             .names_of_joined(self.filter)
-            .after(after)
+            .and_all("(provider, model, region) > ", after.map(LatestKey::values))
             .text(IS_LAST_OF_POOL)
             .value(self.any_assumptions)
             .text(OF_ESTIMATES)
             .page(BY_NAME, limit)
     }
-
-    /// SQLite reads the first of two tables first: the few listings of a model, or else the prices in the order of the
-    /// list, as far as its page goes.
-    fn tables(self) -> &'static str {
-        match (self.filter.canonical_model.is_some(), self.any_assumptions) {
-            (true, false) => "latest_listings AS listing CROSS JOIN price_intervals AS period",
-            (true, true) => {
-                "latest_listings_of_any AS listing CROSS JOIN price_intervals AS period"
-            }
-            (false, false) => "price_intervals AS period CROSS JOIN latest_listings AS listing",
-            (false, true) => {
-                "price_intervals AS period CROSS JOIN latest_listings_of_any AS listing"
-            }
-        }
-    }
 }
 
-impl<'a> List<'a> {
-    /// Restricts the list of latest estimates to the rows after a key.
-    fn after(self, key: Option<&'a LatestKey>) -> Self {
-        let Some(key) = key else { return self };
-        self.text(" AND (provider, model, region) > (")
-            .value(&key.provider)
-            .text(", ")
-            .value(&key.model)
-            .text(", ")
-            .value(&key.region)
-            .text(")")
+impl LatestKey {
+    fn values(&self) -> Vec<Value<'_>> {
+        vec![
+            (&self.provider).into(),
+            (&self.model).into(),
+            (&self.region).into(),
+        ]
     }
 }
 
@@ -193,9 +191,8 @@ impl Store {
         id: Uuid,
         as_of: Option<DbTime>,
     ) -> Result<Option<String>, StoreError> {
-        let stored: Option<StoredDocument> = on_connection!(self, connection => {
-            Ok(sqlx::query_as(ESTIMATE).bind(id).bind(as_of).fetch_optional(connection).await?)
-        })?;
+        let query = Query::new(ESTIMATE).bind(id).bind(as_of);
+        let stored: Option<StoredDocument> = self.row(query).await?;
         stored.map(|stored| stored.checked(id)).transpose()
     }
 
@@ -210,7 +207,7 @@ impl Store {
         below: Option<i64>,
         limit: u32,
     ) -> Result<Vec<EstimateRow>, StoreError> {
-        let list = List::new(ESTIMATES)
+        let list = Query::new(ESTIMATES)
             .value(below.unwrap_or(i64::MAX))
             .names(filter)
             .stored(times);
@@ -219,7 +216,7 @@ impl Store {
             None => list,
         };
         let list = list.page(" ORDER BY listing.sequence DESC", limit);
-        on_connection!(self, connection => connection.list(list).await)
+        self.rows(list).await
     }
 
     /// The last stored estimate of every (provider, model, region) for a sheet in force, in that order.
@@ -234,7 +231,7 @@ impl Store {
     ) -> Result<Vec<EstimateRow>, StoreError> {
         let is_any_ahead = self.is_any_ahead(latest.as_of).await?;
         let list = latest.list(is_any_ahead, after, limit);
-        on_connection!(self, connection => connection.list(list).await)
+        self.rows(list).await
     }
 
     /// Whether something is recorded of a time after `Now`.

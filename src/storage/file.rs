@@ -38,10 +38,6 @@ pub(super) fn may_write(path: &Path) -> bool {
 
 /// Makes the file, readable by its owner alone; missing folders likewise.
 pub(super) fn make_private_file(path: &Path) -> Result<(), StoreError> {
-    let failed = |path: &Path, source| StoreError::File {
-        path: path.display().to_string(),
-        source,
-    };
     if let Some(folder) = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty() && !folder.exists())
@@ -52,7 +48,7 @@ pub(super) fn make_private_file(path: &Path) -> Result<(), StoreError> {
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder
             .create(folder)
-            .map_err(|source| failed(folder, source))?;
+            .map_err(StoreError::of_file(folder))?;
     }
     // A file that is there is left alone: to close it would take the locks from it that this process may have.
     let mut options = std::fs::OpenOptions::new();
@@ -61,7 +57,7 @@ pub(super) fn make_private_file(path: &Path) -> Result<(), StoreError> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     match options.open(path) {
         Err(source) if source.kind() != std::io::ErrorKind::AlreadyExists => {
-            Err(failed(path, source))
+            Err(StoreError::of_file(path)(source))
         }
         _ => Ok(()),
     }

@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 
 use serde::Serialize;
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::connection::on_connection;
 use super::database::{Importing, Pool, StoreLock};
-use super::list::List;
 use super::names::stored_names;
-use super::rows::Connected;
+use super::query::Query;
+use super::rows::{Connected, Piece, Statement};
+use super::value::Kind;
 use super::{DbTime, Store, StoreError};
 
 /// The last statement of a catalog about an offer, and its listing.
@@ -132,10 +133,14 @@ const STATEMENTS: &str = "
     LEFT JOIN latest_listings AS listing ON listing.sheet_id = statements.sheet_id
     WHERE statements.catalog = $1";
 
-const LEADERS: &str = "
-    SELECT price_sheets.id, listing.estimate_id, price_sheets.document
-    FROM price_sheets JOIN latest_listings AS listing ON listing.sheet_id = price_sheets.id
-    WHERE listing.duplicate_of IS NULL AND price_sheets.model_key IN (";
+static LEADERS: Statement = Statement::new(&[Piece {
+    sql: "
+        SELECT price_sheets.id, listing.estimate_id, price_sheets.document
+        FROM given JOIN price_sheets ON price_sheets.model_key = given.column1
+        JOIN latest_listings AS listing ON listing.sheet_id = price_sheets.id
+        WHERE listing.duplicate_of IS NULL",
+    columns: &[Kind::Text],
+}]);
 
 const CANONICAL_MODELS: &str =
     "SELECT DISTINCT canonical_model FROM price_sheets WHERE canonical_model IS NOT NULL";
@@ -157,17 +162,15 @@ const END_IMPORT: &str = "
 
 const RUNNING: &str = "SELECT id FROM imports WHERE outcome = 'running'";
 
-/// The lock of a run, until the end of the transaction; false where another process has it.
-const TRY_LOCK: &str = "SELECT pg_try_advisory_xact_lock(hashtext('unroof'), hashtext($1))";
-
 const CLOSE_IMPORT: &str = "
     UPDATE imports SET outcome = 'failed', error = $2, ended_at = $3 WHERE id = $1 AND outcome = 'running'";
 
+/// The lock of a run, until the end of the transaction; false where another process has it.
+const AND_NOT_LOCKED: &str =
+    " AND pg_try_advisory_xact_lock(hashtext('unroof'), hashtext($1::text))";
+
 /// Error of a run whose process ended first.
 const PROCESS_GONE: &str = "the process ended before the import did";
-
-/// Keys per statement.
-const KEYS: usize = 1_000;
 
 impl Store {
     /// The last statements of a catalog, offer by offer.
@@ -175,9 +178,7 @@ impl Store {
     /// # Errors
     /// The database refuses.
     pub async fn statements_of(&self, catalog: &str) -> Result<Vec<StatementRow>, StoreError> {
-        on_connection!(self, connection => {
-            Ok(sqlx::query_as(STATEMENTS).bind(catalog).fetch_all(connection).await?)
-        })
+        self.rows(Query::new(STATEMENTS).bind(catalog)).await
     }
 
     /// The sheets of some models that have an estimate of their own.
@@ -185,20 +186,8 @@ impl Store {
     /// # Errors
     /// The database refuses.
     pub async fn leaders(&self, model_keys: &[String]) -> Result<Vec<LeaderRow>, StoreError> {
-        let mut leaders = Vec::new();
-        for keys in model_keys.chunks(KEYS) {
-            let rows: Vec<LeaderRow> = on_connection!(self, connection => {
-                let mut query = QueryBuilder::new(LEADERS);
-                let mut list = query.separated(", ");
-                for key in keys {
-                    list.push_bind(key);
-                }
-                query.push(")");
-                Ok(query.build_query_as().persistent(false).fetch_all(connection).await?)
-            })?;
-            leaders.extend(rows);
-        }
-        Ok(leaders)
+        let keys = model_keys.iter().map(|key| vec![key.into()]).collect();
+        on_connection!(self, connection => connection.read_rows(&LEADERS, &keys).await)
     }
 
     /// The names author/model that are known.
@@ -230,17 +219,13 @@ impl Store {
             _lock: lock.ok_or(StoreError::Away)?,
         };
         self.made_here().insert(id);
-        let _writer = self.wait_to_write().await?;
-        on_connection!(self, connection => {
-            sqlx::query(BEGIN_IMPORT)
-                .bind(id)
-                .bind(source)
-                .bind(catalog)
-                .bind(started_at)
-                .execute(connection)
-                .await?;
-            Ok(running)
-        })
+        let begin = Query::new(BEGIN_IMPORT)
+            .bind(id)
+            .bind(source)
+            .bind(catalog)
+            .bind(started_at);
+        self.write(begin).await?;
+        Ok(running)
     }
 
     fn made_here(&self) -> std::sync::MutexGuard<'_, BTreeSet<Uuid>> {
@@ -269,32 +254,14 @@ impl Store {
     }
 
     async fn close_if_lost(&self, id: Uuid, now: DbTime) -> Result<bool, StoreError> {
-        if let Pool::Postgres { pool, .. } = &self.pool {
-            return self
-                .in_time(async {
-                    let mut transaction = pool.begin().await?;
-                    let is_lost: bool = sqlx::query_scalar(TRY_LOCK)
-                        .bind(id.to_string())
-                        .fetch_one(&mut *transaction)
-                        .await?;
-                    let mut closed = 0;
-                    if is_lost {
-                        let close = sqlx::query(CLOSE_IMPORT)
-                            .bind(id)
-                            .bind(PROCESS_GONE)
-                            .bind(now);
-                        closed = close.execute(&mut *transaction).await?.rows_affected();
-                    }
-                    transaction.commit().await?;
-                    Ok(closed > 0)
-                })
-                .await;
+        let mut close = Query::new(CLOSE_IMPORT)
+            .bind(id)
+            .bind(PROCESS_GONE)
+            .bind(now);
+        if let Pool::Postgres { .. } = self.pool {
+            close = close.text(AND_NOT_LOCKED);
         }
-        let _writer = self.wait_to_write().await?;
-        on_connection!(self, connection => {
-            let close = sqlx::query(CLOSE_IMPORT).bind(id).bind(PROCESS_GONE).bind(now);
-            Ok(close.execute(connection).await?.rows_affected() > 0)
-        })
+        Ok(self.write(close).await? > 0)
     }
 
     /// Notes how reading it ended.
@@ -302,27 +269,22 @@ impl Store {
     /// # Errors
     /// The database refuses.
     pub async fn end_import(&self, run: &ImportRow) -> Result<(), StoreError> {
-        let _writer = self.wait_to_write().await?;
-        on_connection!(self, connection => {
-            sqlx::query(END_IMPORT)
-                .bind(run.id)
-                .bind(&run.catalog)
-                .bind(run.ended_at)
-                .bind(run.outcome.name())
-                .bind(&run.error)
-                .bind(&run.etag)
-                .bind(&run.last_modified)
-                .bind(run.entries)
-                .bind(run.estimated)
-                .bind(run.unchanged)
-                .bind(run.duplicates)
-                .bind(run.not_identifiable)
-                .bind(run.refused)
-                .bind(run.reinstated)
-                .execute(connection)
-                .await?;
-            Ok(())
-        })
+        let end = Query::new(END_IMPORT)
+            .bind(run.id)
+            .bind(run.catalog.as_deref())
+            .bind(run.ended_at)
+            .bind(run.outcome.name())
+            .bind(run.error.as_deref())
+            .bind(run.etag.as_deref())
+            .bind(run.last_modified.as_deref())
+            .bind(run.entries)
+            .bind(run.estimated)
+            .bind(run.unchanged)
+            .bind(run.duplicates)
+            .bind(run.not_identifiable)
+            .bind(run.refused)
+            .bind(run.reinstated);
+        self.write(end).await.map(drop)
     }
 
     /// Runs of imports, the last begun first, beginning after a run.
@@ -335,16 +297,11 @@ impl Store {
         after: Option<(DbTime, Uuid)>,
         limit: u32,
     ) -> Result<Vec<ImportRow>, StoreError> {
-        let mut list = List::new(IMPORTS).and("source = ", source);
-        if let Some((started_at, id)) = after {
-            list = list
-                .text(" AND (started_at, id) < (")
-                .value(started_at)
-                .text(", ")
-                .value(id)
-                .text(")");
-        }
+        let after = after.map(|(started_at, id)| vec![started_at.into(), id.into()]);
+        let list = Query::new(IMPORTS)
+            .and("source = ", source)
+            .and_all("(started_at, id) < ", after);
         let list = list.page(" ORDER BY started_at DESC, id DESC", limit);
-        on_connection!(self, connection => connection.list(list).await)
+        self.rows(list).await
     }
 }

@@ -16,6 +16,7 @@ mod migrate;
 mod names;
 mod plan;
 mod price_sheets;
+mod query;
 mod queue;
 mod record;
 mod recording;
@@ -114,6 +115,14 @@ impl From<MigrateError> for StoreError {
 }
 
 impl StoreError {
+    /// An error of the operating system about a file or folder.
+    fn of_file(path: &std::path::Path) -> impl Fn(std::io::Error) -> Self {
+        move |source| Self::File {
+            path: path.display().to_string(),
+            source,
+        }
+    }
+
     /// The error with its causes in a line, for the log. Causes that repeat what was said are left out.
     #[must_use]
     pub fn with_causes(&self) -> String {

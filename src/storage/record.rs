@@ -8,8 +8,7 @@ use sqlx::{Connection, Executor, SqlSafeStr};
 use super::connection::on_connection;
 use super::plan::{Known, Plan, Step};
 use super::recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
-use super::tables::Tables;
-use super::{Store, StoreError};
+use super::{Store, StoreError, known, tables};
 
 /// Takes the lock of the writers, with as many numbers.
 pub(super) const ADVANCE_VERSION: &str =
@@ -59,7 +58,7 @@ impl Store {
         if recordings.len() > 1 {
             return self.record_in_group(recordings, None).await;
         }
-        let known = on_connection!(self, connection => connection.load_known(&recordings).await)?;
+        let known = on_connection!(self, connection => known::load(connection, &recordings).await)?;
         if Plan::make(&recordings, known.clone(), 0)?.is_empty() {
             return Ok(Saved::KNOWN);
         }
@@ -74,11 +73,11 @@ impl Store {
         known: Option<Known>,
     ) -> Result<Recorded, StoreError> {
         on_connection!(self, within_write_timeout, connection => {
-            connection.prepare_to_record().await?;
+            tables::prepare(connection).await?;
             connection.prepare(ADVANCE_VERSION.into_sql_str()).await?;
             let known = match known {
                 Some(known) if known.version == self.newest() => known,
-                _ => connection.load_known(recordings).await?,
+                _ => known::load(connection, recordings).await?,
             };
             let mut transaction = connection.begin_with(self.begin()).await?;
             let count = i64::try_from(recordings.len()).unwrap_or(i64::MAX);
@@ -88,13 +87,13 @@ impl Store {
             let known = if known.version == version - count {
                 known
             } else {
-                transaction.load_known(recordings).await?
+                known::load(&mut *transaction, recordings).await?
             };
             let plan = Plan::make(recordings, known, version - count)?;
             if plan.is_empty() {
                 transaction.rollback().await?;
             } else {
-                transaction.write(recordings, &plan).await?;
+                tables::write(&mut *transaction, recordings, &plan).await?;
                 transaction.commit().await?;
                 self.advance_version(version);
             }

@@ -3,39 +3,34 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::checksum::checksum;
-use super::plan::{Known, NewDisagreement, Plan, Step, StoredPeriod};
+use super::plan::{NewDisagreement, Plan, Step, StoredPeriod};
 use super::recording::{EstimateRecord, Listing, Recording};
-use super::rows::{self, Connected, Kind, Piece, Rows};
-use super::value::Value;
+use super::rows::{Connected, Piece, Rows, Statement};
+use super::value::{Kind, Value};
 use super::{DbTime, StoreError, known};
 use unroof_core::catalog::model_key;
 use unroof_core::sheet::{PriceSheet, RateCell};
 use unroof_core::units::Decimal;
 
-/// The tables, through a connection to either database.
-pub(super) trait Tables: Connected + Sized {
-    /// Prepares all that recording takes, so that none of it is prepared while others wait to write.
-    async fn prepare_to_record(&mut self) -> Result<(), StoreError> {
-        known::prepare(self).await?;
-        self.prepare_writing(&WRITE).await
-    }
-
-    /// The stored offers, sheets and estimates that matter to some recordings.
-    async fn load_known(&mut self, recordings: &[Recording]) -> Result<Known, StoreError> {
-        known::load(self, recordings).await
-    }
-
-    /// Writes what was planned.
-    async fn write(&mut self, recordings: &[Recording], plan: &Plan) -> Result<(), StoreError> {
-        self.write_rows(&WRITE, &Writing::new(recordings, plan).rows())
-            .await
-    }
+/// Prepares all that recording takes, so that none of it is prepared while others wait to write.
+pub(super) async fn prepare(connection: &mut impl Connected) -> Result<(), StoreError> {
+    known::prepare(connection).await?;
+    connection.prepare_rows(&WRITE).await
 }
 
-impl<T: Connected> Tables for T {}
+/// Writes what was planned.
+pub(super) async fn write(
+    connection: &mut impl Connected,
+    recordings: &[Recording],
+    plan: &Plan,
+) -> Result<(), StoreError> {
+    let rows = Writing::new(recordings, plan).rows();
+    connection.write_rows(&WRITE, &rows).await
+}
 
 /// The names under which an estimate is listed.
 struct Row<'a> {
@@ -46,8 +41,8 @@ struct Row<'a> {
     offer_id: Option<Uuid>,
     sheet_id: Option<Uuid>,
     duplicate_of: Option<Uuid>,
-    valid_from: Option<DbTime>,
-    valid_to: Option<DbTime>,
+    valid_from: Option<Timestamp>,
+    valid_to: Option<Timestamp>,
     is_stated: bool,
 }
 
@@ -65,8 +60,8 @@ impl<'a> Row<'a> {
             offer_id: Some(recording.offer_id()),
             sheet_id: Some(recording.sheet_id),
             duplicate_of: None,
-            valid_from: sheet.valid_from.map(DbTime::from),
-            valid_to: sheet.valid_to.map(DbTime::from),
+            valid_from: sheet.valid_from,
+            valid_to: sheet.valid_to,
             is_stated: false,
         };
         match recording.listing {
@@ -173,9 +168,9 @@ impl<'a> Writing<'a> {
                 row.recording.canonical_model.as_deref().into(),
                 (&sheet.region).into(),
                 (&sheet.currency).into(),
-                sheet.valid_from.map(DbTime::from).into(),
-                sheet.valid_to.map(DbTime::from).into(),
-                DbTime::from(row.recording.observed_at).into(),
+                sheet.valid_from.into(),
+                sheet.valid_to.into(),
+                row.recording.observed_at.into(),
                 price(|rate| rate.input.as_ref()).into(),
                 price(|rate| rate.output.as_ref()).into(),
                 price(|rate| rate.cache_read.as_ref()).into(),
@@ -245,7 +240,7 @@ impl<'a> Writing<'a> {
                 (&row.recording.sheet.currency).into(),
                 listed.valid_from.into(),
                 listed.valid_to.into(),
-                DbTime::from(row.recording.observed_at).into(),
+                row.recording.observed_at.into(),
                 listed.is_stated.into(),
             ]
         };
@@ -271,7 +266,7 @@ impl<'a> Writing<'a> {
                     offer.into(),
                     start.into(),
                     recording.sheet_id.into(),
-                    DbTime::from(recording.observed_at).into(),
+                    recording.observed_at.into(),
                 ]
             };
         last.into_iter().map(row).collect()
@@ -287,7 +282,7 @@ impl<'a> Writing<'a> {
             vec![
                 stored.key.0.into(),
                 stored.key.1.into(),
-                stored.period.ends_at.map(DbTime::from).into(),
+                stored.period.ends_at.into(),
                 stored.has_ended.into(),
             ]
         };
@@ -307,9 +302,9 @@ impl<'a> Writing<'a> {
                 (&sheet.region).into(),
                 stored.period.sheet_id.into(),
                 (&stored.period.catalog).into(),
-                DbTime::from(stored.period.starts_at).into(),
-                stored.period.ends_at.map(DbTime::from).into(),
-                DbTime::from(stored.observed_at).into(),
+                stored.period.starts_at.into(),
+                stored.period.ends_at.into(),
+                stored.observed_at.into(),
                 (stored.period.starts_at <= stored.observed_at).into(),
                 stored.has_ended.into(),
             ]
@@ -319,7 +314,7 @@ impl<'a> Writing<'a> {
 
     fn ended_disagreements(&self) -> Rows<'a> {
         let row = |(id, index): &(Uuid, usize)| {
-            let now = DbTime::from(self.recordings[*index].observed_at);
+            let now = self.recordings[*index].observed_at;
             vec![(*id).into(), now.into()]
         };
         self.plan.ended_disagreements.iter().map(row).collect()
@@ -340,7 +335,7 @@ impl<'a> Writing<'a> {
                 disagreement.other_sheet_id.into(),
                 (&disagreement.differences).into(),
                 disagreement.largest_factor.into(),
-                DbTime::from(recording.observed_at).into(),
+                recording.observed_at.into(),
             ]
         };
         self.plan.new_disagreements.iter().map(row).collect()
@@ -353,7 +348,7 @@ impl<'a> Writing<'a> {
             Some(vec![
                 row.number.into(),
                 change.kind.name().into(),
-                DbTime::from(row.recording.observed_at).into(),
+                row.recording.observed_at.into(),
                 listed.provider.into(),
                 listed.model.into(),
                 listed.canonical_model.into(),
@@ -367,94 +362,88 @@ impl<'a> Writing<'a> {
     }
 }
 
-static WRITE: rows::Writing = {
+static WRITE: Statement = {
     use Kind::{Bytes, Flag, Id, Number, Real, Text, Time};
-    rows::Writing::new(&[
+    Statement::new(&[
         Piece {
-            before: "
+            sql: "
                 INSERT INTO price_sheets (id, sequence, offer_id, model_key, provider, model, canonical_model, region,
                                           currency, valid_from, valid_to, observed_at, input_price, output_price,
                                           cache_read_price, checksum, document)
-                SELECT * FROM",
+                SELECT * FROM given",
             columns: &[
                 Id, Number, Id, Text, Text, Text, Text, Text, Text, Time, Time, Time, Real, Real, Real, Bytes, Text,
             ],
-            after: "",
         },
         Piece {
-            before: "UPDATE price_sheets SET document = given.column2, checksum = given.column3 FROM",
+            sql: "
+                UPDATE price_sheets SET document = given.column2, checksum = given.column3 FROM given
+                WHERE price_sheets.id = given.column1",
             columns: &[Id, Text, Bytes],
-            after: "WHERE price_sheets.id = given.column1",
         },
         Piece {
-            before: "
+            sql: "
                 INSERT INTO estimates (id, sequence, engine_version, readings_defined, conflicts, row_values,
                                        checksum, document)
-                SELECT * FROM",
+                SELECT * FROM given",
             columns: &[Id, Number, Text, Number, Number, Text, Bytes, Text],
-            after: "",
         },
         Piece {
-            before: "INSERT INTO estimate_sheets (estimate_id, sheet_id) SELECT * FROM",
+            sql: "INSERT INTO estimate_sheets (estimate_id, sheet_id) SELECT * FROM given",
             columns: &[Id, Id],
-            after: "",
         },
         Piece {
-            before: "
+            sql: "
                 INSERT INTO estimate_listings (sequence, estimate_id, offer_id, sheet_id, duplicate_of, provider, model,
                                                canonical_model, region, currency, valid_from, valid_to, observed_at,
                                                stated_assumptions)
-                SELECT * FROM",
+                SELECT * FROM given",
             columns: &[
                 Number, Id, Id, Id, Id, Text, Text, Text, Text, Text, Time, Time, Time, Flag,
             ],
-            after: "",
         },
         Piece {
-            before: "INSERT INTO statements (catalog, offer_id, starts_at, sheet_id, observed_at) SELECT * FROM",
-            columns: &[Text, Id, Time, Id, Time],
-            after: "
+            sql: "
+                INSERT INTO statements (catalog, offer_id, starts_at, sheet_id, observed_at) SELECT * FROM given
                 WHERE TRUE
                 ON CONFLICT (offer_id, catalog, starts_at)
                 DO UPDATE SET sheet_id = excluded.sheet_id, observed_at = excluded.observed_at",
+            columns: &[Text, Id, Time, Id, Time],
         },
         Piece {
-            before: "UPDATE price_periods SET ends_at = given.column3, has_ended = given.column4 FROM",
+            sql: "
+                UPDATE price_periods SET ends_at = given.column3, has_ended = given.column4 FROM given
+                WHERE sequence = given.column1 AND part = given.column2",
             columns: &[Number, Number, Time, Flag],
-            after: "WHERE sequence = given.column1 AND part = given.column2",
         },
         Piece {
-            before: "
+            sql: "
                 INSERT INTO price_periods (sequence, part, offer_id, provider, model, region, sheet_id, catalog,
                                            starts_at, ends_at, observed_at, has_begun, has_ended)
-                SELECT * FROM",
+                SELECT * FROM given",
             columns: &[
                 Number, Number, Id, Text, Text, Text, Id, Text, Time, Time, Time, Flag, Flag,
             ],
-            after: "",
         },
         Piece {
-            before: "UPDATE disagreements SET ended_at = given.column2 FROM",
+            sql: "UPDATE disagreements SET ended_at = given.column2 FROM given WHERE disagreements.id = given.column1",
             columns: &[Id, Time],
-            after: "WHERE disagreements.id = given.column1",
         },
         Piece {
-            before: "
+            sql: "
                 INSERT INTO disagreements (id, offer_id, provider, model, region, catalog, sheet_id, other_catalog,
                                            other_sheet_id, differences, largest_factor, observed_at)
-                SELECT * FROM",
+                SELECT * FROM given",
             columns: &[
                 Id, Id, Text, Text, Text, Text, Id, Text, Id, Text, Real, Time,
             ],
-            after: "",
         },
         Piece {
-            before: "
+            sql: "
                 INSERT INTO changes (sequence, kind, observed_at, provider, model, canonical_model, region, sheet_id,
                                      estimate_id, summary)
-                SELECT * FROM",
+                SELECT * FROM given",
             columns: &[Number, Text, Time, Text, Text, Text, Text, Id, Id, Text],
-            after: "",
         },
     ])
 };

@@ -8,7 +8,7 @@ use std::time::Duration;
 use sqlx::{ConnectOptions, Connection};
 
 use super::connection::on_connection;
-use super::database::Pool;
+use super::database::{Pool, on_pool};
 use super::file::{FileIdentity, may_write};
 use super::refusal::Refusal;
 use super::{Store, StoreError};
@@ -95,23 +95,15 @@ impl Store {
             return Err(StoreError::Refused(refusal));
         }
         let _writer = self.wait_for_turn().await?;
-        macro_rules! probe {
-            ($pool:ident) => {{
-                let mut connection = $pool.connect_options().connect().await?;
+        let probing = async {
+            on_pool!(self, pool => {
+                let mut connection = pool.connect_options().connect().await?;
                 for filler in [Some("x".repeat(FILLER_BYTES)), None] {
-                    sqlx::query(FILL)
-                        .bind(filler)
-                        .execute(&mut connection)
-                        .await?;
+                    let fill = sqlx::query(FILL).bind(filler);
+                    fill.execute(&mut connection).await?;
                 }
                 Ok(connection.close().await?)
-            }};
-        }
-        let probing = async {
-            match &self.pool {
-                Pool::Postgres { pool, .. } => probe!(pool),
-                Pool::Sqlite { pool, .. } => probe!(pool),
-            }
+            })
         };
         self.in_time(Box::pin(probing)).await
     }
@@ -119,17 +111,9 @@ impl Store {
     /// Closes the connections that are open now, those at work when they come back.
     fn renew_connections(&self) {
         self.writing.generation.fetch_add(1, Ordering::AcqRel);
-        macro_rules! close_idle {
-            ($pool:ident) => {
-                while let Some(mut connection) = $pool.try_acquire() {
-                    connection.close_on_drop();
-                }
-            };
-        }
-        match &self.pool {
-            Pool::Postgres { pool, .. } => close_idle!(pool),
-            Pool::Sqlite { pool, .. } => close_idle!(pool),
-        }
+        on_pool!(self, pool => while let Some(mut connection) = pool.try_acquire() {
+            connection.close_on_drop();
+        });
     }
 
     /// Whether the database takes writes, by a small one. A writer that is at work keeps the probe from waiting: what
