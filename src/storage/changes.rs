@@ -37,8 +37,8 @@ pub struct ChangeRow {
     pub summary: String,
 }
 
-// Numbers are given out under the lock on the version, which a writer holds until it has committed: a reader of number n
-// has all that come before it.
+// Numbers are given out under the lock on the version, which a writer holds until it has committed: a reader of
+// number n has all that come before it.
 const CHANGES: &str = "
     SELECT sequence, kind, observed_at, provider, model, canonical_model, region, sheet_id, estimate_id, summary
     FROM changes

@@ -8,8 +8,8 @@ use super::database::StoreLimits;
 use super::refusal::Refusal;
 use super::{Store, StoreError};
 
-/// Runs the same statements on a connection of either pool, within the time that one operation has. After an error the
-/// connection is closed.
+/// Runs the same statements on a connection of either pool, within the time that one operation has. After an error
+/// the connection is closed.
 macro_rules! on_connection {
     ($store:expr, $connection:ident => $body:expr) => {
         $crate::storage::connection::on_connection!($store, in_time, $connection => $body)

@@ -87,17 +87,10 @@ pub struct Store {
     pub(super) writing: Arc<Writing>,
     /// Requests that wait to be recorded.
     pub(super) queue: Arc<Queue>,
-    /// The last reading of the database's clock.
-    pub(super) clock: Arc<Mutex<Option<Read>>>,
+    /// The last reading of the database's clock, after the local time of the query.
+    pub(super) clock: Arc<Mutex<Option<(Instant, DbTime)>>>,
     /// The imports that this process makes.
     pub(super) importing: Importing,
-}
-
-/// A reading of the database's clock, with the local time of the query.
-#[derive(Debug)]
-pub(super) struct Read {
-    pub(super) asked_at: Instant,
-    pub(super) time: DbTime,
 }
 
 /// Connections to either database.
@@ -110,8 +103,8 @@ pub(super) enum Pool {
     },
     Sqlite {
         pool: SqlitePool,
-        /// Held while writing. SQLite lets one connection write at a time and has the others try again and again, each on
-        /// a connection that readers could use.
+        /// Held while writing. SQLite lets one connection write at a time and has the others try again and again,
+        /// each on a connection that readers could use.
         writer: Arc<tokio::sync::Mutex<()>>,
         path: PathBuf,
         /// The file that was opened.
@@ -140,8 +133,8 @@ impl Store {
             DatabaseUrl::Postgres(text) => {
                 let milliseconds = limits.statement.as_millis().to_string();
                 let without_timeouts = PgConnectOptions::from_str(text)?;
-                // A plan is made for the values that are asked for, also after five executions, and for tables in memory
-                // or on flash.
+                // A plan is made for the values that are asked for, also after five executions, and for tables in
+                // memory or on flash.
                 let options = without_timeouts.clone().options([
                     ("statement_timeout", milliseconds.as_str()),
                     ("lock_timeout", &milliseconds),
@@ -180,25 +173,28 @@ impl Store {
 
     /// Waits for [`Store::migrate`], no longer than for a connection.
     pub(super) async fn wait_for_tables(&self) -> Result<(), StoreError> {
-        let waiting = async { Ok(*self.migrated.wait().await) };
+        let waiting = async {
+            self.migrated.wait().await;
+            Ok(())
+        };
         within(self.limits.connection_wait, waiting).await
     }
 
     /// Runs one operation, within the time that it has.
-    pub(super) async fn in_time<T>(
+    pub(super) fn in_time<T>(
         &self,
         operation: impl Future<Output = Result<T, StoreError>>,
-    ) -> Result<T, StoreError> {
-        within(self.limits.operation(), operation).await
+    ) -> impl Future<Output = Result<T, StoreError>> {
+        within(self.limits.operation(), operation)
     }
 
     /// The same for an operation of a dozen statements.
-    pub(super) async fn within_write_timeout<T>(
+    pub(super) fn within_write_timeout<T>(
         &self,
         operation: impl Future<Output = Result<T, StoreError>>,
-    ) -> Result<T, StoreError> {
+    ) -> impl Future<Output = Result<T, StoreError>> {
         const TIMES: u32 = 3;
-        within(TIMES * self.limits.operation(), operation).await
+        within(TIMES * self.limits.operation(), operation)
     }
 
     /// The right to write, on SQLite; PostgreSQL sees to that itself. Refused while the database takes no writes.
@@ -219,8 +215,8 @@ impl Store {
         within(self.limits.statement, waiting).await
     }
 
-    /// Begins a transaction that writes. SQLite takes its write lock at the start: a transaction that begins by reading
-    /// could not become a writer while another process is at work.
+    /// Begins a transaction that writes. SQLite takes its write lock at the start: a transaction that begins by
+    /// reading could not become a writer while another process is at work.
     pub(super) fn begin(&self) -> &'static str {
         match self.pool {
             Pool::Postgres { .. } => "BEGIN",
@@ -240,8 +236,8 @@ impl Store {
         else {
             return Ok(Some(StoreLock { _connection: None }));
         };
-        // PostgreSQL gives the lock back when the connection ends, however it ends: at once where the process does, and in
-        // half a minute where its machine is gone.
+        // PostgreSQL gives the lock back when the connection ends, however it ends: at once where the process does,
+        // and in half a minute where its machine is gone.
         let watched = without_timeouts.as_ref().clone().options([
             ("tcp_keepalives_idle", "10"),
             ("tcp_keepalives_interval", "10"),
@@ -278,12 +274,12 @@ impl Store {
 
     /// Closes all connections.
     pub async fn close(&self) {
-        on_pool!(self, pool => pool.close().await)
+        on_pool!(self, pool => pool.close().await);
     }
 }
 
-/// The database is away where it has not answered in time.
-async fn within<T>(
+/// Runs one operation within a time, after which the database is unreachable.
+pub(super) async fn within<T>(
     limit: Duration,
     operation: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {

@@ -93,7 +93,8 @@ const IS_IN_FORCE: &str = "
         SELECT 1 FROM price_intervals AS period WHERE period.sheet_id = listing.sheet_id AND";
 
 // An offer has one price at a time, so that one page of prices in force is one page of offers. What was pooled from
-// several sheets has no price of its own. FALSE is less than TRUE: nothing is stated, or whether it is does not matter.
+// several sheets has no price of its own. FALSE is less than TRUE: nothing is stated, or whether it is does not
+// matter.
 const LATEST: &str = "
     SELECT estimates.id, latest.sequence, engine_version, provider, model, canonical_model, region, currency, valid_from,
            valid_to, observed_at, duplicate_of, readings_defined, conflicts, row_values
@@ -132,24 +133,7 @@ pub struct Latest<'a> {
 impl<'a> Latest<'a> {
     /// The query of a page.
     fn list(self, is_any_ahead: bool, after: Option<&'a LatestKey>, limit: u32) -> Query<'a> {
-        let listings = if self.any_assumptions {
-            "latest_listings_of_any AS listing"
-        } else {
-            "latest_listings AS listing"
-        };
-        let prices = "price_intervals AS period";
-        // SQLite reads the first of two tables first: the few listings of a model, or else the prices in the order of the
-        // list, as far as its page goes.
-        let (first, second) = if self.filter.canonical_model.is_some() {
-            (listings, prices)
-        } else {
-            (prices, listings)
-        };
-        let priced = Query::new(LATEST)
-            .text(first)
-            .text(" CROSS JOIN ")
-            .text(second)
-            .text(OF_PRICES);
+        let priced = Query::new(LATEST).text(self.tables()).text(OF_PRICES);
         let at = self.as_of.time();
         let priced = if is_any_ahead {
             priced.in_force_as_recorded(at)
@@ -169,15 +153,27 @@ impl<'a> Latest<'a> {
             .text(OF_ESTIMATES)
             .page(BY_NAME, limit)
     }
+
+    /// SQLite reads the first of two tables first: the few listings of a model, or else the prices in the order of
+    /// the list, as far as its page goes.
+    fn tables(self) -> &'static str {
+        match (self.filter.canonical_model.is_some(), self.any_assumptions) {
+            (true, false) => "latest_listings AS listing CROSS JOIN price_intervals AS period",
+            (true, true) => {
+                "latest_listings_of_any AS listing CROSS JOIN price_intervals AS period"
+            }
+            (false, false) => "price_intervals AS period CROSS JOIN latest_listings AS listing",
+            (false, true) => {
+                "price_intervals AS period CROSS JOIN latest_listings_of_any AS listing"
+            }
+        }
+    }
 }
 
 impl LatestKey {
     fn values(&self) -> Vec<Value<'_>> {
-        vec![
-            (&self.provider).into(),
-            (&self.model).into(),
-            (&self.region).into(),
-        ]
+        let names = [&self.provider, &self.model, &self.region];
+        names.map(Value::from).into()
     }
 }
 
@@ -215,8 +211,8 @@ impl Store {
             Some(at) => list.text(IS_IN_FORCE).in_force(at).text("))"),
             None => list,
         };
-        let list = list.page(" ORDER BY listing.sequence DESC", limit);
-        self.rows(list).await
+        self.rows(list.page(" ORDER BY listing.sequence DESC", limit))
+            .await
     }
 
     /// The last stored estimate of every (provider, model, region) for a sheet in force, in that order.

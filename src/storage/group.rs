@@ -1,5 +1,5 @@
-//! Gathers what several requests record at the same moment into one transaction. One after another they would wait for as
-//! many round trips to a database far away, and for as many writes to the disk of one that is not.
+//! Gathers what several requests record at the same moment into one transaction. One after another they would wait
+//! for as many round trips to a database far away, and for as many writes to the disk of one that is not.
 
 use std::collections::VecDeque;
 
@@ -53,23 +53,19 @@ impl Store {
         }
     }
 
-    /// Records a group. Where that fails, each is tried alone: what is wrong with one is no reason to refuse the others.
-    /// Only an unreachable database is the same for all.
+    /// Records a group. Where that fails, each is tried alone: what is wrong with one is no reason to refuse the
+    /// others. Only an unreachable database is the same for all.
     async fn record_group(&self, group: Group) {
-        let Group {
-            recordings,
-            known,
-            members,
-        } = group;
+        let members = group.members;
         // The request may have left, so that sending the outcome may fail.
-        match self.record_at_once(&recordings, known).await {
+        match self.record_at_once(&group.recordings, group.known).await {
             Ok(recorded) => {
                 for (range, done) in members {
                     let _ = done.send(Ok(recorded.saved(range)));
                 }
             }
             Err(error) if members.len() > 1 && !error.is_temporary() => {
-                self.record_each(&recordings, members).await;
+                self.record_each(&group.recordings, members).await;
             }
             Err(error) => refuse(members, error),
         }

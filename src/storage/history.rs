@@ -130,11 +130,15 @@ const HISTORY: &str = "
     LEFT JOIN (SELECT id, row_values FROM estimates) AS estimate ON estimate.id = listing.estimate_id
     WHERE sheet.provider = ";
 
+const BY_START: &str = " ORDER BY sheet.region, starts_at, period.sequence, part";
+
 const DISAGREEMENTS: &str = "
     SELECT id, provider, model, region, catalog, sheet_id, other_catalog, other_sheet_id, differences, largest_factor,
            observed_at, ended_at
     FROM disagreements
     WHERE ";
+
+const WERE_OPEN: &str = "observed_at <= $1 AND (ended_at IS NULL OR ended_at > $1)";
 
 const DUE: &str = "
     SELECT sequence, part, sheet_id, starts_at, ends_at, has_begun,
@@ -188,8 +192,8 @@ struct DueRow {
 }
 
 impl Store {
-    /// The prices of a model, region by region, in the order of their starts, beginning at a place; up to the price in
-    /// force at a time, if one is given.
+    /// The prices of a model, region by region, in the order of their starts, beginning at a place; up to the price
+    /// in force at a time, if one is given.
     ///
     /// # Errors
     /// The database refuses.
@@ -213,11 +217,7 @@ impl Store {
             .and("sheet.region = ", prices.region)
             .and("starts_at <= ", prices.as_of)
             .and_all("(sheet.region, starts_at, period.sequence, part) >= ", from);
-        let list = list.page(
-            " ORDER BY sheet.region, starts_at, period.sequence, part",
-            limit,
-        );
-        self.rows(list).await
+        self.rows(list.page(BY_START, limit)).await
     }
 
     /// Disagreements between catalogs that are open, now or at a given time.
@@ -234,12 +234,7 @@ impl Store {
         let list = Query::new(DISAGREEMENTS);
         let list = match as_of {
             None => list.text("ended_at IS NULL"),
-            Some(time) => list
-                .text("observed_at <= ")
-                .value(time)
-                .text(" AND (ended_at IS NULL OR ended_at > ")
-                .value(time)
-                .text(")"),
+            Some(time) => list.text(WERE_OPEN).bind(time),
         };
         let list = list
             .and("provider = ", filter.provider.as_deref())

@@ -1,7 +1,6 @@
 //! Queries of an import before it records anything, and the runs of imports.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use serde::Serialize;
 use sqlx::FromRow;
@@ -14,14 +13,15 @@ use super::names::stored_names;
 use super::query::Query;
 use super::rows::{Connected, Piece, Statement};
 use super::value::Kind;
-use super::{DbTime, Store, StoreError};
+use super::{DbTime, Store, StoreError, locked};
 
 /// The last statement of a catalog about an offer, and its listing.
 #[derive(Debug, Clone, FromRow)]
 pub struct StatementRow {
     /// The offer.
     pub offer_id: Uuid,
-    /// Start of the sheet's validity; [`UNKNOWN_START`](unroof_core::sheet::compare::timeline::UNKNOWN_START) where it states none.
+    /// Start of the sheet's validity;
+    /// [`UNKNOWN_START`](unroof_core::sheet::compare::timeline::UNKNOWN_START) where it states none.
     pub starts_at: DbTime,
     /// The sheet.
     pub sheet_id: Uuid,
@@ -111,11 +111,7 @@ pub struct RunningImport {
 
 impl Drop for RunningImport {
     fn drop(&mut self) {
-        let mut importing = self
-            .importing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        importing.remove(&self.id);
+        locked(&self.importing).remove(&self.id);
     }
 }
 
@@ -151,7 +147,8 @@ const IMPORTS: &str = "
     FROM imports
     WHERE TRUE";
 
-const BEGIN_IMPORT: &str = "INSERT INTO imports (id, source, catalog, started_at, outcome) VALUES ($1, $2, $3, $4, 'running')";
+const BEGIN_IMPORT: &str = "
+    INSERT INTO imports (id, source, catalog, started_at, outcome) VALUES ($1, $2, $3, $4, 'running')";
 
 const END_IMPORT: &str = "
     UPDATE imports
@@ -163,14 +160,12 @@ const END_IMPORT: &str = "
 const RUNNING: &str = "SELECT id FROM imports WHERE outcome = 'running'";
 
 const CLOSE_IMPORT: &str = "
-    UPDATE imports SET outcome = 'failed', error = $2, ended_at = $3 WHERE id = $1 AND outcome = 'running'";
+    UPDATE imports SET outcome = 'failed', error = 'the process ended before the import did', ended_at = $2
+    WHERE id = $1 AND outcome = 'running'";
 
 /// The lock of a run, until the end of the transaction; false where another process has it.
 const AND_NOT_LOCKED: &str =
     " AND pg_try_advisory_xact_lock(hashtext('unroof'), hashtext($1::text))";
-
-/// Error of a run whose process ended first.
-const PROCESS_GONE: &str = "the process ended before the import did";
 
 impl Store {
     /// The last statements of a catalog, offer by offer.
@@ -218,7 +213,7 @@ impl Store {
             importing: Arc::clone(&self.importing),
             _lock: lock.ok_or(StoreError::Away)?,
         };
-        self.made_here().insert(id);
+        locked(&self.importing).insert(id);
         let begin = Query::new(BEGIN_IMPORT)
             .bind(id)
             .bind(source)
@@ -228,14 +223,8 @@ impl Store {
         Ok(running)
     }
 
-    fn made_here(&self) -> std::sync::MutexGuard<'_, BTreeSet<Uuid>> {
-        self.importing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Closes the runs of processes that are gone, as failed; how many those were. An embedded database has one process,
-    /// so that the runs of others are all lost.
+    /// Closes the runs of processes that are gone, as failed; how many those were. An embedded database has one
+    /// process, so that the runs of others are all lost.
     ///
     /// # Errors
     /// The database refuses.
@@ -245,23 +234,17 @@ impl Store {
         })?;
         let mut closed = 0;
         for id in ids {
-            let is_ours = self.made_here().contains(&id);
-            if !is_ours && self.close_if_lost(id, now).await? {
-                closed += 1;
+            if locked(&self.importing).contains(&id) {
+                continue;
             }
+            let close = Query::new(CLOSE_IMPORT).bind(id).bind(now);
+            let close = match self.pool {
+                Pool::Postgres { .. } => close.text(AND_NOT_LOCKED),
+                Pool::Sqlite { .. } => close,
+            };
+            closed += usize::from(self.write(close).await? > 0);
         }
         Ok(closed)
-    }
-
-    async fn close_if_lost(&self, id: Uuid, now: DbTime) -> Result<bool, StoreError> {
-        let mut close = Query::new(CLOSE_IMPORT)
-            .bind(id)
-            .bind(PROCESS_GONE)
-            .bind(now);
-        if let Pool::Postgres { .. } = self.pool {
-            close = close.text(AND_NOT_LOCKED);
-        }
-        Ok(self.write(close).await? > 0)
     }
 
     /// Notes how reading it ended.
@@ -301,7 +284,7 @@ impl Store {
         let list = Query::new(IMPORTS)
             .and("source = ", source)
             .and_all("(started_at, id) < ", after);
-        let list = list.page(" ORDER BY started_at DESC, id DESC", limit);
-        self.rows(list).await
+        self.rows(list.page(" ORDER BY started_at DESC, id DESC", limit))
+            .await
     }
 }

@@ -1,5 +1,5 @@
-//! Reads what is known of the offers, sheets and estimates that are recorded, as far as it matters to them: one typed query
-//! per kind of row, and none for a kind of which nothing is asked.
+//! Reads what is known of the offers, sheets and estimates that are recorded, as far as it matters to them: one
+//! typed query per kind of row, and none for a kind of which nothing is asked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -144,11 +144,10 @@ static SHEETS_IN_FORCE: Statement = Statement::new(&[Piece {
 /// A disagreement that has not ended.
 #[derive(Debug, FromRow)]
 struct DisagreementRow {
-    id: Uuid,
     offer_id: Uuid,
-    sheet_id: Uuid,
     other_catalog: String,
-    other_sheet_id: Uuid,
+    #[sqlx(flatten)]
+    open: OpenDisagreement,
 }
 
 static DISAGREEMENTS: Statement = Statement::new(&[Piece {
@@ -181,9 +180,8 @@ pub(super) async fn load(
 ) -> Result<Known, StoreError> {
     let mut known = Known::default();
     for (number, recordings) in recordings.chunks(MOST_ROWS).enumerate() {
-        let rows: Vec<RecordedRow> = connection
-            .read_rows(&RECORDED, &recorded(recordings))
-            .await?;
+        let recorded = recorded(recordings);
+        let rows: Vec<RecordedRow> = connection.read_rows(&RECORDED, &recorded).await?;
         if number == 0 {
             known.version = rows.first().map_or(0, |row| row.version);
         }
@@ -194,14 +192,12 @@ pub(super) async fn load(
         let offers = wanted.offers.iter();
         let offers = offers.map(|(offer, from)| vec![(*offer).into(), (*from).into()]);
         for row in connection.read_rows(&PERIODS, &offers.collect()).await? {
-            known.add_period(row);
+            known.add_period(&row);
         }
         let sheets = wanted.sheets.iter().map(|sheet| vec![(*sheet).into()]);
-        for row in connection
-            .read_rows(&PERIODS_OF_SHEETS, &sheets.collect())
-            .await?
-        {
-            known.add_period(row);
+        let sheets = sheets.collect();
+        for row in connection.read_rows(&PERIODS_OF_SHEETS, &sheets).await? {
+            known.add_period(&row);
         }
         let moments = wanted.moments.iter();
         let moments = moments.map(|(offer, time)| vec![(*offer).into(), (*time).into()]);
@@ -213,10 +209,8 @@ pub(super) async fn load(
             known.add_sheet(row)?;
         }
         let offers = wanted.offers.keys().map(|offer| vec![(*offer).into()]);
-        for row in connection
-            .read_rows(&DISAGREEMENTS, &offers.collect())
-            .await?
-        {
+        let offers = offers.collect();
+        for row in connection.read_rows(&DISAGREEMENTS, &offers).await? {
             known.add_disagreement(row);
         }
     }
@@ -281,7 +275,7 @@ impl Wanted {
 impl Known {
     fn add_recorded(&mut self, row: RecordedRow) -> Result<(), StoreError> {
         if let Some((document, checksum)) = row.document.zip(row.checksum) {
-            let document = StoredDocument::new(document, checksum);
+            let document = StoredDocument { document, checksum };
             let id = row.sheet_id;
             self.add_sheet(SheetRow { id, document })?;
         }
@@ -311,7 +305,7 @@ impl Known {
         self.add_sheet(row.sheet)
     }
 
-    fn add_period(&mut self, row: PeriodRow) {
+    fn add_period(&mut self, row: &PeriodRow) {
         let stored = StoredPeriod {
             key: (row.sequence, row.part),
             period: row.period(),
@@ -325,12 +319,7 @@ impl Known {
     }
 
     fn add_disagreement(&mut self, row: DisagreementRow) {
-        let open = OpenDisagreement {
-            id: row.id,
-            sheet_id: row.sheet_id,
-            other_sheet_id: row.other_sheet_id,
-        };
         self.disagreements
-            .insert((row.offer_id, row.other_catalog), open);
+            .insert((row.offer_id, row.other_catalog), row.open);
     }
 }

@@ -1,5 +1,5 @@
-//! Queries of lists: constant texts with the conditions that a request states and no others, so that each has a plan, and
-//! an index, of its own.
+//! Queries of lists: constant texts with the conditions that a request states and no others, so that each has a
+//! plan, and an index, of its own.
 
 use super::query::Query;
 use super::value::Value;
@@ -31,8 +31,8 @@ impl<'a> Query<'a> {
         query.text(")")
     }
 
-    /// The names of offers. SQLite, which has no statistics, takes an index for the names that are compared by `=`: those by
-    /// which the fewest rows are found. The others are compared as a range of one value.
+    /// The names of offers. SQLite, which has no statistics, takes an index for the names that are compared by `=`:
+    /// those by which the fewest rows are found. The others are compared as a range of one value.
     pub(super) fn names(self, filter: &'a Filter) -> Self {
         let has_key = filter.names_offers() || filter.region.is_some();
         self.names_and_currency(filter, has_key)

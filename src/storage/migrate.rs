@@ -17,8 +17,8 @@ impl Store {
     /// The database cannot be reached or refuses, or its tables are newer than this program.
     pub async fn migrate(&self) -> Result<(), StoreError> {
         match &self.pool {
-            // The migrator holds an advisory lock, so that one replica migrates and the others wait. A connection of its
-            // own has no limits in time, and says what is wrong where the pool says only that it waited.
+            // The migrator holds an advisory lock, so that one replica migrates and the others wait. A connection
+            // of its own has no limits in time, and says what is wrong where the pool says only that it waited.
             Pool::Postgres {
                 without_timeouts, ..
             } => {

@@ -53,6 +53,8 @@ pub use webhooks::{
 };
 pub use withdrawals::{Reinstated, Withdrawal, Withdrawn};
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use sqlx::migrate::MigrateError;
 
 /// An error of the store.
@@ -184,7 +186,8 @@ impl StoreError {
         use sqlx::Error as Sql;
         match self {
             Self::Query(Sql::RowNotFound) => false,
-            // PostgreSQL refused a statement but keeps the connection; SQLite may have ended the transaction by itself.
+            // PostgreSQL refused a statement but keeps the connection; SQLite may have ended the transaction by
+            // itself.
             Self::Query(Sql::Database(error)) => error.code().is_none_or(|code| {
                 code.len() != 5 || code.starts_with("08") || code.starts_with("57P")
             }),
@@ -244,8 +247,8 @@ fn is_temporary(error: &sqlx::Error) -> bool {
 }
 
 fn is_temporary_code(code: &str) -> bool {
-    // PostgreSQL: connection lost, read-only, wrong password, no such database, deadlock, resources short, lock not to be
-    // had, statement ended or server shutting down.
+    // PostgreSQL: connection lost, read-only, wrong password, no such database, deadlock, resources short, lock not
+    // to be had, statement ended or server shutting down.
     const CLASSES: [&str; 8] = ["08", "25", "28", "3D", "40", "53", "55", "57"];
     // SQLite: busy, locked, read-only, input or output failed, full, not to be opened.
     const KINDS: [u32; 6] = [5, 6, 8, 10, 13, 14];
@@ -253,6 +256,11 @@ fn is_temporary_code(code: &str) -> bool {
         return code == "58030" || CLASSES.iter().any(|class| code.starts_with(class));
     }
     sqlite_kind(code).is_some_and(|kind| KINDS.contains(&kind))
+}
+
+/// The content of a mutex, also after a thread that held it has panicked.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Restricts a list to offers with these names.

@@ -98,7 +98,6 @@ impl Store {
             Some(at) => list.text(IS_IN_FORCE).in_force(at).text(")"),
             None => list,
         };
-        let list = list.page(" ORDER BY sequence DESC", limit);
-        self.rows(list).await
+        self.rows(list.page(" ORDER BY sequence DESC", limit)).await
     }
 }

@@ -86,6 +86,11 @@ impl Store {
     /// Writes in its turn; how many rows were written.
     pub(super) async fn write(&self, query: Query<'_>) -> Result<u64, StoreError> {
         let _writer = self.wait_to_write().await?;
+        self.execute(query).await
+    }
+
+    /// Executes a statement; how many rows were written.
+    pub(super) async fn execute(&self, query: Query<'_>) -> Result<u64, StoreError> {
         on_connection!(self, connection => {
             Ok(bound!(query, query).execute(connection).await?.rows_affected())
         })

@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::StoreError;
 use super::plan::Known;
 use super::recording::{Recording, Saved};
+use super::{StoreError, locked};
 
 /// Most recordings of a group. A request that brings more is recorded alone.
 const MOST_RECORDINGS: usize = 64;
@@ -48,7 +48,7 @@ pub(super) type Members = Vec<(Range<usize>, oneshot::Sender<Result<Saved, Store
 
 impl Queue {
     pub(super) fn waiting(&self) -> MutexGuard<'_, VecDeque<Waiting>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.waiting)
     }
 
     /// The next ones that fit together, first come first served. Requests that were given up are forgotten.
@@ -70,9 +70,8 @@ impl Queue {
             let start = group.recordings.len();
             group.known = next.known.filter(|_| group.members.is_empty());
             group.recordings.extend(next.recordings);
-            group
-                .members
-                .push((start..group.recordings.len(), next.done));
+            let range = start..group.recordings.len();
+            group.members.push((range, next.done));
             bytes += size;
         }
         group
@@ -92,10 +91,8 @@ impl Queue {
 impl Waiting {
     /// Bytes of documents.
     fn size(&self) -> usize {
-        let estimates = self
-            .recordings
-            .iter()
-            .filter_map(|recording| recording.estimate.as_ref());
+        let recordings = self.recordings.iter();
+        let estimates = recordings.filter_map(|recording| recording.estimate.as_ref());
         estimates.map(|estimate| estimate.document.len()).sum()
     }
 }

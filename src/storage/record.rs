@@ -1,5 +1,5 @@
-//! Records sheets and their estimates: new content is stored, the price before it ends, and the change is added to the feed.
-//! All of a batch, or nothing.
+//! Records sheets and their estimates: new content is stored, the price before it ends, and the change is added to
+//! the feed. All of a batch, or nothing.
 
 use std::ops::Range;
 
@@ -15,8 +15,8 @@ pub(super) const ADVANCE_VERSION: &str =
     "UPDATE store_version SET version = version + $1 WHERE id = 1 RETURNING version";
 
 impl Store {
-    /// Stores an estimate and its sheets in one transaction. What is stored already stays as it is, but a source that a
-    /// known sheet does not have yet is added to it.
+    /// Stores an estimate and its sheets in one transaction. What is stored already stays as it is, but a source
+    /// that a known sheet does not have yet is added to it.
     ///
     /// # Errors
     /// The database refuses; then nothing is stored.
@@ -65,8 +65,8 @@ impl Store {
         self.record_in_group(recordings, Some(known)).await
     }
 
-    /// Records in one transaction. What is known is read before it, if it was not, and read again where another writer has
-    /// committed since.
+    /// Records in one transaction. What is known is read before it, if it was not, and read again where another
+    /// writer has committed since.
     pub(super) async fn record_at_once(
         &self,
         recordings: &[Recording],

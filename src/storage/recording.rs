@@ -1,4 +1,4 @@
-//! What is recorded: a sheet that was seen, and the estimate that is listed for it.
+//! A sheet to be recorded, with the estimate that is listed for it.
 
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -93,6 +93,19 @@ pub enum Listing {
     Unlisted,
 }
 
+impl Listing {
+    pub(super) fn duplicate_of(self) -> Option<Uuid> {
+        match self {
+            Self::Offer { duplicate_of } => duplicate_of,
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_stated(self) -> bool {
+        matches!(self, Self::Stated | Self::Pooled { is_stated: true })
+    }
+}
+
 /// A sheet that was seen, and the estimate that is listed for it.
 #[derive(Debug, Clone)]
 pub struct Recording {
@@ -106,7 +119,8 @@ pub struct Recording {
     pub observed_at: Timestamp,
     /// Whether a price that was replaced is in force again when it is seen again. A repeated request changes nothing.
     pub counts_again: bool,
-    /// Whether it was seen just now: then never before what is recorded of its offer already, whatever the clock says.
+    /// Whether it was seen just now: then never before what is recorded of its offer already, whatever the clock
+    /// says.
     pub seen_now: bool,
     /// The estimate that is listed for it.
     pub estimate_id: Uuid,
@@ -141,19 +155,14 @@ impl Recording {
 
     /// Whether an estimate was drawn from the sheet, and not from one that the sheet is a copy of.
     pub(super) fn is_drawn_from(&self, estimate_id: Uuid) -> bool {
-        let is_copy = matches!(
-            self.listing,
-            Listing::Offer {
-                duplicate_of: Some(_)
-            }
-        );
-        self.estimate_id == estimate_id && !is_copy
+        self.estimate_id == estimate_id && self.listing.duplicate_of().is_none()
     }
 
-    /// Catalog that states it.
+    /// Catalog that states it: that of its first source.
     #[must_use]
     pub fn catalog(&self) -> &'static str {
-        statement_catalog(&self.sheet)
+        let source = self.sheet.sources.first();
+        source.map_or("manual", |source| source.format.name())
     }
 
     /// Statement of the sheet.
@@ -171,12 +180,4 @@ impl Recording {
     pub(super) fn statement_start(&self) -> Timestamp {
         self.sheet.valid_from.unwrap_or(UNKNOWN_START)
     }
-}
-
-/// Catalog that states a sheet: its first source.
-pub(super) fn statement_catalog(sheet: &PriceSheet) -> &'static str {
-    sheet
-        .sources
-        .first()
-        .map_or("manual", |source| source.format.name())
 }

@@ -1,30 +1,25 @@
 //! Reasons why a database takes no writes, and the one that holds now.
 
-use std::fmt;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use super::locked;
 
 /// Reason why the database takes no writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// Its disk is full, or fails.
+    #[error("its disk is full, or writing to it fails")]
     Disk,
     /// Its file, or the whole server, may only be read.
+    #[error("it may only be read")]
     ReadOnly,
     /// Its file is not the one that was opened.
+    #[error(
+        "its file was deleted or replaced after it was opened, so that what is written would be lost; put the file back, \
+         or restart the service"
+    )]
     Replaced,
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Disk => "its disk is full, or writing to it fails",
-            Self::ReadOnly => "it may only be read",
-            Self::Replaced => {
-                "its file was deleted or replaced after it was opened, so that what is written would be lost; put the file back, or restart the service"
-            }
-        })
-    }
 }
 
 /// State of the writability of a database.
@@ -37,12 +32,12 @@ pub(super) struct Writing {
 
 impl Writing {
     pub(super) fn refusal(&self) -> Option<Refusal> {
-        *self.refused.lock().unwrap_or_else(PoisonError::into_inner)
+        *locked(&self.refused)
     }
 
     /// Gives what it was before.
     pub(super) fn set(&self, refusal: Option<Refusal>) -> Option<Refusal> {
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut refused = locked(&self.refused);
         std::mem::replace(&mut *refused, refusal)
     }
 

@@ -1,8 +1,8 @@
 //! Statements that work on rows of values, declared once for both databases.
 //!
 //! PostgreSQL takes the rows as arrays: the text of a statement is the same for any number of rows, so it is prepared
-//! once, and several statements that write are sent as one, in one round trip. SQLite takes lists of values, a statement
-//! at a time.
+//! once, and several statements that write are sent as one, in one round trip. SQLite takes lists of values, a
+//! statement at a time.
 
 use std::slice;
 use std::sync::OnceLock;
@@ -110,13 +110,13 @@ impl Statement {
         })
     }
 
-    /// The statements of SQLite, a few rows at a time, and whether each is kept: only that of a single row comes again.
+    /// The statements of SQLite, a few rows at a time, and whether each is kept: only that of a single row comes
+    /// again.
     fn with_lists(&self, rows: &[Rows<'_>]) -> impl Iterator<Item = (QueryBuilder<Sqlite>, bool)> {
-        let chunks = self.pieces.iter().zip(rows).flat_map(|(piece, rows)| {
+        self.pieces.iter().zip(rows).flat_map(|(piece, rows)| {
             let chunks = rows.chunks(MOST_ROWS);
             chunks.map(move |rows| (piece.with_list(rows), rows.len() == 1))
-        });
-        chunks
+        })
     }
 
     /// The columns of the rows of all pieces, each as an array.

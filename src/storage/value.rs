@@ -11,8 +11,8 @@ use uuid::Uuid;
 
 use super::DbTime;
 
-/// Declares the kinds of values: the type of each, the array of PostgreSQL that holds a column of it, and the types that
-/// become one, with or without a value.
+/// Declares the kinds of values: the type of each, the array of PostgreSQL that holds a column of it, and the types
+/// that become one, with or without a value.
 macro_rules! kinds {
     ($($Kind:ident($Type:ty) in $array:literal from $($Given:ty),+;)*) => {
         /// Type of a column of given rows.
@@ -22,7 +22,7 @@ macro_rules! kinds {
         }
 
         /// A nullable value of a statement.
-        #[derive(Debug)]
+        #[derive(Debug, Clone)]
         pub(super) enum Value<'a> {
             $($Kind(Option<$Type>),)*
         }

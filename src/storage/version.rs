@@ -1,6 +1,5 @@
 //! The newest version: from this process's own writes, and on PostgreSQL from those of every other process.
 
-use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -8,8 +7,8 @@ use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::sync::watch;
 
 use super::connection::on_connection;
-use super::database::{Pool, Read};
-use super::{DbTime, Store, StoreError};
+use super::database::{Pool, within};
+use super::{DbTime, Store, StoreError, locked};
 
 /// The channel on which a trigger notifies of new versions.
 const CHANNEL: &str = "unroof_version";
@@ -64,20 +63,21 @@ impl Store {
             Ok(sqlx::query_as(sql).fetch_one(connection).await?)
         })?;
         if let Some(time) = time {
-            let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
-            *clock = Some(Read { asked_at, time });
+            let mut clock = locked(&self.clock);
+            *clock = Some((asked_at, time));
         }
         self.advance_version(version);
         Ok(version)
     }
 
-    /// The time, or that of the database where it is earlier: a replica whose clock is ahead records nothing that others
-    /// would take for something to come.
+    /// The time, or that of the database where it is earlier: a replica whose clock is ahead records nothing that
+    /// others would take for something to come.
     #[must_use]
     pub fn not_ahead(&self, now: Timestamp) -> Timestamp {
-        let clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(read) = &*clock else { return now };
-        let time = Timestamp::from(read.time).checked_add(read.asked_at.elapsed());
+        let time = locked(&self.clock).and_then(|(asked_at, time)| {
+            let time = Timestamp::from(time).checked_add(asked_at.elapsed());
+            time.ok()
+        });
         time.map_or(now, |time| time.min(now))
     }
 
@@ -134,10 +134,9 @@ impl Listener {
             Ok(Ok(None)) => Err(StoreError::Away),
             Ok(Err(error)) => Err(error.into()),
             Err(_silence) => {
-                let asked = sqlx::query("SELECT 1").execute(link);
-                let answered = tokio::time::timeout(self.store.limits.connection_wait, asked).await;
-                answered.map_err(|_| StoreError::Away)?.map(drop)?;
-                Ok(())
+                let asked = async { Ok(sqlx::query("SELECT 1").execute(link).await?) };
+                let limit = self.store.limits.connection_wait;
+                within(limit, asked).await.map(drop)
             }
         }
     }

@@ -273,8 +273,8 @@ impl Store {
         self.written_row(lease).await
     }
 
-    /// Notes that the changes after those that were delivered are sent now: these, or those of them that were sent before.
-    /// Nothing where the webhook was removed meanwhile.
+    /// Notes that the changes after those that were delivered are sent now: these, or those of them that were sent
+    /// before. Nothing where the webhook was removed meanwhile.
     ///
     /// # Errors
     /// The database refuses.

@@ -110,7 +110,8 @@ impl Store {
             .await
     }
 
-    /// Undoes the last withdrawal of a sheet: what held before holds again, as far as no other price is in force since.
+    /// Undoes the last withdrawal of a sheet: what held before holds again, as far as no other price is in force
+    /// since.
     ///
     /// # Errors
     /// The database refuses.
@@ -155,12 +156,12 @@ impl Store {
 impl Act {
     /// Its row of the feed.
     fn change(&self, version: i64, sheet_id: Uuid) -> Vec<Value<'static>> {
-        let (kind, summary) = match &self.reason {
-            Some(reason) => (ChangeKind::SheetWithdrawn, format!("withdrawn: {reason}")),
-            None => {
-                let summary = "the withdrawal is undone".to_owned();
-                (ChangeKind::SheetReinstated, summary)
-            }
+        let (kind, summary) = if let Some(reason) = &self.reason {
+            let summary = format!("withdrawn: {reason}");
+            (ChangeKind::SheetWithdrawn, summary)
+        } else {
+            let summary = "the withdrawal is undone".to_owned();
+            (ChangeKind::SheetReinstated, summary)
         };
         change_row(version, kind, self.at, sheet_id, summary)
     }

@@ -1,5 +1,5 @@
-//! Whether the database takes writes. After it refused one, all others are refused at once, until a probe of ordinary size
-//! succeeds: reads continue, and nothing is begun that could not be noted.
+//! Whether the database takes writes. After it refused one, all others are refused at once, until a probe of
+//! ordinary size succeeds: reads continue, and nothing is begun that could not be noted.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use sqlx::{ConnectOptions, Connection};
 
-use super::connection::on_connection;
 use super::database::{Pool, on_pool};
 use super::file::{FileIdentity, may_write};
+use super::query::Query;
 use super::refusal::Refusal;
 use super::{Store, StoreError};
 
@@ -88,8 +88,8 @@ impl Store {
         }
     }
 
-    /// Writes as much as a request does, on a new connection: one that was opened while the database could only be read
-    /// would not learn that this is over.
+    /// Writes as much as a request does, on a new connection: one that was opened while the database could only be
+    /// read would not learn that this is over.
     async fn probe_on_new_connection(&self) -> Result<(), StoreError> {
         if let Some(refusal) = self.look_at_file() {
             return Err(StoreError::Refused(refusal));
@@ -130,9 +130,6 @@ impl Store {
             },
             Pool::Postgres { .. } => None,
         };
-        on_connection!(self, connection => {
-            sqlx::query(PROBE).execute(connection).await?;
-            Ok(())
-        })
+        self.execute(Query::new(PROBE)).await.map(drop)
     }
 }
