@@ -18,7 +18,7 @@ use super::queue::Queue;
 use super::refusal::Writing;
 use super::{DbTime, StoreError};
 
-/// Pause of SQLite between tries, and number of tries, where it does not wait by itself.
+/// Pause between retries, and number of retries, where SQLite returns "busy" without waiting.
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 const BUSY_PAUSES: u32 = 250;
 
@@ -44,7 +44,7 @@ impl Default for StoreLimits {
 }
 
 impl StoreLimits {
-    /// For commands, which wait for the database as long as it takes.
+    /// Limits of commands, which wait for the database without a timeout.
     #[must_use]
     pub fn without_timeouts() -> Self {
         Self {
@@ -54,8 +54,8 @@ impl StoreLimits {
         }
     }
 
-    /// Longest time that all statements of one operation take together. PostgreSQL itself ends a statement that runs
-    /// too long; this ends the wait for a server that has stopped answering.
+    /// Timeout for all statements of one operation. PostgreSQL itself ends a statement that runs too long; this ends
+    /// the wait for a server that has stopped answering.
     fn operation(self) -> Duration {
         self.statement + self.connection_wait
     }
@@ -85,7 +85,7 @@ pub struct Store {
     /// The newest version that this process knows of.
     pub(super) newest: watch::Sender<i64>,
     pub(super) writing: Arc<Writing>,
-    /// Requests that wait to be recorded.
+    /// Requests waiting to be recorded.
     pub(super) queue: Arc<Queue>,
     /// The last reading of the database's clock, after the local time of the query.
     pub(super) clock: Arc<Mutex<Option<(Instant, DbTime)>>>,
@@ -124,10 +124,10 @@ macro_rules! on_pool {
 pub(super) use on_pool;
 
 impl Store {
-    /// Opens the store; tables are brought up to date by [`Store::migrate`]. Of PostgreSQL nothing is asked yet.
+    /// Opens the store; tables are brought up to date by [`Store::migrate`]. A PostgreSQL server is not contacted yet.
     ///
     /// # Errors
-    /// The file cannot be made, or the address is not valid.
+    /// The file cannot be created, or the address is invalid.
     pub async fn open(url: &DatabaseUrl, limits: StoreLimits) -> Result<Self, StoreError> {
         let pool = match url {
             DatabaseUrl::Postgres(text) => {
@@ -171,7 +171,7 @@ impl Store {
         })
     }
 
-    /// Waits for [`Store::migrate`], no longer than for a connection.
+    /// Waits for [`Store::migrate`], at most for the connection timeout.
     pub(super) async fn wait_for_tables(&self) -> Result<(), StoreError> {
         let waiting = async {
             self.migrated.wait().await;
@@ -188,7 +188,7 @@ impl Store {
         within(self.limits.operation(), operation)
     }
 
-    /// The same for an operation of a dozen statements.
+    /// The same with the timeout of an operation of a dozen statements.
     pub(super) fn within_write_timeout<T>(
         &self,
         operation: impl Future<Output = Result<T, StoreError>>,
@@ -197,7 +197,7 @@ impl Store {
         within(TIMES * self.limits.operation(), operation)
     }
 
-    /// The right to write, on SQLite; PostgreSQL sees to that itself. Refused while the database takes no writes.
+    /// The write lock of SQLite; PostgreSQL has locks of its own. Refused while the database takes no writes.
     pub(super) async fn wait_to_write(&self) -> Result<Option<OwnedMutexGuard<()>>, StoreError> {
         self.require_writable()?;
         let turn = self.wait_for_turn().await?;
@@ -206,7 +206,7 @@ impl Store {
         Ok(turn)
     }
 
-    /// The same, whether the database takes writes or not.
+    /// The same without the check that the database takes writes.
     pub(super) async fn wait_for_turn(&self) -> Result<Option<OwnedMutexGuard<()>>, StoreError> {
         let Pool::Sqlite { writer, .. } = &self.pool else {
             return Ok(None);
@@ -227,7 +227,7 @@ impl Store {
     /// Tries to take the named advisory lock. An embedded database, which one process serves, always gives it.
     ///
     /// # Errors
-    /// The database cannot be reached.
+    /// The database is unreachable.
     pub async fn try_lock(&self, name: &str) -> Result<Option<StoreLock>, StoreError> {
         const SQL: &str = "SELECT pg_try_advisory_lock(hashtext('unroof'), hashtext($1))";
         let Pool::Postgres {
@@ -256,7 +256,7 @@ impl Store {
         .await
     }
 
-    /// The connections there are.
+    /// Numbers of connections, for metrics.
     #[must_use]
     pub fn connections(&self) -> StoreConnections {
         let (open, idle) = on_pool!(self, pool => (pool.size(), pool.num_idle()));

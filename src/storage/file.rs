@@ -4,12 +4,12 @@ use std::path::Path;
 
 use super::StoreError;
 
-/// A file, by whatever name: device and inode.
+/// Identity of a file: device and inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileIdentity(u64, u64);
 
 impl FileIdentity {
-    /// Of the file at a path; systems without inodes have one for all.
+    /// Identity of the file at a path; constant on systems without inodes.
     pub(super) fn of(path: &Path) -> std::io::Result<Self> {
         let metadata = std::fs::metadata(path)?;
         #[cfg(unix)]
@@ -36,7 +36,7 @@ pub(super) fn may_write(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| !metadata.permissions().readonly())
 }
 
-/// Makes the file, readable by its owner alone; missing folders likewise.
+/// Creates the file, readable by its owner alone, and missing folders.
 pub(super) fn make_private_file(path: &Path) -> Result<(), StoreError> {
     if let Some(folder) = path
         .parent()

@@ -13,8 +13,8 @@ use super::recording::{Recording, Saved};
 use super::{Store, StoreError};
 
 impl Store {
-    /// Records in one transaction with what others record at the same moment. Once begun it continues, whether or not
-    /// its outcome is waited for.
+    /// Records in one transaction with other simultaneous recordings. A started transaction continues, even if the
+    /// request is cancelled.
     pub(super) async fn record_in_group(
         &self,
         recordings: Vec<Recording>,

@@ -52,7 +52,7 @@ static RECORDED: Statement = Statement::new(&[Piece {
     columns: &[Kind::Id, Kind::Id, Kind::Id, Kind::Text, Kind::Time],
 }]);
 
-/// A price over a time.
+/// A price with its period.
 #[derive(Debug, FromRow)]
 pub(super) struct PeriodRow {
     pub(super) sequence: i64,

@@ -11,10 +11,10 @@ static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
 static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
 
 impl Store {
-    /// Brings the tables up to date. Replicas may do so at once.
+    /// Brings the tables up to date. Replicas may do so concurrently.
     ///
     /// # Errors
-    /// The database cannot be reached or refuses, or its tables are newer than this program.
+    /// The database is unreachable or returns an error, or its tables are newer than this program.
     pub async fn migrate(&self) -> Result<(), StoreError> {
         match &self.pool {
             // The migrator holds an advisory lock, so that one replica migrates and the others wait. A connection

@@ -16,7 +16,7 @@ const MOST_RECORDINGS: usize = 64;
 /// Most bytes of documents of a group, likewise.
 const MOST_BYTES: usize = 8 << 20;
 
-/// Requests that wait to be recorded.
+/// Requests waiting to be recorded.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     waiting: Mutex<VecDeque<Waiting>>,
@@ -24,11 +24,11 @@ pub(super) struct Queue {
     pub(super) turn: tokio::sync::Mutex<()>,
 }
 
-/// A request that waits to be recorded.
+/// A request waiting to be recorded.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) recordings: Vec<Recording>,
-    /// Stored state of the recordings, if it was read.
+    /// Stored rows of the recordings, if they were read.
     pub(super) known: Option<Known>,
     pub(super) since: Instant,
     pub(super) done: oneshot::Sender<Result<Saved, StoreError>>,
@@ -38,12 +38,12 @@ pub(super) struct Waiting {
 #[derive(Debug, Default)]
 pub(super) struct Group {
     pub(super) recordings: Vec<Recording>,
-    /// Stored state of the recordings of a single member, if it was read.
+    /// Stored rows of a single member's recordings, if they were read.
     pub(super) known: Option<Known>,
     pub(super) members: Members,
 }
 
-/// Parts of what is recorded, each with where its outcome is waited for.
+/// Parts of the group, each with the channel for its outcome.
 pub(super) type Members = Vec<(Range<usize>, oneshot::Sender<Result<Saved, StoreError>>)>;
 
 impl Queue {
@@ -51,7 +51,7 @@ impl Queue {
         locked(&self.waiting)
     }
 
-    /// The next ones that fit together, first come first served. Requests that were given up are forgotten.
+    /// The next requests that fit into a group, first come first served. Abandoned requests are dropped.
     pub(super) fn next_group(&self) -> Group {
         let mut group = Group::default();
         let mut bytes = 0;
@@ -77,7 +77,7 @@ impl Queue {
         group
     }
 
-    /// Refuses those that came no later than this.
+    /// Refuses the requests that have been waiting since this time or longer.
     pub(super) fn refuse_since(&self, oldest: Instant, error: StoreError) {
         let mut late = Members::new();
         let mut waiting = self.waiting();
@@ -97,7 +97,7 @@ impl Waiting {
     }
 }
 
-/// Gives all of them the same error.
+/// Sends the same error to all members.
 pub(super) fn refuse(mut members: Members, error: StoreError) {
     if members.len() == 1 {
         drop(members.pop().map(|(_, done)| done.send(Err(error))));

@@ -10,7 +10,7 @@ use super::plan::{Known, Plan, Step};
 use super::recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
 use super::{Store, StoreError, known, tables};
 
-/// Takes the lock of the writers, with as many numbers.
+/// Takes the writers' lock and reserves this many sequence numbers.
 pub(super) const ADVANCE_VERSION: &str =
     "UPDATE store_version SET version = version + $1 WHERE id = 1 RETURNING version";
 
@@ -19,7 +19,7 @@ impl Store {
     /// that a known sheet does not have yet is added to it.
     ///
     /// # Errors
-    /// The database refuses; then nothing is stored.
+    /// The query fails; then nothing is stored.
     pub async fn save(&self, new: NewEstimate<'_>) -> Result<Saved, StoreError> {
         let is_stated = !new.answer.assumptions.is_empty();
         let is_pool = new.sheets.len() > 1;
@@ -48,7 +48,7 @@ impl Store {
     /// Records sheets with their estimates in one transaction, in their order.
     ///
     /// # Errors
-    /// The database refuses; then nothing is stored.
+    /// The query fails; then nothing is stored.
     pub async fn record(&self, recordings: &[Recording]) -> Result<Saved, StoreError> {
         self.record_all(recordings.to_vec()).await
     }
@@ -110,7 +110,7 @@ pub(super) struct Recorded {
 }
 
 impl Recorded {
-    /// Its result for some of the recordings.
+    /// The result for some of the recordings.
     pub(super) fn saved(&self, members: Range<usize>) -> Saved {
         let steps = &self.steps[members];
         if steps.iter().all(Step::is_empty) {

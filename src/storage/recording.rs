@@ -13,20 +13,20 @@ use unroof_core::sheet::compare::timeline::{Statement, UNKNOWN_START};
 pub struct NewEstimate<'a> {
     /// The answer.
     pub answer: &'a Answer,
-    /// The answer as it is sent.
+    /// The serialised answer.
     pub document: &'a str,
     /// The sheets it was drawn from, with sources and remarks.
     pub sheets: &'a [PriceSheet],
     /// Time at which the estimate was requested, or the price was seen.
     pub observed_at: Timestamp,
-    /// Whether the price was seen then, however often before.
+    /// Whether a replaced price is in force again; false for a repeated request.
     pub counts_again: bool,
 }
 
 /// Result of storing an estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Saved {
-    /// Whether the estimate was not there before.
+    /// Whether the estimate is new.
     pub is_new: bool,
     /// The version of the store that this write made, if it wrote.
     pub version: Option<i64>,
@@ -40,7 +40,7 @@ impl Saved {
     };
 }
 
-/// An estimate as it is stored.
+/// A stored estimate.
 #[derive(Debug, Clone)]
 pub struct EstimateRecord {
     /// Its id.
@@ -53,7 +53,7 @@ pub struct EstimateRecord {
     pub conflicts: i64,
     /// JSON: a nullable number per column of a list.
     pub numbers: String,
-    /// The answer as it is sent.
+    /// The serialised answer.
     pub document: String,
 }
 
@@ -74,22 +74,22 @@ impl EstimateRecord {
     }
 }
 
-/// Under what an estimate is listed.
+/// Listing of an estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listing {
-    /// Under the offer of its sheet.
+    /// Listed under the offer of its sheet.
     Offer {
-        /// The sheet whose estimate this is, where the listed one is a copy of it.
+        /// The estimated sheet, if the listed sheet is a duplicate of it.
         duplicate_of: Option<Uuid>,
     },
-    /// The same, with something stated about the machine.
+    /// The same, with stated assumptions.
     Stated,
-    /// Under the model of several hosts' sheets.
+    /// Listed under the model of several hosts' sheets.
     Pooled {
-        /// Whether something was stated.
+        /// Whether assumptions were stated.
         is_stated: bool,
     },
-    /// Not by itself: the sheet is one of several.
+    /// Not listed: the sheet is one of several.
     Unlisted,
 }
 
@@ -117,16 +117,16 @@ pub struct Recording {
     pub canonical_model: Option<String>,
     /// Time at which the sheet was seen.
     pub observed_at: Timestamp,
-    /// Whether a price that was replaced is in force again when it is seen again. A repeated request changes nothing.
+    /// Whether a replaced price is in force again when it is seen again; false for a repeated request.
     pub counts_again: bool,
     /// Whether it was seen just now: then never before what is recorded of its offer already, whatever the clock
     /// says.
     pub seen_now: bool,
-    /// The estimate that is listed for it.
+    /// The listed estimate.
     pub estimate_id: Uuid,
     /// Listing of the estimate.
     pub listing: Listing,
-    /// The estimate itself, unless it is stored for sure.
+    /// The estimate, unless it is known to be stored.
     pub estimate: Option<EstimateRecord>,
 }
 
@@ -153,7 +153,7 @@ impl Recording {
         offer_id(&self.sheet.provider, &self.sheet.model, &self.sheet.region)
     }
 
-    /// Whether an estimate was drawn from the sheet, and not from one that the sheet is a copy of.
+    /// Whether the sheet has an estimate of its own; false for a duplicate.
     pub(super) fn is_drawn_from(&self, estimate_id: Uuid) -> bool {
         self.estimate_id == estimate_id && self.listing.duplicate_of().is_none()
     }
@@ -176,7 +176,7 @@ impl Recording {
         }
     }
 
-    /// The start under which the statement is kept.
+    /// The start of the statement.
     pub(super) fn statement_start(&self) -> Timestamp {
         self.sheet.valid_from.unwrap_or(UNKNOWN_START)
     }

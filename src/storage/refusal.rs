@@ -8,13 +8,13 @@ use super::locked;
 /// Reason why the database takes no writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// Its disk is full, or fails.
+    /// Its disk is full or failing.
     #[error("its disk is full, or writing to it fails")]
     Disk,
-    /// Its file, or the whole server, may only be read.
+    /// Its file or server is read-only.
     #[error("it may only be read")]
     ReadOnly,
-    /// Its file is not the one that was opened.
+    /// Its file was replaced after it was opened.
     #[error(
         "its file was deleted or replaced after it was opened, so that what is written would be lost; put the file back, \
          or restart the service"
@@ -35,7 +35,7 @@ impl Writing {
         *locked(&self.refused)
     }
 
-    /// Gives what it was before.
+    /// Returns the previous state.
     pub(super) fn set(&self, refusal: Option<Refusal>) -> Option<Refusal> {
         let mut refused = locked(&self.refused);
         std::mem::replace(&mut *refused, refusal)

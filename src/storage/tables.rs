@@ -1,4 +1,4 @@
-//! Writes what recording sheets adds to the tables: the same statements on both databases, and one round trip on
+//! Writes the rows of recorded sheets: the same statements on both databases, and one round trip on
 //! PostgreSQL.
 
 use std::collections::{BTreeMap, BTreeSet};

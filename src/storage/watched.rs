@@ -13,9 +13,9 @@ use super::{AsOf, DbTime, Store, StoreError};
 pub struct WatchedRow {
     /// Provider that bills.
     pub provider: String,
-    /// The model as the provider spells it.
+    /// Model name as the provider spells it.
     pub model: String,
-    /// Region in which it is served.
+    /// Region in which the model is served.
     pub region: String,
     /// Time at which the estimate was stored.
     pub observed_at: DbTime,
@@ -52,7 +52,7 @@ impl Store {
     /// and with nothing stated.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn watched_estimates(
         &self,
         models: &[(&str, &str)],

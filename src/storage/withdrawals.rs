@@ -32,9 +32,9 @@ pub enum Withdrawn {
     /// There is no such sheet.
     #[default]
     Unknown,
-    /// It is neither in force nor to come.
+    /// The price is neither in force nor announced.
     Over,
-    /// It is withdrawn, now or since before.
+    /// The sheet is withdrawn, now or by an earlier request.
     Done(Withdrawal),
 }
 
@@ -44,9 +44,9 @@ pub enum Reinstated {
     /// There is no such sheet.
     #[default]
     Unknown,
-    /// Another price is in force by now.
+    /// Another price is in force now.
     Taken,
-    /// It is not withdrawn, any more or at all.
+    /// The sheet is not withdrawn, or no longer.
     Done,
 }
 
@@ -96,10 +96,10 @@ struct Act {
 }
 
 impl Store {
-    /// Withdraws a price: in force, it ends now; to come, it never does, and the price before it holds on.
+    /// Withdraws a price: one in force ends now, an announced one is cancelled, and the previous price continues.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn withdraw(
         &self,
         sheet_id: Uuid,
@@ -114,7 +114,7 @@ impl Store {
     /// since.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn reinstate(
         &self,
         sheet_id: Uuid,
@@ -177,7 +177,7 @@ impl Offer {
         }
     }
 
-    /// Not before what was recorded last, however late the clock that recorded it or early this one.
+    /// The current time, or that of the last record if this is later: clocks of replicas differ.
     fn time(&self, now: Timestamp) -> Timestamp {
         let recorded = self.rows.iter();
         let recorded =

@@ -13,7 +13,7 @@ use super::query::Query;
 use super::refusal::Refusal;
 use super::{Store, StoreError};
 
-/// Rest between two probes of a database that refuses writes.
+/// Interval between probes of a database that refuses writes.
 const BETWEEN_PROBES: Duration = Duration::from_millis(500);
 /// Bytes of a probe after a refusal: a single page may fit on a disk on which no estimate fits.
 const FILLER_BYTES: usize = 256 * 1024;
@@ -43,7 +43,7 @@ impl Store {
         (!may_write(path)).then_some(Refusal::ReadOnly)
     }
 
-    /// Refuses where the database is known to take no writes.
+    /// Refuses if the database is known to take no writes.
     ///
     /// # Errors
     /// It is.
@@ -56,7 +56,7 @@ impl Store {
             .map_or(Ok(()), |refusal| Err(StoreError::Refused(refusal)))
     }
 
-    /// Notes an error of any operation, in case it says that the database takes no writes.
+    /// Records from an operation's error whether the database takes writes.
     pub(super) fn note_failure(&self, error: &StoreError) {
         if let Some(refusal) = error.refusal() {
             self.refuse(refusal);
@@ -108,7 +108,7 @@ impl Store {
         self.in_time(Box::pin(probing)).await
     }
 
-    /// Closes the connections that are open now, those at work when they come back.
+    /// Closes all open connections; those in use close when they are returned.
     fn renew_connections(&self) {
         self.writing.generation.fetch_add(1, Ordering::AcqRel);
         on_pool!(self, pool => while let Some(mut connection) = pool.try_acquire() {
@@ -116,11 +116,11 @@ impl Store {
         });
     }
 
-    /// Whether the database takes writes, by a small one. A writer that is at work keeps the probe from waiting: what
-    /// comes of its write is noted anyway.
+    /// Checks with a small write whether the database takes writes. Does not wait for a running write, whose outcome is
+    /// recorded anyway.
     ///
     /// # Errors
-    /// It takes none, or cannot be reached.
+    /// It takes no writes, or is unreachable.
     pub async fn probe_writing(&self) -> Result<(), StoreError> {
         self.require_writable()?;
         let _writer = match &self.pool {
