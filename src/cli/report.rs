@@ -1,5 +1,5 @@
-//! An answer for a person: the price sheet in one table, the readings with their equations in numbers, the conflicts,
-//! within 80 columns.
+//! The text report of an answer, within 80 columns: the price sheet in one table, the readings with substituted
+//! equations, the conflicts.
 
 mod joint;
 
@@ -188,7 +188,7 @@ fn cache_writes(rate: &RateCell) -> String {
         .join("\n")
 }
 
-/// Readings with a value, by clue; what entries share is said once.
+/// Readings with a value, by clue; common parts of entries are printed once.
 fn write_readings(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
     let defined: Vec<&Reading> = answer
         .textbook

@@ -35,9 +35,9 @@ impl IntoResponses for CalculatorRefusals {
             ("415", "Not JSON in UTF-8"),
             (
                 "422",
-                "The body is JSON but no such request; `errors` lists every fault",
+                "The body is JSON but not a valid request; `errors` lists every fault",
             ),
-            ("503", "Too many requests wait for their answer"),
+            ("503", "The request queue is full"),
         ];
         let problem = || Content::new(Some(Ref::from_schema_name("Problem")));
         let refusal = |description: &str| {
@@ -82,12 +82,12 @@ async fn calculated<Answer: Serialize, Row: Serialize>(
     Ok((headers, Extension(Counted), text).into_response())
 }
 
-/// Bytes of the answer for each point of a grid, about.
+/// Approximate bytes of the answer per point of a grid.
 const BYTES_PER_POINT: usize = 700;
 
 /// Simulate a model on a machine
 ///
-/// Time of a decode step and of a prefill pass with what it is spent on, speed per user and per accelerator, memory, the
+/// Time of a decode step and of a prefill pass by component, speed per user and per accelerator, memory, the
 /// largest batch that fits, cost per token. With `grid`, `series` repeats it over batches and contexts; `Accept:
 /// text/csv` gives the series alone. With `price_sheet`, the answer has the sheet that the machine implies, ready to be
 /// sent to `/infer`. Nothing is stored.
@@ -130,7 +130,7 @@ pub(super) async fn simulate_model(
 /// Lay a model out on racks
 ///
 /// Placement of experts within and across racks and their traffic, the largest expert layer that one scale-up domain
-/// holds, costs of pipeline stages, and memory use of a GPU. `series` is the same over the number of
+/// holds, costs of pipeline stages, and memory use of a GPU. `series` has the layout over the number of
 /// stages; `Accept: text/csv` gives it alone. Nothing is stored.
 #[utoipa::path(
     post,
@@ -163,9 +163,9 @@ pub(super) async fn lay_out_model(
 
 /// Plan the training of a model
 ///
-/// Pretraining, reinforcement learning and inference that cost the same, from traffic and lifetime; how far that
-/// overtrains the model; the memory of activations against computing them again; and what sparsity is worth by the
-/// published law. `series` is the last over sparsity; `Accept: text/csv` gives it alone. Nothing is stored.
+/// Tokens and compute of pretraining, reinforcement learning and inference at equal cost, from traffic and lifetime;
+/// overtraining; the memory of activations under several recomputation schemes; and the dense equivalent of a sparse
+/// model. `series` has the dense equivalents over sparsity; `Accept: text/csv` gives it alone. Nothing is stored.
 #[utoipa::path(
     post,
     path = "/training",

@@ -20,7 +20,7 @@ use super::metrics::register;
 use super::middleware;
 use super::response_cache::prefers;
 
-/// Everything that the listener for metrics serves.
+/// State of the metrics listener.
 pub fn metrics_router(app: App) -> Router {
     let started_at = app.now();
     Router::new()
@@ -28,7 +28,7 @@ pub fn metrics_router(app: App) -> Router {
         .with_state((app, started_at))
 }
 
-/// The same for requests off the wire.
+/// The router of the metrics listener, with the HTTP checks.
 pub(super) fn metrics_service(app: App) -> Router {
     let require_host = from_fn_with_state(Arc::clone(&app.limits), require_known_host);
     metrics_router(app)
@@ -67,7 +67,7 @@ fn open_metrics(registry: &Registry) -> Result<String, fmt::Error> {
     Ok(body)
 }
 
-/// The older format of Prometheus. It names counters and infos in full where they are described, and knows no infos.
+/// The text format of Prometheus, which writes the full names of counters and has no type for infos.
 fn plain_text(registry: &Registry) -> Result<String, fmt::Error> {
     let mut described = String::new();
     text::encode_registry(&mut described, registry)?;
@@ -104,7 +104,7 @@ fn plain_text(registry: &Registry) -> Result<String, fmt::Error> {
 }
 
 impl App {
-    /// All metrics as they are now.
+    /// The current metrics.
     async fn registry(&self) -> Registry {
         let mut registry = Registry::default();
         // Before one is taken for this.
