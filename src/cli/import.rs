@@ -127,7 +127,7 @@ async fn import(
         print_lines(receiver, arguments.json)
     );
     let summary = ended
-        .with_context(|| format!("{name} was not imported to its end; run it again to continue"))?;
+        .with_context(|| format!("{name} was not fully imported; run it again to continue"))?;
     printed?;
     // A filter that matches nothing is a mistake that should not pass for an import.
     if summary.sheets == 0 {
@@ -244,9 +244,9 @@ impl Report {
             });
             write_table(out, &table(&["entry", "outcome", "why"], rows))?;
         }
-        let counts = Outcome::ALL
-            .iter()
-            .map(|outcome| vec![outcome.words().to_owned(), summary.of(*outcome).to_string()]);
+        let counts = summary.by_outcome().into_iter();
+        let counts =
+            counts.map(|(outcome, count)| vec![outcome.words().to_owned(), count.to_string()]);
         write_table(out, &table(&["outcome", "count"], counts))?;
         let sum = format!(
             "{} entries, {} sheets; {} quantities identified in new estimates; {} fields kept under `unmapped`.",

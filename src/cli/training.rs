@@ -1,4 +1,4 @@
-//! `unroof training`: what the training of a model takes, on this machine alone.
+//! `unroof training`: tokens, compute and memory of training a model, without a server.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::calculator::{
-    RequestFlags, answered, or_dash, percent, print, size, write_grounds, write_values, yes_no,
+    RequestFlags, answered, or_dash, percent, print, size, values, write_grounds, write_values,
+    yes_no,
 };
 use super::report::{paragraph, table, write_table};
 use super::{Failure, label};
@@ -45,14 +46,11 @@ fn write_training(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Resul
     write_values(
         out,
         "overtraining",
-        &[
-            ("Chinchilla tokens", readable(trained.chinchilla_tokens)),
-            ("pretraining tokens", readable(trained.pretraining_tokens)),
-            (
-                "overtraining",
-                format!("{}×", readable(trained.overtraining)),
-            ),
-        ],
+        &values! {
+            "Chinchilla tokens" => readable(trained.chinchilla_tokens);
+            "pretraining tokens" => readable(trained.pretraining_tokens);
+            "overtraining" => format!("{}×", readable(trained.overtraining));
+        },
     )?;
     writeln!(out, "{}", label("activations, per micro-batch"))?;
     let row = |item: &ActivationsItem| {
@@ -158,7 +156,7 @@ fn write_quality(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Result
         said.push(format!("The sparsity lies {times} times beyond them."));
     }
     if quality.beyond_cutoff {
-        said.push("At this size, by the same source, experts add nothing.".to_owned());
+        said.push("According to the same source, experts add nothing at this size.".to_owned());
     }
     paragraph(&mut out, &said.join(" "), 0)?;
     writeln!(out)

@@ -16,10 +16,11 @@ use prometheus_client::registry::Registry;
 
 use super::app::App;
 use super::hosts::require_known_host;
+use super::metrics::register;
 use super::middleware;
 use super::response_cache::prefers;
 
-/// Everything that the listener for metrics serves.
+/// State of the metrics listener.
 pub fn metrics_router(app: App) -> Router {
     let started_at = app.now();
     Router::new()
@@ -27,7 +28,7 @@ pub fn metrics_router(app: App) -> Router {
         .with_state((app, started_at))
 }
 
-/// The same for requests off the wire.
+/// The router of the metrics listener, with the HTTP checks.
 pub(super) fn metrics_service(app: App) -> Router {
     let require_host = from_fn_with_state(Arc::clone(&app.limits), require_known_host);
     metrics_router(app)
@@ -40,11 +41,9 @@ async fn show_metrics(
     headers: HeaderMap,
 ) -> Response {
     let mut registry = app.registry().await;
-    registry.register(
-        "process_start_time_seconds",
-        "When the process started",
-        ConstGauge::new(started_at.as_duration().as_secs_f64()),
-    );
+    register! { registry,
+        "process_start_time_seconds", "When the process started" => ConstGauge::new(started_at.as_duration().as_secs_f64());
+    }
     let is_open_metrics = prefers(&headers, "application/openmetrics-text", "text/plain");
     let encoded = if is_open_metrics {
         open_metrics(&registry)
@@ -68,7 +67,7 @@ fn open_metrics(registry: &Registry) -> Result<String, fmt::Error> {
     Ok(body)
 }
 
-/// The older format of Prometheus. It names counters and infos in full where they are described, and knows no infos.
+/// The text format of Prometheus, which writes the full names of counters and has no type for infos.
 fn plain_text(registry: &Registry) -> Result<String, fmt::Error> {
     let mut described = String::new();
     text::encode_registry(&mut described, registry)?;
@@ -105,7 +104,7 @@ fn plain_text(registry: &Registry) -> Result<String, fmt::Error> {
 }
 
 impl App {
-    /// All metrics as they are now.
+    /// The current metrics.
     async fn registry(&self) -> Registry {
         let mut registry = Registry::default();
         // Before one is taken for this.
@@ -119,57 +118,18 @@ impl App {
         let connections = self.limits.connections;
         let open = connections.saturating_sub(self.connections.available_permits());
         let (bytes, most_bytes) = self.budget.used();
-        let gauges = [
-            ("unroof_connections_open", "Connections of clients", open),
-            (
-                "unroof_connections_limit",
-                "Connections that there may be",
-                connections,
-            ),
-            (
-                "unroof_computations_running",
-                "Computations that are running",
-                self.computing.running(),
-            ),
-            (
-                "unroof_computations_waiting",
-                "Requests in the request queue, which wait for a computation",
-                self.computing.queued(),
-            ),
-            (
-                "unroof_bytes_in_flight",
-                "Bytes of bodies and answers in memory, those that are kept included",
-                bytes,
-            ),
-            (
-                "unroof_bytes_in_flight_limit",
-                "Bytes that there may be",
-                most_bytes,
-            ),
-            (
-                "unroof_database_connections_used",
-                "Connections to the database that are at work",
-                database.used,
-            ),
-            (
-                "unroof_database_connections_idle",
-                "Connections to the database that are free",
-                database.idle,
-            ),
-            (
-                "unroof_database_connections_limit",
-                "Connections to the database that there may be",
-                database.limit,
-            ),
-        ];
-        for (name, help, value) in gauges {
-            registry.register(name, help, ConstGauge::new(value));
+        register! { registry,
+            "unroof_connections_open", "Connections of clients" => ConstGauge::new(open);
+            "unroof_connections_limit", "Connections that there may be" => ConstGauge::new(connections);
+            "unroof_computations_running", "Computations that are running" => ConstGauge::new(self.computing.running());
+            "unroof_computations_waiting", "Requests in the request queue, which wait for a computation" => ConstGauge::new(self.computing.queued());
+            "unroof_bytes_in_flight", "Bytes of bodies and answers in memory, those that are kept included" => ConstGauge::new(bytes);
+            "unroof_bytes_in_flight_limit", "Bytes that there may be" => ConstGauge::new(most_bytes);
+            "unroof_database_connections_used", "Connections to the database that are at work" => ConstGauge::new(database.used);
+            "unroof_database_connections_idle", "Connections to the database that are free" => ConstGauge::new(database.idle);
+            "unroof_database_connections_limit", "Connections to the database that there may be" => ConstGauge::new(database.limit);
+            "unroof_cache_entries", "Answers that are kept for those who poll" => ConstGauge::new(self.bodies.entries());
         }
-        registry.register(
-            "unroof_cache_entries",
-            "Answers that are kept for those who poll",
-            ConstGauge::new(self.bodies.entries()),
-        );
         registry
     }
 }

@@ -5,38 +5,14 @@ use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::database::on_connection;
-use super::list::List;
-use super::names::stored_names;
-use super::rows::Connected;
+use super::names::ChangeKind;
+use super::query::Query;
 use super::{DbTime, Filter, Store, StoreError};
-
-stored_names! {
-    /// Kind of a change.
-    ChangeKind {
-        /// An offer has its first price.
-        SheetAdded = "sheet.added",
-        /// An offer has another price.
-        SheetChanged = "sheet.changed",
-        /// An offer will have another price.
-        SheetAnnounced = "sheet.announced",
-        /// An announced price is in force from now on.
-        SheetInForce = "sheet.in_force",
-        /// A price was withdrawn.
-        SheetWithdrawn = "sheet.withdrawn",
-        /// A withdrawn price is in force again.
-        SheetReinstated = "sheet.reinstated",
-        /// A price has expired, and the one after it is not known.
-        SheetExpired = "sheet.expired",
-        /// There is another estimate for the same price.
-        EstimateUpdated = "estimate.updated",
-    }
-}
 
 /// A change.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow, Serialize, ToSchema)]
 pub struct ChangeRow {
-    /// Its place: a client that has seen it has seen all that come before it.
+    /// Sequence number: a client that has seen this change has seen all earlier ones.
     pub sequence: i64,
     /// Kind of the change.
     #[sqlx(try_from = "String")]
@@ -47,43 +23,43 @@ pub struct ChangeRow {
     pub observed_at: DbTime,
     /// Provider that bills.
     pub provider: String,
-    /// The model as the provider spells it.
+    /// Model name as the provider spells it.
     pub model: String,
     /// author/model
     pub canonical_model: Option<String>,
-    /// Region in which it is served.
+    /// Region in which the model is served.
     pub region: String,
-    /// The sheet.
+    /// Id of the sheet.
     pub sheet_id: Option<Uuid>,
-    /// The estimate that is listed for it.
+    /// The listed estimate.
     pub estimate_id: Option<Uuid>,
     /// In words.
     pub summary: String,
 }
 
-// Numbers are given out under the lock on the version, which a writer holds until it has committed: a reader of number n
-// has all that come before it.
+// Numbers are given out under the lock on the version, which a writer holds until it has committed: a reader of
+// number n has all that come before it.
 const CHANGES: &str = "
     SELECT sequence, kind, observed_at, provider, model, canonical_model, region, sheet_id, estimate_id, summary
     FROM changes
     WHERE sequence > ";
 
 impl Store {
-    /// Changes after a sequence number, in order; of the filter, provider and model count.
+    /// Changes after a sequence number, in order, filtered by provider and model.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn changes(
         &self,
         filter: &Filter,
         since: i64,
         limit: u32,
     ) -> Result<Vec<ChangeRow>, StoreError> {
-        let list = List::new(CHANGES)
+        let list = Query::new(CHANGES)
             .value(since)
             .and("provider = ", filter.provider.as_deref())
             .and("model = ", filter.model.as_deref())
             .page(" ORDER BY sequence", limit);
-        on_connection!(self, connection => connection.list(list).await)
+        self.rows(list).await
     }
 }

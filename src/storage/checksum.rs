@@ -1,4 +1,4 @@
-//! Checksums beside stored documents: a document that is not what was stored is not sent.
+//! Checksums of stored documents: a document that does not match is not sent.
 
 use sha2::{Digest, Sha256};
 use sqlx::FromRow;
@@ -14,19 +14,15 @@ pub(super) fn checksum(document: &str) -> Vec<u8> {
 /// A document with the checksum that was stored beside it.
 #[derive(Debug, Clone, FromRow)]
 pub(super) struct StoredDocument {
-    document: String,
-    checksum: Vec<u8>,
+    pub(super) document: String,
+    pub(super) checksum: Vec<u8>,
 }
 
 impl StoredDocument {
-    pub(super) fn new(document: String, checksum: Vec<u8>) -> Self {
-        Self { document, checksum }
-    }
-
     /// The document of a sheet or estimate.
     ///
     /// # Errors
-    /// It is not what was stored.
+    /// The document does not match its checksum.
     pub(super) fn checked(self, id: Uuid) -> Result<String, StoreError> {
         if checksum(&self.document) != self.checksum {
             return Err(StoreError::Damaged(id));

@@ -13,7 +13,7 @@ use crate::secrets::{is_ambiguous, without_secrets};
 pub enum DatabaseUrl {
     /// A PostgreSQL server, 13 or newer.
     Postgres(String),
-    /// A file, made where it does not exist.
+    /// A file, created if it does not exist.
     Sqlite(PathBuf),
 }
 
@@ -23,13 +23,13 @@ pub enum DatabaseUrlError {
     /// Neither of the two forms.
     #[error("expected `postgres://user@host/database` or `sqlite:path/to/file.db`")]
     Unknown,
-    /// A password may hold a sign that means something in an address.
+    /// A password contains an unescaped delimiter of an address.
     #[error(
         "the end of the password is not clear: write `/`, `?`, `#`, `%` and `@` in it as %2F, %3F, %23, %25 and %40, \
          or leave it out and set PGPASSWORD"
     )]
     Ambiguous,
-    /// The driver would leave it out.
+    /// A parameter that the driver ignores.
     #[error(
         "a parameter after `?` is not one of sslmode, sslrootcert, sslcert, sslkey, statement-cache-capacity, host, \
          hostaddr, port, dbname, user, password, application_name and options"
@@ -38,26 +38,8 @@ pub enum DatabaseUrlError {
 }
 
 /// Parameters that the driver reads after `?`. It logs the values of all others.
-const PARAMETERS: [&str; 18] = [
-    "application_name",
-    "dbname",
-    "host",
-    "hostaddr",
-    "options",
-    "password",
-    "port",
-    "ssl-ca",
-    "ssl-cert",
-    "ssl-key",
-    "ssl-mode",
-    "ssl-root-cert",
-    "sslcert",
-    "sslkey",
-    "sslmode",
-    "sslrootcert",
-    "statement-cache-capacity",
-    "user",
-];
+const PARAMETERS: &str = "application_name dbname host hostaddr options password port ssl-ca ssl-cert ssl-key ssl-mode \
+    ssl-root-cert sslcert sslkey sslmode sslrootcert statement-cache-capacity user";
 
 impl FromStr for DatabaseUrl {
     type Err = DatabaseUrlError;
@@ -80,7 +62,7 @@ impl FromStr for DatabaseUrl {
     }
 }
 
-/// Refuses an address of PostgreSQL that the driver reads otherwise than it was meant.
+/// Refuses a PostgreSQL address that the driver would misread.
 fn check_postgres(text: &str, rest: &str) -> Result<(), DatabaseUrlError> {
     let url = url::Url::parse(text).map_err(|_| {
         // With a password in it, that is the likeliest reason.
@@ -93,7 +75,9 @@ fn check_postgres(text: &str, rest: &str) -> Result<(), DatabaseUrlError> {
     if is_ambiguous(rest) || url.fragment().is_some() || url.path().contains('@') {
         return Err(DatabaseUrlError::Ambiguous);
     }
-    let is_known = |name: &str| PARAMETERS.contains(&name) || name.starts_with("options[");
+    let is_known = |name: &str| {
+        PARAMETERS.split_whitespace().any(|known| known == name) || name.starts_with("options[")
+    };
     if !url.query_pairs().all(|(name, _)| is_known(&name)) {
         return Err(DatabaseUrlError::Parameter);
     }

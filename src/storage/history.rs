@@ -1,4 +1,4 @@
-//! Price history, prices that come into force, and disagreements of catalogs.
+//! Price history, due prices, and disagreements between catalogs.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -6,25 +6,25 @@ use sqlx::{Connection, Executor, FromRow, SqlSafeStr};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::changes::ChangeKind;
 use super::checksum::StoredDocument;
-use super::database::on_connection;
-use super::list::List;
+use super::connection::on_connection;
+use super::names::ChangeKind;
 use super::plan::read_sheet;
+use super::query::Query;
 use super::record::ADVANCE_VERSION;
-use super::rows::{Connected, Kind, Piece, Rows, Writing};
-use super::value::Value;
+use super::rows::{Connected, Piece, Rows, Statement};
+use super::value::{Kind, Value};
 use super::{DbTime, Filter, Store, StoreError};
 use unroof_core::sheet::PriceSheet;
 
-/// A price of an offer over a time.
+/// A price of an offer, with its period.
 #[derive(Debug, Clone, FromRow)]
 pub struct HistoryRow {
     /// Place of the period in the order of storing.
     pub sequence: i64,
-    /// Of several periods that one sheet opened at once.
+    /// Number of the period among those that one sheet opened at once.
     pub part: i64,
-    /// Region in which it is served.
+    /// Region in which the model is served.
     pub region: String,
     /// The sheet.
     pub sheet_id: Uuid,
@@ -40,9 +40,9 @@ pub struct HistoryRow {
     pub withdrawn_at: Option<DbTime>,
     /// Reason for the withdrawal.
     pub withdrawn_because: Option<String>,
-    /// The estimate that is listed for it.
+    /// The listed estimate.
     pub estimate_id: Option<Uuid>,
-    /// The sheet whose estimate that is, where it is another one.
+    /// The estimated sheet, if it is not the listed one.
     pub duplicate_of: Option<Uuid>,
     /// JSON: a nullable number per column of a list.
     pub row_values: Option<String>,
@@ -67,18 +67,18 @@ impl HistoryRow {
 pub struct PricesOf<'a> {
     /// Provider that bills.
     pub provider: &'a str,
-    /// The model as the provider spells it.
+    /// Model name as the provider spells it.
     pub model: &'a str,
     /// One region; without it, all.
     pub region: Option<&'a str>,
-    /// Only those that began by then.
+    /// Only prices that started by this time.
     pub as_of: Option<DbTime>,
 }
 
 /// Place in a history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryKey {
-    /// Region in which it is served.
+    /// Region in which the model is served.
     pub region: String,
     /// Start of the period.
     pub starts_at: DbTime,
@@ -95,9 +95,9 @@ pub struct DisagreementRow {
     pub id: Uuid,
     /// Provider that bills.
     pub provider: String,
-    /// The model as the provider spells it.
+    /// Model name as the provider spells it.
     pub model: String,
-    /// Region in which it is served.
+    /// Region in which the model is served.
     pub region: String,
     /// The catalog of the price in force.
     pub catalog: String,
@@ -107,7 +107,7 @@ pub struct DisagreementRow {
     pub other_catalog: String,
     /// Its sheet.
     pub other_sheet_id: Uuid,
-    /// The prices that both list and list differently: first the one in force.
+    /// The prices that differ, each in force first.
     #[schema(example = "input 0.66 against 1.32 $/Mtok")]
     pub differences: String,
     /// The larger over the smaller, of the two prices furthest apart; null where one of them is 0.
@@ -130,11 +130,15 @@ const HISTORY: &str = "
     LEFT JOIN (SELECT id, row_values FROM estimates) AS estimate ON estimate.id = listing.estimate_id
     WHERE sheet.provider = ";
 
+const BY_START: &str = " ORDER BY sheet.region, starts_at, period.sequence, part";
+
 const DISAGREEMENTS: &str = "
     SELECT id, provider, model, region, catalog, sheet_id, other_catalog, other_sheet_id, differences, largest_factor,
            observed_at, ended_at
     FROM disagreements
     WHERE ";
+
+const WERE_OPEN: &str = "observed_at <= $1 AND (ended_at IS NULL OR ended_at > $1)";
 
 const DUE: &str = "
     SELECT sequence, part, sheet_id, starts_at, ends_at, has_begun,
@@ -150,25 +154,25 @@ const MOST_DUE: i64 = 500;
 
 /// Adds changes of sheets to the feed: number, kind, time, sheet and summary.
 pub(super) const INSERT_CHANGES: Piece = Piece {
-    before: "
-        INSERT INTO changes (sequence, kind, observed_at, provider, model, canonical_model, region, sheet_id, estimate_id,
-                             summary)
+    sql: "
+        INSERT INTO changes (sequence, kind, observed_at, provider, model, canonical_model, region, sheet_id,
+                             estimate_id, summary)
         SELECT given.column1, given.column2, given.column3, sheet.provider, sheet.model, sheet.canonical_model,
                sheet.region, sheet.id, listing.estimate_id, given.column5
-        FROM",
-    columns: &[Kind::Number, Kind::Text, Kind::Time, Kind::Id, Kind::Text],
-    after: "
+        FROM given
         JOIN price_sheets AS sheet ON sheet.id = given.column4
         LEFT JOIN latest_listings AS listing ON listing.sheet_id = sheet.id",
+    columns: &[Kind::Number, Kind::Text, Kind::Time, Kind::Id, Kind::Text],
 };
 
 const MARK_ANNOUNCED: Piece = Piece {
-    before: "UPDATE price_periods SET has_begun = TRUE, has_ended = given.column3 FROM",
+    sql: "
+        UPDATE price_periods SET has_begun = TRUE, has_ended = given.column3 FROM given
+        WHERE sequence = given.column1 AND part = given.column2",
     columns: &[Kind::Number, Kind::Number, Kind::Flag],
-    after: "WHERE sequence = given.column1 AND part = given.column2",
 };
 
-static ANNOUNCE: Writing = Writing::new(&[MARK_ANNOUNCED, INSERT_CHANGES]);
+static ANNOUNCE: Statement = Statement::new(&[MARK_ANNOUNCED, INSERT_CHANGES]);
 
 const NEXT_DUE: &str = "
     SELECT min(at) FROM (
@@ -188,45 +192,38 @@ struct DueRow {
 }
 
 impl Store {
-    /// The prices of a model, region by region, in the order of their starts, beginning at a place; up to the price in
-    /// force at a time, if one is given.
+    /// The prices of a model, region by region, in the order of their starts, beginning at a place; up to the price
+    /// in force at a time, if one is given.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn history(
         &self,
         prices: PricesOf<'_>,
         from: Option<&HistoryKey>,
         limit: u32,
     ) -> Result<Vec<HistoryRow>, StoreError> {
-        let mut list = List::new(HISTORY)
+        let from = from.map(|key| {
+            vec![
+                (&key.region).into(),
+                key.starts_at.into(),
+                key.sequence.into(),
+                key.part.into(),
+            ]
+        });
+        let list = Query::new(HISTORY)
             .value(prices.provider)
             .and("sheet.model = ", Some(prices.model))
             .and("sheet.region = ", prices.region)
-            .and("starts_at <= ", prices.as_of);
-        if let Some(key) = from {
-            list = list
-                .text(" AND (sheet.region, starts_at, period.sequence, part) >= (")
-                .value(&key.region)
-                .text(", ")
-                .value(key.starts_at)
-                .text(", ")
-                .value(key.sequence)
-                .text(", ")
-                .value(key.part)
-                .text(")");
-        }
-        let list = list.page(
-            " ORDER BY sheet.region, starts_at, period.sequence, part",
-            limit,
-        );
-        on_connection!(self, connection => connection.list(list).await)
+            .and("starts_at <= ", prices.as_of)
+            .and_all("(sheet.region, starts_at, period.sequence, part) >= ", from);
+        self.rows(list.page(BY_START, limit)).await
     }
 
     /// Disagreements between catalogs that are open, now or at a given time.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn disagreements(
         &self,
         filter: &Filter,
@@ -234,15 +231,10 @@ impl Store {
         after: Option<Uuid>,
         limit: u32,
     ) -> Result<Vec<DisagreementRow>, StoreError> {
-        let list = List::new(DISAGREEMENTS);
+        let list = Query::new(DISAGREEMENTS);
         let list = match as_of {
             None => list.text("ended_at IS NULL"),
-            Some(time) => list
-                .text("observed_at <= ")
-                .value(time)
-                .text(" AND (ended_at IS NULL OR ended_at > ")
-                .value(time)
-                .text(")"),
+            Some(time) => list.text(WERE_OPEN).bind(time),
         };
         let list = list
             .and("provider = ", filter.provider.as_deref())
@@ -250,13 +242,13 @@ impl Store {
             .and("region = ", filter.region.as_deref())
             .and("id > ", after)
             .page(" ORDER BY id", limit);
-        on_connection!(self, connection => connection.list(list).await)
+        self.rows(list).await
     }
 
-    /// Announces which prices have come into force and which have expired. Of several replicas one does.
+    /// Records that prices have come into force or expired, on one replica only.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn announce_due_prices(&self, now: Timestamp) -> Result<(), StoreError> {
         let _writer = self.wait_to_write().await?;
         on_connection!(self, connection => {
@@ -268,7 +260,7 @@ impl Store {
             let due: Vec<DueRow> =
                 sqlx::query_as(DUE).bind(now).bind(MOST_DUE).fetch_all(&mut *connection).await?;
             let most = i64::try_from(due.len()).unwrap_or(MOST_DUE);
-            connection.prepare_writing(&ANNOUNCE).await?;
+            connection.prepare_rows(&ANNOUNCE).await?;
             connection.prepare(ADVANCE_VERSION.into_sql_str()).await?;
             let mut transaction = connection.begin_with(self.begin()).await?;
             let version: i64 =
@@ -286,7 +278,7 @@ impl Store {
     /// Time at which the next price comes into force or expires.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
         on_connection!(self, connection => {
             let next: Option<DbTime> = sqlx::query_scalar(NEXT_DUE).fetch_one(connection).await?;

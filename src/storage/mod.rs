@@ -2,50 +2,58 @@
 
 mod changes;
 mod checksum;
+mod connection;
 mod database;
 mod database_url;
 mod estimates;
+mod file;
 mod group;
 mod history;
 mod imports;
 mod known;
-mod lease;
 mod list;
-mod listener;
+mod migrate;
 mod names;
 mod plan;
 mod price_sheets;
+mod query;
+mod queue;
 mod record;
+mod recording;
+mod refusal;
 mod reporting;
 mod rows;
 mod serving_lock;
 mod tables;
 mod time;
 mod value;
+mod version;
 mod watched;
 mod webhooks;
 mod withdrawals;
 mod writing;
 
-pub use changes::{ChangeKind, ChangeRow};
+pub use changes::ChangeRow;
 pub use database::{Store, StoreConnections, StoreLimits, StoreLock};
 pub use database_url::{DatabaseUrl, DatabaseUrlError};
 pub use estimates::{AsOf, EstimateRow, Latest, LatestKey};
 pub use history::{DisagreementRow, HistoryKey, HistoryRow, PricesOf};
 pub use imports::{ImportOutcome, ImportRow, LeaderRow, RunningImport, StatementRow};
-pub use listener::Listener;
-pub use names::UnknownName;
+pub use names::{ChangeKind, UnknownName};
 pub use price_sheets::PriceSheetRow;
-pub use record::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
+pub use recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
+pub use refusal::Refusal;
 pub use serving_lock::ServingLock;
 pub use time::DbTime;
+pub use version::Listener;
 pub use watched::WatchedRow;
 pub use webhooks::{
     Attempt, DeliveryRow, DeliveryState, Ended, EndedAttempt, NewWebhook, Outcome, WebhookLease,
     WebhookRow,
 };
 pub use withdrawals::{Reinstated, Withdrawal, Withdrawn};
-pub use writing::Refusal;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sqlx::migrate::MigrateError;
 
@@ -56,8 +64,8 @@ pub enum StoreError {
     /// The database refused or could not be reached.
     #[error("database query failed")]
     Query(#[from] sqlx::Error),
-    /// The database did not answer in time, or did not answer a moment ago and was not asked again.
-    #[error("the database did not answer a moment ago")]
+    /// The database did not answer in time, or failed a moment ago and was not queried again.
+    #[error("the database was unreachable a moment ago")]
     Away,
     /// The database takes no writes at the moment.
     #[error("the database takes no writes: {0}")]
@@ -65,9 +73,9 @@ pub enum StoreError {
     /// The tables could not be brought up to date.
     #[error("database migration failed")]
     Migration(#[source] MigrateError),
-    /// The tables are those of another build of the program.
+    /// The tables belong to a different build of the program.
     #[error(
-        "the tables do not match this program: another build of it has made migration {0}; use that build, or start afresh with an empty database"
+        "the tables do not match this program: a different build applied migration {0}; use that build, or an empty database"
     )]
     OtherTables(i64),
     /// The folder or file of the embedded database could not be made.
@@ -78,8 +86,10 @@ pub enum StoreError {
         /// The operating system's error.
         source: std::io::Error,
     },
-    /// Views for dashboards, and roles that may read them, are PostgreSQL's.
-    #[error("an embedded database has no roles: a user who may read its file may read all of it")]
+    /// Views for dashboards and roles that read them exist only on PostgreSQL.
+    #[error(
+        "an SQLite database has no roles: a user with read access to its file can read all of it"
+    )]
     NoRoles,
     /// The role does not exist.
     #[error("there is no role `{0}`; make it with CREATE ROLE first")]
@@ -89,10 +99,10 @@ pub enum StoreError {
         "another process is at work on `{0}`: an embedded database serves one process; PostgreSQL is for several"
     )]
     Served(String),
-    /// A stored document is not what was stored.
+    /// A stored document does not match its checksum.
     #[error("the stored document of {0} is damaged")]
     Damaged(uuid::Uuid),
-    /// The same error for all that were recorded in one transaction.
+    /// One error shared by all recordings of a transaction.
     #[error("{0}")]
     Shared(#[source] std::sync::Arc<Self>),
 }
@@ -109,7 +119,15 @@ impl From<MigrateError> for StoreError {
 }
 
 impl StoreError {
-    /// The error with its causes in a line, for the log. Causes that repeat what was said are left out.
+    /// An error of the operating system about a file or folder.
+    fn of_file(path: &std::path::Path) -> impl Fn(std::io::Error) -> Self {
+        move |source| Self::File {
+            path: path.display().to_string(),
+            source,
+        }
+    }
+
+    /// The error with its causes in a line, for the log. Repeated causes are left out.
     #[must_use]
     pub fn with_causes(&self) -> String {
         let mut text = self.to_string();
@@ -144,7 +162,7 @@ impl StoreError {
         }
     }
 
-    /// Whether the error repeats an earlier one without having asked the database again.
+    /// Whether the error repeats an earlier one without a new query.
     #[must_use]
     pub fn is_repeated(&self) -> bool {
         matches!(
@@ -153,7 +171,7 @@ impl StoreError {
         )
     }
 
-    /// Whether another connection is at work on the same file, or the machine was too busy to open it in time.
+    /// Whether another connection uses the same file, or the machine was too busy to open it in time.
     fn is_busy(&self) -> bool {
         const KINDS: [u32; 2] = [5, 6];
         if matches!(self, Self::Query(sqlx::Error::PoolTimedOut)) {
@@ -165,12 +183,13 @@ impl StoreError {
         code.is_some_and(|code| sqlite_kind(&code).is_some_and(|kind| KINDS.contains(&kind)))
     }
 
-    /// Whether the connection on which it happened must not be used again.
+    /// Whether the connection of the error must be closed.
     fn spoils_connection(&self) -> bool {
         use sqlx::Error as Sql;
         match self {
             Self::Query(Sql::RowNotFound) => false,
-            // PostgreSQL refused a statement but keeps the connection; SQLite may have ended the transaction by itself.
+            // PostgreSQL refused a statement but keeps the connection; SQLite may have ended the transaction by
+            // itself.
             Self::Query(Sql::Database(error)) => error.code().is_none_or(|code| {
                 code.len() != 5 || code.starts_with("08") || code.starts_with("57P")
             }),
@@ -230,8 +249,8 @@ fn is_temporary(error: &sqlx::Error) -> bool {
 }
 
 fn is_temporary_code(code: &str) -> bool {
-    // PostgreSQL: connection lost, read-only, wrong password, no such database, deadlock, resources short, lock not to be
-    // had, statement ended or server shutting down.
+    // PostgreSQL: connection lost, read-only, wrong password, no such database, deadlock, resources short, lock not
+    // to be had, statement ended or server shutting down.
     const CLASSES: [&str; 8] = ["08", "25", "28", "3D", "40", "53", "55", "57"];
     // SQLite: busy, locked, read-only, input or output failed, full, not to be opened.
     const KINDS: [u32; 6] = [5, 6, 8, 10, 13, 14];
@@ -241,16 +260,21 @@ fn is_temporary_code(code: &str) -> bool {
     sqlite_kind(code).is_some_and(|kind| KINDS.contains(&kind))
 }
 
+/// The content of a mutex, also after a thread that held it has panicked.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Restricts a list to offers with these names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Provider that bills.
     pub provider: Option<String>,
-    /// The model as the provider spells it.
+    /// Model name as the provider spells it.
     pub model: Option<String>,
     /// author/model
     pub canonical_model: Option<String>,
-    /// Region in which it is served.
+    /// Region in which the model is served.
     pub region: Option<String>,
     /// ISO 4217 code.
     pub currency: Option<String>,
@@ -259,7 +283,7 @@ pub struct Filter {
 /// Restricts a list to times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Times {
-    /// Stored then or later.
+    /// Earliest time of storing, inclusive.
     pub from: Option<DbTime>,
     /// Stored before.
     pub to: Option<DbTime>,

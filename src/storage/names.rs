@@ -1,6 +1,6 @@
-//! Words that are stored and listed, each declared once: its name in the database, in JSON and in the API document.
+//! Stored enums, each declared once: the names in the database, in JSON and in the API document.
 
-/// A stored word that this program does not know.
+/// A stored name that this program does not know.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` is not one of the stored names")]
 pub struct UnknownName(pub(super) String);
@@ -15,7 +15,7 @@ macro_rules! stored_names {
         }
 
         impl $Type {
-            /// Every one, in the order of the API document.
+            /// All variants, in the order of the API document.
             pub const ALL: &'static [Self] = &[$(Self::$Variant,)*];
 
             /// Its name.
@@ -39,3 +39,25 @@ macro_rules! stored_names {
 }
 
 pub(super) use stored_names;
+
+stored_names! {
+    /// Kind of a change.
+    ChangeKind {
+        /// An offer has its first price.
+        SheetAdded = "sheet.added",
+        /// An offer has another price.
+        SheetChanged = "sheet.changed",
+        /// An offer will have another price.
+        SheetAnnounced = "sheet.announced",
+        /// An announced price is in force from now on.
+        SheetInForce = "sheet.in_force",
+        /// A price was withdrawn.
+        SheetWithdrawn = "sheet.withdrawn",
+        /// A withdrawn price is in force again.
+        SheetReinstated = "sheet.reinstated",
+        /// A price has expired, and the one after it is not known.
+        SheetExpired = "sheet.expired",
+        /// There is another estimate for the same price.
+        EstimateUpdated = "estimate.updated",
+    }
+}

@@ -6,9 +6,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::checksum::StoredDocument;
-use super::database::on_connection;
-use super::list::List;
-use super::rows::Connected;
+use super::query::Query;
 use super::{DbTime, Filter, Store, StoreError, Times};
 
 /// A price sheet as a flat row. Prices are those of the base cell, in `currency` per million tokens, as the nearest
@@ -17,16 +15,16 @@ use super::{DbTime, Filter, Store, StoreError, Times};
 pub struct PriceSheetRow {
     /// Id of the pricing content.
     pub id: Uuid,
-    /// Place in the order of storing.
+    /// Sequence number in the order of storing.
     #[serde(skip)]
     pub sequence: i64,
     /// Provider that bills.
     pub provider: String,
-    /// The model as the provider spells it.
+    /// Model name as the provider spells it.
     pub model: String,
     /// author/model
     pub canonical_model: Option<String>,
-    /// Region in which it is served.
+    /// Region in which the model is served.
     pub region: String,
     /// ISO 4217 code.
     pub currency: String,
@@ -70,22 +68,21 @@ impl Store {
     /// The document of a price sheet, with its sources and remarks, if it was in force at a time, where one is given.
     ///
     /// # Errors
-    /// The database refuses, or the document is damaged.
+    /// The query fails, or the document is damaged.
     pub async fn price_sheet(
         &self,
         id: Uuid,
         as_of: Option<DbTime>,
     ) -> Result<Option<String>, StoreError> {
-        let stored: Option<StoredDocument> = on_connection!(self, connection => {
-            Ok(sqlx::query_as(PRICE_SHEET).bind(id).bind(as_of).fetch_optional(connection).await?)
-        })?;
+        let query = Query::new(PRICE_SHEET).bind(id).bind(as_of);
+        let stored: Option<StoredDocument> = self.row(query).await?;
         stored.map(|stored| stored.checked(id)).transpose()
     }
 
     /// Price sheets, the last stored first, beginning below a sequence number.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn price_sheets(
         &self,
         filter: &Filter,
@@ -93,7 +90,7 @@ impl Store {
         below: Option<i64>,
         limit: u32,
     ) -> Result<Vec<PriceSheetRow>, StoreError> {
-        let list = List::new(PRICE_SHEETS)
+        let list = Query::new(PRICE_SHEETS)
             .value(below.unwrap_or(i64::MAX))
             .names(filter)
             .stored(times);
@@ -101,7 +98,6 @@ impl Store {
             Some(at) => list.text(IS_IN_FORCE).in_force(at).text(")"),
             None => list,
         };
-        let list = list.page(" ORDER BY sequence DESC", limit);
-        on_connection!(self, connection => connection.list(list).await)
+        self.rows(list.page(" ORDER BY sequence DESC", limit)).await
     }
 }

@@ -50,29 +50,24 @@ const GRANT: &str = "
 /// Replaces views that were made by another text, and keeps the grants on them.
 ///
 /// # Errors
-/// The database refuses, for instance because a view that is not ours selects from one of them.
+/// The query fails, for instance because a view that is not ours selects from one of them.
 pub(super) async fn replace_views(connection: &mut PgConnection) -> Result<(), StoreError> {
     let mut transaction = connection.begin().await?;
     sqlx::query(LOCK).execute(&mut *transaction).await?;
-    let are_others: bool = sqlx::query_scalar(ARE_OTHERS)
-        .bind(VIEWS)
-        .fetch_one(&mut *transaction)
-        .await?;
+    let are_others = sqlx::query_scalar(ARE_OTHERS).bind(VIEWS);
+    let are_others: bool = are_others.fetch_one(&mut *transaction).await?;
     if are_others {
-        sqlx::query(KEEP_GRANTS)
-            .bind(VIEWS)
-            .execute(&mut *transaction)
-            .await?;
+        let keep = sqlx::query(KEEP_GRANTS).bind(VIEWS);
+        keep.execute(&mut *transaction).await?;
         sqlx::raw_sql(VIEWS).execute(&mut *transaction).await?;
-        sqlx::query(RESTORE_GRANTS)
-            .execute(&mut *transaction)
-            .await?;
+        let restore = sqlx::query(RESTORE_GRANTS);
+        restore.execute(&mut *transaction).await?;
     }
     Ok(transaction.commit().await?)
 }
 
 impl Store {
-    /// Lets a role read the views of the schema `reporting`, and nothing else.
+    /// Grants a role read access to the views of the schema `reporting`, and to nothing else.
     ///
     /// # Errors
     /// There is no such role, the database is one without roles, or it refuses.
@@ -82,17 +77,13 @@ impl Store {
         };
         self.in_time(async {
             let mut transaction = pool.begin().await?;
-            let exists: bool = sqlx::query_scalar(ROLE_EXISTS)
-                .bind(role)
-                .fetch_one(&mut *transaction)
-                .await?;
+            let exists = sqlx::query_scalar(ROLE_EXISTS).bind(role);
+            let exists: bool = exists.fetch_one(&mut *transaction).await?;
             if !exists {
                 return Err(StoreError::NoSuchRole(role.to_owned()));
             }
-            sqlx::query(NAME_ROLE)
-                .bind(role)
-                .execute(&mut *transaction)
-                .await?;
+            let name = sqlx::query(NAME_ROLE).bind(role);
+            name.execute(&mut *transaction).await?;
             sqlx::query(GRANT).execute(&mut *transaction).await?;
             Ok(transaction.commit().await?)
         })

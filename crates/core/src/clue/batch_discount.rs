@@ -1,4 +1,4 @@
-//! Cheaper tokens for those who wait: how much fuller the machine is when it may choose its time.
+//! Batch discount: the utilisation of batch processing against that of the standard tier.
 
 use super::{Clue, Readings, or_lacking};
 use crate::model::builder::ReadingBuilder;
@@ -21,7 +21,7 @@ static UTILISATION: Specification = Specification {
     ..Specification::of(ReadingId::BatchDiscountUtilisation)
 };
 
-/// Prices are published rounded, so an amortisation this close to 1 is 1.
+/// Tolerance of an amortisation of 1, since published prices are rounded.
 const ROUNDING: f64 = 1e-9;
 
 fn read(evidence: &Evidence<'_>) -> Readings {

@@ -50,7 +50,7 @@ pub struct StorageTier {
 }
 
 impl StorageTier {
-    /// HBM as it is rented: its holding cost is that of the accelerator around it.
+    /// HBM, rented with its accelerator: its holding cost is that of the accelerator.
     pub const HBM: &'static str = "hbm-rented";
     /// The accelerator around it where none is chosen.
     pub const HBM_ACCELERATOR: &'static str = "gb200-nvl72";

@@ -268,7 +268,7 @@ impl<'a> Reader<'_, 'a> {
             });
             if conditions.len() > MOST_CONDITIONS {
                 list.fault(
-                    format!("the overrides have more than {MOST_CONDITIONS} conditions of time"),
+                    format!("the overrides have more than {MOST_CONDITIONS} time conditions"),
                     format!("list up to {MOST_CONDITIONS} different times"),
                 );
                 return None;

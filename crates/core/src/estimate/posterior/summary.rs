@@ -98,13 +98,13 @@ impl Summary {
         significant(self.log_quantiles[2].exp())
     }
 
-    /// Half of the probability lies in it.
+    /// The interval that contains half of the probability.
     #[must_use]
     pub fn interval_50(&self) -> Interval {
         self.interval(1, 3)
     }
 
-    /// 90 % of the probability lie in it.
+    /// The interval that contains 90 % of the probability.
     #[must_use]
     pub fn interval_90(&self) -> Interval {
         self.interval(0, 4)

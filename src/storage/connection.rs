@@ -1,17 +1,39 @@
-//! A connection on loan from its pool. It goes back only while it is sound.
+//! Runs operations on a connection on loan from its pool. The connection goes back only while it is sound.
 
 use sqlx::Connection;
 use sqlx::pool::PoolConnection;
 use tokio::runtime::Handle;
 
-use super::{Store, StoreError, StoreLimits};
+use super::database::StoreLimits;
+use super::refusal::Refusal;
+use super::{Store, StoreError};
 
-/// A connection that goes back to its pool, but not without end: the pool asks it first whether it still works, and a
-/// server that has stopped answering would keep its place in the pool.
+/// Runs the same statements on a connection of either pool, within the time that one operation has. After an error
+/// the connection is closed.
+macro_rules! on_connection {
+    ($store:expr, $connection:ident => $body:expr) => {
+        $crate::storage::connection::on_connection!($store, in_time, $connection => $body)
+    };
+    ($store:expr, $in_time:ident, $connection:ident => $body:expr) => {{
+        $store.wait_for_tables().await?;
+        $crate::storage::database::on_pool!($store, pool => {
+            let mut lease = $crate::storage::connection::Lease::take(pool, &$store).await?;
+            let outcome = {
+                let $connection = &mut *lease.connection;
+                $store.$in_time(Box::pin(async { $body })).await
+            };
+            lease.note(&outcome);
+            outcome
+        })
+    }};
+}
+pub(super) use on_connection;
+
+/// A pooled connection whose return to the pool has a timeout: the pool pings it first, and a server that has stopped
+/// answering would otherwise keep its slot.
 pub(super) struct Lease<Database: sqlx::Database> {
     pub(super) connection: PoolConnection<Database>,
-    limits: StoreLimits,
-    /// The store's generation of connections when this one was lent.
+    /// Generation of the connection: see `writing`.
     generation: u64,
     store: Store,
     is_spoiled: bool,
@@ -30,15 +52,14 @@ impl<Database: sqlx::Database> Lease<Database> {
         };
         Ok(Self {
             connection,
-            limits: store.limits,
             generation,
             store: store.clone(),
             is_spoiled: false,
         })
     }
 
-    /// Notes how an operation ended. After an error SQLite may have ended the transaction by itself, and the link to
-    /// PostgreSQL may be in the middle of an answer: such a connection is not used again.
+    /// Records the outcome of an operation. After an error SQLite may have rolled back the transaction, and a
+    /// PostgreSQL connection may be in the middle of a response: such a connection is closed.
     pub(super) fn note<T>(&mut self, outcome: &Result<T, StoreError>) {
         if let Err(error) = outcome {
             self.is_spoiled |= error.spoils_connection();
@@ -47,7 +68,7 @@ impl<Database: sqlx::Database> Lease<Database> {
     }
 }
 
-/// A connection that is open already. A new one would read another file.
+/// An open connection from the pool. A new one would open another file.
 async fn open_connection<Database: sqlx::Database>(
     pool: &sqlx::Pool<Database>,
     limits: StoreLimits,
@@ -63,7 +84,7 @@ async fn open_connection<Database: sqlx::Database>(
     };
     tokio::time::timeout(limits.connection_wait, waiting)
         .await
-        .map_err(|_| StoreError::Refused(super::Refusal::Replaced))
+        .map_err(|_| StoreError::Refused(Refusal::Replaced))
 }
 
 impl<Database: sqlx::Database> Drop for Lease<Database> {
@@ -79,7 +100,7 @@ impl<Database: sqlx::Database> Drop for Lease<Database> {
             return;
         }
         let back = self.connection.return_to_pool();
-        let limit = self.limits.statement;
+        let limit = self.store.limits.statement;
         runtime.spawn(async move { tokio::time::timeout(limit, back).await });
     }
 }
