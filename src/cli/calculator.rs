@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::infer::read_input;
-use super::report::{paragraph, table, write_table};
+use super::report::{paragraph, table, write_reasons, write_table};
 use super::{Failure, label, terminal};
 use unroof_core::calculator::inputs::{EquationUsed, InputOrigin, InputUsed, InputValue, NoValue};
 use unroof_core::input::RequestError;
@@ -133,6 +133,12 @@ pub(super) fn print<Answer: Serialize>(
     Ok(())
 }
 
+/// Names and values for [`write_values`].
+macro_rules! values {
+    ($($name:literal => $value:expr;)*) => { [$(($name, $value)),*] };
+}
+pub(super) use values;
+
 /// A heading and two columns: name and value.
 pub(super) fn write_values(
     mut out: &mut dyn Write,
@@ -155,24 +161,8 @@ pub(super) fn write_grounds(
     equations: &[EquationUsed],
     inputs: &[InputUsed],
 ) -> io::Result<()> {
-    if !not_defined.is_empty() {
-        writeln!(out, "{}", label("not defined"))?;
-        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-        for entry in not_defined {
-            match reasons
-                .iter_mut()
-                .find(|(reason, _)| *reason == entry.reason)
-            {
-                Some((_, values)) => values.push(entry.value),
-                None => reasons.push((&entry.reason, vec![entry.value])),
-            }
-        }
-        for (reason, values) in reasons {
-            paragraph(&mut out, &values.join(", "), 2)?;
-            paragraph(&mut out, reason, 4)?;
-        }
-        writeln!(out)?;
-    }
+    let reasons = not_defined.iter();
+    write_reasons(&mut out, reasons.map(|entry| (&*entry.reason, entry.value)))?;
     writeln!(out, "{}", label("equations"))?;
     for equation in equations {
         let text = format!(

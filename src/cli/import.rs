@@ -244,9 +244,9 @@ impl Report {
             });
             write_table(out, &table(&["entry", "outcome", "why"], rows))?;
         }
-        let counts = Outcome::ALL
-            .iter()
-            .map(|outcome| vec![outcome.words().to_owned(), summary.of(*outcome).to_string()]);
+        let counts = summary.by_outcome().into_iter();
+        let counts =
+            counts.map(|(outcome, count)| vec![outcome.words().to_owned(), count.to_string()]);
         write_table(out, &table(&["outcome", "count"], counts))?;
         let sum = format!(
             "{} entries, {} sheets; {} quantities identified in new estimates; {} fields kept under `unmapped`.",

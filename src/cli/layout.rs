@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::calculator::{
-    RequestFlags, answered, or_dash, percent, print, size, write_grounds, write_values, yes_no,
+    RequestFlags, answered, or_dash, percent, print, size, values, write_grounds, write_values,
+    yes_no,
 };
 use super::report::{table, write_table};
 use super::{Failure, label};
@@ -87,41 +88,38 @@ fn write_experts(out: &mut dyn Write, experts: &ExpertPlacement) -> io::Result<(
     let placement = format!("{}, {even}", readable(experts.experts_per_gpu));
     let leaving = percent(experts.share_leaving_domain);
     let slower = or_dash(experts.scale_up_over_scale_out.map(readable));
-    let values = [
-        ("experts per GPU", placement),
-        ("scale-up domains", experts.scale_up_domains.to_string()),
-        ("traffic leaving its domain", leaving),
-        ("scale-up over scale-out", slower),
-    ];
+    let values = values! {
+        "experts per GPU" => placement;
+        "scale-up domains" => experts.scale_up_domains.to_string();
+        "traffic leaving its domain" => leaving;
+        "scale-up over scale-out" => slower;
+    };
     write_values(out, "experts", &values)
 }
 
 fn write_all_to_all(out: &mut dyn Write, sent: &AllToAll) -> io::Result<()> {
     let time = |time: Option<Seconds>| or_dash(time.map(milliseconds));
-    let values = [
-        ("all of it", size(sent.bytes_per_gpu_and_step)),
-        ("inside the domain", size(sent.bytes_inside_domain)),
-        ("leaving it", size(sent.bytes_leaving_domain)),
-        ("time as laid out", time(sent.seconds)),
-        ("if all stayed inside", time(sent.seconds_at_scale_up)),
-        ("if all left", time(sent.seconds_at_scale_out)),
-    ];
+    let values = values! {
+        "all of it" => size(sent.bytes_per_gpu_and_step);
+        "inside the domain" => size(sent.bytes_inside_domain);
+        "leaving it" => size(sent.bytes_leaving_domain);
+        "time as laid out" => time(sent.seconds);
+        "if all stayed inside" => time(sent.seconds_at_scale_up);
+        "if all left" => time(sent.seconds_at_scale_out);
+    };
     write_values(out, "all-to-all, per GPU and decode step", &values)
 }
 
 fn write_largest_layer(out: &mut dyn Write, largest: &LargestExpertLayer) -> io::Result<()> {
     let number = |number: Option<f64>| or_dash(number.map(readable));
     let staged = number(largest.experts_with_a_stage_per_domain);
-    let values = [
-        ("HBM of the domain", size(largest.domain_hbm_bytes)),
-        (
-            "parameters per expert",
-            number(largest.parameters_per_expert),
-        ),
-        ("experts per layer that fit", number(largest.experts)),
-        ("their bytes per layer", or_dash(largest.bytes.map(size))),
-        ("with a stage per domain", staged),
-    ];
+    let values = values! {
+        "HBM of the domain" => size(largest.domain_hbm_bytes);
+        "parameters per expert" => number(largest.parameters_per_expert);
+        "experts per layer that fit" => number(largest.experts);
+        "their bytes per layer" => or_dash(largest.bytes.map(size));
+        "with a stage per domain" => staged;
+    };
     write_values(out, "largest expert layer of one scale-up domain", &values)
 }
 
@@ -130,27 +128,24 @@ fn write_pipeline(out: &mut dyn Write, pipeline: &PipelineCosts) -> io::Result<(
     let free = pipeline.free_across_racks.map(yes_no);
     let bubble = percent(pipeline.training_bubble_share);
     let in_one_stage = milliseconds(pipeline.seconds_per_token_in_one_stage);
-    let values = [
-        ("layers per stage", readable(pipeline.layers_per_stage)),
-        ("expert time over hand-over time", or_dash(ratio)),
-        ("free across racks", or_dash(free)),
-        ("bubble of a training step", bubble),
-        (
-            "memory time per token",
-            milliseconds(pipeline.seconds_per_token),
-        ),
-        ("the same in one stage", in_one_stage),
-    ];
+    let values = values! {
+        "layers per stage" => readable(pipeline.layers_per_stage);
+        "expert time over hand-over time" => or_dash(ratio);
+        "free across racks" => or_dash(free);
+        "bubble of a training step" => bubble;
+        "memory time per token" => milliseconds(pipeline.seconds_per_token);
+        "the same in one stage" => in_one_stage;
+    };
     write_values(out, "pipeline", &values)
 }
 
 fn write_memory(out: &mut dyn Write, memory: &MemoryPerGpu) -> io::Result<()> {
-    let values = [
-        ("weights", size(memory.weights_bytes_per_gpu)),
-        ("KV cache", size(memory.kv_bytes_per_gpu)),
-        ("both", size(memory.total_bytes_per_gpu)),
-        ("HBM", size(memory.hbm_bytes_per_gpu)),
-        ("missing", size(memory.missing_bytes_per_gpu)),
-    ];
+    let values = values! {
+        "weights" => size(memory.weights_bytes_per_gpu);
+        "KV cache" => size(memory.kv_bytes_per_gpu);
+        "both" => size(memory.total_bytes_per_gpu);
+        "HBM" => size(memory.hbm_bytes_per_gpu);
+        "missing" => size(memory.missing_bytes_per_gpu);
+    };
     write_values(out, "memory per GPU", &values)
 }

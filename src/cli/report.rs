@@ -119,64 +119,31 @@ fn write_sheet(out: &mut impl Write, sheet: &PriceSheet) -> io::Result<()> {
     write_table(out, &rate_table(sheet))
 }
 
-/// A column of the rate table.
-struct Column {
-    name: &'static str,
-    text: fn(&RateCell) -> String,
-}
+/// Name and text of a column of the rate table.
+type Column = (&'static str, fn(&RateCell) -> String);
 
 const COLUMNS: [Column; 9] = [
-    Column {
-        name: "tier",
-        text: tier_name,
-    },
-    Column {
-        name: "prompt",
-        text: prompt_range,
-    },
-    Column {
-        name: "input",
-        text: |rate| price(rate.input.as_ref()),
-    },
-    Column {
-        name: "output",
-        text: |rate| price(rate.output.as_ref()),
-    },
-    Column {
-        name: "reasoning",
-        text: |rate| price(rate.reasoning.as_ref()),
-    },
-    Column {
-        name: "cache read",
-        text: |rate| price(rate.cache_read.as_ref()),
-    },
-    Column {
-        name: "explicit",
-        text: |rate| price(rate.cache_read_explicit.as_ref()),
-    },
-    Column {
-        name: "cache write",
-        text: cache_writes,
-    },
-    Column {
-        name: "storage/h",
-        text: |rate| price(rate.cache_storage_per_hour.as_ref()),
-    },
+    ("tier", tier_name),
+    ("prompt", prompt_range),
+    ("input", |rate| price(rate.input.as_ref())),
+    ("output", |rate| price(rate.output.as_ref())),
+    ("reasoning", |rate| price(rate.reasoning.as_ref())),
+    ("cache read", |rate| price(rate.cache_read.as_ref())),
+    ("explicit", |rate| price(rate.cache_read_explicit.as_ref())),
+    ("cache write", cache_writes),
+    ("storage/h", |rate| {
+        price(rate.cache_storage_per_hour.as_ref())
+    }),
 ];
 
 fn rate_table(sheet: &PriceSheet) -> Table {
     let mut rates: Vec<&RateCell> = sheet.rates.iter().collect();
     rates.sort_by(|left, right| left.key().cmp(&right.key()));
     // A column that no cell fills is not shown.
-    let is_filled = |column: &&Column| rates.iter().any(|rate| !(column.text)(rate).is_empty());
-    let shown: Vec<&Column> = COLUMNS.iter().filter(is_filled).collect();
-    let header: Vec<&str> = shown.iter().map(|column| column.name).collect();
-    table(
-        &header,
-        rates
-            .iter()
-            .map(|rate| shown.iter().map(|column| (column.text)(rate)).collect()),
-    )
+    let is_filled = |(_, text): &Column| rates.iter().any(|rate| !text(rate).is_empty());
+    let (header, texts): (Vec<_>, Vec<_>) = COLUMNS.into_iter().filter(is_filled).unzip();
+    let row = |rate: &&RateCell| texts.iter().map(|text| text(rate)).collect();
+    table(&header, rates.iter().map(row))
 }
 
 fn tier_name(rate: &RateCell) -> String {
@@ -342,31 +309,46 @@ fn write_conflicts(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
     writeln!(out)
 }
 
-/// Readings without a value, grouped by reason.
+/// Readings without a value.
 fn write_not_defined(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for reading in &answer.textbook.readings {
-        let Some(reason) = &reading.not_defined else {
-            continue;
-        };
-        match reasons
-            .iter_mut()
-            .find(|(detail, _)| *detail == reason.detail)
-        {
-            Some((_, ids)) if ids.contains(&reading.id.name()) => {}
-            Some((_, ids)) => ids.push(reading.id.name()),
-            None => reasons.push((&reason.detail, vec![reading.id.name()])),
-        }
-    }
+    let readings = answer.textbook.readings.iter();
+    let reasons = readings.filter_map(|reading| {
+        let reason = reading.not_defined.as_ref()?;
+        Some((&*reason.detail, reading.id.name()))
+    });
+    write_reasons(out, reasons)
+}
+
+/// Names of what is not defined, those with one reason together.
+pub(super) fn write_reasons<'a>(
+    out: &mut impl Write,
+    reasons: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> io::Result<()> {
+    let reasons = by_reason(reasons);
     if reasons.is_empty() {
         return Ok(());
     }
     writeln!(out, "{}", label("not defined"))?;
-    for (detail, ids) in reasons {
-        paragraph(out, &ids.join(", "), 2)?;
-        paragraph(out, detail, 4)?;
+    for (reason, names) in reasons {
+        paragraph(out, &names.join(", "), 2)?;
+        paragraph(out, reason, 4)?;
     }
     writeln!(out)
+}
+
+/// Every reason once, with the names that it is given for, in the order in which they come.
+fn by_reason<'a, Reason: PartialEq>(
+    reasons: impl IntoIterator<Item = (Reason, &'a str)>,
+) -> Vec<(Reason, Vec<&'a str>)> {
+    let mut grouped: Vec<(Reason, Vec<&str>)> = Vec::new();
+    for (reason, name) in reasons {
+        match grouped.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => grouped.push((reason, vec![name])),
+        }
+    }
+    grouped
 }
 
 fn write_values(out: &mut impl Write, answer: &Answer) -> io::Result<()> {

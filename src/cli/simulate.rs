@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::calculator::{
-    RequestFlags, answered, or_dash, percent, print, size, write_grounds, write_values, yes_no,
+    RequestFlags, answered, or_dash, percent, print, size, values, write_grounds, write_values,
+    yes_no,
 };
 use super::report::{paragraph, table, write_table};
 use super::{Failure, label, terminal};
@@ -107,37 +108,19 @@ fn write_roofline(out: &mut dyn Write, roofline: &Roofline) -> io::Result<()> {
     write_values(
         out,
         "roofline, at peak",
-        &[
-            (
-                "compute over bandwidth, ρ",
-                readable(roofline.compute_to_bandwidth),
-            ),
-            (
-                "KV bytes stored per token",
-                roofline.kv_bytes_per_token_stored.to_string(),
-            ),
-            (
-                "KV bytes read per token",
-                roofline.kv_bytes_per_token_read.to_string(),
-            ),
-            (
-                "optimal batch, B*",
-                readable(roofline.optimal_batch.round()),
-            ),
-            ("B/B*", readable(roofline.batch_over_optimal_batch)),
-            ("crossover context, L0", or_dash(crossover)),
-            (
-                "memory time over compute time, r",
-                readable(roofline.memory_time_over_compute_time),
-            ),
-            ("attention", or_dash(attention)),
-            ("latency floor", time(roofline.latency_floor_seconds)),
-            (
-                "latency floor of one sequence",
-                time(roofline.latency_floor_of_one_sequence_seconds),
-            ),
-            ("HBM sweep, τ", time(roofline.sweep_time_seconds)),
-        ],
+        &values! {
+            "compute over bandwidth, ρ" => readable(roofline.compute_to_bandwidth);
+            "KV bytes stored per token" => roofline.kv_bytes_per_token_stored.to_string();
+            "KV bytes read per token" => roofline.kv_bytes_per_token_read.to_string();
+            "optimal batch, B*" => readable(roofline.optimal_batch.round());
+            "B/B*" => readable(roofline.batch_over_optimal_batch);
+            "crossover context, L0" => or_dash(crossover);
+            "memory time over compute time, r" => readable(roofline.memory_time_over_compute_time);
+            "attention" => or_dash(attention);
+            "latency floor" => time(roofline.latency_floor_seconds);
+            "latency floor of one sequence" => time(roofline.latency_floor_of_one_sequence_seconds);
+            "HBM sweep, τ" => time(roofline.sweep_time_seconds);
+        },
     )
 }
 
@@ -154,61 +137,38 @@ fn write_memory(out: &mut dyn Write, memory: &Memory) -> io::Result<()> {
     write_values(
         out,
         "memory of all chips",
-        &[
-            ("HBM", size(memory.capacity_bytes)),
-            ("weights", size(memory.weights_bytes)),
-            ("KV cache and state", size(memory.kv_bytes)),
-            (
-                "used",
-                format!("{}, {}", size(memory.used_bytes), percent(share)),
-            ),
-            ("largest batch", or_dash(memory.largest_batch.map(readable))),
-            ("fits", fits),
-        ],
+        &values! {
+            "HBM" => size(memory.capacity_bytes);
+            "weights" => size(memory.weights_bytes);
+            "KV cache and state" => size(memory.kv_bytes);
+            "used" => format!("{}, {}", size(memory.used_bytes), percent(share));
+            "largest batch" => or_dash(memory.largest_batch.map(readable));
+            "fits" => fits;
+        },
     )
 }
 
 fn split(split: &Split) -> Vec<(&'static str, String)> {
-    vec![
-        (
-            "multiplying with weights",
-            time(split.weight_compute_seconds),
-        ),
-        ("reading weights", time(split.weight_memory_seconds)),
-        (
-            "multiplying in attention",
-            time(split.attention_compute_seconds),
-        ),
-        ("reading the KV cache", time(split.kv_memory_seconds)),
-        ("exchanges between chips", time(split.communication_seconds)),
-        (
-            "other traffic per token",
-            time(split.token_overhead_seconds),
-        ),
-        (
-            "waiting between kernels",
-            time(split.stage_overhead_seconds),
-        ),
-        ("all, with overlaps", time(split.total_seconds)),
-    ]
+    values! {
+        "multiplying with weights" => time(split.weight_compute_seconds);
+        "reading weights" => time(split.weight_memory_seconds);
+        "multiplying in attention" => time(split.attention_compute_seconds);
+        "reading the KV cache" => time(split.kv_memory_seconds);
+        "exchanges between chips" => time(split.communication_seconds);
+        "other traffic per token" => time(split.token_overhead_seconds);
+        "waiting between kernels" => time(split.stage_overhead_seconds);
+        "all, with overlaps" => time(split.total_seconds);
+    }
+    .into()
 }
 
 fn write_decode(out: &mut dyn Write, decode: &Decode) -> io::Result<()> {
     let mut values = split(&decode.time);
-    values.extend([
-        (
-            "speed per user",
-            format!("{} tok/s", readable(decode.tokens_per_second_per_user)),
-        ),
-        (
-            "throughput per accelerator",
-            format!(
-                "{} tok/s",
-                readable(decode.tokens_per_second_per_accelerator)
-            ),
-        ),
-        ("cost of generated tokens", cost(decode.cost_usd_per_mtok)),
-    ]);
+    values.extend(values! {
+        "speed per user" => format!("{} tok/s", readable(decode.tokens_per_second_per_user));
+        "throughput per accelerator" => format!("{} tok/s", readable(decode.tokens_per_second_per_accelerator));
+        "cost of generated tokens" => cost(decode.cost_usd_per_mtok);
+    });
     let heading = format!(
         "decode, {} sequences at {} tokens",
         readable(decode.batch),
@@ -219,20 +179,11 @@ fn write_decode(out: &mut dyn Write, decode: &Decode) -> io::Result<()> {
 
 fn write_prefill(out: &mut dyn Write, prefill: &Prefill) -> io::Result<()> {
     let mut values = split(&prefill.time);
-    values.extend([
-        (
-            "time to the first token",
-            time(prefill.time_to_first_token_seconds),
-        ),
-        (
-            "throughput per accelerator",
-            format!(
-                "{} tok/s",
-                readable(prefill.tokens_per_second_per_accelerator)
-            ),
-        ),
-        ("cost of prompt tokens", cost(prefill.cost_usd_per_mtok)),
-    ]);
+    values.extend(values! {
+        "time to the first token" => time(prefill.time_to_first_token_seconds);
+        "throughput per accelerator" => format!("{} tok/s", readable(prefill.tokens_per_second_per_accelerator));
+        "cost of prompt tokens" => cost(prefill.cost_usd_per_mtok);
+    });
     let heading = format!(
         "prefill, {} prompts of {} tokens on {} chips",
         readable(prefill.prompts_per_pass),

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::calculator::{
-    RequestFlags, answered, or_dash, percent, print, size, write_grounds, write_values, yes_no,
+    RequestFlags, answered, or_dash, percent, print, size, values, write_grounds, write_values,
+    yes_no,
 };
 use super::report::{paragraph, table, write_table};
 use super::{Failure, label};
@@ -45,14 +46,11 @@ fn write_training(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Resul
     write_values(
         out,
         "overtraining",
-        &[
-            ("Chinchilla tokens", readable(trained.chinchilla_tokens)),
-            ("pretraining tokens", readable(trained.pretraining_tokens)),
-            (
-                "overtraining",
-                format!("{}×", readable(trained.overtraining)),
-            ),
-        ],
+        &values! {
+            "Chinchilla tokens" => readable(trained.chinchilla_tokens);
+            "pretraining tokens" => readable(trained.pretraining_tokens);
+            "overtraining" => format!("{}×", readable(trained.overtraining));
+        },
     )?;
     writeln!(out, "{}", label("activations, per micro-batch"))?;
     let row = |item: &ActivationsItem| {

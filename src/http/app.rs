@@ -239,8 +239,8 @@ impl App {
         answered: &Answered,
         seen_at: Option<Timestamp>,
     ) -> Result<Saved, Problem> {
-        let document = std::str::from_utf8(answered.document.bytes())
-            .map_err(|_| Problem::new(INTERNAL, "the response could not be serialised"))?;
+        let document =
+            std::str::from_utf8(answered.document.bytes()).map_err(Problem::not_serialised)?;
         gather_hasty().await;
         let new = NewEstimate {
             answer: &answered.answer,

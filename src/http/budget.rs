@@ -7,7 +7,7 @@ use axum::body::{Body, Bytes, HttpBody, to_bytes};
 use axum::http::Response;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::problem::{INTERNAL, INVALID, Problem};
+use super::problem::{INVALID, Problem};
 
 /// Bodies and responses up to this size are not counted: a connection has at most one of each.
 const SMALL: usize = 64 * 1024;
@@ -81,7 +81,7 @@ impl Budget {
         let (parts, body) = response.into_parts();
         let bytes = to_bytes(body, size)
             .await
-            .map_err(|_| Problem::new(INTERNAL, "the response could not be serialised"))?;
+            .map_err(Problem::not_serialised)?;
         Ok(Response::from_parts(parts, Body::from(held.keep(bytes))))
     }
 }
@@ -185,8 +185,10 @@ impl Text {
         write: impl FnOnce(&mut Self) -> Result<(), E>,
     ) -> Result<(), Problem> {
         let written = write(self);
-        let no_text = || Problem::new(INTERNAL, "the response could not be serialised");
-        written.map_err(|_| self.refusal.take().unwrap_or_else(no_text))
+        written.map_err(|error| {
+            let refusal = self.refusal.take();
+            refusal.unwrap_or_else(|| Problem::not_serialised(error))
+        })
     }
 
     /// The finished body, counted until its last clone is dropped.

@@ -1,25 +1,33 @@
-//! Shared parts of the calculators: an answer as JSON or its series as CSV, and the refusals.
+//! `POST /simulate`, `/layout` and `/training`: the calculators, each with its answer as JSON or its series as CSV.
 
 use std::collections::BTreeMap;
 
 use axum::Extension;
-use axum::http::{HeaderMap, HeaderName, header};
-use axum::response::IntoResponse;
+use axum::extract::State;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::IntoResponses;
-use utoipa::openapi::{Content, Ref, RefOr, Response, ResponseBuilder};
+use utoipa::openapi::{self, Content, Ref, RefOr, ResponseBuilder};
 
 use super::app::App;
 use super::budget::{Counted, Text};
 use super::csv::write_csv_of_rows;
+use super::extract::{NoQuery, Question};
 use super::problem::Problem;
 use super::response_cache::prefers_csv;
+use unroof_core::calculator::layout::request::LayoutRequest;
+use unroof_core::calculator::layout::{LayoutAnswer, layout};
+use unroof_core::calculator::simulate::request::SimulateRequest;
+use unroof_core::calculator::simulate::{SimulationAnswer, read_simulation};
+use unroof_core::calculator::training::request::TrainingRequest;
+use unroof_core::calculator::training::{TrainingAnswer, training};
 
 /// Refusals of a calculator.
-pub(super) struct CalculatorRefusals;
+struct CalculatorRefusals;
 
 impl IntoResponses for CalculatorRefusals {
-    fn responses() -> BTreeMap<String, RefOr<Response>> {
+    fn responses() -> BTreeMap<String, RefOr<openapi::Response>> {
         let refusals = [
             ("400", "The body is not JSON, or the query is wrong"),
             ("408", "The body did not arrive in time"),
@@ -45,12 +53,12 @@ impl IntoResponses for CalculatorRefusals {
 
 /// Answer of a calculator: all of it as JSON, or its series as CSV. For a long answer, the calculator reserves memory
 /// before it computes.
-pub(super) async fn calculated<Answer: Serialize, Row: Serialize>(
+async fn calculated<Answer: Serialize, Row: Serialize>(
     app: &App,
     headers: &HeaderMap,
     answer: impl FnOnce(&mut Text) -> Result<Answer, Problem> + Send + 'static,
     series: impl FnOnce(&Answer) -> &[Row] + Send + 'static,
-) -> Result<axum::response::Response, Problem> {
+) -> Result<Response, Problem> {
     let is_csv = prefers_csv(headers);
     let budget = app.budget.clone();
     let text = app
@@ -70,7 +78,119 @@ pub(super) async fn calculated<Answer: Serialize, Row: Serialize>(
     } else {
         "application/json"
     };
-    let headers: [(HeaderName, &str); 2] =
-        [(header::CONTENT_TYPE, media_type), (header::VARY, "accept")];
+    let headers = [(header::CONTENT_TYPE, media_type), (header::VARY, "accept")];
     Ok((headers, Extension(Counted), text).into_response())
+}
+
+/// Approximate bytes of the answer per point of a grid.
+const BYTES_PER_POINT: usize = 700;
+
+/// Simulate a model on a machine
+///
+/// Time of a decode step and of a prefill pass by component, speed per user and per accelerator, memory, the
+/// largest batch that fits, cost per token. With `grid`, `series` repeats it over batches and contexts; `Accept:
+/// text/csv` gives the series alone. With `price_sheet`, the answer has the sheet that the machine implies, ready to be
+/// sent to `/infer`. Nothing is stored.
+#[utoipa::path(
+    post,
+    path = "/simulate",
+    tag = "forward",
+    request_body(content = SimulateRequest, content_type = "application/json", example = json!({
+        "model": "DeepSeek-V3",
+        "machine": {"accelerator": "h800", "chips": 144},
+        "precision": {"weight_bytes_per_parameter": 1, "kv_bytes_per_element": 2},
+        "operating_point": {"batch_per_chip": 88, "context_tokens": 4989},
+        "grid": {"batch": {"from": 1, "to": 20_000, "points": 40}},
+        "price_sheet": {"input_margin": 0.5, "output_margin": 0.5, "thresholds_tokens": [32_000]}
+    })),
+    responses(
+        (status = 200, description = "Answered", content((SimulationAnswer = "application/json"), (String = "text/csv"))),
+        CalculatorRefusals,
+    )
+)]
+pub(super) async fn simulate_model(
+    State(app): State<App>,
+    _: NoQuery,
+    headers: HeaderMap,
+    Question(body): Question,
+) -> Result<Response, Problem> {
+    calculated(
+        &app,
+        &headers,
+        move |text| {
+            let question = read_simulation(&body)?;
+            text.expect(question.points() * BYTES_PER_POINT)?;
+            Ok(question.answer())
+        },
+        |answer| &answer.series,
+    )
+    .await
+}
+
+/// Lay a model out on racks
+///
+/// Placement of experts within and across racks and their traffic, the largest expert layer that one scale-up domain
+/// holds, costs of pipeline stages, and memory use of a GPU. `series` has the layout over the number of
+/// stages; `Accept: text/csv` gives it alone. Nothing is stored.
+#[utoipa::path(
+    post,
+    path = "/layout",
+    tag = "forward",
+    request_body(content = LayoutRequest, content_type = "application/json", example = json!({
+        "hardware": "blackwell-72",
+        "model": {"experts": 256, "active_experts": 8, "total_parameters": 671e9, "active_parameters": 37e9},
+        "layout": {"expert_parallel_gpus": 64, "pipeline_stages": 4}
+    })),
+    responses(
+        (status = 200, description = "Answered", content((LayoutAnswer = "application/json"), (String = "text/csv"))),
+        CalculatorRefusals,
+    )
+)]
+pub(super) async fn lay_out_model(
+    State(app): State<App>,
+    _: NoQuery,
+    headers: HeaderMap,
+    Question(body): Question,
+) -> Result<Response, Problem> {
+    calculated(
+        &app,
+        &headers,
+        move |_| Ok(layout(&body)?),
+        |answer| &answer.series,
+    )
+    .await
+}
+
+/// Plan the training of a model
+///
+/// Tokens and compute of pretraining, reinforcement learning and inference at equal cost, from traffic and lifetime;
+/// overtraining; the memory of activations under several recomputation schemes; and the dense equivalent of a sparse
+/// model. `series` has the dense equivalents over sparsity; `Accept: text/csv` gives it alone. Nothing is stored.
+#[utoipa::path(
+    post,
+    path = "/training",
+    tag = "forward",
+    request_body(content = TrainingRequest, content_type = "application/json", example = json!({
+        "model": {"active_parameters": 1e11},
+        "demand": {"tokens_per_second": 500e6, "lifetime_days": 60, "model_share": 0.1},
+        "cluster": {"accelerator": "gb200-nvl72", "accelerators": 100_000}
+    })),
+    responses(
+        (status = 200, description = "Answered", content((TrainingAnswer = "application/json"), (String = "text/csv"))),
+        CalculatorRefusals,
+    )
+)]
+pub(super) async fn plan_training(
+    State(app): State<App>,
+    _: NoQuery,
+    headers: HeaderMap,
+    Question(body): Question,
+) -> Result<Response, Problem> {
+    calculated(
+        &app,
+        &headers,
+        move |_| Ok(training(&body)?),
+        |answer| &answer.series,
+    )
+    .await
 }

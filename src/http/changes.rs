@@ -13,6 +13,7 @@ use axum::response::{IntoResponse, Response as AnyResponse};
 use futures_util::stream;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, broadcast};
 use utoipa::{IntoParams, ToSchema};
 
@@ -38,13 +39,6 @@ pub(super) struct ChangePage {
     /// Position after these changes; send it as `since` to get the next ones.
     next_since: i64,
     /// Whether more changes are already there.
-    has_more: bool,
-}
-
-/// Fields after the rows of a page of changes.
-#[derive(Serialize)]
-struct ChangesEnd {
-    next_since: i64,
     has_more: bool,
 }
 
@@ -130,10 +124,7 @@ pub(super) async fn list_changes(
         } = written.await?;
         let next_since = last.unwrap_or(since);
         let link = has_more.then(|| next_link(&uri, "since", &next_since.to_string()));
-        let end = ChangesEnd {
-            next_since,
-            has_more,
-        };
+        let end = json!({"next_since": next_since, "has_more": has_more});
         page.end(text, end, link).await
     };
     app.polled(

@@ -234,3 +234,12 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NoQuery {}
+
+impl<S: Send + Sync> FromRequestParts<S> for NoQuery {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Query(none) = Query::from_request_parts(parts, state).await?;
+        Ok(none)
+    }
+}

@@ -8,7 +8,6 @@ use utoipa::ToSchema;
 
 use super::app::App;
 use super::extract::NoQuery;
-use super::extract::Query;
 use super::problem::Problem;
 
 /// State of the service.
@@ -35,7 +34,7 @@ fn ok() -> impl IntoResponse {
     (status = 200, description = "OK", body = Health),
     (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
 ))]
-pub(super) async fn check_liveness(Query(NoQuery {}): Query<NoQuery>) -> impl IntoResponse {
+pub(super) async fn check_liveness(_: NoQuery) -> impl IntoResponse {
     ok()
 }
 
@@ -47,7 +46,7 @@ pub(super) async fn check_liveness(Query(NoQuery {}): Query<NoQuery>) -> impl In
 ))]
 pub(super) async fn check_readiness(
     State(app): State<App>,
-    Query(NoQuery {}): Query<NoQuery>,
+    _: NoQuery,
 ) -> Result<impl IntoResponse, Problem> {
     app.is_ready().await?;
     Ok(ok())

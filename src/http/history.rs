@@ -3,16 +3,16 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response, StatusCode, Uri, header};
+use axum::response::IntoResponse;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::app::App;
-use super::extract::NoQuery;
-use super::extract::{JsonBody, Path, Query};
+use super::extract::{JsonBody, NoQuery, Path, Query};
 use super::page::{FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest};
-use super::problem::{CONFLICT, INTERNAL, Problem};
+use super::problem::{CONFLICT, Problem};
 use crate::storage::{
     DbTime, DisagreementRow, HistoryKey, HistoryRow, PricesOf, Reinstated, Store, StoreError,
     Withdrawn,
@@ -419,7 +419,7 @@ pub(super) struct WithdrawnSheet {
 pub(super) async fn withdraw_price_sheet(
     State(app): State<App>,
     Path(id): Path<Uuid>,
-    Query(NoQuery {}): Query<NoQuery>,
+    _: NoQuery,
     JsonBody(body): JsonBody,
 ) -> Result<Response<Body>, Problem> {
     let request = WithdrawRequest::read(&body)?;
@@ -437,12 +437,8 @@ pub(super) async fn withdraw_price_sheet(
                 withdrawn_at: withdrawal.withdrawn_at,
                 reason: withdrawal.withdrawn_because,
             };
-            let text = serde_json::to_string(&answer)
-                .map_err(|_| Problem::new(INTERNAL, "the response could not be serialised"))?;
-            let mut response = Response::new(Body::from(text));
-            let json = header::HeaderValue::from_static("application/json");
-            response.headers_mut().insert(header::CONTENT_TYPE, json);
-            Ok(response)
+            let text = serde_json::to_string(&answer).map_err(Problem::not_serialised)?;
+            Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
         }
     }
 }
@@ -468,7 +464,7 @@ pub(super) async fn withdraw_price_sheet(
 pub(super) async fn reinstate_price_sheet(
     State(app): State<App>,
     Path(id): Path<Uuid>,
-    Query(NoQuery {}): Query<NoQuery>,
+    _: NoQuery,
 ) -> Result<StatusCode, Problem> {
     let now = app.store.not_ahead(app.now());
     match app.store.reinstate(id, now).await? {

@@ -15,8 +15,15 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
-/// Counters of served requests. Labels contain no text from clients, so the number of
-/// series per route is bounded.
+/// Registers metrics: name, description, value.
+macro_rules! register {
+    ($registry:expr, $($name:expr, $description:expr => $metric:expr;)*) => {
+        $($registry.register($name, $description, $metric);)*
+    };
+}
+pub(super) use register;
+
+/// Counters of served requests. Labels contain no text from clients, so the number of series per route is bounded.
 #[derive(Debug)]
 pub(super) struct Metrics {
     pub(super) refused_connections: Counter,
@@ -53,31 +60,13 @@ impl Metrics {
     }
 
     pub(super) fn register(&self, registry: &mut Registry) {
-        registry.register(
-            "unroof_http_requests",
-            "Requests by method, route and class of the status",
-            self.requests.clone(),
-        );
-        registry.register(
-            "unroof_http_request_duration_seconds",
-            "Time from the head of a request to the head of its response",
-            self.durations.clone(),
-        );
-        registry.register(
-            "unroof_http_requests_in_flight",
-            "Requests in progress",
-            self.in_flight.clone(),
-        );
-        registry.register(
-            "unroof_connections_refused",
-            "Connections refused because the limit was reached",
-            self.refused_connections.clone(),
-        );
-        registry.register(
-            "unroof_build",
-            "The program that runs",
-            Info::new([("version", env!("CARGO_PKG_VERSION"))]),
-        );
+        register! { registry,
+            "unroof_http_requests", "Requests by method, route and class of the status" => self.requests.clone();
+            "unroof_http_request_duration_seconds", "Time from the head of a request to the head of its answer" => self.durations.clone();
+            "unroof_http_requests_in_flight", "Requests that have no answer yet" => self.in_flight.clone();
+            "unroof_connections_refused", "Connections for which there was no place" => self.refused_connections.clone();
+            "unroof_build", "The program that runs" => Info::new([("version", env!("CARGO_PKG_VERSION"))]);
+        }
     }
 }
 

@@ -14,7 +14,6 @@ mod health;
 mod history;
 mod hosts;
 mod infer;
-mod layout;
 mod limits;
 mod metrics;
 mod metrics_page;
@@ -29,8 +28,6 @@ mod reference;
 mod refusals;
 mod response_cache;
 mod server;
-mod simulate;
-mod training;
 mod watchlist;
 mod webhooks;
 mod workers;
@@ -82,9 +79,9 @@ macro_rules! with_handlers {
             webhooks::show_webhook,
             webhooks::remove_webhook,
             webhooks::list_deliveries,
-            simulate::simulate_model,
-            layout::lay_out_model,
-            training::plan_training,
+            calculator::simulate_model,
+            calculator::lay_out_model,
+            calculator::plan_training,
             reference::list_accelerators,
             reference::list_storage_tiers,
             reference::list_open_models,

@@ -8,7 +8,7 @@ use utoipa::OpenApi;
 use utoipa::openapi::schema::{ArrayItems, ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::openapi::{OpenApi as Document, Ref, RefOr};
 
-use super::extract::{NoQuery, Query};
+use super::extract::NoQuery;
 use super::problem::Problem;
 use super::response_cache::CachedBody;
 use unroof_core::estimate::row_columns;
@@ -83,10 +83,7 @@ pub(super) fn complete(mut document: Document) -> Document {
     (status = 304, description = "Not modified"),
     (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
 ))]
-pub(super) async fn show_openapi(
-    Query(NoQuery {}): Query<NoQuery>,
-    headers: HeaderMap,
-) -> Response<Body> {
+pub(super) async fn show_openapi(_: NoQuery, headers: HeaderMap) -> Response<Body> {
     static BODY: LazyLock<CachedBody> =
         LazyLock::new(|| CachedBody::new(DOCUMENT, "application/json", None));
     BODY.respond(&headers)

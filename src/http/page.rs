@@ -8,6 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
@@ -291,12 +292,6 @@ pub(super) struct Page<Row> {
     next_cursor: Option<String>,
 }
 
-/// Fields after the rows of a page.
-#[derive(Serialize)]
-struct NextCursor {
-    next_cursor: Option<String>,
-}
-
 /// A request for a page of a list.
 pub(super) struct PageRequest<'a> {
     app: &'a App,
@@ -409,14 +404,15 @@ impl<'a> PageRequest<'a> {
         let link = next_cursor
             .as_ref()
             .map(|cursor| next_link(self.uri, "cursor", cursor));
-        self.end(rows.text, NextCursor { next_cursor }, link).await
+        let tail = json!({"next_cursor": next_cursor});
+        self.end(rows.text, tail, link).await
     }
 
     /// The body, with the fields after the rows and a link to the next page.
     pub(super) async fn end(
         &self,
         text: ListText,
-        tail: impl Serialize + Send + 'static,
+        tail: Value,
         link: Option<String>,
     ) -> Result<CachedBody, Problem> {
         let end = move || text.end(&tail, link);
@@ -473,13 +469,13 @@ impl ListText {
         })
     }
 
-    fn end(mut self, tail: &impl Serialize, link: Option<String>) -> Result<CachedBody, Problem> {
+    fn end(mut self, tail: &Value, link: Option<String>) -> Result<CachedBody, Problem> {
         if self.columns.is_some() {
             let text = self.text.finish()?;
             return Ok(CachedBody::new(text, "text/csv; charset=utf-8", link));
         }
         self.text.write_with(|text| {
-            let tail = serde_json::to_string(tail)?;
+            let tail = tail.to_string();
             let fields = tail.strip_prefix('{').unwrap_or(&tail);
             Ok::<_, CsvError>(write!(text, "],{fields}")?)
         })?;

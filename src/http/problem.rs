@@ -137,6 +137,11 @@ impl Problem {
         Self::new(NOT_FOUND, format!("there is no {what} with this id"))
     }
 
+    /// The problem for a response that could not be written.
+    pub(super) fn not_serialised<E>(_: E) -> Self {
+        Self::new(INTERNAL, "the response could not be serialised")
+    }
+
     /// The problem for a status code set below the handlers.
     pub(super) fn of_status(status: StatusCode) -> Self {
         let known = PROBLEM_KINDS.iter().find(|kind| kind.status == status);
@@ -156,24 +161,17 @@ impl Problem {
         request_id.clone_into(&mut self.request_id);
         let body = serde_json::to_vec(&self).unwrap_or_default();
         let (mut parts, _) = response.into_parts();
-        parts
-            .headers
-            .insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
-        parts
-            .headers
-            .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        parts.headers.remove(header::CONTENT_LENGTH);
+        let mut set = |name, value| parts.headers.insert(name, HeaderValue::from_static(value));
+        set(header::CONTENT_TYPE, PROBLEM_JSON);
+        set(header::CACHE_CONTROL, "no-store");
         // The rest of the body may never arrive, or be larger than the service reads.
         if [StatusCode::REQUEST_TIMEOUT, StatusCode::PAYLOAD_TOO_LARGE].contains(&parts.status) {
-            parts
-                .headers
-                .insert(header::CONNECTION, HeaderValue::from_static("close"));
+            set(header::CONNECTION, "close");
         }
         if parts.status == StatusCode::SERVICE_UNAVAILABLE {
-            parts
-                .headers
-                .insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            set(header::RETRY_AFTER, "1");
         }
+        parts.headers.remove(header::CONTENT_LENGTH);
         Response::from_parts(parts, Body::from(body))
     }
 }

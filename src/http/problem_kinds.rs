@@ -1,6 +1,6 @@
 //! `GET /problems/{slug}`: the meaning of each kind of problem.
 
-use super::extract::{NoQuery, Path, Query};
+use super::extract::{NoQuery, Path};
 use super::problem::{NOT_FOUND, PROBLEM_KINDS, Problem, ProblemKind};
 
 /// Describe a class of problems
@@ -15,7 +15,7 @@ use super::problem::{NOT_FOUND, PROBLEM_KINDS, Problem, ProblemKind};
     ))]
 pub(super) async fn describe_problem(
     Path(slug): Path<String>,
-    Query(NoQuery {}): Query<NoQuery>,
+    _: NoQuery,
 ) -> Result<String, Problem> {
     let kind = PROBLEM_KINDS.iter().find(|kind| kind.slug == slug);
     kind.map(ProblemKind::text)

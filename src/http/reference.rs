@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::extract::{NoQuery, Query};
+use super::extract::NoQuery;
 use super::problem::Problem;
 use super::response_cache::CachedBody;
 use unroof_core::clue;
@@ -122,10 +122,7 @@ impl From<&'static OpenModel> for OpenModelItem {
     (status = 304, description = "Not modified"),
     (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
 ))]
-pub(super) async fn list_accelerators(
-    Query(NoQuery {}): Query<NoQuery>,
-    headers: HeaderMap,
-) -> Response<Body> {
+pub(super) async fn list_accelerators(_: NoQuery, headers: HeaderMap) -> Response<Body> {
     static BODY: LazyLock<CachedBody> =
         LazyLock::new(|| Table::body(reference::accelerators().iter().map(AcceleratorItem::from)));
     BODY.respond(&headers)
@@ -139,10 +136,7 @@ pub(super) async fn list_accelerators(
     (status = 304, description = "Not modified"),
     (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
 ))]
-pub(super) async fn list_storage_tiers(
-    Query(NoQuery {}): Query<NoQuery>,
-    headers: HeaderMap,
-) -> Response<Body> {
+pub(super) async fn list_storage_tiers(_: NoQuery, headers: HeaderMap) -> Response<Body> {
     static BODY: LazyLock<CachedBody> =
         LazyLock::new(|| Table::body(reference::storage_tiers().iter()));
     BODY.respond(&headers)
@@ -156,10 +150,7 @@ pub(super) async fn list_storage_tiers(
     (status = 304, description = "Not modified"),
     (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
 ))]
-pub(super) async fn list_open_models(
-    Query(NoQuery {}): Query<NoQuery>,
-    headers: HeaderMap,
-) -> Response<Body> {
+pub(super) async fn list_open_models(_: NoQuery, headers: HeaderMap) -> Response<Body> {
     static BODY: LazyLock<CachedBody> =
         LazyLock::new(|| Table::body(reference::open_models().iter().map(OpenModelItem::from)));
     BODY.respond(&headers)
@@ -225,10 +216,7 @@ pub(super) struct ReadingTable {
     (status = 304, description = "Not modified"),
     (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
 ))]
-pub(super) async fn list_readings(
-    Query(NoQuery {}): Query<NoQuery>,
-    headers: HeaderMap,
-) -> Response<Body> {
+pub(super) async fn list_readings(_: NoQuery, headers: HeaderMap) -> Response<Body> {
     static BODY: LazyLock<CachedBody> = LazyLock::new(|| {
         let table = ReadingTable {
             data: clue::specifications().map(ReadingItem::from).collect(),

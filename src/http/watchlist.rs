@@ -12,6 +12,7 @@ use tokio::sync::Mutex;
 use unroof_core::estimate::StoredRow;
 use unroof_core::estimate::quantities::JointQuantity;
 
+use super::metrics::register;
 use crate::storage::{DbTime, Store, StoreError, WatchedRow};
 
 /// Limit of watched models, and of their shown offers: each offer has about forty series.
@@ -73,17 +74,15 @@ struct OfferLabels {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct QuantileLabels {
-    provider: String,
-    model: String,
-    region: String,
+    #[prometheus(flatten)]
+    offer: OfferLabels,
     quantile: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct IdentifiedLabels {
-    provider: String,
-    model: String,
-    region: String,
+    #[prometheus(flatten)]
+    offer: OfferLabels,
     quantity: &'static str,
 }
 
@@ -124,13 +123,10 @@ impl Watchlist {
             Ok(version) => self.refresh(store, version, now, &mut known).await.is_ok(),
             Err(_) => false,
         };
-        let is_up = ConstGauge::new(u32::from(known.is_up));
-        registry.register("unroof_database_up", "Whether the database answers", is_up);
-        registry.register(
-            "unroof_store_version",
-            "Transactions that have written to the store",
-            ConstGauge::new(known.version.unwrap_or_default()),
-        );
+        register! { registry,
+            "unroof_database_up", "Whether the database answers" => ConstGauge::new(u32::from(known.is_up));
+            "unroof_store_version", "Transactions that have written to the store" => ConstGauge::new(known.version.unwrap_or_default());
+        }
         if !self.models.is_empty() {
             known.gauges.register(registry);
         }
@@ -179,7 +175,11 @@ impl Watchlist {
 impl Gauges {
     fn show(&self, row: WatchedRow) {
         let values = StoredRow::read(&row.row_values);
-        let (provider, model, region) = (row.provider, row.model, row.region);
+        let offer = OfferLabels {
+            provider: row.provider,
+            model: row.model,
+            region: row.region,
+        };
         for (quantity, family) in JointQuantity::ALL.into_iter().zip(&self.quantities) {
             let shown = values.quantity(quantity);
             let quantiles = [
@@ -189,31 +189,18 @@ impl Gauges {
             ];
             for (quantile, value) in quantiles {
                 let Some(value) = value else { continue };
-                let labels = QuantileLabels {
-                    provider: provider.clone(),
-                    model: model.clone(),
-                    region: region.clone(),
-                    quantile,
-                };
+                let offer = offer.clone();
                 let value = value / quantity.definition().gauge.divisor;
-                family.get_or_create(&labels).set(value);
+                let gauge = family.get_or_create(&QuantileLabels { offer, quantile });
+                gauge.set(value);
             }
             if let Some(identified) = shown.identified {
-                let labels = IdentifiedLabels {
-                    provider: provider.clone(),
-                    model: model.clone(),
-                    region: region.clone(),
-                    quantity: quantity.name(),
-                };
+                let (offer, quantity) = (offer.clone(), quantity.name());
+                let labels = IdentifiedLabels { offer, quantity };
                 let gauge = self.identified.get_or_create(&labels);
                 gauge.set(identified.into());
             }
         }
-        let offer = OfferLabels {
-            provider,
-            model,
-            region,
-        };
         let updated = Timestamp::from(row.observed_at).as_duration().as_secs_f64();
         self.updated.get_or_create(&offer).set(updated);
         let watched = WatchedModel {
@@ -224,34 +211,18 @@ impl Gauges {
     }
 
     fn register(&self, registry: &mut Registry) {
-        registry.register(
-            "unroof_watchlist_truncated",
-            "Whether the watchlist matches more estimates than are shown",
-            ConstGauge::new(u32::from(self.is_truncated)),
-        );
-        registry.register(
-            "unroof_watched_estimates",
-            "Estimates shown for a watched model, one per region; 0 where its name matches none",
-            self.estimates.clone(),
-        );
+        register! { registry,
+            "unroof_watchlist_truncated", "Whether more is to be watched than is shown" => ConstGauge::new(u32::from(self.is_truncated));
+            "unroof_watched_estimates", "Estimates shown of a watched model, one per region; 0 where its name matches none" => self.estimates.clone();
+        }
         for (quantity, family) in JointQuantity::ALL.into_iter().zip(&self.quantities) {
             let definition = quantity.definition();
-            registry.register(
-                definition.gauge.name,
-                definition.description,
-                family.clone(),
-            );
+            register! { registry, definition.gauge.name, definition.description => family.clone(); }
         }
-        registry.register(
-            "unroof_estimate_identified",
-            "Whether the price sheet adds 0.3 bits of information or more about the quantity",
-            self.identified.clone(),
-        );
-        registry.register(
-            "unroof_estimate_updated_timestamp_seconds",
-            "Time at which the estimate was stored",
-            self.updated.clone(),
-        );
+        register! { registry,
+            "unroof_estimate_identified", "Whether the price sheet adds 0.3 bits of information or more about the quantity" => self.identified.clone();
+            "unroof_estimate_updated_timestamp_seconds", "When the estimate was stored" => self.updated.clone();
+        }
     }
 }
 

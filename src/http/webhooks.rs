@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::app::App;
 use super::extract::{JsonBody, NoQuery, Path, Query};
 use super::page::{Limit, ListItem, ListQuery, Page, PageRequest};
-use super::problem::{FULL, INTERNAL, Problem};
+use super::problem::{FULL, Problem};
 use super::response_cache::CachedBody;
 use crate::jobs::egress::{NOT_PUBLIC, NameFault, is_public, read_url};
 use crate::storage::{DbTime, DeliveryRow, NewWebhook, WebhookRow};
@@ -135,7 +135,7 @@ impl ListItem for DeliveryRow {}
 )]
 pub(super) async fn add_webhook(
     State(app): State<App>,
-    Query(NoQuery {}): Query<NoQuery>,
+    _: NoQuery,
     JsonBody(body): JsonBody,
 ) -> Result<AnyResponse, Problem> {
     let asked = read(&body, WebhookBody::read)?;
@@ -162,8 +162,7 @@ pub(super) async fn add_webhook(
         created_at: created_at.into(),
         secret: made,
     };
-    let text = serde_json::to_string(&item)
-        .map_err(|_| Problem::new(INTERNAL, "the response could not be serialised"))?;
+    let text = serde_json::to_string(&item).map_err(Problem::not_serialised)?;
     let headers = [
         (header::CONTENT_TYPE, "application/json".to_owned()),
         (header::CACHE_CONTROL, "no-store".to_owned()),
@@ -244,7 +243,7 @@ impl App {
 )]
 pub(super) async fn list_webhooks(
     State(app): State<App>,
-    Query(NoQuery {}): Query<NoQuery>,
+    _: NoQuery,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
@@ -273,12 +272,11 @@ pub(super) async fn list_webhooks(
 pub(super) async fn show_webhook(
     State(app): State<App>,
     Path(id): Path<Uuid>,
-    Query(NoQuery {}): Query<NoQuery>,
+    _: NoQuery,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let webhook = app.webhook(id).await?;
-    let text = serde_json::to_string(&webhook)
-        .map_err(|_| Problem::new(INTERNAL, "the response could not be serialised"))?;
+    let text = serde_json::to_string(&webhook).map_err(Problem::not_serialised)?;
     Ok(CachedBody::new(text, "application/json", None).respond(&headers))
 }
 
@@ -300,7 +298,7 @@ pub(super) async fn show_webhook(
 pub(super) async fn remove_webhook(
     State(app): State<App>,
     Path(id): Path<Uuid>,
-    Query(NoQuery {}): Query<NoQuery>,
+    _: NoQuery,
 ) -> Result<StatusCode, Problem> {
     if app.store.remove_webhook(id).await? {
         Ok(StatusCode::NO_CONTENT)

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::error::ImportError;
-use super::report::{Line, Lines};
+use super::report::Line;
 
 /// Limit of unread lines, in bytes.
 const MOST_UNREAD: u32 = 16 * 1024 * 1024;
@@ -52,8 +52,12 @@ pub fn lines(patience: Duration) -> (LineSender, LineReceiver) {
     (sender, receiver)
 }
 
-impl Lines for LineSender {
-    async fn say(&mut self, line: Line) -> Result<(), ImportError> {
+impl LineSender {
+    /// Sends a line.
+    ///
+    /// # Errors
+    /// The reader disconnected, or reads too slowly.
+    pub(super) async fn say(&mut self, line: Line) -> Result<(), ImportError> {
         let length = serde_json::to_vec(&line).map_or(0, |text| text.len());
         let bytes = u32::try_from(length)
             .unwrap_or(MOST_UNREAD)
@@ -69,9 +73,7 @@ impl Lines for LineSender {
         let said = Said { line, _room: room };
         self.sender.send(said).map_err(|_| ImportError::Unwanted)
     }
-}
 
-impl LineSender {
     /// Sends the last line: how the import ended.
     pub(crate) fn end(self, line: Line) {
         // The client may have disconnected.

@@ -22,6 +22,6 @@ pub use fetch::{FetchError, Fetched, MOST_BYTES, Version, client_error, fetch, w
 pub use importer::Importer;
 pub use lines::{LineReceiver, LineSender, lines};
 pub(crate) use priority::Priority;
-pub use report::{Imported, Line, Lines, Outcome, Summary};
+pub use report::{Imported, Line, Outcome, Summary};
 pub use run::{Import, Options};
 pub use turn::Turn;

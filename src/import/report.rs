@@ -4,8 +4,6 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::error::ImportError;
-
 /// Outcome of an entry, or of one of its sheets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -25,16 +23,6 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// All outcomes, in display order.
-    pub const ALL: [Self; 6] = [
-        Self::Estimated,
-        Self::Unchanged,
-        Self::Duplicate,
-        Self::NotIdentifiable,
-        Self::Refused,
-        Self::Reinstated,
-    ];
-
     /// Display name.
     #[must_use]
     pub fn words(self) -> &'static str {
@@ -128,15 +116,6 @@ pub enum Line {
     },
 }
 
-/// Receiver of the lines of an import.
-pub trait Lines: Send {
-    /// Sends a line.
-    ///
-    /// # Errors
-    /// The reader disconnected, or reads too slowly.
-    fn say(&mut self, line: Line) -> impl Future<Output = Result<(), ImportError>> + Send;
-}
-
 /// Summary of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Summary {
@@ -178,16 +157,16 @@ impl Summary {
         } += 1;
     }
 
-    /// Number of sheets or entries with this outcome.
+    /// Numbers of sheets or entries by outcome, in display order.
     #[must_use]
-    pub fn of(&self, outcome: Outcome) -> usize {
-        match outcome {
-            Outcome::Estimated => self.estimated,
-            Outcome::Unchanged => self.unchanged,
-            Outcome::Duplicate => self.duplicates,
-            Outcome::NotIdentifiable => self.not_identifiable,
-            Outcome::Refused => self.refused,
-            Outcome::Reinstated => self.reinstated,
-        }
+    pub fn by_outcome(&self) -> [(Outcome, usize); 6] {
+        [
+            (Outcome::Estimated, self.estimated),
+            (Outcome::Unchanged, self.unchanged),
+            (Outcome::Duplicate, self.duplicates),
+            (Outcome::NotIdentifiable, self.not_identifiable),
+            (Outcome::Refused, self.refused),
+            (Outcome::Reinstated, self.reinstated),
+        ]
     }
 }

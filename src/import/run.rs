@@ -11,10 +11,11 @@ use uuid::Uuid;
 use super::duplicates::{Original, Originals, SheetKind, classify};
 use super::entries::{CatalogError, CatalogFormat, Contents, read};
 use super::error::ImportError;
+use super::lines::LineSender;
 use super::listed::Listed;
 use super::names::CanonicalModels;
 use super::priority::Priority;
-use super::report::{Imported, Line, Lines, Outcome, Summary};
+use super::report::{Imported, Line, Outcome, Summary};
 use super::turn::Turn;
 use crate::storage::{DbTime, EstimateRecord, Listing, Recording, StatementRow, Store, StoreError};
 use unroof_core::catalog::model_key;
@@ -101,7 +102,7 @@ impl Import {
     ///
     /// # Errors
     /// The database fails, or the client disconnects or reads too slowly. Everything reported is stored.
-    pub async fn run(self, lines: &mut impl Lines) -> Result<Summary, ImportError> {
+    pub async fn run(self, lines: &mut LineSender) -> Result<Summary, ImportError> {
         let Self {
             contents,
             options,
@@ -127,12 +128,11 @@ impl Import {
             })
             .await?;
         for refused in &contents.refused {
-            reporter
-                .entry(Imported::refused(
-                    refused.entry.clone(),
-                    refused.reason.clone(),
-                ))
-                .await?;
+            let imported = Imported {
+                reason: Some(refused.reason.clone()),
+                ..Imported::new(refused.entry.clone(), Outcome::Refused)
+            };
+            reporter.entry(imported).await?;
         }
         let names = canonical_models(&store, &contents.sheets).await?;
         reporter.names(&contents.sheets, &names).await?;
@@ -160,11 +160,11 @@ impl Import {
 }
 
 impl Imported {
-    fn refused(entry: String, reason: String) -> Self {
+    fn new(entry: String, outcome: Outcome) -> Self {
         Self {
             entry,
-            outcome: Outcome::Refused,
-            reason: Some(reason),
+            outcome,
+            reason: None,
             provider: None,
             model: None,
             region: None,
@@ -179,24 +179,20 @@ impl Imported {
     pub(super) fn of(listed: &Listed, names: &CanonicalModels, outcome: Outcome) -> Self {
         let sheet = &listed.sheet;
         Self {
-            entry: listed.entry.clone(),
-            outcome,
-            reason: None,
             provider: Some(sheet.provider.clone()),
             model: Some(sheet.model.clone()),
             region: Some(sheet.region.clone()),
             canonical_model: names.of(sheet),
             sheet_id: Some(listed.sheet_id),
-            estimate_id: None,
-            duplicate_of: None,
             unmapped: sheet.unmapped.len(),
+            ..Self::new(listed.entry.clone(), outcome)
         }
     }
 }
 
 /// Reports lines and counts outcomes.
-pub(super) struct ProgressReporter<'l, L> {
-    lines: &'l mut L,
+pub(super) struct ProgressReporter<'l> {
+    lines: &'l mut LineSender,
     summary: Summary,
     done: usize,
     only_changed: bool,
@@ -205,7 +201,7 @@ pub(super) struct ProgressReporter<'l, L> {
 /// Entries between two progress lines.
 const STEP: usize = 100;
 
-impl<L: Lines> ProgressReporter<'_, L> {
+impl ProgressReporter<'_> {
     async fn say(&mut self, line: Line) -> Result<(), ImportError> {
         self.lines.say(line).await
     }
@@ -274,7 +270,7 @@ async fn set_known_aside(
     sheets: Vec<Listed>,
     names: &CanonicalModels,
     options: &Options,
-    reporter: &mut ProgressReporter<'_, impl Lines>,
+    reporter: &mut ProgressReporter<'_>,
 ) -> Result<(Vec<Listed>, Vec<Withdrawn>), ImportError> {
     let catalogs: BTreeSet<&str> = sheets.iter().map(Listed::catalog).collect();
     let mut known = HashMap::new();
@@ -377,7 +373,7 @@ impl Recorder {
         &self,
         sheets: Vec<Listed>,
         kinds: Vec<SheetKind>,
-        reporter: &mut ProgressReporter<'_, impl Lines>,
+        reporter: &mut ProgressReporter<'_>,
     ) -> Result<(), ImportError> {
         let (mut originals, mut duplicates) = (Vec::new(), Vec::new());
         for (listed, kind) in sheets.into_iter().zip(kinds) {
@@ -414,7 +410,7 @@ impl Recorder {
     async fn record_originals(
         &self,
         originals: Arc<Vec<Listed>>,
-        reporter: &mut ProgressReporter<'_, impl Lines>,
+        reporter: &mut ProgressReporter<'_>,
     ) -> Result<(), ImportError> {
         // Stops the estimates if recording fails or the client disconnects.
         let (wanted, _waiting) = CancelToken::while_waiting();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::error::ImportError;
-use super::report::{Imported, Lines, Outcome};
+use super::report::{Imported, Outcome};
 use super::run::{DUPLICATES_AT_ONCE, ProgressReporter, Recorder, Withdrawn};
 use crate::storage::{Listing, Recording};
 
@@ -12,7 +12,7 @@ impl Recorder {
     pub(super) async fn reinstate(
         &self,
         withdrawn: Vec<Withdrawn>,
-        reporter: &mut ProgressReporter<'_, impl Lines>,
+        reporter: &mut ProgressReporter<'_>,
     ) -> Result<(), ImportError> {
         for withdrawn in withdrawn.chunks(DUPLICATES_AT_ONCE) {
             let recordings: Vec<Recording> = withdrawn

@@ -5,33 +5,9 @@ use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::database::on_connection;
-use super::list::List;
-use super::names::stored_names;
-use super::rows::Connected;
+use super::names::ChangeKind;
+use super::query::Query;
 use super::{DbTime, Filter, Store, StoreError};
-
-stored_names! {
-    /// Kind of a change.
-    ChangeKind {
-        /// An offer has its first price.
-        SheetAdded = "sheet.added",
-        /// An offer has another price.
-        SheetChanged = "sheet.changed",
-        /// An offer will have another price.
-        SheetAnnounced = "sheet.announced",
-        /// An announced price is in force from now on.
-        SheetInForce = "sheet.in_force",
-        /// A price was withdrawn.
-        SheetWithdrawn = "sheet.withdrawn",
-        /// A withdrawn price is in force again.
-        SheetReinstated = "sheet.reinstated",
-        /// A price has expired without a known successor.
-        SheetExpired = "sheet.expired",
-        /// The same price has a new estimate.
-        EstimateUpdated = "estimate.updated",
-    }
-}
 
 /// A change.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow, Serialize, ToSchema)]
@@ -53,7 +29,7 @@ pub struct ChangeRow {
     pub canonical_model: Option<String>,
     /// Region in which the model is served.
     pub region: String,
-    /// The sheet.
+    /// Id of the sheet.
     pub sheet_id: Option<Uuid>,
     /// The listed estimate.
     pub estimate_id: Option<Uuid>,
@@ -61,8 +37,8 @@ pub struct ChangeRow {
     pub summary: String,
 }
 
-// Numbers are given out under the lock on the version, which a writer holds until it has committed: a reader of number n
-// has all that come before it.
+// Numbers are given out under the lock on the version, which a writer holds until it has committed: a reader of
+// number n has all that come before it.
 const CHANGES: &str = "
     SELECT sequence, kind, observed_at, provider, model, canonical_model, region, sheet_id, estimate_id, summary
     FROM changes
@@ -79,11 +55,11 @@ impl Store {
         since: i64,
         limit: u32,
     ) -> Result<Vec<ChangeRow>, StoreError> {
-        let list = List::new(CHANGES)
+        let list = Query::new(CHANGES)
             .value(since)
             .and("provider = ", filter.provider.as_deref())
             .and("model = ", filter.model.as_deref())
             .page(" ORDER BY sequence", limit);
-        on_connection!(self, connection => connection.list(list).await)
+        self.rows(list).await
     }
 }

@@ -14,15 +14,11 @@ pub(super) fn checksum(document: &str) -> Vec<u8> {
 /// A document with the checksum that was stored beside it.
 #[derive(Debug, Clone, FromRow)]
 pub(super) struct StoredDocument {
-    document: String,
-    checksum: Vec<u8>,
+    pub(super) document: String,
+    pub(super) checksum: Vec<u8>,
 }
 
 impl StoredDocument {
-    pub(super) fn new(document: String, checksum: Vec<u8>) -> Self {
-        Self { document, checksum }
-    }
-
     /// The document of a sheet or estimate.
     ///
     /// # Errors

@@ -1,26 +1,22 @@
-//! Opens a database and runs operations on it.
+//! Opens a database: its connections, and what all operations share.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
-use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Connection, PgConnection, PgPool, SqlitePool};
-use tokio::sync::{Mutex, OwnedMutexGuard, SetOnce, watch};
+use tokio::sync::{OwnedMutexGuard, SetOnce, watch};
+use uuid::Uuid;
 
 use super::database_url::DatabaseUrl;
-use super::group::Queue;
-use super::imports::Importing;
-use super::reporting::replace_views;
-use super::writing::{FileIdentity, Writing};
+use super::file::{FileIdentity, make_private_file};
+use super::queue::Queue;
+use super::refusal::Writing;
 use super::{DbTime, StoreError};
-
-static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
-static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
 
 /// Pause between retries, and number of retries, where SQLite returns "busy" without waiting.
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
@@ -76,29 +72,25 @@ pub struct StoreConnections {
     pub limit: usize,
 }
 
+/// The runs that a process makes.
+pub(super) type Importing = Arc<Mutex<BTreeSet<Uuid>>>;
+
 /// Stored sheets and estimates.
 #[derive(Debug, Clone)]
 pub struct Store {
     pub(super) pool: Pool,
     pub(super) limits: StoreLimits,
     /// Set once the tables are up to date.
-    migrated: Arc<SetOnce<()>>,
+    pub(super) migrated: Arc<SetOnce<()>>,
     /// The newest version that this process knows of.
     pub(super) newest: watch::Sender<i64>,
     pub(super) writing: Arc<Writing>,
     /// Requests waiting to be recorded.
     pub(super) queue: Arc<Queue>,
-    /// The last reading of the database's clock.
-    clock: Arc<std::sync::Mutex<Option<Read>>>,
+    /// The last reading of the database's clock, after the local time of the query.
+    pub(super) clock: Arc<Mutex<Option<(Instant, DbTime)>>>,
     /// The imports that this process makes.
     pub(super) importing: Importing,
-}
-
-/// A reading of the database's clock, with the local time of the query.
-#[derive(Debug)]
-struct Read {
-    asked_at: Instant,
-    time: DbTime,
 }
 
 /// Connections to either database.
@@ -111,43 +103,25 @@ pub(super) enum Pool {
     },
     Sqlite {
         pool: SqlitePool,
-        /// Held while writing. SQLite lets one connection write at a time and has the others try again and again, each on
-        /// a connection that readers could use.
-        writer: Arc<Mutex<()>>,
+        /// Held while writing. SQLite lets one connection write at a time and has the others try again and again,
+        /// each on a connection that readers could use.
+        writer: Arc<tokio::sync::Mutex<()>>,
         path: PathBuf,
         /// The file that was opened.
         file: FileIdentity,
     },
 }
 
-/// Runs the same statements on a connection of either pool, within the time that one operation has. After an error the
-/// connection is closed.
-macro_rules! on_connection {
-    ($store:expr, $connection:ident => $body:expr) => {
-        $crate::storage::database::on_connection!($store, in_time, $connection => $body)
-    };
-    ($store:expr, $in_time:ident, $connection:ident => $body:expr) => {
+/// Evaluates the same expression with the pool of either database.
+macro_rules! on_pool {
+    ($store:expr, $pool:ident => $body:expr) => {
         match &$store.pool {
-            $crate::storage::database::Pool::Postgres { pool, .. } => {
-                $crate::storage::database::on_connection!(@ $store, $in_time, pool, $connection => $body)
-            }
-            $crate::storage::database::Pool::Sqlite { pool, .. } => {
-                $crate::storage::database::on_connection!(@ $store, $in_time, pool, $connection => $body)
-            }
+            $crate::storage::database::Pool::Postgres { pool: $pool, .. } => $body,
+            $crate::storage::database::Pool::Sqlite { pool: $pool, .. } => $body,
         }
     };
-    (@ $store:expr, $in_time:ident, $pool:ident, $connection:ident => $body:expr) => {{
-        $store.wait_for_tables().await?;
-        let mut lease = $crate::storage::lease::Lease::take($pool, &$store).await?;
-        let outcome = {
-            let $connection = &mut *lease.connection;
-            $store.$in_time(Box::pin(async { $body })).await
-        };
-        lease.note(&outcome);
-        outcome
-    }};
 }
-pub(super) use on_connection;
+pub(super) use on_pool;
 
 impl Store {
     /// Opens the store; tables are brought up to date by [`Store::migrate`]. A PostgreSQL server is not contacted yet.
@@ -159,8 +133,8 @@ impl Store {
             DatabaseUrl::Postgres(text) => {
                 let milliseconds = limits.statement.as_millis().to_string();
                 let without_timeouts = PgConnectOptions::from_str(text)?;
-                // A plan is made for the values that are asked for, also after five executions, and for tables in memory
-                // or on flash.
+                // A plan is made for the values that are asked for, also after five executions, and for tables in
+                // memory or on flash.
                 let options = without_timeouts.clone().options([
                     ("statement_timeout", milliseconds.as_str()),
                     ("lock_timeout", &milliseconds),
@@ -181,10 +155,7 @@ impl Store {
                     pool,
                     writer: Arc::default(),
                     path: path.clone(),
-                    file: FileIdentity::of(path).map_err(|source| StoreError::File {
-                        path: path.display().to_string(),
-                        source,
-                    })?,
+                    file: FileIdentity::of(path).map_err(StoreError::of_file(path))?,
                 }
             }
         };
@@ -200,67 +171,30 @@ impl Store {
         })
     }
 
-    /// Brings the tables up to date. Replicas may do so concurrently.
-    ///
-    /// # Errors
-    /// The database is unreachable or returns an error, or its tables are newer than this program.
-    pub async fn migrate(&self) -> Result<(), StoreError> {
-        match &self.pool {
-            // The migrator holds an advisory lock, so that one replica migrates and the others wait. A connection of its
-            // own has no limits in time, and says what is wrong where the pool says only that it waited.
-            Pool::Postgres {
-                without_timeouts, ..
-            } => {
-                let connecting = async { Ok(PgConnection::connect_with(without_timeouts).await?) };
-                let mut connection = self.in_time(connecting).await?;
-                POSTGRES_MIGRATIONS
-                    .run_direct(None, &mut connection, false)
-                    .await?;
-                replace_views(&mut connection).await?;
-                connection.close().await?;
-            }
-            // The write lock of a transaction around all migrations does the same.
-            Pool::Sqlite { pool, .. } => {
-                let mut transaction = pool.begin_with("BEGIN IMMEDIATE").await?;
-                SQLITE_MIGRATIONS
-                    .run_direct(None, &mut *transaction, false)
-                    .await?;
-                transaction.commit().await?;
-            }
-        }
-        // Set already where it was called before.
-        let _ = self.migrated.set(());
-        // Learns the database's time.
-        self.version().await.map(drop)
-    }
-
     /// Waits for [`Store::migrate`], at most for the connection timeout.
     pub(super) async fn wait_for_tables(&self) -> Result<(), StoreError> {
-        tokio::time::timeout(self.limits.connection_wait, self.migrated.wait())
-            .await
-            .map(drop)
-            .map_err(|_| StoreError::Away)
+        let waiting = async {
+            self.migrated.wait().await;
+            Ok(())
+        };
+        within(self.limits.connection_wait, waiting).await
     }
 
     /// Runs one operation, within the time that it has.
-    pub(super) async fn in_time<T>(
+    pub(super) fn in_time<T>(
         &self,
         operation: impl Future<Output = Result<T, StoreError>>,
-    ) -> Result<T, StoreError> {
-        tokio::time::timeout(self.limits.operation(), operation)
-            .await
-            .map_err(|_| StoreError::Away)?
+    ) -> impl Future<Output = Result<T, StoreError>> {
+        within(self.limits.operation(), operation)
     }
 
     /// The same with the timeout of an operation of a dozen statements.
-    pub(super) async fn within_write_timeout<T>(
+    pub(super) fn within_write_timeout<T>(
         &self,
         operation: impl Future<Output = Result<T, StoreError>>,
-    ) -> Result<T, StoreError> {
+    ) -> impl Future<Output = Result<T, StoreError>> {
         const TIMES: u32 = 3;
-        tokio::time::timeout(TIMES * self.limits.operation(), operation)
-            .await
-            .map_err(|_| StoreError::Away)?
+        within(TIMES * self.limits.operation(), operation)
     }
 
     /// The write lock of SQLite; PostgreSQL has locks of its own. Refused while the database takes no writes.
@@ -277,53 +211,17 @@ impl Store {
         let Pool::Sqlite { writer, .. } = &self.pool else {
             return Ok(None);
         };
-        tokio::time::timeout(self.limits.statement, Arc::clone(writer).lock_owned())
-            .await
-            .map(Some)
-            .map_err(|_| StoreError::Away)
+        let waiting = async { Ok(Some(Arc::clone(writer).lock_owned().await)) };
+        within(self.limits.statement, waiting).await
     }
 
-    /// Begins a transaction that writes. SQLite takes its write lock at the start: a transaction that begins with a
-    /// read cannot acquire it while another process writes.
+    /// Begins a transaction that writes. SQLite takes its write lock at the start: a transaction that begins by
+    /// reading could not become a writer while another process is at work.
     pub(super) fn begin(&self) -> &'static str {
         match self.pool {
             Pool::Postgres { .. } => "BEGIN",
             Pool::Sqlite { .. } => "BEGIN IMMEDIATE",
         }
-    }
-
-    /// The number of the last transaction that wrote: whatever is read after it is at least that new.
-    ///
-    /// # Errors
-    /// The database is unreachable.
-    pub async fn version(&self) -> Result<i64, StoreError> {
-        // An embedded database has no clock of its own.
-        let sql = match self.pool {
-            Pool::Postgres { .. } => {
-                "SELECT version, clock_timestamp() FROM store_version WHERE id = 1"
-            }
-            Pool::Sqlite { .. } => "SELECT version, NULL FROM store_version WHERE id = 1",
-        };
-        let asked_at = Instant::now();
-        let (version, time): (i64, Option<DbTime>) = on_connection!(self, connection => {
-            Ok(sqlx::query_as(sql).fetch_one(connection).await?)
-        })?;
-        if let Some(time) = time {
-            let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
-            *clock = Some(Read { asked_at, time });
-        }
-        self.advance_version(version);
-        Ok(version)
-    }
-
-    /// The earlier of the local time and the database's time, so that a replica with a fast clock records nothing in
-    /// the future.
-    #[must_use]
-    pub fn not_ahead(&self, now: Timestamp) -> Timestamp {
-        let clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(read) = &*clock else { return now };
-        let time = Timestamp::from(read.time).checked_add(read.asked_at.elapsed());
-        time.map_or(now, |time| time.min(now))
     }
 
     /// Tries to take the named advisory lock. An embedded database, which one process serves, always gives it.
@@ -338,8 +236,8 @@ impl Store {
         else {
             return Ok(Some(StoreLock { _connection: None }));
         };
-        // PostgreSQL gives the lock back when the connection ends, however it ends: at once where the process does, and in
-        // half a minute where its machine is gone.
+        // PostgreSQL gives the lock back when the connection ends, however it ends: at once where the process does,
+        // and in half a minute where its machine is gone.
         let watched = without_timeouts.as_ref().clone().options([
             ("tcp_keepalives_idle", "10"),
             ("tcp_keepalives_interval", "10"),
@@ -361,10 +259,7 @@ impl Store {
     /// Numbers of connections, for metrics.
     #[must_use]
     pub fn connections(&self) -> StoreConnections {
-        let (open, idle) = match &self.pool {
-            Pool::Postgres { pool, .. } => (pool.size(), pool.num_idle()),
-            Pool::Sqlite { pool, .. } => (pool.size(), pool.num_idle()),
-        };
+        let (open, idle) = on_pool!(self, pool => (pool.size(), pool.num_idle()));
         StoreConnections {
             used: (open as usize).saturating_sub(idle),
             idle,
@@ -374,19 +269,22 @@ impl Store {
 
     /// Whether it was closed.
     pub(super) fn is_closed(&self) -> bool {
-        match &self.pool {
-            Pool::Postgres { pool, .. } => pool.is_closed(),
-            Pool::Sqlite { pool, .. } => pool.is_closed(),
-        }
+        on_pool!(self, pool => pool.is_closed())
     }
 
     /// Closes all connections.
     pub async fn close(&self) {
-        match &self.pool {
-            Pool::Postgres { pool, .. } => pool.close().await,
-            Pool::Sqlite { pool, .. } => pool.close().await,
-        }
+        on_pool!(self, pool => pool.close().await);
     }
+}
+
+/// Runs one operation within a time, after which the database is unreachable.
+pub(super) async fn within<T>(
+    limit: Duration,
+    operation: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    let answered = tokio::time::timeout(limit, operation).await;
+    answered.unwrap_or(Err(StoreError::Away))
 }
 
 /// A named advisory lock, held until it is dropped.
@@ -419,36 +317,5 @@ async fn open_file(path: &Path, limits: StoreLimits) -> Result<SqlitePool, Store
             }
             opened => return opened,
         }
-    }
-}
-
-/// Creates the file, readable by its owner alone, and missing folders.
-pub(super) fn make_private_file(path: &Path) -> Result<(), StoreError> {
-    let failed = |path: &Path, source| StoreError::File {
-        path: path.display().to_string(),
-        source,
-    };
-    if let Some(folder) = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty() && !folder.exists())
-    {
-        let mut builder = std::fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder
-            .create(folder)
-            .map_err(|source| failed(folder, source))?;
-    }
-    // A file that is there is left alone: to close it would take the locks from it that this process may have.
-    let mut options = std::fs::OpenOptions::new();
-    options.create_new(true).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
-        Err(source) if source.kind() != std::io::ErrorKind::AlreadyExists => {
-            Err(failed(path, source))
-        }
-        _ => Ok(()),
     }
 }

@@ -38,26 +38,8 @@ pub enum DatabaseUrlError {
 }
 
 /// Parameters that the driver reads after `?`. It logs the values of all others.
-const PARAMETERS: [&str; 18] = [
-    "application_name",
-    "dbname",
-    "host",
-    "hostaddr",
-    "options",
-    "password",
-    "port",
-    "ssl-ca",
-    "ssl-cert",
-    "ssl-key",
-    "ssl-mode",
-    "ssl-root-cert",
-    "sslcert",
-    "sslkey",
-    "sslmode",
-    "sslrootcert",
-    "statement-cache-capacity",
-    "user",
-];
+const PARAMETERS: &str = "application_name dbname host hostaddr options password port ssl-ca ssl-cert ssl-key ssl-mode \
+    ssl-root-cert sslcert sslkey sslmode sslrootcert statement-cache-capacity user";
 
 impl FromStr for DatabaseUrl {
     type Err = DatabaseUrlError;
@@ -93,7 +75,9 @@ fn check_postgres(text: &str, rest: &str) -> Result<(), DatabaseUrlError> {
     if is_ambiguous(rest) || url.fragment().is_some() || url.path().contains('@') {
         return Err(DatabaseUrlError::Ambiguous);
     }
-    let is_known = |name: &str| PARAMETERS.contains(&name) || name.starts_with("options[");
+    let is_known = |name: &str| {
+        PARAMETERS.split_whitespace().any(|known| known == name) || name.starts_with("options[")
+    };
     if !url.query_pairs().all(|(name, _)| is_known(&name)) {
         return Err(DatabaseUrlError::Parameter);
     }

@@ -4,9 +4,9 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::checksum::StoredDocument;
-use super::database::on_connection;
-use super::list::List;
-use super::rows::Connected;
+use super::connection::on_connection;
+use super::query::Query;
+use super::value::Value;
 use super::{DbTime, Filter, Store, StoreError, Times};
 
 /// An estimate as a row of a list.
@@ -93,7 +93,8 @@ const IS_IN_FORCE: &str = "
         SELECT 1 FROM price_intervals AS period WHERE period.sheet_id = listing.sheet_id AND";
 
 // An offer has one price at a time, so that one page of prices in force is one page of offers. What was pooled from
-// several sheets has no price of its own. FALSE is less than TRUE: nothing is stated, or whether it is does not matter.
+// several sheets has no price of its own. FALSE is less than TRUE: nothing is stated, or whether it is does not
+// matter.
 const LATEST: &str = "
     SELECT estimates.id, latest.sequence, engine_version, provider, model, canonical_model, region, currency, valid_from,
            valid_to, observed_at, duplicate_of, readings_defined, conflicts, row_values
@@ -131,8 +132,8 @@ pub struct Latest<'a> {
 
 impl<'a> Latest<'a> {
     /// The query of a page.
-    fn list(self, is_any_ahead: bool, after: Option<&'a LatestKey>, limit: u32) -> List<'a> {
-        let priced = List::new(LATEST).text(self.tables()).text(OF_PRICES);
+    fn list(self, is_any_ahead: bool, after: Option<&'a LatestKey>, limit: u32) -> Query<'a> {
+        let priced = Query::new(LATEST).text(self.tables()).text(OF_PRICES);
         let at = self.as_of.time();
         let priced = if is_any_ahead {
             priced.in_force_as_recorded(at)
@@ -141,20 +142,20 @@ impl<'a> Latest<'a> {
         };
         priced
             .names_of_joined(self.filter)
-            .after(after)
+            .and_all("(provider, model, region) > ", after.map(LatestKey::values))
             .page(BY_NAME, limit)
             .text(POOLED)
             .value(self.any_assumptions)
             .names_of_joined(self.filter)
-            .after(after)
+            .and_all("(provider, model, region) > ", after.map(LatestKey::values))
             .text(IS_LAST_OF_POOL)
             .value(self.any_assumptions)
             .text(OF_ESTIMATES)
             .page(BY_NAME, limit)
     }
 
-    /// SQLite reads the first of two tables first: the few listings of a model, or else the prices in the order of the
-    /// list, as far as its page goes.
+    /// SQLite reads the first of two tables first: the few listings of a model, or else the prices in the order of
+    /// the list, as far as its page goes.
     fn tables(self) -> &'static str {
         match (self.filter.canonical_model.is_some(), self.any_assumptions) {
             (true, false) => "latest_listings AS listing CROSS JOIN price_intervals AS period",
@@ -169,17 +170,10 @@ impl<'a> Latest<'a> {
     }
 }
 
-impl<'a> List<'a> {
-    /// Restricts the list of latest estimates to the rows after a key.
-    fn after(self, key: Option<&'a LatestKey>) -> Self {
-        let Some(key) = key else { return self };
-        self.text(" AND (provider, model, region) > (")
-            .value(&key.provider)
-            .text(", ")
-            .value(&key.model)
-            .text(", ")
-            .value(&key.region)
-            .text(")")
+impl LatestKey {
+    fn values(&self) -> Vec<Value<'_>> {
+        let names = [&self.provider, &self.model, &self.region];
+        names.map(Value::from).into()
     }
 }
 
@@ -193,9 +187,8 @@ impl Store {
         id: Uuid,
         as_of: Option<DbTime>,
     ) -> Result<Option<String>, StoreError> {
-        let stored: Option<StoredDocument> = on_connection!(self, connection => {
-            Ok(sqlx::query_as(ESTIMATE).bind(id).bind(as_of).fetch_optional(connection).await?)
-        })?;
+        let query = Query::new(ESTIMATE).bind(id).bind(as_of);
+        let stored: Option<StoredDocument> = self.row(query).await?;
         stored.map(|stored| stored.checked(id)).transpose()
     }
 
@@ -210,7 +203,7 @@ impl Store {
         below: Option<i64>,
         limit: u32,
     ) -> Result<Vec<EstimateRow>, StoreError> {
-        let list = List::new(ESTIMATES)
+        let list = Query::new(ESTIMATES)
             .value(below.unwrap_or(i64::MAX))
             .names(filter)
             .stored(times);
@@ -218,8 +211,8 @@ impl Store {
             Some(at) => list.text(IS_IN_FORCE).in_force(at).text("))"),
             None => list,
         };
-        let list = list.page(" ORDER BY listing.sequence DESC", limit);
-        on_connection!(self, connection => connection.list(list).await)
+        self.rows(list.page(" ORDER BY listing.sequence DESC", limit))
+            .await
     }
 
     /// The last stored estimate of every (provider, model, region) for a sheet in force, in that order.
@@ -234,7 +227,7 @@ impl Store {
     ) -> Result<Vec<EstimateRow>, StoreError> {
         let is_any_ahead = self.is_any_ahead(latest.as_of).await?;
         let list = latest.list(is_any_ahead, after, limit);
-        on_connection!(self, connection => connection.list(list).await)
+        self.rows(list).await
     }
 
     /// Whether a price has a recorded time in the future.

@@ -1,106 +1,16 @@
-//! Groups simultaneous recordings of several requests into one transaction. Separate transactions would need one round
-//! trip each to a distant database, and one disk write each on a local one.
+//! Gathers what several requests record at the same moment into one transaction. One after another they would wait
+//! for as many round trips to a database far away, and for as many writes to the disk of one that is not.
 
 use std::collections::VecDeque;
-use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tracing::Instrument;
 
 use super::plan::Known;
-use super::record::{Recording, Saved};
+use super::queue::{Group, Members, Waiting, refuse};
+use super::recording::{Recording, Saved};
 use super::{Store, StoreError};
-
-/// Most recordings of a group. A request that brings more is recorded alone.
-const MOST_RECORDINGS: usize = 64;
-/// Most bytes of documents of a group, likewise.
-const MOST_BYTES: usize = 8 << 20;
-
-/// Requests waiting to be recorded.
-#[derive(Debug, Default)]
-pub(super) struct Queue {
-    waiting: Mutex<VecDeque<Waiting>>,
-    /// Held while a group is recorded.
-    turn: tokio::sync::Mutex<()>,
-}
-
-/// A request waiting to be recorded.
-#[derive(Debug)]
-struct Waiting {
-    recordings: Vec<Recording>,
-    /// Stored rows of the recordings, if they were read.
-    known: Option<Known>,
-    since: Instant,
-    done: oneshot::Sender<Result<Saved, StoreError>>,
-}
-
-/// The recordings of one transaction, and the requests that wait for the outcome of each part.
-#[derive(Debug, Default)]
-struct Group {
-    recordings: Vec<Recording>,
-    /// Stored rows of a single member's recordings, if they were read.
-    known: Option<Known>,
-    members: Members,
-}
-
-/// Parts of the group, each with the channel for its outcome.
-type Members = Vec<(Range<usize>, oneshot::Sender<Result<Saved, StoreError>>)>;
-
-impl Queue {
-    fn waiting(&self) -> MutexGuard<'_, VecDeque<Waiting>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The next requests that fit into a group, first come first served. Abandoned requests are dropped.
-    fn next_group(&self) -> Group {
-        let mut group = Group::default();
-        let mut bytes = 0;
-        let mut waiting = self.waiting();
-        while let Some(next) = waiting.front() {
-            let size = next.size();
-            let is_full = group.recordings.len() + next.recordings.len() > MOST_RECORDINGS
-                || bytes + size > MOST_BYTES;
-            let is_wanted = !next.done.is_closed();
-            if is_wanted && is_full && !group.members.is_empty() {
-                break;
-            }
-            let Some(next) = waiting.pop_front().filter(|_| is_wanted) else {
-                continue;
-            };
-            let start = group.recordings.len();
-            group.known = next.known.filter(|_| group.members.is_empty());
-            group.recordings.extend(next.recordings);
-            group
-                .members
-                .push((start..group.recordings.len(), next.done));
-            bytes += size;
-        }
-        group
-    }
-
-    /// Refuses the requests that have been waiting since this time or longer.
-    fn refuse_since(&self, oldest: Instant, error: StoreError) {
-        let mut late = Members::new();
-        let mut waiting = self.waiting();
-        while let Some(refused) = waiting.pop_front_if(|waiting| waiting.since <= oldest) {
-            late.push((0..0, refused.done));
-        }
-        refuse(late, error);
-    }
-}
-
-impl Waiting {
-    /// Bytes of documents.
-    fn size(&self) -> usize {
-        let estimates = self
-            .recordings
-            .iter()
-            .filter_map(|recording| recording.estimate.as_ref());
-        estimates.map(|estimate| estimate.document.len()).sum()
-    }
-}
 
 impl Store {
     /// Records in one transaction with other simultaneous recordings. A started transaction continues, even if the
@@ -143,23 +53,19 @@ impl Store {
         }
     }
 
-    /// Records a group. If that fails, each request is recorded alone, so that an error of one does not refuse the
-    /// others. Only an unreachable database fails all of them.
+    /// Records a group. Where that fails, each is tried alone: what is wrong with one is no reason to refuse the
+    /// others. Only an unreachable database is the same for all.
     async fn record_group(&self, group: Group) {
-        let Group {
-            recordings,
-            known,
-            members,
-        } = group;
+        let members = group.members;
         // The request may have left, so that sending the outcome may fail.
-        match self.record_at_once(&recordings, known).await {
+        match self.record_at_once(&group.recordings, group.known).await {
             Ok(recorded) => {
                 for (range, done) in members {
                     let _ = done.send(Ok(recorded.saved(range)));
                 }
             }
             Err(error) if members.len() > 1 && !error.is_temporary() => {
-                self.record_each(&recordings, members).await;
+                self.record_each(&group.recordings, members).await;
             }
             Err(error) => refuse(members, error),
         }
@@ -178,17 +84,5 @@ impl Store {
                 Err(error) => drop(done.send(Err(error))),
             }
         }
-    }
-}
-
-/// Sends the same error to all members.
-fn refuse(mut members: Members, error: StoreError) {
-    if members.len() == 1 {
-        drop(members.pop().map(|(_, done)| done.send(Err(error))));
-        return;
-    }
-    let error = Arc::new(error);
-    for (_, done) in members {
-        let _ = done.send(Err(StoreError::Shared(Arc::clone(&error))));
     }
 }

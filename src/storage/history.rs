@@ -6,14 +6,14 @@ use sqlx::{Connection, Executor, FromRow, SqlSafeStr};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::changes::ChangeKind;
 use super::checksum::StoredDocument;
-use super::database::on_connection;
-use super::list::List;
+use super::connection::on_connection;
+use super::names::ChangeKind;
 use super::plan::read_sheet;
+use super::query::Query;
 use super::record::ADVANCE_VERSION;
-use super::rows::{Connected, Kind, Piece, Rows, Writing};
-use super::value::Value;
+use super::rows::{Connected, Piece, Rows, Statement};
+use super::value::{Kind, Value};
 use super::{DbTime, Filter, Store, StoreError};
 use unroof_core::sheet::PriceSheet;
 
@@ -130,11 +130,15 @@ const HISTORY: &str = "
     LEFT JOIN (SELECT id, row_values FROM estimates) AS estimate ON estimate.id = listing.estimate_id
     WHERE sheet.provider = ";
 
+const BY_START: &str = " ORDER BY sheet.region, starts_at, period.sequence, part";
+
 const DISAGREEMENTS: &str = "
     SELECT id, provider, model, region, catalog, sheet_id, other_catalog, other_sheet_id, differences, largest_factor,
            observed_at, ended_at
     FROM disagreements
     WHERE ";
+
+const WERE_OPEN: &str = "observed_at <= $1 AND (ended_at IS NULL OR ended_at > $1)";
 
 const DUE: &str = "
     SELECT sequence, part, sheet_id, starts_at, ends_at, has_begun,
@@ -150,25 +154,25 @@ const MOST_DUE: i64 = 500;
 
 /// Adds changes of sheets to the feed: number, kind, time, sheet and summary.
 pub(super) const INSERT_CHANGES: Piece = Piece {
-    before: "
-        INSERT INTO changes (sequence, kind, observed_at, provider, model, canonical_model, region, sheet_id, estimate_id,
-                             summary)
+    sql: "
+        INSERT INTO changes (sequence, kind, observed_at, provider, model, canonical_model, region, sheet_id,
+                             estimate_id, summary)
         SELECT given.column1, given.column2, given.column3, sheet.provider, sheet.model, sheet.canonical_model,
                sheet.region, sheet.id, listing.estimate_id, given.column5
-        FROM",
-    columns: &[Kind::Number, Kind::Text, Kind::Time, Kind::Id, Kind::Text],
-    after: "
+        FROM given
         JOIN price_sheets AS sheet ON sheet.id = given.column4
         LEFT JOIN latest_listings AS listing ON listing.sheet_id = sheet.id",
+    columns: &[Kind::Number, Kind::Text, Kind::Time, Kind::Id, Kind::Text],
 };
 
 const MARK_ANNOUNCED: Piece = Piece {
-    before: "UPDATE price_periods SET has_begun = TRUE, has_ended = given.column3 FROM",
+    sql: "
+        UPDATE price_periods SET has_begun = TRUE, has_ended = given.column3 FROM given
+        WHERE sequence = given.column1 AND part = given.column2",
     columns: &[Kind::Number, Kind::Number, Kind::Flag],
-    after: "WHERE sequence = given.column1 AND part = given.column2",
 };
 
-static ANNOUNCE: Writing = Writing::new(&[MARK_ANNOUNCED, INSERT_CHANGES]);
+static ANNOUNCE: Statement = Statement::new(&[MARK_ANNOUNCED, INSERT_CHANGES]);
 
 const NEXT_DUE: &str = "
     SELECT min(at) FROM (
@@ -188,8 +192,8 @@ struct DueRow {
 }
 
 impl Store {
-    /// The prices of a model, region by region, in the order of their starts, beginning at a place; up to the price in
-    /// force at a time, if one is given.
+    /// The prices of a model, region by region, in the order of their starts, beginning at a place; up to the price
+    /// in force at a time, if one is given.
     ///
     /// # Errors
     /// The query fails.
@@ -199,28 +203,21 @@ impl Store {
         from: Option<&HistoryKey>,
         limit: u32,
     ) -> Result<Vec<HistoryRow>, StoreError> {
-        let mut list = List::new(HISTORY)
+        let from = from.map(|key| {
+            vec![
+                (&key.region).into(),
+                key.starts_at.into(),
+                key.sequence.into(),
+                key.part.into(),
+            ]
+        });
+        let list = Query::new(HISTORY)
             .value(prices.provider)
             .and("sheet.model = ", Some(prices.model))
             .and("sheet.region = ", prices.region)
-            .and("starts_at <= ", prices.as_of);
-        if let Some(key) = from {
-            list = list
-                .text(" AND (sheet.region, starts_at, period.sequence, part) >= (")
-                .value(&key.region)
-                .text(", ")
-                .value(key.starts_at)
-                .text(", ")
-                .value(key.sequence)
-                .text(", ")
-                .value(key.part)
-                .text(")");
-        }
-        let list = list.page(
-            " ORDER BY sheet.region, starts_at, period.sequence, part",
-            limit,
-        );
-        on_connection!(self, connection => connection.list(list).await)
+            .and("starts_at <= ", prices.as_of)
+            .and_all("(sheet.region, starts_at, period.sequence, part) >= ", from);
+        self.rows(list.page(BY_START, limit)).await
     }
 
     /// Disagreements between catalogs that are open, now or at a given time.
@@ -234,15 +231,10 @@ impl Store {
         after: Option<Uuid>,
         limit: u32,
     ) -> Result<Vec<DisagreementRow>, StoreError> {
-        let list = List::new(DISAGREEMENTS);
+        let list = Query::new(DISAGREEMENTS);
         let list = match as_of {
             None => list.text("ended_at IS NULL"),
-            Some(time) => list
-                .text("observed_at <= ")
-                .value(time)
-                .text(" AND (ended_at IS NULL OR ended_at > ")
-                .value(time)
-                .text(")"),
+            Some(time) => list.text(WERE_OPEN).bind(time),
         };
         let list = list
             .and("provider = ", filter.provider.as_deref())
@@ -250,7 +242,7 @@ impl Store {
             .and("region = ", filter.region.as_deref())
             .and("id > ", after)
             .page(" ORDER BY id", limit);
-        on_connection!(self, connection => connection.list(list).await)
+        self.rows(list).await
     }
 
     /// Records that prices have come into force or expired, on one replica only.
@@ -268,7 +260,7 @@ impl Store {
             let due: Vec<DueRow> =
                 sqlx::query_as(DUE).bind(now).bind(MOST_DUE).fetch_all(&mut *connection).await?;
             let most = i64::try_from(due.len()).unwrap_or(MOST_DUE);
-            connection.prepare_writing(&ANNOUNCE).await?;
+            connection.prepare_rows(&ANNOUNCE).await?;
             connection.prepare(ADVANCE_VERSION.into_sql_str()).await?;
             let mut transaction = connection.begin_with(self.begin()).await?;
             let version: i64 =

@@ -1,27 +1,29 @@
 //! Queries of an import before it records anything, and the records of import runs.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use serde::Serialize;
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::database::{Pool, on_connection};
-use super::list::List;
+use super::connection::on_connection;
+use super::database::{Importing, Pool, StoreLock};
 use super::names::stored_names;
-use super::rows::Connected;
-use super::{DbTime, Store, StoreError, StoreLock};
+use super::query::Query;
+use super::rows::{Connected, Piece, Statement};
+use super::value::Kind;
+use super::{DbTime, Store, StoreError, locked};
 
 /// The last statement of a catalog about an offer, and its listing.
 #[derive(Debug, Clone, FromRow)]
 pub struct StatementRow {
     /// The offer.
     pub offer_id: Uuid,
-    /// Start of the sheet's validity; [`UNKNOWN_START`](unroof_core::sheet::compare::timeline::UNKNOWN_START) where it states none.
+    /// Start of the sheet's validity;
+    /// [`UNKNOWN_START`](unroof_core::sheet::compare::timeline::UNKNOWN_START) where it states none.
     pub starts_at: DbTime,
-    /// The sheet.
+    /// Id of the sheet.
     pub sheet_id: Uuid,
     /// The estimate that was last listed for it.
     pub estimate_id: Option<Uuid>,
@@ -99,9 +101,6 @@ pub struct ImportRow {
     pub last_modified: Option<String>,
 }
 
-/// The runs that a process makes.
-pub(super) type Importing = Arc<Mutex<BTreeSet<Uuid>>>;
-
 /// A lock that marks a run as active while it is held. It is released when its process ends.
 #[derive(Debug)]
 pub struct RunningImport {
@@ -112,11 +111,7 @@ pub struct RunningImport {
 
 impl Drop for RunningImport {
     fn drop(&mut self) {
-        let mut importing = self
-            .importing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        importing.remove(&self.id);
+        locked(&self.importing).remove(&self.id);
     }
 }
 
@@ -134,10 +129,14 @@ const STATEMENTS: &str = "
     LEFT JOIN latest_listings AS listing ON listing.sheet_id = statements.sheet_id
     WHERE statements.catalog = $1";
 
-const LEADERS: &str = "
-    SELECT price_sheets.id, listing.estimate_id, price_sheets.document
-    FROM price_sheets JOIN latest_listings AS listing ON listing.sheet_id = price_sheets.id
-    WHERE listing.duplicate_of IS NULL AND price_sheets.model_key IN (";
+static LEADERS: Statement = Statement::new(&[Piece {
+    sql: "
+        SELECT price_sheets.id, listing.estimate_id, price_sheets.document
+        FROM given JOIN price_sheets ON price_sheets.model_key = given.column1
+        JOIN latest_listings AS listing ON listing.sheet_id = price_sheets.id
+        WHERE listing.duplicate_of IS NULL",
+    columns: &[Kind::Text],
+}]);
 
 const CANONICAL_MODELS: &str =
     "SELECT DISTINCT canonical_model FROM price_sheets WHERE canonical_model IS NOT NULL";
@@ -148,7 +147,8 @@ const IMPORTS: &str = "
     FROM imports
     WHERE TRUE";
 
-const BEGIN_IMPORT: &str = "INSERT INTO imports (id, source, catalog, started_at, outcome) VALUES ($1, $2, $3, $4, 'running')";
+const BEGIN_IMPORT: &str = "
+    INSERT INTO imports (id, source, catalog, started_at, outcome) VALUES ($1, $2, $3, $4, 'running')";
 
 const END_IMPORT: &str = "
     UPDATE imports
@@ -159,17 +159,13 @@ const END_IMPORT: &str = "
 
 const RUNNING: &str = "SELECT id FROM imports WHERE outcome = 'running'";
 
-/// The lock of a run, until the end of the transaction; false where another process has it.
-const TRY_LOCK: &str = "SELECT pg_try_advisory_xact_lock(hashtext('unroof'), hashtext($1))";
-
 const CLOSE_IMPORT: &str = "
-    UPDATE imports SET outcome = 'failed', error = $2, ended_at = $3 WHERE id = $1 AND outcome = 'running'";
+    UPDATE imports SET outcome = 'failed', error = 'the process ended before the import did', ended_at = $2
+    WHERE id = $1 AND outcome = 'running'";
 
-/// Error of a run whose process ended first.
-const PROCESS_GONE: &str = "the process ended before the import did";
-
-/// Keys per statement.
-const KEYS: usize = 1_000;
+/// The lock of a run, until the end of the transaction; false where another process has it.
+const AND_NOT_LOCKED: &str =
+    " AND pg_try_advisory_xact_lock(hashtext('unroof'), hashtext($1::text))";
 
 impl Store {
     /// The last statements of a catalog, offer by offer.
@@ -177,9 +173,7 @@ impl Store {
     /// # Errors
     /// The query fails.
     pub async fn statements_of(&self, catalog: &str) -> Result<Vec<StatementRow>, StoreError> {
-        on_connection!(self, connection => {
-            Ok(sqlx::query_as(STATEMENTS).bind(catalog).fetch_all(connection).await?)
-        })
+        self.rows(Query::new(STATEMENTS).bind(catalog)).await
     }
 
     /// The sheets of some models that have an estimate of their own.
@@ -187,20 +181,8 @@ impl Store {
     /// # Errors
     /// The query fails.
     pub async fn leaders(&self, model_keys: &[String]) -> Result<Vec<LeaderRow>, StoreError> {
-        let mut leaders = Vec::new();
-        for keys in model_keys.chunks(KEYS) {
-            let rows: Vec<LeaderRow> = on_connection!(self, connection => {
-                let mut query = QueryBuilder::new(LEADERS);
-                let mut list = query.separated(", ");
-                for key in keys {
-                    list.push_bind(key);
-                }
-                query.push(")");
-                Ok(query.build_query_as().persistent(false).fetch_all(connection).await?)
-            })?;
-            leaders.extend(rows);
-        }
-        Ok(leaders)
+        let keys = model_keys.iter().map(|key| vec![key.into()]).collect();
+        on_connection!(self, connection => connection.read_rows(&LEADERS, &keys).await)
     }
 
     /// All known canonical names, `author/model`.
@@ -231,28 +213,18 @@ impl Store {
             importing: Arc::clone(&self.importing),
             _lock: lock.ok_or(StoreError::Away)?,
         };
-        self.made_here().insert(id);
-        let _writer = self.wait_to_write().await?;
-        on_connection!(self, connection => {
-            sqlx::query(BEGIN_IMPORT)
-                .bind(id)
-                .bind(source)
-                .bind(catalog)
-                .bind(started_at)
-                .execute(connection)
-                .await?;
-            Ok(running)
-        })
+        locked(&self.importing).insert(id);
+        let begin = Query::new(BEGIN_IMPORT)
+            .bind(id)
+            .bind(source)
+            .bind(catalog)
+            .bind(started_at);
+        self.write(begin).await?;
+        Ok(running)
     }
 
-    fn made_here(&self) -> std::sync::MutexGuard<'_, BTreeSet<Uuid>> {
-        self.importing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Marks the runs of ended processes as failed, and returns their number. An embedded database has one process,
-    /// so that the runs of others are all lost.
+    /// Closes the runs of processes that are gone, as failed; how many those were. An embedded database has one
+    /// process, so that the runs of others are all lost.
     ///
     /// # Errors
     /// The query fails.
@@ -262,41 +234,17 @@ impl Store {
         })?;
         let mut closed = 0;
         for id in ids {
-            let is_ours = self.made_here().contains(&id);
-            if !is_ours && self.close_if_lost(id, now).await? {
-                closed += 1;
+            if locked(&self.importing).contains(&id) {
+                continue;
             }
+            let close = Query::new(CLOSE_IMPORT).bind(id).bind(now);
+            let close = match self.pool {
+                Pool::Postgres { .. } => close.text(AND_NOT_LOCKED),
+                Pool::Sqlite { .. } => close,
+            };
+            closed += usize::from(self.write(close).await? > 0);
         }
         Ok(closed)
-    }
-
-    async fn close_if_lost(&self, id: Uuid, now: DbTime) -> Result<bool, StoreError> {
-        if let Pool::Postgres { pool, .. } = &self.pool {
-            return self
-                .in_time(async {
-                    let mut transaction = pool.begin().await?;
-                    let is_lost: bool = sqlx::query_scalar(TRY_LOCK)
-                        .bind(id.to_string())
-                        .fetch_one(&mut *transaction)
-                        .await?;
-                    let mut closed = 0;
-                    if is_lost {
-                        let close = sqlx::query(CLOSE_IMPORT)
-                            .bind(id)
-                            .bind(PROCESS_GONE)
-                            .bind(now);
-                        closed = close.execute(&mut *transaction).await?.rows_affected();
-                    }
-                    transaction.commit().await?;
-                    Ok(closed > 0)
-                })
-                .await;
-        }
-        let _writer = self.wait_to_write().await?;
-        on_connection!(self, connection => {
-            let close = sqlx::query(CLOSE_IMPORT).bind(id).bind(PROCESS_GONE).bind(now);
-            Ok(close.execute(connection).await?.rows_affected() > 0)
-        })
     }
 
     /// Records the outcome of a run.
@@ -304,27 +252,22 @@ impl Store {
     /// # Errors
     /// The query fails.
     pub async fn end_import(&self, run: &ImportRow) -> Result<(), StoreError> {
-        let _writer = self.wait_to_write().await?;
-        on_connection!(self, connection => {
-            sqlx::query(END_IMPORT)
-                .bind(run.id)
-                .bind(&run.catalog)
-                .bind(run.ended_at)
-                .bind(run.outcome.name())
-                .bind(&run.error)
-                .bind(&run.etag)
-                .bind(&run.last_modified)
-                .bind(run.entries)
-                .bind(run.estimated)
-                .bind(run.unchanged)
-                .bind(run.duplicates)
-                .bind(run.not_identifiable)
-                .bind(run.refused)
-                .bind(run.reinstated)
-                .execute(connection)
-                .await?;
-            Ok(())
-        })
+        let end = Query::new(END_IMPORT)
+            .bind(run.id)
+            .bind(run.catalog.as_deref())
+            .bind(run.ended_at)
+            .bind(run.outcome.name())
+            .bind(run.error.as_deref())
+            .bind(run.etag.as_deref())
+            .bind(run.last_modified.as_deref())
+            .bind(run.entries)
+            .bind(run.estimated)
+            .bind(run.unchanged)
+            .bind(run.duplicates)
+            .bind(run.not_identifiable)
+            .bind(run.refused)
+            .bind(run.reinstated);
+        self.write(end).await.map(drop)
     }
 
     /// List imports, newest first, beginning after a run.
@@ -337,16 +280,11 @@ impl Store {
         after: Option<(DbTime, Uuid)>,
         limit: u32,
     ) -> Result<Vec<ImportRow>, StoreError> {
-        let mut list = List::new(IMPORTS).and("source = ", source);
-        if let Some((started_at, id)) = after {
-            list = list
-                .text(" AND (started_at, id) < (")
-                .value(started_at)
-                .text(", ")
-                .value(id)
-                .text(")");
-        }
-        let list = list.page(" ORDER BY started_at DESC, id DESC", limit);
-        on_connection!(self, connection => connection.list(list).await)
+        let after = after.map(|(started_at, id)| vec![started_at.into(), id.into()]);
+        let list = Query::new(IMPORTS)
+            .and("source = ", source)
+            .and_all("(started_at, id) < ", after);
+        self.rows(list.page(" ORDER BY started_at DESC, id DESC", limit))
+            .await
     }
 }

@@ -1,5 +1,5 @@
-//! Reads the stored rows that a recording needs about its offers, sheets and estimates: one typed query per kind of
-//! row, and none for a kind without keys.
+//! Reads what is known of the offers, sheets and estimates that are recorded, as far as it matters to them: one
+//! typed query per kind of row, and none for a kind of which nothing is asked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,9 +9,9 @@ use uuid::Uuid;
 
 use super::checksum::StoredDocument;
 use super::plan::{Known, OpenDisagreement, StoredPeriod};
-use super::record::Recording;
-use super::rows::{Connected, Kind, MOST_ROWS, Piece, Reading, Rows};
-use super::value::Value;
+use super::recording::Recording;
+use super::rows::{Connected, MOST_ROWS, Piece, Rows, Statement};
+use super::value::Kind;
 use super::{DbTime, StoreError};
 use unroof_core::sheet::compare::timeline::{Cut, Period};
 
@@ -33,8 +33,8 @@ struct RecordedRow {
     was_withdrawn: bool,
 }
 
-static RECORDED: Reading = Reading::new(Piece {
-    before: "
+static RECORDED: Statement = Statement::new(&[Piece {
+    sql: "
         SELECT (SELECT version FROM store_version WHERE id = 1) AS version, given.column1 AS sheet_id,
                given.column2 AS estimate_id, given.column3 AS offer_id, sheet.document, sheet.checksum,
                listing.estimate_id AS listed_estimate_id, statement.catalog, statement.starts_at,
@@ -43,50 +43,62 @@ static RECORDED: Reading = Reading::new(Piece {
                EXISTS (SELECT 1 FROM price_sheets AS own WHERE own.offer_id = given.column3) AS has_offer,
                EXISTS (SELECT 1 FROM price_periods AS cut
                        WHERE cut.sheet_id = given.column1 AND cut.withdrawn_at IS NOT NULL) AS was_withdrawn
-        FROM",
-    columns: &[Kind::Id, Kind::Id, Kind::Id, Kind::Text, Kind::Time],
-    after: "
+        FROM given
         LEFT JOIN price_sheets AS sheet ON sheet.id = given.column1
         LEFT JOIN latest_listings AS listing ON listing.sheet_id = given.column1
         LEFT JOIN statements AS statement
           ON statement.offer_id = given.column3 AND statement.catalog = given.column4
          AND statement.starts_at = given.column5",
-});
+    columns: &[Kind::Id, Kind::Id, Kind::Id, Kind::Text, Kind::Time],
+}]);
 
 /// A price with its period.
 #[derive(Debug, FromRow)]
-struct PeriodRow {
-    sequence: i64,
-    part: i64,
-    offer_id: Uuid,
-    sheet_id: Uuid,
-    catalog: String,
-    starts_at: DbTime,
-    ends_at: Option<DbTime>,
-    observed_at: DbTime,
-    withdrawn_at: Option<DbTime>,
-    withdrawn_end: Option<DbTime>,
+pub(super) struct PeriodRow {
+    pub(super) sequence: i64,
+    pub(super) part: i64,
+    pub(super) offer_id: Uuid,
+    pub(super) sheet_id: Uuid,
+    pub(super) catalog: String,
+    pub(super) starts_at: DbTime,
+    pub(super) ends_at: Option<DbTime>,
+    pub(super) observed_at: DbTime,
+    pub(super) withdrawn_at: Option<DbTime>,
+    pub(super) withdrawn_end: Option<DbTime>,
+}
+
+impl PeriodRow {
+    pub(super) fn period(&self) -> Period {
+        Period {
+            sheet_id: self.sheet_id,
+            catalog: self.catalog.clone(),
+            starts_at: self.starts_at.into(),
+            ends_at: self.ends_at.map(Into::into),
+            withdrawn: self.withdrawn_at.map(|at| Cut {
+                at: at.into(),
+                ends_at: self.withdrawn_end.map(Into::into),
+            }),
+        }
+    }
 }
 
 // An offer has up to thousands of prices. Of its periods those are read that end after something may change.
-static PERIODS: Reading = Reading::new(Piece {
-    before: "
+static PERIODS: Statement = Statement::new(&[Piece {
+    sql: "
         SELECT period.sequence, part, offer_id, sheet_id, catalog, starts_at, ends_at, observed_at, withdrawn_at,
                withdrawn_end
-        FROM",
+        FROM given JOIN price_intervals AS period ON period.offer_id = given.column1 AND period.until > given.column2",
     columns: &[Kind::Id, Kind::Time],
-    after: "JOIN price_intervals AS period ON period.offer_id = given.column1 AND period.until > given.column2",
-});
+}]);
 
 // A sheet with dates has its place in time once and for all, and one that was withdrawn may be in force again.
-static PERIODS_OF_SHEETS: Reading = Reading::new(Piece {
-    before: "
+static PERIODS_OF_SHEETS: Statement = Statement::new(&[Piece {
+    sql: "
         SELECT period.sequence, part, offer_id, sheet_id, catalog, starts_at, ends_at, observed_at, withdrawn_at,
                withdrawn_end
-        FROM",
+        FROM given JOIN price_periods AS period ON period.sheet_id = given.column1",
     columns: &[Kind::Id],
-    after: "JOIN price_periods AS period ON period.sheet_id = given.column1",
-});
+}]);
 
 /// A catalog's statement about an offer at a time, with its sheet.
 #[derive(Debug, FromRow)]
@@ -98,19 +110,19 @@ struct StatementRow {
     sheet: SheetRow,
 }
 
-static STATEMENTS: Reading = Reading::new(Piece {
-    before: "
+static STATEMENTS: Statement = Statement::new(&[Piece {
+    sql: "
         SELECT statement.offer_id, statement.catalog, statement.starts_at, sheet.id, sheet.document, sheet.checksum
         FROM (SELECT offer_id, catalog, max(starts_at) AS starts_at
-              FROM",
-    columns: &[Kind::Id, Kind::Time],
-    after: "   JOIN statements ON offer_id = given.column1 AND starts_at <= given.column2
+              FROM given
+              JOIN statements ON offer_id = given.column1 AND starts_at <= given.column2
               GROUP BY given.column2, offer_id, catalog) AS last
         JOIN statements AS statement
           ON statement.offer_id = last.offer_id AND statement.catalog = last.catalog
          AND statement.starts_at = last.starts_at
         JOIN price_sheets AS sheet ON sheet.id = statement.sheet_id",
-});
+    columns: &[Kind::Id, Kind::Time],
+}]);
 
 /// A sheet that others are compared with.
 #[derive(Debug, FromRow)]
@@ -120,34 +132,34 @@ struct SheetRow {
     document: StoredDocument,
 }
 
-static SHEETS_IN_FORCE: Reading = Reading::new(Piece {
-    before: "SELECT sheet.id, sheet.document, sheet.checksum FROM",
-    columns: &[Kind::Id, Kind::Time],
-    after: "
-        JOIN price_intervals AS period
+static SHEETS_IN_FORCE: Statement = Statement::new(&[Piece {
+    sql: "
+        SELECT sheet.id, sheet.document, sheet.checksum
+        FROM given JOIN price_intervals AS period
           ON period.offer_id = given.column1 AND period.starts_at <= given.column2 AND period.until > given.column2
         JOIN price_sheets AS sheet ON sheet.id = period.sheet_id",
-});
+    columns: &[Kind::Id, Kind::Time],
+}]);
 
 /// A disagreement that has not ended.
 #[derive(Debug, FromRow)]
 struct DisagreementRow {
-    id: Uuid,
     offer_id: Uuid,
-    sheet_id: Uuid,
     other_catalog: String,
-    other_sheet_id: Uuid,
+    #[sqlx(flatten)]
+    open: OpenDisagreement,
 }
 
-static DISAGREEMENTS: Reading = Reading::new(Piece {
-    before: "SELECT open.id, open.offer_id, open.sheet_id, open.other_catalog, open.other_sheet_id FROM",
+static DISAGREEMENTS: Statement = Statement::new(&[Piece {
+    sql: "
+        SELECT open.id, open.offer_id, open.sheet_id, open.other_catalog, open.other_sheet_id
+        FROM given JOIN disagreements AS open ON open.offer_id = given.column1 AND open.ended_at IS NULL",
     columns: &[Kind::Id],
-    after: "JOIN disagreements AS open ON open.offer_id = given.column1 AND open.ended_at IS NULL",
-});
+}]);
 
 /// Prepares all queries.
 pub(super) async fn prepare(connection: &mut impl Connected) -> Result<(), StoreError> {
-    for reading in [
+    for statement in [
         &RECORDED,
         &PERIODS,
         &PERIODS_OF_SHEETS,
@@ -155,7 +167,7 @@ pub(super) async fn prepare(connection: &mut impl Connected) -> Result<(), Store
         &SHEETS_IN_FORCE,
         &DISAGREEMENTS,
     ] {
-        connection.prepare_reading(reading).await?;
+        connection.prepare_rows(statement).await?;
     }
     Ok(())
 }
@@ -168,9 +180,8 @@ pub(super) async fn load(
 ) -> Result<Known, StoreError> {
     let mut known = Known::default();
     for (number, recordings) in recordings.chunks(MOST_ROWS).enumerate() {
-        let rows: Vec<RecordedRow> = connection
-            .read_rows(&RECORDED, &recorded(recordings))
-            .await?;
+        let recorded = recorded(recordings);
+        let rows: Vec<RecordedRow> = connection.read_rows(&RECORDED, &recorded).await?;
         if number == 0 {
             known.version = rows.first().map_or(0, |row| row.version);
         }
@@ -178,25 +189,28 @@ pub(super) async fn load(
         for row in rows {
             known.add_recorded(row)?;
         }
-        for (reading, rows) in [
-            (&PERIODS, wanted.offers()),
-            (&PERIODS_OF_SHEETS, wanted.sheets()),
-        ] {
-            for row in connection.read_rows(reading, &rows).await? {
-                known.add_period(row);
-            }
+        let offers = wanted.offers.iter();
+        let offers = offers.map(|(offer, from)| vec![(*offer).into(), (*from).into()]);
+        for row in connection.read_rows(&PERIODS, &offers.collect()).await? {
+            known.add_period(&row);
         }
-        let moments = wanted.moments();
+        let sheets = wanted.sheets.iter().map(|sheet| vec![(*sheet).into()]);
+        let sheets = sheets.collect();
+        for row in connection.read_rows(&PERIODS_OF_SHEETS, &sheets).await? {
+            known.add_period(&row);
+        }
+        let moments = wanted.moments.iter();
+        let moments = moments.map(|(offer, time)| vec![(*offer).into(), (*time).into()]);
+        let moments = moments.collect();
         for row in connection.read_rows(&STATEMENTS, &moments).await? {
             known.add_statement(row)?;
         }
         for row in connection.read_rows(&SHEETS_IN_FORCE, &moments).await? {
             known.add_sheet(row)?;
         }
-        for row in connection
-            .read_rows(&DISAGREEMENTS, &wanted.offer_ids())
-            .await?
-        {
+        let offers = wanted.offers.keys().map(|offer| vec![(*offer).into()]);
+        let offers = offers.collect();
+        for row in connection.read_rows(&DISAGREEMENTS, &offers).await? {
             known.add_disagreement(row);
         }
     }
@@ -209,26 +223,16 @@ pub(super) async fn load(
 
 /// Rows for [`RECORDED`].
 fn recorded(recordings: &[Recording]) -> Rows<'static> {
-    let keys: BTreeSet<_> = recordings
-        .iter()
-        .map(|recording| {
-            let (sheet, estimate) = (recording.sheet_id, recording.estimate_id);
-            let start = DbTime::from(recording.statement_start());
-            let offer = recording.offer_id();
-            (sheet, estimate, offer, recording.catalog(), start)
-        })
-        .collect();
-    keys.into_iter()
-        .map(|(sheet, estimate, offer, catalog, start)| {
-            vec![
-                sheet.into(),
-                estimate.into(),
-                offer.into(),
-                Value::from(catalog),
-                start.into(),
-            ]
-        })
-        .collect()
+    let row = |recording: &Recording| {
+        vec![
+            recording.sheet_id.into(),
+            recording.estimate_id.into(),
+            recording.offer_id().into(),
+            recording.catalog().into(),
+            recording.statement_start().into(),
+        ]
+    };
+    recordings.iter().map(row).collect()
 }
 
 /// Keys of the rows to read, for offers about which a recording states something new.
@@ -266,44 +270,12 @@ impl Wanted {
         }
         wanted
     }
-
-    fn offers(&self) -> Rows<'static> {
-        self.offers
-            .iter()
-            .map(|(offer, from)| at(*offer, *from))
-            .collect()
-    }
-
-    fn offer_ids(&self) -> Rows<'static> {
-        self.offers
-            .keys()
-            .map(|offer| vec![(*offer).into()])
-            .collect()
-    }
-
-    fn moments(&self) -> Rows<'static> {
-        self.moments
-            .iter()
-            .map(|(offer, time)| at(*offer, *time))
-            .collect()
-    }
-
-    fn sheets(&self) -> Rows<'static> {
-        self.sheets
-            .iter()
-            .map(|sheet| vec![(*sheet).into()])
-            .collect()
-    }
-}
-
-fn at(offer: Uuid, time: Timestamp) -> Vec<Value<'static>> {
-    vec![offer.into(), DbTime::from(time).into()]
 }
 
 impl Known {
     fn add_recorded(&mut self, row: RecordedRow) -> Result<(), StoreError> {
         if let Some((document, checksum)) = row.document.zip(row.checksum) {
-            let document = StoredDocument::new(document, checksum);
+            let document = StoredDocument { document, checksum };
             let id = row.sheet_id;
             self.add_sheet(SheetRow { id, document })?;
         }
@@ -333,19 +305,10 @@ impl Known {
         self.add_sheet(row.sheet)
     }
 
-    fn add_period(&mut self, row: PeriodRow) {
+    fn add_period(&mut self, row: &PeriodRow) {
         let stored = StoredPeriod {
             key: (row.sequence, row.part),
-            period: Period {
-                sheet_id: row.sheet_id,
-                catalog: row.catalog,
-                starts_at: row.starts_at.into(),
-                ends_at: row.ends_at.map(Into::into),
-                withdrawn: row.withdrawn_at.map(|at| Cut {
-                    at: at.into(),
-                    ends_at: row.withdrawn_end.map(Into::into),
-                }),
-            },
+            period: row.period(),
             is_new: false,
             is_changed: false,
             // Only read where the period ends otherwise.
@@ -356,12 +319,7 @@ impl Known {
     }
 
     fn add_disagreement(&mut self, row: DisagreementRow) {
-        let open = OpenDisagreement {
-            id: row.id,
-            sheet_id: row.sheet_id,
-            other_sheet_id: row.other_sheet_id,
-        };
         self.disagreements
-            .insert((row.offer_id, row.other_catalog), open);
+            .insert((row.offer_id, row.other_catalog), row.open);
     }
 }

@@ -1,39 +1,18 @@
-//! Queries of lists: constant texts with the conditions that a request states and no others, so that each has a plan, and
-//! an index, of its own.
+//! Queries of lists: constant texts with the conditions that a request states and no others, so that each has a
+//! plan, and an index, of its own.
 
-use std::fmt::Write as _;
-
+use super::query::Query;
 use super::value::Value;
 use super::{DbTime, Filter, Times};
 
-/// The query of a list. Its text consists of constants; every value is a parameter.
-#[derive(Debug)]
-pub(super) struct List<'a> {
-    pub(super) sql: String,
-    pub(super) values: Vec<Value<'a>>,
+impl Filter {
+    /// Whether it has a name that few offers have.
+    fn names_offers(&self) -> bool {
+        self.canonical_model.is_some() || self.provider.is_some() || self.model.is_some()
+    }
 }
 
-impl<'a> List<'a> {
-    pub(super) fn new(sql: &'static str) -> Self {
-        Self {
-            sql: sql.to_owned(),
-            values: Vec::new(),
-        }
-    }
-
-    pub(super) fn text(mut self, sql: &'static str) -> Self {
-        self.sql.push_str(sql);
-        self
-    }
-
-    /// A parameter.
-    pub(super) fn value(mut self, value: impl Into<Value<'a>>) -> Self {
-        self.values.push(value.into());
-        // Writing to a text does not fail.
-        let _ = write!(self.sql, "${}", self.values.len());
-        self
-    }
-
+impl<'a> Query<'a> {
     /// A condition on a value, if there is one: the text ends before the value.
     pub(super) fn and(self, condition: &'static str, value: Option<impl Into<Value<'a>>>) -> Self {
         match value {
@@ -42,29 +21,42 @@ impl<'a> List<'a> {
         }
     }
 
-    /// The names of offers. SQLite, which has no statistics, takes an index for the names that are compared by `=`: those by
-    /// which the fewest rows are found. The others are compared as a range of one value.
+    /// A condition on several values at once, if they are given: the text ends before the values.
+    pub(super) fn and_all(self, condition: &'static str, values: Option<Vec<Value<'a>>>) -> Self {
+        let Some(values) = values else { return self };
+        let mut query = self.text(" AND ").text(condition);
+        for (index, value) in values.into_iter().enumerate() {
+            query = query.text(if index == 0 { "(" } else { ", " }).value(value);
+        }
+        query.text(")")
+    }
+
+    /// The names of offers. SQLite, which has no statistics, takes an index for the names that are compared by `=`:
+    /// those by which the fewest rows are found. The others are compared as a range of one value.
     pub(super) fn names(self, filter: &'a Filter) -> Self {
-        let is_offer_known =
-            filter.canonical_model.is_some() || filter.provider.is_some() || filter.model.is_some();
-        let has_key = is_offer_known || filter.region.is_some();
-        self.names_but_currency(filter)
-            .name(has_key, "currency", filter.currency.as_deref())
+        let has_key = filter.names_offers() || filter.region.is_some();
+        self.names_and_currency(filter, has_key)
     }
 
     /// The same for rows that are joined with others by their sheet, which is a better key than a currency.
     pub(super) fn names_of_joined(self, filter: &'a Filter) -> Self {
-        self.names_but_currency(filter)
-            .name(true, "currency", filter.currency.as_deref())
+        self.names_and_currency(filter, true)
     }
 
-    fn names_but_currency(self, filter: &'a Filter) -> Self {
+    fn names_and_currency(self, filter: &'a Filter, has_key: bool) -> Self {
         let is_canonical = filter.canonical_model.is_some();
-        let is_offer_known = is_canonical || filter.provider.is_some() || filter.model.is_some();
-        self.name(false, "canonical_model", filter.canonical_model.as_deref())
-            .name(is_canonical, "provider", filter.provider.as_deref())
-            .name(is_canonical, "model", filter.model.as_deref())
-            .name(is_offer_known, "region", filter.region.as_deref())
+        let names = [
+            (false, "canonical_model", &filter.canonical_model),
+            (is_canonical, "provider", &filter.provider),
+            (is_canonical, "model", &filter.model),
+            (filter.names_offers(), "region", &filter.region),
+            (has_key, "currency", &filter.currency),
+        ];
+        names
+            .into_iter()
+            .fold(self, |query, (has_key, column, value)| {
+                query.name(has_key, column, value.as_deref())
+            })
     }
 
     /// A filter by name, if stated. If other columns are the key, the name is compared as a range.

@@ -2,50 +2,58 @@
 
 mod changes;
 mod checksum;
+mod connection;
 mod database;
 mod database_url;
 mod estimates;
+mod file;
 mod group;
 mod history;
 mod imports;
 mod known;
-mod lease;
 mod list;
-mod listener;
+mod migrate;
 mod names;
 mod plan;
 mod price_sheets;
+mod query;
+mod queue;
 mod record;
+mod recording;
+mod refusal;
 mod reporting;
 mod rows;
 mod serving_lock;
 mod tables;
 mod time;
 mod value;
+mod version;
 mod watched;
 mod webhooks;
 mod withdrawals;
 mod writing;
 
-pub use changes::{ChangeKind, ChangeRow};
+pub use changes::ChangeRow;
 pub use database::{Store, StoreConnections, StoreLimits, StoreLock};
 pub use database_url::{DatabaseUrl, DatabaseUrlError};
 pub use estimates::{AsOf, EstimateRow, Latest, LatestKey};
 pub use history::{DisagreementRow, HistoryKey, HistoryRow, PricesOf};
 pub use imports::{ImportOutcome, ImportRow, LeaderRow, RunningImport, StatementRow};
-pub use listener::Listener;
-pub use names::UnknownName;
+pub use names::{ChangeKind, UnknownName};
 pub use price_sheets::PriceSheetRow;
-pub use record::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
+pub use recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
+pub use refusal::Refusal;
 pub use serving_lock::ServingLock;
 pub use time::DbTime;
+pub use version::Listener;
 pub use watched::WatchedRow;
 pub use webhooks::{
     Attempt, DeliveryRow, DeliveryState, Ended, EndedAttempt, NewWebhook, Outcome, WebhookLease,
     WebhookRow,
 };
 pub use withdrawals::{Reinstated, Withdrawal, Withdrawn};
-pub use writing::Refusal;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sqlx::migrate::MigrateError;
 
@@ -111,6 +119,14 @@ impl From<MigrateError> for StoreError {
 }
 
 impl StoreError {
+    /// An error of the operating system about a file or folder.
+    fn of_file(path: &std::path::Path) -> impl Fn(std::io::Error) -> Self {
+        move |source| Self::File {
+            path: path.display().to_string(),
+            source,
+        }
+    }
+
     /// The error with its causes in a line, for the log. Repeated causes are left out.
     #[must_use]
     pub fn with_causes(&self) -> String {
@@ -172,7 +188,8 @@ impl StoreError {
         use sqlx::Error as Sql;
         match self {
             Self::Query(Sql::RowNotFound) => false,
-            // PostgreSQL refused a statement but keeps the connection; SQLite may have ended the transaction by itself.
+            // PostgreSQL refused a statement but keeps the connection; SQLite may have ended the transaction by
+            // itself.
             Self::Query(Sql::Database(error)) => error.code().is_none_or(|code| {
                 code.len() != 5 || code.starts_with("08") || code.starts_with("57P")
             }),
@@ -232,8 +249,8 @@ fn is_temporary(error: &sqlx::Error) -> bool {
 }
 
 fn is_temporary_code(code: &str) -> bool {
-    // PostgreSQL: connection lost, read-only, wrong password, no such database, deadlock, resources short, lock not to be
-    // had, statement ended or server shutting down.
+    // PostgreSQL: connection lost, read-only, wrong password, no such database, deadlock, resources short, lock not
+    // to be had, statement ended or server shutting down.
     const CLASSES: [&str; 8] = ["08", "25", "28", "3D", "40", "53", "55", "57"];
     // SQLite: busy, locked, read-only, input or output failed, full, not to be opened.
     const KINDS: [u32; 6] = [5, 6, 8, 10, 13, 14];
@@ -241,6 +258,11 @@ fn is_temporary_code(code: &str) -> bool {
         return code == "58030" || CLASSES.iter().any(|class| code.starts_with(class));
     }
     sqlite_kind(code).is_some_and(|kind| KINDS.contains(&kind))
+}
+
+/// The content of a mutex, also after a thread that held it has panicked.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Restricts a list to offers with these names.

@@ -39,3 +39,25 @@ macro_rules! stored_names {
 }
 
 pub(super) use stored_names;
+
+stored_names! {
+    /// Kind of a change.
+    ChangeKind {
+        /// An offer has its first price.
+        SheetAdded = "sheet.added",
+        /// An offer has another price.
+        SheetChanged = "sheet.changed",
+        /// An offer will have another price.
+        SheetAnnounced = "sheet.announced",
+        /// An announced price is in force from now on.
+        SheetInForce = "sheet.in_force",
+        /// A price was withdrawn.
+        SheetWithdrawn = "sheet.withdrawn",
+        /// A withdrawn price is in force again.
+        SheetReinstated = "sheet.reinstated",
+        /// A price has expired, and the one after it is not known.
+        SheetExpired = "sheet.expired",
+        /// There is another estimate for the same price.
+        EstimateUpdated = "estimate.updated",
+    }
+}

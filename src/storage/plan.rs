@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 
 use jiff::{Timestamp, ToSpan};
 use serde_json::Value;
+use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::StoreError;
-use super::changes::ChangeKind;
-use super::record::{Listing, Recording};
+use super::names::ChangeKind;
+use super::recording::{Listing, Recording};
+use super::rows::Rows;
 use unroof_core::input::json;
 use unroof_core::sheet::compare::difference::{
     PriceDifference, contradiction_words, contradictions, first_words, in_words,
@@ -48,18 +50,28 @@ pub(super) struct StoredPeriod {
 }
 
 /// A disagreement that has not ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub(super) struct OpenDisagreement {
     pub(super) id: Uuid,
     pub(super) sheet_id: Uuid,
     pub(super) other_sheet_id: Uuid,
 }
 
+/// Effect of one recording on its sheet.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SheetStep {
+    #[default]
+    Nothing,
+    Insert,
+    AddSources,
+}
+
 /// Effect of one recording.
 #[derive(Debug, Default)]
 pub(super) struct Step {
-    pub(super) inserts_sheet: bool,
-    pub(super) new_document: Option<String>,
+    /// Number of the recording.
+    pub(super) number: i64,
+    pub(super) sheet: SheetStep,
     pub(super) inserts_estimate: bool,
     pub(super) inserts_listing: bool,
     /// The start of the statement, if it is new or belonged to another sheet.
@@ -69,8 +81,7 @@ pub(super) struct Step {
 
 impl Step {
     pub(super) fn is_empty(&self) -> bool {
-        !self.inserts_sheet
-            && self.new_document.is_none()
+        self.sheet == SheetStep::Nothing
             && !self.inserts_estimate
             && !self.inserts_listing
             && self.statement.is_none()
@@ -89,23 +100,8 @@ pub(super) struct Change {
 struct Opened {
     starts_at: Timestamp,
     is_to_come: bool,
-    /// Whether the sheet was withdrawn.
+    /// Whether the sheet was withdrawn and is seen later than that.
     is_back: bool,
-}
-
-/// A disagreement to be stored.
-#[derive(Debug)]
-pub(super) struct NewDisagreement {
-    pub(super) id: Uuid,
-    pub(super) offer_id: Uuid,
-    /// The recording from which the names of the offer are taken.
-    pub(super) recording: usize,
-    pub(super) catalog: String,
-    pub(super) sheet_id: Uuid,
-    pub(super) other_catalog: String,
-    pub(super) other_sheet_id: Uuid,
-    pub(super) differences: String,
-    pub(super) largest_factor: Option<f64>,
 }
 
 /// All rows to write.
@@ -116,9 +112,11 @@ pub(super) struct Plan {
     pub(super) steps: Vec<Step>,
     /// Periods that are new or have a new end, with their offer.
     pub(super) periods: Vec<(Uuid, StoredPeriod)>,
-    /// Disagreements that are settled, with the recording that settles them.
-    pub(super) ended_disagreements: Vec<(Uuid, usize)>,
-    pub(super) new_disagreements: Vec<NewDisagreement>,
+    /// Rows for the statements that end disagreements and add them.
+    pub(super) ended_disagreements: Rows<'static>,
+    pub(super) new_disagreements: Rows<'static>,
+    /// Documents of the sheets that are recorded, and of others.
+    pub(super) sheets: HashMap<Uuid, String>,
 }
 
 impl Plan {
@@ -137,6 +135,7 @@ impl Plan {
             periods: Vec::new(),
             ended_disagreements: Vec::new(),
             new_disagreements: Vec::new(),
+            sheets: HashMap::new(),
         };
         // The last recording of every offer that changed.
         let mut touched: BTreeMap<Uuid, usize> = BTreeMap::new();
@@ -156,6 +155,7 @@ impl Plan {
                 .filter(|period| period.is_new || period.is_changed);
             plan.periods.extend(changed.map(|period| (offer, period)));
         }
+        plan.sheets = known.sheets;
         Ok(plan)
     }
 
@@ -181,18 +181,15 @@ impl Plan {
         recordings: &[Recording],
         index: usize,
     ) -> Result<(), StoreError> {
-        let now = known.time(&recordings[index], offer);
-        let in_force = known.periods.get(&offer).and_then(|periods| {
-            periods
-                .iter()
-                .rev()
-                .find(|stored| stored.period.covers(now))
-        });
+        let recording = &recordings[index];
+        let now = known.time(recording, offer);
+        let in_force = known.in_force(offer, now).map(|stored| &stored.period);
+        let end = |open: &OpenDisagreement| vec![open.id.into(), recording.observed_at.into()];
         let mut found: Vec<String> = Vec::new();
         if let Some(in_force) = in_force {
-            let sheet = known.sheet(in_force.period.sheet_id, recordings)?;
+            let sheet = known.sheet(in_force.sheet_id, recordings)?;
             for (catalog, sheet_id) in known.statements_in_force(offer, now) {
-                if catalog == in_force.period.catalog || sheet_id == in_force.period.sheet_id {
+                if catalog == in_force.catalog || sheet_id == in_force.sheet_id {
                     continue;
                 }
                 let other = known.sheet(sheet_id, recordings)?;
@@ -204,26 +201,26 @@ impl Plan {
                 found.push(catalog.to_owned());
                 let open = known.disagreements.get(&(offer, catalog.to_owned()));
                 if open.is_some_and(|open| {
-                    open.sheet_id == in_force.period.sheet_id && open.other_sheet_id == sheet_id
+                    open.sheet_id == in_force.sheet_id && open.other_sheet_id == sheet_id
                 }) {
                     continue;
                 }
-                self.ended_disagreements
-                    .extend(open.map(|open| (open.id, index)));
-                self.new_disagreements.push(NewDisagreement {
-                    id: disagreement_id(offer, catalog, self.number(index)),
-                    offer_id: offer,
-                    recording: index,
-                    catalog: in_force.period.catalog.clone(),
-                    sheet_id: in_force.period.sheet_id,
-                    other_catalog: catalog.to_owned(),
-                    other_sheet_id: sheet_id,
-                    differences: contradiction_words(&contradictions, &sheet),
-                    largest_factor: contradictions
-                        .iter()
-                        .filter_map(PriceDifference::factor)
-                        .reduce(f64::max),
-                });
+                self.ended_disagreements.extend(open.map(end));
+                let factors = contradictions.iter().filter_map(PriceDifference::factor);
+                self.new_disagreements.push(vec![
+                    disagreement_id(offer, catalog, self.number(index)).into(),
+                    offer.into(),
+                    recording.sheet.provider.clone().into(),
+                    recording.sheet.model.clone().into(),
+                    recording.sheet.region.clone().into(),
+                    in_force.catalog.clone().into(),
+                    in_force.sheet_id.into(),
+                    catalog.to_owned().into(),
+                    sheet_id.into(),
+                    contradiction_words(&contradictions, &sheet).into(),
+                    factors.reduce(f64::max).into(),
+                    recording.observed_at.into(),
+                ]);
             }
         }
         let settled = known
@@ -231,7 +228,7 @@ impl Plan {
             .iter()
             .filter(|((of, catalog), _)| *of == offer && !found.contains(catalog));
         self.ended_disagreements
-            .extend(settled.map(|(_, open)| (open.id, index)));
+            .extend(settled.map(|(_, open)| end(open)));
         Ok(())
     }
 }
@@ -239,19 +236,22 @@ impl Plan {
 impl Known {
     /// Writes that a recording needs. From then on the recording is known.
     fn step(&mut self, recording: &Recording, number: i64) -> Result<Step, StoreError> {
-        let mut step = Step::default();
+        let mut step = Step {
+            number,
+            ..Step::default()
+        };
         let sheet_id = recording.sheet_id;
         match self.sheets.get(&sheet_id) {
             None => {
-                step.inserts_sheet = true;
+                step.sheet = SheetStep::Insert;
                 let document = serde_json::to_string(&recording.sheet)
                     .expect("a sheet of texts and numbers serialises");
                 self.sheets.insert(sheet_id, document);
             }
             Some(stored) => {
-                step.new_document = with_new_sources(stored, &recording.sheet, sheet_id)?;
-                if let Some(document) = &step.new_document {
-                    self.sheets.insert(sheet_id, document.clone());
+                if let Some(document) = with_new_sources(stored, &recording.sheet, sheet_id)? {
+                    step.sheet = SheetStep::AddSources;
+                    self.sheets.insert(sheet_id, document);
                 }
             }
         }
@@ -261,10 +261,12 @@ impl Known {
         }
         let offer = recording.offer_id();
         let seen_at = self.time(recording, offer);
-        let before = self.current(offer, seen_at);
-        let is_back = self.is_back(sheet_id, offer, seen_at);
-        let opened = if step.inserts_sheet || recording.counts_again || is_back {
-            self.admit(recording, seen_at, number, &mut step)
+        let before = self.in_force(offer, seen_at);
+        let before = before.map(|stored| stored.period.sheet_id);
+        let withdrawn_at = withdrawn_at(&periods_of(self.stored(offer)), sheet_id);
+        let is_back = withdrawn_at.is_some_and(|at| at < seen_at);
+        let opened = if step.sheet == SheetStep::Insert || recording.counts_again || is_back {
+            self.admit(recording, seen_at, &mut step)
         } else {
             None
         };
@@ -289,30 +291,25 @@ impl Known {
     /// where a clock was ahead when that was recorded.
     fn time(&self, recording: &Recording, offer: Uuid) -> Timestamp {
         let seen_at = recording.observed_at;
-        let stored = self.periods.get(&offer).map_or(&[][..], Vec::as_slice);
+        let stored = self.stored(offer);
         if !recording.seen_now || stored.is_empty() {
             return seen_at;
         }
         let last = stored.iter().map(|stored| stored.observed_at).max();
         let withdrawn_at = withdrawn_at(&periods_of(stored), recording.sheet_id);
         let after = withdrawn_at.and_then(|at| at.checked_add(1.microsecond()).ok());
-        [last, after]
-            .into_iter()
-            .flatten()
-            .fold(seen_at, Timestamp::max)
+        let last = last.max(after);
+        last.map_or(seen_at, |last| last.max(seen_at))
     }
 
-    /// Whether the sheet was withdrawn and is seen later than that.
-    fn is_back(&self, sheet_id: Uuid, offer: Uuid, seen_at: Timestamp) -> bool {
-        let stored = self.periods.get(&offer).map_or(&[][..], Vec::as_slice);
-        withdrawn_at(&periods_of(stored), sheet_id).is_some_and(|at| at < seen_at)
+    fn stored(&self, offer: Uuid) -> &[StoredPeriod] {
+        self.periods.get(&offer).map_or(&[], Vec::as_slice)
     }
 
-    /// The sheet in force.
-    fn current(&self, offer: Uuid, at: Timestamp) -> Option<Uuid> {
-        let periods = self.periods.get(&offer)?;
-        let covering = periods.iter().rev().find(|stored| stored.period.covers(at));
-        covering.map(|stored| stored.period.sheet_id)
+    /// The price in force.
+    fn in_force(&self, offer: Uuid, at: Timestamp) -> Option<&StoredPeriod> {
+        let mut last_first = self.stored(offer).iter().rev();
+        last_first.find(|stored| stored.period.covers(at))
     }
 
     /// Adds the statement to the timeline, and returns the start of the first period that it opened.
@@ -320,7 +317,6 @@ impl Known {
         &mut self,
         recording: &Recording,
         seen_at: Timestamp,
-        number: i64,
         step: &mut Step,
     ) -> Option<Timestamp> {
         let offer = recording.offer_id();
@@ -337,7 +333,8 @@ impl Known {
             observed_at: seen_at,
             ..recording.statement()
         };
-        // A catalog that repeats its statement changes nothing, whatever others state meanwhile, unless it was withdrawn.
+        // A catalog that repeats its statement changes nothing, whatever others state meanwhile, unless it was
+        // withdrawn.
         let is_withdrawn = withdrawn_at(&periods, recording.sheet_id).is_some();
         if step.statement.is_none() && !is_withdrawn {
             return None;
@@ -358,7 +355,7 @@ impl Known {
                     }
                     stored.push(StoredPeriod {
                         has_ended: is_over(period.ends_at),
-                        key: (number, part),
+                        key: (step.number, part),
                         period,
                         is_new: true,
                         is_changed: false,
@@ -394,7 +391,7 @@ impl Known {
             }));
         };
         let is_to_come = opened.is_to_come;
-        let (kind, mut summary) = match before.filter(|before| *before != recording.sheet_id) {
+        let (mut kind, mut summary) = match before.filter(|before| *before != recording.sheet_id) {
             None if is_to_come => (ChangeKind::SheetAnnounced, first_words(sheet)),
             None => (ChangeKind::SheetAdded, first_words(sheet)),
             Some(before) => {
@@ -411,9 +408,8 @@ impl Known {
             summary = format!("from {}: {summary}", opened.starts_at);
         }
         if opened.is_back {
-            let kind = ChangeKind::SheetReinstated;
-            let summary = format!("seen again after it was withdrawn: {summary}");
-            return Ok(Some(Change { kind, summary }));
+            kind = ChangeKind::SheetReinstated;
+            summary = format!("seen again after it was withdrawn: {summary}");
         }
         Ok(Some(Change { kind, summary }))
     }
@@ -474,8 +470,6 @@ fn with_new_sources(
             known.push(source);
         }
     }
-    if known.len() == before {
-        return Ok(None);
-    }
-    Ok(Some(stored.to_string()))
+    let is_more = known.len() > before;
+    Ok(is_more.then(|| stored.to_string()))
 }

@@ -6,9 +6,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::checksum::StoredDocument;
-use super::database::on_connection;
-use super::list::List;
-use super::rows::Connected;
+use super::query::Query;
 use super::{DbTime, Filter, Store, StoreError, Times};
 
 /// A price sheet as a flat row. Prices are those of the base cell, in `currency` per million tokens, as the nearest
@@ -76,9 +74,8 @@ impl Store {
         id: Uuid,
         as_of: Option<DbTime>,
     ) -> Result<Option<String>, StoreError> {
-        let stored: Option<StoredDocument> = on_connection!(self, connection => {
-            Ok(sqlx::query_as(PRICE_SHEET).bind(id).bind(as_of).fetch_optional(connection).await?)
-        })?;
+        let query = Query::new(PRICE_SHEET).bind(id).bind(as_of);
+        let stored: Option<StoredDocument> = self.row(query).await?;
         stored.map(|stored| stored.checked(id)).transpose()
     }
 
@@ -93,7 +90,7 @@ impl Store {
         below: Option<i64>,
         limit: u32,
     ) -> Result<Vec<PriceSheetRow>, StoreError> {
-        let list = List::new(PRICE_SHEETS)
+        let list = Query::new(PRICE_SHEETS)
             .value(below.unwrap_or(i64::MAX))
             .names(filter)
             .stored(times);
@@ -101,7 +98,6 @@ impl Store {
             Some(at) => list.text(IS_IN_FORCE).in_force(at).text(")"),
             None => list,
         };
-        let list = list.page(" ORDER BY sequence DESC", limit);
-        on_connection!(self, connection => connection.list(list).await)
+        self.rows(list.page(" ORDER BY sequence DESC", limit)).await
     }
 }

@@ -54,19 +54,14 @@ const GRANT: &str = "
 pub(super) async fn replace_views(connection: &mut PgConnection) -> Result<(), StoreError> {
     let mut transaction = connection.begin().await?;
     sqlx::query(LOCK).execute(&mut *transaction).await?;
-    let are_others: bool = sqlx::query_scalar(ARE_OTHERS)
-        .bind(VIEWS)
-        .fetch_one(&mut *transaction)
-        .await?;
+    let are_others = sqlx::query_scalar(ARE_OTHERS).bind(VIEWS);
+    let are_others: bool = are_others.fetch_one(&mut *transaction).await?;
     if are_others {
-        sqlx::query(KEEP_GRANTS)
-            .bind(VIEWS)
-            .execute(&mut *transaction)
-            .await?;
+        let keep = sqlx::query(KEEP_GRANTS).bind(VIEWS);
+        keep.execute(&mut *transaction).await?;
         sqlx::raw_sql(VIEWS).execute(&mut *transaction).await?;
-        sqlx::query(RESTORE_GRANTS)
-            .execute(&mut *transaction)
-            .await?;
+        let restore = sqlx::query(RESTORE_GRANTS);
+        restore.execute(&mut *transaction).await?;
     }
     Ok(transaction.commit().await?)
 }
@@ -82,17 +77,13 @@ impl Store {
         };
         self.in_time(async {
             let mut transaction = pool.begin().await?;
-            let exists: bool = sqlx::query_scalar(ROLE_EXISTS)
-                .bind(role)
-                .fetch_one(&mut *transaction)
-                .await?;
+            let exists = sqlx::query_scalar(ROLE_EXISTS).bind(role);
+            let exists: bool = exists.fetch_one(&mut *transaction).await?;
             if !exists {
                 return Err(StoreError::NoSuchRole(role.to_owned()));
             }
-            sqlx::query(NAME_ROLE)
-                .bind(role)
-                .execute(&mut *transaction)
-                .await?;
+            let name = sqlx::query(NAME_ROLE).bind(role);
+            name.execute(&mut *transaction).await?;
             sqlx::query(GRANT).execute(&mut *transaction).await?;
             Ok(transaction.commit().await?)
         })

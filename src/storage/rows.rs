@@ -1,92 +1,43 @@
 //! Statements that work on rows of values, declared once for both databases.
 //!
 //! PostgreSQL takes the rows as arrays: the text of a statement is the same for any number of rows, so it is prepared
-//! once, and several statements that write are sent as one, in one round trip. SQLite takes lists of values, a statement
-//! at a time.
+//! once, and several statements that write are sent as one, in one round trip. SQLite takes lists of values, a
+//! statement at a time.
 
+use std::slice;
 use std::sync::OnceLock;
 
-use sqlx::error::BoxDynError;
 use sqlx::postgres::{PgArguments, PgRow};
-use sqlx::sqlite::{SqliteArguments, SqliteRow};
-use sqlx::{
-    Arguments, AssertSqlSafe, Executor, FromRow, PgConnection, QueryBuilder, SqlSafeStr, Sqlite,
-    SqliteConnection,
-};
-use uuid::Uuid;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Executor, FromRow, PgConnection, QueryBuilder, SqlSafeStr, Sqlite, SqliteConnection};
 
-use super::list::List;
-use super::value::Value;
-use super::{DbTime, StoreError};
-
-/// Type of a column of given rows.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Kind {
-    Id,
-    Number,
-    Text,
-    Real,
-    Time,
-    Flag,
-    Bytes,
-}
+use super::StoreError;
+use super::value::{Kind, Value};
 
 /// Rows for one statement, each with a value per column.
 pub(super) type Rows<'a> = Vec<Vec<Value<'a>>>;
 
-/// A statement that works on given rows. It names them `given`, with columns `column1`, `column2` and so on.
+/// Given rows, in the text of a statement.
+const GIVEN: &str = "FROM given";
+
+/// A statement that works on given rows, which it reads by `FROM given`. Their columns are `given.column1`,
+/// `given.column2` and so on.
 #[derive(Debug)]
 pub(super) struct Piece {
-    /// The text before the given rows.
-    pub(super) before: &'static str,
-    /// Their columns.
+    pub(super) sql: &'static str,
+    /// Columns of the given rows.
     pub(super) columns: &'static [Kind],
-    /// The text after them.
-    pub(super) after: &'static str,
 }
 
-/// A statement that reads rows of one type. Its text for PostgreSQL is assembled once.
+/// Statements on given rows, which PostgreSQL gets as one. Its text for PostgreSQL is assembled once.
 #[derive(Debug)]
-pub(super) struct Reading {
-    piece: Piece,
-    text: OnceLock<String>,
-}
-
-/// Statements that write; PostgreSQL runs them as one.
-#[derive(Debug)]
-pub(super) struct Writing {
+pub(super) struct Statement {
     pieces: &'static [Piece],
     text: OnceLock<String>,
 }
 
 /// Rows per statement of SQLite: each has up to seventeen values, and a statement takes 32,766 of them.
 pub(super) const MOST_ROWS: usize = 1_000;
-
-/// A connection to either database.
-pub(super) trait Connected {
-    /// Prepares a statement, so that using it takes one round trip.
-    async fn prepare_reading(&mut self, reading: &'static Reading) -> Result<(), StoreError>;
-
-    /// Prepares statements that write, likewise.
-    async fn prepare_writing(&mut self, writing: &'static Writing) -> Result<(), StoreError>;
-
-    /// Executes statements that write, with rows for each of them.
-    async fn write_rows(
-        &mut self,
-        writing: &'static Writing,
-        rows: &[Rows<'_>],
-    ) -> Result<(), StoreError>;
-
-    /// The rows that a statement finds for at most [`MOST_ROWS`] given ones. Without any, the database is not asked.
-    async fn read_rows<T: FromEitherRow>(
-        &mut self,
-        reading: &'static Reading,
-        rows: &Rows<'_>,
-    ) -> Result<Vec<T>, StoreError>;
-
-    /// The rows of a list.
-    async fn list<T: FromEitherRow>(&mut self, list: List<'_>) -> Result<Vec<T>, StoreError>;
-}
 
 /// A type that is read from a row of either database.
 pub(super) trait FromEitherRow:
@@ -99,73 +50,43 @@ impl<T> FromEitherRow for T where
 {
 }
 
-impl Kind {
-    /// The array of PostgreSQL that holds such a column.
-    fn array(self) -> &'static str {
-        match self {
-            Self::Id => "uuid[]",
-            Self::Number => "bigint[]",
-            Self::Text => "text[]",
-            Self::Real => "double precision[]",
-            Self::Time => "timestamptz[]",
-            Self::Flag => "boolean[]",
-            Self::Bytes => "bytea[]",
-        }
-    }
-}
-
 impl Piece {
+    /// The texts before and after the given rows.
+    fn around_rows(&self) -> (&'static str, &'static str) {
+        let around = self.sql.split_once(GIVEN);
+        around.expect("the statement reads the given rows")
+    }
+
     /// The statement with the rows as arrays, of which the first is the parameter after `used`.
     fn with_arrays(&self, used: usize) -> String {
+        let (before, after) = self.around_rows();
         let arrays = self.columns.iter().enumerate();
         let arrays = arrays.map(|(index, kind)| format!("${}::{}", used + index + 1, kind.array()));
         let names = (1..=self.columns.len()).map(|number| format!("column{number}"));
         format!(
-            "{} unnest({}) AS given ({}) {}",
-            self.before,
+            "{before} FROM unnest({}) AS given ({}) {after}",
             arrays.collect::<Vec<_>>().join(", "),
             names.collect::<Vec<_>>().join(", "),
-            self.after
         )
     }
 
-    /// Appends the statement with the rows as a list.
-    fn push_with_list(&self, query: &mut QueryBuilder<Sqlite>, rows: &[Vec<Value<'_>>]) {
-        query.push(self.before).push(" (");
+    /// The statement with the rows as a list.
+    fn with_list(&self, rows: &[Vec<Value<'_>>]) -> QueryBuilder<Sqlite> {
+        let (before, after) = self.around_rows();
+        let mut query = QueryBuilder::new(before);
+        query.push("FROM (");
         query.push_values(rows, |mut list, row| {
             for value in row {
-                match value {
-                    Value::Null => list.push_bind(None::<i64>),
-                    Value::Id(id) => list.push_bind(*id),
-                    Value::Number(number) => list.push_bind(*number),
-                    Value::Text(text) => list.push_bind(text.to_string()),
-                    Value::Real(number) => list.push_bind(*number),
-                    Value::Time(time) => list.push_bind(*time),
-                    Value::Flag(flag) => list.push_bind(*flag),
-                    Value::Bytes(bytes) => list.push_bind(bytes.clone()),
-                };
+                list.push_bind(value);
             }
         });
-        query.push(") AS given ").push(self.after);
+        query.push(") AS given").push(after);
+        query
     }
 }
 
-impl Reading {
-    pub(super) const fn new(piece: Piece) -> Self {
-        Self {
-            piece,
-            text: OnceLock::new(),
-        }
-    }
-
-    /// The text for PostgreSQL.
-    fn text(&self) -> &str {
-        self.text.get_or_init(|| self.piece.with_arrays(0))
-    }
-}
-
-impl Writing {
-    /// The statements do not see each other's writes, and no two change the same row.
+impl Statement {
+    /// None of the pieces sees what another one writes, and no two change one row.
     pub(super) const fn new(pieces: &'static [Piece]) -> Self {
         Self {
             pieces,
@@ -176,6 +97,9 @@ impl Writing {
     /// The one statement, for PostgreSQL.
     fn text(&self) -> &str {
         self.text.get_or_init(|| {
+            if let [piece] = self.pieces {
+                return piece.with_arrays(0);
+            }
             let mut used = 0;
             let mut parts = Vec::new();
             for (number, piece) in self.pieces.iter().enumerate() {
@@ -185,160 +109,102 @@ impl Writing {
             format!("WITH {} SELECT 1", parts.join(", "))
         })
     }
-}
 
-/// Adds the columns of given rows, each as an array.
-fn add_arrays(
-    arguments: &mut PgArguments,
-    piece: &Piece,
-    rows: &Rows<'_>,
-) -> Result<(), StoreError> {
-    for (index, kind) in piece.columns.iter().enumerate() {
-        let column = rows.iter().map(|row| &row[index]);
-        add_array(arguments, *kind, column).map_err(sqlx::Error::Encode)?;
+    /// The statements of SQLite, a few rows at a time, and whether each is kept: only that of a single row comes
+    /// again.
+    fn with_lists(&self, rows: &[Rows<'_>]) -> impl Iterator<Item = (QueryBuilder<Sqlite>, bool)> {
+        self.pieces.iter().zip(rows).flat_map(|(piece, rows)| {
+            let chunks = rows.chunks(MOST_ROWS);
+            chunks.map(move |rows| (piece.with_list(rows), rows.len() == 1))
+        })
     }
-    Ok(())
-}
 
-/// Adds a value of a list's condition.
-macro_rules! add_value {
-    ($arguments:ident, $value:expr) => {
-        match $value {
-            Value::Null => $arguments.add(None::<i64>),
-            Value::Id(id) => $arguments.add(id),
-            Value::Number(number) => $arguments.add(number),
-            Value::Text(text) => $arguments.add(text.into_owned()),
-            Value::Real(number) => $arguments.add(number),
-            Value::Time(time) => $arguments.add(time),
-            Value::Flag(flag) => $arguments.add(flag),
-            Value::Bytes(bytes) => $arguments.add(bytes),
+    /// The columns of the rows of all pieces, each as an array.
+    fn arrays(&self, rows: &[Rows<'_>]) -> Result<PgArguments, StoreError> {
+        let mut arguments = PgArguments::default();
+        for (piece, rows) in self.pieces.iter().zip(rows) {
+            for (index, kind) in piece.columns.iter().enumerate() {
+                let column = rows.iter().map(|row| &row[index]);
+                kind.add_array(&mut arguments, column)
+                    .map_err(sqlx::Error::Encode)?;
+            }
         }
-    };
+        Ok(arguments)
+    }
 }
 
-/// Adds a column as an array.
-fn add_array<'a>(
-    arguments: &mut PgArguments,
-    kind: Kind,
-    column: impl Iterator<Item = &'a Value<'a>>,
-) -> Result<(), BoxDynError> {
-    macro_rules! add {
-        ($variant:ident, $type:ty, $value:pat => $given:expr) => {
-            arguments.add(
-                column
-                    .map(|value| match value {
-                        Value::$variant($value) => Some($given),
-                        _ => None,
-                    })
-                    .collect::<Vec<Option<$type>>>(),
-            )
-        };
-    }
-    match kind {
-        Kind::Id => add!(Id, Uuid, id => *id),
-        Kind::Number => add!(Number, i64, number => *number),
-        Kind::Text => add!(Text, &str, text => text.as_ref()),
-        Kind::Real => add!(Real, f64, number => *number),
-        Kind::Time => add!(Time, DbTime, time => *time),
-        Kind::Flag => add!(Flag, bool, flag => *flag),
-        Kind::Bytes => add!(Bytes, &[u8], bytes => bytes.as_slice()),
-    }
+/// A connection to one database or the other.
+pub(super) enum Either<'c> {
+    Postgres(&'c mut PgConnection),
+    Sqlite(&'c mut SqliteConnection),
 }
 
 impl Connected for PgConnection {
-    async fn prepare_reading(&mut self, reading: &'static Reading) -> Result<(), StoreError> {
-        self.prepare(reading.text().into_sql_str()).await?;
-        Ok(())
-    }
-
-    async fn prepare_writing(&mut self, writing: &'static Writing) -> Result<(), StoreError> {
-        self.prepare(writing.text().into_sql_str()).await?;
-        Ok(())
-    }
-
-    async fn write_rows(
-        &mut self,
-        writing: &'static Writing,
-        rows: &[Rows<'_>],
-    ) -> Result<(), StoreError> {
-        let mut arguments = PgArguments::default();
-        for (piece, rows) in writing.pieces.iter().zip(rows) {
-            add_arrays(&mut arguments, piece, rows)?;
-        }
-        let query = sqlx::query_with(writing.text(), arguments);
-        query.execute(self).await?;
-        Ok(())
-    }
-
-    async fn read_rows<T: FromEitherRow>(
-        &mut self,
-        reading: &'static Reading,
-        rows: &Rows<'_>,
-    ) -> Result<Vec<T>, StoreError> {
-        if rows.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut arguments = PgArguments::default();
-        add_arrays(&mut arguments, &reading.piece, rows)?;
-        let query = sqlx::query_as_with(reading.text(), arguments);
-        Ok(query.fetch_all(self).await?)
-    }
-
-    async fn list<T: FromEitherRow>(&mut self, list: List<'_>) -> Result<Vec<T>, StoreError> {
-        let mut arguments = PgArguments::default();
-        for value in list.values {
-            add_value!(arguments, value).map_err(sqlx::Error::Encode)?;
-        }
-        let query = sqlx::query_as_with(AssertSqlSafe(list.sql), arguments);
-        Ok(query.fetch_all(self).await?)
+    fn either(&mut self) -> Either<'_> {
+        Either::Postgres(self)
     }
 }
 
 impl Connected for SqliteConnection {
-    async fn prepare_reading(&mut self, _: &'static Reading) -> Result<(), StoreError> {
+    fn either(&mut self) -> Either<'_> {
+        Either::Sqlite(self)
+    }
+}
+
+/// A connection that works on given rows.
+pub(super) trait Connected {
+    fn either(&mut self) -> Either<'_>;
+
+    /// Prepares a statement, so that using it takes one round trip. SQLite has none.
+    async fn prepare_rows(&mut self, statement: &'static Statement) -> Result<(), StoreError> {
+        if let Either::Postgres(connection) = self.either() {
+            connection.prepare(statement.text().into_sql_str()).await?;
+        }
         Ok(())
     }
 
-    async fn prepare_writing(&mut self, _: &'static Writing) -> Result<(), StoreError> {
-        Ok(())
-    }
-
+    /// Executes a statement that writes, with rows for each of its pieces.
     async fn write_rows(
         &mut self,
-        writing: &'static Writing,
+        statement: &'static Statement,
         rows: &[Rows<'_>],
     ) -> Result<(), StoreError> {
-        for (piece, rows) in writing.pieces.iter().zip(rows) {
-            for rows in rows.chunks(MOST_ROWS) {
-                let mut query = QueryBuilder::new("");
-                piece.push_with_list(&mut query, rows);
-                let query = query.build().persistent(rows.len() == 1);
-                query.execute(&mut *self).await?;
+        match self.either() {
+            Either::Postgres(connection) => {
+                let query = sqlx::query_with(statement.text(), statement.arrays(rows)?);
+                query.execute(connection).await?;
+            }
+            Either::Sqlite(connection) => {
+                for (mut query, is_kept) in statement.with_lists(rows) {
+                    let query = query.build().persistent(is_kept);
+                    query.execute(&mut *connection).await?;
+                }
             }
         }
         Ok(())
     }
 
+    /// The rows that a statement of one piece finds for given ones. Without any, the database is not asked.
     async fn read_rows<T: FromEitherRow>(
         &mut self,
-        reading: &'static Reading,
+        statement: &'static Statement,
         rows: &Rows<'_>,
     ) -> Result<Vec<T>, StoreError> {
-        if rows.is_empty() {
-            return Ok(Vec::new());
+        let mut found = Vec::new();
+        match self.either() {
+            _ if rows.is_empty() => {}
+            Either::Postgres(connection) => {
+                let arrays = statement.arrays(slice::from_ref(rows))?;
+                let query = sqlx::query_as_with(statement.text(), arrays);
+                found = query.fetch_all(connection).await?;
+            }
+            Either::Sqlite(connection) => {
+                for (mut query, is_kept) in statement.with_lists(slice::from_ref(rows)) {
+                    let query = query.build_query_as().persistent(is_kept);
+                    found.extend(query.fetch_all(&mut *connection).await?);
+                }
+            }
         }
-        let mut query = QueryBuilder::new("");
-        reading.piece.push_with_list(&mut query, rows);
-        let query = query.build_query_as().persistent(rows.len() == 1);
-        Ok(query.fetch_all(self).await?)
-    }
-
-    async fn list<T: FromEitherRow>(&mut self, list: List<'_>) -> Result<Vec<T>, StoreError> {
-        let mut arguments = SqliteArguments::default();
-        for value in list.values {
-            add_value!(arguments, value).map_err(sqlx::Error::Encode)?;
-        }
-        let query = sqlx::query_as_with(AssertSqlSafe(list.sql), arguments);
-        Ok(query.fetch_all(self).await?)
+        Ok(found)
     }
 }

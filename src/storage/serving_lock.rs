@@ -3,11 +3,11 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 
-use super::database::make_private_file;
+use super::file::make_private_file;
 use super::{DatabaseUrl, StoreError};
 
-/// A lock held while a process serves an SQLite database or runs an import on it. The system releases it when the
-/// process ends for any reason.
+/// Held while a process serves an embedded database, or writes to it for long. The system takes it back when the
+/// process ends, in whatever way.
 #[derive(Debug)]
 pub struct ServingLock {
     _file: File,
@@ -27,26 +27,22 @@ impl ServingLock {
 
     fn beside(database: &Path) -> Result<Self, StoreError> {
         make_private_file(database)?;
-        let failed = |path: &Path, source| StoreError::File {
-            path: path.display().to_string(),
-            source,
-        };
         // The same file by another name has the same lock.
         let database = database
             .canonicalize()
-            .map_err(|source| failed(database, source))?;
+            .map_err(StoreError::of_file(database))?;
         let mut path = database.clone().into_os_string();
         path.push(".lock");
         let path = Path::new(&path);
         make_private_file(path)?;
         let opened = OpenOptions::new().write(true).open(path);
-        let file = opened.map_err(|source| failed(path, source))?;
+        let file = opened.map_err(StoreError::of_file(path))?;
         match file.try_lock() {
             Ok(()) => Ok(Self { _file: file }),
             Err(TryLockError::WouldBlock) => {
                 Err(StoreError::Served(database.display().to_string()))
             }
-            Err(TryLockError::Error(source)) => Err(failed(path, source)),
+            Err(TryLockError::Error(source)) => Err(StoreError::of_file(path)(source)),
         }
     }
 }

@@ -2,13 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use sqlx::encode::IsNull;
-use sqlx::error::BoxDynError;
-use sqlx::postgres::PgTypeInfo;
-use sqlx::postgres::types::Oid;
-use sqlx::{Database, Encode, FromRow, Postgres, Sqlite, Type};
+use sqlx::FromRow;
 
-use super::database::on_connection;
+use super::database::Pool;
+use super::query::Query;
 use super::{AsOf, DbTime, Store, StoreError};
 
 /// The latest estimate of an offer, with its values alone.
@@ -26,14 +23,15 @@ pub struct WatchedRow {
     pub row_values: String,
 }
 
-/// Both databases have a `json_each`, which takes an object apart into key and value. The region is compared as a range
-/// of one value, so that SQLite does not choose it as the key.
-const WATCHED: &str = "
+/// Both databases have a `json_each`, which takes an object apart into key and value. The region is compared as a
+/// range of one value, so that SQLite does not take it for the key.
+const OFFERS: &str = "
     WITH in_force AS (
         SELECT listing.* FROM estimate_listings AS listing
         WHERE (provider, model) IN (
               SELECT providers.key, models.key
-              FROM json_each($1) AS providers CROSS JOIN json_each(providers.value) AS models)
+              FROM json_each(";
+const WATCHED: &str = ") AS providers CROSS JOIN json_each(providers.value) AS models)
           AND stated_assumptions = $2
           AND (sheet_id IS NULL OR EXISTS (
               SELECT 1 FROM price_intervals AS period
@@ -50,8 +48,8 @@ const WATCHED: &str = "
     LIMIT $4";
 
 impl Store {
-    /// The last stored estimate of these models in every region, for a sheet in force and without assumptions. Models
-    /// are given as provider and model.
+    /// The last stored estimate of every region of these models, given as provider and model, for a sheet in force
+    /// and with nothing stated.
     ///
     /// # Errors
     /// The query fails.
@@ -61,63 +59,28 @@ impl Store {
         now: DbTime,
         limit: u32,
     ) -> Result<Vec<WatchedRow>, StoreError> {
-        let models = ModelNames::of(models);
         let is_any_ahead = self.is_any_ahead(AsOf::Now(now)).await?;
-        on_connection!(self, connection => {
-            Ok(sqlx::query_as(WATCHED)
-                .bind(&models)
-                .bind(false)
-                .bind(now)
-                .bind(i64::from(limit))
-                .bind(is_any_ahead)
-                .fetch_all(connection)
-                .await?)
-        })
+        // SQLite takes JSON as text, PostgreSQL has a type for it.
+        let names = match self.pool {
+            Pool::Postgres { .. } => "$1::json",
+            Pool::Sqlite { .. } => "$1",
+        };
+        let watched = Query::new(OFFERS).text(names).text(WATCHED);
+        let watched = watched
+            .bind(by_provider(models))
+            .bind(false)
+            .bind(now)
+            .bind(i64::from(limit))
+            .bind(is_any_ahead);
+        self.rows(watched).await
     }
 }
 
-/// An object of objects: the models by provider. SQLite takes JSON as text, PostgreSQL has a type for it.
-struct ModelNames(String);
-
-impl ModelNames {
-    fn of(models: &[(&str, &str)]) -> Self {
-        let mut providers: BTreeMap<&str, BTreeMap<&str, u8>> = BTreeMap::new();
-        for (provider, model) in models {
-            providers.entry(provider).or_default().insert(model, 1);
-        }
-        Self(serde_json::to_string(&providers).unwrap_or_default())
+/// JSON: an object of objects, the models by provider.
+fn by_provider(models: &[(&str, &str)]) -> String {
+    let mut providers: BTreeMap<&str, BTreeMap<&str, u8>> = BTreeMap::new();
+    for (provider, model) in models {
+        providers.entry(provider).or_default().insert(model, 1);
     }
-}
-
-/// `json` in the catalog of PostgreSQL.
-const JSON: Oid = Oid(114);
-
-impl Type<Postgres> for ModelNames {
-    fn type_info() -> PgTypeInfo {
-        PgTypeInfo::with_oid(JSON)
-    }
-}
-
-impl Encode<'_, Postgres> for ModelNames {
-    fn encode_by_ref(
-        &self,
-        buffer: &mut <Postgres as Database>::ArgumentBuffer,
-    ) -> Result<IsNull, BoxDynError> {
-        Encode::<Postgres>::encode_by_ref(&self.0, buffer)
-    }
-}
-
-impl Type<Sqlite> for ModelNames {
-    fn type_info() -> <Sqlite as Database>::TypeInfo {
-        <String as Type<Sqlite>>::type_info()
-    }
-}
-
-impl Encode<'_, Sqlite> for ModelNames {
-    fn encode_by_ref(
-        &self,
-        buffer: &mut <Sqlite as Database>::ArgumentBuffer,
-    ) -> Result<IsNull, BoxDynError> {
-        Encode::<Sqlite>::encode(self.0.clone(), buffer)
-    }
+    serde_json::to_string(&providers).unwrap_or_default()
 }

@@ -7,8 +7,9 @@ use sqlx::{Connection, FromRow};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::database::on_connection;
+use super::connection::on_connection;
 use super::names::stored_names;
+use super::query::Query;
 use super::{ChangeRow, DbTime, Store, StoreError};
 
 /// A webhook to be added.
@@ -206,18 +207,13 @@ impl Store {
     /// # Errors
     /// The query fails.
     pub async fn add_webhook(&self, new: NewWebhook<'_>, most: i64) -> Result<bool, StoreError> {
-        let _writer = self.wait_to_write().await?;
-        on_connection!(self, connection => {
-            let added = sqlx::query(INSERT_WEBHOOK)
-                .bind(new.id)
-                .bind(new.url)
-                .bind(new.secret)
-                .bind(DbTime::from(new.created_at))
-                .bind(most)
-                .execute(connection)
-                .await?;
-            Ok(added.rows_affected() > 0)
-        })
+        let insert = Query::new(INSERT_WEBHOOK)
+            .bind(new.id)
+            .bind(new.url)
+            .bind(new.secret)
+            .bind(new.created_at)
+            .bind(most);
+        Ok(self.write(insert).await? > 0)
     }
 
     /// All webhooks, or the one with this id, the first added first.
@@ -225,9 +221,7 @@ impl Store {
     /// # Errors
     /// The query fails.
     pub async fn webhooks(&self, id: Option<Uuid>) -> Result<Vec<WebhookRow>, StoreError> {
-        on_connection!(self, connection => {
-            Ok(sqlx::query_as(WEBHOOKS).bind(id).fetch_all(connection).await?)
-        })
+        self.rows(Query::new(WEBHOOKS).bind(id)).await
     }
 
     /// Removes a webhook with its deliveries; false if it did not exist.
@@ -235,11 +229,7 @@ impl Store {
     /// # Errors
     /// The query fails.
     pub async fn remove_webhook(&self, id: Uuid) -> Result<bool, StoreError> {
-        let _writer = self.wait_to_write().await?;
-        on_connection!(self, connection => {
-            let removed = sqlx::query(DELETE_WEBHOOK).bind(id).execute(connection).await?;
-            Ok(removed.rows_affected() > 0)
-        })
+        Ok(self.write(Query::new(DELETE_WEBHOOK).bind(id)).await? > 0)
     }
 
     /// Deliveries of a webhook, the last first, beginning below a place.
@@ -252,14 +242,11 @@ impl Store {
         below: Option<i64>,
         limit: u32,
     ) -> Result<Vec<DeliveryRow>, StoreError> {
-        on_connection!(self, connection => {
-            Ok(sqlx::query_as(DELIVERIES)
-                .bind(id)
-                .bind(below.unwrap_or(i64::MAX))
-                .bind(i64::from(limit))
-                .fetch_all(connection)
-                .await?)
-        })
+        let deliveries = Query::new(DELIVERIES)
+            .bind(id)
+            .bind(below.unwrap_or(i64::MAX))
+            .bind(i64::from(limit));
+        self.rows(deliveries).await
     }
 
     /// Time of the next known delivery.
@@ -282,19 +269,12 @@ impl Store {
         now: Timestamp,
         until: Timestamp,
     ) -> Result<Option<WebhookLease>, StoreError> {
-        let _writer = self.wait_to_write().await?;
-        on_connection!(self, connection => {
-            Ok(sqlx::query_as(LEASE)
-                .bind(DbTime::from(now))
-                .bind(Uuid::new_v4())
-                .bind(DbTime::from(until))
-                .fetch_optional(connection)
-                .await?)
-        })
+        let lease = Query::new(LEASE).bind(now).bind(Uuid::new_v4()).bind(until);
+        self.written_row(lease).await
     }
 
-    /// Records an attempt to send the changes after the last delivered one; a repeated attempt has the same changes.
-    /// None if the webhook was removed.
+    /// Notes that the changes after those that were delivered are sent now: these, or those of them that were sent
+    /// before. Nothing where the webhook was removed meanwhile.
     ///
     /// # Errors
     /// The query fails.
@@ -304,18 +284,14 @@ impl Store {
         changes: &[ChangeRow],
         now: Timestamp,
     ) -> Result<Option<Attempt>, StoreError> {
-        let _writer = self.wait_to_write().await?;
-        on_connection!(self, connection => {
-            Ok(sqlx::query_as(BEGIN_ATTEMPT)
-                .bind(lease.id)
-                .bind(lease.lease_id)
-                .bind(Uuid::new_v4())
-                .bind(changes.last().map_or(lease.since, |last| last.sequence))
-                .bind(i64::try_from(changes.len()).unwrap_or(i64::MAX))
-                .bind(DbTime::from(now))
-                .fetch_optional(connection)
-                .await?)
-        })
+        let begin = Query::new(BEGIN_ATTEMPT)
+            .bind(lease.id)
+            .bind(lease.lease_id)
+            .bind(Uuid::new_v4())
+            .bind(changes.last().map_or(lease.since, |last| last.sequence))
+            .bind(i64::try_from(changes.len()).unwrap_or(i64::MAX))
+            .bind(now);
+        self.written_row(begin).await
     }
 
     /// Records the outcome of an attempt, and releases the lease. Deliveries before `oldest` are deleted.
@@ -328,12 +304,7 @@ impl Store {
         ended: EndedAttempt<'_>,
         oldest: Timestamp,
     ) -> Result<Ended, StoreError> {
-        let EndedAttempt {
-            attempt,
-            outcome,
-            answer,
-            at: now,
-        } = ended;
+        let (attempt, outcome, now) = (ended.attempt, ended.outcome, ended.at);
         let (state, since, due_at) = match outcome {
             Outcome::Delivered => (DeliveryState::Delivered, attempt.next_since, now),
             Outcome::Again(at) => (DeliveryState::Pending, lease.since, at),
@@ -344,7 +315,7 @@ impl Store {
         let _writer = self.wait_to_write().await?;
         on_connection!(self, connection => {
             let mut transaction = connection.begin_with(self.begin()).await?;
-            let ended = sqlx::query(END_LEASE)
+            let noted = sqlx::query(END_LEASE)
                 .bind(lease.id)
                 .bind(lease.lease_id)
                 .bind(since)
@@ -352,7 +323,7 @@ impl Store {
                 .bind(disabled_at)
                 .execute(&mut *transaction)
                 .await?;
-            if ended.rows_affected() == 0 {
+            if noted.rows_affected() == 0 {
                 let there: Option<WebhookRow> =
                     sqlx::query_as(WEBHOOKS).bind(Some(lease.id)).fetch_optional(&mut *transaction).await?;
                 return Ok(there.map_or(Ended::Removed, |_| Ended::Lost));
@@ -361,8 +332,8 @@ impl Store {
                 .bind(attempt.id)
                 .bind(state.name())
                 .bind(next_attempt_at)
-                .bind(answer.ok().map(i64::from))
-                .bind(answer.err())
+                .bind(ended.answer.ok().map(i64::from))
+                .bind(ended.answer.err())
                 .execute(&mut *transaction)
                 .await?;
             sqlx::query(DELETE_OLD).bind(DbTime::from(oldest)).execute(&mut *transaction).await?;

@@ -10,8 +10,8 @@ use std::str::FromStr;
 use bigdecimal::{BigDecimal, RoundingMode, Zero};
 use serde::{Deserialize, Serialize, Serializer};
 
-macro_rules! quantity {
-    ($(#[$doc:meta])* $name:ident, $symbol:literal) => {
+macro_rules! quantities {
+    ($( $(#[$doc:meta])* $name:ident $symbol:literal; )+) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize, utoipa::ToSchema)]
         #[serde(transparent)]
@@ -36,37 +36,25 @@ macro_rules! quantity {
                 Self(self.0 / divisor)
             }
         }
-    };
+    )+};
 }
 
-quantity!(
+quantities! {
     /// An amount of memory or storage.
-    Bytes, "B"
-);
-quantity!(
+    Bytes "B";
     /// A duration.
-    Seconds, "s"
-);
-quantity!(
+    Seconds "s";
     /// Memory, storage or link bandwidth.
-    BytesPerSecond, "B/s"
-);
-quantity!(
+    BytesPerSecond "B/s";
     /// Peak dense arithmetic as data sheets give it. One multiply-add is two FLOP.
-    FlopPerSecond, "FLOP/s"
-);
-quantity!(
+    FlopPerSecond "FLOP/s";
     /// Multiply-adds per second: half the FLOP/s.
-    MacPerSecond, "MAC/s"
-);
-quantity!(
+    MacPerSecond "MAC/s";
     /// Rental of one accelerator, or of a serving unit.
-    UsdPerHour, "USD/h"
-);
-quantity!(
+    UsdPerHour "USD/h";
     /// KV-cache bytes per context token.
-    BytesPerToken, "B/token"
-);
+    BytesPerToken "B/token";
+}
 
 impl Div<BytesPerSecond> for Bytes {
     type Output = Seconds;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{paragraph, table, write_table};
+use super::{by_reason, paragraph, table, write_table};
 use crate::cli::label;
 use unroof_core::estimate::joint::{NotIdentified, QuantityEstimate, Regime};
 use unroof_core::estimate::quantities::JointQuantity;
@@ -151,17 +151,11 @@ fn write_moves(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
         .in_order()
         .into_iter()
         .filter(|(_, estimate)| !estimate.identified);
-    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
-    for (quantity, estimate) in unknown {
-        let Some(reason) = &estimate.not_identified_because else {
-            continue;
-        };
-        let (reason, label) = (in_report(reason), quantity.definition().label);
-        match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, labels)) => labels.push(label),
-            None => reasons.push((reason, vec![label])),
-        }
-    }
+    let reasons = unknown.filter_map(|(quantity, estimate)| {
+        let reason = estimate.not_identified_because.as_ref()?;
+        Some((in_report(reason), quantity.definition().label))
+    });
+    let reasons = by_reason(reasons);
     reasons.iter().try_for_each(|(reason, labels)| {
         paragraph(
             out,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use ureq::config::Config;
 use ureq::http::Uri;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
@@ -49,19 +49,10 @@ impl Names {
         host_and_port: String,
         longest: Duration,
     ) -> Result<Vec<SocketAddr>, NameFault> {
-        if let Ok(address) = host_and_port.parse() {
-            return Ok(vec![address]);
-        }
-        let (sender, receiver) = oneshot::channel();
-        look_up_on_a_thread(self.place()?, host_and_port, |found| {
-            // The caller may have given up.
-            let _ = sender.send(found);
-        });
-        match tokio::time::timeout(longest, receiver).await {
-            Ok(Ok(Ok(found))) => Ok(found),
-            Ok(_) => Err(NameFault::Unknown),
-            Err(_) => Err(NameFault::Late),
-        }
+        let names = self.clone();
+        let found =
+            tokio::task::spawn_blocking(move || names.look_up_blocking(host_and_port, longest));
+        found.await.unwrap_or(Err(NameFault::Unknown))
     }
 
     /// The blocking variant of [`Self::look_up`].

@@ -88,6 +88,21 @@ pub struct EquationUsed {
     pub gives: &'static [&'static str],
 }
 
+/// Declares the equations of an answer, a row each: number, equation, source, the values that it gives.
+macro_rules! equations {
+    ($( $id:literal $equation:literal $source:literal => $( $gives:literal ),+; )+) => {
+        pub(super) const EQUATIONS: &[EquationUsed] = &[$(
+            EquationUsed {
+                id: $id,
+                equation: $equation,
+                source: $source,
+                gives: &[$( $gives ),+],
+            },
+        )+];
+    };
+}
+pub(crate) use equations;
+
 /// A value of the answer that is null, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct NoValue {

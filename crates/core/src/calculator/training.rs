@@ -53,28 +53,28 @@ fn answer(question: &Question) -> TrainingAnswer {
 
 fn phases(question: &Question) -> Vec<TrainingPhaseItem> {
     let served = question.demand.inference_tokens();
-    let planned = |cost: &TokenCost, stated: Option<f64>| {
+    let planned = |phase, cost: TokenCost, stated: Option<f64>| {
         let equal = cost.tokens_of_equal_compute(&question.inference, served);
         let from = stated.map_or(TokensFrom::Equalised, |_| TokensFrom::Stated);
-        (equal, stated.unwrap_or(equal), from)
+        (phase, cost, (equal, stated.unwrap_or(equal), from))
     };
-    let pretraining = TokenCost::PRETRAINING;
+    let (pretraining, learning) = (
+        TrainingPhase::Pretraining,
+        TrainingPhase::ReinforcementLearning,
+    );
+    let demanded = (served, served, TokensFrom::Demand);
     let rows = [
-        (
-            TrainingPhase::Pretraining,
+        planned(
             pretraining,
-            planned(&pretraining, question.pretraining_tokens),
+            TokenCost::PRETRAINING,
+            question.pretraining_tokens,
         ),
-        (
-            TrainingPhase::ReinforcementLearning,
+        planned(
+            learning,
             question.reinforcement,
-            planned(&question.reinforcement, question.reinforcement_tokens),
+            question.reinforcement_tokens,
         ),
-        (
-            TrainingPhase::Inference,
-            question.inference,
-            (served, served, TokensFrom::Demand),
-        ),
+        (TrainingPhase::Inference, question.inference, demanded),
     ];
     let size = question.active_parameters;
     let compute = |cost: &TokenCost, tokens: f64| cost.compute(size, tokens);

@@ -1,25 +1,16 @@
 //! Batch discount: the utilisation of batch processing against that of the standard tier.
 
-use super::{Clue, none_defined, not_observed};
+use super::{Clue, Readings, or_lacking};
 use crate::model::builder::ReadingBuilder;
-use crate::model::clue_table::{ClueKind, ReadingId};
+use crate::model::clue_table::ReadingId;
 use crate::model::evidence::{Evidence, ModePrices};
 use crate::model::reading::{Kind, NotDefined, Reading, Specification};
 
-pub(super) static CLUE: Clue = Clue {
-    specifications: &[&UTILISATION],
-    about_modes: true,
-    read,
-    observe: not_observed,
-};
+pub(super) static CLUE: Clue = Clue::new(&[&UTILISATION], read).about_modes();
 
 static UTILISATION: Specification = Specification {
-    id: ReadingId::BatchDiscountUtilisation,
-    clue: ClueKind::BatchDiscount,
     quantity: "standard_utilisation_over_batch_utilisation",
     equation: "U_std/U_batch = d_in",
-    unit: "",
-    kind: Kind::Equal,
     needs: "a batch or flex tier with input and output prices",
     not_defined_when: "there is no batch tier, or the amortisation A is below 1",
     assumes: &[
@@ -27,13 +18,13 @@ static UTILISATION: Specification = Specification {
         "what output is discounted beyond that comes from a larger batch: A = (p_out,std/p_out,batch)·(p_in,batch/p_in,std)",
     ],
     source: "D",
-    scalar: true,
+    ..Specification::of(ReadingId::BatchDiscountUtilisation)
 };
 
 /// Tolerance of an amortisation of 1, since published prices are rounded.
 const ROUNDING: f64 = 1e-9;
 
-fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
+fn read(evidence: &Evidence<'_>) -> Readings {
     let mut readings = Vec::new();
     for mode in evidence.modes() {
         let waits = evidence
@@ -50,12 +41,8 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
             );
         }
     }
-    if readings.is_empty() {
-        let none = NotDefined::sheet_lacks("the sheet states no batch or flex tier");
-        let reason = evidence.no_standard_cell().unwrap_or(none);
-        return none_defined(&CLUE, evidence, &reason);
-    }
-    readings
+    or_lacking(readings, "the sheet states no batch or flex tier")
+        .map_err(|lack| evidence.no_standard_cell().unwrap_or(lack))
 }
 
 fn utilisation(evidence: &Evidence<'_>, mode: &str, prices: &ModePrices<'_>) -> Reading {

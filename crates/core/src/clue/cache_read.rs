@@ -1,24 +1,17 @@
 //! Cache-read discount: the cost of loading a token against that of computing it.
 
-use super::{Clue, none_defined, not_observed};
+use super::{Clue, Readings, or_lacking};
 use crate::model::assumptions::Origin;
 use crate::model::builder::ReadingBuilder;
-use crate::model::clue_table::{ClueKind, ReadingId};
+use crate::model::clue_table::ReadingId;
 use crate::model::evidence::{Cell, Evidence};
 use crate::model::quantity::Quantity as Q;
 use crate::model::reading::{Input, Kind, NotDefined, Reading, Specification, Value};
 use crate::units::Decimal;
 
-pub(super) static CLUE: Clue = Clue {
-    specifications: &[&LOAD_PATH],
-    about_modes: false,
-    read,
-    observe: not_observed,
-};
+pub(super) static CLUE: Clue = Clue::new(&[&LOAD_PATH], read);
 
 static LOAD_PATH: Specification = Specification {
-    id: ReadingId::CacheReadLoadPath,
-    clue: ClueKind::CacheRead,
     quantity: "kv_bytes_per_token_stored",
     equation: "k_st ≤ (p_hit/p_in − h_0)·N_a·BW_path/(η_pre·M)",
     unit: "bytes/token",
@@ -30,13 +23,13 @@ static LOAD_PATH: Specification = Specification {
         "per chip: each chip loads its share over its own path",
     ],
     source: "MK, D",
-    scalar: true,
+    ..Specification::of(ReadingId::CacheReadLoadPath)
 };
 
 /// h0: share of the input price that a hit costs before any byte is loaded; 0 in the textbook.
 const FIXED_SHARE: f64 = 0.0;
 
-fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
+fn read(evidence: &Evidence<'_>) -> Readings {
     let mut readings = Vec::new();
     for cell in evidence.cells() {
         let offers = [
@@ -51,14 +44,7 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
             );
         }
     }
-    if readings.is_empty() {
-        return none_defined(
-            &CLUE,
-            evidence,
-            &NotDefined::sheet_lacks("the sheet states no cache-read price"),
-        );
-    }
-    readings
+    or_lacking(readings, "the sheet states no cache-read price")
 }
 
 fn load_path(evidence: &Evidence<'_>, cell: &Cell<'_>, offer: &str, price: &Decimal) -> Reading {
@@ -78,15 +64,13 @@ fn load_path(evidence: &Evidence<'_>, cell: &Cell<'_>, offer: &str, price: &Deci
     builder
         .sheet("input_price", "p_in", input.to_f64(), evidence.price_unit())
         .sheet("cache_read_price", "p_hit", hit.to_f64(), evidence.price_unit())
-        .input(Input {
-            name: "fixed_share_of_a_hit",
-            symbol: "h_0",
-            value: Value::Number(FIXED_SHARE),
-            low: None,
-            high: None,
-            unit: String::new(),
-            from: Origin::Textbook,
-        })
+        .input(Input::new(
+            "fixed_share_of_a_hit",
+            "h_0",
+            Value::Number(FIXED_SHARE),
+            "",
+            Origin::Textbook,
+        ))
         .solve(&quantities, |values| {
             let share = hit.over(input) - FIXED_SHARE;
             if share <= 0.0 {

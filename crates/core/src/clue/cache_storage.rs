@@ -1,21 +1,17 @@
 //! A fee per hour for keeping tokens in the cache.
 
-use super::{Clue, none_defined};
+use super::{Clue, Readings, or_lacking};
 use crate::model::builder::ReadingBuilder;
 use crate::model::cache_placement::{HeldFor, observe_hold_price};
-use crate::model::clue_table::{ClueKind, ReadingId};
+use crate::model::clue_table::ReadingId;
 use crate::model::evidence::{Cell, Evidence};
 use crate::model::hold_cost::{HbmHolding, with_bounds_per_tier};
 use crate::model::quantity::Quantity as Q;
 use crate::model::reading::{Kind, NotDefined, Reading, Specification};
 use crate::units::Decimal;
 
-pub(super) static CLUE: Clue = Clue {
-    specifications: &[&KV_BYTES],
-    about_modes: false,
-    read,
-    observe: |sheets, _| observe_hold_price(sheets, KV_BYTES.clue, fee),
-};
+pub(super) static CLUE: Clue = Clue::new(&[&KV_BYTES], read)
+    .observed_by(|sheets, _| observe_hold_price(sheets, KV_BYTES.clue, fee));
 
 /// The fee of the base cell.
 fn fee(evidence: &Evidence<'_>) -> Option<HeldFor> {
@@ -28,8 +24,6 @@ fn fee(evidence: &Evidence<'_>) -> Option<HeldFor> {
 }
 
 static KV_BYTES: Specification = Specification {
-    id: ReadingId::CacheStorageKvBytes,
-    clue: ClueKind::CacheStorage,
     quantity: "kv_bytes_per_token_stored",
     equation: "k_st ≤ fx·fee/(1e6·hold)",
     unit: "bytes/token",
@@ -40,10 +34,10 @@ static KV_BYTES: Specification = Specification {
         "the fee covers what holding the token costs; the value is for HBM, other storage tiers beside it",
     ],
     source: "D",
-    scalar: true,
+    ..Specification::of(ReadingId::CacheStorageKvBytes)
 };
 
-fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
+fn read(evidence: &Evidence<'_>) -> Readings {
     let readings: Vec<Reading> = evidence
         .cells()
         .iter()
@@ -55,14 +49,7 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
             ))
         })
         .collect();
-    if readings.is_empty() {
-        return none_defined(
-            &CLUE,
-            evidence,
-            &NotDefined::sheet_lacks("the sheet states no storage fee"),
-        );
-    }
-    readings
+    or_lacking(readings, "the sheet states no storage fee")
 }
 
 fn kv_bytes(evidence: &Evidence<'_>, cell: &Cell<'_>, fee: &Decimal) -> Reading {

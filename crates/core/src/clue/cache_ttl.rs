@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Clue, none_defined, not_observed};
+use super::{Clue, Readings, or_lacking};
 use crate::model::builder::ReadingBuilder;
-use crate::model::clue_table::{ClueKind, ReadingId};
+use crate::model::clue_table::ReadingId;
 use crate::model::evidence::Evidence;
 use crate::model::hold_cost::{HbmHolding, tiers};
 use crate::model::quantity::Quantity as Q;
@@ -13,69 +13,39 @@ use crate::reference::{StorageTier, TALK_DRAIN_TIMES};
 use crate::roofline::HoldCost;
 use crate::units::Seconds;
 
-pub(super) static CLUE: Clue = Clue {
-    specifications: &[&DRAIN_TIME, &FIVE_MINUTE_RULE],
-    about_modes: false,
-    read,
-    observe: not_observed,
-};
+pub(super) static CLUE: Clue = Clue::new(&[&DRAIN_TIME, &FIVE_MINUTE_RULE], read);
 
 static DRAIN_TIME: Specification = Specification {
-    id: ReadingId::CacheTtlDrainTime,
-    clue: ClueKind::CacheTtl,
     quantity: "storage_tier",
     equation: "the tier with the least |ln(TTL·BW_X/C_X)|",
-    unit: "",
-    kind: Kind::Equal,
     needs: "a write price with a time to live",
     not_defined_when: "no time to live is published",
     assumes: &["a tier is kept for about the time it takes to read it once"],
     source: "T",
     scalar: false,
+    ..Specification::of(ReadingId::CacheTtlDrainTime)
 };
 
 static FIVE_MINUTE_RULE: Specification = Specification {
-    id: ReadingId::CacheTtlFiveMinuteRule,
-    clue: ClueKind::CacheTtl,
     quantity: "storage_tier",
     equation: "the tier with the least read_X + hold_X·TTL",
-    unit: "",
-    kind: Kind::Equal,
     needs: "a write price with a time to live",
     not_defined_when: "no time to live is published",
     assumes: &["a token is read once within its time to live and lies where that is cheapest"],
     source: "D",
     scalar: false,
+    ..Specification::of(ReadingId::CacheTtlFiveMinuteRule)
 };
 
-fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
-    let times: BTreeSet<u32> = evidence
-        .cells()
-        .iter()
-        .flat_map(|cell| {
-            cell.rate
-                .cache_write
-                .iter()
-                .filter_map(|write| write.ttl_seconds)
-        })
-        .collect();
-    if times.is_empty() {
-        return none_defined(
-            &CLUE,
-            evidence,
-            &NotDefined::sheet_lacks("the sheet states no time to live"),
-        );
-    }
-    let drain = times
-        .iter()
-        .map(|ttl| drain_time(evidence, f64::from(*ttl)));
-    drain
-        .chain(
-            times
-                .iter()
-                .map(|ttl| five_minute_rule(evidence, f64::from(*ttl))),
-        )
-        .collect()
+fn read(evidence: &Evidence<'_>) -> Readings {
+    let cells = evidence.cells();
+    let writes = cells.iter().flat_map(|cell| &cell.rate.cache_write);
+    let times: BTreeSet<u32> = writes.filter_map(|write| write.ttl_seconds).collect();
+    let each = |read: fn(&Evidence<'_>, f64) -> Reading| {
+        times.iter().map(move |ttl| read(evidence, f64::from(*ttl)))
+    };
+    let readings = each(drain_time).chain(each(five_minute_rule)).collect();
+    or_lacking(readings, "the sheet states no time to live")
 }
 
 /// The index of the drain time nearest to a time to live, on a logarithmic scale.
@@ -105,17 +75,17 @@ fn drain_time(evidence: &Evidence<'_>, ttl_s: f64) -> Reading {
         .collect();
     let today = nearest_drain_time(ttl_s, devices.iter().map(|(_, drain_s)| *drain_s))
         .map(|index| devices[index]);
-    let talk = nearest_drain_time(ttl_s, TALK_DRAIN_TIMES.iter().map(|tier| tier.drain_time.0))
+    let talk = nearest_drain_time(ttl_s, TALK_DRAIN_TIMES.iter().map(|(_, drain)| drain.0))
         .map(|index| TALK_DRAIN_TIMES[index]);
-    let (Some((tier, drain_s)), Some(talk)) = (today, talk) else {
+    let (Some((tier, drain_s)), Some((talk_name, talk_drain))) = (today, talk) else {
         return builder.not_defined(NotDefined::no_solution("no storage tier has a drain time"));
     };
     let builder = builder
         .name(&tier.id)
-        .named_detail("tier_by_the_talk", talk.name)
+        .named_detail("tier_by_the_talk", talk_name)
         .detail(("drain_time", "s", Kind::Equal), &[], |_| Ok(drain_s))
         .detail(("drain_time_by_the_talk", "s", Kind::Equal), &[], |_| {
-            Ok(talk.drain_time.0)
+            Ok(talk_drain.0)
         })
         .caveat("the talk's drain times name tiers one step slower than today's devices do");
     let devices_sold = [

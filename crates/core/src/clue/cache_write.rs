@@ -1,39 +1,32 @@
 //! Cache-write prices for two times to live: the price of holding a token.
 
-use super::{Clue, none_defined};
+use super::{Clue, Readings, or_lacking};
 use crate::model::builder::{ReadingBuilder, Values};
 use crate::model::cache_placement::{held_for_longer, observe_hold_price};
-use crate::model::clue_table::{ClueKind, ReadingId};
+use crate::model::clue_table::ReadingId;
 use crate::model::evidence::{Cell, Evidence};
 use crate::model::hold_cost::{HbmHolding, with_bounds_per_tier};
 use crate::model::quantity::Quantity as Q;
-use crate::model::reading::{Kind, NotDefined, Reading, Specification};
+use crate::model::reading::{NotDefined, Reading, Specification};
 use crate::units::Decimal;
 
-pub(super) static CLUE: Clue = Clue {
-    specifications: &[&HOLD_PRICE],
-    about_modes: false,
-    read,
-    observe: |sheets, _| observe_hold_price(sheets, HOLD_PRICE.clue, held_for_longer),
-};
+pub(super) static CLUE: Clue = Clue::new(&[&HOLD_PRICE], read)
+    .observed_by(|sheets, _| observe_hold_price(sheets, HOLD_PRICE.clue, held_for_longer));
 
 static HOLD_PRICE: Specification = Specification {
-    id: ReadingId::CacheWriteHoldPrice,
-    clue: ClueKind::CacheWrite,
     quantity: "cache_holding_price",
     equation: "s_1 = fx·(p_2 − p_1)·3600/(TTL_2 − TTL_1)",
     unit: "USD/Mtok-hour",
-    kind: Kind::Equal,
     needs: "prices for writing with two times to live; US dollars or an exchange rate",
     not_defined_when: "there are fewer than two times to live, a price is 0, or the longer one costs no more",
     assumes: &[
         "the longer time to live costs more by the price of holding the token for the difference",
     ],
     source: "D",
-    scalar: true,
+    ..Specification::of(ReadingId::CacheWriteHoldPrice)
 };
 
-fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
+fn read(evidence: &Evidence<'_>) -> Readings {
     let mut readings = Vec::new();
     for cell in evidence.cells() {
         let timed: Vec<(f64, &Decimal)> = cell
@@ -48,11 +41,10 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
                 .map(|pair| hold_price(evidence, &cell, pair[0], pair[1])),
         );
     }
-    if readings.is_empty() {
-        let reason = NotDefined::sheet_lacks("no cell states write prices for two times to live");
-        return none_defined(&CLUE, evidence, &reason);
-    }
-    readings
+    or_lacking(
+        readings,
+        "no cell states write prices for two times to live",
+    )
 }
 
 fn hold_price(
@@ -76,13 +68,10 @@ fn hold_price(
     };
     let slope = move |values: &Values| {
         let slope = long_price.minus(short_price) * 3600.0 / (long_ttl_s - short_ttl_s);
-        if slope > 0.0 {
-            Ok(values[Q::UsdPerCurrencyUnit] * slope)
-        } else {
-            Err(NotDefined::no_solution(
-                "the longer time to live costs no more",
-            ))
-        }
+        let usd = values[Q::UsdPerCurrencyUnit] * slope;
+        (slope > 0.0)
+            .then_some(usd)
+            .ok_or_else(|| NotDefined::no_solution("the longer time to live costs no more"))
     };
     let builder = builder
         .sheet(

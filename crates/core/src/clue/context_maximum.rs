@@ -1,6 +1,6 @@
 //! The longest context on offer: the KV cache of a smallest batch of such requests must fit beside the weights.
 
-use super::{Clue, none_defined};
+use super::{Clue, Readings};
 use crate::model::builder::ReadingBuilder;
 use crate::model::clue_table::{ClueKind, ReadingId};
 use crate::model::evidence::Evidence;
@@ -8,20 +8,13 @@ use crate::model::likelihood::{
     LOG_NORMAL_PEAK, Likelihood, Observed, normal_below, normal_tail, terms,
 };
 use crate::model::quantity::Quantity as Q;
-use crate::model::reading::{Kind, NotDefined, Reading, Specification};
+use crate::model::reading::{Kind, NotDefined, Specification};
 use crate::model::unknowns::Unknowns;
 use crate::reference::calibration::{Calibration, ContextLaw};
 
-pub(super) static CLUE: Clue = Clue {
-    specifications: &[&KV_BYTES],
-    about_modes: false,
-    read,
-    observe,
-};
+pub(super) static CLUE: Clue = Clue::new(&[&KV_BYTES], read).observed_by(observe);
 
 static KV_BYTES: Specification = Specification {
-    id: ReadingId::ContextMaximumKvBytes,
-    clue: ClueKind::ContextMaximum,
     quantity: "kv_bytes_per_token_stored",
     equation: "k_st ≤ (C − w·N_t)/(B_min·L_limit)",
     unit: "bytes/token",
@@ -32,17 +25,15 @@ static KV_BYTES: Specification = Specification {
         "a smallest batch of requests at the longest context fits in the serving unit's HBM",
     ],
     source: "D",
-    scalar: true,
+    ..Specification::of(ReadingId::ContextMaximumKvBytes)
 };
 
-fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
+fn read(evidence: &Evidence<'_>) -> Readings {
     let limits = &evidence.sheet.limits;
     let Some(limit) = limits.context.or(limits.max_input) else {
-        return none_defined(
-            &CLUE,
-            evidence,
-            &NotDefined::sheet_lacks("the sheet states no limits.context"),
-        );
+        return Err(NotDefined::sheet_lacks(
+            "the sheet states no limits.context",
+        ));
     };
     let quantities = [
         Q::Chips,
@@ -66,11 +57,8 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
     if limits.context.is_none() {
         builder = builder.caveat("limits.context is not stated; limits.max_input is that or less, so the bound is looser");
     }
-    vec![
-        builder
-            .caveat("a sheet's limit is the architecture's maximum or less")
-            .build(),
-    ]
+    let builder = builder.caveat("a sheet's limit is the architecture's maximum or less");
+    Ok(vec![builder.build()])
 }
 
 /// Share of sheets that state the architecture's maximum; the others state less.

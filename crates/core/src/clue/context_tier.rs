@@ -2,7 +2,7 @@
 
 use statrs::distribution::{Continuous, ContinuousCDF, StudentsT};
 
-use super::{Clue, none_defined};
+use super::{Clue, Readings};
 use crate::model::builder::ReadingBuilder;
 use crate::model::clue_table::{ClueKind, ReadingId};
 use crate::model::evidence::{ContextStep, Evidence, Price};
@@ -12,8 +12,8 @@ use crate::model::reading::{Kind, NotDefined, Reading, Specification};
 use crate::model::unknowns::Unknowns;
 use crate::reference::calibration::{Calibration, ContextTierLaw};
 
-pub(super) static CLUE: Clue = Clue {
-    specifications: &[
+pub(super) static CLUE: Clue = Clue::new(
+    &[
         &KV_BYTES,
         &FINITE_BATCH,
         &FULL_HBM,
@@ -21,20 +21,16 @@ pub(super) static CLUE: Clue = Clue {
         &ATTENTION,
         &GQA_GROUP,
     ],
-    about_modes: false,
     read,
-    observe,
-};
+)
+.observed_by(observe);
 
 const KV: &str = "kv_bytes_per_token_read";
 
 static KV_BYTES: Specification = Specification {
-    id: ReadingId::ContextTierKvBytes,
-    clue: ClueKind::ContextTier,
     quantity: KV,
     equation: "k_bw = (η_m/η_c)·w·N_a/(ρ·L_1)",
     unit: "bytes/token",
-    kind: Kind::Equal,
     needs: "a context tier above which the output price rises",
     not_defined_when: "there is no tier, or the output price does not rise",
     assumes: &[
@@ -42,58 +38,46 @@ static KV_BYTES: Specification = Specification {
         "the batch is so large that reading weights takes no time",
     ],
     source: "T",
-    scalar: true,
+    ..Specification::of(ReadingId::ContextTierKvBytes)
 };
 
 static FINITE_BATCH: Specification = Specification {
-    id: ReadingId::ContextTierKvBytesFiniteBatch,
-    clue: ClueKind::ContextTier,
     quantity: KV,
     equation: "k_bw = (η_m/η_c − 1/β)·w·N_a/(ρ·L_1)",
     unit: "bytes/token",
-    kind: Kind::Equal,
     needs: "a context tier above which the output price rises; batch over optimal batch",
     not_defined_when: "β ≤ η_c/η_m (B ≤ B* at peak): then reading weights alone takes longer than the multiplies",
     assumes: &["the price rises where t_mem = t_comp, with weights read at the stated batch"],
     source: "D",
-    scalar: true,
+    ..Specification::of(ReadingId::ContextTierKvBytesFiniteBatch)
 };
 
 static FULL_HBM: Specification = Specification {
-    id: ReadingId::ContextTierKvBytesFullHbm,
-    clue: ClueKind::ContextTier,
     quantity: KV,
     equation: "k_bw = (η_m/η_c)·w·N_a/(ρ·L_1)·(1 − w·N_t/C)",
     unit: "bytes/token",
-    kind: Kind::Equal,
     needs: "a context tier above which the output price rises; total parameters and the HBM of the serving unit",
     not_defined_when: "the weights alone fill the HBM: w·N_t ≥ C",
     assumes: &["the price rises where t_mem = t_comp, with a batch that fills the HBM"],
     source: "D",
-    scalar: true,
+    ..Specification::of(ReadingId::ContextTierKvBytesFullHbm)
 };
 
 static COVER: Specification = Specification {
-    id: ReadingId::OutputMultiplierCover,
-    clue: ClueKind::ContextTier,
     quantity: "context_at_which_kv_reads_cost_as_much_as_the_fixed_part",
     equation: "x = (L_max − m_out·L_1)/(m_out − 1)",
     unit: "tokens",
-    kind: Kind::Equal,
     needs: "a context tier with a higher output price, and the longest prompt",
     not_defined_when: "the output price does not rise, m_out > L_max/L_1, or the sheet states no longest prompt",
     assumes: &["each tier's output price just covers the longest context it serves"],
     source: "T, D",
-    scalar: true,
+    ..Specification::of(ReadingId::OutputMultiplierCover)
 };
 
 static ATTENTION: Specification = Specification {
-    id: ReadingId::InputMultiplierAttention,
-    clue: ClueKind::ContextTier,
     quantity: "attention_macs_per_token_over_active_parameters",
     equation: "a_pre/N_a = 2·(m_in − 1)/(S_2 − m_in·S_1)",
     unit: "1/token",
-    kind: Kind::Equal,
     needs: "a context tier with an input price, and the longest prompt or the mean prompts on both sides",
     not_defined_when: "m_in < 1, or S_2 ≤ m_in·S_1",
     assumes: &[
@@ -101,30 +85,24 @@ static ATTENTION: Specification = Specification {
         "the two input prices are costs at prompts of S_1 and S_2 tokens",
     ],
     source: "D",
-    scalar: true,
+    ..Specification::of(ReadingId::InputMultiplierAttention)
 };
 
 static GQA_GROUP: Specification = Specification {
-    id: ReadingId::IncrementsGqaGroup,
-    clue: ClueKind::ContextTier,
     quantity: "attention_macs_per_kv_byte",
     equation: "a_pre/k_bw = 2·(ρ/w)·(η_pre/η_m)/(Δp_out/Δp_in)",
     unit: "MAC/B",
-    kind: Kind::Equal,
     needs: "a context tier above which both prices rise",
     not_defined_when: "the input or the output price does not rise",
     assumes: &[
         "the rise of the input price pays attention's multiplies, that of the output price the KV cache's reads",
     ],
     source: "D",
-    scalar: true,
+    ..Specification::of(ReadingId::IncrementsGqaGroup)
 };
 
-fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
-    let steps = match evidence.context_steps() {
-        Ok(steps) => steps,
-        Err(reason) => return none_defined(&CLUE, evidence, &reason),
-    };
+fn read(evidence: &Evidence<'_>) -> Readings {
+    let steps = evidence.context_steps()?;
     let readers = [
         kv_bytes,
         finite_batch,
@@ -133,10 +111,10 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
         attention,
         gqa_group,
     ];
-    readers
+    Ok(readers
         .iter()
         .flat_map(|read| steps.iter().map(|step| read(evidence, step)))
-        .collect()
+        .collect())
 }
 
 fn builder<'a>(
@@ -157,11 +135,9 @@ impl ContextStep<'_> {
     /// `m_out`, above 1.
     fn output_multiplier(&self) -> Result<f64, NotDefined> {
         let multiplier = self.above.output()?.over(self.below.output()?);
-        if multiplier > 1.0 {
-            Ok(multiplier)
-        } else {
-            Err(NotDefined::no_solution("the output price does not rise"))
-        }
+        (multiplier > 1.0)
+            .then_some(multiplier)
+            .ok_or_else(|| NotDefined::no_solution("the output price does not rise"))
     }
 }
 
@@ -210,13 +186,9 @@ fn finite_batch(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
         &[Q::BatchOverOptimal],
         |values, efficiencies| {
             let share = efficiencies - 1.0 / values[Q::BatchOverOptimal];
-            if share > 0.0 {
-                Ok(share)
-            } else {
-                Err(NotDefined::no_solution(
-                    "the batch is so small that reading weights alone takes longer than the multiplies",
-                ))
-            }
+            (share > 0.0).then_some(share).ok_or_else(|| {
+                NotDefined::no_solution("the batch is so small that reading weights alone takes longer than the multiplies")
+            })
         },
     )
 }
@@ -253,11 +225,9 @@ fn cover(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
         .sheet("output_multiplier", "m_out", multiplier, "")
         .sheet("longest_tokens", "L_max", longest, "tokens")
         .solve(&[], |_| {
-            if covered >= 0.0 {
-                Ok(covered)
-            } else {
-                Err(NotDefined::no_solution("m_out > L_max/L_1: the price rises faster than the context"))
-            }
+            (covered >= 0.0).then_some(covered).ok_or_else(|| {
+                NotDefined::no_solution("m_out > L_max/L_1: the price rises faster than the context")
+            })
         })
         .caveat("x = L0·B*/B if compute and memory time overlap fully, L0·max(1, B*/B) if attention stays apart");
     if !evidence.assumptions.states(Q::BatchOverOptimal) || covered <= 0.0 {
@@ -314,16 +284,15 @@ fn attention(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
         builder = builder.sheet("prompt_tokens_above", "S_2", longest, "tokens");
     }
     let ratio = |values: &crate::model::builder::Values| {
-        let below = if states_below {
-            values[Q::MeanPromptBelow]
-        } else {
-            step.threshold_tokens
+        let or = |quantity, otherwise| {
+            if states(quantity) {
+                values[quantity]
+            } else {
+                otherwise
+            }
         };
-        let above = if states_above {
-            values[Q::MeanPromptAbove]
-        } else {
-            longest
-        };
+        let below = or(Q::MeanPromptBelow, step.threshold_tokens);
+        let above = or(Q::MeanPromptAbove, longest);
         if multiplier < 1.0 {
             Err(NotDefined::no_solution(
                 "the input price falls above the threshold",
@@ -364,13 +333,9 @@ fn gqa_group(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
     let builder = builder(&GQA_GROUP, evidence, step);
     let rises = |above: Price<'_>, below: Price<'_>, name: &str| {
         let rise = above?.minus(below?);
-        if rise > 0.0 {
-            Ok(rise)
-        } else {
-            Err(NotDefined::no_solution(format!(
-                "the {name} price does not rise"
-            )))
-        }
+        (rise > 0.0)
+            .then_some(rise)
+            .ok_or_else(|| NotDefined::no_solution(format!("the {name} price does not rise")))
     };
     let input = rises(step.above.input(), step.below.input(), "input");
     let output = rises(step.above.output(), step.below.output(), "output");

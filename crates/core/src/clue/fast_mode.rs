@@ -1,6 +1,6 @@
 //! Fast modes: two points on the curve of cost against speed.
 
-use super::{Clue, none_defined};
+use super::{Clue, Readings, or_lacking};
 use crate::model::assumptions::Assumptions;
 use crate::model::builder::{ReadingBuilder, Values};
 use crate::model::clue_table::{ClueKind, ReadingId};
@@ -9,66 +9,45 @@ use crate::model::likelihood::{
     Likelihood, MISPRINTS, Observed, log_normal, normal_below, normal_tail, terms,
 };
 use crate::model::quantity::Quantity as Q;
-use crate::model::reading::{Kind, NotDefined, Reading, Reason, Specification};
+use crate::model::reading::{NotDefined, Reading, Specification};
 use crate::model::unknowns::Unknowns;
 use crate::reference::calibration::Calibration;
 use crate::sheet::{SpeedBound, SpeedMetric, SpeedMultiplier};
 
-pub(super) static CLUE: Clue = Clue {
-    specifications: &[&BATCH_RATIO, &KV_OVER_WEIGHTS, &MAX_SPEEDUP],
-    about_modes: true,
-    read,
-    observe,
-};
+pub(super) static CLUE: Clue = Clue::new(&[&BATCH_RATIO, &KV_OVER_WEIGHTS, &MAX_SPEEDUP], read)
+    .about_modes()
+    .observed_by(observe);
 
-const NEEDS: &str =
-    "a mode whose output costs more, and its output speed on the sheet or in `speed_multiplier`";
-const NOT_DEFINED: &str = "no output speed is stated, m_p ≤ 1, or m_s ≤ 1";
-const ASSUMES: &[&str] = &[
-    "the same hardware serves both modes, at the same margin; only the batch differs",
-    "a step takes a fixed time (reading weights) and a time in proportion to the batch",
-];
+/// A specification with everything that the readings of this clue share.
+const fn of_mode(id: ReadingId) -> Specification {
+    Specification {
+        needs: "a mode whose output costs more, and its output speed on the sheet or in `speed_multiplier`",
+        not_defined_when: "no output speed is stated, m_p ≤ 1, or m_s ≤ 1",
+        assumes: &[
+            "the same hardware serves both modes, at the same margin; only the batch differs",
+            "a step takes a fixed time (reading weights) and a time in proportion to the batch",
+        ],
+        source: "D",
+        ..Specification::of(id)
+    }
+}
 
 static BATCH_RATIO: Specification = Specification {
-    id: ReadingId::FastModeBatchRatio,
-    clue: ClueKind::FastMode,
     quantity: "standard_batch_over_fast_batch",
     equation: "B_std/B_fast = m_p·m_s",
-    unit: "",
-    kind: Kind::Equal,
-    needs: NEEDS,
-    not_defined_when: NOT_DEFINED,
-    assumes: ASSUMES,
-    source: "D",
-    scalar: true,
+    ..of_mode(ReadingId::FastModeBatchRatio)
 };
 
 static KV_OVER_WEIGHTS: Specification = Specification {
-    id: ReadingId::FastModeKvOverWeights,
-    clue: ClueKind::FastMode,
     quantity: "batch_time_over_fixed_time",
     equation: "y = (m_s − 1)/(1 − 1/m_p)",
-    unit: "",
-    kind: Kind::Equal,
-    needs: NEEDS,
-    not_defined_when: NOT_DEFINED,
-    assumes: ASSUMES,
-    source: "D",
-    scalar: true,
+    ..of_mode(ReadingId::FastModeKvOverWeights)
 };
 
 static MAX_SPEEDUP: Specification = Specification {
-    id: ReadingId::FastModeMaxSpeedup,
-    clue: ClueKind::FastMode,
     quantity: "greatest_speed_multiplier",
     equation: "1 + y = 1 + (m_s − 1)/(1 − 1/m_p)",
-    unit: "",
-    kind: Kind::Equal,
-    needs: NEEDS,
-    not_defined_when: NOT_DEFINED,
-    assumes: ASSUMES,
-    source: "D",
-    scalar: true,
+    ..of_mode(ReadingId::FastModeMaxSpeedup)
 };
 
 /// A mode against the standard tier.
@@ -88,24 +67,12 @@ impl Multipliers {
 }
 
 /// A reading and its closed form.
-struct Form {
-    specification: &'static Specification,
-    solve: fn(Multipliers) -> f64,
-}
+type Form = (&'static Specification, fn(Multipliers) -> f64);
 
 const FORMS: [Form; 3] = [
-    Form {
-        specification: &BATCH_RATIO,
-        solve: |mode| mode.price * mode.speed,
-    },
-    Form {
-        specification: &KV_OVER_WEIGHTS,
-        solve: Multipliers::batch_time_over_fixed_time,
-    },
-    Form {
-        specification: &MAX_SPEEDUP,
-        solve: |mode| 1.0 + mode.batch_time_over_fixed_time(),
-    },
+    (&BATCH_RATIO, |mode| mode.price * mode.speed),
+    (&KV_OVER_WEIGHTS, Multipliers::batch_time_over_fixed_time),
+    (&MAX_SPEEDUP, |mode| 1.0 + mode.batch_time_over_fixed_time()),
 ];
 
 /// Output speed of a mode against the standard tier.
@@ -117,15 +84,11 @@ enum Speed {
     OnSheet(f64, Option<SpeedBound>, bool),
 }
 
-fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
+fn read(evidence: &Evidence<'_>) -> Readings {
     let mut readings: Vec<Vec<Reading>> = vec![Vec::new(), Vec::new(), Vec::new()];
     for mode in evidence.modes() {
-        let aliases = evidence
-            .sheet
-            .service_tiers
-            .get(mode)
-            .into_iter()
-            .flat_map(|tier| &tier.aliases);
+        let tier = evidence.sheet.service_tiers.get(mode);
+        let aliases = tier.into_iter().flat_map(|tier| &tier.aliases);
         let names: Vec<&str> = aliases.map(String::as_str).chain([mode]).collect();
         let stated = evidence.assumptions.with_speed_of(&names);
         let assumptions: &Assumptions = stated.as_ref().unwrap_or(evidence.assumptions);
@@ -133,11 +96,7 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
             sheet: evidence.sheet,
             assumptions,
         };
-        let claim = evidence
-            .sheet
-            .service_tiers
-            .get(mode)
-            .and_then(|tier| tier.speed_multiplier.as_ref());
+        let claim = tier.and_then(|tier| tier.speed_multiplier.as_ref());
         let speed = if stated.is_some() {
             Ok(Speed::Stated)
         } else {
@@ -152,14 +111,9 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
             }
         }
     }
-    if readings[0].is_empty() {
-        let none = NotDefined::sheet_lacks(
-            "the sheet states no mode that costs more than the standard one",
-        );
-        let reason = evidence.no_standard_cell().unwrap_or(none);
-        return none_defined(&CLUE, evidence, &reason);
-    }
-    readings.into_iter().flatten().collect()
+    let lack = "the sheet states no mode that costs more than the standard one";
+    or_lacking(readings.into_iter().flatten().collect(), lack)
+        .map_err(|lack| evidence.no_standard_cell().unwrap_or(lack))
 }
 
 fn is_fast(prices: &ModePrices<'_>) -> bool {
@@ -167,12 +121,9 @@ fn is_fast(prices: &ModePrices<'_>) -> bool {
 }
 
 fn speed_on_sheet(mode: &str, claim: Option<&SpeedMultiplier>) -> Result<Speed, NotDefined> {
-    let lacks = |what: &str| NotDefined {
-        reason: Reason::SheetLacks,
-        missing: vec!["speed_multiplier".to_owned()],
-        detail: format!(
-            "not defined: the sheet states {what}; state `speed_multiplier` for `{mode}`"
-        ),
+    let lacks = |what: &str| {
+        let detail = format!("the sheet states {what}; state `speed_multiplier` for `{mode}`");
+        NotDefined::sheet_lacks_unless(&["speed_multiplier"], &detail)
     };
     match claim {
         Some(SpeedMultiplier {
@@ -193,13 +144,13 @@ fn speed_on_sheet(mode: &str, claim: Option<&SpeedMultiplier>) -> Result<Speed, 
 }
 
 fn mode_reading(
-    form: &Form,
+    (specification, form): &Form,
     evidence: &Evidence<'_>,
     mode: &str,
     prices: &ModePrices<'_>,
     speed: &Result<Speed, NotDefined>,
 ) -> Reading {
-    let mut builder = ReadingBuilder::new(form.specification, evidence).of_mode(mode, &prices.cell);
+    let mut builder = ReadingBuilder::new(specification, evidence).of_mode(mode, &prices.cell);
     let (price, speed) = match (&prices.output_ratio, speed) {
         (Ok(price), Ok(speed)) => (*price, *speed),
         (Ok(price), Err(reason)) => {
@@ -242,7 +193,7 @@ fn mode_reading(
                     "m_s ≤ 1: the mode is no faster than the standard one",
                 ));
             }
-            Ok((form.solve)(Multipliers { price, speed }))
+            Ok(form(Multipliers { price, speed }))
         })
         .build()
 }
@@ -283,7 +234,7 @@ impl GreatestSpeedup {
 }
 
 fn observe(sheets: &[Evidence<'_>], _calibration: &Calibration) -> Observed {
-    let readings = sheets.iter().flat_map(read);
+    let readings = sheets.iter().filter_map(|sheet| read(sheet).ok()).flatten();
     let mut speedups: Vec<f64> = readings
         .filter(|reading| reading.id == MAX_SPEEDUP.id)
         .filter_map(|reading| reading.number())

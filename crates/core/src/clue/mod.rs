@@ -19,8 +19,42 @@ pub struct Clue {
     pub specifications: &'static [&'static Specification],
     /// Whether it compares service tiers with the standard one, or is promised for one of them.
     pub about_modes: bool,
-    read: fn(&Evidence<'_>) -> Vec<Reading>,
+    read: fn(&Evidence<'_>) -> Readings,
     observe: fn(&[Evidence<'_>], &Calibration) -> Observed,
+}
+
+/// The readings of a clue, or why a sheet gives none.
+type Readings = Result<Vec<Reading>, NotDefined>;
+
+impl Clue {
+    /// A clue that gives readings, and no term of the joint estimate.
+    const fn new(
+        specifications: &'static [&'static Specification],
+        read: fn(&Evidence<'_>) -> Readings,
+    ) -> Self {
+        Self {
+            specifications,
+            about_modes: false,
+            read,
+            observe: |_, _| Observed::new(),
+        }
+    }
+
+    const fn about_modes(self) -> Self {
+        Self {
+            about_modes: true,
+            ..self
+        }
+    }
+
+    /// The clue gives terms of the joint estimate too.
+    const fn observed_by(self, observe: fn(&[Evidence<'_>], &Calibration) -> Observed) -> Self {
+        Self { observe, ..self }
+    }
+
+    fn readings(&self, evidence: &Evidence<'_>) -> Vec<Reading> {
+        (self.read)(evidence).unwrap_or_else(|reason| none_defined(self, evidence, &reason))
+    }
 }
 
 macro_rules! declare_modules {
@@ -50,7 +84,7 @@ pub fn readings(content: &PriceSheet, assumptions: &Assumptions) -> Vec<Reading>
     };
     CLUES
         .iter()
-        .flat_map(|clue| (clue.read)(&evidence))
+        .flat_map(|clue| clue.readings(&evidence))
         .collect()
 }
 
@@ -72,9 +106,12 @@ pub fn observed(
         .collect()
 }
 
-/// The clue gives readings, and no term of the joint estimate.
-fn not_observed(_sheets: &[Evidence<'_>], _calibration: &Calibration) -> Observed {
-    Observed::new()
+/// The readings, or where there are none, that the sheet lacks what they are drawn from.
+fn or_lacking(readings: Vec<Reading>, lack: &str) -> Readings {
+    if readings.is_empty() {
+        return Err(NotDefined::sheet_lacks(lack));
+    }
+    Ok(readings)
 }
 
 /// Undefined entries for all readings of a clue that the sheet lacks.

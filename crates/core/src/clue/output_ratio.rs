@@ -1,26 +1,17 @@
 //! Output/input ratio: memory time over compute time of decoding.
 
-use super::{Clue, none_defined, not_observed};
+use super::{Clue, Readings, or_lacking};
 use crate::model::builder::{ReadingBuilder, Values};
-use crate::model::clue_table::{ClueKind, ReadingId};
+use crate::model::clue_table::ReadingId;
 use crate::model::evidence::{Cell, Evidence};
 use crate::model::quantity::Quantity as Q;
 use crate::model::reading::{Kind, NotDefined, Reading, Specification};
 
-pub(super) static CLUE: Clue = Clue {
-    specifications: &[&MEMORY_BOUNDNESS, &KV_BYTES],
-    about_modes: false,
-    read,
-    observe: not_observed,
-};
+pub(super) static CLUE: Clue = Clue::new(&[&MEMORY_BOUNDNESS, &KV_BYTES], read);
 
 static MEMORY_BOUNDNESS: Specification = Specification {
-    id: ReadingId::OutputRatioMemoryBoundness,
-    clue: ClueKind::OutputRatio,
     quantity: "memory_time_over_compute_time",
     equation: "r = (p_out/p_in)·(η_m/η_pre)·(1 − μ_out)/(1 − μ_in)",
-    unit: "",
-    kind: Kind::Equal,
     needs: "an input and an output price",
     not_defined_when: "a price is 0; where output costs no more than input, only r ≤ 1 is known",
     assumes: &[
@@ -28,23 +19,20 @@ static MEMORY_BOUNDNESS: Specification = Specification {
         "output is priced by decoding, which waits for memory r times as long as it computes",
     ],
     source: "T, F",
-    scalar: true,
+    ..Specification::of(ReadingId::OutputRatioMemoryBoundness)
 };
 
 static KV_BYTES: Specification = Specification {
-    id: ReadingId::OutputRatioKvBytes,
-    clue: ClueKind::OutputRatio,
     quantity: "kv_bytes_per_token_read",
     equation: "k_bw = ((p_out/p_in)·(η_m/η_pre)·(1 − μ_out)/(1 − μ_in) − 1/β)·w·N_a/(ρ·L_mean)",
     unit: "bytes/token",
-    kind: Kind::Equal,
     needs: "an input and an output price; the mean context while decoding",
     not_defined_when: "r ≤ max(1, B*/B): nothing is left for the KV cache to explain",
     assumes: &[
         "what weights do not explain of the memory time is spent on reading the KV cache at the mean context",
     ],
     source: "D",
-    scalar: true,
+    ..Specification::of(ReadingId::OutputRatioKvBytes)
 };
 
 const RATIO_INPUTS: [Q; 4] = [
@@ -54,22 +42,18 @@ const RATIO_INPUTS: [Q; 4] = [
     Q::InputMargin,
 ];
 
-fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
+fn read(evidence: &Evidence<'_>) -> Readings {
     let cells: Vec<Cell<'_>> = evidence
         .cells()
         .into_iter()
         .filter(|cell| cell.rate.input.is_some() && cell.rate.output.is_some())
         .collect();
-    if cells.is_empty() {
-        let reason = NotDefined::sheet_lacks(
-            "the sheet states no cell with both an input and an output price",
-        );
-        return none_defined(&CLUE, evidence, &reason);
-    }
     let boundness = cells.iter().map(|cell| memory_boundness(evidence, cell));
-    boundness
+    let readings = boundness
         .chain(cells.iter().map(|cell| kv_bytes(evidence, cell)))
-        .collect()
+        .collect();
+    let lack = "the sheet states no cell with both an input and an output price";
+    or_lacking(readings, lack)
 }
 
 fn builder<'a>(
@@ -105,13 +89,12 @@ fn memory_boundness(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {
     };
     let boundness = |values: &Values| {
         let boundness = ratio(values, price_ratio);
-        if price_ratio > 1.0 && boundness > 1.0 {
-            Ok(boundness)
-        } else {
-            Err(NotDefined::no_solution(
+        let waits = price_ratio > 1.0 && boundness > 1.0;
+        waits.then_some(boundness).ok_or_else(|| {
+            NotDefined::no_solution(
                 "r ≤ 1: a generated token costs no more than a prompt token, which says nothing about waiting for memory",
-            ))
-        }
+            )
+        })
     };
     let builder = builder.solve(&RATIO_INPUTS, boundness);
     if !builder.has_value() {

@@ -1,22 +1,15 @@
 //! Promised output speed: an upper bound on the bytes that a step reads.
 
-use super::{Clue, none_defined, not_observed};
+use super::{Clue, Readings, or_lacking};
 use crate::model::builder::ReadingBuilder;
-use crate::model::clue_table::{ClueKind, ReadingId};
+use crate::model::clue_table::ReadingId;
 use crate::model::evidence::Evidence;
 use crate::model::quantity::Quantity as Q;
-use crate::model::reading::{Kind, NotDefined, Reading, Specification};
+use crate::model::reading::{Kind, Reading, Specification};
 
-pub(super) static CLUE: Clue = Clue {
-    specifications: &[&WEIGHT_BYTES],
-    about_modes: true,
-    read,
-    observe: not_observed,
-};
+pub(super) static CLUE: Clue = Clue::new(&[&WEIGHT_BYTES], read).about_modes();
 
 static WEIGHT_BYTES: Specification = Specification {
-    id: ReadingId::OutputSpeedWeightBytes,
-    clue: ClueKind::OutputSpeed,
     quantity: "weight_bytes",
     equation: "w·N_t ≤ η_m·W·V/v",
     unit: "B",
@@ -27,10 +20,10 @@ static WEIGHT_BYTES: Specification = Specification {
         "a step reads all weights and the whole batch's KV cache: w·N_t + B·L·k ≤ η_m·W·V/v",
     ],
     source: "D",
-    scalar: true,
+    ..Specification::of(ReadingId::OutputSpeedWeightBytes)
 };
 
-fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
+fn read(evidence: &Evidence<'_>) -> Readings {
     let promised = evidence
         .sheet
         .service_tiers
@@ -44,11 +37,8 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
     let readings: Vec<Reading> = promised
         .map(|(tier, speed)| weight_bytes(evidence, tier, speed))
         .collect();
-    if readings.is_empty() {
-        let reason = "the sheet promises no output tokens per second; a multiplier is not a speed";
-        return none_defined(&CLUE, evidence, &NotDefined::sheet_lacks(reason));
-    }
-    readings
+    let lack = "the sheet promises no output tokens per second; a multiplier is not a speed";
+    or_lacking(readings, lack)
 }
 
 fn weight_bytes(evidence: &Evidence<'_>, tier: &str, tokens_per_second: f64) -> Reading {

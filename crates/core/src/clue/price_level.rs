@@ -1,22 +1,15 @@
 //! Price level: an upper bound on the active parameters from the input price.
 
-use super::{Clue, none_defined, not_observed};
+use super::{Clue, Readings, or_lacking};
 use crate::model::builder::ReadingBuilder;
-use crate::model::clue_table::{ClueKind, ReadingId};
+use crate::model::clue_table::ReadingId;
 use crate::model::evidence::{Cell, Evidence};
 use crate::model::quantity::Quantity as Q;
-use crate::model::reading::{Kind, NotDefined, Reading, Specification};
+use crate::model::reading::{Kind, Reading, Specification};
 
-pub(super) static CLUE: Clue = Clue {
-    specifications: &[&ACTIVE_PARAMETERS],
-    about_modes: false,
-    read,
-    observe: not_observed,
-};
+pub(super) static CLUE: Clue = Clue::new(&[&ACTIVE_PARAMETERS], read);
 
 static ACTIVE_PARAMETERS: Specification = Specification {
-    id: ReadingId::PriceLevelActiveParameters,
-    clue: ClueKind::PriceLevel,
     quantity: "active_parameters",
     equation: "N_a ≤ fx·p_in·1e-6·(1 − μ_in)·η_pre·U·M·3600/R",
     unit: "parameters",
@@ -27,10 +20,10 @@ static ACTIVE_PARAMETERS: Specification = Specification {
         "input is priced at no less than what prefill costs; a bound at η_pre = U = 1, otherwise a point",
     ],
     source: "D",
-    scalar: true,
+    ..Specification::of(ReadingId::PriceLevelActiveParameters)
 };
 
-fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
+fn read(evidence: &Evidence<'_>) -> Readings {
     let cells = evidence
         .cells()
         .into_iter()
@@ -38,14 +31,7 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
     let readings: Vec<Reading> = cells
         .map(|cell| active_parameters(evidence, &cell))
         .collect();
-    if readings.is_empty() {
-        return none_defined(
-            &CLUE,
-            evidence,
-            &NotDefined::sheet_lacks("the sheet states no input price"),
-        );
-    }
-    readings
+    or_lacking(readings, "the sheet states no input price")
 }
 
 fn active_parameters(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {

@@ -1,35 +1,28 @@
 //! Recompute or hold: the time for which holding a token costs less than computing it again. It uses no price of the sheet.
 
-use super::{Clue, not_observed};
+use super::Clue;
 use crate::model::builder::{ReadingBuilder, Values};
-use crate::model::clue_table::{ClueKind, ReadingId};
+use crate::model::clue_table::ReadingId;
 use crate::model::evidence::Evidence;
 use crate::model::hold_cost::tiers;
 use crate::model::quantity::Quantity as Q;
 use crate::model::reading::{Kind, Reading, Specification};
 use crate::reference::StorageTier;
 
-pub(super) static CLUE: Clue = Clue {
-    specifications: &[&RECOMPUTE_OR_HOLD],
-    about_modes: false,
-    read,
-    observe: not_observed,
-};
+pub(super) static CLUE: Clue =
+    Clue::new(&[&RECOMPUTE_OR_HOLD], |evidence| Ok(vec![read(evidence)]));
 
 static RECOMPUTE_OR_HOLD: Specification = Specification {
-    id: ReadingId::RecomputeOrHold,
-    clue: ClueKind::RecomputeOrHold,
     quantity: "break_even_hold",
     equation: "t = N_a·Cap/(η_pre·M·k_st)",
     unit: "s",
-    kind: Kind::Equal,
     needs: "KV bytes stored per token and an accelerator; other storage tiers also its rent",
     not_defined_when: "`kv_bytes_per_token_stored` is not stated",
     assumes: &[
         "a token is held in HBM at the accelerator's rent, or computed again at the same rent: the rent cancels",
     ],
     source: "D",
-    scalar: true,
+    ..Specification::of(ReadingId::RecomputeOrHold)
 };
 
 const COMPUTE: [Q; 4] = [
@@ -39,7 +32,7 @@ const COMPUTE: [Q; 4] = [
     Q::KvBytesStored,
 ];
 
-fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
+fn read(evidence: &Evidence<'_>) -> Reading {
     let recompute_s_per_byte = |values: &Values| {
         values[Q::ActiveParameters]
             / (values[Q::PrefillEfficiency] * values[Q::MultiplyRate] * values[Q::KvBytesStored])
@@ -57,5 +50,5 @@ fn read(evidence: &Evidence<'_>) -> Vec<Reading> {
             Ok(recompute_s_per_byte(values) * values[Q::RentalPerHour] / hold_usd_per_byte_hour)
         });
     }
-    vec![builder.build()]
+    builder.build()
 }

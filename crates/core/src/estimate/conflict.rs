@@ -69,10 +69,8 @@ fn factor([left, right]: [f64; 2]) -> f64 {
 /// Two defined readings of one quantity that differ by more than a factor of 3; a bound disagrees only with what lies
 /// beyond it. What holds for one service tier or schedule alone is compared within that.
 fn disagreement(left: &Reading, right: &Reading) -> Option<Conflict> {
-    let is_of_operating_point = ["service_tier", "schedule"]
-        .iter()
-        .any(|name| left.label(name) != right.label(name))
-        || left.quantity == "memory_time_over_compute_time";
+    let is_of_operating_point =
+        !is_same_offer(left, right) || left.quantity == "memory_time_over_compute_time";
     if left.quantity != right.quantity || left.id == right.id && is_of_operating_point {
         return None;
     }
@@ -109,6 +107,12 @@ fn disagreement(left: &Reading, right: &Reading) -> Option<Conflict> {
     })
 }
 
+fn is_same_offer(left: &Reading, right: &Reading) -> bool {
+    ["service_tier", "schedule"]
+        .iter()
+        .all(|name| left.label(name) == right.label(name))
+}
+
 fn with_unit(value: f64, unit: &str) -> String {
     format!("{} {unit}", readable(value)).trim_end().to_owned()
 }
@@ -139,9 +143,7 @@ fn famous_readings(readings: &[Reading], assumptions: &Assumptions) -> Option<Co
         let threshold = tier.input("threshold_tokens")?;
         let ratio = readings.iter().find(|reading| {
             reading.id == ReadingId::OutputRatioMemoryBoundness
-                && ["service_tier", "schedule"]
-                    .iter()
-                    .all(|name| reading.label(name) == tier.label(name))
+                && is_same_offer(reading, tier)
                 && reading.input("min_prompt_tokens") < tier.input("min_prompt_tokens")
         })?;
         let boundness = ratio.number()?;

@@ -68,11 +68,8 @@ fn tiers(
     // Prices that pay for no tier in any draw do not separate the tiers: the time to live alone decides.
     let prices_decide = sums.iter().any(|sum| *sum > 0.0);
     if !prices_decide {
-        sums = offer
-            .candidates
-            .iter()
-            .map(|candidate| candidate.share)
-            .collect();
+        let candidates = offer.candidates.iter();
+        sums = candidates.map(|candidate| candidate.share).collect();
     }
     let all: f64 = sums.iter().sum();
     if all <= 0.0 {
@@ -80,9 +77,8 @@ fn tiers(
         return None;
     }
     let by_candidate = offer.candidates.iter().zip(&sums);
-    let (most_likely, _) = by_candidate
-        .clone()
-        .max_by(|left, right| left.1.total_cmp(right.1))?;
+    let each = by_candidate.clone();
+    let (most_likely, _) = each.max_by(|left, right| left.1.total_cmp(right.1))?;
     let mut rests_on = vec![if offer.ttl_s.is_some() {
         "time to live"
     } else {
@@ -103,9 +99,7 @@ fn tiers(
         probabilities: by_candidate
             .map(|(candidate, sum)| (candidate.id, significant(sum / all)))
             .collect(),
-        drain_time_reading: offer
-            .ttl_s
-            .and_then(|ttl_s| drain_time_reading(readings, ttl_s)),
+        drain_time_reading: (offer.ttl_s).and_then(|ttl_s| drain_time_reading(readings, ttl_s)),
         rests_on,
     })
 }

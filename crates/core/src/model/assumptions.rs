@@ -196,7 +196,7 @@ impl Assumptions {
     /// The textbook value of a quantity. Those of active and total parameters belong together: if one is stated beyond
     /// the textbook value of the other, the other has none.
     fn textbook_value(&self, quantity: Q) -> Option<Known> {
-        let textbook = quantity.textbook()?;
+        let textbook = quantity.row().textbook?;
         let stated = |quantity| self.stated.get(&quantity);
         let fits = match quantity {
             Q::ActiveParameters => {

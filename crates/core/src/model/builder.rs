@@ -91,60 +91,28 @@ impl<'a> ReadingBuilder<'a> {
 
     /// Adds a name from the sheet.
     #[must_use]
-    pub(crate) fn label(mut self, name: &'static str, value: &str) -> Self {
-        self.push_input(
-            name,
-            "",
-            Value::Name(value.to_owned()),
-            String::new(),
-            Origin::Sheet,
-        );
-        self
+    pub(crate) fn label(self, name: &'static str, value: &str) -> Self {
+        self.input(Input::qualifier(name, value))
     }
 
     /// Adds a number from the sheet.
     #[must_use]
     pub(crate) fn sheet(
-        mut self,
+        self,
         name: &'static str,
         symbol: &'static str,
         value: f64,
         unit: impl Into<String>,
     ) -> Self {
-        self.push_input(
-            name,
-            symbol,
-            Value::Number(value),
-            unit.into(),
-            Origin::Sheet,
-        );
-        self
+        let value = Value::Number(value);
+        self.input(Input::new(name, symbol, value, unit, Origin::Sheet))
     }
 
-    /// Adds a number of another origin, with its range.
+    /// Adds a value of another origin.
     #[must_use]
     pub(crate) fn input(mut self, input: Input) -> Self {
         self.reading.inputs.push(input);
         self
-    }
-
-    fn push_input(
-        &mut self,
-        name: &'static str,
-        symbol: &'static str,
-        value: Value,
-        unit: String,
-        from: Origin,
-    ) {
-        self.reading.inputs.push(Input {
-            name,
-            symbol,
-            value,
-            low: None,
-            high: None,
-            unit,
-            from,
-        });
     }
 
     /// Solves the closed form at the middle of every range and at all its ends.
@@ -270,14 +238,11 @@ impl<'a> ReadingBuilder<'a> {
                 continue;
             }
             let ends = self.ends(*quantity);
+            let (symbol, unit) = (quantity.row().symbol, quantity.row().unit);
             self.reading.inputs.push(Input {
-                name: quantity.name(),
-                symbol: quantity.symbol(),
-                value: Value::Number(value),
                 low: ends.map(|(low, _)| low),
                 high: ends.map(|(_, high)| high),
-                unit: quantity.unit().to_owned(),
-                from,
+                ..Input::new(quantity.name(), symbol, Value::Number(value), unit, from)
             });
         }
     }

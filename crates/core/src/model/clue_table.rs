@@ -49,20 +49,20 @@ pub(crate) use clue_table;
 
 macro_rules! declare_ids {
     ($(
-        $module:ident { $( $clue:ident $clue_name:tt )+ } { $( $reading:ident $id:tt )* }
+        $module:ident { $first:ident $first_name:tt $( $clue:ident $clue_name:tt )* } { $( $reading:ident $id:tt )* }
     )+) => {
         /// A price-sheet feature, by its name in answers.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, ToSchema)]
         #[expect(missing_docs, reason = "each variant is the feature of its name")]
         pub enum ClueKind {
-            $( $( #[serde(rename = $clue_name)] $clue, )+ )+
+            $( #[serde(rename = $first_name)] $first, $( #[serde(rename = $clue_name)] $clue, )* )+
         }
 
         impl ClueKind {
             /// Its name in answers.
             #[must_use]
             pub fn name(self) -> &'static str {
-                match self { $( $( Self::$clue => $clue_name, )+ )+ }
+                match self { $( Self::$first => $first_name, $( Self::$clue => $clue_name, )* )+ }
             }
         }
 
@@ -81,6 +81,11 @@ macro_rules! declare_ids {
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $( $( Self::$reading => $id, )* )+ }
+            }
+
+            /// The feature that it is drawn from.
+            pub(crate) const fn clue(self) -> ClueKind {
+                match self { $( $( Self::$reading => ClueKind::$first, )* )+ }
             }
         }
     };

@@ -194,15 +194,9 @@ impl<'a> Evidence<'a> {
     /// Reason that the sheet's modes cannot be compared: it has some, and no standard cell.
     #[must_use]
     pub(crate) fn no_standard_cell(&self) -> Option<NotDefined> {
-        let has_modes = self
-            .cells()
-            .iter()
-            .any(|cell| cell.rate.service_tier != RateCell::STANDARD);
-        let has_standard = self
-            .cells()
-            .iter()
-            .any(|cell| cell.rate.service_tier == RateCell::STANDARD);
-        (has_modes && !has_standard).then(|| {
+        let cells = self.cells();
+        let has_standard = (cells.iter()).any(|cell| cell.rate.service_tier == RateCell::STANDARD);
+        (!cells.is_empty() && !has_standard).then(|| {
             NotDefined::sheet_lacks(
                 "the sheet states no standard cell to compare its other service tiers with",
             )

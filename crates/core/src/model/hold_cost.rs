@@ -67,15 +67,13 @@ impl HbmHolding {
     ) -> ReadingBuilder<'a> {
         match self.known(evidence) {
             None => builder,
-            Some((cost, from)) => builder.input(Input {
-                name: "hbm_hold_usd_per_byte_hour",
-                symbol: "hold",
-                value: Value::Number(cost),
-                low: None,
-                high: None,
-                unit: "USD/B/h".to_owned(),
+            Some((cost, from)) => builder.input(Input::new(
+                "hbm_hold_usd_per_byte_hour",
+                "hold",
+                Value::Number(cost),
+                "USD/B/h",
                 from,
-            }),
+            )),
         }
     }
 }

@@ -36,12 +36,16 @@ type OfChip = fn(&Accelerator, &[Known]) -> Option<f64>;
 pub(crate) struct Row {
     /// Its name among the assumptions, behind `accelerator.` inside that one.
     path: &'static str,
-    symbol: &'static str,
-    unit: &'static str,
+    /// The symbol in equations.
+    pub(crate) symbol: &'static str,
+    /// The unit, empty for a plain ratio.
+    pub(crate) unit: &'static str,
     /// Whether it may be stated; otherwise it follows from others.
     is_statable: bool,
-    textbook: Option<f64>,
-    bounds: Bounds,
+    /// The value a textbook reading takes where nothing is stated.
+    pub(crate) textbook: Option<f64>,
+    /// The values that may be stated.
+    pub(crate) bounds: Bounds,
     /// The quantities that it follows from.
     pub(crate) parents: &'static [Quantity],
     /// Its value on an accelerator of the reference table, given the parents.
@@ -233,46 +237,19 @@ impl Quantity {
         path.strip_prefix(OF_ACCELERATOR).unwrap_or(path)
     }
 
-    /// The symbol in equations.
-    #[must_use]
-    pub fn symbol(self) -> &'static str {
-        self.row().symbol
-    }
-
-    /// The unit, empty for a plain ratio.
-    #[must_use]
-    pub fn unit(self) -> &'static str {
-        self.row().unit
-    }
-
-    /// The value a textbook reading takes where nothing is stated.
-    #[must_use]
-    pub fn textbook(self) -> Option<f64> {
-        self.row().textbook
-    }
-
     /// Its symbol, unit and permitted values, in words.
     #[must_use]
     pub fn description(self) -> String {
-        let unit = if self.unit().is_empty() {
+        let row = self.row();
+        let unit = if row.unit.is_empty() {
             String::new()
         } else {
-            format!(" in {}", self.unit())
+            format!(" in {}", row.unit)
         };
-        let textbook = self.textbook().map_or(String::new(), |value| {
+        let textbook = row.textbook.map_or(String::new(), |value| {
             format!("; {} where nothing is stated", readable(value))
         });
-        format!(
-            "{}{unit}: {}{textbook}",
-            self.symbol(),
-            self.bounds().in_words()
-        )
-    }
-
-    /// The values that may be stated.
-    #[must_use]
-    pub fn bounds(self) -> Bounds {
-        self.row().bounds
+        format!("{}{unit}: {}{textbook}", row.symbol, row.bounds.in_words())
     }
 
     /// The name by which it may be stated, behind `accelerator.` inside that one; none where it follows from others.
@@ -308,7 +285,7 @@ mod tests {
     #[test]
     fn names_and_symbols_are_unique() {
         let names: BTreeSet<&str> = Quantity::ALL.iter().map(|of| of.name()).collect();
-        let symbols: BTreeSet<&str> = Quantity::ALL.iter().map(|of| of.symbol()).collect();
+        let symbols: BTreeSet<&str> = Quantity::ALL.iter().map(|of| of.row().symbol).collect();
         assert_eq!([names.len(), symbols.len()], [Quantity::COUNT; 2]);
     }
 }

@@ -35,6 +35,25 @@ pub struct Specification {
     pub scalar: bool,
 }
 
+impl Specification {
+    /// A specification of a point that is one number without a unit, for a row to fill in.
+    pub(crate) const fn of(id: ReadingId) -> Self {
+        Self {
+            id,
+            clue: id.clue(),
+            quantity: "",
+            equation: "",
+            unit: "",
+            kind: Kind::Equal,
+            needs: "",
+            not_defined_when: "",
+            assumes: &[],
+            source: "",
+            scalar: true,
+        }
+    }
+}
+
 /// Whether a value is a point or a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -91,6 +110,32 @@ pub struct Input {
     pub from: Origin,
 }
 
+impl Input {
+    /// One without a range.
+    pub(crate) fn new(
+        name: &'static str,
+        symbol: &'static str,
+        value: Value,
+        unit: impl Into<String>,
+        from: Origin,
+    ) -> Self {
+        Self {
+            name,
+            symbol,
+            value,
+            low: None,
+            high: None,
+            unit: unit.into(),
+            from,
+        }
+    }
+
+    /// A name from the sheet, which distinguishes entries of one id.
+    pub(crate) fn qualifier(name: &'static str, value: &str) -> Self {
+        Self::new(name, "", Value::Name(value.to_owned()), "", Origin::Sheet)
+    }
+}
+
 /// A figure that belongs to a reading beside its value.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Detail {
@@ -138,35 +183,37 @@ pub enum Reason {
 }
 
 impl NotDefined {
+    fn new(reason: Reason, missing: &[&str], detail: &str) -> Self {
+        Self {
+            reason,
+            missing: missing.iter().map(|name| (*name).to_owned()).collect(),
+            detail: format!("not defined: {detail}"),
+        }
+    }
+
     /// The sheet lacks the feature of the reading.
     #[must_use]
-    pub fn sheet_lacks(detail: impl Into<String>) -> Self {
-        Self {
-            reason: Reason::SheetLacks,
-            missing: Vec::new(),
-            detail: format!("not defined: {}", detail.into()),
-        }
+    pub fn sheet_lacks(detail: impl AsRef<str>) -> Self {
+        Self::new(Reason::SheetLacks, &[], detail.as_ref())
+    }
+
+    /// The sheet does not say it, and these values may be stated in its place.
+    pub(crate) fn sheet_lacks_unless(names: &[&str], detail: &str) -> Self {
+        Self::new(Reason::SheetLacks, names, detail)
     }
 
     /// The equation has no solution at these values.
     #[must_use]
-    pub fn no_solution(detail: impl Into<String>) -> Self {
-        Self {
-            reason: Reason::NoSolution,
-            missing: Vec::new(),
-            detail: format!("not defined: {}", detail.into()),
-        }
+    pub fn no_solution(detail: impl AsRef<str>) -> Self {
+        Self::new(Reason::NoSolution, &[], detail.as_ref())
     }
 
     /// Values must be stated.
     #[must_use]
     pub fn assumption_missing(names: &[&str]) -> Self {
         let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        Self {
-            reason: Reason::AssumptionMissing,
-            missing: names.iter().map(|name| (*name).to_owned()).collect(),
-            detail: format!("not defined: state {}", quoted.join(" and ")),
-        }
+        let detail = format!("state {}", quoted.join(" and "));
+        Self::new(Reason::AssumptionMissing, names, &detail)
     }
 }
 
@@ -220,15 +267,7 @@ pub struct Reading {
 impl Reading {
     /// Adds a text input that distinguishes this entry from others of its id.
     pub fn add_qualifier(&mut self, name: &'static str, value: &str) {
-        self.inputs.push(Input {
-            name,
-            symbol: "",
-            value: Value::Name(value.to_owned()),
-            low: None,
-            high: None,
-            unit: String::new(),
-            from: Origin::Sheet,
-        });
+        self.inputs.push(Input::qualifier(name, value));
     }
 
     /// The number, where the value is one.
@@ -240,30 +279,26 @@ impl Reading {
     /// A text input by name, such as `service_tier`.
     #[must_use]
     pub fn label(&self, name: &str) -> Option<&str> {
-        self.inputs
-            .iter()
-            .find(|input| input.name == name)
-            .and_then(|input| match &input.value {
-                Value::Name(label) => Some(label.as_str()),
-                Value::Number(_) => None,
-            })
+        match self.value_of(name)? {
+            Value::Name(label) => Some(label),
+            Value::Number(_) => None,
+        }
+    }
+
+    fn value_of(&self, name: &str) -> Option<&Value> {
+        let mut inputs = self.inputs.iter();
+        Some(&inputs.find(|input| input.name == name)?.value)
     }
 
     /// The qualifiers that distinguish this entry from others of its id, in words.
     #[must_use]
     pub fn qualifiers(&self) -> String {
-        let mut parts: Vec<String> = Vec::new();
-        parts.extend(self.label("provider").map(str::to_owned));
-        parts.extend(self.label("service_tier").map(str::to_owned));
-        parts.extend(self.label("schedule").map(str::to_owned));
-        parts.extend(
-            self.label("cache")
-                .filter(|cache| *cache != "implicit")
-                .map(str::to_owned),
-        );
-        let tokens = self
-            .input("min_prompt_tokens")
-            .filter(|tokens| *tokens > 0.0);
+        let cache = self.label("cache").filter(|cache| *cache != "implicit");
+        let names = ["provider", "service_tier", "schedule"].map(|name| self.label(name));
+        let names = names.into_iter().flatten().chain(cache);
+        let mut parts: Vec<String> = names.map(str::to_owned).collect();
+        let tokens = self.input("min_prompt_tokens");
+        let tokens = tokens.filter(|tokens| *tokens > 0.0);
         let from = if self.label("boundary").is_some() {
             "from"
         } else {
@@ -282,10 +317,7 @@ impl Reading {
     /// A number input by name, such as `threshold_tokens`.
     #[must_use]
     pub fn input(&self, name: &str) -> Option<f64> {
-        self.inputs
-            .iter()
-            .find(|input| input.name == name)
-            .and_then(|input| input.value.number())
+        self.value_of(name)?.number()
     }
 }
 

@@ -8,14 +8,17 @@ use utoipa::ToSchema;
 use super::{embedded_rows, words};
 use crate::units::{Bytes, BytesPerSecond, FlopPerSecond, UsdPerHour};
 
+/// The file is read twice: its columns of rentals are one object in answers.
 static ACCELERATORS: LazyLock<Vec<Accelerator>> = LazyLock::new(|| {
-    embedded_rows::<Row>(
+    let (file, text) = (
         "accelerators.csv",
         include_str!("../../../../data/accelerators.csv"),
-    )
-    .into_iter()
-    .map(Accelerator::from)
-    .collect()
+    );
+    let mut rows: Vec<Accelerator> = embedded_rows(file, text);
+    for (row, rental) in rows.iter_mut().zip(embedded_rows(file, text)) {
+        row.rental_usd_per_hour = rental;
+    }
+    rows
 });
 
 /// All accelerators, in the order of the data file.
@@ -57,18 +60,21 @@ impl NumberFormat {
 }
 
 /// Rental prices of one accelerator, in USD per hour.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 pub struct RentalUsdPerHour {
     /// Lowest price seen.
+    #[serde(rename(deserialize = "rental_low_usd_per_hour"))]
     pub low: Option<UsdPerHour>,
     /// Price used if none is stated.
+    #[serde(rename(deserialize = "rental_typical_usd_per_hour"))]
     pub typical: Option<UsdPerHour>,
     /// Highest price seen.
+    #[serde(rename(deserialize = "rental_high_usd_per_hour"))]
     pub high: Option<UsdPerHour>,
 }
 
 /// One accelerator, per chip or package as it is sold.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct Accelerator {
     /// The id used in assumptions.
     pub id: String,
@@ -95,10 +101,13 @@ pub struct Accelerator {
     /// Scale-out bandwidth per chip, one direction.
     pub scale_out_bytes_per_second: Option<BytesPerSecond>,
     /// Rental of one accelerator.
+    #[serde(default)]
+    #[schema(required = true)]
     pub rental_usd_per_hour: RentalUsdPerHour,
     /// `shipping` or `announced`.
     pub status: String,
     /// Columns that are estimates or unverified.
+    #[serde(deserialize_with = "words")]
     pub estimates: Vec<String>,
     /// Source of the figures.
     pub source: String,
@@ -121,59 +130,6 @@ impl Accelerator {
             .filter(|(format, _)| format.bytes() >= weight_bytes)
             .find_map(|(format, peak)| Some((format, peak?)))
             .unwrap_or((NumberFormat::Bf16, self.bf16_flops_per_second))
-    }
-}
-
-/// A row of the file, flat as CSV is.
-#[derive(Deserialize)]
-struct Row {
-    id: String,
-    name: String,
-    bf16_flops_per_second: f64,
-    int8_ops_per_second: Option<f64>,
-    fp8_flops_per_second: Option<f64>,
-    fp4_flops_per_second: Option<f64>,
-    hbm_bytes_per_second: f64,
-    hbm_bytes: f64,
-    scale_up_domain: u32,
-    serving_unit_chips: u32,
-    scale_up_bytes_per_second: Option<f64>,
-    scale_out_bytes_per_second: Option<f64>,
-    rental_low_usd_per_hour: Option<f64>,
-    rental_typical_usd_per_hour: Option<f64>,
-    rental_high_usd_per_hour: Option<f64>,
-    status: String,
-    #[serde(deserialize_with = "words")]
-    estimates: Vec<String>,
-    source: String,
-    note: String,
-}
-
-impl From<Row> for Accelerator {
-    fn from(row: Row) -> Self {
-        Self {
-            id: row.id,
-            name: row.name,
-            bf16_flops_per_second: FlopPerSecond(row.bf16_flops_per_second),
-            int8_ops_per_second: row.int8_ops_per_second.map(FlopPerSecond),
-            fp8_flops_per_second: row.fp8_flops_per_second.map(FlopPerSecond),
-            fp4_flops_per_second: row.fp4_flops_per_second.map(FlopPerSecond),
-            hbm_bytes_per_second: BytesPerSecond(row.hbm_bytes_per_second),
-            hbm_bytes: Bytes(row.hbm_bytes),
-            scale_up_domain: row.scale_up_domain,
-            serving_unit_chips: row.serving_unit_chips,
-            scale_up_bytes_per_second: row.scale_up_bytes_per_second.map(BytesPerSecond),
-            scale_out_bytes_per_second: row.scale_out_bytes_per_second.map(BytesPerSecond),
-            rental_usd_per_hour: RentalUsdPerHour {
-                low: row.rental_low_usd_per_hour.map(UsdPerHour),
-                typical: row.rental_typical_usd_per_hour.map(UsdPerHour),
-                high: row.rental_high_usd_per_hour.map(UsdPerHour),
-            },
-            status: row.status,
-            estimates: row.estimates,
-            source: row.source,
-            note: row.note,
-        }
     }
 }
 

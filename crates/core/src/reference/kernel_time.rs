@@ -1,22 +1,10 @@
 //! Decode steps of dense models, as another tool predicts them from timed kernels.
 
-use std::sync::LazyLock;
-
 use serde::Deserialize;
 
-use super::embedded_rows;
-
-static KERNEL_TIMES: LazyLock<Vec<KernelTime>> = LazyLock::new(|| {
-    embedded_rows(
-        "speed_of_light.csv",
-        include_str!("../../../../data/speed_of_light.csv"),
-    )
-});
-
-/// Decode steps of dense models as another roofline and a database of timed kernels give them.
-#[must_use]
-pub fn kernel_times() -> &'static [KernelTime] {
-    &KERNEL_TIMES
+embedded_tables! {
+    /// Decode steps of dense models as another roofline and a database of timed kernels give them.
+    kernel_times: KernelTime = "speed_of_light.csv";
 }
 
 /// A decode step, by aiconfigurator 0.12.0.

@@ -1,22 +1,10 @@
 //! Published measurements of serving.
 
-use std::sync::LazyLock;
-
 use serde::Deserialize;
 
-use super::embedded_rows;
-
-static MEASUREMENTS: LazyLock<Vec<Measurement>> = LazyLock::new(|| {
-    embedded_rows(
-        "serving_measurements.csv",
-        include_str!("../../../../data/serving_measurements.csv"),
-    )
-});
-
-/// Published measurements of serving, in the order of the data file.
-#[must_use]
-pub fn measurements() -> &'static [Measurement] {
-    &MEASUREMENTS
+embedded_tables! {
+    /// Published measurements of serving, in the order of the data file.
+    measurements: Measurement = "serving_measurements.csv";
 }
 
 /// A published measurement, with the inputs for predicting it.

@@ -1,5 +1,19 @@
 //! Typed access to the files under `data/`, every number with its source.
 
+/// Declares the functions that give the rows of embedded tables.
+macro_rules! embedded_tables {
+    ($( $(#[doc = $doc:literal])+ $name:ident: $Row:ty = $file:literal; )+) => {$(
+        $(#[doc = $doc])+
+        #[must_use]
+        pub fn $name() -> &'static [$Row] {
+            static ROWS: std::sync::LazyLock<Vec<$Row>> = std::sync::LazyLock::new(|| {
+                super::embedded_rows($file, include_str!(concat!("../../../../data/", $file)))
+            });
+            &ROWS
+        }
+    )+};
+}
+
 mod accelerator;
 pub mod architecture;
 mod attainment;
@@ -21,7 +35,7 @@ pub use moe_quality::{
     PublishedEquivalent, RoutedLaw, published_equivalents, routed_law, routed_laws,
 };
 pub use open_model::{OpenModel, open_model, open_models};
-pub use storage_tier::{StorageTier, TALK_DRAIN_TIMES, TalkTier, storage_tiers};
+pub use storage_tier::{StorageTier, TALK_DRAIN_TIMES, storage_tiers};
 pub use track_record::{
     NamedRecord, TrackRecord, TrackRecords, track_record_of_quantity, track_record_of_reading,
 };

@@ -1,42 +1,22 @@
 //! Published scaling laws of mixture-of-experts models.
 
-use std::sync::LazyLock;
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{embedded_rows, words};
+use super::words;
 
-static LAWS: LazyLock<Vec<RoutedLaw>> = LazyLock::new(|| {
-    embedded_rows(
-        "moe_scaling_laws.csv",
-        include_str!("../../../../data/moe_scaling_laws.csv"),
-    )
-});
+embedded_tables! {
+    /// The published law of model quality against the number of experts, one row per way of routing.
+    routed_laws: RoutedLaw = "moe_scaling_laws.csv";
 
-static EQUIVALENTS: LazyLock<Vec<PublishedEquivalent>> = LazyLock::new(|| {
-    embedded_rows(
-        "moe_quality.csv",
-        include_str!("../../../../data/moe_quality.csv"),
-    )
-});
-
-/// The published law of model quality against the number of experts, one row per way of routing.
-#[must_use]
-pub fn routed_laws() -> &'static [RoutedLaw] {
-    &LAWS
+    /// Routed models that were published with the size of a dense model as good.
+    published_equivalents: PublishedEquivalent = "moe_quality.csv";
 }
 
 /// The law of one way of routing.
 #[must_use]
 pub fn routed_law(routing: &str) -> Option<&'static RoutedLaw> {
-    LAWS.iter().find(|law| law.routing == routing)
-}
-
-/// Routed models that were published with the size of a dense model as good.
-#[must_use]
-pub fn published_equivalents() -> &'static [PublishedEquivalent] {
-    &EQUIVALENTS
+    routed_laws().iter().find(|law| law.routing == routing)
 }
 
 /// log L(N, E) = a·log N + b·log Ê + c·log N·log Ê + d for one way of routing, with the range that it was fitted on.

@@ -1,24 +1,14 @@
 //! Storage devices that a KV cache can be kept on.
 
-use std::sync::LazyLock;
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{embedded_rows, words};
+use super::words;
 use crate::units::{Bytes, BytesPerSecond, Seconds};
 
-static STORAGE_TIERS: LazyLock<Vec<StorageTier>> = LazyLock::new(|| {
-    embedded_rows(
-        "storage_tiers.csv",
-        include_str!("../../../../data/storage_tiers.csv"),
-    )
-});
-
-/// All storage devices, fastest first.
-#[must_use]
-pub fn storage_tiers() -> &'static [StorageTier] {
-    &STORAGE_TIERS
+embedded_tables! {
+    /// All storage devices, fastest first.
+    storage_tiers: StorageTier = "storage_tiers.csv";
 }
 
 /// One device that a KV cache can live on.
@@ -33,16 +23,12 @@ pub struct StorageTier {
     /// The device the figures are for.
     pub device: String,
     /// Capacity of the device.
-    #[serde(deserialize_with = "bytes")]
     pub capacity_bytes: Option<Bytes>,
     /// Smallest such device sold.
-    #[serde(deserialize_with = "bytes")]
     pub capacity_low_bytes: Option<Bytes>,
     /// Largest such device sold.
-    #[serde(deserialize_with = "bytes")]
     pub capacity_high_bytes: Option<Bytes>,
     /// Bandwidth of the device.
-    #[serde(deserialize_with = "bytes_per_second")]
     pub bandwidth_bytes_per_second: Option<BytesPerSecond>,
     /// Cost of holding one byte for an hour.
     pub hold_usd_per_byte_hour: Option<f64>,
@@ -78,44 +64,14 @@ impl StorageTier {
     }
 }
 
-/// A storage tier with the drain time that the talk gives it.
-#[derive(Debug, Clone, Copy)]
-pub struct TalkTier {
-    /// The talk's name for it.
-    pub name: &'static str,
-    /// Drain time in the talk; the geometric middle of a range.
-    pub drain_time: Seconds,
-}
-
+/// The talk's names for storage tiers with the drain time it gives each; the geometric middle where a range was said
 /// \[T\]: HBM 20 ms, DDR 1 to 10 s, flash about a minute, spinning disk about an hour.
-pub const TALK_DRAIN_TIMES: [TalkTier; 4] = [
-    TalkTier {
-        name: "hbm",
-        drain_time: Seconds(0.020),
-    },
-    TalkTier {
-        name: "ddr",
-        drain_time: Seconds(3.162_277_660_168_379_5),
-    },
-    TalkTier {
-        name: "flash",
-        drain_time: Seconds(60.0),
-    },
-    TalkTier {
-        name: "disk",
-        drain_time: Seconds(3600.0),
-    },
+pub const TALK_DRAIN_TIMES: [(&str, Seconds); 4] = [
+    ("hbm", Seconds(0.020)),
+    ("ddr", Seconds(3.162_277_660_168_379_5)),
+    ("flash", Seconds(60.0)),
+    ("disk", Seconds(3600.0)),
 ];
-
-fn bytes<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Bytes>, D::Error> {
-    Ok(Option::<f64>::deserialize(deserializer)?.map(Bytes))
-}
-
-fn bytes_per_second<'de, D: serde::Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<BytesPerSecond>, D::Error> {
-    Ok(Option::<f64>::deserialize(deserializer)?.map(BytesPerSecond))
-}
 
 #[cfg(test)]
 mod tests {

@@ -32,3 +32,14 @@ pub struct PromptTokens {
     /// `P_c`: tokens found in the cache.
     pub cached: f64,
 }
+
+impl PromptTokens {
+    /// A prompt of which nothing is cached.
+    #[must_use]
+    pub fn fresh(tokens: f64) -> Self {
+        Self {
+            fresh: tokens,
+            cached: 0.0,
+        }
+    }
+}

@@ -184,6 +184,21 @@ impl KvCache {
         }
     }
 
+    /// The sum over entries of some kind.
+    fn sum_where(
+        &self,
+        counts: impl Fn(&Entries) -> bool,
+        of_entries: impl Fn(&Entries) -> f64,
+    ) -> f64 {
+        self.sum(|entries| {
+            if counts(entries) {
+                of_entries(entries)
+            } else {
+                0.0
+            }
+        })
+    }
+
     fn sum(&self, of_entries: impl Fn(&Entries) -> f64) -> f64 {
         let amounts = self
             .entries
@@ -198,37 +213,24 @@ impl KvCache {
     /// Multi-head and grouped-query attention: layers · KV heads · (`d_qk` + `d_v`); MLA: layers · (rank + `d_rope`).
     #[must_use]
     pub fn stored_elements_per_token(&self) -> f64 {
-        self.sum(|entries| {
-            if entries.grows_in_storage() {
-                entries.elements * entries.per_token
-            } else {
-                0.0
-            }
+        self.sum_where(Entries::grows_in_storage, |entries| {
+            entries.elements * entries.per_token
         })
     }
 
     /// `k_bw`: elements read per generated token and context token, where windows and picked entries are constant.
     #[must_use]
     pub fn read_elements_per_token(&self) -> f64 {
-        self.sum(|entries| {
-            if entries.grows_in_reading() {
-                entries.elements * entries.per_token
-            } else {
-                0.0
-            }
+        self.sum_where(Entries::grows_in_reading, |entries| {
+            entries.elements * entries.per_token
         })
     }
 
     /// Elements of the selected entries that sparse attention reads, at any context length.
     #[must_use]
     pub fn picked_elements(&self) -> f64 {
-        self.sum(|entries| {
-            if entries.read.is_finite() {
-                entries.elements * entries.read
-            } else {
-                0.0
-            }
-        })
+        let are_picked = |entries: &Entries| entries.read.is_finite();
+        self.sum_where(are_picked, |entries| entries.elements * entries.read)
     }
 
     /// Elements stored for a context: Σ layers · elements · min(entries, window).
@@ -274,12 +276,8 @@ impl KvCache {
     }
 
     fn growing_macs(&self, macs: impl Fn(&Entries) -> f64) -> f64 {
-        self.sum(|entries| {
-            if entries.grows_in_reading() {
-                macs(entries) * entries.per_token
-            } else {
-                0.0
-            }
+        self.sum_where(Entries::grows_in_reading, |entries| {
+            macs(entries) * entries.per_token
         })
     }
 

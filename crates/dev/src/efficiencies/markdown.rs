@@ -44,20 +44,12 @@ impl Report {
             out,
             "## What is fitted\n\n| | all rows | leaving one generation out |\n|---|---|---|"
         )?;
-        for part in PARTS {
-            let of = |fit: &Attainment| (part.of)(fit) * part.scale;
+        for (name, of, unit) in PARTS {
             let values = self.left_out.iter().map(|fit| of(&fit.attainment));
-            let low = values.clone().fold(f64::INFINITY, f64::min);
-            let high = values.fold(0.0, f64::max);
-            writeln!(
-                out,
-                "| {} | {}{unit} | {} to {}{unit} |",
-                part.name,
-                short(of(&self.fitted)),
-                short(low),
-                short(high),
-                unit = part.unit
-            )?;
+            let low = short(values.clone().fold(f64::INFINITY, f64::min));
+            let high = short(values.fold(0.0, f64::max));
+            let all = short(of(&self.fitted));
+            writeln!(out, "| {name} | {all}{unit} | {low} to {high}{unit} |")?;
         }
         out.push_str(FORM);
         Ok(())
@@ -96,10 +88,8 @@ impl Report {
                 ratio(row.ratio(row.peak)),
             )?;
         }
-        let peak: Vec<f64> = self
-            .scored()
-            .filter_map(|row| row.ratio(row.peak))
-            .collect();
+        let peak = self.scored().filter_map(|row| row.ratio(row.peak));
+        let peak: Vec<f64> = peak.collect();
         writeln!(
             out,
             "\nAt peak the same rows are {} to {} times too fast, {} in the median.",
@@ -107,17 +97,13 @@ impl Report {
             ratio(peak.iter().copied().reduce(f64::max)),
             ratio(Some(median(peak.clone()))),
         )?;
-        writeln!(out, "\nMedian by generation left out: {}.\n", {
-            let of_generation = |fit: &LeftOut| {
-                let error = error_of(&|row| row.measured.generation == fit.generation);
-                format!("{} {error}", fit.generation)
-            };
-            self.left_out
-                .iter()
-                .map(of_generation)
-                .collect::<Vec<_>>()
-                .join(", ")
-        })?;
+        let of_generation = |fit: &LeftOut| {
+            let error = error_of(&|row| row.measured.generation == fit.generation);
+            format!("{} {error}", fit.generation)
+        };
+        let generations: Vec<String> = self.left_out.iter().map(of_generation).collect();
+        let generations = generations.join(", ");
+        writeln!(out, "\nMedian by generation left out: {generations}.\n")?;
         writeln!(
             out,
             "What was assumed: weights, cache and attention in the formats of the columns `…_bytes_per_…` of the data file, \
@@ -126,12 +112,9 @@ impl Report {
         for row in self.scored().filter(|row| !row.measured.note.is_empty()) {
             writeln!(out, "- row {}: {}", row.measured.id, row.measured.note)?;
         }
-        writeln!(out)?;
-        writeln!(out, "Errors above 60 %:\n")?;
-        for row in self
-            .scored()
-            .filter(|row| row.left_out_error().is_some_and(|error| error > FAR_OFF))
-        {
+        writeln!(out, "\nFurther off than 60 %:\n")?;
+        let is_far_off = |row: &&Scored| row.left_out_error().is_some_and(|error| error > FAR_OFF);
+        for row in self.scored().filter(is_far_off) {
             writeln!(
                 out,
                 "- row {} ({}, {}): {}× too fast; {}",
@@ -152,14 +135,10 @@ impl Report {
              Predicted by a fit without the H800 rows, and by one without its whole generation.\n\n\
              | row | measured | without H800 | | without H100 and H800 | |\n|---|---|---|---|---|---|"
         )?;
-        let hopper = self
-            .left_out
-            .iter()
-            .find(|fit| fit.generation.contains("H800"));
-        for row in self
-            .scored()
-            .filter(|row| row.measured.accelerator == "h800")
-        {
+        let mut left_out = self.left_out.iter();
+        let hopper = left_out.find(|fit| fit.generation.contains("H800"));
+        let is_h800 = |row: &&Scored| row.measured.accelerator == "h800";
+        for row in self.scored().filter(is_h800) {
             let measured = row.measured;
             let in_words = |throughput: f64| match measured.batch_per_chip {
                 Some(batch) if measured.phase == MeasuredPhase::Decode => {
@@ -190,16 +169,13 @@ impl Report {
     }
 
     fn write_production(&self, out: &mut String) -> std::fmt::Result {
-        let Some(row) = self
-            .rows
-            .iter()
-            .find(|row| row.measured.id == PRODUCTION_PREFILL)
-        else {
+        let mut rows = self.rows.iter();
+        let row = rows.find(|row| row.measured.id == PRODUCTION_PREFILL);
+        let predicted = row.and_then(|row| Some((row, predict(row.measured, self.without_h800)?)));
+        let Some((row, predicted)) = predicted else {
             return Ok(());
         };
-        let (Some(predicted), per_node) = (predict(row.measured, self.without_h800), 8.0) else {
-            return Ok(());
-        };
+        let per_node = 8.0;
         let used = predicted * STATED_UTILISATION;
         writeln!(
             out,
@@ -254,11 +230,7 @@ impl Report {
         let at_batch_one =
             |row: &&Scored| matches!(row.measured.purpose, Purpose::Slope | Purpose::Intercept);
         for row in self.rows.iter().filter(at_batch_one) {
-            let cache = if row.measured.kv_bytes_per_element > 1.0 {
-                "bf16"
-            } else {
-                "fp8"
-            };
+            let cache = format_of(row.measured.kv_bytes_per_element);
             writeln!(
                 out,
                 "| {} {}, {} | {cache} | {} | {} | {} |",
@@ -294,10 +266,7 @@ impl Report {
             let Some((measured_s, predicted_s)) = times else {
                 continue;
             };
-            let cells: Vec<String> = predicted_s
-                .iter()
-                .map(|predicted_s| short(measured_s / predicted_s))
-                .collect();
+            let cells = predicted_s.map(|predicted_s| short(measured_s / predicted_s));
             writeln!(
                 out,
                 "| {} {} on {} | {} |",
@@ -322,11 +291,7 @@ impl Report {
                 out,
                 "| {} {}, {} × {} | {} | {} | {} | {} | {} |",
                 time.model,
-                if time.weight_bytes_per_parameter > 1.0 {
-                    "bf16"
-                } else {
-                    "fp8"
-                },
+                format_of(time.weight_bytes_per_parameter),
                 time.chips,
                 time.accelerator,
                 time.batch,
@@ -345,15 +310,10 @@ impl Report {
         phase: MeasuredPhase,
         introduction: &str,
     ) -> std::fmt::Result {
-        let rows: Vec<&Scored> = self
-            .rows
-            .iter()
-            .filter(|row| row.measured.phase == phase)
-            .collect();
-        let ratios: Vec<f64> = rows
-            .iter()
-            .filter_map(|row| row.ratio(row.fitted))
-            .collect();
+        let rows = self.rows.iter().filter(|row| row.measured.phase == phase);
+        let rows: Vec<&Scored> = rows.collect();
+        let ratios = rows.iter().filter_map(|row| row.ratio(row.fitted));
+        let ratios: Vec<f64> = ratios.collect();
         let predicted = ratios.len();
         writeln!(
             out,
@@ -384,62 +344,39 @@ impl Report {
     }
 }
 
-/// One of the numbers that are fitted.
-struct Part {
-    name: &'static str,
-    of: fn(&Attainment) -> f64,
-    scale: f64,
-    unit: &'static str,
-}
+/// One of the numbers that are fitted: its name, its value in the unit that is shown, and that unit.
+type Part = (&'static str, fn(&Attainment) -> f64, &'static str);
 
 const PARTS: [Part; 5] = [
-    Part {
-        name: "share of peak arithmetic, η_pre = η_c",
-        of: |fit| fit.compute,
-        scale: 1.0,
-        unit: "",
-    },
-    Part {
-        name: "share of HBM bandwidth, η_m",
-        of: |fit| fit.bandwidth,
-        scale: 1.0,
-        unit: "",
-    },
-    Part {
-        name: "share of link bandwidth, η_net",
-        of: |fit| fit.network,
-        scale: 1.0,
-        unit: "",
-    },
-    Part {
-        name: "hidden vectors per token and layer that pass through HBM",
-        of: |fit| fit.vectors_per_token_and_layer,
-        scale: 1.0,
-        unit: "",
-    },
-    Part {
-        name: "waiting per kernel in a row (2 in a dense layer, 5 in one with experts)",
-        of: |fit| fit.seconds_per_stage.0,
-        scale: 1e6,
-        unit: " µs",
-    },
+    (
+        "share of peak arithmetic, η_pre = η_c",
+        |fit| fit.compute,
+        "",
+    ),
+    ("share of HBM bandwidth, η_m", |fit| fit.bandwidth, ""),
+    ("share of link bandwidth, η_net", |fit| fit.network, ""),
+    (
+        "hidden vectors per token and layer that pass through HBM",
+        |fit| fit.vectors_per_token_and_layer,
+        "",
+    ),
+    (
+        "waiting per kernel in a row (2 in a dense layer, 5 in one with experts)",
+        |fit| fit.seconds_per_stage.0 * 1e6,
+        " µs",
+    ),
 ];
 
 fn describe(measured: &Measurement) -> String {
-    let batch = measured.batch_per_chip.unwrap_or(f64::NAN);
-    match measured.phase {
-        MeasuredPhase::Prefill => {
-            format!(
-                "prefill, prompts of {}",
-                readable(measured.prompt_tokens.unwrap_or(f64::NAN))
-            )
-        }
-        _ => format!(
-            "decode, {} per chip at {}",
-            readable(batch),
-            readable(measured.context_tokens.unwrap_or(f64::NAN))
-        ),
+    let number = |number: Option<f64>| readable(number.unwrap_or(f64::NAN));
+    if measured.phase == MeasuredPhase::Prefill {
+        return format!("prefill, prompts of {}", number(measured.prompt_tokens));
     }
+    let batch = number(measured.batch_per_chip);
+    format!(
+        "decode, {batch} per chip at {}",
+        number(measured.context_tokens)
+    )
 }
 
 fn load(measured: &Measurement) -> String {
@@ -455,17 +392,18 @@ fn load(measured: &Measurement) -> String {
     text
 }
 
+/// The number format of elements of this many bytes.
+fn format_of(bytes: f64) -> &'static str {
+    if bytes > 1.0 { "bf16" } else { "fp8" }
+}
+
 fn ratio(ratio: Option<f64>) -> String {
     ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.2}"))
 }
 
 fn short(value: f64) -> String {
-    let text = format!("{value:.2}");
-    if value.abs() >= 100.0 {
-        format!("{value:.0}")
-    } else {
-        text
-    }
+    let decimals = if value.abs() >= 100.0 { 0 } else { 2 };
+    format!("{value:.decimals$}")
 }
 
 fn percent(share: f64) -> String {

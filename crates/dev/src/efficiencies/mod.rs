@@ -10,4 +10,4 @@ mod report;
 pub use fit::{FitError, fit};
 pub use plot::svg;
 pub use predict::{at_peak, kernel_serving, predict};
-pub use report::{FittedFile, LeftOut, Report, Scored};
+pub use report::{LeftOut, Report, Scored};

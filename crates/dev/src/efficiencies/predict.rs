@@ -26,68 +26,60 @@ pub(super) fn predict_at_peak(measured: &Measurement) -> Option<f64> {
     serving_value(measured, &at_peak(&serving(measured, fitted_attainment())?))
 }
 
-/// A model on a machine, as measurements and tables of kernels name them.
-struct Setting<'a> {
-    model: &'a str,
-    accelerator: &'a str,
-    chips: f64,
-    spread: Spread,
-    formats: Formats,
-    kv_bytes_per_element: f64,
-}
-
-impl Setting<'_> {
-    fn serving(&self, attainment: Attainment) -> Option<Serving<'static>> {
-        let architecture = &open_model(self.model)?.architecture;
-        Some(Serving {
-            architecture,
-            cache: KvCache::new(architecture),
-            weight_bytes_per_parameter: self.formats.weight_bytes,
-            kv_bytes_per_element: self.kv_bytes_per_element,
-            machine: Machine::of(accelerator(self.accelerator)?, self.formats, self.chips),
-            spread: self.spread,
-            efficiencies: attainment.into(),
-            overheads: attainment.into(),
-            overlap: Overlap::AttentionApart,
-            speculation: Speculation::NONE,
-        })
-    }
-}
-
 /// The model on the machine that was measured.
 fn serving(measured: &Measurement, attainment: Attainment) -> Option<Serving<'static>> {
-    let setting = Setting {
-        model: &measured.model,
-        accelerator: &measured.accelerator,
-        chips: measured.chips,
-        spread: match measured.spread {
-            MeasuredSpread::Tensor => Spread::Tensor,
-            MeasuredSpread::Experts => Spread::Experts,
-        },
-        formats: Formats {
-            weight_bytes: measured.weight_bytes_per_parameter,
-            attention_bytes: measured.attention_bytes_per_element,
-        },
-        kv_bytes_per_element: measured.kv_bytes_per_element,
+    let formats = Formats {
+        weight_bytes: measured.weight_bytes_per_parameter,
+        attention_bytes: measured.attention_bytes_per_element,
     };
-    setting.serving(attainment)
+    let machine = Machine::of(accelerator(&measured.accelerator)?, formats, measured.chips);
+    let element_bytes = measured.kv_bytes_per_element;
+    let serving = serving_on(machine, formats, &measured.model, element_bytes, attainment)?;
+    let spread = match measured.spread {
+        MeasuredSpread::Tensor => Spread::Tensor,
+        MeasuredSpread::Experts => Spread::Experts,
+    };
+    Some(Serving { spread, ..serving })
 }
 
 /// The model on the machine of a table of kernels.
 #[must_use]
 pub fn kernel_serving(time: &KernelTime, attainment: Attainment) -> Option<Serving<'static>> {
-    let setting = Setting {
-        model: &time.model,
-        accelerator: &time.accelerator,
-        chips: time.chips,
-        spread: Spread::Tensor,
-        formats: Formats {
-            weight_bytes: time.weight_bytes_per_parameter,
-            attention_bytes: time.kv_bytes_per_element,
-        },
-        kv_bytes_per_element: time.kv_bytes_per_element,
+    let formats = Formats {
+        weight_bytes: time.weight_bytes_per_parameter,
+        attention_bytes: time.kv_bytes_per_element,
     };
-    setting.serving(attainment)
+    let machine = Machine::of(accelerator(&time.accelerator)?, formats, time.chips);
+    serving_on(
+        machine,
+        formats,
+        &time.model,
+        time.kv_bytes_per_element,
+        attainment,
+    )
+}
+
+/// A model that is cut over all chips of a machine.
+fn serving_on(
+    machine: Machine,
+    formats: Formats,
+    model: &str,
+    kv_bytes_per_element: f64,
+    attainment: Attainment,
+) -> Option<Serving<'static>> {
+    let architecture = &open_model(model)?.architecture;
+    Some(Serving {
+        architecture,
+        cache: KvCache::new(architecture),
+        weight_bytes_per_parameter: formats.weight_bytes,
+        kv_bytes_per_element,
+        machine,
+        spread: Spread::Tensor,
+        efficiencies: attainment.into(),
+        overheads: attainment.into(),
+        overlap: Overlap::AttentionApart,
+        speculation: Speculation::NONE,
+    })
 }
 
 /// The same at peak, without exchanges, compute and memory at once (E1).
@@ -129,10 +121,7 @@ fn serving_value(measured: &Measurement, serving: &Serving<'_>) -> Option<f64> {
 }
 
 fn prompt(measured: &Measurement) -> Option<PromptTokens> {
-    Some(PromptTokens {
-        fresh: measured.prompt_tokens?,
-        cached: 0.0,
-    })
+    measured.prompt_tokens.map(PromptTokens::fresh)
 }
 
 /// The batch that was run, or the largest that fits.

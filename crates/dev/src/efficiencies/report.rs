@@ -1,6 +1,7 @@
 //! Fitted efficiencies, and each measurement beside its prediction.
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::fit::{FitError, fit};
 use super::predict::{predict, predict_at_peak};
@@ -44,17 +45,6 @@ pub struct LeftOut {
     pub generation: String,
     /// Efficiencies fitted to the other rows.
     pub attainment: Attainment,
-}
-
-/// The file built into the program.
-#[derive(Debug, Serialize)]
-pub struct FittedFile<'a> {
-    /// Command and data of the fit.
-    source: &'static str,
-    /// Efficiencies fitted to all rows.
-    fitted: Attainment,
-    /// Efficiencies fitted without one generation each.
-    left_out: &'a [LeftOut],
 }
 
 /// All measurements, the fit, and the fits that leave a generation out.
@@ -118,12 +108,12 @@ impl Report {
 
     /// Content of `data/efficiencies.json`.
     #[must_use]
-    pub fn file(&self) -> FittedFile<'_> {
-        FittedFile {
-            source: "unroof-dev fit --write, from data/serving_measurements.csv",
-            fitted: self.fitted,
-            left_out: &self.left_out,
-        }
+    pub fn file(&self) -> Value {
+        json!({
+            "source": "unroof-dev fit --write, from data/serving_measurements.csv",
+            "fitted": self.fitted,
+            "left_out": self.left_out,
+        })
     }
 
     /// Rows that are fitted and scored.

@@ -6,20 +6,11 @@ use unroof_core::calibration::validation::{By, Shown, Validation, validate};
 /// Degrees of freedom at which a Student-t is a normal distribution.
 const NORMAL: f64 = 1e6;
 
-/// A scored variant of the estimate.
-#[derive(Debug, Clone)]
-pub struct Experiment {
-    /// Name of the variant.
-    pub name: &'static str,
-    /// Its scores.
-    pub validation: Validation,
-}
-
 /// All variants.
 #[derive(Debug, Clone)]
 pub struct Experiments {
-    /// Other settings and fewer clues.
-    pub tried: Vec<Experiment>,
+    /// Other settings and fewer clues: the name of each variant, and its scores.
+    pub tried: Vec<(&'static str, Validation)>,
     /// Settings chosen per family by an inner leave-one-family-out over the others.
     pub chosen: Validation,
     /// Number of times each candidate was chosen.
@@ -30,91 +21,58 @@ pub struct Experiments {
     pub tier_decisions: usize,
 }
 
-/// A variant of the estimate.
-struct Way {
-    name: &'static str,
-    settings: Settings,
-    shown: Shown,
+/// A variant of the estimate: its name, and what it changes.
+type Way = (&'static str, fn(&mut Settings, &mut Shown));
+
+/// The first ones are the candidates for settings.
+const WAYS: [Way; 9] = [
+    ("as shipped", |_, _| {}),
+    ("every row counts, copies too", |settings, _| {
+        settings.copies_count_once = false;
+    }),
+    ("deviations of models normal", |settings, _| {
+        settings.deviation_degrees_of_freedom = NORMAL;
+    }),
+    ("sizes of models normal", |settings, _| {
+        settings.size_degrees_of_freedom = NORMAL;
+    }),
+    ("no exponent for dense models", |settings, _| {
+        settings.dense_slope_sd = 1e-6;
+    }),
+    ("without the maximum context", |_, shown| {
+        shown.context = false;
+    }),
+    ("without context tiers", |_, shown| shown.tiers = false),
+    ("input price alone", |_, shown| {
+        *shown = Shown {
+            input: true,
+            ..NOTHING
+        }
+    }),
+    ("output price alone", |_, shown| {
+        *shown = Shown {
+            output: true,
+            ..NOTHING
+        }
+    }),
+];
+
+const NOTHING: Shown = Shown {
+    input: false,
+    output: false,
+    context: false,
+    tiers: false,
+};
+
+fn changed((_, change): Way) -> (Settings, Shown) {
+    let (mut settings, mut shown) = (Settings::default(), Shown::ALL);
+    change(&mut settings, &mut shown);
+    (settings, shown)
 }
 
-fn ways() -> Vec<Way> {
-    let settings = Settings::default();
-    let shown = Shown::ALL;
-    vec![
-        Way {
-            name: "as shipped",
-            settings,
-            shown,
-        },
-        Way {
-            name: "copies counted as separate rows",
-            settings: Settings {
-                copies_count_once: false,
-                ..settings
-            },
-            shown,
-        },
-        Way {
-            name: "normal deviations of models",
-            settings: Settings {
-                deviation_degrees_of_freedom: NORMAL,
-                ..settings
-            },
-            shown,
-        },
-        Way {
-            name: "normal sizes of models",
-            settings: Settings {
-                size_degrees_of_freedom: NORMAL,
-                ..settings
-            },
-            shown,
-        },
-        Way {
-            name: "no exponent for dense models",
-            settings: Settings {
-                dense_slope_sd: 1e-6,
-                ..settings
-            },
-            shown,
-        },
-        Way {
-            name: "without the maximum context",
-            settings,
-            shown: Shown {
-                context: false,
-                ..shown
-            },
-        },
-        Way {
-            name: "without context tiers",
-            settings,
-            shown: Shown {
-                tiers: false,
-                ..shown
-            },
-        },
-        Way {
-            name: "input price alone",
-            settings,
-            shown: Shown {
-                output: false,
-                context: false,
-                tiers: false,
-                ..shown
-            },
-        },
-        Way {
-            name: "output price alone",
-            settings,
-            shown: Shown {
-                input: false,
-                context: false,
-                tiers: false,
-                ..shown
-            },
-        },
-    ]
+fn scored(models: &[&PricedModel], way: Way) -> Validation {
+    let (settings, shown) = changed(way);
+    validate(models, By::LeavingOut(&|_| settings), shown)
 }
 
 /// Candidate settings.
@@ -124,13 +82,9 @@ const CANDIDATES: usize = 5;
 #[must_use]
 pub fn experiments(models: &[&PricedModel], mut progress: impl FnMut(&str)) -> Experiments {
     let mut tried = Vec::new();
-    for way in ways() {
-        progress(way.name);
-        let validation = validate(models, By::LeavingOut(&|_| way.settings), way.shown);
-        tried.push(Experiment {
-            name: way.name,
-            validation,
-        });
+    for way in WAYS {
+        progress(way.0);
+        tried.push((way.0, scored(models, way)));
     }
     progress("settings chosen by an inner leave-one-family-out");
     let choices = std::cell::RefCell::new(vec![0; CANDIDATES]);
@@ -139,28 +93,23 @@ pub fn experiments(models: &[&PricedModel], mut progress: impl FnMut(&str)) -> E
         By::LeavingOut(&|others| {
             let best = best_way(others);
             choices.borrow_mut()[best] += 1;
-            ways()[best].settings
+            changed(WAYS[best]).0
         }),
         Shown::ALL,
     );
-    let of_tiers = |name: &str| {
-        tried
-            .iter()
-            .find(|experiment| experiment.name == name)
-            .map(|found| &found.validation)
-    };
     let decisions = models_by_decision(models);
     let score = |name: &str| {
-        of_tiers(name).map_or(f64::NAN, |validation| {
+        let found = tried.iter().find(|(tried, _)| *tried == name);
+        found.map_or(f64::NAN, |(_, validation)| {
             tier_log_score(validation, &decisions)
         })
     };
     Experiments {
         tier_log_scores: [score("as shipped"), score("without context tiers")],
         tier_decisions: decisions.len(),
-        choices: ways()
-            .iter()
-            .map(|way| way.name)
+        choices: WAYS
+            .map(|(name, _)| name)
+            .into_iter()
             .zip(choices.into_inner())
             .collect(),
         chosen,
@@ -170,14 +119,14 @@ pub fn experiments(models: &[&PricedModel], mut progress: impl FnMut(&str)) -> E
 
 /// The candidate with the best log score of active and total parameters on families left out of these models.
 fn best_way(models: &[&PricedModel]) -> usize {
-    let score = |way: &Way| {
-        let validation = validate(models, By::LeavingOut(&|_| way.settings), way.shown);
+    let score = |way: Way| {
+        let validation = scored(models, way);
         ["active_parameters", "total_parameters"]
             .map(|name| validation.quantities[name].log_score)
             .iter()
             .sum::<f64>()
     };
-    let scores: Vec<f64> = ways()[..CANDIDATES].iter().map(score).collect();
+    let scores: Vec<f64> = WAYS.into_iter().take(CANDIDATES).map(score).collect();
     (0..CANDIDATES)
         .max_by(|left, right| scores[*left].total_cmp(&scores[*right]))
         .unwrap_or(0)

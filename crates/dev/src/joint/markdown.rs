@@ -183,13 +183,10 @@ fn write_experiments(experiments: &Experiments, out: &mut String) -> std::fmt::R
         "| | N_a RMSE | N_a gain | N_t RMSE | N_t gain | k_st gain | k_bw gain | log score N_a | N_t | N_a covered 50 %, 90 % |"
     )?;
     writeln!(out, "|---|---|---|---|---|---|---|---|---|---|")?;
-    let all = experiments
-        .tried
-        .iter()
-        .map(|experiment| (experiment.name, &experiment.validation));
-    for (name, validation) in
-        all.chain([("settings chosen without the family", &experiments.chosen)])
-    {
+    let chosen = ("settings chosen without the family", &experiments.chosen);
+    let tried = experiments.tried.iter();
+    let tried = tried.map(|(name, validation)| (*name, validation));
+    for (name, validation) in tried.chain([chosen]) {
         let score = |quantity: &str| -> &Score { &validation.quantities[quantity] };
         let (active, total) = (score("active_parameters"), score("total_parameters"));
         writeln!(

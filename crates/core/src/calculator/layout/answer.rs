@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::calculator::inputs::{EquationUsed, InputUsed, NoValue};
+use crate::calculator::inputs::{EquationUsed, InputUsed, NoValue, equations};
 use crate::units::{Bytes, BytesPerToken, Seconds};
 
 /// Layout of a model on racks of GPUs.
@@ -158,69 +158,19 @@ pub struct StagesItem {
     pub seconds_per_token: Seconds,
 }
 
-pub(super) const EQUATIONS: &[EquationUsed] = &[
-    EquationUsed {
-        id: "E10",
-        equation: "experts per GPU = n_experts/G_used",
-        source: "T",
-        gives: &["experts.experts_per_gpu"],
-    },
-    EquationUsed {
-        id: "E11",
-        equation: "share leaving = (Q − 1)/Q, Q = ⌈G_used/domain⌉",
-        source: "T",
-        gives: &["experts.share_leaving_domain"],
-    },
-    EquationUsed {
-        id: "",
-        equation: "bytes per GPU and step = B_local·n_act·d_model·(b_dispatch + b_combine)·n_moe_layers",
-        source: "DS6, D",
-        gives: &["all_to_all.bytes_per_gpu_and_step"],
-    },
-    EquationUsed {
-        id: "",
-        equation: "parameters per expert = (N_t − N_a)/((n_experts − n_act)·n_moe_layers)",
-        source: "D",
-        gives: &["largest_expert_layer.parameters_per_expert"],
-    },
-    EquationUsed {
-        id: "",
-        equation: "experts = ⌊(domain·HBM − w·N_always)/(w·parameters per expert·n_moe_layers)⌋; with a stage per domain, N_always/P and n_moe_layers/P",
-        source: "D",
-        gives: &[
-            "largest_expert_layer.experts",
-            "largest_expert_layer.experts_with_a_stage_per_domain",
-        ],
-    },
-    EquationUsed {
-        id: "E20",
-        equation: "t_scale-up/t_scale-out = (SO/SU)·n_act·layers per stage·2",
-        source: "T",
-        gives: &["pipeline.expert_time_over_hand_over_time"],
-    },
-    EquationUsed {
-        id: "E21",
-        equation: "memory per GPU = w·N_t/(E·P) + b·L·k/E, B = P·b",
-        source: "T",
-        gives: &[
-            "memory.weights_bytes_per_gpu",
-            "memory.kv_bytes_per_gpu",
-            "series",
-        ],
-    },
-    EquationUsed {
-        id: "E22",
-        equation: "P·(w·N_t/(E·P) + b·L·(k/P)/E)/BW does not depend on P",
-        source: "T",
-        gives: &[
-            "pipeline.seconds_per_token",
-            "pipeline.seconds_per_token_in_one_stage",
-        ],
-    },
-    EquationUsed {
-        id: "",
-        equation: "bubble share = (P − 1)/(m + P − 1)",
-        source: "T",
-        gives: &["pipeline.training_bubble_share"],
-    },
-];
+equations! {
+    "E10" "experts per GPU = n_experts/G_used" "T" => "experts.experts_per_gpu";
+    "E11" "share leaving = (Q − 1)/Q, Q = ⌈G_used/domain⌉" "T" => "experts.share_leaving_domain";
+    "" "bytes per GPU and step = B_local·n_act·d_model·(b_dispatch + b_combine)·n_moe_layers" "DS6, D" =>
+        "all_to_all.bytes_per_gpu_and_step";
+    "" "parameters per expert = (N_t − N_a)/((n_experts − n_act)·n_moe_layers)" "D" =>
+        "largest_expert_layer.parameters_per_expert";
+    "" "experts = ⌊(domain·HBM − w·N_always)/(w·parameters per expert·n_moe_layers)⌋; with a stage per domain, N_always/P and n_moe_layers/P" "D" =>
+        "largest_expert_layer.experts", "largest_expert_layer.experts_with_a_stage_per_domain";
+    "E20" "t_scale-up/t_scale-out = (SO/SU)·n_act·layers per stage·2" "T" => "pipeline.expert_time_over_hand_over_time";
+    "E21" "memory per GPU = w·N_t/(E·P) + b·L·k/E, B = P·b" "T" =>
+        "memory.weights_bytes_per_gpu", "memory.kv_bytes_per_gpu", "series";
+    "E22" "P·(w·N_t/(E·P) + b·L·(k/P)/E)/BW does not depend on P" "T" =>
+        "pipeline.seconds_per_token", "pipeline.seconds_per_token_in_one_stage";
+    "" "bubble share = (P − 1)/(m + P − 1)" "T" => "pipeline.training_bubble_share";
+}

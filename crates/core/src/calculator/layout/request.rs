@@ -4,8 +4,8 @@ use crate::calculator::inputs::{InputOrigin, InputUsed, Inputs, MOST};
 use crate::input::body::body;
 use crate::input::body::{Body, List, Stated, count, name_or, number, section, value};
 use crate::input::cursor::Cursor;
+use crate::reference::accelerator;
 use crate::reference::names::{RACKS, RackName};
-use crate::reference::{Accelerator, accelerator};
 use crate::roofline::{
     COMBINE_BYTES_PER_ELEMENT, DISPATCH_BYTES_PER_ELEMENT, ExpertModel, TrafficWidth,
 };
@@ -156,27 +156,27 @@ fn fill_hardware(stated: &LayoutHardware, inputs: &Inputs<'_>) -> Option<Hardwar
     let row = accelerator(rack.map_or(name, |(_, id)| *id))?;
     let from = InputOrigin::Reference;
     inputs.name("hardware.accelerator", &row.id, from);
-    let domain = inputs.or(&stated.scale_up_domain, row.scale_up_domain, from);
-    let link = |field, of_row: fn(&Accelerator) -> Option<BytesPerSecond>| {
-        let bandwidth = inputs.or_else(field, of_row(row).map(|link| (link.0, from)));
+    let link = |field, of_row: Option<BytesPerSecond>| {
+        let bandwidth = inputs.or_else(field, of_row.map(|link| (link.0, from)));
         bandwidth.map(BytesPerSecond)
     };
-    let scale_up = link(&stated.scale_up_bytes_per_second, |row| {
-        row.scale_up_bytes_per_second
-    });
-    let scale_out = link(&stated.scale_out_bytes_per_second, |row| {
-        row.scale_out_bytes_per_second
-    });
-    let hbm = inputs.or(&stated.hbm_bytes, row.hbm_bytes.0, from);
-    let bandwidth = row.hbm_bytes_per_second.0;
-    let hbm_bandwidth = inputs.or(&stated.hbm_bytes_per_second, bandwidth, from);
+    let (up, out) = (
+        row.scale_up_bytes_per_second,
+        row.scale_out_bytes_per_second,
+    );
+    let hbm_bandwidth = row.hbm_bytes_per_second.0;
+    // In the order in which the answer lists them.
     Some(Hardware {
         accelerator: row.id.clone(),
-        scale_up_domain: domain?,
-        scale_up,
-        scale_out,
-        hbm: Bytes(hbm?),
-        hbm_bandwidth: BytesPerSecond(hbm_bandwidth?),
+        scale_up_domain: inputs.or(&stated.scale_up_domain, row.scale_up_domain, from)?,
+        scale_up: link(&stated.scale_up_bytes_per_second, up),
+        scale_out: link(&stated.scale_out_bytes_per_second, out),
+        hbm: Bytes(inputs.or(&stated.hbm_bytes, row.hbm_bytes.0, from)?),
+        hbm_bandwidth: BytesPerSecond(inputs.or(
+            &stated.hbm_bytes_per_second,
+            hbm_bandwidth,
+            from,
+        )?),
     })
 }
 

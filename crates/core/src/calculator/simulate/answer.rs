@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::price_sheet::ImpliedSheet;
-use crate::calculator::inputs::{EquationUsed, InputUsed, NoValue};
+use crate::calculator::inputs::{EquationUsed, InputUsed, NoValue, equations};
 use crate::reference::architecture::Architecture;
 use crate::units::{Bytes, BytesPerToken, Seconds};
 
@@ -257,70 +257,19 @@ pub struct SeriesItem {
     pub on_speed_cost_front: bool,
 }
 
-pub(super) const EQUATIONS: &[EquationUsed] = &[
-    EquationUsed {
-        id: "E1",
-        equation: "T = max(t_comp, t_mem)",
-        source: "T",
-        gives: &["decode.time.total_seconds with overlap full"],
-    },
-    EquationUsed {
-        id: "E1'",
-        equation: "T = max(B·L·k_bw/(η_m·W), B·a_dec·L/(η_c·M_att)) + max(w·N_read/(η_m·W), B·N_a/(η_c·M))",
-        source: "SB",
-        gives: &["decode.time.total_seconds with overlap attention_apart"],
-    },
-    EquationUsed {
-        id: "E2",
-        equation: "t_comp = B·(N_a/M + a_dec·L/M_att)/η_c",
-        source: "T",
-        gives: &[
-            "decode.time.weight_compute_seconds",
-            "decode.time.attention_compute_seconds",
-        ],
-    },
-    EquationUsed {
-        id: "E3",
-        equation: "t_mem = (w·N_read(B) + B·L·k_bw + 2·B·state_bytes)/(η_m·W)",
-        source: "T, E25",
-        gives: &[
-            "decode.time.weight_memory_seconds",
-            "decode.time.kv_memory_seconds",
-        ],
-    },
-    EquationUsed {
-        id: "E4",
-        equation: "T_min = w·N_t/W",
-        source: "T",
-        gives: &["roofline.latency_floor_seconds"],
-    },
-    EquationUsed {
-        id: "E5",
-        equation: "c_out(L) = R·T/B",
-        source: "T",
-        gives: &["decode.cost_usd_per_mtok"],
-    },
-    EquationUsed {
-        id: "E6",
-        equation: "B* = ρ·N_t/N_a",
-        source: "T",
-        gives: &["roofline.optimal_batch"],
-    },
-    EquationUsed {
-        id: "E7",
-        equation: "B*_L = B*/(1 − L/L0), L0 = w·N_a/(ρ·k)",
-        source: "T",
-        gives: &[
-            "roofline.optimal_batch_at_context",
-            "roofline.crossover_context_tokens",
-        ],
-    },
-    EquationUsed {
-        id: "E16",
-        equation: "c_in(S | P_c) = R·(N_a + a_pre·(P_c + S/2))/(η_pre·M)",
-        source: "D",
-        gives: &[
-            "prefill.cost_usd_per_mtok at peak, where attention runs in the format of the weights",
-        ],
-    },
-];
+equations! {
+    "E1" "T = max(t_comp, t_mem)" "T" => "decode.time.total_seconds with overlap full";
+    "E1'" "T = max(B·L·k_bw/(η_m·W), B·a_dec·L/(η_c·M_att)) + max(w·N_read/(η_m·W), B·N_a/(η_c·M))" "SB" =>
+        "decode.time.total_seconds with overlap attention_apart";
+    "E2" "t_comp = B·(N_a/M + a_dec·L/M_att)/η_c" "T" =>
+        "decode.time.weight_compute_seconds", "decode.time.attention_compute_seconds";
+    "E3" "t_mem = (w·N_read(B) + B·L·k_bw + 2·B·state_bytes)/(η_m·W)" "T, E25" =>
+        "decode.time.weight_memory_seconds", "decode.time.kv_memory_seconds";
+    "E4" "T_min = w·N_t/W" "T" => "roofline.latency_floor_seconds";
+    "E5" "c_out(L) = R·T/B" "T" => "decode.cost_usd_per_mtok";
+    "E6" "B* = ρ·N_t/N_a" "T" => "roofline.optimal_batch";
+    "E7" "B*_L = B*/(1 − L/L0), L0 = w·N_a/(ρ·k)" "T" =>
+        "roofline.optimal_batch_at_context", "roofline.crossover_context_tokens";
+    "E16" "c_in(S | P_c) = R·(N_a + a_pre·(P_c + S/2))/(η_pre·M)" "D" =>
+        "prefill.cost_usd_per_mtok at peak, where attention runs in the format of the weights";
+}

@@ -32,7 +32,7 @@ body! {
 }
 
 /// Every batch with every context; an axis that is left out stays at the operating point.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Grid {
     pub(super) batches: Option<Vec<f64>>,
     pub(super) contexts: Option<Axis>,

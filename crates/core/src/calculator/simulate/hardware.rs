@@ -64,16 +64,6 @@ pub(super) struct Hardware {
     pub(super) rental_usd_per_hour: Option<f64>,
 }
 
-/// Figures of one chip.
-struct Chip {
-    flops: f64,
-    attention_flops: f64,
-    bandwidth: f64,
-    capacity: f64,
-    scale_up: Option<BytesPerSecond>,
-    scale_out: Option<BytesPerSecond>,
-}
-
 pub(super) fn fill_hardware(
     stated: &SimulatedMachine,
     inputs: &Inputs<'_>,
@@ -93,19 +83,11 @@ pub(super) fn fill_hardware(
     let prefill = inputs.or(&stated.prefill_chips, chips.unwrap_or(1), Origin::Derived);
     let spread = fill_spread(&stated.spread, inputs, model);
     let (chip, chips) = (chip?, f64::from(chips?));
-    let machine = Machine {
-        unit: ServingUnit {
-            multiply_rate: FlopPerSecond(chip.flops * chips).multiply_adds(),
-            attention_multiply_rate: FlopPerSecond(chip.attention_flops * chips).multiply_adds(),
-            bandwidth: BytesPerSecond(chip.bandwidth * chips),
-            capacity: Bytes(chip.capacity * chips),
-            rental_usd_per_second: rental.unwrap_or(0.0) * chips / 3_600.0,
-        },
+    let mut machine = Machine {
         domain_chips: f64::from(domain?),
-        scale_up: chip.scale_up,
-        scale_out: chip.scale_out,
-        chips,
+        ..chip.with_chips(chips)
     };
+    machine.unit.rental_usd_per_second = rental.unwrap_or(0.0) * chips / 3_600.0;
     let is_changed = has_other_figures(stated);
     let is_named = stated.accelerator.is_stated();
     Some(Hardware {
@@ -118,42 +100,43 @@ pub(super) fn fill_hardware(
     })
 }
 
+/// A machine of one chip, without its rent.
 fn fill_chip(
     stated: &SimulatedMachine,
     inputs: &Inputs<'_>,
     row: &Accelerator,
     precision: Option<Precision>,
-) -> Option<Chip> {
+) -> Option<Machine> {
     let from = Origin::Reference;
     let precision = precision?;
     let peak = |bytes: f64| row.peak_for_weights(bytes).1.0;
-    let flops = inputs.or(&stated.flops_per_second, peak(precision.weights), from);
+    let flops = inputs.or(&stated.flops_per_second, peak(precision.weights), from)?;
     // A chip of one's own multiplies in attention's format as its peers do, against that of the weights.
-    let ratio = (peak(precision.attention), peak(precision.weights));
-    let attention = flops.map(|flops| (flops * ratio.0 / ratio.1, from));
-    let attention_flops = inputs.or_else(&stated.attention_flops_per_second, attention);
+    let attention = flops * peak(precision.attention) / peak(precision.weights);
+    let attention = inputs.or(&stated.attention_flops_per_second, attention, from)?;
     let bandwidth = row.hbm_bytes_per_second.0;
-    let bandwidth = inputs.or(&stated.bandwidth_bytes_per_second, bandwidth, from);
-    let capacity = inputs.or(&stated.capacity_bytes, row.hbm_bytes.0, from);
+    let bandwidth = inputs.or(&stated.bandwidth_bytes_per_second, bandwidth, from)?;
+    let capacity = inputs.or(&stated.capacity_bytes, row.hbm_bytes.0, from)?;
     let link = |field, of_row: Option<BytesPerSecond>| {
         let bandwidth = inputs.or_else(field, of_row.map(|link| (link.0, from)));
         bandwidth.map(BytesPerSecond)
     };
-    let scale_up = link(
-        &stated.scale_up_bytes_per_second,
+    let (up, out) = (
         row.scale_up_bytes_per_second,
-    );
-    let scale_out = link(
-        &stated.scale_out_bytes_per_second,
         row.scale_out_bytes_per_second,
     );
-    Some(Chip {
-        flops: flops?,
-        attention_flops: attention_flops?,
-        bandwidth: bandwidth?,
-        capacity: capacity?,
-        scale_up,
-        scale_out,
+    Some(Machine {
+        unit: ServingUnit {
+            multiply_rate: FlopPerSecond(flops).multiply_adds(),
+            attention_multiply_rate: FlopPerSecond(attention).multiply_adds(),
+            bandwidth: BytesPerSecond(bandwidth),
+            capacity: Bytes(capacity),
+            rental_usd_per_second: 0.0,
+        },
+        domain_chips: 1.0,
+        scale_up: link(&stated.scale_up_bytes_per_second, up),
+        scale_out: link(&stated.scale_out_bytes_per_second, out),
+        chips: 1.0,
     })
 }
 

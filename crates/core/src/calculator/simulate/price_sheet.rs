@@ -22,8 +22,9 @@ use crate::roofline::{
     cost_per_generated_token, cost_per_prompt_token, step_time,
 };
 use crate::sheet::{
-    CacheWrite, CacheWriteBilling, ContextTier, Limits, PriceSheet, RateCell, SchemaName,
-    ServiceTier, Source, SourceFormat, SpeedBound, SpeedMetric, SpeedMultiplier, Unit,
+    CacheWrite, CacheWriteBilling, ContextTier, ContextTierMeasure, ContextTierSemantics, Limits,
+    PriceSheet, RateCell, ServiceTier, Source, SourceFormat, SpeedBound, SpeedMetric,
+    SpeedMultiplier,
 };
 use crate::units::{Bytes, BytesPerToken, Decimal, Seconds};
 
@@ -187,19 +188,13 @@ impl Costs<'_> {
 
     /// `a_pre` in the mean over a prompt.
     fn attention_macs(&self, prompt: f64) -> f64 {
-        let all = self.question.cache.prefill_macs(PromptTokens {
-            fresh: prompt,
-            cached: 0.0,
-        });
+        let all = (self.question.cache).prefill_macs(PromptTokens::fresh(prompt));
         2.0 * all / prompt / prompt
     }
 
     /// E16.
     fn input_usd(&self, prompt: f64) -> f64 {
-        let tokens = PromptTokens {
-            fresh: prompt,
-            cached: 0.0,
-        };
+        let tokens = PromptTokens::fresh(prompt);
         let model = Model {
             active_parameters: self.question.model.architecture.active_parameters,
             ..self.model_at(prompt)
@@ -259,10 +254,7 @@ fn all_in(question: &Question, offer: &Offer) -> AllInEfficiencies {
         rent * step_s / batch / load.speculation.accepted / rooflines.output_usd(batch, context)
     };
     let input = |tokens: f64| {
-        let prompt = PromptTokens {
-            fresh: tokens,
-            cached: 0.0,
-        };
+        let prompt = PromptTokens::fresh(tokens);
         let prompts = question.prompts_of(tokens);
         let pass_s = prefill.prefill(prompts, prompt).total.0;
         let rent = prefill.machine.unit.rental_usd_per_second;
@@ -470,41 +462,25 @@ fn sheet(
     tiers: &Tiers<'_>,
     rates: Vec<RateCell>,
 ) -> Option<PriceSheet> {
-    let model = question.model.name.clone();
+    let model = question.model.name.as_deref();
     let mut service_tiers = BTreeMap::new();
     if tiers.has_fast_mode() {
         service_tiers.insert(FAST.to_owned(), fast_mode(tiers)?);
     }
     let has_writes = rates.iter().any(|rate| !rate.cache_write.is_empty());
     Some(PriceSheet {
-        schema: SchemaName::V1,
-        provider: "simulated".to_owned(),
-        upstream_provider: None,
-        model: model.unwrap_or_else(|| "stated architecture".to_owned()),
-        canonical_model: None,
-        aliases: Vec::new(),
-        region: PriceSheet::DEFAULT_REGION.to_owned(),
-        quantization: None,
-        currency: "USD".to_owned(),
-        unit: Unit::PerMillionTokens,
-        valid_from: None,
-        valid_to: None,
         limits: Limits {
             context: Some(offer.longest),
             ..Limits::default()
         },
-        context_tier_semantics: crate::sheet::ContextTierSemantics::WholeRequest,
-        context_tier_measure: crate::sheet::ContextTierMeasure::PromptTokens,
+        context_tier_semantics: ContextTierSemantics::WholeRequest,
+        context_tier_measure: ContextTierMeasure::PromptTokens,
         cache_write_billing: if has_writes {
             CacheWriteBilling::Priced
         } else {
             CacheWriteBilling::NotPublished
         },
-        schedules: BTreeMap::new(),
         service_tiers,
-        rates,
-        modifiers: Vec::new(),
-        other_meters: Vec::new(),
         sources: vec![Source {
             url: "https://example.org/simulated".to_owned(),
             format: SourceFormat::Manual,
@@ -514,7 +490,7 @@ fn sheet(
             locator: None,
         }],
         notes: vec!["implied by a simulated machine; no provider offers it".to_owned()],
-        unmapped: serde_json::Map::new(),
+        ..PriceSheet::new("simulated", model.unwrap_or("stated architecture"), rates)
     })
 }
 

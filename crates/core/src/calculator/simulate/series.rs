@@ -2,18 +2,13 @@
 
 use super::Question;
 use super::answer::{Bound, SeriesItem};
-use super::grid::Grid;
 use crate::roofline::{Overlap, PromptTokens, Serving, latency_floor};
 use crate::units::Bytes;
 
 pub(super) fn series(question: &Question) -> Vec<SeriesItem> {
     let load = &question.load;
-    let empty = Grid {
-        batches: None,
-        contexts: None,
-    };
-    let grid = question.grid.as_ref().unwrap_or(&empty);
-    let batches = grid.batches.clone().unwrap_or_else(|| vec![load.batch]);
+    let grid = question.grid.clone().unwrap_or_default();
+    let batches = grid.batches.unwrap_or_else(|| vec![load.batch]);
     let serving = question.serving();
     let mut rows = Vec::new();
     for batch in batches {
@@ -68,10 +63,7 @@ fn row(question: &Question, serving: &Serving<'_>, batch: f64, context: f64) -> 
     let step = &pass.step;
     let accepted = question.load.speculation.accepted;
     let cost = |seconds: f64| question.usd_per_mtok(&serving.machine, batch * accepted / seconds);
-    let prompt = PromptTokens {
-        fresh: context.max(1.0),
-        cached: 0.0,
-    };
+    let prompt = PromptTokens::fresh(context.max(1.0));
     let prompts = question.prompts_of(prompt.fresh);
     let prefill = question.prefill_serving();
     let prompt_tokens_per_second =

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::calculator::inputs::{EquationUsed, InputUsed, NoValue};
+use crate::calculator::inputs::{EquationUsed, InputUsed, NoValue, equations};
 use crate::reference::{NumberFormat, PublishedEquivalent, RoutedLaw};
 use crate::units::{Bytes, FlopPerSecond};
 
@@ -198,53 +198,17 @@ pub struct ClusterRate {
     pub reached_flops_per_second: FlopPerSecond,
 }
 
-pub(super) const EQUATIONS: &[EquationUsed] = &[
-    EquationUsed {
-        id: "E23",
-        equation: "C_pre = 6·N_a·D_pre; C_RL = (2..6)·N_a·D_RL/η; C_inf = 2·N_a·D_inf/η",
-        source: "T",
-        gives: &["phases.compute_flop", "total.compute_flop"],
-    },
-    EquationUsed {
-        id: "E24",
-        equation: "C_pre = C_RL = C_inf; with 3 and η = 1/3, 6·D_pre = 9·D_RL = 6·D_inf",
-        source: "T",
-        gives: &["phases.tokens_of_equal_compute"],
-    },
-    EquationUsed {
-        id: "E26",
-        equation: "D_inf = traffic·lifetime·share",
-        source: "T",
-        gives: &["phases.tokens"],
-    },
-    EquationUsed {
-        id: "E26",
-        equation: "D_chinchilla = 20·N_a; overtraining = D_pre/D_chinchilla",
-        source: "T",
-        gives: &[
-            "overtraining.chinchilla_tokens",
-            "overtraining.overtraining",
-        ],
-    },
-    EquationUsed {
-        id: "E27",
-        equation: "layers·tokens·d_model·values·bytes, reversible tokens·d_model·values·bytes; 6 → 8 FLOP per parameter and token",
-        source: "T",
-        gives: &["activations.bytes", "activations.compute_over_all_kept"],
-    },
-    EquationUsed {
-        id: "",
-        equation: "log N̄ = ((a + c·log Ê)·log N + b·log(Ê/E_start))/(a + c·log E_start), 1/Ê = 1/(E − 1 + 1/(1/E_start − 1/E_max)) + 1/E_max",
-        source: "CL22",
-        gives: &[
-            "quality.at.dense_equivalent_parameters",
-            "series.dense_equivalent_parameters",
-        ],
-    },
-    EquationUsed {
-        id: "",
-        equation: "accelerator-hours = C/(peak·utilisation·3600)",
-        source: "D",
-        gives: &["phases.accelerator_hours"],
-    },
-];
+equations! {
+    "E23" "C_pre = 6·N_a·D_pre; C_RL = (2..6)·N_a·D_RL/η; C_inf = 2·N_a·D_inf/η" "T" =>
+        "phases.compute_flop", "total.compute_flop";
+    "E24" "C_pre = C_RL = C_inf; with 3 and η = 1/3, 6·D_pre = 9·D_RL = 6·D_inf" "T" =>
+        "phases.tokens_of_equal_compute";
+    "E26" "D_inf = traffic·lifetime·share" "T" => "phases.tokens";
+    "E26" "D_chinchilla = 20·N_a; overtraining = D_pre/D_chinchilla" "T" =>
+        "overtraining.chinchilla_tokens", "overtraining.overtraining";
+    "E27" "layers·tokens·d_model·values·bytes, reversible tokens·d_model·values·bytes; 6 → 8 FLOP per parameter and token" "T" =>
+        "activations.bytes", "activations.compute_over_all_kept";
+    "" "log N̄ = ((a + c·log Ê)·log N + b·log(Ê/E_start))/(a + c·log E_start), 1/Ê = 1/(E − 1 + 1/(1/E_start − 1/E_max)) + 1/E_max" "CL22" =>
+        "quality.at.dense_equivalent_parameters", "series.dense_equivalent_parameters";
+    "" "accelerator-hours = C/(peak·utilisation·3600)" "D" => "phases.accelerator_hours";
+}

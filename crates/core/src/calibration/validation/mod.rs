@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::prices::{PricedModel, Settings, Truth, calibrate};
 use crate::clue::{observed, readings};
 use crate::estimate::posterior::{Draws, PRIOR_DRAWS, Prior, sample, sample_prior};
-use crate::estimate::quantities::JointQuantity;
+use crate::estimate::quantities::JointQuantity as J;
 use crate::model::assumptions::Assumptions;
 use crate::model::clue_table::ReadingId;
 use crate::model::machine::machines;
@@ -26,22 +26,16 @@ pub use score::{Bootstrap, Outcome, Score};
 const DRAWS: usize = 8_192;
 
 /// The quantities with published values, each with its textbook reading.
-const SCORED: [(JointQuantity, Option<ReadingId>); 5] = [
+const SCORED: [(J, Option<ReadingId>); 5] = [
     (
-        JointQuantity::ActiveParameters,
+        J::ActiveParameters,
         Some(ReadingId::PriceLevelActiveParameters),
     ),
-    (JointQuantity::TotalParameters, None),
+    (J::TotalParameters, None),
+    (J::KvBytesRead, Some(ReadingId::OutputRatioKvBytes)),
+    (J::KvBytesStored, Some(ReadingId::OutputRatioKvBytes)),
     (
-        JointQuantity::KvBytesRead,
-        Some(ReadingId::OutputRatioKvBytes),
-    ),
-    (
-        JointQuantity::KvBytesStored,
-        Some(ReadingId::OutputRatioKvBytes),
-    ),
-    (
-        JointQuantity::MemoryOverCompute,
+        J::MemoryOverCompute,
         Some(ReadingId::OutputRatioMemoryBoundness),
     ),
 ];
@@ -130,23 +124,22 @@ impl Validation {
     /// Track records for answers to carry.
     #[must_use]
     pub fn track_records(&self) -> TrackRecords {
-        let of_quantity = |(name, score): (&&'static str, &Score)| NamedRecord {
-            name: (*name).to_owned(),
+        let record = |name: &str, models, folds: [f64; 2], beats_prior| NamedRecord {
+            name: name.to_owned(),
             record: TrackRecord {
-                models: score.models,
-                median_fold_error: significant(score.median_fold_error),
-                fold_error_90: significant(score.fold_error_90),
-                beats_prior: score.log_score_gain > 0.0,
+                models,
+                median_fold_error: significant(folds[0]),
+                fold_error_90: significant(folds[1]),
+                beats_prior,
             },
         };
-        let of_reading = |score: &ReadingScore| NamedRecord {
-            name: score.id.to_owned(),
-            record: TrackRecord {
-                models: score.models,
-                median_fold_error: significant(score.median_fold_error),
-                fold_error_90: significant(score.fold_error_90),
-                beats_prior: score.beats_prior,
-            },
+        let of_quantity = |(name, score): (&&'static str, &Score)| {
+            let folds = [score.median_fold_error, score.fold_error_90];
+            record(name, score.models, folds, score.log_score_gain > 0.0)
+        };
+        let of_reading = |score: &ReadingScore| {
+            let folds = [score.median_fold_error, score.fold_error_90];
+            record(score.id, score.models, folds, score.beats_prior)
         };
         TrackRecords {
             quantities: self.quantities.iter().map(of_quantity).collect(),
@@ -186,14 +179,13 @@ pub fn validate(models: &[&PricedModel], by: By<'_>, shown: Shown) -> Validation
             .iter()
             .copied()
             .partition(|model| model.family == family);
-        let left_out = match by {
-            By::Calibration(_) => None,
-            By::LeavingOut(settings) => Some(calibrate(&others, &settings(&others))),
-        };
-        let calibration = match (by, &left_out) {
-            (By::Calibration(given), _) => given,
-            (_, Some(left_out)) => left_out,
-            (By::LeavingOut(_), None) => continue,
+        let left_out;
+        let calibration = match by {
+            By::Calibration(given) => given,
+            By::LeavingOut(settings) => {
+                left_out = calibrate(&others, &settings(&others));
+                &left_out
+            }
         };
         let ridges: Vec<Option<ridge::Ridge>> = SCORED
             .iter()
@@ -236,7 +228,7 @@ pub fn validate(models: &[&PricedModel], by: By<'_>, shown: Shown) -> Validation
             });
         }
     }
-    let score_of = |quantity: JointQuantity| {
+    let score_of = |quantity: J| {
         let name = quantity.name();
         let scores: Vec<(&str, score::Scores)> = by_model
             .iter()
@@ -259,7 +251,7 @@ pub fn validate(models: &[&PricedModel], by: By<'_>, shown: Shown) -> Validation
 }
 
 /// Ridge regression of a quantity, where it is trained on models of other families.
-fn ridge_on(models: &[&PricedModel], quantity: JointQuantity) -> Option<ridge::Ridge> {
+fn ridge_on(models: &[&PricedModel], quantity: J) -> Option<ridge::Ridge> {
     let values: Vec<(&PricedModel, f64)> = models
         .iter()
         .map(|model| (*model, truth(&model.truth, quantity)))
@@ -268,7 +260,7 @@ fn ridge_on(models: &[&PricedModel], quantity: JointQuantity) -> Option<ridge::R
 }
 
 /// log of the published value, or of the value computed from it at the operating point.
-fn truth(truth: &Truth, quantity: JointQuantity) -> f64 {
+fn truth(truth: &Truth, quantity: J) -> f64 {
     let machines = machines(&operating_point());
     let known = |quantity| {
         operating_point()
@@ -306,7 +298,7 @@ fn estimate(model: &PricedModel, calibration: &Calibration, shown: Shown) -> Est
     let terms = observed(&contents, &assumptions, calibration);
     let posterior = sample(&prior, &terms, DRAWS);
     let prior_draws = sample_prior(&prior, PRIOR_DRAWS);
-    let of = |draws: &Draws<'_>, quantity: JointQuantity| {
+    let of = |draws: &Draws<'_>, quantity: J| {
         score::Distribution::new(
             draws.iter().map(|unknowns| quantity.log_value(&unknowns)),
             draws.weights(),

@@ -41,32 +41,25 @@ impl Distribution {
             .sum()
     }
 
+    /// Weighted mean of a function of the logarithms.
+    fn mean(&self, of: impl Fn(f64) -> f64) -> f64 {
+        let terms = self.points.iter().map(|(log, weight)| weight * of(*log));
+        terms.sum()
+    }
+
     /// log density at a value, by a normal kernel of Silverman's width.
     pub(super) fn log_density(&self, value: f64) -> f64 {
-        let mean: f64 = self.points.iter().map(|(log, weight)| log * weight).sum();
-        let variance: f64 = self
-            .points
-            .iter()
-            .map(|(log, weight)| weight * (log - mean).powi(2))
-            .sum();
+        let mean = self.mean(|log| log);
+        let variance = self.mean(|log| (log - mean).powi(2));
         let squares: f64 = self.points.iter().map(|(_, weight)| weight * weight).sum();
         let width = 0.9 * variance.sqrt() * squares.powf(0.2);
-        let kernel = |log: f64| (-0.5 * ((value - log) / width).powi(2)).exp();
-        let density: f64 = self
-            .points
-            .iter()
-            .map(|(log, weight)| weight * kernel(*log))
-            .sum();
+        let density = self.mean(|log| (-0.5 * ((value - log) / width).powi(2)).exp());
         (density / (width * (2.0 * std::f64::consts::PI).sqrt())).ln()
     }
 
     /// Continuous ranked probability score: mean distance to the truth less half the mean distance between draws.
     pub(super) fn crps(&self, truth: f64) -> f64 {
-        let distance: f64 = self
-            .points
-            .iter()
-            .map(|(log, weight)| weight * (log - truth).abs())
-            .sum();
+        let distance = self.mean(|log| (log - truth).abs());
         let (mut below, mut between) = (0.0, 0.0);
         for (log, weight) in &self.points {
             between += weight * log * (2.0 * below + weight - 1.0);

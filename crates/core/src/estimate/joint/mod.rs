@@ -95,17 +95,9 @@ pub fn estimate(
 /// The limit of decoding, memory or compute, and its probability.
 fn regime(draws: &Draws<'_>) -> (Regime, f64) {
     let is_memory_bound = |unknowns: &Unknowns<'_>| unknowns.log_actual_memory_over_compute() > 0.0;
-    let memory_bound: f64 = draws
-        .iter()
-        .zip(draws.weights())
-        .map(|(unknowns, weight)| {
-            if is_memory_bound(&unknowns) {
-                *weight
-            } else {
-                0.0
-            }
-        })
-        .sum();
+    let weighted = draws.iter().zip(draws.weights());
+    let memory_bound = weighted.filter(|(unknowns, _)| is_memory_bound(unknowns));
+    let memory_bound: f64 = memory_bound.map(|(_, weight)| weight).sum();
     if memory_bound >= 0.5 {
         (Regime::MemoryBound, memory_bound)
     } else {

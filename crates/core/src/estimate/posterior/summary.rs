@@ -98,12 +98,6 @@ impl Summary {
         significant(self.log_quantiles[2].exp())
     }
 
-    /// log of the median.
-    #[must_use]
-    pub fn log_median(&self) -> f64 {
-        self.log_quantiles[2]
-    }
-
     /// The interval that contains half of the probability.
     #[must_use]
     pub fn interval_50(&self) -> Interval {

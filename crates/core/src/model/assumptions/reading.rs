@@ -29,7 +29,8 @@ impl Assumptions {
         for quantity in Q::top_level() {
             if let Some(field) = fields.get(quantity.name()) {
                 assumptions.stated.extend(
-                    read_interval(&field, quantity.bounds()).map(|interval| (quantity, interval)),
+                    read_interval(&field, quantity.row().bounds)
+                        .map(|interval| (quantity, interval)),
                 );
             }
         }
@@ -67,7 +68,8 @@ impl Assumptions {
                 let Some(fields) = field.fields() else { return };
                 for quantity in Q::in_accelerator() {
                     if let Some(field) = fields.get(quantity.name()) {
-                        self.stated.extend(read_interval(&field, quantity.bounds()).map(|interval| (quantity, interval)));
+                        let interval = read_interval(&field, quantity.row().bounds);
+                        self.stated.extend(interval.map(|interval| (quantity, interval)));
                     }
                 }
                 fields.refuse_unknown();
@@ -170,7 +172,7 @@ fn number_or_interval(bounds: Bounds, description: &str) -> Schema {
 
 fn quantities(quantities: impl Iterator<Item = Q>) -> ObjectBuilder {
     quantities.fold(ObjectBuilder::new(), |object, quantity| {
-        let schema = number_or_interval(quantity.bounds(), &quantity.description());
+        let schema = number_or_interval(quantity.row().bounds, &quantity.description());
         object.property(quantity.name(), schema)
     })
 }

@@ -2,7 +2,6 @@
 
 use super::{Caches, ReadBack, Tiers};
 use crate::model::clue_table::ReadingId;
-use crate::reference::StorageTier;
 use crate::roofline::crossover_context;
 use crate::units::BytesPerToken;
 
@@ -58,9 +57,17 @@ pub(super) fn reads_back(tiers: &Tiers<'_>, caches: &Caches<'_>) -> Vec<ReadBack
     if let Some(tier) = caches.chosen()
         && caches.stored() > 0.0
     {
-        list.extend(caches.read_usd_per_mtok().map(|_| load_path(caches)));
+        let stored = |reading| Subject {
+            reading,
+            quantity: "k_st",
+            min_prompt_tokens: 0,
+        };
+        if caches.read_usd_per_mtok().is_some() {
+            list.push(stored(ReadingId::CacheReadLoadPath).of(Ok(caches.stored())));
+        }
         if tiers.offer.ttls_seconds.len() > 1 {
-            list.push(hold_price(caches, tier));
+            let subject = stored(ReadingId::CacheWriteHoldPrice);
+            list.push(subject.detail_of(&tier.id, caches.stored()));
         }
     }
     list
@@ -86,11 +93,7 @@ fn ratio(tiers: &Tiers<'_>) -> ReadBack {
     let value = memory_s / compute_s;
     // A price ratio of 1 or less is no sign of waiting for memory, whatever the margins.
     let is_read = value > 1.0 && tiers.output(batch, longest) > tiers.input(longest);
-    subject.of(if is_read {
-        Ok(value)
-    } else {
-        Err(CHEAP_OUTPUT)
-    })
+    subject.of(is_read.then_some(value).ok_or(CHEAP_OUTPUT))
 }
 
 /// x, and the KV bytes and the crossover that follow: the secant of the cost of a token between two contexts.
@@ -152,11 +155,7 @@ fn attention(tiers: &Tiers<'_>, threshold: u32, (below, above): (u32, u32)) -> R
     let value = 2.0 * (far_macs - near_macs) / (far * near_macs - near * far_macs);
     // A smaller rise is lost among the digits of the price.
     let is_read = value.is_finite() && far_macs > near_macs * (1.0 + LEAST_RISE);
-    subject.of(if is_read {
-        Ok(value)
-    } else {
-        Err(NO_ATTENTION)
-    })
+    subject.of(is_read.then_some(value).ok_or(NO_ATTENTION))
 }
 
 /// y: what grows with the batch over what does not.
@@ -184,22 +183,4 @@ fn fast_mode(tiers: &Tiers<'_>) -> Vec<ReadBack> {
         subject(ReadingId::FastModeKvOverWeights, "y").of(y),
         subject(ReadingId::FastModeMaxSpeedup, "1 + y").of(y.map(|y| 1.0 + y)),
     ]
-}
-
-fn load_path(caches: &Caches<'_>) -> ReadBack {
-    let subject = Subject {
-        reading: ReadingId::CacheReadLoadPath,
-        quantity: "k_st",
-        min_prompt_tokens: 0,
-    };
-    subject.of(Ok(caches.stored()))
-}
-
-fn hold_price(caches: &Caches<'_>, tier: &StorageTier) -> ReadBack {
-    let subject = Subject {
-        reading: ReadingId::CacheWriteHoldPrice,
-        quantity: "k_st",
-        min_prompt_tokens: 0,
-    };
-    subject.detail_of(&tier.id, caches.stored())
 }

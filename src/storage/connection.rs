@@ -1,16 +1,38 @@
-//! A pooled connection, returned to the pool only if it still works.
+//! Runs operations on a connection on loan from its pool. The connection goes back only while it is sound.
 
 use sqlx::Connection;
 use sqlx::pool::PoolConnection;
 use tokio::runtime::Handle;
 
-use super::{Store, StoreError, StoreLimits};
+use super::database::StoreLimits;
+use super::refusal::Refusal;
+use super::{Store, StoreError};
+
+/// Runs the same statements on a connection of either pool, within the time that one operation has. After an error
+/// the connection is closed.
+macro_rules! on_connection {
+    ($store:expr, $connection:ident => $body:expr) => {
+        $crate::storage::connection::on_connection!($store, in_time, $connection => $body)
+    };
+    ($store:expr, $in_time:ident, $connection:ident => $body:expr) => {{
+        $store.wait_for_tables().await?;
+        $crate::storage::database::on_pool!($store, pool => {
+            let mut lease = $crate::storage::connection::Lease::take(pool, &$store).await?;
+            let outcome = {
+                let $connection = &mut *lease.connection;
+                $store.$in_time(Box::pin(async { $body })).await
+            };
+            lease.note(&outcome);
+            outcome
+        })
+    }};
+}
+pub(super) use on_connection;
 
 /// A pooled connection whose return to the pool has a timeout: the pool pings it first, and a server that has stopped
 /// answering would otherwise keep its slot.
 pub(super) struct Lease<Database: sqlx::Database> {
     pub(super) connection: PoolConnection<Database>,
-    limits: StoreLimits,
     /// Generation of the connection: see `writing`.
     generation: u64,
     store: Store,
@@ -30,7 +52,6 @@ impl<Database: sqlx::Database> Lease<Database> {
         };
         Ok(Self {
             connection,
-            limits: store.limits,
             generation,
             store: store.clone(),
             is_spoiled: false,
@@ -63,7 +84,7 @@ async fn open_connection<Database: sqlx::Database>(
     };
     tokio::time::timeout(limits.connection_wait, waiting)
         .await
-        .map_err(|_| StoreError::Refused(super::Refusal::Replaced))
+        .map_err(|_| StoreError::Refused(Refusal::Replaced))
 }
 
 impl<Database: sqlx::Database> Drop for Lease<Database> {
@@ -79,7 +100,7 @@ impl<Database: sqlx::Database> Drop for Lease<Database> {
             return;
         }
         let back = self.connection.return_to_pool();
-        let limit = self.limits.statement;
+        let limit = self.store.limits.statement;
         runtime.spawn(async move { tokio::time::timeout(limit, back).await });
     }
 }

@@ -1,12 +1,14 @@
 //! The newest version of the store: from this process's writes, and on PostgreSQL from notifications of other processes.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::sync::watch;
 
-use super::database::Pool;
-use super::{Store, StoreError};
+use super::connection::on_connection;
+use super::database::{Pool, within};
+use super::{DbTime, Store, StoreError, locked};
 
 /// The channel on which a trigger notifies of new versions.
 const CHANNEL: &str = "unroof_version";
@@ -42,6 +44,41 @@ impl Store {
             *newest = version.max(*newest);
             is_newer
         });
+    }
+
+    /// The number of the last transaction that wrote: whatever is read after it is at least that new.
+    ///
+    /// # Errors
+    /// The database is unreachable.
+    pub async fn version(&self) -> Result<i64, StoreError> {
+        // An embedded database has no clock of its own.
+        let sql = match self.pool {
+            Pool::Postgres { .. } => {
+                "SELECT version, clock_timestamp() FROM store_version WHERE id = 1"
+            }
+            Pool::Sqlite { .. } => "SELECT version, NULL FROM store_version WHERE id = 1",
+        };
+        let asked_at = Instant::now();
+        let (version, time): (i64, Option<DbTime>) = on_connection!(self, connection => {
+            Ok(sqlx::query_as(sql).fetch_one(connection).await?)
+        })?;
+        if let Some(time) = time {
+            let mut clock = locked(&self.clock);
+            *clock = Some((asked_at, time));
+        }
+        self.advance_version(version);
+        Ok(version)
+    }
+
+    /// The time, or that of the database where it is earlier: a replica whose clock is ahead records nothing that
+    /// others would take for something to come.
+    #[must_use]
+    pub fn not_ahead(&self, now: Timestamp) -> Timestamp {
+        let time = locked(&self.clock).and_then(|(asked_at, time)| {
+            let time = Timestamp::from(time).checked_add(asked_at.elapsed());
+            time.ok()
+        });
+        time.map_or(now, |time| time.min(now))
     }
 
     /// Listens from now on, on a connection of its own; what was committed before is known when this returns.
@@ -97,10 +134,9 @@ impl Listener {
             Ok(Ok(None)) => Err(StoreError::Away),
             Ok(Err(error)) => Err(error.into()),
             Err(_silence) => {
-                let asked = sqlx::query("SELECT 1").execute(link);
-                let answered = tokio::time::timeout(self.store.limits.connection_wait, asked).await;
-                answered.map_err(|_| StoreError::Away)?.map(drop)?;
-                Ok(())
+                let asked = async { Ok(sqlx::query("SELECT 1").execute(link).await?) };
+                let limit = self.store.limits.connection_wait;
+                within(limit, asked).await.map(drop)
             }
         }
     }

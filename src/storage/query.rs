@@ -1,0 +1,98 @@
+//! Queries: constant texts with parameters, executed on either database.
+
+use std::fmt::Write as _;
+
+use sqlx::AssertSqlSafe;
+
+use super::connection::on_connection;
+use super::rows::FromEitherRow;
+use super::value::Value;
+use super::{Store, StoreError};
+
+/// A query. Its text consists of constants; every value is a parameter.
+#[derive(Debug)]
+pub(super) struct Query<'a> {
+    sql: String,
+    values: Vec<Value<'a>>,
+}
+
+impl<'a> Query<'a> {
+    pub(super) fn new(sql: &'static str) -> Self {
+        Self {
+            sql: sql.to_owned(),
+            values: Vec::new(),
+        }
+    }
+
+    pub(super) fn text(mut self, sql: &'static str) -> Self {
+        self.sql.push_str(sql);
+        self
+    }
+
+    /// A parameter at the end of the text.
+    pub(super) fn value(mut self, value: impl Into<Value<'a>>) -> Self {
+        self = self.bind(value);
+        // Writing to a text does not fail.
+        let _ = write!(self.sql, "${}", self.values.len());
+        self
+    }
+
+    /// A parameter whose number is in the text.
+    pub(super) fn bind(mut self, value: impl Into<Value<'a>>) -> Self {
+        self.values.push(value.into());
+        self
+    }
+}
+
+/// A query of sqlx with the parameters of one of ours.
+macro_rules! bound {
+    ($query_of_sqlx:ident, $query:expr) => {{
+        let mut query = sqlx::$query_of_sqlx(AssertSqlSafe($query.sql));
+        for value in $query.values {
+            query = query.bind(value);
+        }
+        query
+    }};
+}
+
+impl Store {
+    /// The rows that a query finds.
+    pub(super) async fn rows<T: FromEitherRow>(
+        &self,
+        query: Query<'_>,
+    ) -> Result<Vec<T>, StoreError> {
+        on_connection!(self, connection => Ok(bound!(query_as, query).fetch_all(connection).await?))
+    }
+
+    /// The row that a query finds, if there is one.
+    pub(super) async fn row<T: FromEitherRow>(
+        &self,
+        query: Query<'_>,
+    ) -> Result<Option<T>, StoreError> {
+        on_connection!(self, connection => {
+            Ok(bound!(query_as, query).fetch_optional(connection).await?)
+        })
+    }
+
+    /// Writes in its turn; the row that is returned, if there is one.
+    pub(super) async fn written_row<T: FromEitherRow>(
+        &self,
+        query: Query<'_>,
+    ) -> Result<Option<T>, StoreError> {
+        let _writer = self.wait_to_write().await?;
+        self.row(query).await
+    }
+
+    /// Writes in its turn; how many rows were written.
+    pub(super) async fn write(&self, query: Query<'_>) -> Result<u64, StoreError> {
+        let _writer = self.wait_to_write().await?;
+        self.execute(query).await
+    }
+
+    /// Executes a statement; how many rows were written.
+    pub(super) async fn execute(&self, query: Query<'_>) -> Result<u64, StoreError> {
+        on_connection!(self, connection => {
+            Ok(bound!(query, query).execute(connection).await?.rows_affected())
+        })
+    }
+}

@@ -1,0 +1,47 @@
+//! Reasons why a database takes no writes, and the one that holds now.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::locked;
+
+/// Reason why the database takes no writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Its disk is full or failing.
+    #[error("its disk is full, or writing to it fails")]
+    Disk,
+    /// Its file or server is read-only.
+    #[error("it may only be read")]
+    ReadOnly,
+    /// Its file was replaced after it was opened.
+    #[error(
+        "its file was deleted or replaced after it was opened, so that what is written would be lost; put the file back, \
+         or restart the service"
+    )]
+    Replaced,
+}
+
+/// State of the writability of a database.
+#[derive(Debug, Default)]
+pub(super) struct Writing {
+    refused: Mutex<Option<Refusal>>,
+    /// Connections of an older generation are not used again: they were opened while the database could only be read.
+    pub(super) generation: AtomicU64,
+}
+
+impl Writing {
+    pub(super) fn refusal(&self) -> Option<Refusal> {
+        *locked(&self.refused)
+    }
+
+    /// Returns the previous state.
+    pub(super) fn set(&self, refusal: Option<Refusal>) -> Option<Refusal> {
+        let mut refused = locked(&self.refused);
+        std::mem::replace(&mut *refused, refusal)
+    }
+
+    pub(super) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+}
