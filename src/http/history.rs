@@ -19,9 +19,9 @@ use crate::storage::{
 };
 use unroof_core::estimate::StoredRow;
 use unroof_core::estimate::quantities::JointQuantity;
+use unroof_core::history::UNKNOWN_START;
 use unroof_core::input;
 use unroof_core::sheet::compare::difference::{first_words, in_words};
-use unroof_core::sheet::compare::timeline::UNKNOWN_START;
 use unroof_core::sheet::{PriceSheet, RateCell};
 use unroof_core::units::Decimal;
 
@@ -394,10 +394,10 @@ pub(super) struct WithdrawnSheet {
 
 /// Withdraw a price
 ///
-/// A price in force ends now, an announced one is cancelled, and the previous price continues. The sheet and its
-/// estimates stay stored, and the history shows the reason. A repeated request changes nothing. The price is in force
-/// again when it is sent again, when a later catalog lists it, or when the withdrawal is undone:
-/// `DELETE /price-sheets/{id}/withdrawal`.
+/// A price in force ends now, an announced one is cancelled, and what held before holds again: another source's price, or
+/// the one before. The sheet and its estimates stay stored, and the history shows the reason. A repeated request changes
+/// nothing. The price is in force again when it is sent again, when its catalog is read again and still lists it, or when
+/// the withdrawal is undone: `DELETE /price-sheets/{id}/withdrawal`.
 #[utoipa::path(
     post,
     path = "/price-sheets/{id}/withdraw",
@@ -445,9 +445,8 @@ pub(super) async fn withdraw_price_sheet(
 
 /// Undo a withdrawal
 ///
-/// Restores the price as if it had not been withdrawn: until its former end, or until the start of a price announced
-/// since. The price that continued in its place ends where this one begins. A repeated request changes nothing; for a
-/// sheet that is not withdrawn, the request has no effect.
+/// Restores the price as if it had not been withdrawn. A repeated request changes nothing; for a sheet that is not
+/// withdrawn, the request has no effect.
 #[utoipa::path(
     delete,
     path = "/price-sheets/{id}/withdrawal",
@@ -457,7 +456,6 @@ pub(super) async fn withdraw_price_sheet(
         (status = 204, description = "It is not withdrawn"),
         (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No such sheet", body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "Another price is in force now", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
@@ -470,10 +468,5 @@ pub(super) async fn reinstate_price_sheet(
     match app.store.reinstate(id, now).await? {
         Reinstated::Done => Ok(StatusCode::NO_CONTENT),
         Reinstated::Unknown => Err(Problem::not_found("price sheet")),
-        Reinstated::Taken => Err(Problem::new(
-            CONFLICT,
-            "another price is in force in the period that the withdrawn price would get back",
-        )
-        .hint("send the sheet again to put it in force from now on, or withdraw the other price first")),
     }
 }

@@ -13,7 +13,7 @@ use unroof_core::input::RequestError;
 use unroof_core::input::cancel::{CancelToken, Cancelled};
 use unroof_core::input::cursor::{Cursor, Fault, Faults};
 use unroof_core::input::json::{self, Json, Stopped};
-use unroof_core::sheet::compare::timeline::UNKNOWN_START;
+use unroof_core::history::UNKNOWN_START;
 use unroof_core::sheet::{PriceSheet, canonical};
 
 /// Format of a catalog.

@@ -5,6 +5,7 @@ mod checksum;
 mod connection;
 mod database;
 mod database_url;
+mod derive;
 mod estimates;
 mod file;
 mod group;
@@ -12,8 +13,10 @@ mod history;
 mod imports;
 mod known;
 mod list;
+mod looks;
 mod migrate;
 mod names;
+mod offers;
 mod plan;
 mod price_sheets;
 mod query;
@@ -26,11 +29,13 @@ mod rows;
 mod serving_lock;
 mod tables;
 mod time;
+mod told;
 mod value;
 mod version;
 mod watched;
 mod webhooks;
 mod withdrawals;
+mod work;
 mod writing;
 
 pub use changes::ChangeRow;
@@ -38,8 +43,9 @@ pub use database::{Store, StoreConnections, StoreLimits, StoreLock};
 pub use database_url::{DatabaseUrl, DatabaseUrlError};
 pub use estimates::{AsOf, EstimateRow, Latest, LatestKey};
 pub use history::{DisagreementRow, HistoryKey, HistoryRow, PricesOf};
-pub use imports::{ImportOutcome, ImportRow, LeaderRow, RunningImport, StatementRow};
+pub use imports::{ImportOutcome, ImportRow, LeaderRow, ListingRow, RunningImport};
 pub use names::{ChangeKind, UnknownName};
+pub use offers::{ListedSheet, LookAt, POSTED, SheetFacts, SightedBy};
 pub use price_sheets::PriceSheetRow;
 pub use recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
 pub use refusal::Refusal;
@@ -52,6 +58,7 @@ pub use webhooks::{
     WebhookRow,
 };
 pub use withdrawals::{Reinstated, Withdrawal, Withdrawn};
+pub use work::ListedOffer;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,13 +1,18 @@
-//! Records sheets and their estimates: new content is stored, the price before it ends, and the change is added to
-//! the feed. All of a batch, or nothing.
+//! Records facts and the content that they are about: new content is stored, the periods of the offers are derived again,
+//! and what changed is added to the feed. All of a batch, or nothing.
 
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use sqlx::{Connection, Executor, SqlSafeStr};
+use uuid::Uuid;
 
 use super::connection::on_connection;
-use super::plan::{Known, Plan, Step};
+use super::plan::{Acted, Known, Plan, SheetText, Step};
 use super::recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
+use super::rows::Connected;
+use super::told::Told;
+use super::work::Work;
 use super::{Store, StoreError, known, tables};
 
 /// Takes the writers' lock and reserves this many sequence numbers.
@@ -29,8 +34,9 @@ impl Store {
             .map(|sheet| {
                 let mut recording = Recording::new(sheet.clone(), new.observed_at, new.answer.id);
                 recording.listing = Listing::Unlisted;
-                recording.counts_again = new.counts_again;
-                recording.seen_now = !new.counts_again;
+                recording.recorded_at = new.recorded_at;
+                recording.sighted_by.clone_from(&new.sighted_by);
+                recording.is_observed = new.sighted_by.is_some();
                 recording
             })
             .collect();
@@ -58,46 +64,88 @@ impl Store {
         if recordings.len() > 1 {
             return self.record_in_group(recordings, None).await;
         }
-        let known = on_connection!(self, connection => known::load(connection, &recordings).await)?;
-        if Plan::make(&recordings, known.clone(), 0)?.is_empty() {
+        let work = Work::of(recordings);
+        let ready = on_connection!(self, connection => Ready::make(connection, &work).await)?;
+        if ready.plan.is_empty() {
             return Ok(Saved::KNOWN);
         }
-        self.record_in_group(recordings, Some(known)).await
+        self.record_in_group(work.recordings, Some(ready)).await
     }
 
     /// Records in one transaction. What is known is read before it, if it was not, and read again where another
     /// writer has committed since.
     pub(super) async fn record_at_once(
         &self,
-        recordings: &[Recording],
-        known: Option<Known>,
+        work: &Work,
+        ready: Option<Ready>,
     ) -> Result<Recorded, StoreError> {
         on_connection!(self, within_write_timeout, connection => {
             tables::prepare(connection).await?;
             connection.prepare(ADVANCE_VERSION.into_sql_str()).await?;
-            let known = match known {
-                Some(known) if known.version == self.newest() => known,
-                _ => known::load(connection, recordings).await?,
+            let mut ready = match ready {
+                Some(ready) if ready.version == self.newest() => ready,
+                _ => Ready::make(connection, work).await?,
             };
             let mut transaction = connection.begin_with(self.begin()).await?;
-            let count = i64::try_from(recordings.len()).unwrap_or(i64::MAX);
+            let mut count = ready.count;
             // The version is the lock of the writers: from here to the end there are two round trips.
-            let version: i64 =
+            let mut version: i64 =
                 sqlx::query_scalar(ADVANCE_VERSION).bind(count).fetch_one(&mut *transaction).await?;
-            let known = if known.version == version - count {
-                known
-            } else {
-                known::load(&mut *transaction, recordings).await?
-            };
-            let plan = Plan::make(recordings, known, version - count)?;
-            if plan.is_empty() {
-                transaction.rollback().await?;
-            } else {
-                tables::write(&mut *transaction, recordings, &plan).await?;
+            if ready.version != version - count {
+                ready = Ready::make(&mut *transaction, work).await?;
+                count = ready.count;
+                version = sqlx::query_scalar(ADVANCE_VERSION)
+                    .bind(count)
+                    .fetch_one(&mut *transaction)
+                    .await?;
+            }
+            let is_written = !ready.plan.is_empty() || work.completes;
+            if is_written {
+                let base = version - count;
+                tables::write(&mut *transaction, work, &ready.plan, &ready.told, base).await?;
                 transaction.commit().await?;
                 self.advance_version(version);
+            } else {
+                transaction.rollback().await?;
             }
-            Ok(Recorded { version, steps: plan.steps })
+            Ok(Recorded {
+                version: is_written.then_some(version),
+                steps: ready.plan.steps,
+                acted: ready.plan.acted,
+            })
+        })
+    }
+}
+
+/// All that is to be written, as of a version of the store.
+#[derive(Debug)]
+pub(super) struct Ready {
+    version: i64,
+    plan: Plan,
+    told: Told,
+    /// How many numbers its rows take.
+    count: i64,
+}
+
+impl Ready {
+    /// Reads what is known, and plans.
+    async fn make(connection: &mut impl Connected, work: &Work) -> Result<Self, StoreError> {
+        let known: Known = known::load(connection, work).await?;
+        let version = known.version;
+        let plan = Plan::make(work, known)?;
+        let recorded: BTreeSet<Uuid> =
+            work.recordings.iter().map(|recording| recording.sheet_id).collect();
+        let mut wanted = plan.wanted_sheets();
+        wanted.extend(work.act.iter().map(|act| act.sheet_id));
+        wanted.retain(|id| !recorded.contains(id));
+        let texts: HashMap<Uuid, SheetText> = known::load_sheets(connection, &wanted).await?;
+        let told = Told::of(work, &plan, &texts)?;
+        let count = tables::numbers(work, &plan, &told);
+        Ok(Self {
+            version,
+            plan,
+            told,
+            count,
         })
     }
 }
@@ -105,20 +153,18 @@ impl Store {
 /// Result of a transaction.
 #[derive(Debug)]
 pub(super) struct Recorded {
-    version: i64,
+    version: Option<i64>,
     steps: Vec<Step>,
+    pub(super) acted: Option<Acted>,
 }
 
 impl Recorded {
     /// The result for some of the recordings.
     pub(super) fn saved(&self, members: Range<usize>) -> Saved {
         let steps = &self.steps[members];
-        if steps.iter().all(Step::is_empty) {
-            return Saved::KNOWN;
-        }
         Saved {
             is_new: steps.iter().any(|step| step.inserts_estimate),
-            version: Some(self.version),
+            version: self.version,
         }
     }
 }

@@ -139,7 +139,7 @@ async fn prices_that_come_into_force_are_made_known_in_three_round_trips_under_t
         assert!(
             changes
                 .iter()
-                .all(|change| change.kind == ChangeKind::SheetInForce),
+                .all(|change| change.kind == ChangeKind::PriceChanged),
             "{changes:?}"
         );
         assert_eq!(store.next_due().await.unwrap(), None);

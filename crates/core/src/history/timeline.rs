@@ -110,6 +110,30 @@ pub fn timeline(sightings: &[Sighting], withdrawals: &[Withdrawal]) -> Vec<Perio
     periods.finish(withdrawals)
 }
 
+/// What each source states at a time.
+#[must_use]
+pub fn stated_at<'a>(
+    sightings: &'a [Sighting],
+    withdrawals: &[Withdrawal],
+    at: Timestamp,
+) -> Vec<&'a Sighting> {
+    let mut stated: BTreeMap<&str, (Rank, &Sighting)> = BTreeMap::new();
+    for claim in claims(sightings, withdrawals) {
+        let covers =
+            |span: &Span| span.0 <= at && span.1.is_none_or(|until| at < until);
+        if !claim.spans.iter().any(covers) {
+            continue;
+        }
+        let rank = claim.rank();
+        let sighting = claim.sighting;
+        let last = stated.entry(&sighting.source).or_insert((rank, sighting));
+        if last.0 < rank {
+            *last = (rank, sighting);
+        }
+    }
+    stated.into_values().map(|(_, sighting)| sighting).collect()
+}
+
 /// A sighting with the times at which it may be the price.
 struct Claim<'a> {
     sighting: &'a Sighting,
