@@ -361,14 +361,19 @@ impl Offer {
         let withdrawn_at = self.cuts.iter().filter(|cut| cut.sheet_id == sheet.sheet_id);
         let withdrawn_at = withdrawn_at.map(|cut| cut.at).max();
         let own = self.seen.iter_mut().filter(|seen| seen.source == by.source);
-        let last = own.max_by_key(|seen| (seen.last_at, seen.first_at));
-        if let Some(last) = last
-            && last.sheet.sheet_id == sheet.sheet_id
-            && withdrawn_at.is_none_or(|withdrawn_at| Some(withdrawn_at) < last.last_at)
+        let mut own: Vec<&mut Seen> = own.collect();
+        own.sort_by_key(|seen| (seen.last_at, seen.first_at));
+        let newest_of_sheet = own.iter().rposition(|seen| seen.sheet.sheet_id == sheet.sheet_id);
+        if let Some(index) = newest_of_sheet
+            && withdrawn_at.is_none_or(|withdrawn_at| Some(withdrawn_at) < own[index].last_at)
         {
-            let is_recent = last.last_at.is_some_and(|last| at.duration_since(last) < SAME_SIGHTING);
-            if !is_recent {
-                last.last_at = Some(at);
+            // A request that is sent again does not bring back what was replaced since: its client may only have lost
+            // the answer.
+            if index + 1 == own.len()
+                && let Some(last_at) = own[index].last_at
+                && at.duration_since(last_at) >= SAME_SIGHTING
+            {
+                own[index].last_at = Some(at);
             }
             return None;
         }

@@ -181,8 +181,9 @@ impl Plan {
             let before = known.offers.remove(&id).unwrap_or_default();
             let after = after.remove(&id).unwrap_or_default();
             let stored = known.periods.remove(&id).unwrap_or_default();
-            let now = after.newest().map_or(work.now, |newest| newest.max(work.now));
             let look_at = work.look.as_ref().map(|look| look.at);
+            let recorded = [after.newest(), look_at].into_iter().flatten().max();
+            let now = recorded.map_or(work.now, |recorded| recorded.max(work.now));
             let seen_at = seen_at.get(&id).copied().or(look_at).unwrap_or(now);
             let offer = OfferPlan {
                 id,

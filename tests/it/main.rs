@@ -21,6 +21,7 @@ mod import;
 mod joint;
 mod metrics;
 mod openapi;
+mod record;
 mod reporting;
 mod server;
 mod storage;
