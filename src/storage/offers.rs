@@ -147,10 +147,12 @@ pub(super) struct Offer {
 }
 
 impl Offer {
-    /// The newest time that is recorded of it.
+    /// The newest time that is recorded of it, be it that of a look that did not find it any more.
     pub(super) fn newest(&self) -> Option<Timestamp> {
+        let looks = self.seen.iter().filter_map(|seen| seen.newest_look);
         let seen = self.sightings().into_iter().map(|sighting| sighting.last_at);
-        seen.chain(self.cuts.iter().map(|cut| cut.at)).max()
+        let cuts = self.cuts.iter().map(|cut| cut.at);
+        looks.chain(seen).chain(cuts).max()
     }
 
     /// When a source last listed what it lists still: all of it was listed at its newest look at the offer.

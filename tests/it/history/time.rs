@@ -163,7 +163,8 @@ async fn catalogs_that_disagree_are_reported_until_they_agree() {
     on_each_database(async |database: &TestDatabase| {
         let api = database.api().await;
         let listed = async |catalog: Value, at: &str| {
-            let path = format!("/catalogs?observed_at={at}");
+            let format = if catalog["m-1"].is_object() { "litellm" } else { "models.dev" };
+            let path = format!("/catalogs?observed_at={at}&format={format}");
             let reply = api.post(&path, catalog.to_string()).await;
             assert!(reply.text().contains("\"type\":\"done\""), "{}", reply.text());
         };
