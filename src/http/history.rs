@@ -56,7 +56,7 @@ pub(super) struct HistoryItem {
     /// Time at which the price was seen.
     #[schema(value_type = String, format = DateTime)]
     observed_at: DbTime,
-    /// Source of the price: a catalog, or `official` for the provider's own page.
+    /// Source of the price: a catalog, or what a posted sheet names as its source.
     catalog: String,
     /// The sheet.
     sheet_id: Uuid,
@@ -72,6 +72,20 @@ pub(super) struct HistoryItem {
     output_per_mtok: Option<f64>,
     /// Prompt tokens found in the cache.
     cache_read_per_mtok: Option<f64>,
+    /// How the start is known: `stated` by a source, or `observed`, the time at which the price was first seen.
+    #[schema(example = "stated")]
+    start_basis: Option<String>,
+    /// Time at which the price before was last seen; null where none was, or where it is not known.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    not_before: Option<DbTime>,
+    /// Time at which a source last stated the price.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    last_seen_at: Option<DbTime>,
+    /// Why it ended: `replaced`, `expired`, `delisted` or `withdrawn`; null while it is in force.
+    #[schema(example = "replaced")]
+    ending: Option<String>,
+    /// Whether the price is probably a mistake, and listed only because no other source states one.
+    flagged: bool,
     /// Time of the withdrawal; null unless withdrawn.
     #[schema(value_type = Option<String>, format = DateTime)]
     withdrawn_at: Option<DbTime>,
@@ -117,6 +131,11 @@ impl Entry {
             input_per_mtok: price(|rate| rate.input.as_ref()),
             output_per_mtok: price(|rate| rate.output.as_ref()),
             cache_read_per_mtok: price(|rate| rate.cache_read.as_ref()),
+            start_basis: row.start_basis.clone().filter(|_| is_known),
+            not_before: row.not_before,
+            last_seen_at: row.last_seen_at,
+            ending: row.ending.clone(),
+            flagged: row.is_flagged,
             withdrawn_at: row.withdrawn_at,
             withdrawn_because: row.withdrawn_because.clone(),
             difference: self.difference(before),
@@ -315,8 +334,9 @@ impl ListItem for DisagreementRow {}
 
 /// Disagreements between catalogs about a price
 ///
-/// An offer's price follows the catalog that priced it first, unless the provider's own page says otherwise. What other
-/// catalogs state is listed here until they agree.
+/// A whole catalog counts more than an entry of one, and that more than a posted sheet. Of two catalogs, a stated start
+/// beats one that was merely seen, and a sighting that is a day fresher beats an older one. What the others state is listed
+/// here until they agree.
 #[utoipa::path(
     get,
     path = "/disagreements",

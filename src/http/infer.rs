@@ -162,7 +162,11 @@ pub(super) async fn infer_price_sheet(
     );
     let mut status = StatusCode::OK;
     if query.store.unwrap_or(true) {
-        if app.save(&answered, seen_at, is_observed.then_some(sighted_by)).await?.is_new {
+        if app
+            .save(&answered, seen_at, is_observed.then_some(sighted_by))
+            .await?
+            .is_new
+        {
             status = StatusCode::CREATED;
         }
         let location = header::HeaderValue::from_str(&format!("/estimates/{}", answered.answer.id));

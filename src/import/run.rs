@@ -142,9 +142,15 @@ impl Import {
         reporter.names(&contents.sheets, &names).await?;
         let look = begin_look(&store, contents.format, &options).await?;
         let found = Found::of(look.as_ref(), &contents.sheets, &contents.refused, &store).await?;
-        let fresh =
-            set_known_aside(&store, contents.sheets, found.as_ref(), &names, &options, &mut reporter)
-                .await?;
+        let fresh = set_known_aside(
+            &store,
+            contents.sheets,
+            found.as_ref(),
+            &names,
+            &options,
+            &mut reporter,
+        )
+        .await?;
         let originals = known_originals(&store, &fresh, &options.estimator, &turn).await?;
         // Classifying thousands of sheets takes a while and must not block an async thread.
         let sorting = turn.clone();
@@ -163,7 +169,9 @@ impl Import {
         };
         recorder.record(fresh, kinds, &mut reporter).await?;
         if let Some(found) = found.filter(|_| !recorder.options.dry_run) {
-            found.record(&recorder.store, recorder.options.recorded_at).await?;
+            found
+                .record(&recorder.store, recorder.options.recorded_at)
+                .await?;
         }
         Ok(reporter.summary)
     }
@@ -322,8 +330,14 @@ impl Found {
                 provider: one.sheet.provider.clone(),
                 sheets: Vec::new(),
             });
-            if !offer.sheets.iter().any(|sheet| sheet.sheet_id == one.sheet_id) {
-                offer.sheets.push(SheetFacts::new(&one.sheet, one.sheet_id, false));
+            if !offer
+                .sheets
+                .iter()
+                .any(|sheet| sheet.sheet_id == one.sheet_id)
+            {
+                offer
+                    .sheets
+                    .push(SheetFacts::new(&one.sheet, one.sheet_id, false));
             }
         }
         let withdrawn = store.withdrawn_before(look).await?;
@@ -333,7 +347,10 @@ impl Found {
             is_between,
             listed,
             withdrawn: withdrawn.into_iter().map(|sheet| sheet.sheet_id).collect(),
-            refused: refused.iter().map(|refused| refused.entry.clone()).collect(),
+            refused: refused
+                .iter()
+                .map(|refused| refused.entry.clone())
+                .collect(),
         }))
     }
 
@@ -341,7 +358,10 @@ impl Found {
     fn before(&self) -> BTreeMap<Uuid, BTreeSet<Uuid>> {
         let mut before: BTreeMap<Uuid, BTreeSet<Uuid>> = BTreeMap::new();
         for sheet in &self.before {
-            before.entry(sheet.offer_id).or_default().insert(sheet.sheet_id);
+            before
+                .entry(sheet.offer_id)
+                .or_default()
+                .insert(sheet.sheet_id);
         }
         before
     }
@@ -388,7 +408,10 @@ impl Found {
         if !self.refused.is_empty() {
             let ids: Vec<Uuid> = sheets.iter().map(|sheet| sheet.sheet_id).collect();
             let unread = store.sheets_of_entries(&ids, &self.refused).await?;
-            for sheet in sheets.iter().filter(|sheet| unread.contains(&sheet.sheet_id)) {
+            for sheet in sheets
+                .iter()
+                .filter(|sheet| unread.contains(&sheet.sheet_id))
+            {
                 ended.remove(&sheet.offer_id);
             }
         }
@@ -426,7 +449,11 @@ async fn set_known_aside(
             continue;
         };
         let is_back = found.is_some_and(|found| found.withdrawn.contains(&listed.sheet_id));
-        let outcome = if is_back { Outcome::Reinstated } else { Outcome::Unchanged };
+        let outcome = if is_back {
+            Outcome::Reinstated
+        } else {
+            Outcome::Unchanged
+        };
         let unchanged = Imported {
             estimate_id: Some(row.estimate_id),
             duplicate_of: row.duplicate_of,
@@ -625,7 +652,13 @@ impl Recorder {
     }
 
     fn recording(&self, listed: &Listed, estimate_id: Uuid) -> Recording {
-        recording_of(listed, estimate_id, &self.names, &self.options, self.is_posted)
+        recording_of(
+            listed,
+            estimate_id,
+            &self.names,
+            &self.options,
+            self.is_posted,
+        )
     }
 
     async fn store(&self, recordings: &[Recording]) -> Result<(), ImportError> {

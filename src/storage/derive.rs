@@ -135,13 +135,16 @@ fn due(known: &[&StoredPeriod], now: Timestamp) -> Vec<News> {
         if one.has_begun {
             told = Some(one);
         } else if one.period.covers(now) {
-            let previous = told.filter(|told| !told.has_ended || told.period.ends_at() == Some(one.period.starts_at));
+            let previous = told.filter(|told| {
+                !told.has_ended || told.period.ends_at() == Some(one.period.starts_at)
+            });
             let previous = previous.map(|told| told.period.sheet_id);
             news.push(piece(Event::Changed, one, previous, true));
             told = Some(one);
         }
     }
-    let is_over = |one: &&StoredPeriod| !one.has_ended && one.period.ends_at().is_some_and(|end| end <= now);
+    let is_over =
+        |one: &&StoredPeriod| !one.has_ended && one.period.ends_at().is_some_and(|end| end <= now);
     if let Some(one) = told.filter(is_over) {
         let event = match one.period.end {
             Some((_, Ending::Delisted)) => Event::Delisted,
@@ -185,7 +188,10 @@ fn rows(
     now: Timestamp,
 ) -> Vec<StoredPeriod> {
     let because = |sheet_id: Uuid, at: Timestamp| {
-        let cut = offer.cuts.iter().find(|cut| cut.sheet_id == sheet_id && cut.at == at);
+        let cut = offer
+            .cuts
+            .iter()
+            .find(|cut| cut.sheet_id == sheet_id && cut.at == at);
         cut.map(|cut| (at, cut.because.clone()))
     };
     let mut rows: Vec<StoredPeriod> = Vec::with_capacity(periods.len());
@@ -228,13 +234,14 @@ fn row(
     withdrawn: Option<(Timestamp, String)>,
     now: Timestamp,
 ) -> StoredPeriod {
-    let seen = sightings.iter().filter(|one| {
-        one.tariff_id == period.tariff_id && one.last_at >= period.starts_at
-    });
+    let seen = sightings
+        .iter()
+        .filter(|one| one.tariff_id == period.tariff_id && one.last_at >= period.starts_at);
     let first_at = seen.map(|one| one.first_at).min();
-    let sheet = offer.seen.iter().find(|seen| {
-        seen.sheet.sheet_id == period.sheet_id && seen.source == period.source
-    });
+    let sheet = offer
+        .seen
+        .iter()
+        .find(|seen| seen.sheet.sheet_id == period.sheet_id && seen.source == period.source);
     let has_ended = period.ends_at().is_some_and(|end| end <= now);
     StoredPeriod {
         key: (0, 0),

@@ -193,7 +193,10 @@ impl Store {
         let mut found = BTreeSet::new();
         for row in rows {
             let sheet = read_sheet(row.id, Some(&row.document))?;
-            let mut locators = sheet.sources.iter().filter_map(|source| source.locator.as_ref());
+            let mut locators = sheet
+                .sources
+                .iter()
+                .filter_map(|source| source.locator.as_ref());
             if locators.any(|locator| keys.contains(locator)) {
                 found.insert(row.id);
             }

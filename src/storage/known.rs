@@ -237,14 +237,17 @@ pub(super) async fn load(
         ..Known::default()
     };
     let recorded = work.recordings.iter();
-    let recorded = recorded.map(|recording| {
-        vec![recording.sheet_id.into(), recording.estimate_id.into()]
-    });
+    let recorded =
+        recorded.map(|recording| vec![recording.sheet_id.into(), recording.estimate_id.into()]);
     let recorded = recorded.collect();
     for row in connection.read_rows(&RECORDED, &recorded).await? {
         known.add_recorded(row)?;
     }
-    let sheets = work.sheets().into_iter().map(|id| vec![id.into()]).collect();
+    let sheets = work
+        .sheets()
+        .into_iter()
+        .map(|id| vec![id.into()])
+        .collect();
     let misfits: Vec<MisfitRow> = connection.read_rows(&MISFITS, &sheets).await?;
     known.misfits = misfits.into_iter().map(|row| row.id).collect();
     let ids = work.offers();
@@ -270,8 +273,15 @@ pub(super) async fn load(
     for periods in known.periods.values_mut() {
         periods.sort_by_key(|stored| (stored.period.starts_at, stored.key));
     }
-    for row in connection.read_rows::<DisagreementRow>(&DISAGREEMENTS, &offers).await? {
-        known.disagreements.entry(row.offer_id).or_default().push(row.open);
+    for row in connection
+        .read_rows::<DisagreementRow>(&DISAGREEMENTS, &offers)
+        .await?
+    {
+        known
+            .disagreements
+            .entry(row.offer_id)
+            .or_default()
+            .push(row.open);
     }
     if let Some(look) = &work.look {
         known.look = Some(look_among(connection, look).await?);
@@ -342,7 +352,8 @@ impl Known {
     fn add_recorded(&mut self, row: RecordedRow) -> Result<(), StoreError> {
         if let Some((document, checksum)) = row.document.zip(row.checksum) {
             let document = StoredDocument { document, checksum };
-            self.sheets.insert(row.sheet_id, document.checked(row.sheet_id)?);
+            self.sheets
+                .insert(row.sheet_id, document.checked(row.sheet_id)?);
         }
         if row.is_question == Some(true) {
             self.questions.insert(row.sheet_id);
@@ -402,7 +413,11 @@ impl Known {
                 tariff_id,
                 source: String::new(),
                 starts_at: row.starts_at.into(),
-                start_basis: if is_stated { StartBasis::Stated } else { StartBasis::Observed },
+                start_basis: if is_stated {
+                    StartBasis::Stated
+                } else {
+                    StartBasis::Observed
+                },
                 not_before: row.not_before.map(Into::into),
                 last_seen_at: row.last_seen_at.unwrap_or(row.observed_at).into(),
                 end: row.ends_at.map(|end| (end.into(), ending)),

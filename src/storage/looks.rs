@@ -72,7 +72,11 @@ impl Store {
     ) -> Result<Vec<ListedSheet>, StoreError> {
         let query = Query::new(if is_between { COVERING } else { OPEN });
         let query = query.bind(&look.source);
-        let query = if is_between { query.bind(look.at) } else { query };
+        let query = if is_between {
+            query.bind(look.at)
+        } else {
+            query
+        };
         self.rows(query).await
     }
 

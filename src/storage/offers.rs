@@ -47,7 +47,9 @@ impl SheetFacts {
         Self {
             sheet_id,
             tariff_id: sheet.tariff_id(),
-            catalog: source.map_or("manual", |source| source.format.name()).to_owned(),
+            catalog: source
+                .map_or("manual", |source| source.format.name())
+                .to_owned(),
             valid_from: sheet.valid_from.map(stored),
             valid_to: sheet.valid_to.map(stored),
             is_misfit,
@@ -150,7 +152,10 @@ impl Offer {
     /// The newest time that is recorded of it, be it that of a look that did not find it any more.
     pub(super) fn newest(&self) -> Option<Timestamp> {
         let looks = self.seen.iter().filter_map(|seen| seen.newest_look);
-        let seen = self.sightings().into_iter().map(|sighting| sighting.last_at);
+        let seen = self
+            .sightings()
+            .into_iter()
+            .map(|sighting| sighting.last_at);
         let cuts = self.cuts.iter().map(|cut| cut.at);
         looks.chain(seen).chain(cuts).max()
     }
@@ -159,8 +164,11 @@ impl Offer {
     fn open_until(&self, source: &str) -> Option<Timestamp> {
         let open = self.seen.iter();
         let open = open.filter(|seen| seen.source == source && seen.last_at.is_none());
-        open.map(|seen| seen.newest_look.map_or(seen.first_at, |look| look.max(seen.first_at)))
-            .max()
+        open.map(|seen| {
+            seen.newest_look
+                .map_or(seen.first_at, |look| look.max(seen.first_at))
+        })
+        .max()
     }
 
     /// The sightings, each with its last time.
@@ -177,7 +185,9 @@ impl Offer {
                 valid_to: seen.sheet.valid_to,
                 first_at: seen.first_at,
                 last_at: seen.last_at.unwrap_or_else(open),
-                next_at: seen.next_look.filter(|_| is_catalog && seen.last_at.is_some()),
+                next_at: seen
+                    .next_look
+                    .filter(|_| is_catalog && seen.last_at.is_some()),
                 is_sellers_own: false,
                 is_misfit: seen.sheet.is_misfit,
                 input_price: seen.sheet.input_price,
@@ -195,7 +205,9 @@ impl Offer {
                 let own = sightings.iter();
                 own.filter(|sighting| sighting.sheet_id == cut.sheet_id)
             };
-            let anew = own().map(|sighting| sighting.first_at).filter(|at| *at > cut.at);
+            let anew = own()
+                .map(|sighting| sighting.first_at)
+                .filter(|at| *at > cut.at);
             let covers = |at: &Timestamp| {
                 own().any(|sighting| sighting.first_at <= *at && *at <= sighting.last_at)
             };
@@ -255,8 +267,12 @@ impl Offer {
                 last_at: sighting.last_at,
             })
         };
-        let stretches: Vec<Stretch> =
-            self.seen.iter().zip(sightings).filter_map(stretch).collect();
+        let stretches: Vec<Stretch> = self
+            .seen
+            .iter()
+            .zip(sightings)
+            .filter_map(stretch)
+            .collect();
         let ids: Vec<Uuid> = listed.iter().map(|sheet| sheet.sheet_id).collect();
         let after = Look {
             at: look.at,
@@ -269,13 +285,21 @@ impl Offer {
             .partition(|seen| seen.source == look.source);
         self.seen = others;
         for stretch in after {
-            let known = own.iter().find(|seen| seen.sheet.sheet_id == stretch.sheet_id);
+            let known = own
+                .iter()
+                .find(|seen| seen.sheet.sheet_id == stretch.sheet_id);
             let sheet = known.map(|seen| &seen.sheet).or_else(|| {
-                listed.iter().find(|sheet| sheet.sheet_id == stretch.sheet_id)
+                listed
+                    .iter()
+                    .find(|sheet| sheet.sheet_id == stretch.sheet_id)
             });
-            let Some(sheet) = sheet.cloned() else { continue };
+            let Some(sheet) = sheet.cloned() else {
+                continue;
+            };
             let is_open = around.newest.is_none_or(|newest| newest <= stretch.last_at);
-            let same_end = own.iter().find(|seen| seen.last_at == Some(stretch.last_at));
+            let same_end = own
+                .iter()
+                .find(|seen| seen.last_at == Some(stretch.last_at));
             self.seen.push(Seen {
                 sheet,
                 source: look.source.clone(),
@@ -318,14 +342,22 @@ impl Offer {
 
     /// Adds a sheet or an entry that was posted.
     pub(super) fn post(&mut self, sheet: &SheetFacts, by: &SightedBy, at: Timestamp) {
-        let at = if by.is_now { self.post_now(sheet, by, at) } else { Some(at) };
+        let at = if by.is_now {
+            self.post_now(sheet, by, at)
+        } else {
+            Some(at)
+        };
         let Some(mut at) = at else { return };
         let own = |seen: &Seen| seen.source == by.source;
         // Of two sheets that were seen at one time, the one that came later was seen later.
         while self.seen.iter().any(|seen| {
-            own(seen) && seen.sheet.sheet_id != sheet.sheet_id && (seen.first_at == at || seen.last_at == Some(at))
+            own(seen)
+                && seen.sheet.sheet_id != sheet.sheet_id
+                && (seen.first_at == at || seen.last_at == Some(at))
         }) {
-            let Ok(next) = at.checked_add(1.microsecond()) else { return };
+            let Ok(next) = at.checked_add(1.microsecond()) else {
+                return;
+            };
             at = next;
         }
         let covers = |seen: &Seen| seen.first_at <= at && seen.last_at >= Some(at);
@@ -334,15 +366,20 @@ impl Offer {
             let is_split = own(seen) && covers(seen) && seen.sheet.sheet_id != sheet.sheet_id;
             if is_split {
                 let last_at = seen.last_at.unwrap_or(seen.first_at);
-                parts.push(Seen { last_at: Some(seen.first_at), ..seen.clone() });
-                parts.push(Seen { first_at: last_at, ..seen.clone() });
+                parts.push(Seen {
+                    last_at: Some(seen.first_at),
+                    ..seen.clone()
+                });
+                parts.push(Seen {
+                    first_at: last_at,
+                    ..seen.clone()
+                });
             }
             !is_split
         });
         self.seen.extend(parts);
-        let is_known = |seen: &Seen| {
-            own(seen) && covers(seen) && seen.sheet.sheet_id == sheet.sheet_id
-        };
+        let is_known =
+            |seen: &Seen| own(seen) && covers(seen) && seen.sheet.sheet_id == sheet.sheet_id;
         if !self.seen.iter().any(is_known) {
             self.seen.push(Seen {
                 sheet: sheet.clone(),
@@ -360,12 +397,17 @@ impl Offer {
     fn post_now(&mut self, sheet: &SheetFacts, by: &SightedBy, at: Timestamp) -> Option<Timestamp> {
         let newest = self.newest();
         let at = newest.map_or(at, |newest| newest.max(at));
-        let withdrawn_at = self.cuts.iter().filter(|cut| cut.sheet_id == sheet.sheet_id);
+        let withdrawn_at = self
+            .cuts
+            .iter()
+            .filter(|cut| cut.sheet_id == sheet.sheet_id);
         let withdrawn_at = withdrawn_at.map(|cut| cut.at).max();
         let own = self.seen.iter_mut().filter(|seen| seen.source == by.source);
         let mut own: Vec<&mut Seen> = own.collect();
         own.sort_by_key(|seen| (seen.last_at, seen.first_at));
-        let newest_of_sheet = own.iter().rposition(|seen| seen.sheet.sheet_id == sheet.sheet_id);
+        let newest_of_sheet = own
+            .iter()
+            .rposition(|seen| seen.sheet.sheet_id == sheet.sheet_id);
         if let Some(index) = newest_of_sheet
             && withdrawn_at.is_none_or(|withdrawn_at| Some(withdrawn_at) < own[index].last_at)
         {

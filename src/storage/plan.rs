@@ -233,7 +233,8 @@ impl Offer {
         let own = |cut: &&Cut| cut.sheet_id == act.sheet_id;
         let withdrawals = self.withdrawals();
         let holds = self.cuts.iter().zip(&withdrawals);
-        let holds = holds.filter(|(cut, withdrawal)| own(cut) && withdrawal.seen_again_at.is_none());
+        let holds =
+            holds.filter(|(cut, withdrawal)| own(cut) && withdrawal.seen_again_at.is_none());
         let holds: Option<Cut> = holds.map(|(cut, _)| cut.clone()).max_by_key(|cut| cut.at);
         let Some(because) = &act.because else {
             if let Some(holds) = &holds {
@@ -250,7 +251,10 @@ impl Offer {
             next.ok()
         });
         let at = after_all.map_or(now, |after_all| after_all.max(now));
-        let mut own = self.seen.iter().filter(|seen| seen.sheet.sheet_id == act.sheet_id);
+        let mut own = self
+            .seen
+            .iter()
+            .filter(|seen| seen.sheet.sheet_id == act.sheet_id);
         let tariff_id = own.next().map(|seen| seen.sheet.tariff_id);
         let is_price = periods.iter().any(|stored| {
             Some(stored.period.tariff_id) == tariff_id
@@ -312,9 +316,8 @@ impl Known {
             step.is_update &= recording.is_observed;
             let periods = self.periods.get(&recording.offer_id());
             let mut periods = periods.into_iter().flatten();
-            step.is_in_force = periods.any(|stored| {
-                stored.period.sheet_id == sheet_id && stored.period.covers(now)
-            });
+            step.is_in_force = periods
+                .any(|stored| stored.period.sheet_id == sheet_id && stored.period.covers(now));
         }
         Ok(step)
     }

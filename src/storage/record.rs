@@ -147,8 +147,11 @@ impl Ready {
         let known: Known = known::load(connection, work).await?;
         let version = known.version;
         let plan = Plan::make(work, known)?;
-        let recorded: BTreeSet<Uuid> =
-            work.recordings.iter().map(|recording| recording.sheet_id).collect();
+        let recorded: BTreeSet<Uuid> = work
+            .recordings
+            .iter()
+            .map(|recording| recording.sheet_id)
+            .collect();
         let mut wanted = plan.wanted_sheets();
         wanted.extend(work.act.iter().map(|act| act.sheet_id));
         wanted.retain(|id| !recorded.contains(id));

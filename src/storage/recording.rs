@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use super::offers::{SheetFacts, SightedBy, stored};
 use unroof_core::catalog::offer_id;
 use unroof_core::estimate::{Answer, ListRow};
-use super::offers::{SheetFacts, SightedBy, stored};
 use unroof_core::sheet::PriceSheet;
 
 /// An estimate to be stored.
@@ -185,7 +185,11 @@ impl Recording {
     /// Whether its estimate, without stated assumptions, fits no machine.
     pub(super) fn is_misfit(&self) -> bool {
         let is_own = matches!(self.listing, Listing::Offer { .. });
-        is_own && self.estimate.as_ref().is_some_and(|estimate| estimate.is_misfit)
+        is_own
+            && self
+                .estimate
+                .as_ref()
+                .is_some_and(|estimate| estimate.is_misfit)
     }
 
     /// The names under which its estimate is listed.

@@ -187,9 +187,7 @@ pub(super) trait Connected {
     /// The number that a query without parameters finds.
     async fn read_number(&mut self, sql: &'static str) -> Result<i64, StoreError> {
         Ok(match self.either() {
-            Either::Postgres(connection) => {
-                sqlx::query_scalar(sql).fetch_one(connection).await?
-            }
+            Either::Postgres(connection) => sqlx::query_scalar(sql).fetch_one(connection).await?,
             Either::Sqlite(connection) => sqlx::query_scalar(sql).fetch_one(connection).await?,
         })
     }

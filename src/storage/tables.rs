@@ -11,8 +11,8 @@ use super::offers::{Cut, Offer, Seen};
 use super::plan::{OfferPlan, Plan, SheetStep, Step};
 use super::recording::{EstimateRecord, Recording};
 use super::rows::{Connected, Piece, Rows, Statement};
-use super::value::Kind::{Bytes, Flag, Id, Number, Real, Text, Time};
 use super::told::{Change, Disagreement, Told};
+use super::value::Kind::{Bytes, Flag, Id, Number, Real, Text, Time};
 use super::work::Work;
 use super::{StoreError, known};
 use unroof_core::catalog::model_key;
@@ -220,7 +220,8 @@ impl<'a> Writing<'a> {
         self.plan.offers.iter().flat_map(move |offer| {
             let (these, others) = of(offer);
             let these = these.seen.iter();
-            let these = these.filter(move |seen| !others.seen.iter().any(|one| is_known(seen, one)));
+            let these =
+                these.filter(move |seen| !others.seen.iter().any(|one| is_known(seen, one)));
             these.map(|seen| (offer.id, seen))
         })
     }
@@ -234,11 +235,14 @@ impl<'a> Writing<'a> {
                 seen.first_at.into(),
             ]
         };
-        self.seen(|offer| (&offer.before, &offer.after), has_key).map(row).collect()
+        self.seen(|offer| (&offer.before, &offer.after), has_key)
+            .map(row)
+            .collect()
     }
 
     fn sightings(&self) -> Rows<'a> {
-        let is_written = |seen: &Seen, one: &Seen| has_key(seen, one) && seen.last_at == one.last_at;
+        let is_written =
+            |seen: &Seen, one: &Seen| has_key(seen, one) && seen.last_at == one.last_at;
         let row = |(offer, seen): (Uuid, &'a Seen)| {
             vec![
                 offer.into(),
@@ -250,12 +254,15 @@ impl<'a> Writing<'a> {
                 standing(seen.standing).into(),
             ]
         };
-        self.seen(|offer| (&offer.after, &offer.before), is_written).map(row).collect()
+        self.seen(|offer| (&offer.after, &offer.before), is_written)
+            .map(row)
+            .collect()
     }
 
     fn looks(&self) -> Rows<'a> {
         let look = self.work.look.iter().filter(|_| self.work.completes);
-        look.map(|look| vec![(&look.source).into(), (&look.scope).into(), look.at.into()]).collect()
+        look.map(|look| vec![(&look.source).into(), (&look.scope).into(), look.at.into()])
+            .collect()
     }
 
     fn withdrawals(&self) -> Rows<'a> {
@@ -264,7 +271,8 @@ impl<'a> Writing<'a> {
         for offer in &self.plan.offers {
             let (before, after) = (&offer.before.cuts, &offer.after.cuts);
             let is_in = |cut: &Cut, cuts: &[Cut]| {
-                cuts.iter().any(|one| one.sheet_id == cut.sheet_id && one.at == cut.at)
+                cuts.iter()
+                    .any(|one| one.sheet_id == cut.sheet_id && one.at == cut.at)
             };
             let row = |cut: &'a Cut, undone_at: Option<Timestamp>| {
                 vec![
@@ -284,8 +292,13 @@ impl<'a> Writing<'a> {
     }
 
     fn gone_periods(&self) -> Rows<'a> {
-        let gone = self.plan.offers.iter().flat_map(|offer| &offer.derived.gone);
-        gone.map(|(sequence, part)| vec![(*sequence).into(), (*part).into()]).collect()
+        let gone = self
+            .plan
+            .offers
+            .iter()
+            .flat_map(|offer| &offer.derived.gone);
+        gone.map(|(sequence, part)| vec![(*sequence).into(), (*part).into()])
+            .collect()
     }
 
     fn periods(&self) -> Rows<'a> {
@@ -297,7 +310,11 @@ impl<'a> Writing<'a> {
             };
             for stored in &offer.derived.written {
                 number += 1;
-                let key = if stored.key == (0, 0) { (number, 0) } else { stored.key };
+                let key = if stored.key == (0, 0) {
+                    (number, 0)
+                } else {
+                    stored.key
+                };
                 let period = &stored.period;
                 let basis = match period.start_basis {
                     StartBasis::Stated => "stated",
@@ -334,7 +351,9 @@ impl<'a> Writing<'a> {
 
     fn settled(&self) -> Rows<'a> {
         let settled = self.told.settled.iter();
-        settled.map(|(id, at)| vec![(*id).into(), (*at).into()]).collect()
+        settled
+            .map(|(id, at)| vec![(*id).into(), (*at).into()])
+            .collect()
     }
 
     fn disagreements(&self) -> Rows<'a> {

@@ -5,15 +5,14 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use super::StoreError;
 use super::names::ChangeKind;
 use super::plan::{OfferPlan, Plan, SheetText, read_sheet};
 use super::recording::Listing;
 use super::work::Work;
-use super::StoreError;
 use unroof_core::history::{Event, News, UNKNOWN_START};
 use unroof_core::sheet::compare::difference::{
-    PriceDifference, contradiction_words, contradictions, first_words, in_words,
-    price_differences,
+    PriceDifference, contradiction_words, contradictions, first_words, in_words, price_differences,
 };
 use unroof_core::sheet::{PriceSheet, SheetId};
 
@@ -153,7 +152,12 @@ impl Told {
     }
 
     /// An act on a price that is not in force is news of its own.
-    fn add_act(&mut self, work: &Work, plan: &Plan, sheets: &mut Sheets<'_>) -> Result<(), StoreError> {
+    fn add_act(
+        &mut self,
+        work: &Work,
+        plan: &Plan,
+        sheets: &mut Sheets<'_>,
+    ) -> Result<(), StoreError> {
         let Some(act) = work.act.as_ref().filter(|_| plan.has_acted) else {
             return Ok(());
         };
@@ -250,7 +254,10 @@ impl Told {
                 continue;
             }
             let factors = contradictions.iter().filter_map(PriceDifference::factor);
-            let id = format!("{}\n{}\n{in_force}\n{}\n{}", offer.id, other.source, other.sheet_id, offer.seen_at);
+            let id = format!(
+                "{}\n{}\n{in_force}\n{}\n{}",
+                offer.id, other.source, other.sheet_id, offer.seen_at
+            );
             self.disagreements.push(Disagreement {
                 id: SheetId::digest(id.as_bytes()),
                 offer_id: offer.id,
@@ -264,8 +271,12 @@ impl Told {
                 sheet,
             });
         }
-        let settled = offer.disagreements.iter().filter(|open| !found.contains(&open.id));
-        self.settled.extend(settled.map(|open| (open.id, offer.seen_at)));
+        let settled = offer
+            .disagreements
+            .iter()
+            .filter(|open| !found.contains(&open.id));
+        self.settled
+            .extend(settled.map(|open| (open.id, offer.seen_at)));
         Ok(())
     }
 }
@@ -281,7 +292,9 @@ fn rows_of(
         Some(id) => Some(sheets.get(id)?.sheet.clone()),
         None => None,
     };
-    let same_tariff = previous.as_ref().filter(|_| news.event == Event::Backfilled && news.in_force);
+    let same_tariff = previous
+        .as_ref()
+        .filter(|_| news.event == Event::Backfilled && news.in_force);
     let kind = match news.event {
         Event::Added => ChangeKind::OfferAdded,
         Event::Changed => ChangeKind::PriceChanged,

@@ -46,7 +46,10 @@ pub(super) struct Work {
 
 impl Work {
     pub(super) fn of(recordings: Vec<Recording>) -> Self {
-        let now = recordings.iter().map(|recording| recording.recorded_at).max();
+        let now = recordings
+            .iter()
+            .map(|recording| recording.recorded_at)
+            .max();
         Self {
             now: now.unwrap_or_default(),
             recordings,
@@ -65,7 +68,10 @@ impl Work {
 
     /// Offers whose facts change, or that are to be derived again.
     pub(super) fn touched(&self) -> BTreeSet<Uuid> {
-        let seen = self.recordings.iter().filter(|recording| recording.sighted_by.is_some());
+        let seen = self
+            .recordings
+            .iter()
+            .filter(|recording| recording.sighted_by.is_some());
         let listed = self.listed.iter().map(|offer| offer.offer_id);
         let acted = self.act.iter().map(|act| act.offer_id);
         let again = self.again.iter().copied();

@@ -17,7 +17,9 @@ fn litellm(prices: &Prices) -> Value {
             "input_cost_per_token": format!("{input}e-6"),
         })
     };
-    let entries = prices.iter().map(|(model, input)| ((*model).to_owned(), entry(input)));
+    let entries = prices
+        .iter()
+        .map(|(model, input)| ((*model).to_owned(), entry(input)));
     Value::Object(entries.collect())
 }
 
@@ -30,13 +32,17 @@ fn models_dev(prices: &Prices) -> Value {
             "limit": {"context": 128_000, "output": 8_000}, "cost": {"input": input, "output": 10},
         })
     };
-    let models = prices.iter().map(|(name, input)| ((*name).to_owned(), model(name, input)));
+    let models = prices
+        .iter()
+        .map(|(name, input)| ((*name).to_owned(), model(name, input)));
     let models = Value::Object(models.collect());
     json!({"acme": {"id": "acme", "name": "Acme", "env": ["ACME_KEY"], "npm": "acme", "models": models}})
 }
 
 async fn import(api: &Api, query: &str, catalog: &Value) {
-    let reply = api.post(&format!("/catalogs{query}"), catalog.to_string()).await;
+    let reply = api
+        .post(&format!("/catalogs{query}"), catalog.to_string())
+        .await;
     let last = reply.text().lines().last().unwrap().to_owned();
     assert!(last.contains("\"type\":\"done\""), "{last}");
 }
@@ -63,7 +69,11 @@ impl Event {
 
 fn at(hour: Option<u32>) -> String {
     hour.map_or_else(String::new, |hour| {
-        format!("?observed_at=2026-05-{:02}T{:02}:00:00Z", 1 + hour / 24, hour % 24)
+        format!(
+            "?observed_at=2026-05-{:02}T{:02}:00:00Z",
+            1 + hour / 24,
+            hour % 24
+        )
     })
 }
 
@@ -82,11 +92,18 @@ async fn apply(api: &Api, event: &Event) {
             assert!(reply.status.is_success(), "{}", reply.text());
         }
         Event::Withdraw(model, input) => {
-            let sheets = api.get(&format!("/price-sheets?model={model}&limit=2000")).await.rows();
+            let sheets = api
+                .get(&format!("/price-sheets?model={model}&limit=2000"))
+                .await
+                .rows();
             let wanted = f64::from(*input);
-            for sheet in sheets.iter().filter(|sheet| sheet["input_per_mtok"] == wanted) {
+            for sheet in sheets
+                .iter()
+                .filter(|sheet| sheet["input_per_mtok"] == wanted)
+            {
                 let path = format!("/price-sheets/{}/withdraw", sheet["id"].as_str().unwrap());
-                api.post(&path, json!({"reason": "a mistake"}).to_string()).await;
+                api.post(&path, json!({"reason": "a mistake"}).to_string())
+                    .await;
             }
         }
     }
@@ -97,7 +114,10 @@ struct Numbers(u64);
 
 impl Numbers {
     fn below(&mut self, limit: u32) -> u32 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         u32::try_from(self.0 >> 33).unwrap() % limit
     }
 }
@@ -115,8 +135,10 @@ fn events(numbers: &mut Numbers, count: u32) -> Vec<Event> {
             0 => Event::Withdraw(model, 1 + numbers.below(2)),
             1 | 2 => Event::Post(model, 1 + numbers.below(2), hour),
             _ => {
-                let mut prices: Prices =
-                    MODELS.iter().map(|model| (*model, 1 + numbers.below(2))).collect();
+                let mut prices: Prices = MODELS
+                    .iter()
+                    .map(|model| (*model, 1 + numbers.below(2)))
+                    .collect();
                 if numbers.below(3) == 0 {
                     prices.remove(model);
                 }
@@ -139,12 +161,18 @@ const PERIODS: &str = "
 async fn mirror(api: &Api) -> BTreeMap<String, String> {
     let mut mirror = BTreeMap::new();
     for row in api.get("/changes?limit=2000").await.rows() {
-        let offer = format!("{}/{}", row["provider"].as_str().unwrap(), row["model"].as_str().unwrap());
+        let offer = format!(
+            "{}/{}",
+            row["provider"].as_str().unwrap(),
+            row["model"].as_str().unwrap()
+        );
         let sheet = row["sheet_id"].as_str().unwrap_or_default().to_owned();
         let ends = ["offer.delisted", "price.expired", "sheet.withdrawn"];
         if row["in_force"] == true {
             mirror.insert(offer, sheet);
-        } else if ends.contains(&row["kind"].as_str().unwrap()) && mirror.get(&offer) == Some(&sheet) {
+        } else if ends.contains(&row["kind"].as_str().unwrap())
+            && mirror.get(&offer) == Some(&sheet)
+        {
             mirror.remove(&offer);
         }
     }
@@ -152,9 +180,16 @@ async fn mirror(api: &Api) -> BTreeMap<String, String> {
 }
 
 async fn in_force(api: &Api) -> BTreeMap<String, String> {
-    let rows = api.get("/price-sheets?as_of=2026-11-22T00:00:00Z&limit=2000").await.rows();
+    let rows = api
+        .get("/price-sheets?as_of=2026-11-22T00:00:00Z&limit=2000")
+        .await
+        .rows();
     let offer = |row: &Value| {
-        let name = format!("{}/{}", row["provider"].as_str().unwrap(), row["model"].as_str().unwrap());
+        let name = format!(
+            "{}/{}",
+            row["provider"].as_str().unwrap(),
+            row["model"].as_str().unwrap()
+        );
         (name, row["id"].as_str().unwrap().to_owned())
     };
     let found: BTreeMap<String, String> = rows.iter().map(offer).collect();
@@ -177,7 +212,11 @@ async fn random_events_in_any_order_of_arrival_give_the_state_of_a_replay_in_ord
             let api = database.api().await;
             for (number, event) in events.iter().enumerate() {
                 apply(&api, event).await;
-                assert_eq!(mirror(&api).await, in_force(&api).await, "seed {seed}, event {number} of {events:#?}");
+                assert_eq!(
+                    mirror(&api).await,
+                    in_force(&api).await,
+                    "seed {seed}, event {number} of {events:#?}"
+                );
             }
             let withdrawals = "SELECT CAST(count(*) AS text) FROM withdrawals";
             was_refused.insert(database.texts(withdrawals).await);
@@ -200,7 +239,10 @@ async fn a_stated_start_beats_what_another_catalog_showed_before_in_either_order
             {"constraint": {"start_date": "2026-07-30"}, "prices": {"input_mtok": 0.2, "output_mtok": 1.2}},
         ]}],
     }]);
-    let imports = [("?observed_at=2026-07-17T00:00:00Z", seen), ("?observed_at=2026-08-20T00:00:00Z", stated)];
+    let imports = [
+        ("?observed_at=2026-07-17T00:00:00Z", seen),
+        ("?observed_at=2026-08-20T00:00:00Z", stated),
+    ];
     for order in [[0, 1], [1, 0]] {
         on_each_database(async |database: &TestDatabase| {
             let api = database.api().await;
@@ -208,8 +250,16 @@ async fn a_stated_start_beats_what_another_catalog_showed_before_in_either_order
                 let (query, catalog) = &imports[index];
                 import(&api, query, catalog).await;
             }
-            for (at, price) in [("2026-07-20", 1.0), ("2026-07-29", 1.0), ("2026-07-30", 0.2), ("2026-08-25", 0.2)] {
-                let rows = api.get(&format!("/price-sheets?as_of={at}T12:00:00Z")).await.rows();
+            for (at, price) in [
+                ("2026-07-20", 1.0),
+                ("2026-07-29", 1.0),
+                ("2026-07-30", 0.2),
+                ("2026-08-25", 0.2),
+            ] {
+                let rows = api
+                    .get(&format!("/price-sheets?as_of={at}T12:00:00Z"))
+                    .await
+                    .rows();
                 let prices: Vec<&Value> = rows.iter().map(|row| &row["input_per_mtok"]).collect();
                 assert_eq!(prices, [price], "{at} {order:?}");
             }

@@ -56,7 +56,10 @@ async fn changes_come_in_their_order_and_the_next_place_is_there_also_where_noth
         assert_eq!(last["estimate_id"], json!(id));
         assert!(last["summary"].as_str().unwrap().contains("2.5"), "{last}");
         let numbers = ["old_value", "new_value", "factor"].map(|name| last[name].as_f64().unwrap());
-        assert_eq!((last["cell"].as_str(), numbers), (Some("input"), [1.25, 2.5, 2.0]));
+        assert_eq!(
+            (last["cell"].as_str(), numbers),
+            (Some("input"), [1.25, 2.5, 2.0])
+        );
         assert_eq!(last["in_force"], true);
         assert_eq!(last["previous_sheet_id"], rows[0]["sheet_id"]);
         let columns: Vec<&String> = last.as_object().unwrap().keys().collect();

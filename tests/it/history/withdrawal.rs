@@ -49,7 +49,8 @@ async fn a_rise_that_is_called_off_never_comes_and_its_reason_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_price_in_force_that_is_withdrawn_gives_way_to_the_one_before_and_one_that_is_over_cannot_be() {
+async fn a_price_in_force_that_is_withdrawn_gives_way_to_the_one_before_and_one_that_is_over_cannot_be()
+ {
     on_each_database(async |database: &TestDatabase| {
         let api = database.api().await;
         let first = seen(&api, &priced("1"), "2026-03-01T00:00:00Z").await;

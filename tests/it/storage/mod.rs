@@ -6,7 +6,9 @@ mod plans;
 mod save;
 
 use serde_json::Value;
-use unroof::storage::{AsOf, EstimateRow, Filter, Latest, NewEstimate, Saved, SightedBy, Store, Times};
+use unroof::storage::{
+    AsOf, EstimateRow, Filter, Latest, NewEstimate, Saved, SightedBy, Store, Times,
+};
 use unroof_core::estimate::{Answer, Format, Request, infer, read_request};
 use uuid::Uuid;
 

@@ -119,8 +119,7 @@ pub fn stated_at<'a>(
 ) -> Vec<&'a Sighting> {
     let mut stated: BTreeMap<&str, (Rank, &Sighting)> = BTreeMap::new();
     for claim in claims(sightings, withdrawals) {
-        let covers =
-            |span: &Span| span.0 <= at && span.1.is_none_or(|until| at < until);
+        let covers = |span: &Span| span.0 <= at && span.1.is_none_or(|until| at < until);
         if !claim.spans.iter().any(covers) {
             continue;
         }
