@@ -45,11 +45,12 @@ pub(super) async fn write(
     connection.write_rows(&WRITE, &writing.rows()).await
 }
 
-/// How many numbers the rows of a plan take.
+/// How many numbers the rows of a plan take: each table has numbers of its own.
 pub(super) fn numbers(work: &Work, plan: &Plan, told: &Told) -> i64 {
     let periods = plan.offers.iter().map(|offer| offer.derived.written.len());
-    let count = work.recordings.len() + periods.sum::<usize>() + told.changes.len();
-    i64::try_from(count).unwrap_or(i64::MAX).max(1)
+    let counts = [work.recordings.len(), periods.sum(), told.changes.len(), 1];
+    let most = counts.into_iter().max().unwrap_or_default();
+    i64::try_from(most).unwrap_or(i64::MAX)
 }
 
 /// The rows that are written.
@@ -302,7 +303,7 @@ impl<'a> Writing<'a> {
     }
 
     fn periods(&self) -> Rows<'a> {
-        let mut number = self.base + i64::try_from(self.recordings.len()).unwrap_or_default();
+        let mut number = self.base;
         let mut rows = Rows::new();
         for offer in &self.plan.offers {
             let Some([provider, model, region]) = self.told.names.get(&offer.id) else {
@@ -377,10 +378,6 @@ impl<'a> Writing<'a> {
     }
 
     fn changes(&self) -> Rows<'a> {
-        let count = self.told.changes.len();
-        let first = self.base + numbers(self.work, self.plan, self.told)
-            - i64::try_from(count).unwrap_or_default()
-            + 1;
         let row = |(change, number): (&'a Change, i64)| {
             let subject = &change.subject;
             let price = change.price.as_ref();
@@ -405,7 +402,7 @@ impl<'a> Writing<'a> {
                 change.previous_sheet_id.into(),
             ]
         };
-        self.told.changes.iter().zip(first..).map(row).collect()
+        self.told.changes.iter().zip(self.base + 1..).map(row).collect()
     }
 }
 
