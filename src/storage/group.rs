@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use super::queue::{Group, Members, Waiting, refuse};
-use super::record::Ready;
+use super::ready::Ready;
 use super::recording::{Recording, Saved};
 use super::work::Work;
 use super::{Store, StoreError};

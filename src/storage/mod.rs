@@ -21,6 +21,7 @@ mod plan;
 mod price_sheets;
 mod query;
 mod queue;
+mod ready;
 mod record;
 mod recording;
 mod refusal;

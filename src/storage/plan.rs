@@ -69,6 +69,8 @@ pub(super) struct Step {
     pub(super) sheet: SheetStep,
     pub(super) inserts_estimate: bool,
     pub(super) inserts_listing: bool,
+    /// Whether it adds to what is known of its offer.
+    pub(super) is_sighting: bool,
     /// Whether the sheet of a question is stated now.
     pub(super) reveals: bool,
     /// Whether the listed estimate of a known price is another one.
@@ -83,6 +85,7 @@ impl Step {
             && !self.inserts_estimate
             && !self.inserts_listing
             && !self.reveals
+            && !self.is_sighting
     }
 }
 
@@ -148,10 +151,12 @@ impl Plan {
             ..sheet.clone()
         };
         let mut after = known.offers.clone();
-        for recording in &work.recordings {
+        for (recording, step) in work.recordings.iter().zip(&mut plan.steps) {
             if let Some(by) = &recording.sighted_by {
                 let offer = after.entry(recording.offer_id()).or_default();
+                let before = offer.seen.clone();
                 offer.post(&facts(&recording.facts()), by, recording.observed_at);
+                step.is_sighting = before != offer.seen;
             }
         }
         if let Some(among) = &known.look {

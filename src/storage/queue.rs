@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::record::Ready;
+use super::ready::Ready;
 use super::recording::{Recording, Saved};
 use super::{StoreError, locked};
 

@@ -1,23 +1,19 @@
 //! Records facts and the content that they are about: new content is stored, the periods of the offers are derived again,
 //! and what changed is added to the feed. All of a batch, or nothing.
 
-use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use sqlx::{Connection, Executor, SqlSafeStr};
-use uuid::Uuid;
 
 use super::connection::on_connection;
-use super::plan::{Acted, Known, Plan, SheetText, Step};
+use super::plan::{Acted, Step};
+use super::ready::Ready;
 use super::recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
-use super::rows::Connected;
-use super::told::Told;
 use super::work::Work;
-use super::{Store, StoreError, known, tables};
+use super::{Store, StoreError, tables};
 
-/// Takes the writers' lock alone.
-const LOCK_VERSION: &str =
-    "UPDATE store_version SET version = version WHERE id = 1 RETURNING version";
+/// Times that a plan is made without the lock, while other writers commit.
+const MOST_TRIES: usize = 3;
 
 /// Takes the writers' lock and reserves this many sequence numbers.
 pub(super) const ADVANCE_VERSION: &str =
@@ -90,80 +86,48 @@ impl Store {
                 Some(ready) if ready.version == self.newest() => ready,
                 _ => Ready::make(connection, work).await?,
             };
-            let mut transaction = connection.begin_with(self.begin()).await?;
-            if work.completes && ready.plan.is_empty() {
-                // A look that found what was there before is no new version.
-                let version: i64 =
-                    sqlx::query_scalar(LOCK_VERSION).fetch_one(&mut *transaction).await?;
-                if version == ready.version {
-                    tables::write(&mut *transaction, work, &ready.plan, &ready.told, version).await?;
-                    transaction.commit().await?;
-                    return Ok(Recorded::NOTHING);
+            let mut tries = 0;
+            loop {
+                tries += 1;
+                let is_empty = ready.plan.is_empty();
+                if is_empty && !work.completes {
+                    return Ok(ready.recorded(None));
                 }
-            }
-            let mut count = ready.count;
-            // The version is the lock of the writers: from here to the end there are two round trips.
-            let mut version: i64 =
-                sqlx::query_scalar(ADVANCE_VERSION).bind(count).fetch_one(&mut *transaction).await?;
-            if ready.version != version - count {
-                ready = Ready::make(&mut *transaction, work).await?;
-                count = ready.count;
-                version = sqlx::query_scalar(ADVANCE_VERSION)
-                    .bind(count)
-                    .fetch_one(&mut *transaction)
-                    .await?;
-            }
-            let is_written = !ready.plan.is_empty() || work.completes;
-            if is_written {
-                let base = version - count;
+                let mut transaction = connection.begin_with(self.begin()).await?;
+                // The version is the lock of the writers: from here to the end there are two round trips. A look that
+                // found what was there before is no new version.
+                let count = if is_empty { 0 } else { ready.count };
+                let advance = sqlx::query_scalar(ADVANCE_VERSION).bind(count);
+                let mut version: i64 = advance.fetch_one(&mut *transaction).await?;
+                let mut base = version - count;
+                if ready.version != base && tries < MOST_TRIES {
+                    // What another writer has committed is read without the lock.
+                    transaction.rollback().await?;
+                    ready = Ready::make(connection, work).await?;
+                    continue;
+                }
+                if ready.version != base {
+                    ready = Ready::make(&mut *transaction, work).await?;
+                    let advance = sqlx::query_scalar(ADVANCE_VERSION).bind(ready.count);
+                    base = version;
+                    version = advance.fetch_one(&mut *transaction).await?;
+                }
                 tables::write(&mut *transaction, work, &ready.plan, &ready.told, base).await?;
                 transaction.commit().await?;
                 self.advance_version(version);
-            } else {
-                transaction.rollback().await?;
+                return Ok(ready.recorded(Some(version)));
             }
-            Ok(Recorded {
-                version: is_written.then_some(version),
-                steps: ready.plan.steps,
-                acted: ready.plan.acted,
-            })
         })
     }
 }
 
-/// All that is to be written, as of a version of the store.
-#[derive(Debug)]
-pub(super) struct Ready {
-    version: i64,
-    plan: Plan,
-    told: Told,
-    /// How many numbers its rows take.
-    count: i64,
-}
-
 impl Ready {
-    /// Reads what is known, and plans.
-    async fn make(connection: &mut impl Connected, work: &Work) -> Result<Self, StoreError> {
-        let known: Known = known::load(connection, work).await?;
-        let version = known.version;
-        let plan = Plan::make(work, known)?;
-        let recorded: BTreeSet<Uuid> = work
-            .recordings
-            .iter()
-            .map(|recording| recording.sheet_id)
-            .collect();
-        let mut wanted = plan.wanted_sheets();
-        wanted.extend(work.act.iter().map(|act| act.sheet_id));
-        wanted.retain(|id| !recorded.contains(id));
-        let texts: HashMap<Uuid, SheetText> = known::load_sheets(connection, &wanted).await?;
-        let told = Told::of(work, &plan, &texts)?;
-        let count = tables::numbers(work, &plan, &told);
-        Ok(Self {
+    fn recorded(self, version: Option<i64>) -> Recorded {
+        Recorded {
             version,
-            plan,
-            told,
-            count,
-        })
+            steps: self.plan.steps,
+            acted: self.plan.acted,
+        }
     }
 }
 
@@ -176,15 +140,12 @@ pub(super) struct Recorded {
 }
 
 impl Recorded {
-    const NOTHING: Self = Self {
-        version: None,
-        steps: Vec::new(),
-        acted: None,
-    };
-
     /// The result for some of the recordings.
     pub(super) fn saved(&self, members: Range<usize>) -> Saved {
         let steps = &self.steps[members];
+        if steps.iter().all(Step::is_empty) {
+            return Saved::KNOWN;
+        }
         Saved {
             is_new: steps.iter().any(|step| step.inserts_estimate),
             version: self.version,

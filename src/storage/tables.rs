@@ -402,7 +402,12 @@ impl<'a> Writing<'a> {
                 change.previous_sheet_id.into(),
             ]
         };
-        self.told.changes.iter().zip(self.base + 1..).map(row).collect()
+        self.told
+            .changes
+            .iter()
+            .zip(self.base + 1..)
+            .map(row)
+            .collect()
     }
 }
 

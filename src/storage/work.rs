@@ -66,8 +66,8 @@ impl Work {
         recorded.chain(listed).chain(acted).chain(again).collect()
     }
 
-    /// Offers whose facts change, or that are to be derived again.
-    pub(super) fn touched(&self) -> BTreeSet<Uuid> {
+    /// Offers whose facts change, or that are to be derived again, in the order in which they came.
+    pub(super) fn touched(&self) -> Vec<Uuid> {
         let seen = self
             .recordings
             .iter()
@@ -76,7 +76,9 @@ impl Work {
         let acted = self.act.iter().map(|act| act.offer_id);
         let again = self.again.iter().copied();
         let seen = seen.map(Recording::offer_id);
-        seen.chain(listed).chain(acted).chain(again).collect()
+        let mut once = BTreeSet::new();
+        let touched = seen.chain(listed).chain(acted).chain(again);
+        touched.filter(|offer| once.insert(*offer)).collect()
     }
 
     /// The sheets that it is about.

@@ -1,3 +1,5 @@
+//! The rules of histories, by example and at every time.
+
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use uuid::Uuid;
