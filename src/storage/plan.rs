@@ -65,6 +65,10 @@ pub(super) enum SheetStep {
 
 /// Effect of one recording.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says whether one row is written"
+)]
 pub(super) struct Step {
     pub(super) sheet: SheetStep,
     pub(super) inserts_estimate: bool,

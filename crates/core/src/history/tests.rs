@@ -62,7 +62,7 @@ fn shape(periods: &[Period]) -> (Vec<(u128, i64)>, Option<i64>) {
         .map(|period| (period.sheet_id.as_u128(), days(period.starts_at)));
     (
         starts.collect(),
-        periods.last().and_then(|last| last.ends_at()).map(days),
+        periods.last().and_then(Period::ends_at).map(days),
     )
 }
 

@@ -256,6 +256,7 @@ fn without((from, until): Span, (gap_from, gap_until): Span) -> impl Iterator<It
 }
 
 /// A change of what the sources state.
+#[derive(Clone, Copy)]
 enum Mark {
     Begin(usize),
     End(usize),
