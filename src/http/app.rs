@@ -248,12 +248,14 @@ impl App {
         let document =
             std::str::from_utf8(answered.document.bytes()).map_err(Problem::not_serialised)?;
         gather_hasty().await;
+        // Asked once: both times are those of one moment.
+        let now = self.store.not_ahead(self.now());
         let new = NewEstimate {
             answer: &answered.answer,
             document,
             sheets: &answered.request.sheets,
-            observed_at: self.store.not_ahead(seen_at.unwrap_or_else(|| self.now())),
-            recorded_at: self.store.not_ahead(self.now()),
+            observed_at: seen_at.map_or(now, |seen_at| self.store.not_ahead(seen_at)),
+            recorded_at: now,
             sighted_by,
         };
         Ok(self.store.save(new).await?)
