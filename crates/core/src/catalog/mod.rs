@@ -1,6 +1,7 @@
 //! Published catalogs: recognition of the format, splitting into entries, conversion of entries into sheets.
 
 mod entry;
+mod meter;
 mod names;
 mod rules;
 #[cfg(test)]
@@ -43,25 +44,23 @@ impl Catalog {
     #[must_use]
     pub fn read(&self, key: &str, entry: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
         if key.contains(is_unprintable) {
-            entry.fault(
+            return entry.refuse(
                 format!(
                     "the key `{}` contains control or formatting characters",
                     printable(&shortened(key))
                 ),
                 PLAIN_NAME,
             );
-            return None;
         }
         let mut sheets = (self.read_entry)(key, entry)?;
         if let Some(name) = sheets.iter().find_map(unprintable_name) {
-            entry.fault(
+            return entry.refuse(
                 format!(
                     "the name `{}` contains control or formatting characters",
                     printable(&shortened(name))
                 ),
                 PLAIN_NAME,
             );
-            return None;
         }
         for sheet in &mut sheets {
             sheet.notes.extend(tokenizer_note(&sheet.model));
@@ -95,6 +94,13 @@ pub struct CatalogEntry<'a> {
     pub key: String,
     /// The entry.
     pub cursor: Cursor<'a>,
+}
+
+impl<'a> CatalogEntry<'a> {
+    fn new(key: impl Into<String>, cursor: Cursor<'a>) -> Self {
+        let key = key.into();
+        Self { key, cursor }
+    }
 }
 
 macro_rules! declare_modules {

@@ -11,16 +11,16 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::entry::Entry;
+use super::meter::{Meter, other_meter};
 use super::rules::{
-    FREE, context_tier_of, has_room, is_free, is_name, is_usable, put_in_order,
-    set_dear_writes_aside, settle_cache_writes, split_key, undo_misfiled_storage, unique,
-    whole_number,
+    FREE, alias, context_tier_of, count, has_room, is_free, is_name, is_usable, put_in_order,
+    settle_writes, split_key, unique,
 };
 use super::{Catalog, CatalogEntry, names};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;
 use crate::sheet::{
-    CacheWrite, CacheWriteBilling, ContextTier, JsonObject, Limits, OtherMeter, PriceSheet,
+    ContextTier, JsonObject, Limits, OtherMeter, PriceSheet,
     RateCell, ServiceTier, Source, SourceFormat,
 };
 
@@ -36,6 +36,13 @@ pub(super) static CATALOG: Catalog = Catalog {
 const CATALOG_URL: &str = "https://models.dev/api.json";
 /// Threshold of the older field `context_over_200k`, in tokens.
 const OVER_200K: u32 = 200_000;
+const METERS: [(&str, Meter); 5] = [
+    ("input", Meter::Input),
+    ("output", Meter::Output),
+    ("reasoning", Meter::Reasoning),
+    ("cache_read", Meter::CacheRead),
+    ("cache_write", Meter::CacheWrite(None)),
+];
 /// Field names of audio prices in `cost`.
 const AUDIO: [&str; 2] = ["input_audio", "output_audio"];
 
@@ -55,15 +62,9 @@ fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
             "models",
             "write the models of the provider as an object: {\"models\": {…}}",
         )?;
-        entries.extend(
-            models
-                .entries()?
-                .into_iter()
-                .map(|(model, cursor)| CatalogEntry {
-                    key: format!("{provider}/{model}"),
-                    cursor,
-                }),
-        );
+        for (model, cursor) in models.entries()? {
+            entries.push(CatalogEntry::new(format!("{provider}/{model}"), cursor));
+        }
     }
     unique(entries)
 }
@@ -84,7 +85,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     reader.set_zero_cells_aside();
     let (service_tiers, other_meters) = (reader.service_tiers, reader.other_meters);
     let mut rates: Vec<RateCell> = reader.cells.into_iter().map(|cell| cell.rate).collect();
-    let cache_write_billing = settle_writes(&mut entry, model, &mut rates);
+    let cache_write_billing = settle_writes(&mut entry, model, "", &mut rates);
     if is_free(&rates) {
         entry.note(FREE);
     }
@@ -98,16 +99,10 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     let limits = read_limits(&mut entry);
     let canonical_model =
         read_canonical_model(&mut entry).or_else(|| names::canonical_model(provider, model));
-    if matches!(entry.look_at("id"), Some(id) if *id.json == Json::Text(name.into())) {
-        entry.take("id");
-    }
+    entry.take_same("id", name);
     let (unmapped, notes) = entry.finish();
     let sheet = PriceSheet {
-        aliases: if model == name {
-            Vec::new()
-        } else {
-            vec![name.to_owned()]
-        },
+        aliases: alias(model, name),
         // The author's name may make it too long.
         canonical_model: canonical_model.filter(|name| is_name(name)),
         region: region.to_owned(),
@@ -115,7 +110,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
         cache_write_billing,
         service_tiers,
         other_meters,
-        sources: vec![source(key)],
+        sources: vec![Source::entry(SourceFormat::ModelsDev, CATALOG_URL, key)],
         notes,
         unmapped,
         ..PriceSheet::new(provider, model, rates)
@@ -223,27 +218,11 @@ impl<'a> Reader<'_, 'a> {
                 continue;
             }
             let path = format!("{path}/{name}");
-            let place = match name {
-                "input" => &mut rate.input,
-                "output" => &mut rate.output,
-                "reasoning" => &mut rate.reasoning,
-                "cache_read" => &mut rate.cache_read,
-                "cache_write" => {
-                    let price = self.entry.decimal(&path, &field, 1)?;
-                    rate.cache_write.push(CacheWrite {
-                        ttl_seconds: None,
-                        price,
-                    });
-                    continue;
-                }
-                _ => {
-                    if !read_other(self, name, &field)? {
-                        self.entry.keep(&path, field.json);
-                    }
-                    continue;
-                }
-            };
-            *place = Some(self.entry.decimal(&path, &field, 1)?);
+            if let Some((_, meter)) = METERS.iter().find(|(written, _)| *written == name) {
+                meter.set(&mut rate, self.entry.decimal(&path, &field, 1)?, None);
+            } else if !read_other(self, name, &field)? {
+                self.entry.keep(&path, field.json);
+            }
         }
         self.set_free_reasoning_aside(path, &mut rate, prices.json);
         let prices_something = rate.prices_tokens() || rate.reasoning.is_some();
@@ -263,12 +242,7 @@ impl<'a> Reader<'_, 'a> {
             return Some(false);
         }
         let price = self.entry.decimal(&format!("cost/{name}"), field, 1)?;
-        self.other_meters.push(OtherMeter {
-            meter: name.to_owned(),
-            unit: "per_1m_tokens".to_owned(),
-            price,
-            note: None,
-        });
+        self.other_meters.push(other_meter(name, "per_1m_tokens", price));
         Some(true)
     }
 
@@ -398,21 +372,6 @@ fn repeats(over: &Json, tier: &Json) -> bool {
         .eq(tier.iter().filter(|(name, _)| *name != "tier"))
 }
 
-fn settle_writes(entry: &mut Entry<'_>, model: &str, rates: &mut [RateCell]) -> CacheWriteBilling {
-    if names::is_gemini(model) {
-        set_dear_writes_aside(entry, "", rates);
-    }
-    let (billing, has_zero) = settle_cache_writes(rates);
-    if has_zero {
-        entry.note("A cache write of 0 beside a priced one is left out.");
-    }
-    if names::is_gemini(model) && undo_misfiled_storage(rates) {
-        entry.note("Five minutes of Gemini's storage fee are listed as a cache write; read as a fee per hour.");
-        return CacheWriteBilling::AsInput;
-    }
-    billing
-}
-
 fn read_limits(entry: &mut Entry<'_>) -> Limits {
     let mut limits = Limits::default();
     let Some(field) = entry.take("limit") else {
@@ -429,7 +388,7 @@ fn read_limits(entry: &mut Entry<'_>) -> Limits {
             "output" => Some(&mut limits.max_output),
             _ => None,
         };
-        match place.zip(whole_number(json).filter(|count| *count > 0)) {
+        match place.zip(count(json)) {
             Some((place, count)) => *place = Some(count),
             None => entry.keep(&format!("limit/{name}"), json),
         }
@@ -445,15 +404,4 @@ fn read_canonical_model(entry: &mut Entry<'_>) -> Option<String> {
     };
     entry.take("canonical_model_id");
     Some(name)
-}
-
-fn source(key: &str) -> Source {
-    Source {
-        url: CATALOG_URL.to_owned(),
-        format: SourceFormat::ModelsDev,
-        retrieved_at: None,
-        published_at: None,
-        sha256: None,
-        locator: Some(key.to_owned()),
-    }
 }

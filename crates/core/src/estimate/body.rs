@@ -73,34 +73,34 @@ fn read_pool(list: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
         "pool sheets of one model only; ask for others by requests of their own";
     let count = list.items()?.len();
     if !(1..=MOST_SHEETS).contains(&count) {
-        list.fault(
+        return list.refuse(
             format!("{count} sheets"),
             format!("send 1 to {MOST_SHEETS} sheets"),
         );
-        return None;
     }
     let mut sheets = list.list_of(canonical::read_sheet)?;
+    if sheets.len() < count {
+        return None;
+    }
     let rates: usize = sheets.iter().map(|sheet| sheet.rates.len()).sum();
     if rates > MOST_POOLED_RATES {
-        list.fault(
+        return list.refuse(
             format!("{rates} rates in all sheets together"),
             format!("pool sheets with at most {MOST_POOLED_RATES} rates in all, or ask for them one by one"),
         );
-        return None;
     }
     let Some(model) = sheets.first()?.canonical_model.clone() else {
-        list.fault(
+        return list.refuse(
             "the first sheet names no `canonical_model`",
             "write author/model into `canonical_model` of every sheet: it joins the hosts of one model",
         );
-        return None;
     };
     let other = sheets
         .iter()
         .position(|sheet| sheet.canonical_model.as_ref() != Some(&model));
     if let Some(place) = other {
         let found = sheets[place].canonical_model.as_deref();
-        list.fault(
+        return list.refuse(
             format!(
                 "sheet {place} is of {}, the first one of `{model}`",
                 found.map_or("no `canonical_model`".to_owned(), |found| format!(
@@ -109,7 +109,6 @@ fn read_pool(list: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
             ),
             ONE_MODEL,
         );
-        return None;
     }
     sheets.sort_by_cached_key(|sheet| (sheet.provider.clone(), sheet.region.clone(), sheet.id()));
     sheets.dedup_by_key(|sheet| sheet.id());

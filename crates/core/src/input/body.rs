@@ -4,6 +4,7 @@
 //! A field is `name: Type = rule`. A rule begins with what may be written ([`count`], [`number`], [`value`] of another
 //! [`Kind`], [`section`]) and continues with its unit, its default, its flag.
 
+pub mod document;
 mod kind;
 
 use std::marker::PhantomData;
@@ -18,7 +19,7 @@ use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, OneOfBuilder,
 use super::cursor::{Cursor, Fields, Recorded};
 use super::json::Json;
 
-pub use self::kind::{By, Kind, List, Object, OneOf, Truth, object};
+pub use self::kind::{By, Kind, List, MOST_ENTRIES, MapOf, Number, Object, OneOf, Truth, object};
 
 /// Schemas by name, as utoipa collects them.
 pub type Schemas = Vec<(String, RefOr<Schema>)>;
@@ -53,7 +54,7 @@ pub struct Source<'f, 'a> {
     pub fields: Option<&'f Fields<'a>>,
     /// The field `name`, where the object is written as that name alone.
     pub bare_name: Option<&'f Cursor<'a>>,
-    /// The name of the object with a dot after it; empty for the whole body.
+    /// The name of the object with a dot after it, where it is left out.
     pub prefix: &'f str,
 }
 
@@ -77,6 +78,16 @@ impl<'a> Source<'_, 'a> {
         if let Some(cursor) = self.get(name) {
             cursor.fault(detail, hint);
         }
+    }
+
+    /// The name of a field, with dots between levels.
+    fn name_of(&self, field: &str) -> String {
+        let Some(fields) = self.fields else {
+            return format!("{}{field}", self.prefix);
+        };
+        let path = fields.cursor.pointer().replace('/', ".");
+        let path = path.strip_prefix('.');
+        path.map_or_else(|| field.to_owned(), |path| format!("{path}.{field}"))
     }
 
     fn pointer(&self) -> String {
@@ -109,6 +120,11 @@ pub trait Rule: Describe {
 
     /// Reads the field; none where the body cannot be without it.
     fn read(&self, object: Source<'_, '_>, name: &'static str) -> Option<Self::Field>;
+
+    /// Whether a field with this value is not written.
+    fn is_left_out(_field: &Self::Field) -> bool {
+        false
+    }
 }
 
 /// A field with one value: as the request states it ([`Stated`]), or as [`plain`] or [`optional`] say.
@@ -116,7 +132,7 @@ pub struct Field<K: Kind, F = AsStated> {
     kind: K,
     unit: &'static str,
     default: Option<K::Value>,
-    written_default: Option<Value>,
+    write_default: Option<fn(&K::Value) -> Value>,
     example: Option<Value>,
     flag: Option<&'static str>,
     hint: Option<&'static str>,
@@ -148,7 +164,7 @@ pub fn value<K: Kind>(kind: K) -> Field<K> {
         kind,
         unit: "",
         default: None,
-        written_default: None,
+        write_default: None,
         example: None,
         flag: None,
         hint: None,
@@ -178,7 +194,7 @@ pub fn optional<K: Kind>(field: Field<K>) -> Field<K, AsOption> {
     field.into_form()
 }
 
-impl<K: Kind> Field<K> {
+impl<K: Kind, F> Field<K, F> {
     /// The unit.
     #[must_use]
     pub fn unit(self, unit: &'static str) -> Self {
@@ -191,10 +207,26 @@ impl<K: Kind> Field<K> {
     where
         K::Value: Serialize,
     {
-        let written_default = serde_json::to_value(&default).ok();
+        self.or_written(default, |default| {
+            serde_json::to_value(default).unwrap_or_default()
+        })
+    }
+
+    /// The default of the type, where none is stated.
+    #[must_use]
+    pub fn or_default(self) -> Self
+    where
+        K::Value: Default + Serialize,
+    {
+        self.or(K::Value::default())
+    }
+
+    /// The value where none is stated, which the schema writes in a way of its own.
+    #[must_use]
+    pub fn or_written(self, default: K::Value, write: fn(&K::Value) -> Value) -> Self {
         Self {
             default: Some(default),
-            written_default,
+            write_default: Some(write),
             ..self
         }
     }
@@ -227,12 +259,12 @@ impl<K: Kind> Field<K> {
         Self { hint, ..self }
     }
 
-    fn into_form<F>(self) -> Field<K, F> {
+    fn into_form<G>(self) -> Field<K, G> {
         Field {
             kind: self.kind,
             unit: self.unit,
             default: self.default,
-            written_default: self.written_default,
+            write_default: self.write_default,
             example: self.example,
             flag: self.flag,
             hint: self.hint,
@@ -244,7 +276,8 @@ impl<K: Kind> Field<K> {
 impl<K: Kind, F: Form> Describe for Field<K, F> {
     fn property(&self, doc: String) -> RefOr<Schema> {
         let mut schema = self.kind.schema();
-        let default = self.written_default.clone().map(whole);
+        let default = self.write_default.zip(self.default.as_ref());
+        let default = default.map(|(write, default)| whole(write(default)));
         match &mut schema {
             RefOr::Ref(reference) => {
                 reference.description = doc;
@@ -256,7 +289,7 @@ impl<K: Kind, F: Form> Describe for Field<K, F> {
                 object.example.clone_from(&self.example);
             }
             RefOr::T(Schema::Array(array)) => {
-                array.description = Some(doc);
+                array.description.get_or_insert(doc);
                 array.default = default;
                 array.examples.extend(self.example.clone());
             }
@@ -271,7 +304,7 @@ impl<K: Kind, F: Form> Describe for Field<K, F> {
     }
 
     fn is_required(&self) -> bool {
-        F::NEEDS_VALUE && self.default.is_none()
+        (F::NEEDS_VALUE || self.hint.is_some()) && self.default.is_none()
     }
 
     fn flags(&self, pointer: String, help: String, flags: &mut Vec<Flag>) {
@@ -293,7 +326,7 @@ impl<K: Kind> Rule for Field<K> {
         let read = |cursor: &Cursor<'_>| self.kind.read(cursor).ok_or(Recorded);
         Some(Stated {
             value: stated.as_ref().map(read).transpose(),
-            name: format!("{}{name}", object.prefix),
+            name: object.name_of(name),
             pointer: stated.map_or_else(|| object.pointer(), |cursor| cursor.pointer()),
             unit: self.unit,
             default: self.default.clone(),
@@ -357,7 +390,7 @@ impl<T: Body + Clone> Rule for Section<T> {
     fn read(&self, object: Source<'_, '_>, name: &'static str) -> Option<T> {
         let cursor = object.get(name);
         let fields = cursor.as_ref().and_then(Cursor::fields);
-        read_section(fields.as_ref(), None, &format!("{}{name}.", object.prefix))
+        read_section(fields.as_ref(), None, &format!("{}.", object.name_of(name)))
     }
 }
 
@@ -398,7 +431,7 @@ impl<T: Body + Clone, K: Kind> Rule for NameOr<T, K> {
             Some(_) => None,
             None => cursor.as_ref().and_then(Cursor::fields),
         };
-        read_section(fields.as_ref(), bare, &format!("{}{name}.", object.prefix))
+        read_section(fields.as_ref(), bare, &format!("{}.", object.name_of(name)))
     }
 }
 
@@ -449,11 +482,7 @@ pub trait Body: Sized {
             );
             cursor.fault("too few fields are stated", hint);
         }
-        let path = cursor.pointer().replace('/', ".");
-        let prefix = path
-            .strip_prefix('.')
-            .map_or_else(String::new, |path| format!("{path}."));
-        read_section(Some(&fields), None, &prefix)
+        read_section(Some(&fields), None, "")
     }
 }
 
@@ -493,6 +522,11 @@ fn whole(written: Value) -> Value {
     }
 }
 
+/// The rule of a field of this type.
+pub fn rule_of<T, R: Rule<Field = T>>(rule: R) -> R {
+    rule
+}
+
 /// The schema of a body.
 #[must_use]
 pub fn schema_of<T: Body>() -> RefOr<Schema> {
@@ -514,7 +548,15 @@ pub fn schema_of<T: Body>() -> RefOr<Schema> {
 
 /// Adds the schemas that the schema of a body refers to.
 pub fn schemas_of<T: Body>(schemas: &mut Schemas) {
-    T::each_field(&mut |_, _, rule| rule.schemas(schemas));
+    let mut nested = Vec::new();
+    T::each_field(&mut |_, _, rule| {
+        let mut of_field = Vec::new();
+        rule.schemas(&mut of_field);
+        let mut of_field = of_field.into_iter();
+        schemas.extend(of_field.next());
+        nested.extend(of_field);
+    });
+    schemas.extend(nested);
 }
 
 /// Adds the schema of a named type and those that it refers to.
@@ -558,13 +600,18 @@ macro_rules! body {
 
             fn read_fields(object: $crate::input::body::Source<'_, '_>) -> Option<Self> {
                 use $crate::input::body::Rule;
-                $(let $field: Option<$Type> = $rule.read(object, stringify!($field));)+
+                let ($($field,)+) = ($(
+                    $crate::input::body::rule_of::<$Type, _>($rule).read(object, stringify!($field)),
+                )+);
                 $($check(object, $($checked.as_ref()),+);)*
                 Some(Self { $($field: $field?),+ })
             }
 
             fn each_field(visit: &mut $crate::input::body::Visit<'_>) {
-                $(visit(stringify!($field), &[$($field_doc),+], &$rule);)+
+                $(
+                    let rule = $crate::input::body::rule_of::<$Type, _>($rule);
+                    visit(stringify!($field), &[$($field_doc),+], &rule);
+                )+
             }
         }
 

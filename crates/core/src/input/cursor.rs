@@ -161,6 +161,25 @@ impl<'a> Cursor<'a> {
         self.faults
     }
 
+    /// Whether the value is null.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        *self.json == Json::Null
+    }
+
+    /// Records a fault of this value, and gives none.
+    pub fn refuse<T>(&self, detail: impl Into<String>, hint: impl Into<String>) -> Option<T> {
+        self.fault(detail, hint);
+        None
+    }
+
+    /// The value as a function reads it, without a record of what is wrong.
+    pub fn unrecorded<T>(&self, read: impl FnOnce(&Cursor<'_>) -> Option<T>) -> Option<T> {
+        let faults = Faults::default();
+        let value = read(&Cursor::root(self.json, &faults));
+        faults.into_result(value).ok()
+    }
+
     /// Records a fault of this value.
     pub fn fault(&self, detail: impl Into<String>, hint: impl Into<String>) {
         if !self.faults.is_full() {
@@ -169,11 +188,10 @@ impl<'a> Cursor<'a> {
     }
 
     fn expected<T>(&self, what: &str) -> Option<T> {
-        self.fault(
+        self.refuse(
             format!("expected {what}, found {}", self.json.kind()),
             format!("write {what}"),
-        );
-        None
+        )
     }
 
     /// The value as an object whose fields are asked for by name.
@@ -269,14 +287,13 @@ impl<'a> Cursor<'a> {
     /// The name, if it reads as it is written.
     fn as_it_looks(&self, name: String) -> Option<String> {
         if name.contains(turns_direction) {
-            self.fault(
+            return self.refuse(
                 format!(
                     "`{}` holds characters that turn the direction of writing",
                     printable(&shortened(&name))
                 ),
                 "leave out bidirectional marks, overrides and isolates",
             );
-            return None;
         }
         Some(name)
     }
@@ -291,21 +308,19 @@ impl<'a> Cursor<'a> {
     fn checked_text(&self, text: &str, longest: usize, allowed: &[char]) -> Option<String> {
         let length = text.chars().count();
         if length == 0 || length > longest || text.trim().is_empty() {
-            self.fault(
+            return self.refuse(
                 format!("a text of {length} characters"),
                 format!("write 1 to {longest} characters"),
             );
-            return None;
         }
         if text
             .chars()
             .any(|character| character.is_control() && !allowed.contains(&character))
         {
-            self.fault(
+            return self.refuse(
                 "a text with control characters",
                 "leave control characters out",
             );
-            return None;
         }
         Some(text.to_owned())
     }
@@ -318,28 +333,19 @@ impl<'a> Cursor<'a> {
             // What has to be cut is no decimal either.
             Json::Text(text) => match shortened(text).parse() {
                 Ok(decimal) => Some(decimal),
-                Err(error @ DecimalError::Negative(_)) => {
-                    self.fault(
-                        error.to_string(),
-                        "write 0 or more; leave the field out where nothing is published",
-                    );
-                    None
-                }
-                Err(error) => {
-                    self.fault(error.to_string(), HINT);
-                    None
-                }
+                Err(error @ DecimalError::Negative(_)) => self.refuse(
+                    error.to_string(),
+                    "write 0 or more; leave the field out where nothing is published",
+                ),
+                Err(error) => self.refuse(error.to_string(), HINT),
             },
-            other => {
-                self.fault(
-                    format!(
-                        "expected a decimal written as a text, found {}",
-                        other.kind()
-                    ),
-                    HINT,
-                );
-                None
-            }
+            other => self.refuse(
+                format!(
+                    "expected a decimal written as a text, found {}",
+                    other.kind()
+                ),
+                HINT,
+            ),
         }
     }
 
@@ -384,11 +390,10 @@ impl<'a> Cursor<'a> {
             readable(*range.start()),
             readable(*range.end())
         );
-        self.fault(
+        self.refuse(
             format!("{} is not {allowed}", readable(number)),
             format!("write {allowed}"),
-        );
-        None
+        )
     }
 
     /// A whole number within a range. `6144.0` is whole.
@@ -402,7 +407,7 @@ impl<'a> Cursor<'a> {
             let Json::Number(written) = self.json else {
                 return None;
             };
-            self.fault(
+            return self.refuse(
                 format!(
                     "`{written}` is not a whole number from {} to {}",
                     range.start(),
@@ -414,7 +419,6 @@ impl<'a> Cursor<'a> {
                     range.end()
                 ),
             );
-            return None;
         }
         #[expect(
             clippy::cast_possible_truncation,

@@ -40,11 +40,10 @@ impl Constraint {
             (Some(date), (None, None)) => Self::From(start_of_day(&date)?),
             (None, (Some(start), Some(end))) => Self::Daily(Hours::read(&start, &end)?),
             _ => {
-                constraint.fault(
+                return constraint.refuse(
                     "the constraint is neither a start date nor a pair of times",
                     BOTH,
                 );
-                return None;
             }
         };
         has_only(constraint, &["end_time", "start_date", "start_time"])?;
@@ -82,11 +81,10 @@ impl Hours {
             end: read_time(end)?,
         };
         if hours.start == hours.end {
-            end.fault(
+            return end.refuse(
                 "start and end of the hours are equal",
                 "write different times; an end before the start is on the next day",
             );
-            return None;
         }
         Some(hours)
     }

@@ -1,5 +1,6 @@
 //! Provider, model and region from the key of an entry.
 
+use crate::catalog::meter::write_lifetime_s;
 use crate::catalog::names::canonical_model;
 use crate::sheet::PriceSheet;
 
@@ -72,19 +73,13 @@ impl Offer {
         self.litellm_provider == "xai"
     }
 
-    /// Whether the price of a cache write is Gemini's storage fee for five minutes, as `OpenRouter` lists it.
-    pub(super) fn misfiles_storage(&self) -> bool {
-        self.provider == "openrouter" && self.model.contains("gemini")
-    }
-
     /// Lifetime of a written token, in seconds: `LiteLLM` has one rate for writes of 5 and of 30 minutes. It is 30 minutes
     /// for `OpenAI` models at any seller, except its open-weight models, else 5 minutes.
     pub(super) fn base_write_lifetime_s(&self) -> u32 {
         const OPENAI_SELLERS: [&str; 4] =
             ["azure", "azure_text", "openai", "text-completion-openai"];
-        let is_of_openai = OPENAI_SELLERS.contains(&self.litellm_provider.as_str())
-            || (self.model.contains("gpt-") && !self.model.contains("gpt-oss"));
-        if is_of_openai { 1_800 } else { 300 }
+        let is_openai = OPENAI_SELLERS.contains(&self.litellm_provider.as_str());
+        write_lifetime_s(is_openai, &self.model)
     }
 }
 

@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::off_peak;
 use super::offer::Offer;
-use super::rate_name::{Lifetime, Meter, RateName};
+use super::rate_name::{RateName, WRITE};
 use crate::catalog::entry::Entry;
+use crate::catalog::meter::{Meter, Quote};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;
-use crate::sheet::{CacheWrite, CacheWriteBilling, ContextTier, JsonObject, RateCell, Schedule};
-use crate::units::Decimal;
+use crate::sheet::{CacheWriteBilling, ContextTier, JsonObject, RateCell, Schedule};
 
 /// Factor from prices per token to prices per million tokens.
 const TOKENS_PER_PRICE: u32 = 1_000_000;
@@ -38,16 +38,6 @@ impl Place {
         self.cell() == (RateCell::STANDARD, 0, false)
     }
 
-    fn is_cache_write(self) -> bool {
-        matches!(self.rate.meter, Meter::CacheWrite(_))
-    }
-}
-
-/// One price as the entry states it.
-struct Quote<'a> {
-    path: String,
-    json: &'a Json,
-    price: Decimal,
 }
 
 /// All token prices of an entry.
@@ -205,9 +195,7 @@ impl<'a> Quotes<'a> {
                 _ => {}
             }
         }
-        if !left.is_empty() {
-            entry.keep_value("off_peak_pricing", Value::Object(left));
-        }
+        entry.keep_rest("off_peak_pricing", left);
         self.schedules.insert(off_peak::NAME.to_owned(), schedule);
     }
 
@@ -226,7 +214,7 @@ impl<'a> Quotes<'a> {
             .quotes
             .extract_if(.., |place, _| !priced.contains(&place.cell()))
         {
-            entry.keep(&quote.path, quote.json);
+            quote.keep(entry);
             entry.note("A tier whose prices are all 0 beside a priced base is unclear; it is kept under `unmapped`.");
         }
     }
@@ -240,12 +228,12 @@ impl<'a> Quotes<'a> {
         let zeros: Vec<_> = self
             .quotes
             .extract_if(.., |place, quote| {
-                is_input_priced && place.is_cache_write() && quote.price.is_zero()
+                is_input_priced && place.rate.meter.is_write() && quote.price.is_zero()
             })
             .collect();
-        if self.quotes.keys().any(|place| place.is_cache_write()) {
+        if self.quotes.keys().any(|place| place.rate.meter.is_write()) {
             for (_, zero) in zeros {
-                entry.keep(&zero.path, zero.json);
+                zero.keep(entry);
             }
             CacheWriteBilling::Priced
         } else if zeros.is_empty() {
@@ -269,7 +257,7 @@ impl<'a> Quotes<'a> {
     pub(super) fn has_base_write(&self) -> bool {
         self.quotes
             .keys()
-            .any(|place| place.rate.meter == Meter::CacheWrite(Lifetime::Base))
+            .any(|place| place.rate.meter == WRITE)
     }
 
     /// The cells of a sheet, in their order.
@@ -279,7 +267,8 @@ impl<'a> Quotes<'a> {
             let cell = cells
                 .entry(place.cell())
                 .or_insert_with(|| empty_cell(place, offer));
-            set_price(cell, place.rate.meter, quote.price, offer);
+            let lifetime_s = Some(offer.base_write_lifetime_s());
+            place.rate.meter.set(cell, quote.price, lifetime_s);
         }
         let mut cells: Vec<_> = cells.into_values().collect();
         cells.sort_by(|left, right| left.key().cmp(&right.key()));
@@ -301,27 +290,6 @@ fn empty_cell(place: Place, offer: &Offer) -> RateCell {
     );
     cell.source = Some(0);
     cell
-}
-
-fn set_price(cell: &mut RateCell, meter: Meter, price: Decimal, offer: &Offer) {
-    match meter {
-        Meter::Input => cell.input = Some(price),
-        Meter::Output => cell.output = Some(price),
-        Meter::Reasoning => cell.reasoning = Some(price),
-        Meter::CacheRead => cell.cache_read = Some(price),
-        Meter::CacheReadExplicit => cell.cache_read_explicit = Some(price),
-        Meter::CacheWrite(lifetime) => {
-            let ttl_seconds = match lifetime {
-                Lifetime::Base => offer.base_write_lifetime_s(),
-                Lifetime::OneHour => 3_600,
-                Lifetime::TwelveHours => 43_200,
-            };
-            cell.cache_write.push(CacheWrite {
-                ttl_seconds: Some(ttl_seconds),
-                price,
-            });
-        }
-    }
 }
 
 fn list_in<'a>(cursor: &Cursor<'a>) -> Option<Vec<Cursor<'a>>> {

@@ -1,27 +1,7 @@
 //! The names of token rates: `{meter}[_above_{1hr|12hr}][_above_{N}k_tokens][_{service tier}]`.
 
-/// The largest token count a sheet carries.
-const MOST_TOKENS: u32 = 2_147_483_647;
-
-/// Kind of rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Meter {
-    Input,
-    Output,
-    Reasoning,
-    CacheRead,
-    CacheReadExplicit,
-    CacheWrite(Lifetime),
-}
-
-/// Lifetime of a written token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Lifetime {
-    /// Not in the name: 5 minutes at most providers, 30 minutes for `OpenAI` models.
-    Base,
-    OneHour,
-    TwelveHours,
-}
+use crate::catalog::meter::Meter;
+use crate::catalog::rules::thousands;
 
 const METERS: [(&str, Meter); 6] = [
     ("input_cost_per_token", Meter::Input),
@@ -32,11 +12,11 @@ const METERS: [(&str, Meter); 6] = [
         "explicit_cache_read_input_token_cost",
         Meter::CacheReadExplicit,
     ),
-    (
-        "cache_creation_input_token_cost",
-        Meter::CacheWrite(Lifetime::Base),
-    ),
+    ("cache_creation_input_token_cost", WRITE),
 ];
+
+/// A cache write without a lifetime in its name: 5 minutes at most providers, 30 minutes for `OpenAI` models.
+pub(super) const WRITE: Meter = Meter::CacheWrite(None);
 
 const SERVICE_TIERS: [(&str, &str); 7] = [
     ("", "standard"),
@@ -74,31 +54,24 @@ impl RateName {
 }
 
 fn split_lifetime(meter: Meter, rest: &str) -> (Meter, &str) {
-    if meter != Meter::CacheWrite(Lifetime::Base) {
-        return (meter, rest);
-    }
-    if let Some(rest) = rest.strip_prefix("_above_1hr") {
-        (Meter::CacheWrite(Lifetime::OneHour), rest)
-    } else if let Some(rest) = rest.strip_prefix("_above_12hr") {
-        (Meter::CacheWrite(Lifetime::TwelveHours), rest)
-    } else {
-        (meter, rest)
-    }
+    let lifetimes = [("_above_1hr", 3_600), ("_above_12hr", 43_200)];
+    let stated = lifetimes.into_iter().find_map(|(written, lifetime_s)| {
+        let rest = rest.strip_prefix(written)?;
+        Some((Meter::CacheWrite(Some(lifetime_s)), rest))
+    });
+    stated
+        .filter(|_| meter == WRITE)
+        .unwrap_or((meter, rest))
 }
 
 fn split_threshold(rest: &str) -> Option<(u32, &str)> {
     let Some(rest) = rest.strip_prefix("_above_") else {
         return Some((0, rest));
     };
-    let (thousands, rest) = rest.split_once("k_tokens")?;
-    let is_plain =
-        !thousands.starts_with('0') && thousands.bytes().all(|byte| byte.is_ascii_digit());
-    let tokens = thousands
-        .parse::<u32>()
-        .ok()
-        .filter(|_| is_plain)?
-        .checked_mul(1_000)?;
-    (tokens <= MOST_TOKENS).then_some((tokens, rest))
+    let rest_of_unit = rest.find("k_tokens")? + 1;
+    let (length, rest) = rest.split_at(rest_of_unit);
+    let tokens = thousands(length).filter(|_| !length.starts_with('0'))?;
+    Some((tokens, rest.strip_prefix("_tokens")?))
 }
 
 #[cfg(test)]
@@ -139,16 +112,16 @@ mod tests {
             ),
             (
                 "cache_creation_input_token_cost_above_1hr",
-                rate(Meter::CacheWrite(Lifetime::OneHour), 0, "standard"),
+                rate(Meter::CacheWrite(Some(3_600)), 0, "standard"),
             ),
             (
                 "cache_creation_input_token_cost_above_200k_tokens",
-                rate(Meter::CacheWrite(Lifetime::Base), 200_000, "standard"),
+                rate(WRITE, 200_000, "standard"),
             ),
             (
                 "cache_creation_input_token_cost_above_12hr_above_272k_tokens_ultrafast",
                 rate(
-                    Meter::CacheWrite(Lifetime::TwelveHours),
+                    Meter::CacheWrite(Some(43_200)),
                     272_000,
                     "ultrafast",
                 ),

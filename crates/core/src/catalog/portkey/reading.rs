@@ -7,10 +7,12 @@ use serde_json::json;
 
 use super::offer::{IN_REGION, Offer, tier_threshold};
 use super::parts::{Part, Parts};
-use super::prices::{Place, Prices, undo_slip_of_router};
+use super::prices::{Place, Prices};
 use super::{CATALOG_URL, MARK};
 use crate::catalog::entry::Entry;
-use crate::catalog::rules::{is_name, is_usable, object, whole_number};
+use crate::catalog::rules::{
+    FREE, context_tier_of, is_name, is_usable, object, undo_slip_of_router, whole_number,
+};
 use crate::input::cursor::{Cursor, shortened};
 use crate::input::json::Json;
 use crate::sheet::{CacheWriteBilling, PriceSheet, RateCell, ServiceTier, Source, SourceFormat};
@@ -125,11 +127,10 @@ impl<'a> Reading<'_, 'a> {
         };
         let code = field.name()?;
         if Currency::from_code(&code).is_none() {
-            field.fault(
+            return field.refuse(
                 format!("`{}` is not a currency", shortened(&code)),
                 "write an ISO 4217 code in capitals, such as \"USD\"",
             );
-            return None;
         }
         Some(code)
     }
@@ -180,7 +181,7 @@ impl<'a> Reading<'_, 'a> {
         let place = Place {
             path,
             service_tier,
-            context_tier: self.offer.context_tier(threshold),
+            context_tier: context_tier_of(&self.offer.provider, threshold),
         };
         region.prices.add(&mut region.entry, &place, list)
     }
@@ -326,16 +327,15 @@ impl<'a> Reading<'_, 'a> {
         let mut cache_write_billing = prices.settle(&mut entry, offer);
         prices.drop_flat_tiers(&mut entry);
         if prices.is_free() {
-            entry.note("Input and output are stated as 0: free, run locally, billed by a plan, or unknown.");
+            entry.note(FREE);
         }
         let has_base_write = prices.has_base_write();
         let others = prices.other_names();
         let (mut rates, other_meters) = prices.finish(offer);
-        if undo_slip_of_router(&mut entry, offer, &mut rates) {
+        if undo_slip_of_router(&mut entry, &offer.provider, &offer.model, &mut rates) {
             cache_write_billing = CacheWriteBilling::AsInput;
         } else if has_base_write {
-            let lifetime_s = offer.base_write_lifetime_s();
-            entry.note(&format!("Portkey does not state the lifetime of a cache write; {lifetime_s} seconds are assumed."));
+            entry.note_lifetime("Portkey", offer.base_write_lifetime_s());
         }
         let others: Vec<&str> = others.iter().map(String::as_str).collect();
         if !is_usable(self.cursor, &entry, &rates, &others) {
@@ -355,14 +355,7 @@ impl<'a> Reading<'_, 'a> {
             cache_write_billing,
             service_tiers: service_tiers(offer, &rates),
             other_meters,
-            sources: vec![Source {
-                url: CATALOG_URL.to_owned(),
-                format: SourceFormat::Portkey,
-                retrieved_at: None,
-                published_at: None,
-                sha256: None,
-                locator: Some(self.key.to_owned()),
-            }],
+            sources: vec![Source::entry(SourceFormat::Portkey, CATALOG_URL, self.key)],
             notes,
             unmapped,
             ..PriceSheet::new(&offer.provider, &offer.model, rates)
@@ -403,11 +396,10 @@ fn read_tiers(custom: &Cursor<'_>) -> Option<BTreeMap<String, u32>> {
     let mut tiers = BTreeMap::new();
     for (start, name) in map.entries()? {
         let Some(start) = whole_number(&Json::Number(start.into())) else {
-            name.fault(
+            return name.refuse(
                 format!("`{}` is not a number of tokens", shortened(start)),
                 "write the map from thresholds to the names of tiers: {\"0\": \"lte-272k\", \"272000\": \"gt-272k\"}",
             );
-            return None;
         };
         tiers.insert(name.name()?, start);
     }
@@ -422,18 +414,16 @@ fn check_region<'g>(
 ) -> Option<()> {
     prices.key_as_name(region)?;
     if !seen.insert(region) {
-        prices.fault(
+        return prices.refuse(
             format!("the region `{}` has two lists of prices", shortened(region)),
             "name a region once, alone or in a group such as \"us,eu\"",
         );
-        return None;
     }
     if seen.len() > MOST_REGIONS {
-        prices.fault(
+        return prices.refuse(
             format!("the entry has more than {MOST_REGIONS} regions"),
             format!("list up to {MOST_REGIONS} regions"),
         );
-        return None;
     }
     Some(())
 }

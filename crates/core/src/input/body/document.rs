@@ -1,0 +1,259 @@
+//! Documents, declared like request bodies: what is read of one can be written again, so a field has its plain value. A
+//! field that is wrong counts as left out once its fault is recorded, so that everything else is still checked.
+
+use std::marker::PhantomData;
+
+use utoipa::ToSchema;
+use utoipa::openapi::schema::{Schema, SchemaType, Type};
+use utoipa::openapi::{Ref, RefOr};
+
+use super::{Field, Form, Kind, Rule, Schemas, Source, add_schema, value};
+use crate::input::cursor::Cursor;
+use crate::input::schema::{Name, Text};
+use crate::units::Decimal;
+
+/// The field is the value itself, or its default; it is always written.
+pub struct AsPart;
+/// The field is the value itself, or what is empty of its type; it is written where it is not empty.
+pub struct AsFilled;
+
+impl Form for AsPart {}
+impl Form for AsFilled {}
+
+impl<K: Kind> Rule for Field<K, AsPart> {
+    type Field = K::Value;
+
+    fn read(&self, object: Source<'_, '_>, name: &'static str) -> Option<K::Value> {
+        let stated = object.get(name);
+        let read = stated.and_then(|cursor| self.kind.read(&cursor));
+        read.or_else(|| self.default.clone())
+    }
+}
+
+impl<K: Kind<Value: Default + PartialEq>> Rule for Field<K, AsFilled> {
+    type Field = K::Value;
+
+    fn read(&self, object: Source<'_, '_>, name: &'static str) -> Option<K::Value> {
+        let stated = object.get(name);
+        if let (None, Some(hint)) = (&stated, self.hint) {
+            object.fields?.missing(name, hint);
+        }
+        let read = stated.and_then(|cursor| self.kind.read(&cursor));
+        Some(read.unwrap_or_default())
+    }
+
+    fn is_left_out(field: &K::Value) -> bool {
+        *field == K::Value::default()
+    }
+}
+
+/// The value, or its default, which is written too.
+pub fn part<K: Kind>(field: Field<K>) -> Field<K, AsPart> {
+    field.into_form()
+}
+
+/// The value, or null, which is written too.
+pub fn or_null<K: Kind>(kind: K) -> Field<OrNone<K>, AsPart> {
+    part(
+        value(OrNone {
+            kind,
+            is_null: true,
+        })
+        .or_placeholder(None),
+    )
+}
+
+/// The value, or none where it is left out.
+pub fn maybe<K: Kind>(kind: K) -> Field<OrNone<K>, AsFilled> {
+    let is_null = false;
+    value(OrNone { kind, is_null }).into_form()
+}
+
+/// A list, map or object, which is left out where it is empty; with a hint, it has to be there.
+pub fn filled<K: Kind>(kind: K) -> Field<K, AsFilled> {
+    value(kind).into_form()
+}
+
+/// A value, or none.
+pub struct OrNone<K> {
+    kind: K,
+    /// Whether none is written as null.
+    is_null: bool,
+}
+
+impl<K: Kind> Kind for OrNone<K> {
+    type Value = Option<K::Value>;
+
+    fn read(&self, cursor: &Cursor<'_>) -> Option<Self::Value> {
+        if self.is_null && cursor.is_null() {
+            return Some(None);
+        }
+        self.kind.read(cursor).map(Some)
+    }
+
+    fn schema(&self) -> RefOr<Schema> {
+        let mut schema = self.kind.schema();
+        if let RefOr::T(Schema::Object(object)) = &mut schema
+            && let SchemaType::Type(of) = &object.schema_type
+            && self.is_null
+        {
+            object.schema_type = SchemaType::Array(vec![of.clone(), Type::Null]);
+        }
+        schema
+    }
+
+    fn schemas(&self, schemas: &mut Schemas) {
+        self.kind.schemas(schemas);
+    }
+}
+
+/// A value that a function reads, with a schema of another type.
+pub struct ReadAs<T> {
+    read: fn(&Cursor<'_>) -> Option<T>,
+    schema: fn() -> RefOr<Schema>,
+    schemas: fn(&mut Schemas),
+}
+
+/// A value with the schema of a named type.
+pub fn named<S: ToSchema, T>(read: fn(&Cursor<'_>) -> Option<T>) -> ReadAs<T> {
+    ReadAs {
+        read,
+        schema: || Ref::from_schema_name(S::name()).into(),
+        schemas: add_schema::<S>,
+    }
+}
+
+/// A value with a schema of its own.
+pub fn inline<T>(read: fn(&Cursor<'_>) -> Option<T>, schema: fn() -> RefOr<Schema>) -> ReadAs<T> {
+    ReadAs {
+        read,
+        schema,
+        schemas: |_| {},
+    }
+}
+
+/// A name, as [`Cursor::name`] reads it.
+#[must_use]
+pub fn name() -> ReadAs<String> {
+    named::<Name, _>(|cursor| cursor.name())
+}
+
+/// A text, as [`Cursor::text`] reads it.
+#[must_use]
+pub fn text() -> ReadAs<String> {
+    named::<Text, _>(|cursor| cursor.text())
+}
+
+/// An exact decimal.
+#[must_use]
+pub fn decimal() -> ReadAs<Decimal> {
+    named::<Decimal, _>(|cursor| cursor.decimal())
+}
+
+impl<T: Clone> Kind for ReadAs<T> {
+    type Value = T;
+
+    fn read(&self, cursor: &Cursor<'_>) -> Option<T> {
+        (self.read)(cursor)
+    }
+
+    fn schema(&self) -> RefOr<Schema> {
+        (self.schema)()
+    }
+
+    fn schemas(&self, schemas: &mut Schemas) {
+        (self.schemas)(schemas);
+    }
+}
+
+/// An enum of names, declared by `choices!`.
+pub trait Choices: Copy + ToSchema + 'static {
+    /// Every variant by its name.
+    const ALL: &'static [(&'static str, Self)];
+}
+
+/// A name of an enum.
+pub struct Choice<T>(PhantomData<T>);
+
+/// A name of an enum.
+#[must_use]
+pub const fn choice<T: Choices>() -> Choice<T> {
+    Choice(PhantomData)
+}
+
+impl<T: Choices> Kind for Choice<T> {
+    type Value = T;
+
+    fn read(&self, cursor: &Cursor<'_>) -> Option<T> {
+        cursor.one_of(T::ALL)
+    }
+
+    fn schema(&self) -> RefOr<Schema> {
+        Ref::from_schema_name(T::name()).into()
+    }
+
+    fn schemas(&self, schemas: &mut Schemas) {
+        add_schema::<T>(schemas);
+    }
+}
+
+/// Declares enums of names: `pub enum Name { Variant = "name", … }`.
+macro_rules! choices {
+    ($(
+        $(#[doc = $doc:literal])+
+        $(#[derive($($derive:tt)*)])?
+        pub enum $Name:ident {
+            $( $(#[doc = $variant_doc:literal])+ $(#[$default:ident])? $variant:ident = $name:tt, )+
+        }
+    )+) => {$(
+        $(#[doc = $doc])+
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
+        $(#[derive($($derive)*)])?
+        pub enum $Name {
+            $( $(#[doc = $variant_doc])+ $(#[$default])? #[serde(rename = $name)] $variant, )+
+        }
+
+        impl $crate::input::body::document::Choices for $Name {
+            const ALL: &'static [(&'static str, Self)] = &[$( ($name, Self::$variant) ),+];
+        }
+    )+};
+}
+
+/// Declares documents: what `body!` makes of a declaration, and the writing, which leaves out what its rule says.
+macro_rules! document {
+    ($(
+        $(#[doc = $doc:literal])+
+        $(#[derive($($derive:tt)*)])?
+        $(#[check($check:ident($($checked:ident),+))])*
+        pub struct $Name:ident {
+            $( $(#[doc = $field_doc:literal])+ $field:ident: $Type:ty = $rule:expr, )+
+        }
+    )+) => {$(
+        $crate::input::body::body! {
+            $(#[doc = $doc])+
+            $(#[derive($($derive)*)])?
+            $(#[check($check($($checked),+))])*
+            pub struct $Name {
+                $( $(#[doc = $field_doc])+ $field: $Type = $rule, )+
+            }
+        }
+
+        impl serde::Serialize for $Name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                use serde::ser::SerializeMap;
+                let mut map = serializer.serialize_map(None)?;
+                $(if $crate::input::body::document::is_written(|| $rule, &self.$field) {
+                    map.serialize_entry(stringify!($field), &self.$field)?;
+                })+
+                map.end()
+            }
+        }
+    )+};
+}
+
+/// Whether a field is written by its rule, which is not made for that.
+pub fn is_written<R: Rule>(_: impl FnOnce() -> R, field: &R::Field) -> bool {
+    !R::is_left_out(field)
+}
+
+pub(crate) use {choices, document};
