@@ -29,16 +29,13 @@ pub(super) struct Entry<'a> {
 impl<'a> Entry<'a> {
     /// The fields of an object; null is the same as absent.
     pub(super) fn new(entry: &Cursor<'a>) -> Option<Self> {
-        entry.entries().map(Self::of)
+        entry.present().map(Self::of)
     }
 
-    /// These fields; null is the same as absent.
+    /// These fields, of which none is null.
     pub(super) fn of(fields: Vec<(&'a str, Cursor<'a>)>) -> Self {
-        let fields = fields
-            .into_iter()
-            .filter(|(_, field)| *field.json != Json::Null);
         Self {
-            fields: fields.collect(),
+            fields: fields.into_iter().collect(),
             kept: JsonObject::new(),
             rounded: JsonObject::new(),
             notes: Vec::new(),

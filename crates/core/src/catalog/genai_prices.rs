@@ -48,10 +48,9 @@ const ROUTED: (&str, &str) = ("huggingface_", "huggingface");
 /// Whether the document is a list of providers, each with models and API addresses.
 fn is_catalog(document: &Json) -> bool {
     let is_provider = |provider: &Json| {
-        matches!(provider, Json::Object(fields)
-            if fields.contains_key("api_pattern") && matches!(fields.get("models"), Some(Json::Array(_))))
+        provider.has("api_pattern") && matches!(provider.at("models"), Some(Json::Array(_)))
     };
-    matches!(document, Json::Array(providers) if providers.iter().any(is_provider))
+    document.items().iter().any(is_provider)
 }
 
 fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {

@@ -55,12 +55,7 @@ const INFERENCE_GEOGRAPHIES: [&str; 2] = ["eu", "us"];
 
 /// An object of objects, most of which name a provider as `LiteLLM` does.
 fn is_catalog(document: &Json) -> bool {
-    let Json::Object(entries) = document else {
-        return false;
-    };
-    let names_provider =
-        |entry: &&Json| matches!(entry, Json::Object(fields) if fields.contains_key(CATALOG.mark));
-    entries.values().any(|entry| names_provider(&entry))
+    matches!(document, Json::Object(entries) if entries.values().any(|entry| entry.has(CATALOG.mark)))
 }
 
 fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {

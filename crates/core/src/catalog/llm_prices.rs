@@ -42,14 +42,11 @@ const VENDORS: [(&str, &str); 5] = [
 
 /// Whether the document is a vendor with price histories, or a list of rows that name their vendor.
 fn is_catalog(document: &Json) -> bool {
-    let Json::Object(fields) = document else {
-        return false;
-    };
     let any_has = |list: &str, field: &str| {
-        let has = |item: &Json| matches!(item, Json::Object(fields) if fields.contains_key(field));
-        matches!(fields.get(list), Some(Json::Array(items)) if items.iter().any(has))
+        let items = document.at(list).map_or(&[][..], Json::items);
+        items.iter().any(|item| item.has(field))
     };
-    (fields.contains_key("vendor") && any_has("models", "price_history"))
+    (document.has("vendor") && any_has("models", "price_history"))
         || any_has("prices", "vendor")
 }
 

@@ -1,6 +1,7 @@
 //! Published catalogs: recognition of the format, splitting into entries, conversion of entries into sheets.
 
 mod entry;
+mod hours;
 mod meter;
 mod names;
 mod rules;

@@ -49,8 +49,7 @@ const AUDIO: [&str; 2] = ["input_audio", "output_audio"];
 /// Whether the document is an object of providers, each with models and an npm package.
 fn is_catalog(document: &Json) -> bool {
     let is_provider = |provider: &Json| {
-        matches!(provider, Json::Object(fields)
-            if fields.contains_key("npm") && matches!(fields.get("models"), Some(Json::Object(_))))
+        provider.has("npm") && matches!(provider.at("models"), Some(Json::Object(_)))
     };
     matches!(document, Json::Object(providers) if providers.values().any(is_provider))
 }
@@ -213,8 +212,8 @@ impl<'a> Reader<'_, 'a> {
         not_prices: &[&str],
         read_other: impl Fn(&mut Self, &str, &Cursor<'a>) -> Option<bool>,
     ) -> Option<()> {
-        for (name, field) in prices.entries()? {
-            if *field.json == Json::Null || not_prices.contains(&name) {
+        for (name, field) in prices.present()? {
+            if not_prices.contains(&name) {
                 continue;
             }
             let path = format!("{path}/{name}");
@@ -253,7 +252,7 @@ impl<'a> Reader<'_, 'a> {
             && let Some(zero) = rate
                 .reasoning
                 .take_if(|price| price.is_zero())
-                .and(field_of(prices, "reasoning"))
+                .and(prices.at("reasoning"))
         {
             self.entry.keep(&format!("{path}/reasoning"), zero);
             self.entry.note(
@@ -354,13 +353,6 @@ fn prices(rate: &RateCell) -> impl Iterator<Item = &crate::units::Decimal> {
         .into_iter()
         .flatten()
         .chain(writes)
-}
-
-fn field_of<'a>(json: &'a Json, name: &str) -> Option<&'a Json> {
-    match json {
-        Json::Object(fields) => fields.get(name),
-        _ => None,
-    }
 }
 
 /// Whether a tier states the same prices.

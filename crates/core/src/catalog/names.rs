@@ -60,7 +60,7 @@ const BEDROCK_REGIONS: [(&str, &str); 10] = [
     ("global", "global"),
     ("in", "in"),
     ("jp", "jp"),
-    ("regional", "in-region"),
+    ("regional", IN_REGION),
     ("us", "us"),
     ("us-gov", "us-gov"),
 ];
@@ -70,13 +70,19 @@ pub(super) fn split_region<'n>(provider: &str, name: &'n str) -> (&'static str, 
     if provider != "amazon-bedrock" {
         return (PriceSheet::DEFAULT_REGION, name);
     }
-    let split = name.split_once('.').and_then(|(first, rest)| {
-        let (_, region) = BEDROCK_REGIONS
-            .iter()
-            .find(|(written, _)| *written == first)?;
-        (!rest.is_empty()).then_some((*region, rest))
-    });
-    split.unwrap_or(("in-region", name))
+    split_group(name).unwrap_or((IN_REGION, name))
+}
+
+/// Region of a name that is served in a single region, which it does not name.
+pub(super) const IN_REGION: &str = "in-region";
+
+/// Region group and model of a Bedrock name such as `us.anthropic.claude-opus-5`.
+pub(super) fn split_group(name: &str) -> Option<(&'static str, &str)> {
+    let (first, rest) = name.split_once('.')?;
+    let (_, region) = BEDROCK_REGIONS
+        .iter()
+        .find(|(written, _)| *written == first)?;
+    (!rest.is_empty()).then_some((*region, rest))
 }
 
 /// Whether a model is a Gemini, at any seller and in any spelling.

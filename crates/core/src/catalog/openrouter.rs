@@ -40,15 +40,10 @@ const MEASURED: [&str; 2] = ["latency_last_30m", "throughput_last_30m"];
 
 /// `{"data": [{"id": …, "pricing": …}]}` or `{"data": {"endpoints": […]}}`
 fn is_catalog(document: &Json) -> bool {
-    let is_priced = |model: &Json| matches!(model, Json::Object(fields) if fields.contains_key(MARK) && fields.contains_key("id"));
-    let Json::Object(fields) = document else {
-        return false;
-    };
-    match fields.get("data") {
-        Some(Json::Array(models)) => models.iter().any(is_priced),
-        Some(Json::Object(model)) => matches!(model.get("endpoints"), Some(Json::Array(_))),
-        _ => false,
-    }
+    let is_priced = |model: &Json| model.has(MARK) && model.has("id");
+    document.at("data").is_some_and(|data| {
+        data.items().iter().any(is_priced) || matches!(data.at("endpoints"), Some(Json::Array(_)))
+    })
 }
 
 fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
@@ -84,10 +79,8 @@ fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
 
 /// A non-empty text.
 fn text_at(cursor: &Cursor<'_>, name: &str) -> Option<String> {
-    match cursor.at(name)?.json {
-        Json::Text(text) if !text.is_empty() => Some(text.to_string()),
-        _ => None,
-    }
+    let text = cursor.json.at(name)?.as_text()?;
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// Keys already in use.
@@ -241,11 +234,7 @@ fn add_notes(cursor: &Cursor<'_>, entry: &mut Entry<'_>, is_endpoint: bool) {
         entry.note("At model level OpenRouter lists the price of one endpoint, often that of the cheapest host; it is not the price of the model's author.");
         return;
     }
-    let is_null = |name: &&str| {
-        cursor
-            .at(name)
-            .is_some_and(|field| *field.json == Json::Null)
-    };
+    let is_null = |name: &&str| cursor.json.at(name) == Some(&Json::Null);
     if MEASURED.iter().any(|name| entry.look_at(name).is_some()) {
         entry.note("OpenRouter measured the speed of this endpoint over 30 minutes; latency in milliseconds to the first token and throughput in tokens per second are kept under `unmapped`.");
     } else if MEASURED.iter().any(is_null) {

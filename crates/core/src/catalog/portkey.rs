@@ -36,7 +36,7 @@ const CATALOG_URL: &str = "https://github.com/Portkey-AI/models";
 const FALLBACK: &str = "default";
 
 fn has_mark(json: &Json) -> bool {
-    matches!(json, Json::Object(fields) if fields.contains_key(MARK))
+    json.has(MARK)
 }
 
 fn has_entries(json: &Json) -> bool {

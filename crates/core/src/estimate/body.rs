@@ -7,7 +7,7 @@ use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::input::body::body;
-use crate::input::body::{Body, By, Kind, Schemas, add_schema, optional, plain, value};
+use crate::input::body::{Body, Kind, Schemas, add_schema, by, optional, plain, value};
 use crate::input::cursor::Cursor;
 use crate::input::schema::Name;
 use crate::model::assumptions::Assumptions;
@@ -22,9 +22,9 @@ body! {
     /// A question: a sheet, and what is stated about the machine behind it.
     pub struct InferRequest {
         /// The sheet in canonical form.
-        price_sheet: PriceSheet = plain(value(By(canonical::read_sheet)).hint("send the sheet")),
+        price_sheet: PriceSheet = plain(value(by(canonical::read_sheet)).hint("send the sheet")),
         /// Stated assumptions. A number fixes a value, `{"low", "high"}` is a 90 % interval.
-        assumptions: Option<Assumptions> = optional(value(By(Assumptions::read))),
+        assumptions: Option<Assumptions> = optional(value(by(Assumptions::read))),
     }
 
     /// A question about several hosts' sheets of one model: the model is one, markup and noise are each host's own.
@@ -32,15 +32,15 @@ body! {
         /// The sheets in canonical form, all of one `canonical_model`; copies of one pricing decision count once.
         price_sheets: Vec<PriceSheet> = plain(value(PoolKind).hint("send the sheets")),
         /// Stated assumptions.
-        assumptions: Option<Assumptions> = optional(value(By(Assumptions::read))),
+        assumptions: Option<Assumptions> = optional(value(by(Assumptions::read))),
     }
 
     /// A question about an entry of a catalog.
     pub struct InferEntryRequest {
         /// The entry.
-        entry: LitellmEntry = plain(value(By(|_| Some(LitellmEntry))).hint("send the entry")),
+        entry: LitellmEntry = plain(value(by(|_| Some(LitellmEntry))).hint("send the entry")),
         /// Stated assumptions.
-        assumptions: Option<Assumptions> = optional(value(By(Assumptions::read))),
+        assumptions: Option<Assumptions> = optional(value(by(Assumptions::read))),
     }
 }
 

@@ -19,7 +19,8 @@ use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, OneOfBuilder,
 use super::cursor::{Cursor, Fields, Recorded};
 use super::json::Json;
 
-pub use self::kind::{By, Kind, List, MOST_ENTRIES, MapOf, Number, Object, OneOf, Truth, object};
+pub use self::document::by;
+pub use self::kind::{Kind, List, MOST_ENTRIES, MapOf, Number, Object, OneOf, Truth, object};
 
 /// Schemas by name, as utoipa collects them.
 pub type Schemas = Vec<(String, RefOr<Schema>)>;

@@ -221,6 +221,14 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// The same without fields that are null.
+    #[must_use]
+    pub fn present(&self) -> Option<Vec<(&'a str, Self)>> {
+        let mut fields = self.entries()?;
+        fields.retain(|(_, field)| !field.is_null());
+        Some(fields)
+    }
+
     /// The value at a key of an object, if it is one and has the key.
     #[must_use]
     pub fn at(&self, key: &str) -> Option<Self> {
@@ -329,24 +337,26 @@ impl<'a> Cursor<'a> {
     #[must_use]
     pub fn decimal(&self) -> Option<Decimal> {
         const HINT: &str = "write a text such as \"1.25\": up to 12 digits before the point and 18 after it, no sign and no exponent";
-        match self.json {
-            // What has to be cut is no decimal either.
-            Json::Text(text) => match shortened(text).parse() {
-                Ok(decimal) => Some(decimal),
-                Err(error @ DecimalError::Negative(_)) => self.refuse(
-                    error.to_string(),
-                    "write 0 or more; leave the field out where nothing is published",
-                ),
-                Err(error) => self.refuse(error.to_string(), HINT),
-            },
-            other => self.refuse(
-                format!(
-                    "expected a decimal written as a text, found {}",
-                    other.kind()
-                ),
+        let Json::Text(text) = self.json else {
+            let found = self.json.kind();
+            return self.refuse(
+                format!("expected a decimal written as a text, found {found}"),
                 HINT,
-            ),
-        }
+            );
+        };
+        // What has to be cut is no decimal either.
+        shortened(text)
+            .parse()
+            .or_else(|error: DecimalError| {
+                let hint = match error {
+                    DecimalError::Negative(_) => {
+                        "write 0 or more; leave the field out where nothing is published"
+                    }
+                    _ => HINT,
+                };
+                self.refuse(error.to_string(), hint).ok_or(())
+            })
+            .ok()
     }
 
     /// A finite number: the nearest to what is written, and 0 instead of what is next to it.

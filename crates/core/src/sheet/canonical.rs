@@ -172,7 +172,8 @@ pub(super) fn verbatim() -> ReadAs<JsonObject> {
 
 /// The place of a source in its list. The list says which there are, so [`refers_to_what_is_there`] records what is wrong.
 pub(super) fn source_index() -> ReadAs<u32> {
-    const LAST: u32 = 63;
+    #[expect(clippy::cast_possible_truncation, reason = "far below 2^32")]
+    const LAST: u32 = PriceSheet::MOST_SOURCES as u32 - 1;
     inline(
         |field| field.unrecorded(|field| field.whole_number(0..=LAST)),
         || (0..=LAST).schema(),

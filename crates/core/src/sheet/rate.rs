@@ -31,8 +31,7 @@ document! {
         /// Tokens written to the cache: the full price, by time to live.
         cache_write: Vec<CacheWrite> = filled(List::entries(object()).distinct(
             |one: &CacheWrite, other| one.ttl_seconds == other.ttl_seconds,
-            "a second price for the same time to live",
-            "keep one price per `ttl_seconds`",
+            ["a second price for the same time to live", "keep one price per `ttl_seconds`"],
         )),
         /// Per million tokens held for one hour.
         cache_storage_per_hour: Option<Decimal> = maybe(decimal()),
@@ -74,8 +73,10 @@ impl RateCell {
             })
             .distinct(
                 |one, other| one.key() == other.key(),
-                "a second cell for the same service tier, context tier and schedule",
-                "merge the two cells, or distinguish them by service_tier, context_tier.min_prompt_tokens or schedule",
+                [
+                    "a second cell for the same service tier, context tier and schedule",
+                    "merge the two cells, or distinguish them by service_tier, context_tier.min_prompt_tokens or schedule",
+                ],
             )
     }
 

@@ -75,11 +75,8 @@ impl Prices {
     ) -> Option<Self> {
         let mut read = Self::default();
         let mut left = JsonObject::new();
-        for (name, field) in prices.entries()? {
+        for (name, field) in prices.present()? {
             let path = format!("{path}/{name}");
-            if *field.json == Json::Null {
-                continue;
-            }
             let meter = METERS.iter().find(|(written, _)| *written == name);
             if let Some((_, meter)) = meter {
                 let steps = read_steps(&path, &field, entry, context)?;

@@ -1,7 +1,7 @@
 //! Provider, model and region from the key of an entry.
 
 use crate::catalog::meter::write_lifetime_s;
-use crate::catalog::names::canonical_model;
+use crate::catalog::names::{IN_REGION, canonical_model, split_group};
 use crate::sheet::PriceSheet;
 
 /// Provider names that differ here: `LiteLLM`'s name, ours, and the prefix kept before the model's name if one provider
@@ -31,17 +31,8 @@ const PROVIDERS: [(&str, &str, &str); 20] = [
 
 const AZURE_REGIONS: [&str; 6] = ["apac", "eu", "global", "global-standard", "us", "us-gov"];
 
-/// Region groups that Bedrock puts before a model's name, with a dot.
-const GEOGRAPHIES: [&str; 9] = [
-    "apac", "au", "ca", "eu", "global", "in", "jp", "us", "us-gov",
-];
-
 /// Bedrock APIs that `LiteLLM` puts before a model's name; they have the same prices.
 const BEDROCK_ROUTES: [&str; 2] = ["converse", "invoke"];
-
-/// Region of a Bedrock name without a region group, which is served in a single region. It differs from `global`: names
-/// with `global.` have their own prices.
-const IN_REGION: &str = "in-region";
 
 /// Provider, model and region of an offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,7 +124,7 @@ fn split_bedrock_region(name: &str) -> (&str, &str) {
         IN_REGION
     };
     split_first(name, '/', is_aws_region)
-        .or_else(|| split_first(name, '.', |first| GEOGRAPHIES.contains(&first)))
+        .or_else(|| split_group(name).filter(|(region, _)| *region != IN_REGION))
         .unwrap_or((bare, name))
 }
 

@@ -26,6 +26,13 @@ struct Place {
 }
 
 impl Place {
+    fn usual(rate: RateName) -> Self {
+        Self {
+            is_off_peak: false,
+            rate,
+        }
+    }
+
     fn cell(self) -> (&'static str, u32, bool) {
         (
             self.rate.service_tier,
@@ -61,10 +68,7 @@ impl<'a> Quotes<'a> {
                 entry,
                 name.to_owned(),
                 &field,
-                Place {
-                    is_off_peak: false,
-                    rate,
-                },
+                Place::usual(rate),
             );
         }
         if let Some(field) = entry.take(CACHE_HIT) {
@@ -77,10 +81,7 @@ impl<'a> Quotes<'a> {
                 entry,
                 CACHE_HIT.to_owned(),
                 &field,
-                Place {
-                    is_off_peak: false,
-                    rate,
-                },
+                Place::usual(rate),
             );
         }
         if let Some(pricing) = entry.take("off_peak_pricing") {
@@ -112,7 +113,8 @@ impl<'a> Quotes<'a> {
 
     /// Reads `[{"range": [from, to], "input_cost_per_token": …}]`; a band without a token range has another unit.
     fn add_bands(&mut self, entry: &mut Entry<'a>, tiered: &Cursor<'a>) {
-        let Some(bands) = list_in(tiered) else {
+        let bands = matches!(tiered.json, Json::Array(_)).then(|| tiered.items());
+        let Some(bands) = bands.flatten() else {
             entry.keep("tiered_pricing", tiered.json);
             return;
         };
@@ -136,11 +138,7 @@ impl<'a> Quotes<'a> {
         band: &Cursor<'a>,
     ) -> Option<Value> {
         let mut left = JsonObject::new();
-        for (name, field) in band
-            .entries()?
-            .into_iter()
-            .filter(|(_, field)| *field.json != Json::Null)
-        {
+        for (name, field) in band.present()? {
             match RateName::parse(name).filter(|rate| rate.min_prompt_tokens == 0) {
                 Some(rate) => {
                     let rate = RateName {
@@ -152,10 +150,7 @@ impl<'a> Quotes<'a> {
                         entry,
                         path,
                         &field,
-                        Place {
-                            is_off_peak: false,
-                            rate,
-                        },
+                        Place::usual(rate),
                     );
                 }
                 None => {
@@ -292,23 +287,9 @@ fn empty_cell(place: Place, offer: &Offer) -> RateCell {
     cell
 }
 
-fn list_in<'a>(cursor: &Cursor<'a>) -> Option<Vec<Cursor<'a>>> {
-    if matches!(cursor.json, Json::Array(_)) {
-        cursor.items()
-    } else {
-        None
-    }
-}
-
 /// The lower end of a band. A band from 1 is the same as a band from 0.
 fn band_start(band: &Json) -> Option<u32> {
-    let Json::Object(fields) = band else {
-        return None;
-    };
-    let Some(Json::Array(range)) = fields.get("range") else {
-        return None;
-    };
-    let [from, _to] = &**range else {
+    let [from, _to] = band.at("range")?.items() else {
         return None;
     };
     let start = crate::catalog::rules::whole_number(from)?;

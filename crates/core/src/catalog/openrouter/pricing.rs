@@ -102,7 +102,7 @@ struct Reader<'e, 'a> {
 impl Pricing {
     /// `None` means that a fault is recorded.
     pub(super) fn read<'a>(entry: &mut Entry<'a>, field: &Cursor<'a>) -> Option<Self> {
-        let mut fields = present(field)?;
+        let mut fields: Fields<'a> = field.present()?.into_iter().collect();
         refuse_varying(&fields)?;
         let factor = read_discount(entry, &mut fields, field)?;
         let overrides = fields.remove(OVERRIDES);
@@ -233,7 +233,7 @@ impl<'a> Reader<'_, 'a> {
         let mut overrides = Vec::new();
         for (index, item) in list.items()?.into_iter().enumerate() {
             let path = format!("{PATH}/{OVERRIDES}/{index}");
-            let mut fields = present(&item)?;
+            let mut fields: Fields<'a> = item.present()?.into_iter().collect();
             let Some((tier, hours)) = read_conditions(&fields) else {
                 self.entry.keep(&path, item.json);
                 self.entry
@@ -285,12 +285,6 @@ impl<'a> Reader<'_, 'a> {
         meters.push(other_meter(meter, unit, price));
         Some(())
     }
-}
-
-fn present<'a>(cursor: &Cursor<'a>) -> Option<Fields<'a>> {
-    let mut fields: Fields<'a> = cursor.entries()?.into_iter().collect();
-    fields.retain(|_, field| *field.json != Json::Null);
-    Some(fields)
 }
 
 /// Rejects -1, the price of a router.

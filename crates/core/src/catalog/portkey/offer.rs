@@ -1,7 +1,7 @@
 //! Provider, model, region and context tier from the key of an entry.
 
 use crate::catalog::meter::write_lifetime_s;
-use crate::catalog::names::{canonical_model, canonical_model_of_router};
+use crate::catalog::names::{IN_REGION, split_group, canonical_model, canonical_model_of_router};
 use crate::catalog::rules::thousands;
 use crate::sheet::PriceSheet;
 
@@ -29,14 +29,6 @@ const PROVIDERS: [(&str, &str, &str); 20] = [
     ("z-ai", "zai", ""),
     ("zhipu", "zhipuai", ""),
 ];
-
-/// Region groups that Bedrock puts before a model's name, with a dot.
-const GEOGRAPHIES: [&str; 9] = [
-    "apac", "au", "ca", "eu", "global", "in", "jp", "us", "us-gov",
-];
-
-/// Region of names served in a single, unnamed region.
-pub(super) const IN_REGION: &str = "in-region";
 
 /// Provider, model and region of an offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,13 +74,10 @@ impl Offer {
     }
 }
 
-/// Splits `us.anthropic.claude-opus-5`. A name without a region group is served in a single region and differs from
-/// `global`: names with `global.` have their own prices.
+/// Region and name without its region group; a name without one differs from `global`, whose names have prices of their own.
 fn split_geography(model: &str) -> (&str, &str) {
-    model
-        .split_once('.')
-        .filter(|(first, rest)| GEOGRAPHIES.contains(first) && !rest.is_empty())
-        .unwrap_or((IN_REGION, model))
+    let split = split_group(model).filter(|(region, _)| *region != IN_REGION);
+    split.unwrap_or((IN_REGION, model))
 }
 
 /// A name for the prices of a model for prompts up to or beyond a length: `gemini-2.5-pro-gt-128k`.

@@ -6,7 +6,6 @@ use super::offer::Offer;
 use crate::catalog::entry::Entry;
 use crate::catalog::meter::{Meter, Quote, other_meter};
 use crate::input::cursor::{Cursor, shortened};
-use crate::input::json::Json;
 use crate::sheet::{CacheWriteBilling, ContextTier, JsonObject, OtherMeter, RateCell};
 use crate::units::Decimal;
 
@@ -81,8 +80,7 @@ impl<'a> Prices<'a> {
         place: &Place<'_>,
         list: &Cursor<'a>,
     ) -> Option<()> {
-        let mut left: BTreeMap<&str, Cursor<'a>> = list.entries()?.into_iter().collect();
-        left.retain(|_, field| *field.json != Json::Null);
+        let mut left: BTreeMap<&str, Cursor<'a>> = list.present()?.into_iter().collect();
         let mut cell = Cell::new();
         for (name, meter) in METERS {
             if let Some(field) = left.remove(name) {
@@ -121,11 +119,8 @@ impl<'a> Prices<'a> {
         path: &str,
         units: &Cursor<'a>,
     ) -> Option<()> {
-        for (name, field) in units.entries()? {
+        for (name, field) in units.present()? {
             let path = format!("{path}/{name}");
-            if *field.json == Json::Null {
-                continue;
-            }
             if name == "cache_write_1h" {
                 read_quote(entry, cell, Meter::CacheWrite(Some(3_600)), path, &field)?;
             } else if let Some(call) = CALLS.iter().find(|call| **call == name) {
@@ -334,7 +329,7 @@ fn read_price<'a>(
     field: &Cursor<'a>,
     factor: u32,
 ) -> Option<Decimal> {
-    let Some(price) = field.at("price").filter(|price| *price.json != Json::Null) else {
+    let Some(price) = field.at("price").filter(|price| !price.is_null()) else {
         let name = path.rsplit('/').next().unwrap_or_default();
         return field.refuse(
             format!(
@@ -346,8 +341,8 @@ fn read_price<'a>(
         );
     };
     let mut beside = JsonObject::new();
-    for (name, other) in field.entries()? {
-        if name != "price" && *other.json != Json::Null {
+    for (name, other) in field.present()? {
+        if name != "price" {
             beside.insert(name.to_owned(), other.json.into());
         }
     }

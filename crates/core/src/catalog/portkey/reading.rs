@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use iso_currency::Currency;
 use serde_json::json;
 
-use super::offer::{IN_REGION, Offer, tier_threshold};
+use super::offer::{Offer, tier_threshold};
 use super::parts::{Part, Parts};
 use super::prices::{Place, Prices};
 use super::{CATALOG_URL, MARK};
 use crate::catalog::entry::Entry;
+use crate::catalog::names::IN_REGION;
 use crate::catalog::rules::{
     FREE, context_tier_of, is_name, is_usable, object, undo_slip_of_router, whole_number,
 };
@@ -122,7 +123,7 @@ impl<'a> Reading<'_, 'a> {
             .used
             .iter()
             .filter_map(|part| part.cursor.at(MARK)?.at("currency"));
-        let Some(field) = stated.find(|field| *field.json != Json::Null) else {
+        let Some(field) = stated.find(|field| !field.is_null()) else {
             return Some("USD".to_owned());
         };
         let code = field.name()?;
@@ -136,7 +137,7 @@ impl<'a> Reading<'_, 'a> {
     }
 
     fn read_part(&self, part: &Part<'a>, regions: &mut Regions<'a>) -> Option<()> {
-        let fields = present(&part.cursor)?;
+        let fields = part.cursor.present()?;
         let field = |name: &str| fields.iter().find(|(found, _)| *found == name);
         if let Some((_, custom)) = field(CUSTOM) {
             self.read_custom(part, custom, regions)?;
@@ -158,7 +159,7 @@ impl<'a> Reading<'_, 'a> {
 
     /// `{"pay_as_you_go": …, "batch_config": …}`
     fn read_flat(&self, part: &Part<'a>, flat: &Cursor<'a>, region: &mut Region<'a>) -> Option<()> {
-        for (name, field) in present(flat)? {
+        for (name, field) in flat.present()? {
             let path = format!("{}{MARK}/{name}", part.path);
             match name {
                 PRICES => self.add(region, path, (RateCell::STANDARD, part.threshold), &field)?,
@@ -194,7 +195,7 @@ impl<'a> Reading<'_, 'a> {
         regions: &mut Regions<'a>,
     ) -> Option<()> {
         let tiers = read_tiers(custom)?;
-        for (name, field) in present(custom)? {
+        for (name, field) in custom.present()? {
             match name {
                 "context_tier_map" => {}
                 "regions" => self.read_regions(part, &tiers, &field, regions)?,
@@ -215,7 +216,7 @@ impl<'a> Reading<'_, 'a> {
         regions: &mut Regions<'a>,
     ) -> Option<()> {
         let mut seen = BTreeSet::new();
-        for (group, modes) in present(groups)? {
+        for (group, modes) in groups.present()? {
             let branch = Branch {
                 path: format!("{}{CUSTOM}/regions/{group}", part.path),
                 threshold: part.threshold,
@@ -244,14 +245,14 @@ impl<'a> Reading<'_, 'a> {
         modes: &Cursor<'a>,
         region: &mut Region<'a>,
     ) -> Option<()> {
-        for (name, field) in present(modes)? {
+        for (name, field) in modes.present()? {
             if name != "execution_modes" {
                 region
                     .entry
                     .keep(&format!("{}/{name}", branch.path), field.json);
                 continue;
             }
-            for (mode, prices) in present(&field)? {
+            for (mode, prices) in field.present()? {
                 let mode = prices.key_as_name(mode)?;
                 let path = format!("{}/execution_modes/{mode}", branch.path);
                 self.read_mode(branch, (&mode, &path), &prices, region)?;
@@ -267,12 +268,12 @@ impl<'a> Reading<'_, 'a> {
         prices: &Cursor<'a>,
         region: &mut Region<'a>,
     ) -> Option<()> {
-        for (name, field) in present(prices)? {
+        for (name, field) in prices.present()? {
             let path = format!("{path}/{name}");
             match name {
                 MARK => self.read_list(&path, (mode, branch.threshold), &field, region)?,
                 "context_tiers" => {
-                    for (tier, prices) in present(&field)? {
+                    for (tier, prices) in field.present()? {
                         let path = format!("{path}/{tier}");
                         let known = branch.tiers.get(tier).copied();
                         let Some(threshold) = known.or_else(|| tier_threshold(tier)) else {
@@ -283,7 +284,7 @@ impl<'a> Reading<'_, 'a> {
                             continue;
                         };
                         let threshold = threshold.max(branch.threshold);
-                        for (name, field) in present(&prices)? {
+                        for (name, field) in prices.present()? {
                             let path = format!("{path}/{name}");
                             if name == MARK {
                                 self.read_list(&path, (mode, threshold), &field, region)?;
@@ -307,7 +308,7 @@ impl<'a> Reading<'_, 'a> {
         list: &Cursor<'a>,
         region: &mut Region<'a>,
     ) -> Option<()> {
-        for (name, field) in present(list)? {
+        for (name, field) in list.present()? {
             let path = format!("{path}/{name}");
             if name == PRICES {
                 self.add(region, path, place, &field)?;
@@ -363,16 +364,9 @@ impl<'a> Reading<'_, 'a> {
     }
 }
 
-/// The fields of an object that are not null.
-fn present<'a>(cursor: &Cursor<'a>) -> Option<Vec<(&'a str, Cursor<'a>)>> {
-    let mut fields = cursor.entries()?;
-    fields.retain(|(_, field)| *field.json != Json::Null);
-    Some(fields)
-}
-
 /// Reads the price per request; the price per answer is always 0.
 fn read_fixed_cost<'a>(region: &mut Region<'a>, path: &str, costs: &Cursor<'a>) -> Option<()> {
-    for (name, field) in present(costs)? {
+    for (name, field) in costs.present()? {
         let path = format!("{path}/{name}");
         if name == "request" {
             region
@@ -389,7 +383,7 @@ fn read_fixed_cost<'a>(region: &mut Region<'a>, path: &str, costs: &Cursor<'a>) 
 fn read_tiers(custom: &Cursor<'_>) -> Option<BTreeMap<String, u32>> {
     let Some(map) = custom
         .at("context_tier_map")
-        .filter(|map| *map.json != Json::Null)
+        .filter(|map| !map.is_null())
     else {
         return Some(BTreeMap::new());
     };

@@ -1,8 +1,6 @@
 //! Documents, declared like request bodies: what is read of one can be written again, so a field has its plain value. A
 //! field that is wrong counts as left out once its fault is recorded, so that everything else is still checked.
 
-use std::marker::PhantomData;
-
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{Schema, SchemaType, Type};
 use utoipa::openapi::{Ref, RefOr};
@@ -123,7 +121,12 @@ pub fn named<S: ToSchema, T>(read: fn(&Cursor<'_>) -> Option<T>) -> ReadAs<T> {
     }
 }
 
-/// A value with a schema of its own.
+/// A value with a schema of its own, which a function reads.
+pub fn by<T: ToSchema>(read: fn(&Cursor<'_>) -> Option<T>) -> ReadAs<T> {
+    named::<T, T>(read)
+}
+
+/// A value with a schema in its place.
 pub fn inline<T>(read: fn(&Cursor<'_>) -> Option<T>, schema: fn() -> RefOr<Schema>) -> ReadAs<T> {
     ReadAs {
         read,
@@ -173,28 +176,9 @@ pub trait Choices: Copy + ToSchema + 'static {
 }
 
 /// A name of an enum.
-pub struct Choice<T>(PhantomData<T>);
-
-/// A name of an enum.
 #[must_use]
-pub const fn choice<T: Choices>() -> Choice<T> {
-    Choice(PhantomData)
-}
-
-impl<T: Choices> Kind for Choice<T> {
-    type Value = T;
-
-    fn read(&self, cursor: &Cursor<'_>) -> Option<T> {
-        cursor.one_of(T::ALL)
-    }
-
-    fn schema(&self) -> RefOr<Schema> {
-        Ref::from_schema_name(T::name()).into()
-    }
-
-    fn schemas(&self, schemas: &mut Schemas) {
-        add_schema::<T>(schemas);
-    }
+pub fn choice<T: Choices>() -> ReadAs<T> {
+    named::<T, _>(|cursor| cursor.one_of(T::ALL))
 }
 
 /// Declares enums of names: `pub enum Name { Variant = "name", … }`.

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 
+use utoipa::PartialSchema;
 use utoipa::openapi::schema::{
     ArrayBuilder, KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type,
 };
 use utoipa::openapi::{Ref, RefOr};
-use utoipa::{PartialSchema, ToSchema};
 
-use super::{Body, Flag, Schemas, add_schema, joined, schema_of, schemas_of};
+use super::{Body, Flag, Schemas, joined, schema_of, schemas_of};
 use crate::input::cursor::Cursor;
 use crate::input::schema::{Name, one_of_texts};
 use crate::units::readable;
@@ -129,25 +129,6 @@ impl<T: Copy> Kind for OneOf<T> {
     }
 }
 
-/// A value with a schema of its own, which a function reads.
-pub struct By<T>(pub fn(&Cursor<'_>) -> Option<T>);
-
-impl<T: Clone + ToSchema> Kind for By<T> {
-    type Value = T;
-
-    fn read(&self, cursor: &Cursor<'_>) -> Option<T> {
-        (self.0)(cursor)
-    }
-
-    fn schema(&self) -> RefOr<Schema> {
-        Ref::from_schema_name(T::name()).into()
-    }
-
-    fn schemas(&self, schemas: &mut Schemas) {
-        add_schema::<T>(schemas);
-    }
-}
-
 /// Most entries of a list or map of a document: far more than any provider publishes, and few enough to compare in pairs.
 pub const MOST_ENTRIES: usize = 64;
 
@@ -156,12 +137,8 @@ type Rises<T> = fn(&[T]) -> bool;
 /// Detail and hint for a list of a wrong length.
 type Refusal = fn(usize) -> (String, String);
 
-/// What no two values of a list have in common.
-struct Distinct<T> {
-    is_same: fn(&T, &T) -> bool,
-    detail: &'static str,
-    hint: &'static str,
-}
+/// Whether two values are the same, and detail and hint for the second of them.
+type Distinct<T> = (fn(&T, &T) -> bool, [&'static str; 2]);
 
 /// A list of values of one kind.
 pub struct List<K: Kind> {
@@ -208,19 +185,14 @@ impl<K: Kind> List<K> {
         }
     }
 
-    /// No two values are the same; what is said of the second one.
+    /// No two values are the same; detail and hint for the second one.
     #[must_use]
     pub fn distinct(
         self,
         is_same: fn(&K::Value, &K::Value) -> bool,
-        detail: &'static str,
-        hint: &'static str,
+        words: [&'static str; 2],
     ) -> Self {
-        let distinct = Some(Distinct {
-            is_same,
-            detail,
-            hint,
-        });
+        let distinct = Some((is_same, words));
         Self { distinct, ..self }
     }
 
@@ -253,10 +225,10 @@ impl<K: Kind> List<K> {
             let Some(value) = self.item.read(item) else {
                 continue;
             };
-            if let Some(distinct) = &self.distinct
-                && values.iter().any(|known| (distinct.is_same)(known, &value))
+            if let Some((is_same, [detail, hint])) = self.distinct
+                && values.iter().any(|known| is_same(known, &value))
             {
-                item.fault(distinct.detail, distinct.hint);
+                item.fault(detail, hint);
             }
             values.push(value);
         }
