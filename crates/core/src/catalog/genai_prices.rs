@@ -150,8 +150,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
     add_price_comments(&mut entry);
     let sheet = PriceSheet {
         upstream_provider: offer.upstream_provider,
-        canonical_model: names::canonical_model(&offer.provider, &offer.model)
-            .filter(|name| is_name(name)),
+        canonical_model: names::canonical_model(&offer.provider, &offer.model),
         aliases: alias(&offer.model, name),
         region: offer.region.to_owned(),
         limits: read_limits(&mut entry),

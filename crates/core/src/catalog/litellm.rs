@@ -17,12 +17,14 @@ use serde_json::json;
 use self::offer::Offer;
 use self::quotes::Quotes;
 use super::entry::Entry;
-use super::rules::{FREE, alias, is_name, is_usable, object, undo_slip_of_router};
+use super::rules::{
+    FREE, alias, fast_mode, is_free, is_name, is_usable, name_priority, object, undo_slip_of_router,
+};
 use super::{Catalog, CatalogEntry};
 use crate::input::cursor::{Cursor, LONGEST_NAME, LONGEST_TEXT};
 use crate::input::json::Json;
 use crate::sheet::{
-    CacheWriteBilling, JsonObject, Limits, Modifier, PriceSheet, RateCell, ServiceTier, Source, SourceFormat,
+    CacheWriteBilling, JsonObject, Limits, Modifier, PriceSheet, ServiceTier, Source, SourceFormat,
 };
 use crate::units::Decimal;
 
@@ -85,16 +87,21 @@ fn read_entry(name: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     }
     let mut quotes = Quotes::take(&mut entry);
     let mut cache_write_billing = quotes.settle_cache_writes(&mut entry);
-    add_notes(&mut entry, &quotes, &offer);
+    if quotes.has_base_write() {
+        entry.note_lifetime("LiteLLM", offer.base_write_lifetime_s());
+    }
     let mut service_tiers = BTreeMap::new();
     let mut modifiers = read_geographies(&mut entry, &mut service_tiers);
     modifiers.extend(read_uplifts(&mut entry));
     let schedules = std::mem::take(&mut quotes.schedules);
     let mut rates = quotes.cells(&offer);
+    if is_free(&rates) {
+        entry.note(FREE);
+    }
     if undo_slip_of_router(&mut entry, &offer.provider, &offer.model, &mut rates) {
         cache_write_billing = CacheWriteBilling::AsInput;
     }
-    name_priority(&mut service_tiers, &rates, &offer);
+    name_priority(&mut service_tiers, &rates, &offer.provider);
     if !is_usable(cursor, &entry, &rates, &entry.unread("cost")) {
         return None;
     }
@@ -103,8 +110,7 @@ fn read_entry(name: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     let (unmapped, notes) = entry.finish();
     Some(PriceSheet {
         aliases: alias(&offer.model, name),
-        // With its author in front, a name can be too long.
-        canonical_model: offer.canonical_model.filter(|name| is_name(name)),
+        canonical_model: offer.canonical_model,
         region: offer.region,
         limits,
         cache_write_billing,
@@ -142,16 +148,6 @@ fn read_offer(name: &str, cursor: &Cursor<'_>, entry: &mut Entry<'_>) -> Option<
     Some(offer)
 }
 
-fn add_notes(entry: &mut Entry<'_>, quotes: &Quotes<'_>, offer: &Offer) {
-    if quotes.has_base_write() {
-        let lifetime_s = offer.base_write_lifetime_s();
-        entry.note_lifetime("LiteLLM", lifetime_s);
-    }
-    if quotes.is_free() {
-        entry.note(FREE);
-    }
-}
-
 /// Reads `{"us": 1.1, "fast": 2}`: multipliers for region and speed.
 fn read_geographies(
     entry: &mut Entry<'_>,
@@ -182,11 +178,9 @@ fn read_geographies(
             continue;
         };
         if name == "fast" {
-            let request = object(json!({"speed": "fast"}));
             let tier = ServiceTier {
-                request,
                 price_multiplier: Some(multiplier),
-                ..ServiceTier::default()
+                ..fast_mode()
             };
             service_tiers.insert(name.to_owned(), tier);
         } else {
@@ -234,22 +228,6 @@ fn modifier(name: &str, when: JsonObject, multiplier: Decimal) -> Modifier {
         when,
         multiplier,
         applies_to: TOKEN_METERS.map(str::to_owned).to_vec(),
-    }
-}
-
-/// `OpenAI` renamed its priority tier to fast; `LiteLLM` reads the same rates for both.
-fn name_priority(
-    service_tiers: &mut BTreeMap<String, ServiceTier>,
-    rates: &[RateCell],
-    offer: &Offer,
-) {
-    let is_sold = rates.iter().any(|cell| cell.service_tier == "priority");
-    if is_sold && offer.provider == "openai" && !service_tiers.contains_key("fast") {
-        let tier = ServiceTier {
-            aliases: vec!["fast".to_owned()],
-            ..ServiceTier::default()
-        };
-        service_tiers.insert("priority".to_owned(), tier);
     }
 }
 

@@ -11,7 +11,8 @@ use jiff::Timestamp;
 
 use super::entry::Entry;
 use super::rules::{
-    FREE, context_tier_of, is_free, is_name, is_usable, renamed, split_key, start_of_day, thousands, unique,
+    FREE, context_tier_of, is_free, is_name, is_usable, renamed, split_key, start_of_day,
+    thousands, unique,
 };
 use super::{Catalog, CatalogEntry, names};
 use crate::input::cursor::Cursor;
@@ -46,8 +47,7 @@ fn is_catalog(document: &Json) -> bool {
         let items = document.at(list).map_or(&[][..], Json::items);
         items.iter().any(|item| item.has(field))
     };
-    (document.has("vendor") && any_has("models", "price_history"))
-        || any_has("prices", "vendor")
+    (document.has("vendor") && any_has("models", "price_history")) || any_has("prices", "vendor")
 }
 
 fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
@@ -108,7 +108,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
     let (tier, model) = read_tier(&mut entry, provider, id);
     let prices = read_history(&mut entry, cursor, tier)?;
     let sheet = PriceSheet {
-        canonical_model: names::canonical_model(provider, model).filter(|name| is_name(name)),
+        canonical_model: names::canonical_model(provider, model),
         sources: vec![Source::entry(SourceFormat::LlmPrices, CATALOG_URL, key)],
         ..PriceSheet::new(provider, id, Vec::new())
     };

@@ -1,8 +1,10 @@
 //! Kinds of token rates, to which every catalog has names of its own, and a price as an entry states it.
 
+use std::collections::BTreeMap;
+
 use super::entry::Entry;
 use crate::input::json::Json;
-use crate::sheet::{CacheWrite, OtherMeter, RateCell};
+use crate::sheet::{CacheWrite, CacheWriteBilling, OtherMeter, RateCell};
 use crate::units::Decimal;
 
 /// Kind of token rate.
@@ -53,6 +55,20 @@ pub(super) fn write_lifetime_s(is_sold_by_openai: bool, model: &str) -> u32 {
     }
 }
 
+/// Billing of cache writes, of which some meters may be priced.
+pub(super) fn write_billing<'m>(
+    mut meters: impl Iterator<Item = &'m Meter>,
+    costs_input: bool,
+) -> CacheWriteBilling {
+    if meters.any(|meter| meter.is_write()) {
+        CacheWriteBilling::Priced
+    } else if costs_input {
+        CacheWriteBilling::AsInput
+    } else {
+        CacheWriteBilling::NotPublished
+    }
+}
+
 /// One price as the entry states it.
 pub(super) struct Quote<'a> {
     pub(super) path: String,
@@ -61,6 +77,22 @@ pub(super) struct Quote<'a> {
 }
 
 impl Quote<'_> {
+    /// Adds the price to others, of which the first one counts; another one is kept under `unmapped`.
+    pub(super) fn add<P: Ord>(
+        self,
+        quotes: &mut BTreeMap<P, Self>,
+        place: P,
+        entry: &mut Entry<'_>,
+    ) {
+        match quotes.get(&place) {
+            Some(known) if known.price != self.price => self.keep(entry),
+            Some(_) => {}
+            None => {
+                quotes.insert(place, self);
+            }
+        }
+    }
+
     /// Keeps what is stated under `unmapped`.
     pub(super) fn keep(&self, entry: &mut Entry<'_>) {
         entry.keep(&self.path, self.json);

@@ -44,24 +44,22 @@ impl Catalog {
     /// Converts one entry into sheets and adds the fields common to all catalogs. `None` means that a fault is recorded.
     #[must_use]
     pub fn read(&self, key: &str, entry: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
-        if key.contains(is_unprintable) {
-            return entry.refuse(
+        let refuse = |what: &str, name: &str| {
+            let name = shortened(name);
+            entry.refuse(
                 format!(
-                    "the key `{}` contains control or formatting characters",
-                    printable(&shortened(key))
+                    "the {what} `{}` contains control or formatting characters",
+                    printable(&name)
                 ),
-                PLAIN_NAME,
-            );
+                "leave out control characters and bidirectional controls",
+            )
+        };
+        if key.contains(is_unprintable) {
+            return refuse("key", key);
         }
         let mut sheets = (self.read_entry)(key, entry)?;
         if let Some(name) = sheets.iter().find_map(unprintable_name) {
-            return entry.refuse(
-                format!(
-                    "the name `{}` contains control or formatting characters",
-                    printable(&shortened(name))
-                ),
-                PLAIN_NAME,
-            );
+            return refuse("name", name);
         }
         for sheet in &mut sheets {
             sheet.notes.extend(tokenizer_note(&sheet.model));
@@ -69,8 +67,6 @@ impl Catalog {
         Some(sheets)
     }
 }
-
-const PLAIN_NAME: &str = "leave out control characters and bidirectional controls";
 
 /// A name in the sheet with characters that change its display.
 fn unprintable_name(sheet: &PriceSheet) -> Option<&str> {

@@ -20,8 +20,8 @@ use super::{Catalog, CatalogEntry, names};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;
 use crate::sheet::{
-    ContextTier, JsonObject, Limits, OtherMeter, PriceSheet,
-    RateCell, ServiceTier, Source, SourceFormat,
+    ContextTier, JsonObject, Limits, OtherMeter, PriceSheet, RateCell, ServiceTier, Source,
+    SourceFormat,
 };
 
 /// The catalog.
@@ -102,8 +102,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     let (unmapped, notes) = entry.finish();
     let sheet = PriceSheet {
         aliases: alias(model, name),
-        // The author's name may make it too long.
-        canonical_model: canonical_model.filter(|name| is_name(name)),
+        canonical_model,
         region: region.to_owned(),
         limits,
         cache_write_billing,
@@ -140,13 +139,7 @@ impl<'a> Reader<'_, 'a> {
             return Some(());
         };
         let base = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
-        self.add_cell(
-            "cost",
-            &cost,
-            base,
-            &["context_over_200k", "tiers"],
-            Self::add_audio,
-        )?;
+        self.add_cell("cost", &cost, base, &["context_over_200k", "tiers"], &AUDIO)?;
         let fields = cost.fields()?;
         let tiers = match fields.get_or_null("tiers") {
             Some(tiers) => tiers.items()?,
@@ -190,7 +183,7 @@ impl<'a> Reader<'_, 'a> {
             context_tier_of(self.provider, size),
             None,
         );
-        self.add_cell(&path, tier, rate, &["tier"], |_, _, _| Some(false))
+        self.add_cell(&path, tier, rate, &["tier"], &[])
     }
 
     /// Older documents have no list of tiers.
@@ -198,19 +191,17 @@ impl<'a> Reader<'_, 'a> {
         let tier = context_tier_of(self.provider, OVER_200K);
         let rate = RateCell::new(RateCell::STANDARD, tier, None);
         self.entry.note("The threshold is taken from the name `context_over_200k`; the catalog used this name for larger thresholds too.");
-        self.add_cell("cost/context_over_200k", over, rate, &[], |_, _, _| {
-            Some(false)
-        })
+        self.add_cell("cost/context_over_200k", over, rate, &[], &[])
     }
 
-    /// Adds the prices of an object. Fields in `listed` are skipped; those that `read_other` does not take are kept.
+    /// Adds the prices of an object. Fields in `not_prices` are skipped, those in `others` are other meters, and the rest is kept.
     fn add_cell(
         &mut self,
         path: &str,
         prices: &Cursor<'a>,
         mut rate: RateCell,
         not_prices: &[&str],
-        read_other: impl Fn(&mut Self, &str, &Cursor<'a>) -> Option<bool>,
+        others: &[&str],
     ) -> Option<()> {
         for (name, field) in prices.present()? {
             if not_prices.contains(&name) {
@@ -219,7 +210,11 @@ impl<'a> Reader<'_, 'a> {
             let path = format!("{path}/{name}");
             if let Some((_, meter)) = METERS.iter().find(|(written, _)| *written == name) {
                 meter.set(&mut rate, self.entry.decimal(&path, &field, 1)?, None);
-            } else if !read_other(self, name, &field)? {
+            } else if others.contains(&name) {
+                let price = self.entry.decimal(&path, &field, 1)?;
+                self.other_meters
+                    .push(other_meter(name, "per_1m_tokens", price));
+            } else {
                 self.entry.keep(&path, field.json);
             }
         }
@@ -234,15 +229,6 @@ impl<'a> Reader<'_, 'a> {
             });
         }
         Some(())
-    }
-
-    fn add_audio(&mut self, name: &str, field: &Cursor<'a>) -> Option<bool> {
-        if !AUDIO.contains(&name) {
-            return Some(false);
-        }
-        let price = self.entry.decimal(&format!("cost/{name}"), field, 1)?;
-        self.other_meters.push(other_meter(name, "per_1m_tokens", price));
-        Some(true)
     }
 
     /// Keeps a reasoning price of 0 beside a priced output under `unmapped`: it is a missing value.
@@ -294,9 +280,7 @@ impl<'a> Reader<'_, 'a> {
         };
         let (tier_name, tier) = self.named(mode.key_as_name(name)?, tier);
         let rate = RateCell::new(&tier_name, ContextTier::default(), None);
-        self.add_cell(&format!("{path}/cost"), &cost, rate, &[], |_, _, _| {
-            Some(false)
-        })?;
+        self.add_cell(&format!("{path}/cost"), &cost, rate, &[], &[])?;
         self.service_tiers.insert(tier_name, tier);
         Some(())
     }

@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use super::rules::is_name;
 use crate::sheet::{PriceSheet, SheetId};
 
 /// First-party providers: provider, author, and prefixes of their models' names.
@@ -47,7 +48,9 @@ fn of_family(author: &str, families: &[&str], name: &str) -> Option<String> {
     let is_certain = families.iter().any(|family| name.starts_with(family))
         && name.bytes().any(|byte| byte.is_ascii_digit())
         && !MOVING_PARTS.iter().any(|part| name.contains(part));
-    is_certain.then(|| format!("{author}/{name}"))
+    let canonical = format!("{author}/{name}");
+    // With its author in front, a name can be too long.
+    (is_certain && is_name(&canonical)).then_some(canonical)
 }
 
 /// Region groups that Bedrock puts before a model's name with a dot, and their names here. A name without one is served in

@@ -169,8 +169,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     };
     Some(PriceSheet {
         upstream_provider: host,
-        // With its author in front, a name can be too long.
-        canonical_model: canonical_model_of_router(model).filter(|name| is_name(name)),
+        canonical_model: canonical_model_of_router(model),
         aliases: alias(name, other),
         region: region.unwrap_or_else(|| PriceSheet::DEFAULT_REGION.to_owned()),
         quantization,

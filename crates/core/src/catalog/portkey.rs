@@ -90,9 +90,7 @@ fn entries_of<'a>(file: &Cursor<'a>) -> Option<BTreeMap<&'a str, Cursor<'a>>> {
 
 /// Reads the entry of `provider/model`: the model's value in the provider's file, or the whole file.
 fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
-    let refuse = |detail: String, hint: String| {
-        cursor.refuse(detail, hint)
-    };
+    let refuse = |detail: String, hint: String| cursor.refuse(detail, hint);
     let Some((slug, name)) = key.split_once('/').filter(|_| is_name(key)) else {
         return refuse(
             format!("`{}` does not name a provider and a model", shortened(key)),

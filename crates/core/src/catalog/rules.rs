@@ -1,11 +1,11 @@
 //! Rules common to all catalogs: names, thresholds, known errors, and requirements on entries.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::CatalogEntry;
 use super::entry::Entry;
@@ -13,7 +13,9 @@ use super::names::{is_gemini, model_key};
 use crate::input::body::MOST_ENTRIES;
 use crate::input::cursor::{Cursor, LONGEST_NAME, one_of_hint, shortened};
 use crate::input::json::Json;
-use crate::sheet::{CacheWriteBilling, ContextTier, JsonObject, MOST_COUNT, PriceSheet, RateCell};
+use crate::sheet::{
+    CacheWriteBilling, ContextTier, JsonObject, MOST_COUNT, PriceSheet, RateCell, ServiceTier,
+};
 use crate::units::Decimal;
 
 /// Note on a sheet whose input and output prices are both 0.
@@ -375,6 +377,31 @@ pub(super) fn settle_writes(
         return CacheWriteBilling::AsInput;
     }
     billing
+}
+
+/// The service tier that Anthropic calls fast.
+pub(super) fn fast_mode() -> ServiceTier {
+    ServiceTier {
+        request: object(json!({"speed": "fast"})),
+        ..ServiceTier::default()
+    }
+}
+
+/// `OpenAI` renamed its priority tier to fast; catalogs read the same rates for both.
+pub(super) fn name_priority(
+    tiers: &mut BTreeMap<String, ServiceTier>,
+    rates: &[RateCell],
+    provider: &str,
+) {
+    let is_sold = |name: &str| rates.iter().any(|rate| rate.service_tier == name);
+    let has_fast = is_sold("fast") || tiers.contains_key("fast");
+    if provider == "openai" && is_sold("priority") && !has_fast {
+        let tier = ServiceTier {
+            aliases: vec!["fast".to_owned()],
+            ..ServiceTier::default()
+        };
+        tiers.insert("priority".to_owned(), tier);
+    }
 }
 
 /// The fields of an object written in code.

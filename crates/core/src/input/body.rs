@@ -6,6 +6,7 @@
 
 pub mod document;
 mod kind;
+mod section;
 
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
@@ -14,13 +15,14 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, OneOfBuilder, Schema};
+use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Schema};
 
 use super::cursor::{Cursor, Fields, Recorded};
-use super::json::Json;
 
 pub use self::document::by;
 pub use self::kind::{Kind, List, MOST_ENTRIES, MapOf, Number, Object, OneOf, Truth, object};
+use self::section::read_section;
+pub use self::section::{NameOr, Section, name_or, section};
 
 /// Schemas by name, as utoipa collects them.
 pub type Schemas = Vec<(String, RefOr<Schema>)>;
@@ -360,96 +362,6 @@ impl<K: Kind> Rule for Field<K, AsOption> {
         };
         self.kind.read(&cursor).map(Some)
     }
-}
-
-/// An object within the body that may be left out: then none of its fields is stated.
-pub struct Section<T>(PhantomData<T>);
-
-/// An object within the body that may be left out: then none of its fields is stated.
-#[must_use]
-pub const fn section<T: Body>() -> Section<T> {
-    Section(PhantomData)
-}
-
-impl<T: Body + Clone> Describe for Section<T> {
-    fn property(&self, doc: String) -> RefOr<Schema> {
-        value(object::<T>()).property(doc)
-    }
-
-    fn schemas(&self, schemas: &mut Schemas) {
-        object::<T>().schemas(schemas);
-    }
-
-    fn flags(&self, pointer: String, _doc: String, flags: &mut Vec<Flag>) {
-        object::<T>().flags(&pointer, flags);
-    }
-}
-
-impl<T: Body + Clone> Rule for Section<T> {
-    type Field = T;
-
-    fn read(&self, object: Source<'_, '_>, name: &'static str) -> Option<T> {
-        let cursor = object.get(name);
-        let fields = cursor.as_ref().and_then(Cursor::fields);
-        read_section(fields.as_ref(), None, &format!("{}.", object.name_of(name)))
-    }
-}
-
-/// A section that may be written as its field `name` alone.
-pub struct NameOr<T, K>(PhantomData<T>, K);
-
-/// A section that may be written as its field `name` alone, which is of this kind.
-pub const fn name_or<T: Body, K: Kind>(name: K) -> NameOr<T, K> {
-    NameOr(PhantomData, name)
-}
-
-impl<T: Body + Clone, K: Kind> Describe for NameOr<T, K> {
-    fn property(&self, doc: String) -> RefOr<Schema> {
-        OneOfBuilder::new()
-            .item(self.1.schema())
-            .item(object::<T>().schema())
-            .description(Some(doc))
-            .into()
-    }
-
-    fn schemas(&self, schemas: &mut Schemas) {
-        section::<T>().schemas(schemas);
-    }
-
-    fn flags(&self, pointer: String, doc: String, flags: &mut Vec<Flag>) {
-        section::<T>().flags(pointer, doc, flags);
-    }
-}
-
-impl<T: Body + Clone, K: Kind> Rule for NameOr<T, K> {
-    type Field = T;
-
-    fn read(&self, object: Source<'_, '_>, name: &'static str) -> Option<T> {
-        let cursor = object.get(name);
-        let is_bare = |cursor: &&Cursor<'_>| matches!(cursor.json, Json::Text(_));
-        let bare = cursor.as_ref().filter(is_bare);
-        let fields = match bare {
-            Some(_) => None,
-            None => cursor.as_ref().and_then(Cursor::fields),
-        };
-        read_section(fields.as_ref(), bare, &format!("{}.", object.name_of(name)))
-    }
-}
-
-fn read_section<T: Body>(
-    fields: Option<&Fields<'_>>,
-    bare_name: Option<&Cursor<'_>>,
-    prefix: &str,
-) -> Option<T> {
-    let body = T::read_fields(Source {
-        fields,
-        bare_name,
-        prefix,
-    });
-    if let Some(fields) = fields {
-        fields.refuse_unknown();
-    }
-    body
 }
 
 /// Is shown the fields of a body: name, documentation, rule.

@@ -275,8 +275,7 @@ impl<'a> Cursor<'a> {
     /// A name: 1 to 255 characters, none of them a control character or one that turns the direction of writing.
     #[must_use]
     pub fn name(&self) -> Option<String> {
-        let name = self.text_of(LONGEST_NAME, &[])?;
-        self.as_it_looks(name)
+        self.as_it_looks(self.text_of(LONGEST_NAME, &[])?)
     }
 
     /// A text of up to 4,000 characters.
@@ -288,8 +287,7 @@ impl<'a> Cursor<'a> {
     /// The key of this value as a name.
     #[must_use]
     pub fn key_as_name(&self, key: &str) -> Option<String> {
-        let name = self.checked_text(key, LONGEST_NAME, &[])?;
-        self.as_it_looks(name)
+        self.as_it_looks(self.checked_text(key, LONGEST_NAME, &[])?)
     }
 
     /// The name, if it reads as it is written.
@@ -417,17 +415,10 @@ impl<'a> Cursor<'a> {
             let Json::Number(written) = self.json else {
                 return None;
             };
+            let allowed = format!("a whole number from {} to {}", range.start(), range.end());
             return self.refuse(
-                format!(
-                    "`{written}` is not a whole number from {} to {}",
-                    range.start(),
-                    range.end()
-                ),
-                format!(
-                    "write a whole number from {} to {}",
-                    range.start(),
-                    range.end()
-                ),
+                format!("`{written}` is not {allowed}"),
+                format!("write {allowed}"),
             );
         }
         #[expect(

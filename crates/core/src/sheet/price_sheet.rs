@@ -18,7 +18,7 @@ document! {
     ///
     /// Prices are exact decimals in `currency` per million tokens, written as strings. Absent means not published; "0"
     /// means stated free.
-    #[derive(PartialEq)]
+    #[derive(Default, PartialEq)]
     #[check(ends_after_start(valid_from, valid_to))]
     #[check(refers_to_what_is_there(rates))]
     pub struct PriceSheet {
@@ -94,30 +94,12 @@ impl PriceSheet {
     #[must_use]
     pub fn new(provider: &str, model: &str, rates: Vec<RateCell>) -> Self {
         Self {
-            schema: SchemaName::V1,
             provider: provider.to_owned(),
-            upstream_provider: None,
             model: model.to_owned(),
-            canonical_model: None,
-            aliases: Vec::new(),
             region: Self::DEFAULT_REGION.to_owned(),
-            quantization: None,
             currency: "USD".to_owned(),
-            unit: Unit::PerMillionTokens,
-            valid_from: None,
-            valid_to: None,
-            limits: Limits::default(),
-            context_tier_semantics: ContextTierSemantics::default(),
-            context_tier_measure: ContextTierMeasure::default(),
-            cache_write_billing: CacheWriteBilling::default(),
-            schedules: BTreeMap::new(),
-            service_tiers: BTreeMap::new(),
             rates,
-            modifiers: Vec::new(),
-            other_meters: Vec::new(),
-            sources: Vec::new(),
-            notes: Vec::new(),
-            unmapped: JsonObject::new(),
+            ..Self::default()
         }
     }
 
@@ -140,14 +122,18 @@ impl PriceSheet {
 
 choices! {
     /// The name of the format.
+    #[derive(Default)]
     pub enum SchemaName {
         /// Version 1.
+        #[default]
         V1 = "pricesheet/v1",
     }
 
     /// Unit of all prices.
+    #[derive(Default)]
     pub enum Unit {
         /// One million tokens.
+        #[default]
         PerMillionTokens = "per_1m_tokens",
     }
 

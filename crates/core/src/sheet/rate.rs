@@ -10,7 +10,7 @@ use crate::units::Decimal;
 
 document! {
     /// Prices for one service tier, context tier and schedule, each in the sheet's currency per million tokens.
-    #[derive(PartialEq)]
+    #[derive(Default, PartialEq)]
     pub struct RateCell {
         /// Name of the service tier.
         service_tier: String = part(value(name()).or(Self::STANDARD.to_owned())),
@@ -64,13 +64,7 @@ impl RateCell {
     /// The rates of a sheet: one for each service tier, context tier and schedule.
     pub(super) fn list() -> List<Object<Self>> {
         List::of(object::<Self>(), 1..=PriceSheet::MOST_RATE_CELLS)
-            .refused_as(|count| {
-                let most = PriceSheet::MOST_RATE_CELLS;
-                (
-                    format!("a list of {count} rate cells"),
-                    format!("list 1 to {most} rate cells"),
-                )
-            })
+            .called("rate cells")
             .distinct(
                 |one, other| one.key() == other.key(),
                 [
@@ -90,15 +84,7 @@ impl RateCell {
             service_tier: service_tier.to_owned(),
             context_tier,
             schedule: schedule.map(str::to_owned),
-            input: None,
-            output: None,
-            reasoning: None,
-            cache_read: None,
-            cache_read_explicit: None,
-            cache_write: Vec::new(),
-            cache_storage_per_hour: None,
-            basis: Basis::Stated,
-            source: None,
+            ..Self::default()
         }
     }
 

@@ -68,12 +68,7 @@ impl Source {
 
     /// The publications of a sheet: one or more.
     pub(super) fn list() -> List<Object<Self>> {
-        List::of(object(), 1..=PriceSheet::MOST_SOURCES).refused_as(|count| {
-            (
-                format!("a list of {count} sources"),
-                format!("list 1 to {} sources", PriceSheet::MOST_SOURCES),
-            )
-        })
+        List::of(object(), 1..=PriceSheet::MOST_SOURCES).called("sources")
     }
 }
 

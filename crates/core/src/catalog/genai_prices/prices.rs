@@ -99,8 +99,7 @@ impl Prices {
     }
 
     pub(super) fn has_write_of_unknown_lifetime(&self) -> bool {
-        self.tokens.contains_key(&WRITE)
-            && !self.tokens.contains_key(&Meter::CacheWrite(Some(300)))
+        self.tokens.contains_key(&WRITE) && !self.tokens.contains_key(&Meter::CacheWrite(Some(300)))
     }
 
     /// Input price, else output price, to compare two sets.
@@ -150,7 +149,6 @@ impl Prices {
             })
             .collect()
     }
-
 }
 
 /// `input_audio_mtok` is `input_audio` per million tokens; searches are called as elsewhere.

@@ -88,10 +88,8 @@ impl<'a> Timeline<'a> {
         entry: &mut Entry<'a>,
         context: &Context<'_>,
     ) -> Option<Self> {
-        let list = match entry.take("prices") {
-            Some(prices) => read_list(&prices, entry, context)?,
-            None => Vec::new(),
-        };
+        let list = entry.take("prices");
+        let list = list.map_or(Some(Vec::new()), |list| read_list(&list, entry, context))?;
         let never_ends = |price: &Conditional<'_>| price.constraint.hours().is_none();
         if !list.is_empty() && !list.iter().any(never_ends) {
             return cursor.refuse(
@@ -99,10 +97,9 @@ impl<'a> Timeline<'a> {
                 "list one price without `start_time` and `end_time`",
             );
         }
-        let variants = match entry.take("price_variants") {
-            Some(variants) => read_variants(&variants, entry, context)?,
-            None => Vec::new(),
-        };
+        let variants = entry.take("price_variants");
+        let read = |variants| read_variants(&variants, entry, context);
+        let variants = variants.map_or(Some(Vec::new()), read)?;
         let timeline = Self { list, variants };
         let dates = timeline.dates().len();
         if dates > MOST_PRICES {
@@ -116,11 +113,8 @@ impl<'a> Timeline<'a> {
     }
 
     fn add_notes(&self, entry: &mut Entry<'_>) {
-        if self
-            .variants
-            .iter()
-            .any(|variant| variant.constraint.date().is_some())
-        {
+        let mut variants = self.variants.iter();
+        if variants.any(|variant| variant.constraint.date().is_some()) {
             entry.note("genai-prices dates a price variant by the day on which it was verified.");
         }
         let hours: Vec<_> = self
@@ -150,19 +144,15 @@ impl<'a> Timeline<'a> {
     /// Whether a cache write has no stated lifetime.
     pub(super) fn has_write_of_unknown_lifetime(&self) -> bool {
         let standard = self.list.iter().map(|price| &price.prices);
-        let variants = self.variants.iter().map(|variant| &variant.prices);
-        standard
-            .chain(variants)
-            .any(Prices::has_write_of_unknown_lifetime)
+        let mut all = standard.chain(self.variants.iter().map(|variant| &variant.prices));
+        all.any(Prices::has_write_of_unknown_lifetime)
     }
 
     /// Names of the other priced items.
     pub(super) fn other_meters(&self) -> impl Iterator<Item = &str> {
-        let names = self.list.iter().flat_map(|price| &price.prices.others);
-        names
-            .map(|other| other.meter.as_str())
-            .collect::<BTreeSet<_>>()
-            .into_iter()
+        let others = self.list.iter().flat_map(|price| &price.prices.others);
+        let names: BTreeSet<_> = others.map(|other| other.meter.as_str()).collect();
+        names.into_iter()
     }
 
     /// The intervals with a token price. Prices that apply in none of them are kept under `unmapped`.

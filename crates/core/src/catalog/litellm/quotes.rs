@@ -8,7 +8,7 @@ use super::off_peak;
 use super::offer::Offer;
 use super::rate_name::{RateName, WRITE};
 use crate::catalog::entry::Entry;
-use crate::catalog::meter::{Meter, Quote};
+use crate::catalog::meter::{Meter, Quote, write_billing};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;
 use crate::sheet::{CacheWriteBilling, ContextTier, JsonObject, RateCell, Schedule};
@@ -18,38 +18,9 @@ const TOKENS_PER_PRICE: u32 = 1_000_000;
 /// Older name of the cache-read price, listed beside the newer one.
 const CACHE_HIT: &str = "input_cost_per_token_cache_hit";
 
-/// Place of a quote in the sheet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
-    is_off_peak: bool,
-    rate: RateName,
-}
-
-impl Place {
-    fn usual(rate: RateName) -> Self {
-        Self {
-            is_off_peak: false,
-            rate,
-        }
-    }
-
-    fn cell(self) -> (&'static str, u32, bool) {
-        (
-            self.rate.service_tier,
-            self.rate.min_prompt_tokens,
-            self.is_off_peak,
-        )
-    }
-
-    fn is_in_base_cell(self) -> bool {
-        self.cell() == (RateCell::STANDARD, 0, false)
-    }
-
-}
-
 /// All token prices of an entry.
 pub(super) struct Quotes<'a> {
-    quotes: BTreeMap<Place, Quote<'a>>,
+    quotes: BTreeMap<RateName, Quote<'a>>,
     pub(super) schedules: BTreeMap<String, Schedule>,
 }
 
@@ -64,25 +35,16 @@ impl<'a> Quotes<'a> {
             quotes.add_bands(entry, &tiered);
         }
         for (name, rate, field) in entry.take_all(RateName::parse) {
-            quotes.add(
-                entry,
-                name.to_owned(),
-                &field,
-                Place::usual(rate),
-            );
+            quotes.add(entry, name.to_owned(), &field, rate);
         }
         if let Some(field) = entry.take(CACHE_HIT) {
             let rate = RateName {
+                is_off_peak: false,
                 service_tier: RateCell::STANDARD,
                 min_prompt_tokens: 0,
                 meter: Meter::CacheRead,
             };
-            quotes.add(
-                entry,
-                CACHE_HIT.to_owned(),
-                &field,
-                Place::usual(rate),
-            );
+            quotes.add(entry, CACHE_HIT.to_owned(), &field, rate);
         }
         if let Some(pricing) = entry.take("off_peak_pricing") {
             quotes.add_off_peak(entry, &pricing);
@@ -91,24 +53,12 @@ impl<'a> Quotes<'a> {
         quotes
     }
 
-    fn add(&mut self, entry: &mut Entry<'a>, path: String, field: &Cursor<'a>, place: Place) {
+    fn add(&mut self, entry: &mut Entry<'a>, path: String, field: &Cursor<'a>, place: RateName) {
         let Some(price) = entry.decimal(&path, field, TOKENS_PER_PRICE) else {
             return;
         };
-        match self.quotes.get(&place) {
-            Some(known) if known.price != price => entry.keep(&path, field.json),
-            Some(_) => {}
-            None => {
-                self.quotes.insert(
-                    place,
-                    Quote {
-                        path,
-                        json: field.json,
-                        price,
-                    },
-                );
-            }
-        }
+        let json = field.json;
+        Quote { path, json, price }.add(&mut self.quotes, place, entry);
     }
 
     /// Reads `[{"range": [from, to], "input_cost_per_token": …}]`; a band without a token range has another unit.
@@ -146,12 +96,7 @@ impl<'a> Quotes<'a> {
                         ..rate
                     };
                     let path = format!("tiered_pricing/{index}/{name}");
-                    self.add(
-                        entry,
-                        path,
-                        &field,
-                        Place::usual(rate),
-                    );
+                    self.add(entry, path, &field, rate);
                 }
                 None => {
                     left.insert(name.to_owned(), Value::from(field.json));
@@ -178,9 +123,9 @@ impl<'a> Quotes<'a> {
         for (name, field) in fields {
             match RateName::parse(name) {
                 Some(rate) if *field.json != Json::Null => {
-                    let place = Place {
+                    let place = RateName {
                         is_off_peak: true,
-                        rate,
+                        ..rate
                     };
                     self.add(entry, format!("off_peak_pricing/{name}"), &field, place);
                 }
@@ -219,40 +164,26 @@ impl<'a> Quotes<'a> {
         let is_input_priced = self
             .quotes
             .iter()
-            .any(|(place, quote)| place.rate.meter == Meter::Input && !quote.price.is_zero());
+            .any(|(place, quote)| place.meter == Meter::Input && !quote.price.is_zero());
         let zeros: Vec<_> = self
             .quotes
             .extract_if(.., |place, quote| {
-                is_input_priced && place.rate.meter.is_write() && quote.price.is_zero()
+                is_input_priced && place.meter.is_write() && quote.price.is_zero()
             })
             .collect();
-        if self.quotes.keys().any(|place| place.rate.meter.is_write()) {
+        let meters = self.quotes.keys().map(|place| &place.meter);
+        let billing = write_billing(meters, !zeros.is_empty());
+        if billing == CacheWriteBilling::Priced {
             for (_, zero) in zeros {
                 zero.keep(entry);
             }
-            CacheWriteBilling::Priced
-        } else if zeros.is_empty() {
-            CacheWriteBilling::NotPublished
-        } else {
-            CacheWriteBilling::AsInput
         }
-    }
-
-    /// Whether the base cell has a price for input and for output, and both are 0.
-    pub(super) fn is_free(&self) -> bool {
-        let is_zero = |meter| {
-            self.quotes.iter().any(|(place, quote)| {
-                place.is_in_base_cell() && place.rate.meter == meter && quote.price.is_zero()
-            })
-        };
-        is_zero(Meter::Input) && is_zero(Meter::Output)
+        billing
     }
 
     /// Whether a cache write has no stated lifetime.
     pub(super) fn has_base_write(&self) -> bool {
-        self.quotes
-            .keys()
-            .any(|place| place.rate.meter == WRITE)
+        self.quotes.keys().any(|place| place.meter == WRITE)
     }
 
     /// The cells of a sheet, in their order.
@@ -263,7 +194,7 @@ impl<'a> Quotes<'a> {
                 .entry(place.cell())
                 .or_insert_with(|| empty_cell(place, offer));
             let lifetime_s = Some(offer.base_write_lifetime_s());
-            place.rate.meter.set(cell, quote.price, lifetime_s);
+            place.meter.set(cell, quote.price, lifetime_s);
         }
         let mut cells: Vec<_> = cells.into_values().collect();
         cells.sort_by(|left, right| left.key().cmp(&right.key()));
@@ -271,12 +202,12 @@ impl<'a> Quotes<'a> {
     }
 }
 
-fn empty_cell(place: Place, offer: &Offer) -> RateCell {
-    let min_prompt_tokens = place.rate.min_prompt_tokens;
+fn empty_cell(place: RateName, offer: &Offer) -> RateCell {
+    let min_prompt_tokens = place.min_prompt_tokens;
     let inclusive = min_prompt_tokens > 0 && offer.has_inclusive_thresholds();
     let schedule = place.is_off_peak.then_some(off_peak::NAME);
     let mut cell = RateCell::new(
-        place.rate.service_tier,
+        place.service_tier,
         ContextTier {
             min_prompt_tokens,
             inclusive,

@@ -31,12 +31,19 @@ const SERVICE_TIERS: [(&str, &str); 7] = [
 /// A parsed rate name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct RateName {
+    /// Whether it applies off peak only, which the name does not say.
+    pub(super) is_off_peak: bool,
     pub(super) service_tier: &'static str,
     pub(super) min_prompt_tokens: u32,
     pub(super) meter: Meter,
 }
 
 impl RateName {
+    /// The cell of the rate.
+    pub(super) fn cell(self) -> (&'static str, u32, bool) {
+        (self.service_tier, self.min_prompt_tokens, self.is_off_peak)
+    }
+
     /// Parses a name. None unless it follows the grammar to its end.
     pub(super) fn parse(name: &str) -> Option<Self> {
         let (meter, rest) = METERS
@@ -46,6 +53,7 @@ impl RateName {
         let (min_prompt_tokens, rest) = split_threshold(rest)?;
         let (_, service_tier) = SERVICE_TIERS.iter().find(|(written, _)| *written == rest)?;
         Some(Self {
+            is_off_peak: false,
             service_tier,
             min_prompt_tokens,
             meter,
@@ -59,9 +67,7 @@ fn split_lifetime(meter: Meter, rest: &str) -> (Meter, &str) {
         let rest = rest.strip_prefix(written)?;
         Some((Meter::CacheWrite(Some(lifetime_s)), rest))
     });
-    stated
-        .filter(|_| meter == WRITE)
-        .unwrap_or((meter, rest))
+    stated.filter(|_| meter == WRITE).unwrap_or((meter, rest))
 }
 
 fn split_threshold(rest: &str) -> Option<(u32, &str)> {
@@ -80,6 +86,7 @@ mod tests {
 
     fn rate(meter: Meter, min_prompt_tokens: u32, service_tier: &'static str) -> RateName {
         RateName {
+            is_off_peak: false,
             service_tier,
             min_prompt_tokens,
             meter,
@@ -120,11 +127,7 @@ mod tests {
             ),
             (
                 "cache_creation_input_token_cost_above_12hr_above_272k_tokens_ultrafast",
-                rate(
-                    Meter::CacheWrite(Some(43_200)),
-                    272_000,
-                    "ultrafast",
-                ),
+                rate(Meter::CacheWrite(Some(43_200)), 272_000, "ultrafast"),
             ),
         ];
         for (name, read) in cases {

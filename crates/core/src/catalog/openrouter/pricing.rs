@@ -5,13 +5,11 @@ use std::collections::BTreeMap;
 
 use super::schedule::{Conditions, Hours, MOST_CONDITIONS, Week};
 use crate::catalog::entry::Entry;
-use crate::catalog::meter::{Meter, other_meter};
+use crate::catalog::meter::{Meter, other_meter, write_billing};
 use crate::catalog::rules::{context_tier, whole_number};
 use crate::input::cursor::{Cursor, shortened};
 use crate::input::json::Json;
-use crate::sheet::{
-    Basis, CacheWriteBilling, ContextTier, OtherMeter, RateCell, Schedule,
-};
+use crate::sheet::{Basis, CacheWriteBilling, ContextTier, OtherMeter, RateCell, Schedule};
 use crate::units::Decimal;
 
 const MILLION: u32 = 1_000_000;
@@ -141,14 +139,8 @@ impl Pricing {
 
     /// Billing of cache writes.
     pub(super) fn cache_write_billing(&self) -> CacheWriteBilling {
-        let mut meters = self.cells.iter().flat_map(|(_, cell)| cell.prices.keys());
-        if meters.any(|meter| meter.is_write()) {
-            CacheWriteBilling::Priced
-        } else if self.writes_cost_input {
-            CacheWriteBilling::AsInput
-        } else {
-            CacheWriteBilling::NotPublished
-        }
+        let meters = self.cells.iter().flat_map(|(_, cell)| cell.prices.keys());
+        write_billing(meters, self.writes_cost_input)
     }
 
     /// Whether all input and output prices are 0.
@@ -420,11 +412,7 @@ fn cells_at(
     for (start, tier) in tiers {
         let mut prices = base.clone();
         for over in overrides.iter().filter(|over| over.holds(*start, holding)) {
-            prices.extend(
-                over.prices
-                    .iter()
-                    .map(|(meter, price)| (*meter, price.clone())),
-            );
+            prices.extend(over.prices.clone());
         }
         let is_base = *start == 0 && holding == 0;
         let is_stated = is_base || overrides.iter().any(|over| over.is_for(*start, holding));
@@ -445,13 +433,8 @@ fn cells_at(
 }
 
 fn is_same(one: &[Cell], other: &[Cell]) -> bool {
-    let prices = |cells: &[Cell]| -> Vec<_> {
-        cells
-            .iter()
-            .map(|cell| (cell.tier, cell.prices.clone()))
-            .collect()
-    };
-    prices(one) == prices(other)
+    let [one, other] = [one, other].map(|cells| cells.iter().map(|cell| (cell.tier, &cell.prices)));
+    one.eq(other)
 }
 
 /// Name by whether input costs more or less than by default, at the shortest prompts at which it differs.

@@ -1,7 +1,7 @@
 //! Provider, model, region and context tier from the key of an entry.
 
 use crate::catalog::meter::write_lifetime_s;
-use crate::catalog::names::{IN_REGION, split_group, canonical_model, canonical_model_of_router};
+use crate::catalog::names::{IN_REGION, canonical_model, canonical_model_of_router, split_group};
 use crate::catalog::rules::thousands;
 use crate::sheet::PriceSheet;
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::offer::Offer;
 use crate::catalog::entry::Entry;
-use crate::catalog::meter::{Meter, Quote, other_meter};
+use crate::catalog::meter::{Meter, Quote, other_meter, write_billing};
 use crate::input::cursor::{Cursor, shortened};
 use crate::sheet::{CacheWriteBilling, ContextTier, JsonObject, OtherMeter, RateCell};
 use crate::units::Decimal;
@@ -221,17 +221,14 @@ impl<'a> Prices<'a> {
                 entry.note("Portkey lists BytePlus's storage fee per hour as a cache write; read as a fee per hour.");
             }
         }
-        let mut meters = self.cells.values().flat_map(|(_, cell)| cell.keys());
-        if meters.any(|meter| meter.is_write()) {
+        let meters = self.cells.values().flat_map(|(_, cell)| cell.keys());
+        let billing = write_billing(meters, writes_cost_input || !zeros.is_empty());
+        if billing == CacheWriteBilling::Priced {
             for zero in zeros {
                 zero.keep(entry);
             }
-            CacheWriteBilling::Priced
-        } else if writes_cost_input || !zeros.is_empty() {
-            CacheWriteBilling::AsInput
-        } else {
-            CacheWriteBilling::NotPublished
         }
+        billing
     }
 
     /// Drops the cells of longer prompts if all have the prices of the shortest ones, and adds a note.
@@ -268,16 +265,6 @@ impl<'a> Prices<'a> {
         }
     }
 
-    /// Whether input and output of the base cell both have the price 0.
-    pub(super) fn is_free(&self) -> bool {
-        let base = self.cells.get(&(RateCell::STANDARD.to_owned(), 0));
-        base.is_some_and(|(_, cell)| {
-            [Meter::Input, Meter::Output]
-                .into_iter()
-                .all(|meter| price_of(cell, meter).is_some_and(|price| price.is_zero()))
-        })
-    }
-
     /// Whether a cache write has no stated lifetime.
     pub(super) fn has_base_write(&self) -> bool {
         self.cells
@@ -311,14 +298,8 @@ fn read_quote<'a>(
     field: &Cursor<'a>,
 ) -> Option<()> {
     let price = read_price(entry, &path, field, TOKENS_PER_PRICE)?;
-    match cell.get(&meter) {
-        Some(known) if known.price != price => entry.keep(&path, field.json),
-        Some(_) => {}
-        None => {
-            let json = field.json;
-            cell.insert(meter, Quote { path, json, price });
-        }
-    }
+    let json = field.json;
+    Quote { path, json, price }.add(cell, meter, entry);
     Some(())
 }
 
@@ -351,13 +332,9 @@ fn read_price<'a>(
 }
 
 fn is_same(one: &Cell<'_>, other: &Cell<'_>) -> bool {
-    let prices = |cell: &Cell<'_>| -> Vec<_> {
-        let prices = cell
-            .iter()
-            .map(|(meter, quote)| (*meter, quote.price.clone()));
-        prices.collect()
-    };
-    prices(one) == prices(other)
+    let [one, other] =
+        [one, other].map(|cell| cell.iter().map(|(meter, quote)| (meter, &quote.price)));
+    one.eq(other)
 }
 
 fn price_of(cell: &Cell<'_>, meter: Meter) -> Option<Decimal> {

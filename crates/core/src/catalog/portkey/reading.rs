@@ -2,9 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iso_currency::Currency;
-use serde_json::json;
-
 use super::offer::{Offer, tier_threshold};
 use super::parts::{Part, Parts};
 use super::prices::{Place, Prices};
@@ -12,11 +9,13 @@ use super::{CATALOG_URL, MARK};
 use crate::catalog::entry::Entry;
 use crate::catalog::names::IN_REGION;
 use crate::catalog::rules::{
-    FREE, context_tier_of, is_name, is_usable, object, undo_slip_of_router, whole_number,
+    FREE, context_tier_of, fast_mode, is_free, is_usable, name_priority, undo_slip_of_router,
+    whole_number,
 };
 use crate::input::cursor::{Cursor, shortened};
 use crate::input::json::Json;
 use crate::sheet::{CacheWriteBilling, PriceSheet, RateCell, ServiceTier, Source, SourceFormat};
+use iso_currency::Currency;
 
 /// Key of the prices for regions that an entry does not list.
 const OTHER_REGIONS: &str = "default";
@@ -327,12 +326,12 @@ impl<'a> Reading<'_, 'a> {
         } = region;
         let mut cache_write_billing = prices.settle(&mut entry, offer);
         prices.drop_flat_tiers(&mut entry);
-        if prices.is_free() {
-            entry.note(FREE);
-        }
         let has_base_write = prices.has_base_write();
         let others = prices.other_names();
         let (mut rates, other_meters) = prices.finish(offer);
+        if is_free(&rates) {
+            entry.note(FREE);
+        }
         if undo_slip_of_router(&mut entry, &offer.provider, &offer.model, &mut rates) {
             cache_write_billing = CacheWriteBilling::AsInput;
         } else if has_base_write {
@@ -348,8 +347,7 @@ impl<'a> Reading<'_, 'a> {
         let (unmapped, notes) = entry.finish();
         let names = self.parts.used.iter().map(|part| part.name.clone());
         Some(PriceSheet {
-            // The author's name may make it too long.
-            canonical_model: offer.canonical_model.clone().filter(|name| is_name(name)),
+            canonical_model: offer.canonical_model.clone(),
             aliases: names.filter(|name| *name != offer.model).collect(),
             region: name.to_owned(),
             currency: currency.to_owned(),
@@ -381,10 +379,7 @@ fn read_fixed_cost<'a>(region: &mut Region<'a>, path: &str, costs: &Cursor<'a>) 
 
 /// `{"0": "lte-272k", "272000": "gt-272k"}`
 fn read_tiers(custom: &Cursor<'_>) -> Option<BTreeMap<String, u32>> {
-    let Some(map) = custom
-        .at("context_tier_map")
-        .filter(|map| !map.is_null())
-    else {
+    let Some(map) = custom.at("context_tier_map").filter(|map| !map.is_null()) else {
         return Some(BTreeMap::new());
     };
     let mut tiers = BTreeMap::new();
@@ -424,22 +419,10 @@ fn check_region<'g>(
 
 /// The service tiers with their known properties.
 fn service_tiers(offer: &Offer, rates: &[RateCell]) -> BTreeMap<String, ServiceTier> {
-    let is_sold = |name: &str| rates.iter().any(|rate| rate.service_tier == name);
     let mut tiers = BTreeMap::new();
-    if offer.provider == "anthropic" && is_sold("fast") {
-        let tier = ServiceTier {
-            request: object(json!({"speed": "fast"})),
-            ..ServiceTier::default()
-        };
-        tiers.insert("fast".to_owned(), tier);
+    if offer.provider == "anthropic" && rates.iter().any(|rate| rate.service_tier == "fast") {
+        tiers.insert("fast".to_owned(), fast_mode());
     }
-    // `OpenAI` renamed its priority tier to fast.
-    if offer.provider == "openai" && is_sold("priority") && !is_sold("fast") {
-        let tier = ServiceTier {
-            aliases: vec!["fast".to_owned()],
-            ..ServiceTier::default()
-        };
-        tiers.insert("priority".to_owned(), tier);
-    }
+    name_priority(&mut tiers, rates, &offer.provider);
     tiers
 }

@@ -146,6 +146,8 @@ pub struct List<K: Kind> {
     length: RangeInclusive<usize>,
     rises: Option<Rises<K::Value>>,
     distinct: Option<Distinct<K::Value>>,
+    /// Name of the values in messages.
+    noun: &'static str,
     refusal: Option<Refusal>,
 }
 
@@ -157,6 +159,7 @@ impl<K: Kind> List<K> {
             length,
             rises: None,
             distinct: None,
+            noun: "values",
             refusal: None,
         }
     }
@@ -164,6 +167,12 @@ impl<K: Kind> List<K> {
     /// Up to [`MOST_ENTRIES`] values of a kind.
     pub const fn entries(item: K) -> Self {
         Self::of(item, 0..=MOST_ENTRIES).refused_as(too_many_entries)
+    }
+
+    /// The name of the values in messages.
+    #[must_use]
+    pub fn called(self, noun: &'static str) -> Self {
+        Self { noun, ..self }
     }
 
     /// What is said of a list of a wrong length.
@@ -207,13 +216,13 @@ impl<K: Kind> List<K> {
         } else {
             ""
         };
-        format!("list {least} to {most} values{each}{rising}")
+        format!("list {least} to {most} {}{each}{rising}", self.noun)
     }
 
     fn refuse_length(&self, cursor: &Cursor<'_>, count: usize) {
         let (detail, hint) = match self.refusal {
             Some(refusal) => refusal(count),
-            None => (format!("a list of {count} values"), self.allowed()),
+            None => (format!("a list of {count} {}", self.noun), self.allowed()),
         };
         cursor.fault(detail, hint);
     }
