@@ -1,4 +1,4 @@
-//! The time, as an argument: tests fix it.
+//! The clock: the current time as an argument, fixed in tests.
 
 use std::fmt;
 use std::sync::Arc;

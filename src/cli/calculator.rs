@@ -59,7 +59,7 @@ impl<Request: Body + Clone> FromArgMatches for RequestFlags<Request> {
     }
 }
 
-/// The answer to the request in a file, or to an empty one, with what the flags state in its place.
+/// The answer to the request in a file, or to an empty request, with the fields stated by flags.
 pub(super) fn answered<Request, Answer>(
     file: Option<&Path>,
     flags: &RequestFlags<Request>,
@@ -82,7 +82,7 @@ pub(super) fn answered<Request, Answer>(
     Ok(answer.map_err(|error| naming_flags(error, &flags.stated))?)
 }
 
-/// The place of a field in a request, made where it is not there.
+/// The field of a request by its path, created if absent.
 fn place<'r>(request: &'r mut Value, pointer: &str) -> &'r mut Value {
     pointer.split('/').skip(1).fold(request, |object, name| {
         // An object may be written as its name alone.
@@ -109,7 +109,7 @@ fn naming_flags(error: RequestError, stated: &[(Flag, String)]) -> RequestError 
     RequestError::Wrong(faults)
 }
 
-/// A number as it was written, anything else as a text.
+/// The value of a flag as JSON: a number if it is one, else a string.
 fn stated_value(written: &str) -> Value {
     match serde_json::from_str(written) {
         Ok(Value::Number(number)) => Value::Number(number),
@@ -133,7 +133,7 @@ pub(super) fn print<Answer: Serialize>(
     Ok(())
 }
 
-/// A heading and two columns: what, and how much.
+/// A heading and two columns: name and value.
 pub(super) fn write_values(
     mut out: &mut dyn Write,
     heading: &str,
@@ -208,7 +208,7 @@ pub(super) fn or_dash<T: ToString>(value: Option<T>) -> String {
     value.map_or("–".to_owned(), |value| value.to_string())
 }
 
-/// Bytes in the unit that they are spoken of in.
+/// Bytes in a readable unit.
 pub(super) fn size(bytes: Bytes) -> String {
     let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
     let unit = units.into_iter().find(|(unit, _)| bytes.0 >= *unit);

@@ -127,7 +127,7 @@ async fn import(
         print_lines(receiver, arguments.json)
     );
     let summary = ended
-        .with_context(|| format!("{name} was not imported to its end; run it again to continue"))?;
+        .with_context(|| format!("{name} was not fully imported; run it again to continue"))?;
     printed?;
     // A filter that matches nothing is a mistake that should not pass for an import.
     if summary.sheets == 0 {

@@ -1,4 +1,4 @@
-//! `unroof infer`: the answer to a sheet, on this machine alone.
+//! `unroof infer`: the answer to a sheet, without a server.
 
 mod markdown;
 

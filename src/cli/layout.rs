@@ -1,4 +1,4 @@
-//! `unroof layout`: a model on racks of GPUs, on this machine alone.
+//! `unroof layout`: a model on racks of GPUs, without a server.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -49,7 +49,11 @@ fn write_layout(mut out: &mut dyn Write, answer: &LayoutAnswer) -> io::Result<()
     write_largest_layer(out, &answer.largest_expert_layer)?;
     write_pipeline(out, &answer.pipeline)?;
     write_memory(out, &answer.memory)?;
-    writeln!(out, "{}", label("over the number of stages, per GPU"))?;
+    writeln!(
+        out,
+        "{}",
+        label("series over the number of stages, per GPU")
+    )?;
     let row = |row: &StagesItem| {
         vec![
             row.pipeline_stages.to_string(),

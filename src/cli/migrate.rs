@@ -35,10 +35,9 @@ pub(super) fn run(arguments: MigrateArguments) -> Result<(), Failure> {
             .await
             .with_context(|| format!("cannot bring the tables of {url} up to date"))?;
         if let Some(role) = &arguments.reporting_role {
-            store
-                .grant_reporting(role)
-                .await
-                .with_context(|| format!("cannot let `{role}` read the views of {url}"))?;
+            store.grant_reporting(role).await.with_context(|| {
+                format!("cannot grant `{role}` read access to the views of {url}")
+            })?;
         }
         store.close().await;
         anyhow::Ok(())
@@ -47,7 +46,7 @@ pub(super) fn run(arguments: MigrateArguments) -> Result<(), Failure> {
     if let Some(role) = &arguments.reporting_role {
         writeln!(
             terminal::stdout(),
-            "`{role}` may read the views of the schema reporting"
+            "`{role}` has read access to the views of the schema reporting"
         )?;
     }
     Ok(())

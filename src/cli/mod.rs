@@ -157,7 +157,7 @@ pub fn run() -> ExitCode {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Migrate(arguments) => migrate::run(arguments),
         Command::Healthcheck(arguments) => healthcheck::run(&arguments),
-        Command::Openapi => print_json(&crate::http::openapi()),
+        Command::Openapi => print(crate::http::DOCUMENT),
         Command::Schema => print_json(&unroof_core::sheet::json_schema()),
     };
     match outcome {
@@ -169,8 +169,11 @@ pub fn run() -> ExitCode {
 fn print_json(document: &impl serde::Serialize) -> Result<(), Failure> {
     let text =
         serde_json::to_string_pretty(document).context("the document could not be serialised")?;
-    writeln!(terminal::stdout(), "{text}")?;
-    Ok(())
+    print(&format!("{text}\n"))
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    Ok(terminal::stdout().write_all(text.as_bytes())?)
 }
 
 fn report_failure(failure: &Failure) -> ExitCode {

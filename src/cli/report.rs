@@ -1,5 +1,5 @@
-//! An answer for a person: the price sheet in one table, the readings with their equations in numbers, the conflicts,
-//! within 80 columns.
+//! The text report of an answer, within 80 columns: the price sheet in one table, the readings with substituted
+//! equations, the conflicts.
 
 mod joint;
 
@@ -221,7 +221,7 @@ fn cache_writes(rate: &RateCell) -> String {
         .join("\n")
 }
 
-/// Readings with a value, by clue; what entries share is said once.
+/// Readings with a value, by clue; common parts of entries are printed once.
 fn write_readings(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
     let defined: Vec<&Reading> = answer
         .textbook
@@ -342,7 +342,7 @@ fn write_conflicts(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
     writeln!(out)
 }
 
-/// Readings without a value, those with one reason together.
+/// Readings without a value, grouped by reason.
 fn write_not_defined(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for reading in &answer.textbook.readings {

@@ -39,7 +39,7 @@ pub(super) struct ServeArguments {
     /// Store estimates of the example sheets first
     #[arg(long)]
     examples: bool,
-    /// Pull a catalog again and again; may be given several times
+    /// Download a catalog at an interval; may be repeated
     #[arg(
         long,
         env = "UNROOF_REFRESH",
@@ -62,7 +62,7 @@ pub(super) struct ServeArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Metrics")]
 struct MetricsArguments {
-    /// Address and port of a listener of its own for `/metrics`; none if left out
+    /// Address and port of a separate listener for `/metrics`; none if left out
     #[arg(long, env = "UNROOF_METRICS_LISTEN", value_name = "ADDRESS")]
     metrics_listen: Option<SocketAddr>,
     /// Model whose latest estimates `/metrics` shows; may be repeated, up to a hundred
@@ -114,7 +114,7 @@ async fn run_service(
     let metrics = async {
         match metrics_server {
             Some(server) => {
-                tracing::info!(address = %server.address(), "listening for those who collect metrics");
+                tracing::info!(address = %server.address(), "serving metrics");
                 serve_metrics(server, app.clone()).await
             }
             None => std::future::pending().await,
@@ -152,7 +152,7 @@ fn bind(address: SocketAddr) -> anyhow::Result<Server> {
 /// Longest pause before an unreachable database is tried again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// Brings the tables up to date, however long the database takes to come. Whether the service was announced meanwhile.
+/// Brings the tables up to date, and waits for the database without a limit. True if the address was already announced.
 async fn wait_for_tables(
     store: &Store,
     url: &DatabaseUrl,
@@ -171,7 +171,7 @@ async fn wait_for_tables(
             announce(address, url, has_names)?;
         }
         if said != why {
-            tracing::warn!(database = %url, error = why, "the database is not ready; asking again until it is");
+            tracing::warn!(database = %url, error = why, "the database is not ready; retrying");
             said = why;
         }
         tokio::time::sleep(pause).await;
@@ -195,12 +195,12 @@ fn announce(address: SocketAddr, url: &DatabaseUrl, has_names: bool) -> anyhow::
         // Whatever is logged, this is said.
         writeln!(
             terminal::stderr(),
-            "warning: anyone who can reach {address} can read and write: there is no authentication; put a proxy before it"
+            "warning: anyone who can reach {address} can read and write: there is no authentication; put an authenticating proxy in front of it"
         )?;
         if !has_names {
             writeln!(
                 terminal::stderr(),
-                "hint: requests are answered that name an IP address or localhost; --allow-host adds the names that clients and proxies use"
+                "hint: only requests for an IP address or localhost are served; add the host names of clients and proxies with --allow-host"
             )?;
         }
     }
@@ -212,11 +212,11 @@ fn announce(address: SocketAddr, url: &DatabaseUrl, has_names: bool) -> anyhow::
     Ok(())
 }
 
-/// File descriptors that are left for the database, the log and the like.
+/// File descriptors reserved for the database, the log and other uses.
 const OTHER_FILES: usize = 64;
 
-/// As many connections as asked for, and as the system lets the process have open files. Without these, taking a
-/// connection would fail, and so would opening the database.
+/// The limits, with connections lowered to the open-file limit of the process: beyond it, accepting a connection and
+/// opening the database fail.
 fn within_open_files(limits: Limits) -> Limits {
     let files = rlimit::increase_nofile_limit(u64::MAX)
         .ok()
@@ -227,7 +227,7 @@ fn within_open_files(limits: Limits) -> Limits {
         tracing::warn!(
             files,
             connections = most,
-            "fewer connections than asked for, since few files may be open"
+            "connection limit lowered to the open-file limit"
         );
     }
     Limits {

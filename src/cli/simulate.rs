@@ -1,4 +1,4 @@
-//! `unroof simulate`: a model on a machine, on this machine alone.
+//! `unroof simulate`: a model on a machine, without a server.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -319,7 +319,7 @@ fn write_sheet(mut out: &mut dyn Write, implied: &ImpliedSheet) -> io::Result<()
     paragraph(
         &mut out,
         &format!(
-            "note: a prompt token costs {} times what E16 says and a generated one {} times what E1 says; {}",
+            "note: a prompt token costs {} times the value of E16, a generated token {} times that of E1; {}",
             readable(all_in.input_cost_factor),
             readable(all_in.output_cost_factor),
             all_in.note
@@ -327,7 +327,7 @@ fn write_sheet(mut out: &mut dyn Write, implied: &ImpliedSheet) -> io::Result<()
         2,
     )?;
     writeln!(out)?;
-    writeln!(out, "{}", label("what reading it gives back"))?;
+    writeln!(out, "{}", label("values that its readings recover"))?;
     let rows = implied.reads_back.iter().map(|back| {
         vec![
             back.reading.to_string(),

@@ -1,4 +1,4 @@
-//! `unroof training`: what the training of a model takes, on this machine alone.
+//! `unroof training`: tokens, compute and memory of training a model, without a server.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -158,7 +158,7 @@ fn write_quality(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Result
         said.push(format!("The sparsity lies {times} times beyond them."));
     }
     if quality.beyond_cutoff {
-        said.push("At this size, by the same source, experts add nothing.".to_owned());
+        said.push("According to the same source, experts add nothing at this size.".to_owned());
     }
     paragraph(&mut out, &said.join(" "), 0)?;
     writeln!(out)

@@ -42,13 +42,13 @@ pub struct App {
     asked: Arc<Mutex<VersionProbe>>,
     /// Time of the last check that the store takes writes.
     wrote_at: Arc<Mutex<Option<Instant>>>,
-    /// Bytes of bodies and answers.
+    /// Memory budget of bodies and responses.
     pub(super) budget: Budget,
     /// Computes answers.
     pub(super) computing: Arc<Workers>,
-    /// Writes lists and documents.
+    /// Workers that serialise lists and documents.
     pub(super) writing: Arc<Workers>,
-    /// Writes pages of many rows.
+    /// Workers that serialise long pages.
     pub(super) long_pages: Arc<Workers>,
     pub(super) refusals: Arc<Refusals>,
     /// Permits for clients that read the lines of an import.
@@ -77,7 +77,7 @@ impl VersionProbe {
     }
 }
 
-/// Time for which a queried version counts as current: four queries a second, however many clients poll.
+/// Time for which a queried version counts as current: at most four queries a second, whatever the number of clients.
 const VERSION_FRESH_FOR: Duration = Duration::from_millis(250);
 /// Time for which a write made for `/readyz` shows that the store takes writes.
 const WRITE_FRESH_FOR: Duration = Duration::from_secs(1);
@@ -90,7 +90,7 @@ const WRITTEN_AT_ONCE: usize = 8;
 const LONG_AT_ONCE: usize = 1;
 /// Clients that read the lines of an import at the same time: the one whose import runs, and those that read slowly.
 const MAX_LINE_READERS: usize = 4;
-/// Names of new webhooks that are looked up at the same time.
+/// Limit of concurrent DNS lookups for new webhooks.
 const NAMES_AT_ONCE: usize = 8;
 
 /// An answer, and the text that is sent for it.
@@ -101,7 +101,7 @@ pub(crate) struct Answered {
 }
 
 impl Answered {
-    /// The text that is sent, counted until it is.
+    /// The response body, counted in the memory budget until it is sent.
     pub(super) fn into_document(self) -> Result<Bytes, Problem> {
         self.document.finish()
     }
@@ -180,7 +180,7 @@ impl App {
         Ok(self.store.newest())
     }
 
-    /// Makes sure that the database answered within the last quarter of a second.
+    /// Checks that the database answered within the last quarter of a second, else queries it.
     async fn ask_for_version(&self) -> Result<(), StoreError> {
         // The lock is held across the query, so that the requests that wait for it share the result.
         let came_at = Instant::now();
@@ -299,8 +299,8 @@ impl App {
         self.polled(question, headers, body).await
     }
 
-    /// Whether requests should be sent here: the database answers and takes writes, and the process has not been asked to
-    /// stop. One failure may be that of a single connection: only a second one in a row counts.
+    /// Readiness: the database answers and takes writes, and no stop was requested. A single failure may be that of one
+    /// connection: only a second consecutive one counts.
     pub(super) async fn is_ready(&self) -> Result<(), Problem> {
         self.check_running()?;
         let came_at = Instant::now();
@@ -347,7 +347,7 @@ impl App {
         }
     }
 
-    /// Whether the process has not been asked to stop.
+    /// Whether no stop was requested.
     pub(super) fn check_running(&self) -> Result<(), Problem> {
         if self.jobs.stopping.is_cancelled() {
             return Err(Problem::busy("the service is stopping"));

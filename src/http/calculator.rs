@@ -27,9 +27,9 @@ impl IntoResponses for CalculatorRefusals {
             ("415", "Not JSON in UTF-8"),
             (
                 "422",
-                "The body is JSON but no such request; `errors` lists every fault",
+                "The body is JSON but not a valid request; `errors` lists every fault",
             ),
-            ("503", "Too many requests wait for their answer"),
+            ("503", "The request queue is full"),
         ];
         let problem = || Content::new(Some(Ref::from_schema_name("Problem")));
         let refusal = |description: &str| {

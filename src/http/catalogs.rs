@@ -1,4 +1,4 @@
-//! `POST /catalogs` and `GET /imports`: whole catalogs in, a line about each entry out.
+//! `POST /catalogs`, which imports whole catalogs with one line per entry, and `GET /imports`.
 
 use std::sync::Arc;
 
@@ -38,10 +38,10 @@ pub(super) struct CatalogQuery {
     /// Only offers of this provider.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     provider: Option<FilterText>,
-    /// `true` says nothing of what is unchanged.
+    /// `true` omits unchanged entries.
     #[param(nullable = false, default = false)]
     only_changed: Option<bool>,
-    /// `true` says what would become of each entry, and stores nothing.
+    /// `true` reports the outcome of each entry without storing anything.
     #[param(nullable = false, default = false)]
     dry_run: Option<bool>,
     /// Time of observation of the catalog; now if left out. RFC 3339, or milliseconds since 1970.
@@ -111,13 +111,13 @@ impl CatalogQuery {
 }
 
 impl App {
-    /// The right to read what is said of an import.
+    /// A permit to read the lines of an import.
     fn line_reader_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
         Arc::clone(&self.line_readers)
             .try_acquire_owned()
             .map_err(|_| {
-                Problem::busy("the answers to earlier imports are not read yet")
-                    .hint("send the catalog again when those clients have read them")
+                Problem::busy("too many clients are still reading the results of earlier imports")
+                    .hint("send the catalog again once those clients have finished")
             })
     }
 }
@@ -140,12 +140,12 @@ impl From<CatalogError> for Problem {
 /// Import a whole catalog
 ///
 /// Reads a catalog in any of the formats, up to 64 MiB, and answers line by line (NDJSON) while it works: one line per
-/// sheet or refused entry, progress, the names that match no canonical model, and the sum. Each pricing decision is
-/// estimated once; copies of it share the estimate. What a line says is stored by then. Sending the same catalog again is
-/// safe and answers `unchanged`. A wrong entry is refused and the others are read. One catalog at a time: while one is
-/// imported, the body of another is not read. A catalog has up to 1,000,000 JSON values, 100,000 entries of up to 50,000
-/// values, and 160 MiB of sheets in memory. The last line is `done` or `failed`; a body without one is cut. The import
-/// continues while up to 16 MiB of lines are unread.
+/// sheet or refused entry, progress, the names that match no canonical model, and a summary. Each pricing decision is
+/// estimated once; copies of it share the estimate. A line is sent after its entry is stored. Sending the same catalog
+/// again is safe and answers `unchanged`. An invalid entry is refused and the others are imported. One catalog at a time:
+/// during an import, the body of another catalog is not read. A catalog has up to 1,000,000 JSON values, 100,000 entries
+/// of up to 50,000 values, and 160 MiB of sheets in memory. The last line is `done` or `failed`; a body without it is
+/// truncated. The import continues while up to 16 MiB of lines are unread.
 #[utoipa::path(
     post,
     path = "/catalogs",
@@ -161,8 +161,8 @@ impl From<CatalogError> for Problem {
         (status = 408, description = "The body did not arrive in time", body = Problem, content_type = "application/problem+json"),
         (status = 413, description = "Larger than 64 MiB", body = Problem, content_type = "application/problem+json"),
         (status = 415, description = "Not JSON in UTF-8", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "The body is JSON but no catalog, or a larger one than is imported at once", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached, another catalog is being imported, or four clients still read the lines of theirs", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "The body is JSON but not a catalog, or the catalog is too large", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable, another catalog is being imported, or four clients are still reading the results of their imports", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn import_catalog(
@@ -239,9 +239,9 @@ fn body_of(lines: LineReceiver, holds: impl Send + 'static) -> Body {
 
 impl ListItem for ImportRow {}
 
-/// Runs of imports, the last begun first
+/// List imports, newest first
 ///
-/// Every time a catalog was read: by a request, by the command line, or by a scheduled refresh.
+/// One row per import: by a request, the command line or a scheduled refresh.
 #[utoipa::path(
     get,
     path = "/imports",
@@ -250,9 +250,9 @@ impl ListItem for ImportRow {}
     responses(
         (status = 200, description = "A page of runs", content((Page<ImportRow> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
-        (status = 304, description = "The client has this body"),
+        (status = 304, description = "The client's copy is current"),
         (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn list_imports(

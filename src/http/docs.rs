@@ -19,7 +19,7 @@ struct Asset {
     content: LazyLock<io::Result<Bytes>>,
 }
 
-/// A file of Swagger UI, compressed by `build.rs` and decompressed when it is first asked for.
+/// A file of Swagger UI, compressed by `build.rs` and decompressed on first use.
 macro_rules! swagger_ui {
     ($name:literal, $media_type:literal) => {
         Asset {
@@ -51,7 +51,7 @@ static ASSETS: [Asset; 8] = [
     },
 ];
 
-/// Starts the page. Its validator would have a server elsewhere read our document.
+/// Script that starts the page, without the validator, which would send the document to another server.
 const START: &str = r##"window.onload = function () {
   window.ui = SwaggerUIBundle({
     "dom_id": "#swagger-ui",

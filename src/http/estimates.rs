@@ -163,7 +163,7 @@ pub(super) struct LatestQuery {
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum AnyAssumptions {
-    /// With any stated assumptions, or none.
+    /// Estimates with and without stated assumptions.
     Any,
 }
 

@@ -42,7 +42,7 @@ pub(super) struct HistoryQuery {
     cursor: Option<String>,
 }
 
-/// A price of an offer over a time, and what changed from the one before it in its region.
+/// A price of an offer with its period, and the changes since the previous price in its region.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct HistoryItem {
     /// Region that serves the model.
@@ -60,9 +60,9 @@ pub(super) struct HistoryItem {
     catalog: String,
     /// The sheet.
     sheet_id: Uuid,
-    /// The estimate that is listed for it.
+    /// The listed estimate.
     estimate_id: Option<Uuid>,
-    /// The sheet whose estimate that is, where it is another one.
+    /// The estimated sheet, if it is not the listed one.
     duplicate_of: Option<Uuid>,
     /// ISO 4217 code.
     currency: String,
@@ -158,8 +158,8 @@ fn estimate_moves(before: &StoredRow, after: &StoredRow) -> Vec<String> {
 /// Price history of a model
 ///
 /// Every price of one seller's model, region by region, each with its interval of validity (the start is included, the end
-/// is not; within a region they do not overlap) and what changed from the one before in words: prices, limits, and how
-/// the estimates moved. Write `/` in a model's name as `%2F`.
+/// is not; within a region they do not overlap) and the changes since the previous one in words: prices, limits and
+/// estimates. Write `/` in a model's name as `%2F`.
 #[utoipa::path(
     get,
     path = "/models/{provider}/{model}/history",
@@ -172,10 +172,10 @@ fn estimate_moves(before: &StoredRow, after: &StoredRow) -> Vec<String> {
     responses(
         (status = 200, description = "A page of prices", content((Page<HistoryItem> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
-        (status = 304, description = "The client has this body"),
+        (status = 304, description = "The client's copy is current"),
         (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No such model", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn show_history(
@@ -234,7 +234,7 @@ fn no_price() -> Problem {
         .hint("GET /price-sheets lists the names; write `/` in a model's name as `%2F`")
 }
 
-/// A price sheet may take as much as a body.
+/// Size of a price sheet: at most that of a body.
 const SHEETS_AT_A_TIME: u32 = 16;
 
 /// Region, start, sequence and part of a price.
@@ -270,7 +270,7 @@ impl Prices<'_> {
         self.store.history(self.of, from.as_ref(), limit).await
     }
 
-    /// The last row of the page before, which is what the first row of a page is compared with.
+    /// The last row of the previous page, with which the first row of this page is compared.
     async fn at(&self, key: Option<&PriceKey>) -> Result<Option<Entry>, Problem> {
         let Some(key) = key else { return Ok(None) };
         let row = self.from(Some(key), 1).await?.pop().ok_or_else(no_price)?;
@@ -302,7 +302,7 @@ pub(super) struct DisagreementsQuery {
     model: Option<String>,
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     region: Option<String>,
-    /// Those of this time instead of now: RFC 3339, or milliseconds since 1970.
+    /// State at this time instead of now: RFC 3339, or milliseconds since 1970.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     as_of: Option<Moment>,
     #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
@@ -316,7 +316,7 @@ impl ListItem for DisagreementRow {}
 /// Disagreements between catalogs about a price
 ///
 /// An offer's price follows the catalog that priced it first, unless the provider's own page says otherwise. What other
-/// catalogs state instead is listed here until they agree.
+/// catalogs state is listed here until they agree.
 #[utoipa::path(
     get,
     path = "/disagreements",
@@ -325,9 +325,9 @@ impl ListItem for DisagreementRow {}
     responses(
         (status = 200, description = "A page of disagreements", content((Page<DisagreementRow> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
-        (status = 304, description = "The client has this body"),
+        (status = 304, description = "The client's copy is current"),
         (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn list_disagreements(
@@ -362,7 +362,7 @@ pub(super) async fn list_disagreements(
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WithdrawRequest {
-    /// For those who ask later.
+    /// Reason, shown in the price history.
     #[schema(value_type = unroof_core::input::schema::Text, example = "the rise announced for January was called off")]
     reason: String,
 }
@@ -371,7 +371,7 @@ impl WithdrawRequest {
     fn read(text: &[u8]) -> Result<Self, Problem> {
         let request = input::read(text, |body| {
             let fields = body.fields()?;
-            let reason = fields.required("reason", "say why, for those who ask later");
+            let reason = fields.required("reason", "state the reason; the price history shows it");
             let reason = reason.and_then(|reason| reason.text());
             fields.refuse_unknown();
             Some(Self { reason: reason? })
@@ -394,9 +394,9 @@ pub(super) struct WithdrawnSheet {
 
 /// Withdraw a price
 ///
-/// A price in force ends now. One that is to come never comes into force, and the price before it holds on. The sheet and
-/// its estimates stay where they are, and the history shows the reason. Sending it again changes nothing. The price
-/// is in force again when it is seen later than that, sent again or listed by a catalog, or when the withdrawal is undone:
+/// A price in force ends now, an announced one is cancelled, and the previous price continues. The sheet and its
+/// estimates stay stored, and the history shows the reason. A repeated request changes nothing. The price is in force
+/// again when it is sent again, when a later catalog lists it, or when the withdrawal is undone:
 /// `DELETE /price-sheets/{id}/withdrawal`.
 #[utoipa::path(
     post,
@@ -409,11 +409,11 @@ pub(super) struct WithdrawnSheet {
         (status = 400, description = "The body is not JSON, or the query is wrong", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No such sheet", body = Problem, content_type = "application/problem+json"),
         (status = 408, description = "The body did not arrive in time", body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "It is neither in force nor to come", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "The price is neither in force nor announced", body = Problem, content_type = "application/problem+json"),
         (status = 413, description = "Larger than 1 MiB", body = Problem, content_type = "application/problem+json"),
         (status = 415, description = "Not JSON in UTF-8", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "The body is JSON but no such request", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "The body is JSON but not a valid request", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn withdraw_price_sheet(
@@ -426,10 +426,11 @@ pub(super) async fn withdraw_price_sheet(
     let now = app.store.not_ahead(app.now());
     match app.store.withdraw(id, &request.reason, now).await? {
         Withdrawn::Unknown => Err(Problem::not_found("price sheet")),
-        Withdrawn::Over => Err(
-            Problem::new(CONFLICT, "the sheet is neither in force nor to come")
-                .hint("GET /models/{provider}/{model}/history shows what held when"),
-        ),
+        Withdrawn::Over => Err(Problem::new(
+            CONFLICT,
+            "the sheet is neither in force nor announced",
+        )
+        .hint("GET /models/{provider}/{model}/history lists every price with its period")),
         Withdrawn::Done(withdrawal) => {
             let answer = WithdrawnSheet {
                 sheet_id: id,
@@ -448,9 +449,9 @@ pub(super) async fn withdraw_price_sheet(
 
 /// Undo a withdrawal
 ///
-/// The price holds again as if it had not been withdrawn: up to the end that it had, or up to the start of a price that was
-/// announced since; a price that held on in its place ends again where it begins. Sending it again changes nothing, and
-/// neither does a sheet that is not withdrawn.
+/// Restores the price as if it had not been withdrawn: until its former end, or until the start of a price announced
+/// since. The price that continued in its place ends where this one begins. A repeated request changes nothing; for a
+/// sheet that is not withdrawn, the request has no effect.
 #[utoipa::path(
     delete,
     path = "/price-sheets/{id}/withdrawal",
@@ -460,8 +461,8 @@ pub(super) async fn withdraw_price_sheet(
         (status = 204, description = "It is not withdrawn"),
         (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No such sheet", body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "Another price is in force by now", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "Another price is in force now", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn reinstate_price_sheet(
@@ -475,7 +476,7 @@ pub(super) async fn reinstate_price_sheet(
         Reinstated::Unknown => Err(Problem::not_found("price sheet")),
         Reinstated::Taken => Err(Problem::new(
             CONFLICT,
-            "another price is in force where this one would hold again",
+            "another price is in force in the period that the withdrawn price would get back",
         )
         .hint("send the sheet again to put it in force from now on, or withdraw the other price first")),
     }

@@ -1,4 +1,4 @@
-//! `POST /infer`: a price sheet in, what it reveals out.
+//! `POST /infer`: the estimate of a price sheet.
 
 use axum::Extension;
 use axum::extract::State;
@@ -84,7 +84,7 @@ impl InferQuery {
     }
 }
 
-/// Infer what a price sheet reveals
+/// Estimate from a price sheet
 ///
 /// Answers with the joint estimate: every quantity with its median, its 50 % and 90 % intervals, the prior beside it and
 /// the clues that moved it; and with every textbook reading that the sheet allows, each with its equation, its inputs and
@@ -117,13 +117,13 @@ impl InferQuery {
     responses(
         (status = 201, description = "Answered and stored", body = Answer,
             headers(("location" = String, description = "Path of the stored estimate"))),
-        (status = 200, description = "Known already, or only computed", body = Answer),
+        (status = 200, description = "A known estimate, or one computed without storing", body = Answer),
         (status = 400, description = "The body is not JSON, or the query is wrong", body = Problem, content_type = "application/problem+json"),
         (status = 408, description = "The body did not arrive in time", body = Problem, content_type = "application/problem+json"),
         (status = 413, description = "Larger than 1 MiB", body = Problem, content_type = "application/problem+json"),
         (status = 415, description = "Not JSON in UTF-8", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "The body is JSON but no such request; `errors` lists every fault", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database cannot be reached, or too many requests wait for their answer", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "The body is JSON but not a valid request; `errors` lists every fault", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable, or the request queue is full", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn infer_price_sheet(

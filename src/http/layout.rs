@@ -15,7 +15,7 @@ use unroof_core::calculator::layout::{LayoutAnswer, layout};
 /// Lay a model out on racks
 ///
 /// Placement of experts within and across racks and their traffic, the largest expert layer that one scale-up domain
-/// holds, costs of pipeline stages, and memory use of a GPU. `series` is the same over the number of
+/// holds, costs of pipeline stages, and memory use of a GPU. `series` has the layout over the number of
 /// stages; `Accept: text/csv` gives it alone. Nothing is stored.
 #[utoipa::path(
     post,

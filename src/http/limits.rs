@@ -77,7 +77,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The limits with body sizes cut to what the memory budget allows one request.
+    /// The limits, with body sizes lowered to the memory budget of one request.
     pub(super) fn within_budget(self) -> Self {
         let most = self.bytes_in_flight / 2;
         Self {

@@ -15,8 +15,8 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
-/// Counters of served requests. Labels hold no text that a client chose, so that there are never more than
-/// a few series per route.
+/// Counters of served requests. Labels contain no text from clients, so the number of
+/// series per route is bounded.
 #[derive(Debug)]
 pub(super) struct Metrics {
     pub(super) refused_connections: Counter,
@@ -37,7 +37,7 @@ struct RouteLabels {
     route: String,
 }
 
-/// The ends of the histogram of durations, in seconds: from an answer that was kept to the longest that one may take.
+/// Bucket bounds of the duration histogram, in seconds: from a cached response to the response timeout.
 const DURATIONS: [f64; 13] = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 ];
@@ -60,17 +60,17 @@ impl Metrics {
         );
         registry.register(
             "unroof_http_request_duration_seconds",
-            "Time from the head of a request to the head of its answer",
+            "Time from the head of a request to the head of its response",
             self.durations.clone(),
         );
         registry.register(
             "unroof_http_requests_in_flight",
-            "Requests that have no answer yet",
+            "Requests in progress",
             self.in_flight.clone(),
         );
         registry.register(
             "unroof_connections_refused",
-            "Connections for which there was no place",
+            "Connections refused because the limit was reached",
             self.refused_connections.clone(),
         );
         registry.register(
@@ -93,7 +93,7 @@ pub(super) async fn count(
     response
 }
 
-/// A request that is counted when it is over, also where its client left before the answer.
+/// A request, counted when it ends, also if its client disconnects before the response.
 struct Counted {
     metrics: Arc<Metrics>,
     method: &'static str,

@@ -19,7 +19,7 @@ use super::hosts::require_known_host;
 use super::middleware;
 use super::response_cache::prefers;
 
-/// Everything that the listener for metrics serves.
+/// State of the metrics listener.
 pub fn metrics_router(app: App) -> Router {
     let started_at = app.now();
     Router::new()
@@ -27,7 +27,7 @@ pub fn metrics_router(app: App) -> Router {
         .with_state((app, started_at))
 }
 
-/// The same for requests off the wire.
+/// The router of the metrics listener, with the HTTP checks.
 pub(super) fn metrics_service(app: App) -> Router {
     let require_host = from_fn_with_state(Arc::clone(&app.limits), require_known_host);
     metrics_router(app)
@@ -42,7 +42,7 @@ async fn show_metrics(
     let mut registry = app.registry().await;
     registry.register(
         "process_start_time_seconds",
-        "When the process started",
+        "Start time of the process",
         ConstGauge::new(started_at.as_duration().as_secs_f64()),
     );
     let is_open_metrics = prefers(&headers, "application/openmetrics-text", "text/plain");
@@ -68,7 +68,7 @@ fn open_metrics(registry: &Registry) -> Result<String, fmt::Error> {
     Ok(body)
 }
 
-/// The older format of Prometheus. It names counters and infos in full where they are described, and knows no infos.
+/// The text format of Prometheus, which writes the full names of counters and has no type for infos.
 fn plain_text(registry: &Registry) -> Result<String, fmt::Error> {
     let mut described = String::new();
     text::encode_registry(&mut described, registry)?;
@@ -105,7 +105,7 @@ fn plain_text(registry: &Registry) -> Result<String, fmt::Error> {
 }
 
 impl App {
-    /// All metrics as they are now.
+    /// The current metrics.
     async fn registry(&self) -> Registry {
         let mut registry = Registry::default();
         // Before one is taken for this.
@@ -123,42 +123,42 @@ impl App {
             ("unroof_connections_open", "Connections of clients", open),
             (
                 "unroof_connections_limit",
-                "Connections that there may be",
+                "Limit of connections of clients",
                 connections,
             ),
             (
                 "unroof_computations_running",
-                "Computations that are running",
+                "Running computations",
                 self.computing.running(),
             ),
             (
                 "unroof_computations_waiting",
-                "Requests in the request queue, which wait for a computation",
+                "Requests in the request queue",
                 self.computing.queued(),
             ),
             (
                 "unroof_bytes_in_flight",
-                "Bytes of bodies and answers in memory, those that are kept included",
+                "Bytes of bodies and responses in memory, with the response cache",
                 bytes,
             ),
             (
                 "unroof_bytes_in_flight_limit",
-                "Bytes that there may be",
+                "Limit of bytes of bodies and responses in memory",
                 most_bytes,
             ),
             (
                 "unroof_database_connections_used",
-                "Connections to the database that are at work",
+                "Connections to the database in use",
                 database.used,
             ),
             (
                 "unroof_database_connections_idle",
-                "Connections to the database that are free",
+                "Idle connections to the database",
                 database.idle,
             ),
             (
                 "unroof_database_connections_limit",
-                "Connections to the database that there may be",
+                "Limit of connections to the database",
                 database.limit,
             ),
         ];
@@ -167,7 +167,7 @@ impl App {
         }
         registry.register(
             "unroof_cache_entries",
-            "Answers that are kept for those who poll",
+            "Bodies in the response cache",
             ConstGauge::new(self.bodies.entries()),
         );
         registry

@@ -41,52 +41,96 @@ use axum::Router;
 use axum::http::{Method, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
-use axum::routing::get;
+use axum::routing::{MethodFilter, get, on};
+use pastey::paste;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::{AllowOrigin, CorsLayer};
+use utoipa::Path;
+use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
+use utoipa_axum::{PathItemExt, routes};
 
 pub use app::App;
 pub use budget::LARGEST_ANSWER;
 pub use hosts::host_name;
 pub use limits::Limits;
 pub use metrics_page::metrics_router;
-pub use openapi::openapi;
+pub use openapi::DOCUMENT;
 pub use server::{Server, StopSignals, serve, serve_metrics};
 pub use watchlist::{WatchedModel, WatchedModelError, Watchlist};
 
-/// All routes, for the router and for the OpenAPI document.
-fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::with_openapi(openapi::description())
-        .routes(routes!(infer::infer_price_sheet))
-        .routes(routes!(estimates::list_estimates))
-        .routes(routes!(estimates::list_latest_estimates))
-        .routes(routes!(estimates::show_estimate))
-        .routes(routes!(price_sheets::list_price_sheets))
-        .routes(routes!(price_sheets::show_price_sheet))
-        .routes(routes!(history::withdraw_price_sheet))
-        .routes(routes!(history::reinstate_price_sheet))
-        .routes(routes!(history::show_history))
-        .routes(routes!(history::list_disagreements))
-        .routes(routes!(catalogs::import_catalog))
-        .routes(routes!(catalogs::list_imports))
-        .routes(routes!(changes::list_changes))
-        .routes(routes!(changes::stream_changes))
-        .routes(routes!(webhooks::add_webhook, webhooks::list_webhooks))
-        .routes(routes!(webhooks::show_webhook, webhooks::remove_webhook))
-        .routes(routes!(webhooks::list_deliveries))
-        .routes(routes!(simulate::simulate_model))
-        .routes(routes!(layout::lay_out_model))
-        .routes(routes!(training::plan_training))
-        .routes(routes!(reference::list_accelerators))
-        .routes(routes!(reference::list_storage_tiers))
-        .routes(routes!(reference::list_open_models))
-        .routes(routes!(reference::list_readings))
-        .routes(routes!(health::check_liveness))
-        .routes(routes!(health::check_readiness))
-        .routes(routes!(openapi::show_openapi))
-        .routes(routes!(problem_kinds::describe_problem))
+/// Calls a macro with the handlers of all routes.
+macro_rules! with_handlers {
+    ($with:ident) => {
+        $with! {
+            infer::infer_price_sheet,
+            estimates::list_estimates,
+            estimates::list_latest_estimates,
+            estimates::show_estimate,
+            price_sheets::list_price_sheets,
+            price_sheets::show_price_sheet,
+            history::withdraw_price_sheet,
+            history::reinstate_price_sheet,
+            history::show_history,
+            history::list_disagreements,
+            catalogs::import_catalog,
+            catalogs::list_imports,
+            changes::list_changes,
+            changes::stream_changes,
+            webhooks::add_webhook,
+            webhooks::list_webhooks,
+            webhooks::show_webhook,
+            webhooks::remove_webhook,
+            webhooks::list_deliveries,
+            simulate::simulate_model,
+            layout::lay_out_model,
+            training::plan_training,
+            reference::list_accelerators,
+            reference::list_storage_tiers,
+            reference::list_open_models,
+            reference::list_readings,
+            health::check_liveness,
+            health::check_readiness,
+            openapi::show_openapi,
+            problem_kinds::describe_problem,
+        }
+    };
+}
+
+/// Routes handlers by the path and methods that they declare. `utoipa_axum` would make the API document as well, and
+/// the code for it is 2 MB of the program.
+macro_rules! router_of {
+    ($($module:ident :: $handler:ident),+ $(,)?) => {
+        paste! {
+            Router::new()$(.route(
+                &$module::[<__path_ $handler>]::path(),
+                on(methods_of::<$module::[<__path_ $handler>]>(), $module::$handler),
+            ))+
+        }
+    };
+}
+
+/// The API document of handlers.
+macro_rules! document_of {
+    ($($module:ident :: $handler:ident),+ $(,)?) => {
+        OpenApiRouter::<App>::with_openapi(openapi::description())
+            $(.routes(routes!($module::$handler)))+
+            .into_openapi()
+    };
+}
+
+/// The API document, made from the handlers. The program itself has it as the file `openapi/openapi.json`.
+#[must_use]
+pub fn openapi() -> OpenApi {
+    openapi::complete(with_handlers!(document_of))
+}
+
+fn methods_of<Declared: Path>() -> MethodFilter {
+    let methods = Declared::methods().into_iter();
+    let filters = methods.map(|method| method.to_method_filter());
+    filters
+        .reduce(MethodFilter::or)
+        .expect("a handler has a method")
 }
 
 /// The router with all middleware, for tests.
@@ -110,8 +154,7 @@ fn service(app: App) -> Router {
 
 fn unwrapped(app: App) -> Router {
     let limits = Arc::clone(&app.limits);
-    let (router, _) = routes().split_for_parts();
-    let router = router
+    let router = with_handlers!(router_of)
         .merge(docs::routes())
         .route("/", get(async || Redirect::temporary("/docs")))
         .fallback(middleware::no_route)

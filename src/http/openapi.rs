@@ -1,4 +1,4 @@
-//! The OpenAPI document, built from the same list of routes as the router.
+//! The OpenAPI document: what utoipa cannot derive from the handlers, and its route.
 
 use std::sync::LazyLock;
 
@@ -12,6 +12,9 @@ use super::extract::{NoQuery, Query};
 use super::problem::Problem;
 use super::response_cache::CachedBody;
 use unroof_core::estimate::row_columns;
+
+/// The document as JSON, generated from the handlers by `just bless`.
+pub const DOCUMENT: &str = include_str!("../../openapi/openapi.json");
 
 /// Title, licence and tags of the document.
 #[derive(OpenApi)]
@@ -40,15 +43,9 @@ pub(super) fn description() -> Document {
     Description::openapi()
 }
 
-/// The whole document.
-#[must_use]
-pub fn openapi() -> Document {
-    complete(super::routes().into_openapi())
-}
-
 /// Adds what utoipa cannot derive: the reading columns of list rows, the references from pages and tables to their rows,
 /// and `additionalProperties: false` of an attention group.
-fn complete(mut document: Document) -> Document {
+pub(super) fn complete(mut document: Document) -> Document {
     let Some(components) = &mut document.components else {
         return document;
     };
@@ -90,12 +87,7 @@ pub(super) async fn show_openapi(
     Query(NoQuery {}): Query<NoQuery>,
     headers: HeaderMap,
 ) -> Response<Body> {
-    static BODY: LazyLock<CachedBody> = LazyLock::new(|| {
-        CachedBody::new(
-            openapi().to_json().expect("the document serialises"),
-            "application/json",
-            None,
-        )
-    });
+    static BODY: LazyLock<CachedBody> =
+        LazyLock::new(|| CachedBody::new(DOCUMENT, "application/json", None));
     BODY.respond(&headers)
 }

@@ -53,7 +53,7 @@ pub(super) struct ProblemKind {
 }
 
 impl ProblemKind {
-    /// The status, the title and the meaning.
+    /// The text of the page: status, title and meaning.
     pub(super) fn text(&self) -> String {
         let (status, title) = (self.status.as_u16(), self.title);
         format!("{status} {title}\n\n{}\n", self.description)
@@ -86,7 +86,7 @@ problem_kinds! {
     FULL = "full", CONFLICT, "Limit reached",
         "The limit for this resource is reached. Delete one first.";
     TOO_LARGE = "too-large", PAYLOAD_TOO_LARGE, "The body is too large",
-        "The limit is 1 MiB; a price sheet has a few kilobytes. A catalog, sent to `/catalogs/{format}`, has a larger limit.";
+        "The limit is 1 MiB; a price sheet has a few kilobytes. A catalog, sent to `/catalogs`, has a larger limit.";
     UNSUPPORTED_MEDIA_TYPE = "unsupported-media-type", UNSUPPORTED_MEDIA_TYPE, "The body is not JSON in UTF-8",
         "Send `Content-Type: application/json`, in UTF-8 and without content encoding.";
     INVALID = "invalid-request", UNPROCESSABLE_ENTITY, "Invalid request",
@@ -236,7 +236,8 @@ impl From<StoreError> for Problem {
             Self::new(UNAVAILABLE, "the database is unreachable at the moment")
                 .hint("send the request again in a second; the same request is stored once")
         } else if let StoreError::Damaged(_) = error {
-            Self::new(INTERNAL, error.to_string()).hint("restore it from a database backup")
+            Self::new(INTERNAL, error.to_string())
+                .hint("restore the document from a database backup")
         } else {
             Self::new(INTERNAL, "the request could not be carried out")
         }

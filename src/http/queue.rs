@@ -35,14 +35,14 @@ pub(super) struct Manners(Mutex<Seen>);
 struct Seen {
     /// Time of the last refusal.
     refused: Option<Instant>,
-    /// Time of the last request sent too soon.
+    /// Time of the last retry before `Retry-After`.
     hasty: Option<Instant>,
     /// Time of the last test.
     tested: Option<Instant>,
 }
 
 tokio::task_local! {
-    /// Manners of the connection served by this task.
+    /// Retry behaviour of the connection served by this task.
     pub(super) static MANNERS: Arc<Manners>;
 }
 

@@ -1,4 +1,4 @@
-//! Refusals at a pace: a few clients are refused at once, and clients that ask again at once wait for each refusal, so that
+//! Rate limit of refusals: a few are sent at once, and clients that retry at once wait for each refusal, so that
 //! refusing them takes little from the requests that are worked on.
 
 use std::sync::{Mutex, PoisonError};
@@ -24,7 +24,7 @@ struct Lately {
 }
 
 impl Refusals {
-    /// Counts a refusal. Whether it may be sent at once.
+    /// Counts a refusal; true if it may be sent at once.
     pub(super) fn count(&self) -> bool {
         let mut lately = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();

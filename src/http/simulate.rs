@@ -1,4 +1,4 @@
-//! `POST /simulate`: what a model takes and costs on a machine.
+//! `POST /simulate`: time, memory and cost of a model on a machine.
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -12,12 +12,12 @@ use super::problem::Problem;
 use unroof_core::calculator::simulate::request::SimulateRequest;
 use unroof_core::calculator::simulate::{SimulationAnswer, read_simulation};
 
-/// Bytes of the answer for each point of a grid, about.
+/// Approximate bytes of the answer per point of a grid.
 const BYTES_PER_POINT: usize = 700;
 
 /// Simulate a model on a machine
 ///
-/// Time of a decode step and of a prefill pass with what it is spent on, speed per user and per accelerator, memory, the
+/// Time of a decode step and of a prefill pass by component, speed per user and per accelerator, memory, the
 /// largest batch that fits, cost per token. With `grid`, `series` repeats it over batches and contexts; `Accept:
 /// text/csv` gives the series alone. With `price_sheet`, the answer has the sheet that the machine implies, ready to be
 /// sent to `/infer`. Nothing is stored.

@@ -1,4 +1,4 @@
-//! `POST /training`: what the training of a model takes.
+//! `POST /training`: tokens, compute and memory of training a model.
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -14,9 +14,9 @@ use unroof_core::calculator::training::{TrainingAnswer, training};
 
 /// Plan the training of a model
 ///
-/// Pretraining, reinforcement learning and inference that cost the same, from traffic and lifetime; how far that
-/// overtrains the model; the memory of activations against computing them again; and what sparsity is worth by the
-/// published law. `series` is the last over sparsity; `Accept: text/csv` gives it alone. Nothing is stored.
+/// Tokens and compute of pretraining, reinforcement learning and inference at equal cost, from traffic and lifetime;
+/// overtraining; the memory of activations under several recomputation schemes; and the dense equivalent of a sparse
+/// model. `series` has the dense equivalents over sparsity; `Accept: text/csv` gives it alone. Nothing is stored.
 #[utoipa::path(
     post,
     path = "/training",

@@ -14,21 +14,21 @@ use unroof_core::estimate::quantities::JointQuantity;
 
 use crate::storage::{DbTime, Store, StoreError, WatchedRow};
 
-/// The most models, and the most offers of them, that are shown: every one is some forty series.
+/// Limit of watched models, and of their shown offers: each offer has about forty series.
 const MOST_WATCHED: usize = 100;
 
 /// A model of a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct WatchedModel {
-    /// Provider, as it bills.
+    /// Billing provider.
     provider: String,
-    /// The model as the provider spells it.
+    /// Model name as the provider spells it.
     model: String,
 }
 
-/// The error for a text that names no model.
+/// Error of a text that is not PROVIDER/MODEL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("expected a provider and its name for a model, such as `openai/gpt-5.4`")]
+#[error("expected PROVIDER/MODEL, such as `openai/gpt-5.4`")]
 pub struct WatchedModelError;
 
 impl FromStr for WatchedModel {
@@ -46,7 +46,7 @@ impl FromStr for WatchedModel {
     }
 }
 
-/// The models to watch, and what was last read of them.
+/// The watched models, and their last estimates.
 #[derive(Debug, Default)]
 pub struct Watchlist {
     models: Vec<WatchedModel>,
@@ -87,7 +87,7 @@ struct IdentifiedLabels {
     quantity: &'static str,
 }
 
-/// Gauges of what was read last.
+/// Gauges of the last estimates.
 #[derive(Debug, Clone, Default)]
 struct Gauges {
     estimates: Family<WatchedModel, Gauge>,
@@ -136,7 +136,7 @@ impl Watchlist {
         }
     }
 
-    /// The version was asked for before, so that what is kept under it is never older than it.
+    /// The version is read first, so that the values kept under it are never older.
     async fn refresh(
         &self,
         store: &Store,
@@ -226,12 +226,12 @@ impl Gauges {
     fn register(&self, registry: &mut Registry) {
         registry.register(
             "unroof_watchlist_truncated",
-            "Whether more is to be watched than is shown",
+            "Whether the watchlist matches more estimates than are shown",
             ConstGauge::new(u32::from(self.is_truncated)),
         );
         registry.register(
             "unroof_watched_estimates",
-            "Estimates shown of a watched model, one per region; 0 where its name matches none",
+            "Estimates shown for a watched model, one per region; 0 where its name matches none",
             self.estimates.clone(),
         );
         for (quantity, family) in JointQuantity::ALL.into_iter().zip(&self.quantities) {
@@ -249,7 +249,7 @@ impl Gauges {
         );
         registry.register(
             "unroof_estimate_updated_timestamp_seconds",
-            "When the estimate was stored",
+            "Time at which the estimate was stored",
             self.updated.clone(),
         );
     }

@@ -11,7 +11,7 @@ pub enum ImportError {
     /// The catalog cannot be read.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
-    /// The database refuses.
+    /// The query fails.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// No thread could be started.

@@ -26,7 +26,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 pub struct Importer {
     store: Store,
     clock: Clock,
-    /// The one place to import.
+    /// The permit to import, one per process.
     place: Arc<Semaphore>,
 }
 
@@ -42,13 +42,13 @@ impl Importer {
         }
     }
 
-    /// The place to import, unless another catalog is being imported.
+    /// The permit to import; none while another catalog is being imported.
     #[must_use]
     pub fn try_place(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.place).try_acquire_owned().ok()
     }
 
-    /// The place to import, once no other catalog is being imported.
+    /// The permit to import, after any running import.
     pub async fn place(&self) -> OwnedSemaphorePermit {
         let place = Arc::clone(&self.place).acquire_owned().await;
         place.expect("the semaphore is never closed")
@@ -135,7 +135,7 @@ impl Importer {
             return;
         };
         let error = error.with_causes();
-        tracing::warn!(import = %run.id, error, "cannot record how an import ended; trying again until it is recorded");
+        tracing::warn!(import = %run.id, error, "cannot record how an import ended; retrying");
         let store = self.store.clone();
         tokio::spawn(async move {
             // Keeps other processes from closing the run meanwhile.
@@ -153,7 +153,7 @@ impl Importer {
 }
 
 impl ImportError {
-    /// The reason that a caller may read.
+    /// The reason for the failure, without internal details.
     fn public_reason(&self) -> String {
         match self {
             Self::Store(_) => {

@@ -10,7 +10,7 @@ use unroof_core::sheet::PriceSheet;
 pub(super) struct CanonicalModels(BTreeMap<String, Option<String>>);
 
 impl CanonicalModels {
-    /// The canonical model that a sheet states, else the one that its model's name is joined with.
+    /// The canonical model that a sheet states, else the one that matches its model's name.
     pub(super) fn of(&self, sheet: &PriceSheet) -> Option<String> {
         let found = || self.find(&sheet.model).map(str::to_owned);
         sheet.canonical_model.clone().or_else(found)

@@ -43,7 +43,7 @@ pub struct Options {
     pub observed_at: Timestamp,
     /// Whether that is the current time, not a stated one.
     pub seen_now: bool,
-    /// Estimates what is new.
+    /// The estimator of new sheets.
     pub estimator: Estimator,
     /// Number of estimating threads.
     pub threads: usize,

@@ -14,7 +14,7 @@ use crate::storage::{ChangeKind, ChangeRow, Filter, StoreError};
 pub(crate) const PAGE: u32 = 200;
 /// Changes kept for streams that do not keep up at once; those that fall further behind read the database.
 const KEPT: usize = 1024;
-/// Rest before a database that failed is asked again.
+/// Pause before a failed database is queried again.
 pub(crate) const PAUSE: Duration = Duration::from_millis(250);
 
 /// The changes that this process has received.
@@ -65,7 +65,7 @@ impl ChangeFeed {
         self.is_current.store(false, Ordering::Relaxed);
     }
 
-    /// A place for a stream with its receiver, unless the limit of streams is reached.
+    /// A permit for a stream with its receiver; none if the limit of streams is reached.
     pub(crate) fn join(&self) -> Option<(OwnedSemaphorePermit, broadcast::Receiver<Arc<News>>)> {
         let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
         Some((place, self.news.subscribe()))

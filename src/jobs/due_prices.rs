@@ -7,13 +7,13 @@ use jiff::Timestamp;
 use super::{Jobs, PAUSE_WITHOUT_DATABASE};
 use crate::storage::StoreError;
 
-/// Longest pause between two looks for due prices.
+/// Longest pause between two checks for due prices.
 const LONGEST_REST: Duration = Duration::from_mins(1);
 /// Shortest one.
 const SHORTEST_REST: Duration = Duration::from_millis(500);
 
 impl Jobs {
-    /// Announces due prices for as long as it is polled.
+    /// Announces due prices until it is dropped.
     pub(super) async fn announce_due_prices(self) {
         loop {
             let rest = match self.announce_due().await {
@@ -32,7 +32,7 @@ impl Jobs {
         }
     }
 
-    /// Announces what is due; the time of the next due price.
+    /// Announces due prices, and returns the time of the next one.
     async fn announce_due(&self) -> Result<Option<Timestamp>, StoreError> {
         // Also reads the database's time.
         self.store.version().await?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Jobs;
 
-/// Pause between two looks.
+/// Pause between two checks.
 const REST: Duration = Duration::from_secs(10);
 /// Pause where the database does not answer.
 const PAUSE_WITHOUT_DATABASE: Duration = Duration::from_secs(1);
@@ -16,7 +16,10 @@ impl Jobs {
             let pause = match self.store.close_lost_imports(self.clock.now().into()).await {
                 Ok(0) => REST,
                 Ok(closed) => {
-                    tracing::warn!(closed, "closed imports whose process had ended before them");
+                    tracing::warn!(
+                        closed,
+                        "marked unfinished imports of ended processes as failed"
+                    );
                     REST
                 }
                 Err(error) => {

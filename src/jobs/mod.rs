@@ -35,9 +35,9 @@ pub struct JobSettings {
     pub streams: usize,
     /// True if webhooks may lead to addresses that are not public.
     pub webhook_allow_private: bool,
-    /// Longest pause between two looks for deliveries that another process left behind.
+    /// Longest pause between two checks for deliveries that another process left unfinished.
     pub webhook_rest: Duration,
-    /// Threads that estimate what a refresh imports.
+    /// Number of estimating threads of a refresh.
     pub threads: usize,
 }
 
@@ -48,14 +48,14 @@ pub struct Jobs {
     pub(crate) clock: Clock,
     pub(crate) importer: Importer,
     pub(crate) feed: Arc<ChangeFeed>,
-    /// Cancelled when the process is asked to stop.
+    /// Cancelled when a stop is requested.
     pub(crate) stopping: CancellationToken,
-    /// Estimates what requests and refreshes bring.
+    /// The estimator of requests and refreshes.
     pub(crate) estimator: Estimator,
     settings: JobSettings,
     webhook_client: ureq::Agent,
     unrecorded: Arc<Unrecorded>,
-    /// Catalogs that are fetched at once.
+    /// Limit of concurrent fetches.
     fetching: Arc<Semaphore>,
 }
 

@@ -26,15 +26,15 @@ pub struct Refresh {
 
 /// Shortest interval.
 const SHORTEST_PERIOD: Duration = Duration::from_mins(1);
-/// After a failure it is tried again this soon, then each time twice as late, but never later than planned.
+/// Pause after a first failure. It doubles with each further failure, up to the period of the refresh.
 const FIRST_PAUSE: Duration = Duration::from_mins(1);
-/// Latest runs that are read to count the failures in a row.
+/// Number of latest runs in which consecutive failures are counted.
 const RUNS_LOOKED_AT: u32 = 12;
 
 impl FromStr for Refresh {
     type Err = String;
 
-    /// `litellm=https://example.com/prices.json@24h`. What is said of a wrong one does not repeat it: an address may hold a
+    /// `litellm=https://example.com/prices.json@24h`. An error does not repeat the text: an address may contain a
     /// password.
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
@@ -118,7 +118,7 @@ fn known_version(runs: &[ImportRow]) -> Version {
 }
 
 impl Jobs {
-    /// Fetches a catalog whenever it is due, for as long as it is polled.
+    /// Fetches a catalog whenever it is due, until it is dropped.
     pub(super) async fn keep_fresh(self, refresh: Refresh) {
         let source = refresh.source();
         loop {
@@ -134,7 +134,7 @@ impl Jobs {
         }
     }
 
-    /// Fetches the catalog if it is due; the pause until the next time.
+    /// Fetches the catalog if it is due, and returns the pause until the next time.
     async fn refresh_if_due(
         &self,
         refresh: &Refresh,
@@ -176,7 +176,7 @@ impl Jobs {
         })
     }
 
-    /// Fetches and imports a catalog; the list of imports shows how that went.
+    /// Fetches and imports a catalog; the list of imports shows the outcome.
     async fn fetch_and_import(
         &self,
         refresh: &Refresh,

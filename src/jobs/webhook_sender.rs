@@ -23,7 +23,7 @@ const BATCH: u32 = 100;
 const AT_ONCE: usize = 8;
 /// Time that a process may take for an attempt before another process begins it again.
 const LEASE: Duration = Duration::from_secs(30);
-/// Tries to record an attempt: for as long as the lease would last.
+/// Number of tries to record an attempt: for the duration of the lease.
 const NOTING_TRIES: u32 = 40;
 /// Pause between two tries to record an attempt.
 const NOTING_PAUSE: Duration = Duration::from_millis(500);
@@ -105,7 +105,7 @@ impl Unrecorded {
 }
 
 impl Jobs {
-    /// Sends due deliveries until the process is asked to stop.
+    /// Sends due deliveries until a stop is requested.
     pub(super) async fn send_webhooks(&self) {
         tokio::select! {
             () = self.stopping.cancelled() => {}
@@ -143,7 +143,7 @@ impl Jobs {
         }
     }
 
-    /// A webhook to send to, or the time until the next look.
+    /// A webhook with due changes, or the time until the next check.
     async fn next_lease(&self) -> Result<Result<WebhookLease, Duration>, StoreError> {
         let longest = self.settings.webhook_rest;
         let now = self.clock.now();
@@ -165,7 +165,7 @@ impl Jobs {
         if let Err(error) = self.try_attempt(lease).await {
             // The lease ends by itself.
             let error = error.with_causes();
-            tracing::warn!(webhook.id = %lease.id, error, "a delivery could not be begun");
+            tracing::warn!(webhook.id = %lease.id, error, "a delivery could not be started");
         }
     }
 
@@ -223,7 +223,7 @@ impl Jobs {
                 Err(error) if is_first => {
                     is_first = false;
                     let error = error.with_causes();
-                    tracing::warn!(webhook.id = %lease.id, error, "a delivery was received but could not be recorded; it is not sent again, and recorded when the database takes writes");
+                    tracing::warn!(webhook.id = %lease.id, error, "a delivery was received but could not be recorded; it is not sent again and is recorded once the database accepts writes");
                 }
                 Err(_) => {}
             }
@@ -231,7 +231,7 @@ impl Jobs {
         }
     }
 
-    /// Sends an attempt. The status of the answer; its body is not read.
+    /// Sends an attempt, and returns the status of the response; its body is not read.
     async fn send(
         &self,
         lease: &WebhookLease,

@@ -26,9 +26,9 @@ stored_names! {
         SheetWithdrawn = "sheet.withdrawn",
         /// A withdrawn price is in force again.
         SheetReinstated = "sheet.reinstated",
-        /// A price has expired, and the one after it is not known.
+        /// A price has expired without a known successor.
         SheetExpired = "sheet.expired",
-        /// There is another estimate for the same price.
+        /// The same price has a new estimate.
         EstimateUpdated = "estimate.updated",
     }
 }
@@ -36,7 +36,7 @@ stored_names! {
 /// A change.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow, Serialize, ToSchema)]
 pub struct ChangeRow {
-    /// Its place: a client that has seen it has seen all that come before it.
+    /// Sequence number: a client that has seen this change has seen all earlier ones.
     pub sequence: i64,
     /// Kind of the change.
     #[sqlx(try_from = "String")]
@@ -47,15 +47,15 @@ pub struct ChangeRow {
     pub observed_at: DbTime,
     /// Provider that bills.
     pub provider: String,
-    /// The model as the provider spells it.
+    /// Model name as the provider spells it.
     pub model: String,
     /// author/model
     pub canonical_model: Option<String>,
-    /// Region in which it is served.
+    /// Region in which the model is served.
     pub region: String,
     /// The sheet.
     pub sheet_id: Option<Uuid>,
-    /// The estimate that is listed for it.
+    /// The listed estimate.
     pub estimate_id: Option<Uuid>,
     /// In words.
     pub summary: String,
@@ -69,10 +69,10 @@ const CHANGES: &str = "
     WHERE sequence > ";
 
 impl Store {
-    /// Changes after a sequence number, in order; of the filter, provider and model count.
+    /// Changes after a sequence number, in order, filtered by provider and model.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn changes(
         &self,
         filter: &Filter,

@@ -1,4 +1,4 @@
-//! Checksums beside stored documents: a document that is not what was stored is not sent.
+//! Checksums of stored documents: a document that does not match is not sent.
 
 use sha2::{Digest, Sha256};
 use sqlx::FromRow;
@@ -26,7 +26,7 @@ impl StoredDocument {
     /// The document of a sheet or estimate.
     ///
     /// # Errors
-    /// It is not what was stored.
+    /// The document does not match its checksum.
     pub(super) fn checked(self, id: Uuid) -> Result<String, StoreError> {
         if checksum(&self.document) != self.checksum {
             return Err(StoreError::Damaged(id));

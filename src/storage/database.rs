@@ -22,7 +22,7 @@ use super::{DbTime, StoreError};
 static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
 static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
 
-/// Pause of SQLite between tries, and number of tries, where it does not wait by itself.
+/// Pause between retries, and number of retries, where SQLite returns "busy" without waiting.
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 const BUSY_PAUSES: u32 = 250;
 
@@ -48,7 +48,7 @@ impl Default for StoreLimits {
 }
 
 impl StoreLimits {
-    /// For commands, which wait for the database as long as it takes.
+    /// Limits of commands, which wait for the database without a timeout.
     #[must_use]
     pub fn without_timeouts() -> Self {
         Self {
@@ -58,8 +58,8 @@ impl StoreLimits {
         }
     }
 
-    /// Longest time that all statements of one operation take together. PostgreSQL itself ends a statement that runs
-    /// too long; this ends the wait for a server that has stopped answering.
+    /// Timeout for all statements of one operation. PostgreSQL itself ends a statement that runs too long; this ends
+    /// the wait for a server that has stopped answering.
     fn operation(self) -> Duration {
         self.statement + self.connection_wait
     }
@@ -86,7 +86,7 @@ pub struct Store {
     /// The newest version that this process knows of.
     pub(super) newest: watch::Sender<i64>,
     pub(super) writing: Arc<Writing>,
-    /// Requests that wait to be recorded.
+    /// Requests waiting to be recorded.
     pub(super) queue: Arc<Queue>,
     /// The last reading of the database's clock.
     clock: Arc<std::sync::Mutex<Option<Read>>>,
@@ -150,10 +150,10 @@ macro_rules! on_connection {
 pub(super) use on_connection;
 
 impl Store {
-    /// Opens the store; tables are brought up to date by [`Store::migrate`]. Of PostgreSQL nothing is asked yet.
+    /// Opens the store; tables are brought up to date by [`Store::migrate`]. A PostgreSQL server is not contacted yet.
     ///
     /// # Errors
-    /// The file cannot be made, or the address is not valid.
+    /// The file cannot be created, or the address is invalid.
     pub async fn open(url: &DatabaseUrl, limits: StoreLimits) -> Result<Self, StoreError> {
         let pool = match url {
             DatabaseUrl::Postgres(text) => {
@@ -200,10 +200,10 @@ impl Store {
         })
     }
 
-    /// Brings the tables up to date. Replicas may do so at once.
+    /// Brings the tables up to date. Replicas may do so concurrently.
     ///
     /// # Errors
-    /// The database cannot be reached or refuses, or its tables are newer than this program.
+    /// The database is unreachable or returns an error, or its tables are newer than this program.
     pub async fn migrate(&self) -> Result<(), StoreError> {
         match &self.pool {
             // The migrator holds an advisory lock, so that one replica migrates and the others wait. A connection of its
@@ -234,7 +234,7 @@ impl Store {
         self.version().await.map(drop)
     }
 
-    /// Waits for [`Store::migrate`], no longer than for a connection.
+    /// Waits for [`Store::migrate`], at most for the connection timeout.
     pub(super) async fn wait_for_tables(&self) -> Result<(), StoreError> {
         tokio::time::timeout(self.limits.connection_wait, self.migrated.wait())
             .await
@@ -252,7 +252,7 @@ impl Store {
             .map_err(|_| StoreError::Away)?
     }
 
-    /// The same for an operation of a dozen statements.
+    /// The same with the timeout of an operation of a dozen statements.
     pub(super) async fn within_write_timeout<T>(
         &self,
         operation: impl Future<Output = Result<T, StoreError>>,
@@ -263,7 +263,7 @@ impl Store {
             .map_err(|_| StoreError::Away)?
     }
 
-    /// The right to write, on SQLite; PostgreSQL sees to that itself. Refused while the database takes no writes.
+    /// The write lock of SQLite; PostgreSQL has locks of its own. Refused while the database takes no writes.
     pub(super) async fn wait_to_write(&self) -> Result<Option<OwnedMutexGuard<()>>, StoreError> {
         self.require_writable()?;
         let turn = self.wait_for_turn().await?;
@@ -272,7 +272,7 @@ impl Store {
         Ok(turn)
     }
 
-    /// The same, whether the database takes writes or not.
+    /// The same without the check that the database takes writes.
     pub(super) async fn wait_for_turn(&self) -> Result<Option<OwnedMutexGuard<()>>, StoreError> {
         let Pool::Sqlite { writer, .. } = &self.pool else {
             return Ok(None);
@@ -283,8 +283,8 @@ impl Store {
             .map_err(|_| StoreError::Away)
     }
 
-    /// Begins a transaction that writes. SQLite takes its write lock at the start: a transaction that begins by reading
-    /// could not become a writer while another process is at work.
+    /// Begins a transaction that writes. SQLite takes its write lock at the start: a transaction that begins with a
+    /// read cannot acquire it while another process writes.
     pub(super) fn begin(&self) -> &'static str {
         match self.pool {
             Pool::Postgres { .. } => "BEGIN",
@@ -295,7 +295,7 @@ impl Store {
     /// The number of the last transaction that wrote: whatever is read after it is at least that new.
     ///
     /// # Errors
-    /// The database cannot be reached.
+    /// The database is unreachable.
     pub async fn version(&self) -> Result<i64, StoreError> {
         // An embedded database has no clock of its own.
         let sql = match self.pool {
@@ -316,8 +316,8 @@ impl Store {
         Ok(version)
     }
 
-    /// The time, or that of the database where it is earlier: a replica whose clock is ahead records nothing that others
-    /// would take for something to come.
+    /// The earlier of the local time and the database's time, so that a replica with a fast clock records nothing in
+    /// the future.
     #[must_use]
     pub fn not_ahead(&self, now: Timestamp) -> Timestamp {
         let clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
@@ -329,7 +329,7 @@ impl Store {
     /// Tries to take the named advisory lock. An embedded database, which one process serves, always gives it.
     ///
     /// # Errors
-    /// The database cannot be reached.
+    /// The database is unreachable.
     pub async fn try_lock(&self, name: &str) -> Result<Option<StoreLock>, StoreError> {
         const SQL: &str = "SELECT pg_try_advisory_lock(hashtext('unroof'), hashtext($1))";
         let Pool::Postgres {
@@ -358,7 +358,7 @@ impl Store {
         .await
     }
 
-    /// The connections there are.
+    /// Numbers of connections, for metrics.
     #[must_use]
     pub fn connections(&self) -> StoreConnections {
         let (open, idle) = match &self.pool {
@@ -422,7 +422,7 @@ async fn open_file(path: &Path, limits: StoreLimits) -> Result<SqlitePool, Store
     }
 }
 
-/// Makes the file, readable by its owner alone; missing folders likewise.
+/// Creates the file, readable by its owner alone, and missing folders.
 pub(super) fn make_private_file(path: &Path) -> Result<(), StoreError> {
     let failed = |path: &Path, source| StoreError::File {
         path: path.display().to_string(),

@@ -13,7 +13,7 @@ use crate::secrets::{is_ambiguous, without_secrets};
 pub enum DatabaseUrl {
     /// A PostgreSQL server, 13 or newer.
     Postgres(String),
-    /// A file, made where it does not exist.
+    /// A file, created if it does not exist.
     Sqlite(PathBuf),
 }
 
@@ -23,13 +23,13 @@ pub enum DatabaseUrlError {
     /// Neither of the two forms.
     #[error("expected `postgres://user@host/database` or `sqlite:path/to/file.db`")]
     Unknown,
-    /// A password may hold a sign that means something in an address.
+    /// A password contains an unescaped delimiter of an address.
     #[error(
         "the end of the password is not clear: write `/`, `?`, `#`, `%` and `@` in it as %2F, %3F, %23, %25 and %40, \
          or leave it out and set PGPASSWORD"
     )]
     Ambiguous,
-    /// The driver would leave it out.
+    /// A parameter that the driver ignores.
     #[error(
         "a parameter after `?` is not one of sslmode, sslrootcert, sslcert, sslkey, statement-cache-capacity, host, \
          hostaddr, port, dbname, user, password, application_name and options"
@@ -80,7 +80,7 @@ impl FromStr for DatabaseUrl {
     }
 }
 
-/// Refuses an address of PostgreSQL that the driver reads otherwise than it was meant.
+/// Refuses a PostgreSQL address that the driver would misread.
 fn check_postgres(text: &str, rest: &str) -> Result<(), DatabaseUrlError> {
     let url = url::Url::parse(text).map_err(|_| {
         // With a password in it, that is the likeliest reason.

@@ -14,17 +14,17 @@ use super::{DbTime, Filter, Store, StoreError, Times};
 pub struct EstimateRow {
     /// Id of the estimate.
     pub id: Uuid,
-    /// Place in the order of storing.
+    /// Sequence number in the order of storing.
     pub sequence: i64,
     /// Version of the engine.
     pub engine_version: String,
     /// Provider that bills.
     pub provider: String,
-    /// The model as the provider spells it.
+    /// Model name as the provider spells it.
     pub model: String,
     /// author/model
     pub canonical_model: Option<String>,
-    /// Region in which it is served.
+    /// Region in which the model is served.
     pub region: String,
     /// ISO 4217 code.
     pub currency: String,
@@ -34,7 +34,7 @@ pub struct EstimateRow {
     pub valid_to: Option<DbTime>,
     /// Time at which the estimate was stored.
     pub observed_at: DbTime,
-    /// The sheet whose estimate this is, where the listed one is a copy of it.
+    /// The estimated sheet, if the listed sheet is a duplicate of it.
     pub duplicate_of: Option<Uuid>,
     /// Readings with a value.
     pub readings_defined: i64,
@@ -49,16 +49,16 @@ pub struct EstimateRow {
 pub struct LatestKey {
     /// Provider that bills.
     pub provider: String,
-    /// The model as the provider spells it.
+    /// Model name as the provider spells it.
     pub model: String,
-    /// Region in which it is served.
+    /// Region in which the model is served.
     pub region: String,
 }
 
 /// The time at which a price is in force.
 #[derive(Debug, Clone, Copy)]
 pub enum AsOf {
-    /// At a time, by what is recorded.
+    /// The state recorded at a given time.
     Time(DbTime),
     /// Now. What was recorded as in force is so, also where the clock that recorded it was ahead of this one.
     Now(DbTime),
@@ -121,7 +121,7 @@ const BY_NAME: &str = " ORDER BY provider, model, region";
 /// Which estimates are the latest.
 #[derive(Debug, Clone, Copy)]
 pub struct Latest<'a> {
-    /// Of which offers.
+    /// Filter by offer.
     pub filter: &'a Filter,
     /// Whether estimates with stated assumptions count.
     pub any_assumptions: bool,
@@ -187,7 +187,7 @@ impl Store {
     /// The document of an estimate, if it was that of a price in force at a time, where one is given.
     ///
     /// # Errors
-    /// The database refuses, or the document is damaged.
+    /// The query fails, or the document is damaged.
     pub async fn estimate(
         &self,
         id: Uuid,
@@ -202,7 +202,7 @@ impl Store {
     /// Estimates, the last stored first, beginning below a sequence number.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn estimates(
         &self,
         filter: &Filter,
@@ -225,7 +225,7 @@ impl Store {
     /// The last stored estimate of every (provider, model, region) for a sheet in force, in that order.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn latest_estimates(
         &self,
         latest: Latest<'_>,
@@ -237,7 +237,7 @@ impl Store {
         on_connection!(self, connection => connection.list(list).await)
     }
 
-    /// Whether something is recorded of a time after `Now`.
+    /// Whether a price has a recorded time in the future.
     pub(super) async fn is_any_ahead(&self, as_of: AsOf) -> Result<bool, StoreError> {
         let AsOf::Now(now) = as_of else {
             return Ok(false);

@@ -1,5 +1,5 @@
-//! Gathers what several requests record at the same moment into one transaction. One after another they would wait for as
-//! many round trips to a database far away, and for as many writes to the disk of one that is not.
+//! Groups simultaneous recordings of several requests into one transaction. Separate transactions would need one round
+//! trip each to a distant database, and one disk write each on a local one.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -18,7 +18,7 @@ const MOST_RECORDINGS: usize = 64;
 /// Most bytes of documents of a group, likewise.
 const MOST_BYTES: usize = 8 << 20;
 
-/// Requests that wait to be recorded.
+/// Requests waiting to be recorded.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     waiting: Mutex<VecDeque<Waiting>>,
@@ -26,11 +26,11 @@ pub(super) struct Queue {
     turn: tokio::sync::Mutex<()>,
 }
 
-/// A request that waits to be recorded.
+/// A request waiting to be recorded.
 #[derive(Debug)]
 struct Waiting {
     recordings: Vec<Recording>,
-    /// Stored state of the recordings, if it was read.
+    /// Stored rows of the recordings, if they were read.
     known: Option<Known>,
     since: Instant,
     done: oneshot::Sender<Result<Saved, StoreError>>,
@@ -40,12 +40,12 @@ struct Waiting {
 #[derive(Debug, Default)]
 struct Group {
     recordings: Vec<Recording>,
-    /// Stored state of the recordings of a single member, if it was read.
+    /// Stored rows of a single member's recordings, if they were read.
     known: Option<Known>,
     members: Members,
 }
 
-/// Parts of what is recorded, each with where its outcome is waited for.
+/// Parts of the group, each with the channel for its outcome.
 type Members = Vec<(Range<usize>, oneshot::Sender<Result<Saved, StoreError>>)>;
 
 impl Queue {
@@ -53,7 +53,7 @@ impl Queue {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next ones that fit together, first come first served. Requests that were given up are forgotten.
+    /// The next requests that fit into a group, first come first served. Abandoned requests are dropped.
     fn next_group(&self) -> Group {
         let mut group = Group::default();
         let mut bytes = 0;
@@ -80,7 +80,7 @@ impl Queue {
         group
     }
 
-    /// Refuses those that came no later than this.
+    /// Refuses the requests that have been waiting since this time or longer.
     fn refuse_since(&self, oldest: Instant, error: StoreError) {
         let mut late = Members::new();
         let mut waiting = self.waiting();
@@ -103,8 +103,8 @@ impl Waiting {
 }
 
 impl Store {
-    /// Records in one transaction with what others record at the same moment. Once begun it continues, whether or not
-    /// its outcome is waited for.
+    /// Records in one transaction with other simultaneous recordings. A started transaction continues, even if the
+    /// request is cancelled.
     pub(super) async fn record_in_group(
         &self,
         recordings: Vec<Recording>,
@@ -143,8 +143,8 @@ impl Store {
         }
     }
 
-    /// Records a group. Where that fails, each is tried alone: what is wrong with one is no reason to refuse the others.
-    /// Only an unreachable database is the same for all.
+    /// Records a group. If that fails, each request is recorded alone, so that an error of one does not refuse the
+    /// others. Only an unreachable database fails all of them.
     async fn record_group(&self, group: Group) {
         let Group {
             recordings,
@@ -181,7 +181,7 @@ impl Store {
     }
 }
 
-/// Gives all of them the same error.
+/// Sends the same error to all members.
 fn refuse(mut members: Members, error: StoreError) {
     if members.len() == 1 {
         drop(members.pop().map(|(_, done)| done.send(Err(error))));

@@ -1,4 +1,4 @@
-//! Price history, prices that come into force, and disagreements of catalogs.
+//! Price history, due prices, and disagreements between catalogs.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -17,14 +17,14 @@ use super::value::Value;
 use super::{DbTime, Filter, Store, StoreError};
 use unroof_core::sheet::PriceSheet;
 
-/// A price of an offer over a time.
+/// A price of an offer, with its period.
 #[derive(Debug, Clone, FromRow)]
 pub struct HistoryRow {
     /// Place of the period in the order of storing.
     pub sequence: i64,
-    /// Of several periods that one sheet opened at once.
+    /// Number of the period among those that one sheet opened at once.
     pub part: i64,
-    /// Region in which it is served.
+    /// Region in which the model is served.
     pub region: String,
     /// The sheet.
     pub sheet_id: Uuid,
@@ -40,9 +40,9 @@ pub struct HistoryRow {
     pub withdrawn_at: Option<DbTime>,
     /// Reason for the withdrawal.
     pub withdrawn_because: Option<String>,
-    /// The estimate that is listed for it.
+    /// The listed estimate.
     pub estimate_id: Option<Uuid>,
-    /// The sheet whose estimate that is, where it is another one.
+    /// The estimated sheet, if it is not the listed one.
     pub duplicate_of: Option<Uuid>,
     /// JSON: a nullable number per column of a list.
     pub row_values: Option<String>,
@@ -67,18 +67,18 @@ impl HistoryRow {
 pub struct PricesOf<'a> {
     /// Provider that bills.
     pub provider: &'a str,
-    /// The model as the provider spells it.
+    /// Model name as the provider spells it.
     pub model: &'a str,
     /// One region; without it, all.
     pub region: Option<&'a str>,
-    /// Only those that began by then.
+    /// Only prices that started by this time.
     pub as_of: Option<DbTime>,
 }
 
 /// Place in a history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryKey {
-    /// Region in which it is served.
+    /// Region in which the model is served.
     pub region: String,
     /// Start of the period.
     pub starts_at: DbTime,
@@ -95,9 +95,9 @@ pub struct DisagreementRow {
     pub id: Uuid,
     /// Provider that bills.
     pub provider: String,
-    /// The model as the provider spells it.
+    /// Model name as the provider spells it.
     pub model: String,
-    /// Region in which it is served.
+    /// Region in which the model is served.
     pub region: String,
     /// The catalog of the price in force.
     pub catalog: String,
@@ -107,7 +107,7 @@ pub struct DisagreementRow {
     pub other_catalog: String,
     /// Its sheet.
     pub other_sheet_id: Uuid,
-    /// The prices that both list and list differently: first the one in force.
+    /// The prices that differ, each in force first.
     #[schema(example = "input 0.66 against 1.32 $/Mtok")]
     pub differences: String,
     /// The larger over the smaller, of the two prices furthest apart; null where one of them is 0.
@@ -192,7 +192,7 @@ impl Store {
     /// force at a time, if one is given.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn history(
         &self,
         prices: PricesOf<'_>,
@@ -226,7 +226,7 @@ impl Store {
     /// Disagreements between catalogs that are open, now or at a given time.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn disagreements(
         &self,
         filter: &Filter,
@@ -253,10 +253,10 @@ impl Store {
         on_connection!(self, connection => connection.list(list).await)
     }
 
-    /// Announces which prices have come into force and which have expired. Of several replicas one does.
+    /// Records that prices have come into force or expired, on one replica only.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn announce_due_prices(&self, now: Timestamp) -> Result<(), StoreError> {
         let _writer = self.wait_to_write().await?;
         on_connection!(self, connection => {
@@ -286,7 +286,7 @@ impl Store {
     /// Time at which the next price comes into force or expires.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
         on_connection!(self, connection => {
             let next: Option<DbTime> = sqlx::query_scalar(NEXT_DUE).fetch_one(connection).await?;

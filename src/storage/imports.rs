@@ -1,4 +1,4 @@
-//! Queries of an import before it records anything, and the runs of imports.
+//! Queries of an import before it records anything, and the records of import runs.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,7 +34,7 @@ pub struct StatementRow {
 /// A sheet with an estimate of its own.
 #[derive(Debug, Clone, FromRow)]
 pub struct LeaderRow {
-    /// The sheet.
+    /// Id of the sheet.
     pub id: Uuid,
     /// Its estimate.
     pub estimate_id: Uuid,
@@ -51,7 +51,7 @@ stored_names! {
         Done = "done",
         /// The catalog has not changed.
         NotModified = "not_modified",
-        /// It ended early.
+        /// The run failed.
         Failed = "failed",
     }
 }
@@ -79,15 +79,15 @@ pub struct ImportRow {
     pub error: Option<String>,
     /// Entries in the catalog.
     pub entries: i64,
-    /// Sheets that are estimated.
+    /// New estimates.
     pub estimated: i64,
-    /// Sheets that are known.
+    /// Sheets already in force.
     pub unchanged: i64,
-    /// Sheets that copy a decision.
+    /// Duplicates of a pricing decision.
     pub duplicates: i64,
-    /// Sheets that identify too little.
+    /// Sheets with too little information.
     pub not_identifiable: i64,
-    /// Entries without a sheet that can be used.
+    /// Entries without a usable sheet.
     pub refused: i64,
     /// Sheets that are in force again after they were withdrawn.
     pub reinstated: i64,
@@ -102,7 +102,7 @@ pub struct ImportRow {
 /// The runs that a process makes.
 pub(super) type Importing = Arc<Mutex<BTreeSet<Uuid>>>;
 
-/// Shows for as long as it is held that a run is being made. It is lost with its process.
+/// A lock that marks a run as active while it is held. It is released when its process ends.
 #[derive(Debug)]
 pub struct RunningImport {
     id: Uuid,
@@ -175,7 +175,7 @@ impl Store {
     /// The last statements of a catalog, offer by offer.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn statements_of(&self, catalog: &str) -> Result<Vec<StatementRow>, StoreError> {
         on_connection!(self, connection => {
             Ok(sqlx::query_as(STATEMENTS).bind(catalog).fetch_all(connection).await?)
@@ -185,7 +185,7 @@ impl Store {
     /// The sheets of some models that have an estimate of their own.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn leaders(&self, model_keys: &[String]) -> Result<Vec<LeaderRow>, StoreError> {
         let mut leaders = Vec::new();
         for keys in model_keys.chunks(KEYS) {
@@ -203,20 +203,20 @@ impl Store {
         Ok(leaders)
     }
 
-    /// The names author/model that are known.
+    /// All known canonical names, `author/model`.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn canonical_models(&self) -> Result<Vec<String>, StoreError> {
         on_connection!(self, connection => {
             Ok(sqlx::query_scalar(CANONICAL_MODELS).fetch_all(connection).await?)
         })
     }
 
-    /// Notes that a catalog is being read, by this process for as long as the result is held.
+    /// Records the start of a run, which is active in this process until the result is dropped.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn begin_import(
         &self,
         id: Uuid,
@@ -251,11 +251,11 @@ impl Store {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Closes the runs of processes that are gone, as failed; how many those were. An embedded database has one process,
+    /// Marks the runs of ended processes as failed, and returns their number. An embedded database has one process,
     /// so that the runs of others are all lost.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn close_lost_imports(&self, now: DbTime) -> Result<usize, StoreError> {
         let ids: Vec<Uuid> = on_connection!(self, connection => {
             Ok(sqlx::query_scalar(RUNNING).fetch_all(connection).await?)
@@ -299,10 +299,10 @@ impl Store {
         })
     }
 
-    /// Notes how reading it ended.
+    /// Records the outcome of a run.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn end_import(&self, run: &ImportRow) -> Result<(), StoreError> {
         let _writer = self.wait_to_write().await?;
         on_connection!(self, connection => {
@@ -327,10 +327,10 @@ impl Store {
         })
     }
 
-    /// Runs of imports, the last begun first, beginning after a run.
+    /// List imports, newest first, beginning after a run.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn imports(
         &self,
         source: Option<&str>,

@@ -1,4 +1,4 @@
-//! A connection on loan from its pool. It goes back only while it is sound.
+//! A pooled connection, returned to the pool only if it still works.
 
 use sqlx::Connection;
 use sqlx::pool::PoolConnection;
@@ -6,12 +6,12 @@ use tokio::runtime::Handle;
 
 use super::{Store, StoreError, StoreLimits};
 
-/// A connection that goes back to its pool, but not without end: the pool asks it first whether it still works, and a
-/// server that has stopped answering would keep its place in the pool.
+/// A pooled connection whose return to the pool has a timeout: the pool pings it first, and a server that has stopped
+/// answering would otherwise keep its slot.
 pub(super) struct Lease<Database: sqlx::Database> {
     pub(super) connection: PoolConnection<Database>,
     limits: StoreLimits,
-    /// The store's generation of connections when this one was lent.
+    /// Generation of the connection: see `writing`.
     generation: u64,
     store: Store,
     is_spoiled: bool,
@@ -37,8 +37,8 @@ impl<Database: sqlx::Database> Lease<Database> {
         })
     }
 
-    /// Notes how an operation ended. After an error SQLite may have ended the transaction by itself, and the link to
-    /// PostgreSQL may be in the middle of an answer: such a connection is not used again.
+    /// Records the outcome of an operation. After an error SQLite may have rolled back the transaction, and a
+    /// PostgreSQL connection may be in the middle of a response: such a connection is closed.
     pub(super) fn note<T>(&mut self, outcome: &Result<T, StoreError>) {
         if let Err(error) = outcome {
             self.is_spoiled |= error.spoils_connection();
@@ -47,7 +47,7 @@ impl<Database: sqlx::Database> Lease<Database> {
     }
 }
 
-/// A connection that is open already. A new one would read another file.
+/// An open connection from the pool. A new one would open another file.
 async fn open_connection<Database: sqlx::Database>(
     pool: &sqlx::Pool<Database>,
     limits: StoreLimits,

@@ -67,7 +67,7 @@ impl<'a> List<'a> {
             .name(is_offer_known, "region", filter.region.as_deref())
     }
 
-    /// A name, if one is asked for. Where others are the key, it is compared as a range.
+    /// A filter by name, if stated. If other columns are the key, the name is compared as a range.
     fn name(self, has_key: bool, column: &'static str, value: Option<&'a str>) -> Self {
         let Some(value) = value else { return self };
         let list = self.text(" AND ").text(column);
@@ -95,7 +95,7 @@ impl<'a> List<'a> {
             .value(at)
     }
 
-    /// The same, but no offer is asked about a time before the last that is recorded of it.
+    /// The same, for times not before the last recorded time of the offer.
     pub(super) fn in_force_as_recorded(self, at: DbTime) -> Self {
         self.text(" (starts_at <= recorded_at OR starts_at <= ")
             .value(at)

@@ -1,4 +1,4 @@
-//! The newest version: from this process's own writes, and on PostgreSQL from those of every other process.
+//! The newest version of the store: from this process's writes, and on PostgreSQL from notifications of other processes.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::{Store, StoreError};
 /// The channel on which a trigger notifies of new versions.
 const CHANNEL: &str = "unroof_version";
 
-/// After so long a silence it is made sure that nothing was missed.
+/// Silence after which the connection is checked.
 const SILENCE: Duration = Duration::from_secs(1);
 
 /// Listens for the versions that any process commits.
@@ -29,13 +29,13 @@ impl Store {
         *self.newest.borrow()
     }
 
-    /// A channel that has every newer version.
+    /// A channel of newer versions.
     #[must_use]
     pub fn watch_newest(&self) -> watch::Receiver<i64> {
         self.newest.subscribe()
     }
 
-    /// Notes a version. Versions may come out of order, and an older one is ignored.
+    /// Records a version. Versions may arrive out of order; an older one is ignored.
     pub(super) fn advance_version(&self, version: i64) {
         self.newest.send_if_modified(|newest| {
             let is_newer = version > *newest;
@@ -47,7 +47,7 @@ impl Store {
     /// Listens from now on, on a connection of its own; what was committed before is known when this returns.
     ///
     /// # Errors
-    /// The database cannot be reached.
+    /// The database is unreachable.
     pub async fn listener(&self) -> Result<Listener, StoreError> {
         let link = match &self.pool {
             Pool::Postgres {
@@ -77,7 +77,7 @@ async fn listen(options: &PgConnectOptions) -> Result<PgListener, StoreError> {
 }
 
 impl Listener {
-    /// Waits until something may be new. When this returns, the newest version was known a moment ago.
+    /// Waits for a notification or for the end of the silence. On return, the newest version is known.
     ///
     /// # Errors
     /// The connection is broken or silent. Later versions need a new listener.

@@ -56,8 +56,8 @@ pub enum StoreError {
     /// The database refused or could not be reached.
     #[error("database query failed")]
     Query(#[from] sqlx::Error),
-    /// The database did not answer in time, or did not answer a moment ago and was not asked again.
-    #[error("the database did not answer a moment ago")]
+    /// The database did not answer in time, or failed a moment ago and was not queried again.
+    #[error("the database was unreachable a moment ago")]
     Away,
     /// The database takes no writes at the moment.
     #[error("the database takes no writes: {0}")]
@@ -65,9 +65,9 @@ pub enum StoreError {
     /// The tables could not be brought up to date.
     #[error("database migration failed")]
     Migration(#[source] MigrateError),
-    /// The tables are those of another build of the program.
+    /// The tables belong to a different build of the program.
     #[error(
-        "the tables do not match this program: another build of it has made migration {0}; use that build, or start afresh with an empty database"
+        "the tables do not match this program: a different build applied migration {0}; use that build, or an empty database"
     )]
     OtherTables(i64),
     /// The folder or file of the embedded database could not be made.
@@ -78,8 +78,10 @@ pub enum StoreError {
         /// The operating system's error.
         source: std::io::Error,
     },
-    /// Views for dashboards, and roles that may read them, are PostgreSQL's.
-    #[error("an embedded database has no roles: a user who may read its file may read all of it")]
+    /// Views for dashboards and roles that read them exist only on PostgreSQL.
+    #[error(
+        "an SQLite database has no roles: a user with read access to its file can read all of it"
+    )]
     NoRoles,
     /// The role does not exist.
     #[error("there is no role `{0}`; make it with CREATE ROLE first")]
@@ -89,10 +91,10 @@ pub enum StoreError {
         "another process is at work on `{0}`: an embedded database serves one process; PostgreSQL is for several"
     )]
     Served(String),
-    /// A stored document is not what was stored.
+    /// A stored document does not match its checksum.
     #[error("the stored document of {0} is damaged")]
     Damaged(uuid::Uuid),
-    /// The same error for all that were recorded in one transaction.
+    /// One error shared by all recordings of a transaction.
     #[error("{0}")]
     Shared(#[source] std::sync::Arc<Self>),
 }
@@ -109,7 +111,7 @@ impl From<MigrateError> for StoreError {
 }
 
 impl StoreError {
-    /// The error with its causes in a line, for the log. Causes that repeat what was said are left out.
+    /// The error with its causes in a line, for the log. Repeated causes are left out.
     #[must_use]
     pub fn with_causes(&self) -> String {
         let mut text = self.to_string();
@@ -144,7 +146,7 @@ impl StoreError {
         }
     }
 
-    /// Whether the error repeats an earlier one without having asked the database again.
+    /// Whether the error repeats an earlier one without a new query.
     #[must_use]
     pub fn is_repeated(&self) -> bool {
         matches!(
@@ -153,7 +155,7 @@ impl StoreError {
         )
     }
 
-    /// Whether another connection is at work on the same file, or the machine was too busy to open it in time.
+    /// Whether another connection uses the same file, or the machine was too busy to open it in time.
     fn is_busy(&self) -> bool {
         const KINDS: [u32; 2] = [5, 6];
         if matches!(self, Self::Query(sqlx::Error::PoolTimedOut)) {
@@ -165,7 +167,7 @@ impl StoreError {
         code.is_some_and(|code| sqlite_kind(&code).is_some_and(|kind| KINDS.contains(&kind)))
     }
 
-    /// Whether the connection on which it happened must not be used again.
+    /// Whether the connection of the error must be closed.
     fn spoils_connection(&self) -> bool {
         use sqlx::Error as Sql;
         match self {
@@ -246,11 +248,11 @@ fn is_temporary_code(code: &str) -> bool {
 pub struct Filter {
     /// Provider that bills.
     pub provider: Option<String>,
-    /// The model as the provider spells it.
+    /// Model name as the provider spells it.
     pub model: Option<String>,
     /// author/model
     pub canonical_model: Option<String>,
-    /// Region in which it is served.
+    /// Region in which the model is served.
     pub region: Option<String>,
     /// ISO 4217 code.
     pub currency: Option<String>,
@@ -259,7 +261,7 @@ pub struct Filter {
 /// Restricts a list to times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Times {
-    /// Stored then or later.
+    /// Earliest time of storing, inclusive.
     pub from: Option<DbTime>,
     /// Stored before.
     pub to: Option<DbTime>,

@@ -1,6 +1,6 @@
-//! Words that are stored and listed, each declared once: its name in the database, in JSON and in the API document.
+//! Stored enums, each declared once: the names in the database, in JSON and in the API document.
 
-/// A stored word that this program does not know.
+/// A stored name that this program does not know.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` is not one of the stored names")]
 pub struct UnknownName(pub(super) String);
@@ -15,7 +15,7 @@ macro_rules! stored_names {
         }
 
         impl $Type {
-            /// Every one, in the order of the API document.
+            /// All variants, in the order of the API document.
             pub const ALL: &'static [Self] = &[$(Self::$Variant,)*];
 
             /// Its name.

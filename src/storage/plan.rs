@@ -25,7 +25,7 @@ pub(super) struct Known {
     pub(super) sheets: HashMap<Uuid, String>,
     /// Estimates that are stored.
     pub(super) estimates: Vec<Uuid>,
-    /// Sheet, and the estimate that was last listed for it with nothing stated.
+    /// Sheet, and the estimate that was last listed for it without assumptions.
     pub(super) listings: HashMap<Uuid, Uuid>,
     /// (offer, catalog, start) to sheet: those of the same start, and those in force.
     pub(super) statements: BTreeMap<(Uuid, String, Timestamp), Uuid>,
@@ -42,7 +42,7 @@ pub(super) struct StoredPeriod {
     pub(super) period: Period,
     pub(super) is_new: bool,
     pub(super) is_changed: bool,
-    /// Whether it was over when it was changed; the end of any other is made known when it comes.
+    /// Whether the period had already ended; the end of any other period is announced when it is due.
     pub(super) has_ended: bool,
     pub(super) observed_at: Timestamp,
 }
@@ -62,7 +62,7 @@ pub(super) struct Step {
     pub(super) new_document: Option<String>,
     pub(super) inserts_estimate: bool,
     pub(super) inserts_listing: bool,
-    /// The start under which the statement is kept, if it is new or another sheet's.
+    /// The start of the statement, if it is new or belonged to another sheet.
     pub(super) statement: Option<Timestamp>,
     pub(super) change: Option<Change>,
 }
@@ -77,7 +77,7 @@ impl Step {
     }
 }
 
-/// A line of the feed.
+/// A row of the change feed.
 #[derive(Debug)]
 pub(super) struct Change {
     pub(super) kind: ChangeKind,
@@ -108,13 +108,13 @@ pub(super) struct NewDisagreement {
     pub(super) largest_factor: Option<f64>,
 }
 
-/// Everything that is to be written.
+/// All rows to write.
 #[derive(Debug)]
 pub(super) struct Plan {
     /// The number below that of the first recording.
     pub(super) base: i64,
     pub(super) steps: Vec<Step>,
-    /// Periods that are new or end otherwise, with their offer.
+    /// Periods that are new or have a new end, with their offer.
     pub(super) periods: Vec<(Uuid, StoredPeriod)>,
     /// Disagreements that are settled, with the recording that settles them.
     pub(super) ended_disagreements: Vec<(Uuid, usize)>,
@@ -315,7 +315,7 @@ impl Known {
         covering.map(|stored| stored.period.sheet_id)
     }
 
-    /// Lets the statement into the timeline; the start of the first period that it opened.
+    /// Adds the statement to the timeline, and returns the start of the first period that it opened.
     fn admit(
         &mut self,
         recording: &Recording,
@@ -418,7 +418,7 @@ impl Known {
         Ok(Some(Change { kind, summary }))
     }
 
-    /// Sheet that each catalog states now.
+    /// The current sheet of each catalog.
     fn statements_in_force(&self, offer: Uuid, now: Timestamp) -> BTreeMap<&str, Uuid> {
         self.statements
             .iter()
@@ -439,7 +439,7 @@ fn periods_of(stored: &[StoredPeriod]) -> Vec<Period> {
     stored.iter().map(|stored| stored.period.clone()).collect()
 }
 
-/// No chance below the HTTP layer: the number of the recording makes it unique.
+/// A unique id without randomness, from the number of the recording.
 fn disagreement_id(offer: Uuid, catalog: &str, number: i64) -> Uuid {
     SheetId::digest(format!("{offer}\n{catalog}\n{number}").as_bytes())
 }

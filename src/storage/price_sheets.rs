@@ -17,16 +17,16 @@ use super::{DbTime, Filter, Store, StoreError, Times};
 pub struct PriceSheetRow {
     /// Id of the pricing content.
     pub id: Uuid,
-    /// Place in the order of storing.
+    /// Sequence number in the order of storing.
     #[serde(skip)]
     pub sequence: i64,
     /// Provider that bills.
     pub provider: String,
-    /// The model as the provider spells it.
+    /// Model name as the provider spells it.
     pub model: String,
     /// author/model
     pub canonical_model: Option<String>,
-    /// Region in which it is served.
+    /// Region in which the model is served.
     pub region: String,
     /// ISO 4217 code.
     pub currency: String,
@@ -70,7 +70,7 @@ impl Store {
     /// The document of a price sheet, with its sources and remarks, if it was in force at a time, where one is given.
     ///
     /// # Errors
-    /// The database refuses, or the document is damaged.
+    /// The query fails, or the document is damaged.
     pub async fn price_sheet(
         &self,
         id: Uuid,
@@ -85,7 +85,7 @@ impl Store {
     /// Price sheets, the last stored first, beginning below a sequence number.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn price_sheets(
         &self,
         filter: &Filter,

@@ -1,5 +1,5 @@
 //! Records sheets and their estimates: new content is stored, the price before it ends, and the change is added to the feed.
-//! All of a batch, or nothing.
+//! A batch is recorded in full or not at all.
 
 use std::ops::Range;
 
@@ -21,20 +21,20 @@ use unroof_core::sheet::compare::timeline::{Statement, UNKNOWN_START};
 pub struct NewEstimate<'a> {
     /// The answer.
     pub answer: &'a Answer,
-    /// The answer as it is sent.
+    /// The serialised answer.
     pub document: &'a str,
     /// The sheets it was drawn from, with sources and remarks.
     pub sheets: &'a [PriceSheet],
     /// Time at which the estimate was requested, or the price was seen.
     pub observed_at: Timestamp,
-    /// Whether the price was seen then, however often before.
+    /// Whether a replaced price is in force again; false for a repeated request.
     pub counts_again: bool,
 }
 
 /// Result of storing an estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Saved {
-    /// Whether the estimate was not there before.
+    /// Whether the estimate is new.
     pub is_new: bool,
     /// The version of the store that this write made, if it wrote.
     pub version: Option<i64>,
@@ -48,7 +48,7 @@ impl Saved {
     };
 }
 
-/// An estimate as it is stored.
+/// A stored estimate.
 #[derive(Debug, Clone)]
 pub struct EstimateRecord {
     /// Its id.
@@ -61,7 +61,7 @@ pub struct EstimateRecord {
     pub conflicts: i64,
     /// JSON: a nullable number per column of a list.
     pub numbers: String,
-    /// The answer as it is sent.
+    /// The serialised answer.
     pub document: String,
 }
 
@@ -82,22 +82,22 @@ impl EstimateRecord {
     }
 }
 
-/// Under what an estimate is listed.
+/// Listing of an estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listing {
-    /// Under the offer of its sheet.
+    /// Listed under the offer of its sheet.
     Offer {
-        /// The sheet whose estimate this is, where the listed one is a copy of it.
+        /// The estimated sheet, if the listed sheet is a duplicate of it.
         duplicate_of: Option<Uuid>,
     },
-    /// The same, with something stated about the machine.
+    /// The same, with stated assumptions.
     Stated,
-    /// Under the model of several hosts' sheets.
+    /// Listed under the model of several hosts' sheets.
     Pooled {
-        /// Whether something was stated.
+        /// Whether assumptions were stated.
         is_stated: bool,
     },
-    /// Not by itself: the sheet is one of several.
+    /// Not listed: the sheet is one of several.
     Unlisted,
 }
 
@@ -112,15 +112,16 @@ pub struct Recording {
     pub canonical_model: Option<String>,
     /// Time at which the sheet was seen.
     pub observed_at: Timestamp,
-    /// Whether a price that was replaced is in force again when it is seen again. A repeated request changes nothing.
+    /// Whether a replaced price is in force again when it is seen again; false for a repeated request.
     pub counts_again: bool,
-    /// Whether it was seen just now: then never before what is recorded of its offer already, whatever the clock says.
+    /// Whether it was seen just now: its time is then not earlier than any recorded time of the offer, whatever the
+    /// clock shows.
     pub seen_now: bool,
-    /// The estimate that is listed for it.
+    /// The listed estimate.
     pub estimate_id: Uuid,
     /// Listing of the estimate.
     pub listing: Listing,
-    /// The estimate itself, unless it is stored for sure.
+    /// The estimate, unless it is known to be stored.
     pub estimate: Option<EstimateRecord>,
 }
 
@@ -147,7 +148,7 @@ impl Recording {
         offer_id(&self.sheet.provider, &self.sheet.model, &self.sheet.region)
     }
 
-    /// Whether an estimate was drawn from the sheet, and not from one that the sheet is a copy of.
+    /// Whether the sheet has an estimate of its own; false for a duplicate.
     pub(super) fn is_drawn_from(&self, estimate_id: Uuid) -> bool {
         let is_copy = matches!(
             self.listing,
@@ -175,7 +176,7 @@ impl Recording {
         }
     }
 
-    /// The start under which the statement is kept.
+    /// The start of the statement.
     pub(super) fn statement_start(&self) -> Timestamp {
         self.sheet.valid_from.unwrap_or(UNKNOWN_START)
     }
@@ -189,16 +190,16 @@ pub(super) fn statement_catalog(sheet: &PriceSheet) -> &'static str {
         .map_or("manual", |source| source.format.name())
 }
 
-/// Takes the lock of the writers, with as many numbers.
+/// Takes the writers' lock and reserves this many sequence numbers.
 pub(super) const ADVANCE_VERSION: &str =
     "UPDATE store_version SET version = version + $1 WHERE id = 1 RETURNING version";
 
 impl Store {
-    /// Stores an estimate and its sheets in one transaction. What is stored already stays as it is, but a source that a
-    /// known sheet does not have yet is added to it.
+    /// Stores an estimate and its sheets in one transaction. Stored content is unchanged, but a new source of a known
+    /// sheet is added.
     ///
     /// # Errors
-    /// The database refuses; then nothing is stored.
+    /// The query fails; then nothing is stored.
     pub async fn save(&self, new: NewEstimate<'_>) -> Result<Saved, StoreError> {
         let is_stated = !new.answer.assumptions.is_empty();
         let is_pool = new.sheets.len() > 1;
@@ -227,7 +228,7 @@ impl Store {
     /// Records sheets with their estimates in one transaction, in their order.
     ///
     /// # Errors
-    /// The database refuses; then nothing is stored.
+    /// The query fails; then nothing is stored.
     pub async fn record(&self, recordings: &[Recording]) -> Result<Saved, StoreError> {
         self.record_all(recordings.to_vec()).await
     }
@@ -289,7 +290,7 @@ pub(super) struct Recorded {
 }
 
 impl Recorded {
-    /// Its result for some of the recordings.
+    /// The result for some of the recordings.
     pub(super) fn saved(&self, members: Range<usize>) -> Saved {
         let steps = &self.steps[members];
         if steps.iter().all(Step::is_empty) {

@@ -50,7 +50,7 @@ const GRANT: &str = "
 /// Replaces views that were made by another text, and keeps the grants on them.
 ///
 /// # Errors
-/// The database refuses, for instance because a view that is not ours selects from one of them.
+/// The query fails, for instance because a view that is not ours selects from one of them.
 pub(super) async fn replace_views(connection: &mut PgConnection) -> Result<(), StoreError> {
     let mut transaction = connection.begin().await?;
     sqlx::query(LOCK).execute(&mut *transaction).await?;
@@ -72,7 +72,7 @@ pub(super) async fn replace_views(connection: &mut PgConnection) -> Result<(), S
 }
 
 impl Store {
-    /// Lets a role read the views of the schema `reporting`, and nothing else.
+    /// Grants a role read access to the views of the schema `reporting`, and to nothing else.
     ///
     /// # Errors
     /// There is no such role, the database is one without roles, or it refuses.

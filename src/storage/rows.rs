@@ -52,7 +52,7 @@ pub(super) struct Reading {
     text: OnceLock<String>,
 }
 
-/// Statements that write, which PostgreSQL gets as one.
+/// Statements that write; PostgreSQL runs them as one.
 #[derive(Debug)]
 pub(super) struct Writing {
     pieces: &'static [Piece],
@@ -165,7 +165,7 @@ impl Reading {
 }
 
 impl Writing {
-    /// None of the statements sees what another one writes, and no two change one row.
+    /// The statements do not see each other's writes, and no two change the same row.
     pub(super) const fn new(pieces: &'static [Piece]) -> Self {
         Self {
             pieces,

@@ -1,4 +1,4 @@
-//! One process at a time serves the file of an embedded database: others would not learn what it writes.
+//! Lock of an SQLite file: one process serves it, since others would not be notified of its writes.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
@@ -6,8 +6,8 @@ use std::path::Path;
 use super::database::make_private_file;
 use super::{DatabaseUrl, StoreError};
 
-/// Held while a process serves an embedded database, or writes to it for long. The system takes it back when the process
-/// ends, in whatever way.
+/// A lock held while a process serves an SQLite database or runs an import on it. The system releases it when the
+/// process ends for any reason.
 #[derive(Debug)]
 pub struct ServingLock {
     _file: File,
@@ -17,7 +17,7 @@ impl ServingLock {
     /// Takes the lock of a database: on a file beside that of an embedded one. PostgreSQL needs none.
     ///
     /// # Errors
-    /// Another process has it, or the file cannot be made.
+    /// Another process holds it, or the file cannot be created.
     pub fn take(url: &DatabaseUrl) -> Result<Option<Self>, StoreError> {
         match url {
             DatabaseUrl::Postgres(_) => Ok(None),

@@ -1,4 +1,4 @@
-//! Writes what recording sheets adds to the tables: the same statements on both databases, and one round trip on
+//! Writes the rows of recorded sheets: the same statements on both databases, and one round trip on
 //! PostgreSQL.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -17,7 +17,7 @@ use unroof_core::units::Decimal;
 
 /// The tables, through a connection to either database.
 pub(super) trait Tables: Connected + Sized {
-    /// Prepares all that recording takes, so that none of it is prepared while others wait to write.
+    /// Prepares all statements of a recording before the write lock is taken.
     async fn prepare_to_record(&mut self) -> Result<(), StoreError> {
         known::prepare(self).await?;
         self.prepare_writing(&WRITE).await
@@ -28,7 +28,7 @@ pub(super) trait Tables: Connected + Sized {
         known::load(self, recordings).await
     }
 
-    /// Writes what was planned.
+    /// Executes a plan.
     async fn write(&mut self, recordings: &[Recording], plan: &Plan) -> Result<(), StoreError> {
         self.write_rows(&WRITE, &Writing::new(recordings, plan).rows())
             .await
@@ -94,7 +94,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// A recording with its number and what it adds.
+/// A recording with its number and its writes.
 struct Numbered<'a> {
     number: i64,
     recording: &'a Recording,
@@ -106,7 +106,7 @@ struct Writing<'a> {
     recordings: &'a [Recording],
     plan: &'a Plan,
     numbered: Vec<Numbered<'a>>,
-    /// Documents of sheets that have other sources now, as they are in the end.
+    /// New documents of sheets with added sources.
     documents: HashMap<Uuid, &'a str>,
 }
 

@@ -1,4 +1,4 @@
-//! A point in time as both databases keep it.
+//! Timestamps as both databases store them.
 
 use jiff::{Timestamp, TimestampRound, Unit};
 use serde::Serialize;

@@ -16,9 +16,9 @@ use super::{AsOf, DbTime, Store, StoreError};
 pub struct WatchedRow {
     /// Provider that bills.
     pub provider: String,
-    /// The model as the provider spells it.
+    /// Model name as the provider spells it.
     pub model: String,
-    /// Region in which it is served.
+    /// Region in which the model is served.
     pub region: String,
     /// Time at which the estimate was stored.
     pub observed_at: DbTime,
@@ -26,8 +26,8 @@ pub struct WatchedRow {
     pub row_values: String,
 }
 
-/// Both databases have a `json_each`, which takes an object apart into key and value. The region is compared as a range of
-/// one value, so that SQLite does not take it for the key.
+/// Both databases have a `json_each`, which takes an object apart into key and value. The region is compared as a range
+/// of one value, so that SQLite does not choose it as the key.
 const WATCHED: &str = "
     WITH in_force AS (
         SELECT listing.* FROM estimate_listings AS listing
@@ -50,11 +50,11 @@ const WATCHED: &str = "
     LIMIT $4";
 
 impl Store {
-    /// The last stored estimate of every region of these models, given as provider and model, for a sheet in force and
-    /// with nothing stated.
+    /// The last stored estimate of these models in every region, for a sheet in force and without assumptions. Models
+    /// are given as provider and model.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn watched_estimates(
         &self,
         models: &[(&str, &str)],

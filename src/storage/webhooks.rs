@@ -1,5 +1,5 @@
-//! Webhooks and their deliveries. Of several processes one sends: it takes a lease, and a delivery is
-//! noted before it is sent, so that it is sent again where that process dies.
+//! Webhooks and their deliveries. One process at a time sends: it takes a lease, and records a delivery
+//! before sending it, so that another process sends it again if this one dies.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -34,7 +34,7 @@ pub struct WebhookRow {
     /// Time at which it was added.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: DbTime,
-    /// The last change that was delivered, or given up.
+    /// Sequence number of the last change that was delivered or given up.
     pub since: i64,
     /// Time at which its receiver answered 410; nothing is sent to it after that.
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -44,11 +44,11 @@ pub struct WebhookRow {
 stored_names! {
     /// State of a delivery.
     DeliveryState {
-        /// It is sent, or sent again.
+        /// Being sent, or waiting for the next attempt.
         Pending = "pending",
-        /// The receiver has it.
+        /// Confirmed by the receiver.
         Delivered = "delivered",
-        /// It was given up.
+        /// Given up after the last attempt.
         Failed = "failed",
     }
 }
@@ -62,9 +62,9 @@ pub struct DeliveryRow {
     #[sqlx(try_from = "String")]
     #[schema(inline)]
     pub state: DeliveryState,
-    /// It has the changes after this one,
+    /// Sequence number before its first change.
     pub since: i64,
-    /// up to this one.
+    /// Sequence number of its last change.
     pub next_since: i64,
     /// Number of changes.
     pub changes: i64,
@@ -79,18 +79,18 @@ pub struct DeliveryRow {
     /// Time of the next attempt; null if there is none.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub next_attempt_at: Option<DbTime>,
-    /// The status that the receiver answered last.
+    /// Status code of the last response.
     pub status: Option<i64>,
-    /// Reason why the last attempt has no answer.
+    /// Reason why the last attempt got no response.
     pub error: Option<String>,
 }
 
-/// The right to send to a webhook, for a while.
+/// A lease: the exclusive right to send to a webhook for a limited time.
 #[derive(Debug, Clone, FromRow)]
 pub struct WebhookLease {
     /// The webhook.
     pub id: Uuid,
-    /// This lease, and no other one.
+    /// Id of the lease.
     pub lease_id: Uuid,
     /// Address to which changes are sent.
     pub url: String,
@@ -127,22 +127,22 @@ pub struct EndedAttempt<'a> {
 /// Outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// The receiver has it.
+    /// Confirmed by the receiver.
     Delivered,
-    /// It is sent again then.
+    /// Failed; it is sent again at this time.
     Again(Timestamp),
-    /// It is not sent again; what comes after it is.
+    /// Given up; later changes are sent.
     Failed,
-    /// The receiver wants no more, of this webhook.
+    /// The receiver answered 410: the webhook is disabled.
     Unwanted,
 }
 
-/// Result of noting an attempt.
+/// Result of recording an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// It is noted, and the lease is given back.
+    /// Recorded; the lease is released.
     Noted,
-    /// The lease has run out, and there is another one.
+    /// The lease has expired, and another process holds a new one.
     Lost,
     /// The webhook was removed.
     Removed,
@@ -201,10 +201,10 @@ const DELETE_OLD: &str =
     "DELETE FROM webhook_deliveries WHERE attempted_at < $1 AND state <> 'pending'";
 
 impl Store {
-    /// Adds a webhook for changes from now on; false where there are as many as `most` already.
+    /// Adds a webhook for changes from now on; false if the limit `most` is reached.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn add_webhook(&self, new: NewWebhook<'_>, most: i64) -> Result<bool, StoreError> {
         let _writer = self.wait_to_write().await?;
         on_connection!(self, connection => {
@@ -223,17 +223,17 @@ impl Store {
     /// All webhooks, or the one with this id, the first added first.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn webhooks(&self, id: Option<Uuid>) -> Result<Vec<WebhookRow>, StoreError> {
         on_connection!(self, connection => {
             Ok(sqlx::query_as(WEBHOOKS).bind(id).fetch_all(connection).await?)
         })
     }
 
-    /// Removes a webhook with its deliveries. Whether it was there.
+    /// Removes a webhook with its deliveries; false if it did not exist.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn remove_webhook(&self, id: Uuid) -> Result<bool, StoreError> {
         let _writer = self.wait_to_write().await?;
         on_connection!(self, connection => {
@@ -245,7 +245,7 @@ impl Store {
     /// Deliveries of a webhook, the last first, beginning below a place.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn webhook_deliveries(
         &self,
         id: Uuid,
@@ -262,10 +262,10 @@ impl Store {
         })
     }
 
-    /// Time at which the next delivery is due, as far as is known now.
+    /// Time of the next known delivery.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn next_delivery_due(&self) -> Result<Option<Timestamp>, StoreError> {
         on_connection!(self, connection => {
             let due: Option<DbTime> = sqlx::query_scalar(DUE).fetch_one(connection).await?;
@@ -273,10 +273,10 @@ impl Store {
         })
     }
 
-    /// Takes the right to send to a webhook for which there is something to be sent.
+    /// Takes the lease of a webhook with changes to send.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn lease_webhook(
         &self,
         now: Timestamp,
@@ -293,11 +293,11 @@ impl Store {
         })
     }
 
-    /// Notes that the changes after those that were delivered are sent now: these, or those of them that were sent before.
-    /// Nothing where the webhook was removed meanwhile.
+    /// Records an attempt to send the changes after the last delivered one; a repeated attempt has the same changes.
+    /// None if the webhook was removed.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn begin_attempt(
         &self,
         lease: &WebhookLease,
@@ -318,10 +318,10 @@ impl Store {
         })
     }
 
-    /// Notes the outcome of an attempt, and returns the right to send. Deliveries of before `oldest` are forgotten.
+    /// Records the outcome of an attempt, and releases the lease. Deliveries before `oldest` are deleted.
     ///
     /// # Errors
-    /// The database refuses; the next lease finds the attempt without an end.
+    /// The query fails; the next lease finds the attempt without an end.
     pub async fn end_attempt(
         &self,
         lease: &WebhookLease,

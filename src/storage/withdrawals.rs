@@ -30,9 +30,9 @@ pub enum Withdrawn {
     /// There is no such sheet.
     #[default]
     Unknown,
-    /// It is neither in force nor to come.
+    /// The price is neither in force nor announced.
     Over,
-    /// It is withdrawn, now or since before.
+    /// The sheet is withdrawn, now or by an earlier request.
     Done(Withdrawal),
 }
 
@@ -42,9 +42,9 @@ pub enum Reinstated {
     /// There is no such sheet.
     #[default]
     Unknown,
-    /// Another price is in force by now.
+    /// Another price is in force now.
     Taken,
-    /// It is not withdrawn, any more or at all.
+    /// The sheet is not withdrawn, or no longer.
     Done,
 }
 
@@ -115,17 +115,17 @@ struct Act {
 
 /// Decision on a withdrawal or its undoing.
 enum Plan<T> {
-    /// Nothing is to be done.
+    /// There is nothing to do.
     Nothing(T),
     /// This is.
     Do(Act, T),
 }
 
 impl Store {
-    /// Withdraws a price: in force, it ends now; to come, it never does, and the price before it holds on.
+    /// Withdraws a price: one in force ends now, an announced one is cancelled, and the previous price continues.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn withdraw(
         &self,
         sheet_id: Uuid,
@@ -136,10 +136,10 @@ impl Store {
             .await
     }
 
-    /// Undoes the last withdrawal of a sheet: what held before holds again, as far as no other price is in force since.
+    /// Undoes the last withdrawal of a sheet: its former periods are restored, unless another price is in force there.
     ///
     /// # Errors
-    /// The database refuses.
+    /// The query fails.
     pub async fn reinstate(
         &self,
         sheet_id: Uuid,
@@ -148,8 +148,8 @@ impl Store {
         self.act(sheet_id, |offer| offer.reinstate(now)).await
     }
 
-    /// Does to the prices of a sheet's offer what is decided from them. Others may write until the version is taken: where
-    /// they did, it is decided again.
+    /// Edits the prices of a sheet's offer by a decision based on them. If another writer commits before the version is
+    /// taken, the decision is repeated.
     async fn act<T: Default>(
         &self,
         sheet_id: Uuid,
@@ -224,7 +224,7 @@ impl Offer {
         rows.any(|row| row.sheet_id == self.sheet_id)
     }
 
-    /// Not before what was recorded last, however late the clock that recorded it or early this one.
+    /// The current time, or that of the last record if this is later: clocks of replicas differ.
     fn time(&self, now: Timestamp) -> Timestamp {
         let recorded = self.rows.iter();
         let recorded = recorded.flat_map(|row| [Some(row.observed_at), row.withdrawn_at]);
@@ -301,7 +301,7 @@ impl Offer {
         self.edited(act).into_iter().map(row).collect()
     }
 
-    /// The periods that end otherwise, as they are to be stored.
+    /// The periods with a new end, as stored.
     fn edited(&self, act: &Act) -> Vec<PeriodRow> {
         let edited = act.edits.iter().filter_map(|edit| match edit {
             Edit::End(index, end) => Some((&self.rows[*index], end.map(DbTime::from))),
@@ -323,7 +323,7 @@ impl Offer {
 }
 
 impl PeriodRow {
-    /// The period after an act on its sheet.
+    /// The period after the edit.
     fn withdrawn_by(self, act: &Act, before: Option<DbTime>) -> Self {
         let Some(reason) = &act.reason else {
             return Self {

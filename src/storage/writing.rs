@@ -1,5 +1,5 @@
-//! Whether the database takes writes. After it refused one, all others are refused at once, until a probe of ordinary size
-//! succeeds: reads continue, and nothing is begun that could not be noted.
+//! Whether the database takes writes. After a refused write, all further writes are refused at once until a probe of
+//! ordinary size succeeds; reads continue.
 
 use std::fmt;
 use std::path::Path;
@@ -12,7 +12,7 @@ use sqlx::{ConnectOptions, Connection};
 use super::database::{Pool, on_connection};
 use super::{Store, StoreError};
 
-/// Rest between two probes of a database that refuses writes.
+/// Interval between probes of a database that refuses writes.
 const BETWEEN_PROBES: Duration = Duration::from_millis(500);
 /// Bytes of a probe after a refusal: a single page may fit on a disk on which no estimate fits.
 const FILLER_BYTES: usize = 256 * 1024;
@@ -20,11 +20,11 @@ const FILLER_BYTES: usize = 256 * 1024;
 /// Reason why the database takes no writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// Its disk is full, or fails.
+    /// Its disk is full or failing.
     Disk,
-    /// Its file, or the whole server, may only be read.
+    /// Its file or server is read-only.
     ReadOnly,
-    /// Its file is not the one that was opened.
+    /// Its file was replaced after it was opened.
     Replaced,
 }
 
@@ -34,7 +34,7 @@ impl fmt::Display for Refusal {
             Self::Disk => "its disk is full, or writing to it fails",
             Self::ReadOnly => "it may only be read",
             Self::Replaced => {
-                "its file was deleted or replaced after it was opened, so that what is written would be lost; put the file back, or restart the service"
+                "its file was deleted or replaced after it was opened, so writes would be lost; put the file back, or restart the service"
             }
         })
     }
@@ -53,7 +53,7 @@ impl Writing {
         *self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives what it was before.
+    /// Returns the previous state.
     fn set(&self, refusal: Option<Refusal>) -> Option<Refusal> {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut *refused, refusal)
@@ -64,12 +64,12 @@ impl Writing {
     }
 }
 
-/// A file, by whatever name: device and inode.
+/// Identity of a file: device and inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileIdentity(u64, u64);
 
 impl FileIdentity {
-    /// Of the file at a path; systems without inodes have one for all.
+    /// Identity of the file at a path; constant on systems without inodes.
     pub(super) fn of(path: &Path) -> std::io::Result<Self> {
         let metadata = std::fs::metadata(path)?;
         #[cfg(unix)]
@@ -121,7 +121,7 @@ impl Store {
         (!may_write(path)).then_some(Refusal::ReadOnly)
     }
 
-    /// Refuses where the database is known to take no writes.
+    /// Refuses if the database is known to take no writes.
     ///
     /// # Errors
     /// It is.
@@ -134,7 +134,7 @@ impl Store {
             .map_or(Ok(()), |refusal| Err(StoreError::Refused(refusal)))
     }
 
-    /// Notes an error of any operation, in case it says that the database takes no writes.
+    /// Records from an operation's error whether the database takes writes.
     pub(super) fn note_failure(&self, error: &StoreError) {
         if let Some(refusal) = error.refusal() {
             self.refuse(refusal);
@@ -194,7 +194,7 @@ impl Store {
         self.in_time(Box::pin(probing)).await
     }
 
-    /// Closes the connections that are open now, those at work when they come back.
+    /// Closes all open connections; those in use close when they are returned.
     fn renew_connections(&self) {
         self.writing.generation.fetch_add(1, Ordering::AcqRel);
         macro_rules! close_idle {
@@ -210,11 +210,11 @@ impl Store {
         }
     }
 
-    /// Whether the database takes writes, by a small one. A writer that is at work keeps the probe from waiting: what
-    /// comes of its write is noted anyway.
+    /// Checks with a small write whether the database takes writes. Does not wait for a running write, whose outcome is
+    /// recorded anyway.
     ///
     /// # Errors
-    /// It takes none, or cannot be reached.
+    /// It takes no writes, or is unreachable.
     pub async fn probe_writing(&self) -> Result<(), StoreError> {
         self.require_writable()?;
         let _writer = match &self.pool {

@@ -503,8 +503,8 @@ async fn no_more_than_a_hundred_are_shown_and_the_rest_is_not_hidden() {
 
 /// Address of a server's metrics listener.
 fn metrics_address(server: &Server) -> String {
-    let log = server.wait_for_log("listening for those who collect metrics");
-    let line = log.lines().find(|line| line.contains("collect metrics"));
+    let log = server.wait_for_log("serving metrics");
+    let line = log.lines().find(|line| line.contains("serving metrics"));
     let address = line.unwrap().split("address=").nth(1).unwrap();
     format!("http://{}", address.trim())
 }

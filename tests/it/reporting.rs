@@ -31,7 +31,11 @@ impl Reader {
         database.execute(&make).await;
         let ended = migrate(database, &role);
         assert_eq!(ended.code, Some(0), "{}", ended.err);
-        assert!(ended.out.contains("may read the views"), "{}", ended.out);
+        assert!(
+            ended.out.contains("has read access to the views"),
+            "{}",
+            ended.out
+        );
         let options: PgConnectOptions = database.url.parse().unwrap();
         let options = options.username(&role).password("reader");
         let connection = options.connect().await.unwrap();

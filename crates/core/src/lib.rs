@@ -1,6 +1,6 @@
 //! The pure core: price sheets, the serving roofline, and the estimates that combine them.
 //!
-//! Everything here is pure: no clock, no chance, no input or output. `docs/ARCHITECTURE.md` shows which module uses which.
+//! Everything here is pure: no clock, no randomness, no input or output. `docs/ARCHITECTURE.md` shows which module uses which.
 
 pub mod calculator;
 pub mod calibration;

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::efficiencies::{Report, svg};
-use crate::generated::{json, write, write_section};
+use crate::generated::{json, write};
 
 /// Arguments of `unroof-dev fit`.
 #[derive(Debug, Args)]
@@ -17,7 +17,7 @@ Examples:
   unroof-dev fit --json | jq .fitted
   unroof-dev fit --write")]
 pub(crate) struct FitArguments {
-    /// Write data/efficiencies.json, docs/VALIDATION.md and docs/images/validation.svg
+    /// Write data/efficiencies.json, docs/model/measurements.md and docs/images/validation.svg
     #[arg(long, conflicts_with = "json")]
     write: bool,
     /// Folder of the project's sources
@@ -38,11 +38,14 @@ pub(crate) fn run(arguments: &FitArguments, out: &mut impl Write) -> Result<()> 
         let picture = svg(&report).map_err(anyhow::Error::msg)?;
         let project = &arguments.project;
         write(&project.join("data/efficiencies.json"), &efficiencies)?;
-        write_section(&project.join("docs/VALIDATION.md"), &report.markdown())?;
+        write(
+            &project.join("docs/model/measurements.md"),
+            &report.markdown(),
+        )?;
         write(&project.join("docs/images/validation.svg"), &picture)?;
         writeln!(
             out,
-            "wrote data/efficiencies.json, docs/VALIDATION.md and docs/images/validation.svg"
+            "wrote data/efficiencies.json, docs/model/measurements.md and docs/images/validation.svg"
         )?;
     } else {
         out.write_all(report.markdown().as_bytes())?;

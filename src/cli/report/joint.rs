@@ -1,4 +1,4 @@
-//! The joint estimate for a person: one line per quantity with its interval as a bar over that of the prior.
+//! The text report of the joint estimate: one line per quantity, with its interval as a bar over that of the prior.
 
 use std::io::{self, Write};
 
@@ -40,7 +40,7 @@ pub(super) fn write(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
     )?;
     paragraph(
         out,
-        "* identified: the sheet adds 0.3 bits of information or more. The rest is what open-weight models let expect.",
+        "* identified: the sheet adds 0.3 bits of information or more. The others are mostly the prior.",
         2,
     )?;
     write_moves(out, joint)?;
@@ -50,7 +50,7 @@ pub(super) fn write(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
     write_misfit(out, joint)?;
     let diagnostics = &joint.diagnostics;
     let trust = format!(
-        "{} draws worth {} independent ones, Pareto k̂ {:.2}, calibration {}",
+        "{} draws, effective sample size {}, Pareto k̂ {:.2}, calibration {}",
         diagnostics.samples,
         readable(diagnostics.effective_sample_size.round()),
         diagnostics.pareto_k,
@@ -212,7 +212,7 @@ fn write_storage_tiers(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
             .map(|(tier, share)| format!("{tier} {:.0} %", 100.0 * share));
         let ttl = offer
             .ttl_seconds
-            .map_or("cache of no stated time".to_owned(), |ttl| {
+            .map_or("cache without a stated time to live".to_owned(), |ttl| {
                 format!("cache for {}", duration(ttl))
             });
         let tiers: Vec<String> = tiers.collect();
@@ -259,7 +259,7 @@ fn write_neighbours(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
     }
     paragraph(
         out,
-        &format!("attention that stores so much: {}", layouts.join(", ")),
+        &format!("attention layouts of this KV size: {}", layouts.join(", ")),
         2,
     )
 }
@@ -272,7 +272,7 @@ fn write_misfit(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
         .filter(|check| check.probability < misfit.threshold)
     {
         let text = format!(
-            "{}: the {} is where it would be in {} of a million cases, after the clues before it",
+            "{}: the {} lies this far out in {} of a million cases, given the clues before it",
             label("misfit"),
             check.clue,
             readable((1e6 * check.probability).round())

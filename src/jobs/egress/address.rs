@@ -1,4 +1,4 @@
-//! Addresses that may be sent to: public ones, unless an operator allows others.
+//! Allowed target addresses: public ones, unless an operator allows others.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -6,8 +6,8 @@ use url::Url;
 
 /// Longest address.
 pub(crate) const LONGEST_URL: usize = 2_000;
-/// Reads an address that may be sent to, as far as that can be said without asking for its name. Whatever way a number is
-/// spelled, the result has it as four numbers.
+/// Parses a target address, and checks it as far as possible without a DNS lookup. However an IPv4 address is spelled, the
+/// result has it as four numbers.
 pub(crate) fn read_url(text: &str) -> Result<Url, &'static str> {
     let url = Url::parse(text).map_err(|_| "it is not a URL")?;
     if !matches!(url.scheme(), "http" | "https") {
@@ -22,7 +22,7 @@ pub(crate) fn read_url(text: &str) -> Result<Url, &'static str> {
     Ok(url)
 }
 
-/// Whether an address is one of the internet, and of nothing nearer.
+/// Whether an address is public.
 pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !PRIVATE_V4.iter().any(|block| is_in(address, *block)),
@@ -53,8 +53,8 @@ fn is_in(address: Ipv4Addr, (block, bits): (Ipv4Addr, u32)) -> bool {
     (address.to_bits() ^ block.to_bits()) >> (32 - bits) == 0
 }
 
-/// Of IPv6 only `2000::/3` is given out, and of that some blocks carry IPv4 addresses, or are for other ends: `2001::/23`,
-/// `2001:db8::/32`, `2002::/16`, `3fff::/20`.
+/// In IPv6 only `2000::/3` is allocated, and some of its blocks embed IPv4 addresses or have special purposes:
+/// `2001::/23`, `2001:db8::/32`, `2002::/16`, `3fff::/20`.
 fn is_public_v6(address: Ipv6Addr) -> bool {
     match address.segments() {
         [0x2001, second, ..] => second > 0x01ff && second != 0x0db8,
@@ -64,7 +64,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     }
 }
 
-/// Message about an address to which nothing is sent.
+/// Error of a private address.
 pub(crate) const NOT_PUBLIC: &str = "the address is not a public one";
 
 #[cfg(test)]

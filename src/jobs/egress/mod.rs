@@ -13,9 +13,9 @@ pub(crate) use address::{NOT_PUBLIC, is_public, read_url};
 use names::PlacedResolver;
 pub(crate) use names::{NameFault, Names};
 
-/// Longest duration of an attempt, from the look-up of the name to the answer.
+/// Timeout of an attempt, from the DNS lookup to the response.
 pub(crate) const ATTEMPT_TIME: Duration = Duration::from_secs(10);
-/// Names that the sender looks up at once, with those whose attempt has ended before the look-up.
+/// Limit of concurrent DNS lookups of the sender, including those of timed-out attempts.
 const NAMES_OF_SENDER: usize = 32;
 
 /// A client that follows no redirect, uses no proxy and keeps no connection.

@@ -170,7 +170,7 @@ async fn every_fault_of_an_architecture_is_named_at_once() {
     model["experts"] = json!({"routed": 8, "active": 8});
     let said = refusal(&json!({"model": model})).await;
     for expected in [
-        "/model/active_parameters: more parameters are active than there are",
+        "/model/active_parameters: more active than total parameters",
         "/model/experts/active",
         "/model/attention/0/layers",
         "7 query heads cannot share 2 KV heads",

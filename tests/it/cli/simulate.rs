@@ -96,7 +96,7 @@ fn the_report_stays_within_80_columns_and_says_what_matters() {
         "over the grid",
         "more; --json has them all",
         "the price sheet it implies",
-        "what reading it gives back",
+        "values that its readings recover",
         "equations",
         "values used",
     ] {
@@ -124,7 +124,7 @@ fn the_fit_writes_the_files_that_are_shipped() {
     let wrote = maintain(&["fit", "--write", "--project", project]).unwrap();
     for file in [
         "data/efficiencies.json",
-        "docs/VALIDATION.md",
+        "docs/model/measurements.md",
         "docs/images/validation.svg",
     ] {
         assert!(wrote.contains(file), "{wrote}");

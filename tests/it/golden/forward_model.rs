@@ -210,10 +210,10 @@ fn the_shipped_efficiencies_and_their_report_are_those_of_the_measurements() {
     ] {
         assert_near(what, shipped, fitted, 0.01);
     }
-    let written = std::fs::read_to_string(repository().join("docs/VALIDATION.md")).unwrap();
+    let written = std::fs::read_to_string(repository().join("docs/model/measurements.md")).unwrap();
     assert!(
         written.contains(report.markdown().trim_end()),
-        "docs/VALIDATION.md is out of date; run: cargo run --release -- fit --write"
+        "docs/model/measurements.md is out of date; run: cargo run --release -- fit --write"
     );
     assert!(svg(&report).unwrap().contains("<circle"));
 }

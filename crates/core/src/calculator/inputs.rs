@@ -19,9 +19,9 @@ pub enum InputOrigin {
     Stated,
     /// A row of the reference data.
     Reference,
-    /// It follows from other values of the request.
+    /// Derived from other values of the request.
     Derived,
-    /// It is what the calculator takes where nothing is said.
+    /// Default of the calculator.
     Default,
 }
 
@@ -59,7 +59,7 @@ impl From<&str> for InputValue {
     }
 }
 
-/// One value that the answer rests on.
+/// A value that the answer uses.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct InputUsed {
     /// The field of the request, with dots between levels.
@@ -73,7 +73,7 @@ pub struct InputUsed {
     pub from: InputOrigin,
 }
 
-/// An equation that the answer rests on.
+/// An equation that the answer uses.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct EquationUsed {
     /// Its number in the description of the model; empty where it has none.
@@ -84,7 +84,7 @@ pub struct EquationUsed {
     /// Tag of its source.
     #[schema(example = "T")]
     pub source: &'static str,
-    /// The values of the answer that it gives.
+    /// Values of the answer that it computes.
     pub gives: &'static [&'static str],
 }
 
@@ -97,7 +97,7 @@ pub struct NoValue {
     pub reason: String,
 }
 
-/// Gathers the values that an answer rests on while a request's defaults are filled in, and the faults of fields that do
+/// Collects the values that an answer uses while a request's defaults are filled in, and the faults of fields that do
 /// not fit each other.
 pub struct Inputs<'a> {
     used: RefCell<Vec<InputUsed>>,
@@ -123,12 +123,12 @@ impl<'a> Inputs<'a> {
         });
     }
 
-    /// Notes a name that is used.
+    /// Records a used name.
     pub fn name(&self, field: &str, value: &str, from: InputOrigin) {
         self.note(field, value.into(), "", from);
     }
 
-    /// The value that is stated, else the other one; none if it is wrong, or neither is there.
+    /// The stated value, else the given one; none if it is invalid, or neither exists.
     pub fn or_else<T: Clone + Into<InputValue>>(
         &self,
         field: &Stated<T>,
@@ -143,7 +143,7 @@ impl<'a> Inputs<'a> {
         Some(value)
     }
 
-    /// The value that is stated, else the other one; none if it is wrong.
+    /// The stated value, else the given one; none if it is invalid.
     pub fn or<T: Clone + Into<InputValue>>(
         &self,
         field: &Stated<T>,
@@ -153,13 +153,13 @@ impl<'a> Inputs<'a> {
         self.or_else(field, Some((other, from)))
     }
 
-    /// The value that is stated, else the default that the field declares; none if it is wrong.
+    /// The stated value, else the default that the field declares; none if it is invalid.
     pub fn or_default<T: Clone + Into<InputValue>>(&self, field: &Stated<T>) -> Option<T> {
         let default = field.default.clone();
         self.or_else(field, default.map(|value| (value, InputOrigin::Default)))
     }
 
-    /// The choice that is stated, else the other one; none if it is wrong.
+    /// The stated choice, else the given one; none if it is invalid.
     pub fn choice<T: Copy + PartialEq>(
         &self,
         field: &Stated<T>,

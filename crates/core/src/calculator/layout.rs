@@ -1,4 +1,4 @@
-//! `/layout`: how a model lies on racks of GPUs. Experts within and across racks and the bytes they exchange, pipeline
+//! `/layout`: distribution of a model over racks of GPUs. Experts within and across racks and the bytes they exchange, pipeline
 //! stages, memory per GPU.
 
 mod answer;
@@ -19,10 +19,10 @@ pub use self::answer::{
     StagesItem,
 };
 
-/// Answers a question about a layout.
+/// Answers a layout request.
 ///
 /// # Errors
-/// [`RequestError`] if the text is no JSON or no such question.
+/// [`RequestError`] if the text is not JSON or not a valid request.
 pub fn layout(text: &[u8]) -> Result<LayoutAnswer, RequestError> {
     read(text, read_question).map(|question| answer(&question))
 }
@@ -133,7 +133,7 @@ fn largest_expert_layer(question: &Question) -> LargestExpertLayer {
     }
 }
 
-/// Every value that has none, and why.
+/// Every null value, and why.
 fn not_defined(question: &Question) -> Vec<NoValue> {
     let hardware = &question.hardware;
     let reason = |name: &str| {

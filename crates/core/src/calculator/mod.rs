@@ -1,5 +1,5 @@
-//! The forward calculators: a question read, an answer made. What a model takes and costs on given hardware, how it is
-//! laid out on racks, what its training takes.
+//! The forward calculators: each turns a request into an answer. Time and cost of a model on given hardware, its
+//! layout on racks, the compute of its training.
 //!
 //! Pure: each calculator is a function from the text of a request to an answer that serialises; `http` and `cli` print
 //! the same answer. The equations are in [`crate::roofline`].

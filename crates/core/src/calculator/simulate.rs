@@ -1,4 +1,4 @@
-//! `/simulate`: what a model takes and costs on a machine, at a point and over a grid, and the price sheet it implies.
+//! `/simulate`: time, memory and cost of a model on a machine, at a point and over a grid, and the price sheet it implies.
 
 mod answer;
 mod efficiency;
@@ -32,22 +32,22 @@ pub use self::price_sheet::{
 
 const MILLION: f64 = 1e6;
 
-/// Answers a question about a model on a machine.
+/// Answers a simulation request.
 ///
 /// # Errors
-/// [`RequestError`] if the text is no JSON or no such question.
+/// [`RequestError`] if the text is not JSON or not a valid request.
 pub fn simulate(text: &[u8]) -> Result<SimulationAnswer, RequestError> {
     read_simulation(text).map(|simulation| simulation.answer())
 }
 
-/// A question that has been read.
+/// A parsed request.
 #[derive(Debug)]
 pub struct Simulation(Question);
 
-/// Reads a question about a model on a machine.
+/// Reads a simulation request.
 ///
 /// # Errors
-/// [`RequestError`] if the text is no JSON or no such question.
+/// [`RequestError`] if the text is not JSON or not a valid request.
 pub fn read_simulation(text: &[u8]) -> Result<Simulation, RequestError> {
     read(text, read_question).map(Simulation)
 }
@@ -124,7 +124,7 @@ impl Question {
         memory_s / compute_s
     }
 
-    /// The same on the chips that prompts are computed on.
+    /// The same on the prefill chips.
     fn prefill_serving(&self) -> Serving<'_> {
         let hardware = &self.hardware;
         Serving {
@@ -139,7 +139,7 @@ impl Question {
         Some(machine.unit.rental_usd_per_second / tokens_per_second * MILLION)
     }
 
-    /// Prompts of this length in a pass: as many as are stated, else as many as make as many tokens, and one at least.
+    /// Prompts of this length in a pass: the stated number, else the number with the same tokens, and at least one.
     fn prompts_of(&self, tokens: f64) -> f64 {
         if self.load.states_prompts_per_pass {
             return self.load.prompts_per_pass;
@@ -170,7 +170,7 @@ fn answer(question: &Question) -> SimulationAnswer {
     if roofline.crossover_context_tokens.is_none() {
         note(
             "roofline.crossover_context_tokens",
-            "what a step reads does not grow with the context",
+            "the bytes read per step do not grow with the context",
         );
     } else if roofline.optimal_batch_at_context.is_none() {
         note(
@@ -182,7 +182,7 @@ fn answer(question: &Question) -> SimulationAnswer {
     if memory.largest_batch.is_none() {
         let weights_fit = memory.weights_bytes <= memory.capacity_bytes;
         let reason = if weights_fit {
-            "no token is kept, so that any batch fits"
+            "there is no KV cache, so any batch fits"
         } else {
             "the weights alone do not fit"
         };
@@ -215,7 +215,7 @@ fn caveats(question: &Question, memory: &Memory) -> Vec<String> {
     let machine = &question.hardware.machine;
     if question.efficiency.overheads == Overheads::NONE {
         caveats.push(
-            "peak rooflines: several times too fast on published measurements (docs/VALIDATION.md)"
+            "peak rooflines: several times too fast on published measurements (docs/model/measurements.md)"
                 .to_owned(),
         );
     }

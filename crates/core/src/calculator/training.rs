@@ -20,10 +20,10 @@ pub use self::answer::{
     SparseQuality, TokensFrom, TotalCompute, TrainingAnswer, TrainingPhase, TrainingPhaseItem,
 };
 
-/// Answers a question about training.
+/// Answers a training request.
 ///
 /// # Errors
-/// [`RequestError`] if the text is no JSON or no such question.
+/// [`RequestError`] if the text is not JSON or not a valid request.
 pub fn training(text: &[u8]) -> Result<TrainingAnswer, RequestError> {
     read(text, read_question).map(|question| answer(&question))
 }

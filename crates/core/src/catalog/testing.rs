@@ -14,7 +14,7 @@ pub(super) fn read_all(
     read_tree(catalog, key, &json::parse(entry.as_bytes()).unwrap())
 }
 
-/// The same of an entry that is parsed.
+/// The same for a parsed entry.
 pub(super) fn read_tree(
     catalog: &Catalog,
     key: &str,

@@ -1,4 +1,4 @@
-//! Cheaper tokens for those who wait: how much fuller the machine is when it may choose its time.
+//! Batch discount: the utilisation of batch processing against that of the standard tier.
 
 use super::{Clue, none_defined, not_observed};
 use crate::model::builder::ReadingBuilder;
@@ -30,7 +30,7 @@ static UTILISATION: Specification = Specification {
     scalar: true,
 };
 
-/// Prices are published rounded, so an amortisation this close to 1 is 1.
+/// Tolerance of an amortisation of 1, since published prices are rounded.
 const ROUNDING: f64 = 1e-9;
 
 fn read(evidence: &Evidence<'_>) -> Vec<Reading> {

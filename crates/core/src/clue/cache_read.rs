@@ -1,4 +1,4 @@
-//! The discount on prompt tokens found in the cache: what loading a token costs against computing it.
+//! Cache-read discount: the cost of loading a token against that of computing it.
 
 use super::{Clue, none_defined, not_observed};
 use crate::model::assumptions::Origin;
@@ -95,6 +95,6 @@ fn load_path(evidence: &Evidence<'_>, cell: &Cell<'_>, offer: &str, price: &Deci
             let compute = values[Q::PrefillEfficiency] * values[Q::MultiplyRate];
             Ok(share * values[Q::ActiveParameters] * values[Q::LoadPathBandwidth] / compute)
         })
-        .caveat("discounts sit on a menu (0.5, 0.25, 0.2, 0.1, 0.05), so a discount is also a convention")
+        .caveat("discounts are mostly one of a few round numbers (0.5, 0.25, 0.2, 0.1, 0.05), so a discount is also a convention")
         .build()
 }

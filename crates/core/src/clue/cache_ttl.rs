@@ -1,4 +1,4 @@
-//! Time to live of a written token: the storage tier for which that is a natural time.
+//! Time to live of a cached token: the storage tier that suits it.
 
 use std::collections::BTreeSet;
 
@@ -137,7 +137,7 @@ fn drain_time(evidence: &Evidence<'_>, ttl_s: f64) -> Reading {
         .build()
 }
 
-/// A device and what a byte costs on it.
+/// A device and its cost per byte.
 #[derive(Debug, Clone, Copy)]
 struct DeviceCost {
     id: &'static str,

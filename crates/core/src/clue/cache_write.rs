@@ -1,4 +1,4 @@
-//! Two prices for writing the same token, kept for two different times: the price of holding it.
+//! Cache-write prices for two times to live: the price of holding a token.
 
 use super::{Clue, none_defined};
 use crate::model::builder::{ReadingBuilder, Values};

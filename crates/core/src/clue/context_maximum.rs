@@ -87,7 +87,7 @@ pub(super) struct ContextMaximum {
 }
 
 impl ContextMaximum {
-    /// As stated, in tokens.
+    /// The stated limit, in tokens.
     #[must_use]
     pub(super) fn new(limit_tokens: f64, calibration: &Calibration) -> Self {
         let population = &calibration.population;

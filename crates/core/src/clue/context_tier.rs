@@ -1,4 +1,4 @@
-//! A price that rises with the length of the prompt: where it rises, and by how much on input and on output.
+//! Context tiers: the threshold, and the multipliers of input and output price.
 
 use statrs::distribution::{Continuous, ContinuousCDF, StudentsT};
 
@@ -422,7 +422,7 @@ pub(super) struct ContextThreshold {
 }
 
 impl ContextThreshold {
-    /// As stated, in tokens.
+    /// The stated threshold, in tokens.
     #[must_use]
     pub(super) fn new(threshold_tokens: f64, law: &ContextTierLaw) -> Self {
         let log_threshold = threshold_tokens.ln();

@@ -1,4 +1,4 @@
-//! A faster way to be served at a higher price: two points on the curve of cost against speed.
+//! Fast modes: two points on the curve of cost against speed.
 
 use super::{Clue, none_defined};
 use crate::model::assumptions::Assumptions;
@@ -81,7 +81,7 @@ struct Multipliers {
 }
 
 impl Multipliers {
-    /// y, with one rounding less than the equation as it is written.
+    /// y, with one rounding error less than the equation.
     fn batch_time_over_fixed_time(self) -> f64 {
         (self.speed - 1.0) * self.price / (self.price - 1.0)
     }
@@ -178,11 +178,11 @@ fn speed_on_sheet(mode: &str, claim: Option<&SpeedMultiplier>) -> Result<Speed, 
         Some(SpeedMultiplier {
             metric: Some(SpeedMetric::TimeToFirstToken),
             ..
-        }) => Err(lacks("a time to first token, no output speed")),
+        }) => Err(lacks("a time to first token, not an output speed")),
         Some(SpeedMultiplier {
             metric: Some(SpeedMetric::EndToEndLatency),
             ..
-        }) => Err(lacks("an end-to-end latency, no output speed")),
+        }) => Err(lacks("an end-to-end latency, not an output speed")),
         Some(SpeedMultiplier {
             value: Some(value),
             bound,

@@ -13,7 +13,7 @@ use crate::model::reading::{NotDefined, Reading, Specification};
 use crate::reference::calibration::Calibration;
 use crate::sheet::PriceSheet;
 
-/// A price-sheet feature: the readings it gives and how they are drawn from a sheet.
+/// A price-sheet feature: its readings, and the functions that draw them from a sheet.
 pub struct Clue {
     /// The readings, in the order in which they are listed.
     pub specifications: &'static [&'static Specification],
@@ -34,14 +34,14 @@ macro_rules! declare_modules {
 
 clue_table!(declare_modules);
 
-/// Every kind of reading there is.
+/// Every kind of reading.
 pub fn specifications() -> impl Iterator<Item = &'static Specification> {
     CLUES
         .iter()
         .flat_map(|clue| clue.specifications.iter().copied())
 }
 
-/// All readings of a sheet, given as its pricing content, under what the caller states.
+/// All readings of a sheet, given as its pricing content, under the caller's assumptions.
 #[must_use]
 pub fn readings(content: &PriceSheet, assumptions: &Assumptions) -> Vec<Reading> {
     let evidence = Evidence {
@@ -77,7 +77,7 @@ fn not_observed(_sheets: &[Evidence<'_>], _calibration: &Calibration) -> Observe
     Observed::new()
 }
 
-/// One entry per reading of a clue that the sheet says nothing about.
+/// Undefined entries for all readings of a clue that the sheet lacks.
 fn none_defined(clue: &Clue, evidence: &Evidence<'_>, reason: &NotDefined) -> Vec<Reading> {
     let only_computed = evidence.cells().is_empty() && !evidence.sheet.rates.is_empty();
     let computed =

@@ -1,4 +1,4 @@
-//! The price of output over that of input: how much longer decoding waits for memory than it computes.
+//! Output/input ratio: memory time over compute time of decoding.
 
 use super::{Clue, none_defined, not_observed};
 use crate::model::builder::{ReadingBuilder, Values};
@@ -126,7 +126,7 @@ fn memory_boundness(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {
             &RATIO_INPUTS,
             |values| Ok(1.0 / boundness(values)?),
         )
-        .caveat("ratios sit on a menu (1, 2, 3, 4, 5, 6, 8), so a ratio is also a convention")
+        .caveat("ratios are mostly one of a few round numbers (1, 2, 3, 4, 5, 6, 8), so a ratio is also a convention")
         .build()
 }
 

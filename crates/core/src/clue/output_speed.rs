@@ -1,4 +1,4 @@
-//! A promised number of output tokens per second: the most bytes a step may read.
+//! Promised output speed: an upper bound on the bytes that a step reads.
 
 use super::{Clue, none_defined, not_observed};
 use crate::model::builder::ReadingBuilder;

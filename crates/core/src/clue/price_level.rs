@@ -1,4 +1,4 @@
-//! The input price itself: the most parameters that can be multiplied for it.
+//! Price level: an upper bound on the active parameters from the input price.
 
 use super::{Clue, none_defined, not_observed};
 use crate::model::builder::ReadingBuilder;

@@ -1,4 +1,4 @@
-//! No clue of the sheet, but the yardstick for its cache offers: for how long holding a token beats computing it again.
+//! Recompute or hold: the time for which holding a token costs less than computing it again. It uses no price of the sheet.
 
 use super::{Clue, not_observed};
 use crate::model::builder::{ReadingBuilder, Values};

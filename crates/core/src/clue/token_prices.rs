@@ -1,5 +1,4 @@
-//! The two prices every sheet has, for a fresh prompt token and for a generated one: what they say together about how
-//! large the model is.
+//! The input and the output price of a sheet, as joint evidence of the size of its model.
 
 use wide::f64x8;
 
@@ -38,7 +37,7 @@ const MIDDLING: [f64; 2] = [23.5, 25.0];
 #[derive(Debug, Clone)]
 pub(super) struct PriceLines {
     law: PriceLaw,
-    /// Both lines, or the one of them that is stated.
+    /// The stated lines: both or one.
     line: Option<usize>,
     /// log USD per Mtok, averaged over hosts.
     price: [f64; 2],
@@ -113,7 +112,7 @@ impl Spread {
         residual[OUTPUT] - self.slope * residual[INPUT]
     }
 
-    /// log density of both lines where there is no residual, and its quadratic form as [`Density`] has it.
+    /// log density of both lines at residual 0, and its quadratic form as in [`Density`].
     fn joint(&self) -> (f64, [f64; 3]) {
         let log_peak = 2.0 * LOG_NORMAL_PEAK - (self.sd[INPUT] * self.conditional_sd).ln();
         let input = -0.5 / self.sd[INPUT].powi(2);
@@ -140,7 +139,7 @@ impl Spread {
     }
 }
 
-/// One host's prices with their markup taken off, and how uncertain they are as a measure of the model.
+/// One host's prices without its markup, and their uncertainty as a measure of the model.
 #[derive(Debug, Clone, Copy)]
 struct Offer {
     price: [Option<f64>; 2],
@@ -309,7 +308,7 @@ impl PriceLines {
         }
     }
 
-    /// Price less what the law expects.
+    /// Price less the expectation of the law.
     fn residual(&self, unknowns: &Unknowns<'_>) -> [f64; 2] {
         let law = &self.law;
         let dense = if unknowns.is_dense {

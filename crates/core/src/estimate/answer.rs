@@ -1,4 +1,4 @@
-//! The answer to a price sheet as it is shown: the joint estimate, the readings and what all of it rests on.
+//! The type of an answer: the joint estimate, the readings and all values used.
 
 use std::collections::BTreeMap;
 
@@ -45,17 +45,17 @@ pub struct Textbook {
     pub readings_defined: usize,
     /// Number of pairs of readings that contradict each other.
     pub conflicts: Vec<Conflict>,
-    /// Every reading, each by itself; they are not averaged.
+    /// Every reading; they are not averaged.
     pub readings: Vec<Reading>,
 }
 
-/// The part of a sheet that answers depend on.
+/// The pricing content of a sheet.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct SheetSummary {
     /// Id of the pricing content.
     #[schema(value_type = Uuid)]
     pub id: SheetId,
-    /// Provider, as it bills.
+    /// Billing provider.
     pub provider: String,
     /// Model name as the provider spells it.
     pub model: String,

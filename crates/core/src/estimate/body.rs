@@ -1,4 +1,4 @@
-//! The body of `/infer`: a sheet, several hosts' sheets or a catalog's entry, bare or with what is stated about it.
+//! The body of `/infer`: a sheet, several hosts' sheets or a catalog's entry, bare or with assumptions.
 
 use std::borrow::Cow;
 
@@ -15,11 +15,11 @@ use crate::sheet::{PriceSheet, canonical};
 
 /// Most sheets that are pooled.
 const MOST_SHEETS: usize = 64;
-/// Most rates of all of them: an answer takes some 16 kB for each.
+/// Limit of rates in all pooled sheets: an answer takes about 16 kB for each.
 const MOST_POOLED_RATES: usize = 256;
 
 body! {
-    /// A question: a sheet, and what is stated about the machine behind it.
+    /// A request: a sheet and assumptions about the machine behind it.
     pub struct InferRequest {
         /// The sheet in canonical form.
         price_sheet: PriceSheet = plain(value(by(canonical::read_sheet)).hint("send the sheet")),
@@ -27,7 +27,7 @@ body! {
         assumptions: Option<Assumptions> = optional(value(by(Assumptions::read))),
     }
 
-    /// A question about several hosts' sheets of one model: the model is one, markup and noise are each host's own.
+    /// A request for several hosts' sheets of one model: the model is common to all, markup and noise belong to each host.
     pub struct PoolRequest {
         /// The sheets in canonical form, all of one `canonical_model`; copies of one pricing decision count once.
         price_sheets: Vec<PriceSheet> = plain(value(PoolKind).hint("send the sheets")),
@@ -35,7 +35,7 @@ body! {
         assumptions: Option<Assumptions> = optional(value(by(Assumptions::read))),
     }
 
-    /// A question about an entry of a catalog.
+    /// A request for a catalog entry.
     pub struct InferEntryRequest {
         /// The entry.
         entry: LitellmEntry = plain(value(by(|_| Some(LitellmEntry))).hint("send the entry")),
@@ -115,7 +115,7 @@ fn read_pool(list: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
     Some(sheets)
 }
 
-/// An entry of a catalog. What it holds is read by its catalog.
+/// A catalog entry, in the catalog's own format.
 #[derive(Debug, Clone)]
 pub struct LitellmEntry;
 
@@ -143,7 +143,7 @@ impl ToSchema for LitellmEntry {
     }
 }
 
-/// The body: a question, or a bare sheet.
+/// The body: a request object, or a bare sheet.
 pub struct InferBody;
 
 impl PartialSchema for InferBody {
@@ -153,15 +153,15 @@ impl PartialSchema for InferBody {
             description.clone_into(&mut form.description);
             form
         };
-        let pool = "Several hosts' sheets of one model, and what is stated.";
-        let entry = "With `format`: an entry and what is stated.";
+        let pool = "Several hosts' sheets of one model, with assumptions.";
+        let entry = "With `format`: a catalog entry with assumptions.";
         OneOfBuilder::new()
-            .item(form(InferRequest::NAME, "A sheet and what is stated."))
+            .item(form(InferRequest::NAME, "A sheet with assumptions."))
             .item(form(PoolRequest::NAME, pool))
             .item(form("PriceSheet", "A bare sheet."))
             .item(form(InferEntryRequest::NAME, entry))
             .item(form("LitellmEntry", "With `format`: a bare entry."))
-            .description(Some("The body: a question, or a bare sheet."))
+            .description(Some("The body: a request object, or a bare sheet."))
             .into()
     }
 }

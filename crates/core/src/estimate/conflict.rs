@@ -26,7 +26,7 @@ pub struct Conflict {
 
 /// Readings of one quantity may differ by this factor before they contradict each other.
 const TOLERATED_FACTOR: f64 = 3.0;
-/// The tolerance of the rule about the two famous readings.
+/// Tolerance of the rule for threshold against output/input ratio.
 const TOLERATED_BOUNDNESS: f64 = 1.5;
 
 /// All conflicts, each pair of ids once with its widest values.
@@ -123,8 +123,8 @@ fn described(reading: &Reading) -> String {
     }
 }
 
-/// The two famous readings disagree: a threshold says that decoding waits for its multiplies up to `L_1` (r < 1), a high
-/// output/input ratio that it waits for memory at ordinary contexts already (r > 1).
+/// A threshold against the output/input ratio: a threshold implies that decoding waits for its multiplies up to `L_1`
+/// (r < 1), a high output/input ratio that it waits for memory at ordinary contexts already (r > 1).
 fn famous_readings(readings: &[Reading], assumptions: &Assumptions) -> Option<Conflict> {
     let known = |quantity| assumptions.known(quantity).map(|(value, _)| value);
     let stated = |quantity| known(quantity).filter(|_| assumptions.states(quantity));

@@ -18,14 +18,14 @@ pub struct Estimator {
 }
 
 impl Default for Estimator {
-    /// With the calibration that is part of the program.
+    /// An estimator with the built-in calibration.
     fn default() -> Self {
         Self::new(Calibration::shipped().clone())
     }
 }
 
 impl Estimator {
-    /// With a calibration of the caller's.
+    /// An estimator with a given calibration.
     #[must_use]
     pub fn new(calibration: Calibration) -> Self {
         Self {
@@ -43,7 +43,7 @@ impl Estimator {
     /// Answers a request.
     ///
     /// # Errors
-    /// The caller does not want the answer any more.
+    /// The request is cancelled.
     pub fn infer(&self, request: &Request, wanted: &CancelToken) -> Result<Answer, Cancelled> {
         infer_while(request, &self.calibration, wanted)
     }

@@ -1,4 +1,4 @@
-//! The answer to a price sheet: every reading, the conflicts between them, and what all of it rests on.
+//! The answer to a price sheet: the joint estimate, every reading, the conflicts between readings, and all values used.
 //!
 //! Pure: the same sheet, assumptions and engine version give the same bytes, and the same id, on every machine.
 
@@ -122,7 +122,7 @@ fn read(contents: &[PriceSheet], assumptions: &Assumptions) -> Textbook {
     }
 }
 
-/// The id of the answer to a set of sheets under what is stated.
+/// The id of the answer to a set of sheets under the stated assumptions.
 fn identity(mut sheets: Vec<String>, assumptions: &Assumptions, calibration_id: &str) -> Uuid {
     sheets.sort_unstable();
     let question = json!({

@@ -1,5 +1,4 @@
-//! Whether the sheets fit the model at all: how surprising each clue was when it was taken up, and prices in an order
-//! that no cost explains.
+//! Whether the sheets fit the model: the tail probability of each clue, and prices in an order that no cost explains.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -12,12 +11,11 @@ use crate::units::{Decimal, significant};
 /// Whether the sheets fit the model.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Misfit {
-    /// Whether anything below says that they do not.
+    /// Whether a clue or a pair of prices below does not fit.
     pub flagged: bool,
     /// A clue whose probability is below this is a misfit.
     pub threshold: f64,
-    /// Every clue, in the order in which it was taken up: a posterior predictive check, each against what all clues
-    /// before it let expect.
+    /// Posterior predictive checks of the clues, in order, each given the clues before it.
     pub checks: Vec<Check>,
     /// Prices in an order that no cost explains.
     pub contradictions: Vec<String>,
@@ -28,11 +26,11 @@ pub struct Misfit {
 pub struct Check {
     /// The clue.
     pub clue: ClueKind,
-    /// Probability of seeing it at least as far out.
+    /// Probability of a value at least as extreme.
     pub probability: f64,
 }
 
-/// One sheet in a thousand would be flagged by one of its clues although it fits.
+/// Threshold of a misfit: a clue of a fitting sheet is flagged once in a thousand sheets.
 const THRESHOLD: f64 = 0.001;
 
 pub(super) fn check(contents: &[PriceSheet], steps: &[Step]) -> Misfit {
@@ -53,7 +51,7 @@ pub(super) fn check(contents: &[PriceSheet], steps: &[Step]) -> Misfit {
     }
 }
 
-/// Pairs of prices that are the wrong way round.
+/// Pairs of prices in an impossible order.
 fn contradictions(sheet: &PriceSheet) -> Vec<String> {
     let mut found = Vec::new();
     for cell in &sheet.rates {

@@ -27,7 +27,7 @@ pub struct NearModel {
     pub kv_bytes_per_token_stored: f64,
 }
 
-/// Attention layers that leave a cache of such a size.
+/// An attention layout with a KV cache of this size.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct AttentionLayout {
     /// `grouped_query` or `latent`.

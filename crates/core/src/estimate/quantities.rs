@@ -148,7 +148,7 @@ joint_quantities! {
     ActiveParameters => active_parameters: QuantityEstimate {
         label: "active parameters",
         history_label: Some("active parameters"),
-        description: "Parameters that work on a token",
+        description: "Parameters used per token",
         unit: "parameters",
         equation: "N_a",
         gauge: gauge("unroof_active_parameters"),
@@ -202,7 +202,7 @@ joint_quantities! {
     BatchOverOptimal => batch_over_optimal_batch: QuantityEstimate {
         label: "batch/optimal batch",
         history_label: None,
-        description: "Batch over the batch that balances weights and arithmetic",
+        description: "Decode batch over the batch at which reading the weights takes as long as multiplying with them",
         unit: "",
         equation: "β = B/B*",
         gauge: gauge("unroof_batch_over_optimal_ratio"),
@@ -212,7 +212,7 @@ joint_quantities! {
     CrossoverContext => crossover_context_tokens: QuantityEstimate {
         label: "crossover, tokens",
         history_label: None,
-        description: "Context from which decoding waits for the KV cache",
+        description: "Context at which reading the KV cache takes as long as computing",
         unit: "tokens",
         equation: "L0 = (η_m/η_c)·w·N_a/(ρ·k_bw)",
         gauge: gauge("unroof_crossover_context_tokens"),
@@ -315,7 +315,7 @@ fn log_output_cost(unknowns: &Unknowns<'_>) -> f64 {
     log_cost(unknowns) - machine.log_decode_efficiency + memory.max(0.0)
 }
 
-/// E4; weights that one serving unit cannot hold lie on several.
+/// E4; weights that exceed one serving unit are spread over several.
 fn log_latency_floor(unknowns: &Unknowns<'_>) -> f64 {
     let machine = unknowns.machine;
     let log_weights = machine.log_weight_bytes + unknowns.log_total_parameters;

@@ -19,13 +19,13 @@ pub struct QuantityEstimate {
     /// Moments and quantiles of the logarithm.
     #[serde(skip)]
     pub(super) summary: Summary,
-    /// As probable above as below.
+    /// Median.
     pub median: f64,
-    /// Holds it with a probability of one half.
+    /// Interval that contains the value with a probability of 50 %.
     pub interval_50: Interval,
-    /// Holds it with a probability of 90 %.
+    /// Interval that contains the value with a probability of 90 %.
     pub interval_90: Interval,
-    /// The estimate before the sheets are read, with what is stated.
+    /// The estimate before the sheets are read; stated assumptions are part of it.
     pub prior: PriorEstimate,
     /// Information that the sheets add to the prior.
     pub information_gained_bits: f64,
@@ -39,20 +39,20 @@ pub struct QuantityEstimate {
     pub unit: &'static str,
     /// Equation from the model's unknowns.
     pub equation: &'static str,
-    /// Errors of this estimate on open-weight models; null where no truth is public.
+    /// Errors of this estimate on open-weight models; null where no true value is public.
     pub track_record: Option<TrackRecord>,
-    /// The clues that moved it, in the order in which they were taken up; their factors multiply to the whole move.
+    /// The clues that moved it, in order; the product of their factors is the whole move.
     pub moved_by: Vec<Move>,
 }
 
 /// The estimate before the sheets are read.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct PriorEstimate {
-    /// As probable above as below.
+    /// Median.
     pub median: f64,
-    /// Holds it with a probability of one half.
+    /// Interval that contains the value with a probability of 50 %.
     pub interval_50: Interval,
-    /// Holds it with a probability of 90 %.
+    /// Interval that contains the value with a probability of 90 %.
     pub interval_90: Interval,
 }
 
@@ -61,7 +61,7 @@ pub struct PriorEstimate {
 pub struct Move {
     /// The clue.
     pub clue: ClueKind,
-    /// Geometric mean after it over the one before it.
+    /// Geometric mean after the clue over that before it.
     pub factor: f64,
 }
 
@@ -71,13 +71,13 @@ pub struct RatioEstimate {
     /// The ratio at peak.
     #[serde(flatten)]
     pub estimate: QuantityEstimate,
-    /// Which of the two decoding waits for, at the efficiencies that are reached.
+    /// Limit of decoding at the fitted efficiencies: memory or compute.
     pub regime: Regime,
     /// Probability of that regime.
     pub regime_probability: f64,
 }
 
-/// Resource that decoding waits for.
+/// Limit of decoding: memory or compute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Regime {
@@ -98,7 +98,7 @@ pub enum NotIdentified {
     TooLittle {
         /// The information in bits.
         bits: f64,
-        /// Data that the sheets would have to state.
+        /// Prices that the sheets lack.
         missing: Vec<String>,
     },
     /// The track record is no better than that of the prior.
@@ -106,7 +106,7 @@ pub enum NotIdentified {
 }
 
 impl NotIdentified {
-    /// The rule by which a quantity is identified; none where it is.
+    /// The reason that a quantity is not identified; none if it is.
     pub(super) fn check(
         prior: &Summary,
         bits: f64,
@@ -135,7 +135,7 @@ impl fmt::Display for NotIdentified {
             Self::Stated => write!(out, "it is stated, so there is nothing to identify"),
             Self::Misfit => write!(
                 out,
-                "the prices contradict each other or what is known of prices; see `misfit`"
+                "the prices contradict each other or the price law; see `misfit`"
             ),
             Self::TooLittle { bits, missing } => {
                 let bits = readable((bits * 100.0).floor() / 100.0);
@@ -161,7 +161,7 @@ impl Serialize for NotIdentified {
     }
 }
 
-/// The form in which the answer shows a quantity.
+/// A quantity as the answer shows it.
 pub(super) trait Shown {
     /// From the estimate, and the regime with its probability.
     fn new(estimate: QuantityEstimate, regime: (Regime, f64)) -> Self;

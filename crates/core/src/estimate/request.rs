@@ -1,4 +1,4 @@
-//! Reads a question: a sheet in one of the known formats, and what the caller states.
+//! Reads a request: a sheet in one of the known formats, and assumptions.
 
 use jiff::Timestamp;
 
@@ -12,7 +12,7 @@ use crate::model::assumptions::Assumptions;
 use crate::model::quantity::Quantity;
 use crate::sheet::{PriceSheet, RateCell, canonical};
 
-/// The sheets of one model, mostly one, and what the caller states.
+/// The sheets of one model, mostly one sheet, and the assumptions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     /// The sheets, each content once, by provider and region.
@@ -32,7 +32,7 @@ pub enum Format {
         catalog: &'static Catalog,
         /// The entry's key in it.
         model: String,
-        /// Of an entry with dated prices, those of this time count.
+        /// Time that selects among dated prices of an entry.
         at: Timestamp,
     },
 }
@@ -105,7 +105,7 @@ fn read_tree(body: &Cursor<'_>, format: &Format) -> Option<Request> {
     })
 }
 
-/// The sheets of a question and what it states.
+/// The sheets and assumptions of a request.
 fn read_question(
     body: &Cursor<'_>,
     format: &Format,
@@ -148,7 +148,7 @@ fn in_force(sheets: Vec<PriceSheet>, at: Timestamp) -> Option<PriceSheet> {
     sheets.into_iter().min_by_key(rank)
 }
 
-/// One rate cannot be that of two currencies.
+/// Checks that one exchange rate is not used for two currencies.
 fn check_rate(stated: &Cursor<'_>, sheets: &[PriceSheet], assumptions: &Assumptions) {
     let mut currencies: Vec<&str> = sheets.iter().map(|sheet| sheet.currency.as_str()).collect();
     currencies.retain(|currency| *currency != "USD");

@@ -1,4 +1,4 @@
-//! The flat row that lists show of an answer.
+//! The flat row of an answer in lists.
 
 use std::sync::LazyLock;
 
@@ -144,7 +144,7 @@ pub struct StoredQuantity {
 }
 
 impl StoredRow {
-    /// Reads the JSON text of a [`ListRow`]; a text that is none holds nothing.
+    /// Reads the JSON text of a [`ListRow`]; empty if the text is invalid.
     #[must_use]
     pub fn read(text: &str) -> Self {
         Self(serde_json::from_str(text).unwrap_or_default())

@@ -26,11 +26,11 @@ pub struct OfferTiers {
     pub most_likely: &'static str,
     /// The tier whose drain time is nearest to the time to live.
     pub drain_time_reading: Option<String>,
-    /// Evidence that the probabilities rest on.
+    /// Evidence behind the probabilities.
     pub rests_on: Vec<&'static str>,
 }
 
-/// Every so many draws take part.
+/// Stride of the draws that are used.
 const STRIDE: usize = 32;
 
 pub(super) fn of_offers(

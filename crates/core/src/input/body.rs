@@ -76,7 +76,7 @@ impl<'a> Source<'_, 'a> {
         }
     }
 
-    /// Records a fault of a field that is there.
+    /// Records a fault of a present field.
     pub fn fault_of(&self, name: &'static str, detail: &str, hint: impl Into<String>) {
         if let Some(cursor) = self.get(name) {
             cursor.fault(detail, hint);
@@ -101,13 +101,13 @@ impl<'a> Source<'_, 'a> {
 
 /// Description of a field.
 pub trait Describe {
-    /// The schema of the value, with what the field says about it.
+    /// The schema of the value, with the field's description.
     fn property(&self, doc: String) -> RefOr<Schema>;
 
     /// Adds the schemas that it refers to.
     fn schemas(&self, schemas: &mut Schemas);
 
-    /// Whether the field has to be there.
+    /// Whether the field is required.
     fn is_required(&self) -> bool {
         false
     }
@@ -121,7 +121,7 @@ pub trait Rule: Describe {
     /// The field of the body.
     type Field;
 
-    /// Reads the field; none where the body cannot be without it.
+    /// Reads the field; none if a required value is missing.
     fn read(&self, object: Source<'_, '_>, name: &'static str) -> Option<Self::Field>;
 
     /// Whether a field with this value is not written.
@@ -144,7 +144,7 @@ pub struct Field<K: Kind, F = AsStated> {
 
 /// Type that a field of a body holds.
 pub trait Form {
-    /// Whether the field cannot be without a value.
+    /// Whether the field is required.
     const NEEDS_VALUE: bool = false;
 }
 
@@ -187,7 +187,7 @@ pub fn number(range: RangeInclusive<f64>) -> Field<RangeInclusive<f64>> {
     value(range)
 }
 
-/// The value itself, which is required or has a default: the body cannot be without it.
+/// The value itself, which is required or has a default.
 pub fn plain<K: Kind>(field: Field<K>) -> Field<K, AsPlain> {
     field.into_form()
 }
@@ -234,7 +234,7 @@ impl<K: Kind, F> Field<K, F> {
         }
     }
 
-    /// A value that may be written, for the schema.
+    /// An example value for the schema.
     #[must_use]
     pub fn example(self, example: impl Into<Value>) -> Self {
         let example = Some(example.into());
@@ -255,7 +255,7 @@ impl<K: Kind, F> Field<K, F> {
         Self { default, ..self }
     }
 
-    /// The hint where the value is missing.
+    /// The hint for a missing value.
     #[must_use]
     pub fn hint(self, hint: &'static str) -> Self {
         let hint = Some(hint);
@@ -364,7 +364,7 @@ impl<K: Kind> Rule for Field<K, AsOption> {
     }
 }
 
-/// Is shown the fields of a body: name, documentation, rule.
+/// Visitor of the fields of a body: name, documentation, rule.
 pub type Visit<'v> = dyn FnMut(&'static str, &[&str], &dyn Describe) + 'v;
 
 /// An object of a request, declared by `body!`.
@@ -373,10 +373,10 @@ pub trait Body: Sized {
     const NAME: &'static str;
     /// Its documentation, line by line.
     const DOC: &'static [&'static str];
-    /// Least number of fields that are present, of any name.
+    /// Least number of present fields.
     const LEAST_FIELDS: usize = 0;
 
-    /// Reads every field, and records what is wrong with each.
+    /// Reads every field, and records all faults.
     fn read_fields(object: Source<'_, '_>) -> Option<Self>;
 
     /// Shows every field.
@@ -478,9 +478,9 @@ pub fn add_schema<T: ToSchema>(schemas: &mut Schemas) {
     T::schemas(schemas);
 }
 
-/// Declares request bodies: `pub struct Name { field: Type = rule, … }`. Documentation and rules are what
-/// the schema, the reader and the help of the command are made of. Before `pub struct`, `#[at_least(1)]` demands so many
-/// fields, and `#[check(function(field, …))]` shows a function the fields that belong together, each if it is right.
+/// Declares request bodies: `pub struct Name { field: Type = rule, … }`. The schema, the reader and the command's help
+/// are derived from documentation and rules. Before `pub struct`, `#[at_least(1)]` demands so many fields, and
+/// `#[check(function(field, …))]` shows a function the fields that belong together, each if it is right.
 macro_rules! body {
     ($(
         $(#[doc = $doc:literal])+

@@ -1,5 +1,5 @@
-//! Second step of reading a request: a walk over the JSON tree that records **every** fault with its JSON pointer,
-//! what is wrong and what would be right.
+//! Second step of reading a request: a walk over the JSON tree that records **every** fault with its JSON pointer, a
+//! description and a hint.
 
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
@@ -18,12 +18,12 @@ use crate::units::{Decimal, DecimalError, readable};
 pub const LONGEST_NAME: usize = 255;
 /// Longest free text, in characters.
 pub const LONGEST_TEXT: usize = 4_000;
-/// Numbers nearer to 0 are 0, so that products and quotients of what is stated stay finite.
+/// Smaller magnitudes are read as 0, so that products and quotients of stated values stay finite.
 pub const SMALLEST_NUMBER: f64 = 1e-99;
 /// Most faults reported for one request.
 const MOST_FAULTS: usize = 1_000;
 
-/// One thing that is wrong with a request.
+/// An error of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Fault {
     /// JSON pointer (RFC 6901) to the offending value; "" is the whole document.
@@ -59,7 +59,7 @@ impl Faults {
         faults.push(fault);
     }
 
-    /// Whether further faults are not recorded any more.
+    /// Whether the limit of recorded faults is reached.
     fn is_full(&self) -> bool {
         self.0.borrow().len() > MOST_FAULTS
     }
@@ -72,10 +72,10 @@ impl Faults {
         self.result(value)
     }
 
-    /// The same for one part of a document after the other.
+    /// The value of one part of a document, if no fault was recorded since the last call.
     ///
     /// # Errors
-    /// All faults recorded since this was asked last, if any.
+    /// All faults recorded since the last call, if any.
     pub fn result<T>(&self, value: Option<T>) -> Result<T, Vec<Fault>> {
         let faults = self.0.take();
         match value {
@@ -155,7 +155,7 @@ impl<'a> Cursor<'a> {
         pointer
     }
 
-    /// The record of the document's faults.
+    /// The faults recorded so far.
     #[must_use]
     pub fn faults(&self) -> &'a Faults {
         self.faults
@@ -194,7 +194,7 @@ impl<'a> Cursor<'a> {
         )
     }
 
-    /// The value as an object whose fields are asked for by name.
+    /// The value as an object with named fields.
     #[must_use]
     pub fn fields(&self) -> Option<Fields<'a>> {
         match self.json {
@@ -207,7 +207,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The value as an object whose keys are free, in their order.
+    /// The entries of an object with arbitrary keys, in their order.
     #[must_use]
     pub fn entries(&self) -> Option<Vec<(&'a str, Self)>> {
         match self.json {
@@ -272,13 +272,13 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A name: 1 to 255 characters, none of them a control character or one that turns the direction of writing.
+    /// A name: 1 to 255 characters without control and bidirectional characters.
     #[must_use]
     pub fn name(&self) -> Option<String> {
         self.as_it_looks(self.text_of(LONGEST_NAME, &[])?)
     }
 
-    /// A text of up to 4,000 characters.
+    /// A string of up to 4,000 characters.
     #[must_use]
     pub fn text(&self) -> Option<String> {
         self.text_of(LONGEST_TEXT, &['\n', '\t'])
@@ -290,12 +290,12 @@ impl<'a> Cursor<'a> {
         self.as_it_looks(self.checked_text(key, LONGEST_NAME, &[])?)
     }
 
-    /// The name, if it reads as it is written.
+    /// The name, if it has no control or bidirectional characters.
     fn as_it_looks(&self, name: String) -> Option<String> {
         if name.contains(turns_direction) {
             return self.refuse(
                 format!(
-                    "`{}` holds characters that turn the direction of writing",
+                    "`{}` contains characters that change the direction of text",
                     printable(&shortened(&name))
                 ),
                 "leave out bidirectional marks, overrides and isolates",
@@ -357,7 +357,7 @@ impl<'a> Cursor<'a> {
             .ok()
     }
 
-    /// A finite number: the nearest to what is written, and 0 instead of what is next to it.
+    /// A finite number: the nearest to the text, and 0 for magnitudes below [`SMALLEST_NUMBER`].
     #[must_use]
     pub fn number(&self) -> Option<f64> {
         match self.json {
@@ -376,7 +376,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Whether the number is within a range, by all the digits that it was written with.
+    /// Whether the number is within a range, compared with all its written digits.
     #[must_use]
     pub fn is_within(&self, range: &RangeInclusive<f64>) -> bool {
         let exact = |text: &str| BigDecimal::from_str(text).ok();
@@ -468,20 +468,20 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// A field is wrong, and its fault is recorded.
+/// The error of a field whose fault is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recorded;
 
-/// The fields of an object; a field that is not asked for by name is a fault.
+/// The fields of an object; a field that the reader does not request is a fault.
 pub struct Fields<'a> {
     entries: &'a Object,
-    /// The object itself, for faults that are not of one field.
+    /// The object itself, for faults of the whole object.
     pub cursor: Cursor<'a>,
     asked: RefCell<Vec<&'static str>>,
 }
 
 impl<'a> Fields<'a> {
-    /// The field of this name, if it is there.
+    /// The field of this name, if it is present.
     #[must_use]
     pub fn get(&self, name: &'static str) -> Option<Cursor<'a>> {
         self.asked.borrow_mut().push(name);
@@ -492,7 +492,7 @@ impl<'a> Fields<'a> {
     /// The field of this name as `read` reads it; none if it is left out.
     ///
     /// # Errors
-    /// [`Recorded`] if it is there and wrong.
+    /// [`Recorded`] if it is present and invalid.
     pub fn optional<T>(
         &self,
         name: &'static str,
@@ -508,7 +508,7 @@ impl<'a> Fields<'a> {
         self.entries.len()
     }
 
-    /// The field of this name, if it is there and not null.
+    /// The field of this name, if it is present and not null.
     #[must_use]
     pub fn get_or_null(&self, name: &'static str) -> Option<Cursor<'a>> {
         self.get(name).filter(|field| *field.json != Json::Null)
@@ -530,7 +530,7 @@ impl<'a> Fields<'a> {
             .fault(format!("the field `{name}` is missing"), hint);
     }
 
-    /// Records every field that was not asked for, with the nearest known name.
+    /// Records every unknown field as a fault, with the nearest known name.
     pub fn refuse_unknown(&self) {
         let asked = self.asked.borrow();
         for (name, json) in self.entries {
@@ -557,7 +557,7 @@ pub fn shortened(text: &str) -> String {
     }
 }
 
-/// "did you mean `x`?" where a known name is near, and what is known.
+/// The hint "did you mean `x`?" if a known name is similar, and the known names.
 #[must_use]
 pub fn one_of_hint(text: &str, known: &[&str]) -> String {
     let nearest = nearest_names(text, known);
@@ -578,7 +578,7 @@ fn quoted(names: &[&str]) -> String {
         .join(" or ")
 }
 
-/// Up to three known names that are much like the text, nearest first.
+/// Up to three similar known names, nearest first.
 #[must_use]
 pub fn nearest_names<'n>(text: &str, known: &[&'n str]) -> Vec<&'n str> {
     if text.chars().count() > LONGEST_NAME {

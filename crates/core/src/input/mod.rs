@@ -1,6 +1,6 @@
 //! Reading requests: request bodies, each declared once (`body`); text to a JSON tree that keeps numbers as written
 //! (`json`); a walk over the tree that records every fault with its place (`cursor`); schemas of names and texts
-//! (`schema`); cancellation (`cancel`); and which characters of a text are not shown again (`text`).
+//! (`schema`); cancellation (`cancel`); and escapes for unsafe characters (`text`).
 
 pub mod body;
 pub mod cancel;
@@ -15,15 +15,15 @@ use json::JsonError;
 /// Reason that a request cannot be answered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
-    /// The text is not JSON that can be read.
+    /// The text is not valid JSON.
     #[error("the text cannot be read: {0}")]
     Unreadable(#[from] JsonError),
-    /// It can be read and is wrong.
+    /// The text is valid JSON, and its content is invalid.
     #[error("the request has {} fault{}", .0.len(), if .0.len() == 1 { "" } else { "s" })]
     Wrong(Vec<Fault>),
 }
 
-/// Reads one JSON document with `read_root`, which records what is wrong with it.
+/// Reads one JSON document with `read_root`, which records its faults.
 ///
 /// # Errors
 /// [`RequestError`] with the place of the first fault of the text, or with every fault of its content.

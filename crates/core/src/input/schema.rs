@@ -8,7 +8,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::cursor::{LONGEST_NAME, LONGEST_TEXT};
 
-/// No control character, nothing that turns the direction of writing, and something to see.
+/// A pattern without control and bidirectional characters, and with a visible character.
 const NAME: &str = r"^[^\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]*[^\s\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069][^\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]*$";
 /// The same, with line feeds and tabs.
 const TEXT: &str =

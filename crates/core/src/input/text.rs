@@ -1,9 +1,9 @@
-//! Characters of a text that do something else than to show: controls, and what turns the direction of writing.
+//! Unsafe characters of a text: control characters, and those that change the direction of text.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Whether a character turns the direction of the text around it: the marks, embeddings, overrides and isolates of the
+/// Whether a character changes the direction of text: the marks, embeddings, overrides and isolates of the
 /// Unicode bidirectional algorithm.
 #[must_use]
 pub fn turns_direction(character: char) -> bool {
@@ -17,7 +17,7 @@ pub fn turns_direction(character: char) -> bool {
     )
 }
 
-/// Whether a terminal may act on a character instead of showing it.
+/// Whether a terminal may interpret a character instead of showing it.
 #[must_use]
 pub fn is_unprintable(character: char) -> bool {
     character.is_control()
@@ -25,13 +25,13 @@ pub fn is_unprintable(character: char) -> bool {
         || turns_direction(character)
 }
 
-/// The text with every character that a terminal may act on written as JSON writes it, such as `\u001b`.
+/// The text with every character that a terminal may interpret escaped as in JSON, such as `\u001b`.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, is_unprintable)
 }
 
-/// The text with these characters written as JSON writes them.
+/// The text with these characters escaped as in JSON.
 #[must_use]
 pub fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.contains(&is_escaped) {

@@ -79,7 +79,7 @@ pub enum RangeEnd {
     High,
 }
 
-/// Statements of a caller. Unknown names are refused.
+/// The assumptions of a request. Unknown names are refused.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Assumptions {
     accelerator: Option<&'static str>,
@@ -91,13 +91,13 @@ pub struct Assumptions {
 pub(crate) type RangeCorner = BTreeMap<Q, RangeEnd>;
 
 impl Assumptions {
-    /// Whether nothing is stated.
+    /// Whether there are no assumptions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The same statements in one spelling: names sorted, a range with equal ends is a number.
+    /// The assumptions in canonical form: names sorted, a range with equal ends as a number.
     #[must_use]
     pub fn to_json(&self) -> Map<String, Value> {
         let mut object = Map::new();
@@ -145,7 +145,7 @@ impl Assumptions {
         self.speed_multiplier.keys().map(String::as_str)
     }
 
-    /// Whether the caller states this quantity itself.
+    /// Whether this quantity itself is stated.
     #[must_use]
     pub fn states(&self, quantity: Q) -> bool {
         self.stated.contains_key(&quantity)
@@ -178,7 +178,7 @@ impl Assumptions {
             .or_else(|| self.textbook_value(quantity))
     }
 
-    /// The value that follows from others by the quantity's row.
+    /// The value derived from others by the quantity's row.
     fn derived(&self, quantity: Q, corner: &RangeCorner) -> Option<Known> {
         let row = quantity.row();
         let parents = row
@@ -193,8 +193,8 @@ impl Assumptions {
             .or_else(|| row.from_parents.map(|value| value(&parents)))
     }
 
-    /// Active and total parameters of the textbook belong together: where one is stated beyond the other, the other has
-    /// no textbook value.
+    /// The textbook value of a quantity. Those of active and total parameters belong together: if one is stated beyond
+    /// the textbook value of the other, the other has none.
     fn textbook_value(&self, quantity: Q) -> Option<Known> {
         let textbook = quantity.textbook()?;
         let stated = |quantity| self.stated.get(&quantity);
@@ -225,7 +225,7 @@ impl Assumptions {
             .collect()
     }
 
-    /// The names to state so that a missing quantity is known.
+    /// Names of the assumptions that would define a missing quantity.
     pub(crate) fn how_to_state(&self, quantity: Q) -> Vec<&'static str> {
         let row = quantity.row();
         let has_accelerator = self.accelerator.is_some() || self.has_custom_accelerator();
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn compute_to_bandwidth_is_computed_from_the_chip_and_the_format_of_the_weights() {
-        // docs/MODEL.md, "What the 300 counts".
+        // docs/MODEL.md, "The compute-to-bandwidth ratio".
         let cases = [
             ("h100-sxm", 2.0, 295.0),
             ("h100-sxm", 1.0, 295.0),

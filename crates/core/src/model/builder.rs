@@ -1,4 +1,4 @@
-//! Builds readings: shows what goes in, and solves a closed form at the middle and at the ends of every range.
+//! Builds readings: collects the inputs, and solves a closed form at the middle and at the ends of every range.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::reading::{Detail, Input, Kind, NotDefined, Reading, Specification, Va
 use crate::reference::track_record_of_reading;
 use crate::units::readable;
 
-/// Values of the quantities that a closed form asked for.
+/// Values of the quantities that a closed form uses.
 pub(crate) struct Values([f64; Quantity::COUNT]);
 
 impl std::ops::Index<Quantity> for Values {
@@ -213,7 +213,7 @@ impl<'a> ReadingBuilder<'a> {
         self
     }
 
-    /// Whether it has been solved.
+    /// Whether the reading has a value.
     #[must_use]
     pub(crate) fn has_value(&self) -> bool {
         self.reading.value.is_some()
@@ -240,7 +240,7 @@ impl<'a> ReadingBuilder<'a> {
         self
     }
 
-    /// Ends with a reason for having no value.
+    /// Ends the reading with the reason for a missing value.
     #[must_use]
     pub(crate) fn not_defined(mut self, reason: NotDefined) -> Reading {
         self.reading.not_defined = Some(reason);
@@ -289,7 +289,7 @@ impl<'a> ReadingBuilder<'a> {
         Some((solved.low?, solved.high?))
     }
 
-    /// A sheet in US dollars says its exchange rate by that.
+    /// A sheet in US dollars has the exchange rate 1.
     fn known(&self, quantity: Quantity, corner: &RangeCorner) -> Option<(f64, Origin)> {
         if quantity == Quantity::UsdPerCurrencyUnit && self.sheet_in_usd {
             return Some((1.0, Origin::Sheet));
@@ -369,7 +369,7 @@ impl<'a> ReadingBuilder<'a> {
     }
 }
 
-/// Every way to put each ranged quantity at one of its ends.
+/// Every combination of ends of the ranged quantities.
 fn corners(ranged: &[Quantity]) -> impl Iterator<Item = RangeCorner> {
     (0..1_u32 << ranged.len()).map(move |bits| {
         let end = |index: usize| {
@@ -387,7 +387,7 @@ fn corners(ranged: &[Quantity]) -> impl Iterator<Item = RangeCorner> {
     })
 }
 
-/// The right-hand side of the equation with numbers for its symbols, and the result.
+/// The right-hand side of the equation with substituted numbers, and the result.
 fn working(reading: &Reading, value: f64) -> String {
     let form = reading
         .equation

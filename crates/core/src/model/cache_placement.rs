@@ -1,5 +1,5 @@
-//! Which storage tier a cache offer lives on: how probable each is for a time to live, and what a price for holding a
-//! token says about it.
+//! The storage tier of a cache offer: its probability by the time to live, and by the price of holding a
+//! token.
 
 use super::assumptions::Assumptions;
 use super::clue_table::ClueKind;
@@ -12,13 +12,13 @@ use crate::reference::StorageTier;
 use crate::roofline::HoldCost;
 use crate::units::Seconds;
 
-/// log of a time to live over the drain time of the tier it lives on: a factor of 4.5 either way, from the spread of
-/// devices sold within a tier.
+/// log of a time to live over the drain time of its tier: a factor of 4.5 either way, from the spread of devices sold
+/// within a tier.
 const DRAIN_TIME_SD: f64 = 1.5;
 /// Standard deviation of the bounds from prices of caches, in logarithms. A price pays at least what its bytes cost,
 /// mostly far more, so it gives only a bound; margins differ between prices, and servers and copies are not counted.
 const PRICE_SD: f64 = 1.0;
-/// Times to live that are on offer, for an offer that names none: five minutes to a day, in equal ratios.
+/// Assumed times to live of an offer that names none: five minutes to a day, in equal ratios.
 const LIFETIMES_S: [f64; 9] = [
     300.0, 609.0, 1_236.0, 2_509.0, 5_091.0, 10_333.0, 20_970.0, 42_560.0, 86_400.0,
 ];
@@ -225,7 +225,7 @@ pub(crate) fn held_for_longer(evidence: &Evidence<'_>) -> Option<HeldFor> {
     })
 }
 
-/// A cache offer: what is known of where it lives.
+/// A cache offer, with the evidence of its storage tier.
 #[derive(Debug, Clone)]
 pub struct CacheOffer {
     /// Time to live.

@@ -1,11 +1,11 @@
-//! Evidence of a sheet for readings: its stated cells, its context steps, its pairs of modes.
+//! Evidence of a sheet for readings: stated cells, context tiers, and modes beside the standard tier.
 
 use super::assumptions::Assumptions;
 use super::reading::NotDefined;
 use crate::sheet::{Basis, ContextTierMeasure, ContextTierSemantics, PriceSheet, RateCell};
 use crate::units::Decimal;
 
-/// A sheet in its canonical order, and what the caller states.
+/// A sheet in its canonical order, and the assumptions.
 #[derive(Clone, Copy)]
 pub(crate) struct Evidence<'a> {
     /// The pricing content.
@@ -21,7 +21,7 @@ pub(crate) struct Cell<'a> {
     pub(crate) rate: &'a RateCell,
 }
 
-/// A price that a ratio can be formed from, or why there is none.
+/// A price for ratios, or the reason for none.
 pub(crate) type Price<'p> = Result<&'p Decimal, NotDefined>;
 
 /// A context tier and the cell below it.
@@ -229,7 +229,7 @@ impl<'a> Evidence<'a> {
         named.filter(|tier| *tier != RateCell::STANDARD).collect()
     }
 
-    /// Prices of a mode over those of the standard tier: from its own prices, or from the multiplier the source states.
+    /// Prices of a mode over those of the standard tier: from its own prices, or from a stated multiplier.
     #[must_use]
     pub(crate) fn mode_prices(&self, mode: &str) -> Vec<ModePrices<'a>> {
         let ratio = |above: Price<'a>, below: Price<'a>| Ok(above?.over(below?));

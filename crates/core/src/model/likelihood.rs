@@ -29,7 +29,7 @@ pub trait Likelihood: Send + Sync {
     fn tail_probability(&self, part: usize, unknowns: &Unknowns<'_>) -> f64;
 }
 
-/// The likelihood terms of a clue; empty where the sheets do not show it.
+/// The likelihood terms of a clue; empty if the sheets lack it.
 pub type Observed = Vec<Box<dyn Likelihood>>;
 
 /// The terms of a clue.
@@ -57,8 +57,8 @@ const NORMAL_REACH: u32 = 6;
 /// Its entries per standard deviation.
 const NORMAL_ENTRIES: u32 = 64;
 
-/// Probability below, and density, at evenly spaced points of a standard normal distribution: draws ask for it so often
-/// that working it out took most of the time of an answer.
+/// Probability below, and density, at evenly spaced points of a standard normal distribution: evaluating it for each
+/// draw took most of the time of an answer.
 static NORMAL: LazyLock<Vec<[f64; 2]>> = LazyLock::new(|| {
     let at = |entry: u32| f64::from(entry) / f64::from(NORMAL_ENTRIES) - f64::from(NORMAL_REACH);
     (0..=2 * NORMAL_REACH * NORMAL_ENTRIES)

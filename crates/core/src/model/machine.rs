@@ -43,10 +43,10 @@ pub struct Machine {
 
 /// Rent of a machine whose price list has one figure: a factor of about 1.5 either way.
 const RENTAL_SD: f64 = 0.25;
-/// One or two bytes per element of the cache, either as often.
+/// One or two bytes per element of the cache, with equal probability.
 const KV_ELEMENT_BYTES: [(f64, f64); 2] = [(1.0, 0.5), (2.0, 0.5)];
 
-/// Every machine that what is stated leaves open, with shares that add up to 1: accelerators that are shipping and
+/// Every machine that agrees with the stated values, with shares that add up to 1: accelerators that are shipping and
 /// rented out, each as likely; weights as open-weight models publish them.
 #[must_use]
 pub fn machines(assumptions: &Assumptions) -> Vec<Machine> {

@@ -1,4 +1,4 @@
-//! The quantities that readings use beyond the sheet: what may be stated, and what follows from it.
+//! The quantities that readings use besides the sheet: stated and derived values.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -50,8 +50,7 @@ pub(crate) struct Row {
     pub(crate) from_parents: Option<fn(&[Known]) -> Known>,
 }
 
-/// The values that may be stated for a quantity: all that `/simulate` can put into a question, far beyond all there is,
-/// and still such that what follows is finite.
+/// The allowed range of a quantity: it covers all values of `/simulate`, and keeps derived values finite.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     /// The least.
@@ -61,7 +60,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Those of an output speed against the standard tier.
+    /// The allowed range of an output speed relative to the standard tier.
     pub const SPEED: Self = Self {
         least: 1e-6,
         most: 1e6,
@@ -82,7 +81,7 @@ impl Bounds {
     }
 }
 
-/// Before the names of what is stated inside the assumption `accelerator`.
+/// Prefix of the names inside the assumption `accelerator`.
 const OF_ACCELERATOR: &str = "accelerator.";
 
 const fn row(path: &'static str, symbol: &'static str, unit: &'static str) -> Row {

@@ -68,7 +68,7 @@ impl Value {
     }
 }
 
-/// Something that went into a reading.
+/// An input of a reading.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Input {
     /// Its name.
@@ -129,16 +129,16 @@ pub struct NotDefined {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// The sheet does not say what the reading is drawn from.
+    /// The sheet lacks the feature of the reading.
     SheetLacks,
-    /// A value would have to be stated.
+    /// A value must be stated.
     AssumptionMissing,
     /// The equation has no solution at these values.
     NoSolution,
 }
 
 impl NotDefined {
-    /// The sheet does not say what the reading is drawn from.
+    /// The sheet lacks the feature of the reading.
     #[must_use]
     pub fn sheet_lacks(detail: impl Into<String>) -> Self {
         Self {
@@ -158,7 +158,7 @@ impl NotDefined {
         }
     }
 
-    /// Values would have to be stated.
+    /// Values must be stated.
     #[must_use]
     pub fn assumption_missing(names: &[&str]) -> Self {
         let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
@@ -173,7 +173,7 @@ impl NotDefined {
 /// One closed-form answer drawn from one clue.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Reading {
-    /// Which reading it is; a sheet with several tiers, times to live or modes gives one entry each.
+    /// Id of the reading; a sheet with several tiers, times to live or modes gives one entry each.
     pub id: ReadingId,
     /// The price-sheet feature it is drawn from.
     pub clue: ClueKind,
@@ -181,7 +181,7 @@ pub struct Reading {
     pub quantity: &'static str,
     /// The closed form.
     pub equation: &'static str,
-    /// The closed form with the numbers put in.
+    /// The equation with the numbers substituted.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub working: Option<String>,
@@ -213,7 +213,7 @@ pub struct Reading {
     pub assumes: &'static [&'static str],
     /// Caveats about its use.
     pub caveats: Vec<String>,
-    /// Errors of this reading by itself on open-weight models; null where no truth is public.
+    /// Errors of this reading alone on open-weight models; null where no true value is public.
     pub track_record: Option<TrackRecord>,
 }
 

@@ -2,7 +2,7 @@
 
 use super::machine::Machine;
 
-/// One hypothesis about everything that a price sheet does not say; natural logarithms.
+/// One hypothesis about all unknowns of a price sheet; natural logarithms.
 #[derive(Debug, Clone, Copy)]
 pub struct Unknowns<'a> {
     /// log `N_a`
@@ -53,7 +53,7 @@ impl Unknowns<'_> {
         (weights + cache).ln()
     }
 
-    /// log of r·`η_c`/`η_m`: how much longer decoding spends on memory than on multiplies with what is reached of both.
+    /// log of r·`η_c`/`η_m`: memory time over compute time of decoding at the reached efficiencies.
     #[must_use]
     pub fn log_actual_memory_over_compute(&self) -> f64 {
         self.log_memory_over_compute() + self.machine.log_balance

@@ -39,8 +39,8 @@ body! {
         hidden_dimension: u32 = plain(count(DIMENSION)),
         /// Parameters of an input embedding that is a matrix of its own: held, but not read by decoding.
         input_embedding_parameters: f64 = plain(number(0.0..=*PARAMETERS.end()).or(0.0)),
-        /// `N_attn`: parameters that every token reads, without the input embedding; what the experts leave of `N_t` where
-        /// left out.
+        /// `N_attn`: parameters that every token reads, without the input embedding; if left out, `N_t` without that embedding
+        /// and the experts.
         #[serde(skip_serializing_if = "Option::is_none")]
         always_read_parameters: Option<f64> = optional(number(PARAMETERS)),
         /// Routed experts; none in a dense model.
@@ -151,13 +151,13 @@ body! {
 }
 
 impl Architecture {
-    /// Reads an architecture, and records what is wrong with it.
+    /// Reads an architecture, and records its faults.
     #[must_use]
     pub fn read(cursor: &Cursor<'_>) -> Option<Self> {
         <Self as Body>::read(cursor).map(Self::completed)
     }
 
-    /// The same among fields of other meaning.
+    /// The same from an object that has other fields too.
     pub(super) fn read_among(fields: &Fields<'_>) -> Option<Self> {
         let object = Source {
             fields: Some(fields),
@@ -190,14 +190,14 @@ fn parts_are_smaller(
     if active.is_some_and(|active| active > total) {
         object.fault_of(
             "active_parameters",
-            "more parameters are active than there are",
+            "more active than total parameters",
             "state at most `total_parameters`",
         );
     }
     if embedding.is_some_and(|embedding| embedding >= total) {
         object.fault_of(
             "input_embedding_parameters",
-            "the input embedding is as large as the whole model",
+            "the input embedding has as many parameters as the whole model",
             "state less than `total_parameters`",
         );
     }
@@ -208,7 +208,7 @@ fn parts_are_smaller(
     {
         object.fault_of(
             "always_read_parameters",
-            "a part is as large as the whole model",
+            "a part has as many parameters as the whole model",
             "state less than `total_parameters`",
         );
     }
@@ -263,8 +263,8 @@ fn heads_are_shared_evenly(
     }
 }
 
-/// The experts and every other weight must make up the whole, those of a token what is active. Published figures are
-/// rounded, so a part may be larger than the whole by a little.
+/// Experts and other weights must add up to the total, those used by a token to the active parameters. Published
+/// figures are rounded, so a part may be larger than the whole by a little.
 fn experts_make_up_the_model(
     object: Source<'_, '_>,
     total: Option<&f64>,

@@ -11,7 +11,7 @@ static FITTED: LazyLock<Fitted> = LazyLock::new(|| {
         .unwrap_or_else(|error| panic!("data/efficiencies.json: {error}"))
 });
 
-/// The shares of peak that published measurements reach, as `unroof fit` found them.
+/// The shares of peak that published measurements reach, as `unroof-dev fit` found them.
 #[must_use]
 pub fn fitted_attainment() -> Attainment {
     FITTED.fitted

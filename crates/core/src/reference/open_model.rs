@@ -35,7 +35,7 @@ pub fn open_model(name: &str) -> Option<&'static OpenModel> {
 pub struct OpenModel {
     /// The name used in requests.
     pub name: String,
-    /// Models by the same author on the same lines.
+    /// Family: models of one author with a common design.
     pub family: String,
     /// Architecture, as needed for serving.
     pub architecture: Architecture,
@@ -45,7 +45,7 @@ pub struct OpenModel {
     pub native_precision: String,
     /// Source of the figures.
     pub sources: Vec<String>,
-    /// `config` where a published configuration says it all, else what it rests on.
+    /// Basis of the figures: `config` for a published configuration, else a description.
     pub confidence: String,
     /// Remarks.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -64,7 +64,7 @@ pub struct StorageTier {
 }
 
 impl StorageTier {
-    /// HBM as it is rented: its holding cost is that of the accelerator around it.
+    /// HBM, rented with its accelerator: its holding cost is that of the accelerator.
     pub const HBM: &'static str = "hbm-rented";
     /// The accelerator around it where none is chosen.
     pub const HBM_ACCELERATOR: &'static str = "gb200-nvl72";
@@ -83,7 +83,7 @@ impl StorageTier {
 pub struct TalkTier {
     /// The talk's name for it.
     pub name: &'static str,
-    /// Drain time said aloud; the geometric middle where a range was said.
+    /// Drain time in the talk; the geometric middle of a range.
     pub drain_time: Seconds,
 }
 

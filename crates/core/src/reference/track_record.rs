@@ -35,23 +35,23 @@ pub struct NamedRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrackRecord {
-    /// Models it was scored on.
+    /// Number of models in the score.
     pub models: usize,
-    /// Half of them were off by less than this factor.
+    /// Median error, as a factor.
     pub median_fold_error: f64,
-    /// 90 % of them were off by less than this factor.
+    /// 90th percentile of the error, as a factor.
     pub fold_error_90: f64,
-    /// Whether it is better than the prior, on the same models.
+    /// Whether its error is smaller than that of the prior on the same models.
     pub beats_prior: bool,
 }
 
-/// The record of a quantity of the joint estimate; none where no truth is public.
+/// The record of a quantity of the joint estimate; none where no value is published.
 #[must_use]
 pub fn track_record_of_quantity(name: &str) -> Option<TrackRecord> {
     found(&TRACK_RECORDS.quantities, name)
 }
 
-/// The record of a reading; none where no truth is public.
+/// The record of a reading; none where no value is published.
 #[must_use]
 pub fn track_record_of_reading(id: &str) -> Option<TrackRecord> {
     found(&TRACK_RECORDS.readings, id)

@@ -1,5 +1,5 @@
-//! The forward model: what a step of decoding or prefill takes and costs on given hardware, and what keeping a byte
-//! costs.
+//! The forward model: time and cost of a decode step and a prefill pass on given hardware, and the cost of holding a
+//! byte.
 //!
 //! Equation numbers (E1, E2, ...) and source tags (\[T\], \[SB\], ...) are those of `docs/MODEL.md`.
 

@@ -163,7 +163,7 @@ impl MemoryUse {
 }
 
 impl Serving<'_> {
-    /// A decode step: E1 or E1' with what a batch reads at a context, then the exchanges, which nothing hides.
+    /// A decode step: E1 or E1' with what a batch reads at a context, then the exchanges, which are not hidden.
     ///
     /// With speculative decoding a step computes γ + 1 tokens per sequence and reads memory once (U10).
     #[must_use]
@@ -182,8 +182,8 @@ impl Serving<'_> {
         self.pass(Phase::Decode, &load, tokens)
     }
 
-    /// A pass of so many prompts: the same with what prompts compute, and the exchanges behind it: two halves of a
-    /// pass take turns at links and arithmetic.
+    /// A prefill pass of this many prompts, with the arithmetic of prompts; exchanges are hidden, since two halves of a
+    /// pass alternate between links and arithmetic.
     #[must_use]
     pub fn prefill(&self, prompts: f64, prompt: PromptTokens) -> PassTime {
         let tokens = prompts * prompt.fresh;

@@ -160,7 +160,7 @@ pub fn compute_to_bandwidth(
 }
 
 impl WeightReads {
-    /// `N_read`(B): of `all` parameters, those that a step of so many tokens reads.
+    /// `N_read`(B): the number of `all` parameters that a step of this many tokens reads.
     #[must_use]
     pub fn parameters(&self, batch: f64, all: f64) -> f64 {
         match self {

@@ -111,7 +111,7 @@ impl Activations {
         Bytes(self.one_value() * (f64::from(self.layers) + self.kept_per_layer))
     }
 
-    /// E27: reversible blocks work the inputs out from the outputs, so one layer is kept: O(1), 8 FLOP \[T\].
+    /// E27: reversible blocks compute the inputs from the outputs, so one layer is kept: O(1), 8 FLOP \[T\].
     #[must_use]
     pub fn reversible(&self) -> Bytes {
         Bytes(self.one_value() * self.kept_per_layer)

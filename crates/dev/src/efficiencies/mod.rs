@@ -1,5 +1,5 @@
-//! The forward model against published measurements: what it predicts for each, the few shared efficiencies that fit
-//! them, and how far off it is on a generation of accelerators that the fit has not seen.
+//! The forward model against published measurements: its predictions, the fitted efficiencies, and its errors on
+//! generations of accelerators outside the fit.
 
 mod fit;
 mod markdown;

@@ -11,14 +11,14 @@ use unroof_core::units::Seconds;
 /// Significant digits that efficiencies are kept with: more would be noise.
 const DIGITS: i32 = 4;
 
-/// A measurement beside what is predicted for it.
+/// A measurement and its prediction.
 #[derive(Debug, Clone)]
 pub struct Scored {
     /// The measurement.
     pub measured: &'static Measurement,
     /// With the efficiencies fitted to all rows.
     pub fitted: Option<f64>,
-    /// With those of a fit that leaves the row's generation out; only for rows that are fitted.
+    /// With the efficiencies of a fit without the row's generation; only for fitted rows.
     pub left_out: Option<f64>,
     /// At peak.
     pub peak: Option<f64>,
@@ -120,7 +120,7 @@ impl Report {
     #[must_use]
     pub fn file(&self) -> FittedFile<'_> {
         FittedFile {
-            source: "unroof fit --write, from data/serving_measurements.csv",
+            source: "unroof-dev fit --write, from data/serving_measurements.csv",
             fitted: self.fitted,
             left_out: &self.left_out,
         }

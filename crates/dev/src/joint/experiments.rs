@@ -47,7 +47,7 @@ fn ways() -> Vec<Way> {
             shown,
         },
         Way {
-            name: "every row counts, copies too",
+            name: "copies counted as separate rows",
             settings: Settings {
                 copies_count_once: false,
                 ..settings
@@ -55,7 +55,7 @@ fn ways() -> Vec<Way> {
             shown,
         },
         Way {
-            name: "deviations of models normal",
+            name: "normal deviations of models",
             settings: Settings {
                 deviation_degrees_of_freedom: NORMAL,
                 ..settings
@@ -63,7 +63,7 @@ fn ways() -> Vec<Way> {
             shown,
         },
         Way {
-            name: "sizes of models normal",
+            name: "normal sizes of models",
             settings: Settings {
                 size_degrees_of_freedom: NORMAL,
                 ..settings

@@ -1,4 +1,4 @@
-//! The joint estimate against models whose truth is public: the page, the picture and the ablations.
+//! The joint estimate against models with published values: the page, the picture and the ablations.
 
 mod experiments;
 mod markdown;

@@ -19,7 +19,7 @@ pub struct LayoutAnswer {
     pub pipeline: PipelineCosts,
     /// Memory use of a GPU.
     pub memory: MemoryPerGpu,
-    /// The same over the number of stages.
+    /// The layout over the number of stages.
     pub series: Vec<StagesItem>,
     /// The values that are null, and why.
     pub not_defined: Vec<NoValue>,
@@ -36,28 +36,28 @@ pub struct ExpertPlacement {
     pub experts_per_gpu: f64,
     /// Experts of a layer on the fullest GPU.
     pub experts_per_gpu_rounded_up: u32,
-    /// Whether every GPU holds as many as the others.
+    /// Whether every GPU holds the same number of experts.
     pub divides_evenly: bool,
-    /// Q: scale-up domains (racks) that the experts take up.
+    /// Q: scale-up domains (racks) that hold the experts.
     pub scale_up_domains: u32,
     /// E11: (Q − 1)/Q, share of expert traffic that leaves its domain.
     pub share_leaving_domain: f64,
-    /// SU/SO: how many times slower a GPU's way out of the domain is.
+    /// SU/SO: bandwidth inside the domain over bandwidth out of it.
     pub scale_up_over_scale_out: Option<f64>,
 }
 
 /// Traffic between a GPU and the experts in one decode step, both directions.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AllToAll {
-    /// All of it, per GPU and step.
+    /// Total bytes, per GPU and step.
     pub bytes_per_gpu_and_step: Bytes,
     /// Bytes that stay in the domain.
     pub bytes_inside_domain: Bytes,
     /// Bytes that leave the domain.
     pub bytes_leaving_domain: Bytes,
-    /// Time if all of it stayed inside.
+    /// Time if all traffic stayed in the domain.
     pub seconds_at_scale_up: Option<Seconds>,
-    /// Time if all of it left.
+    /// Time if all traffic left the domain.
     pub seconds_at_scale_out: Option<Seconds>,
     /// Time as laid out: both networks at once, the longer of the two.
     pub seconds: Option<Seconds>,
@@ -75,9 +75,9 @@ pub struct LargestExpertLayer {
     pub always_read_parameters: Option<f64>,
     /// Experts per layer when one domain holds the whole model.
     pub experts: Option<f64>,
-    /// Their parameters, per layer.
+    /// Parameters of these experts, per layer.
     pub parameters: Option<f64>,
-    /// Their bytes, per layer.
+    /// Bytes of these experts, per layer.
     pub bytes: Option<Bytes>,
     /// Experts per layer when one domain holds one of the pipeline stages.
     pub experts_with_a_stage_per_domain: Option<f64>,
@@ -90,19 +90,19 @@ pub struct LargestExpertLayer {
 pub struct PipelineCosts {
     /// Layers of a stage, in the mean.
     pub layers_per_stage: f64,
-    /// E20: time of a stage's expert traffic over the time of handing on to the next rack.
+    /// E20: time of a stage's expert traffic over the time of its transfer to the next rack.
     pub expert_time_over_hand_over_time: Option<f64>,
     /// E20: whether that is 1 or more, so that stages in different racks cost no time.
     pub free_across_racks: Option<bool>,
     /// Share of a training step in which a stage waits.
     pub training_bubble_share: f64,
-    /// E22: reading weights and KV cache once, over all stages: a bound on the time between tokens.
+    /// E22: time to read weights and KV cache once, over all stages: a lower bound on the time between tokens.
     pub seconds_per_token: Seconds,
     /// E22: the same with all layers in one stage of as many GPUs.
     pub seconds_per_token_in_one_stage: Seconds,
 }
 
-/// E21: what lies in the memory of a GPU.
+/// E21: contents of the memory of a GPU.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct MemoryPerGpu {
     /// Weights.
@@ -130,9 +130,9 @@ pub struct StagesItem {
     pub gpus: u64,
     /// Layers of a stage, in the mean.
     pub layers_per_stage: f64,
-    /// B = P·b, sequences under way.
+    /// B = P·b, sequences in flight.
     pub batch_sequences: f64,
-    /// k/P: what a stage keeps of each token. P micro-batches of it are under way, so P cancels.
+    /// k/P: KV bytes per token in one stage. P micro-batches are in flight, so P cancels.
     pub kv_bytes_per_token_and_stage: BytesPerToken,
     /// w·`N_t`/(E·P)
     pub weights_bytes_per_gpu: Bytes,
@@ -152,7 +152,7 @@ pub struct StagesItem {
     pub expert_time_over_hand_over_time: Option<f64>,
     /// (P − 1)/(m + P − 1)
     pub training_bubble_share: f64,
-    /// Reading the weights and the KV cache of one stage.
+    /// Time to read the weights and the KV cache of one stage.
     pub seconds_per_stage: Seconds,
     /// E22: P times that, the same for every P.
     pub seconds_per_token: Seconds,

@@ -1,4 +1,4 @@
-//! The request of `/layout`: what it may state, and what follows where it states nothing.
+//! The request of `/layout`: its fields and their defaults.
 
 use crate::calculator::inputs::{InputOrigin, InputUsed, Inputs, MOST};
 use crate::input::body::body;
@@ -11,17 +11,17 @@ use crate::roofline::{
 };
 use crate::units::{Bytes, BytesPerSecond, BytesPerToken};
 
-/// Most experts, GPUs and micro-batches of a request.
+/// Limit of experts, GPUs and micro-batches of a request.
 const MOST_COUNT: u32 = 1_000_000;
 /// Most layers of a model.
 const MOST_LAYERS: u32 = 10_000;
-/// Sequences per GPU that DeepSeek published of its own decoding \[DS6\].
+/// Sequences per GPU in DeepSeek's own decoding, as published \[DS6\].
 const SEQUENCES_PER_GPU: f64 = 88.0;
 
 body! {
-    /// A question about a layout. A field that is left out has a default, which the answer names; `{}` is the lecture's rack.
+    /// A layout request. A field that is left out has a default, which the answer names; `{}` is the lecture's rack.
     pub struct LayoutRequest {
-        /// The GPUs and the racks around them: a rack by its name, or with other figures.
+        /// The GPUs and their rack: a rack by its name, or its figures.
         hardware: LayoutHardware = name_or::<LayoutHardware, _>(RackName),
         /// The model; DeepSeek V3 where nothing is stated.
         model: LayoutModel = section::<LayoutModel>(),
@@ -71,7 +71,7 @@ body! {
 
     /// Layout of the model.
     pub struct LayoutPlan {
-        /// GPUs that the experts of a layer are spread over; if left out, as many of one domain as divide the experts evenly.
+        /// GPUs that hold the experts of a layer; if left out, the largest number in one domain that divides the experts evenly.
         expert_parallel_gpus: Stated<u32> = count(1..=MOST_COUNT).unit("GPUs").flag("expert-parallel-gpus"),
         /// P: pipeline stages; at most `layers`.
         pipeline_stages: Stated<u32> = count(1..=MOST_LAYERS).unit("stages").or(4).flag("pipeline-stages"),
@@ -180,7 +180,7 @@ fn fill_hardware(stated: &LayoutHardware, inputs: &Inputs<'_>) -> Option<Hardwar
     })
 }
 
-/// A model like DeepSeek V3 where nothing is stated, served in fp8 with its KV cache in bf16 \[DS6\].
+/// The model of the request. The default is DeepSeek V3, served in fp8 with its KV cache in bf16 \[DS6\].
 fn fill_model(stated: &LayoutModel, inputs: &Inputs<'_>) -> Option<Model> {
     let experts = inputs.or_default(&stated.experts);
     let active = experts.unwrap_or(8).min(8);
@@ -222,7 +222,7 @@ fn fill_model(stated: &LayoutModel, inputs: &Inputs<'_>) -> Option<Model> {
     if active_parameters > total_parameters {
         inputs.fault(
             &stated.active_parameters,
-            "more parameters are active than there are",
+            "more active than total parameters",
             "state at most `total_parameters`",
         );
     }
@@ -242,7 +242,7 @@ fn fill_model(stated: &LayoutModel, inputs: &Inputs<'_>) -> Option<Model> {
     })
 }
 
-/// The largest number of GPUs within a domain that experts divide evenly over: 64 of 72 for 256 experts.
+/// The largest number of GPUs in a domain that divides the experts evenly: 64 of 72 for 256 experts.
 fn even_share(experts: u32, domain: u32) -> u32 {
     let most = domain.min(experts);
     (1..=most)

@@ -11,7 +11,7 @@ use crate::units::{Bytes, BytesPerToken, Seconds};
 /// Time, memory and cost of a model on a machine.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct SimulationAnswer {
-    /// Ratios and sizes that do not depend on what is reached of the peaks.
+    /// Ratios and sizes that do not depend on the efficiencies.
     pub roofline: Roofline,
     /// Contents of the memory of the serving unit.
     pub memory: Memory,
@@ -68,13 +68,13 @@ pub struct Roofline {
     pub crossover_context_tokens: Option<f64>,
     /// r(L) = B*/B + L/L0, over γ + 1.
     pub memory_time_over_compute_time: f64,
-    /// The rooflines' verdict on a decode step at what is reached: `memory` or `compute`.
+    /// Limit of a decode step at the reached efficiencies: `memory` or `compute`.
     pub decode_bound: Bound,
     /// Attention of a decode step.
     pub attention: AttentionBound,
     /// E4: `T_min` = w·`N_t`/W.
     pub latency_floor_seconds: Seconds,
-    /// The same with the experts that one token goes to.
+    /// `T_min` with only the experts of one token.
     pub latency_floor_of_one_sequence_seconds: Seconds,
     /// τ = C/W
     pub sweep_time_seconds: Seconds,
@@ -102,14 +102,14 @@ impl Bound {
     }
 }
 
-/// Attention's arithmetic against its reading, at peak.
+/// Attention's arithmetic against its memory reads, at peak.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AttentionBound {
     /// FLOP per byte of cache that a generated token reads; none without a cache.
     pub flop_per_kv_byte: Option<f64>,
     /// FLOP per second over bytes per second in attention's format.
     pub ridge_flop_per_byte: f64,
-    /// Which of both is the longer.
+    /// The longer of the two times.
     pub bound: Option<Bound>,
 }
 
@@ -118,7 +118,7 @@ pub struct AttentionBound {
 pub struct Memory {
     /// C
     pub capacity_bytes: Bytes,
-    /// Weights over all chips; with experts dealt out, the other weights count once per chip.
+    /// Weights over all chips; with distributed experts, the other weights count once per chip.
     pub weights_bytes: Bytes,
     /// Cache and state of the batch.
     pub kv_bytes: Bytes,
@@ -160,7 +160,7 @@ pub struct Split {
     pub token_overhead_seconds: Seconds,
     /// Waiting between kernels.
     pub stage_overhead_seconds: Seconds,
-    /// The whole, with its overlaps.
+    /// Total time, with overlaps.
     pub total_seconds: Seconds,
 }
 
@@ -200,7 +200,7 @@ pub struct Prefill {
     pub tokens_per_second_per_accelerator: f64,
     /// Throughput of all chips.
     pub tokens_per_second: f64,
-    /// Pass of one prompt alone; where experts are dealt out, of one per chip, since a prompt's attention stays on its chip.
+    /// Pass of one prompt alone; with distributed experts, of one per chip, since a prompt's attention stays on its chip.
     pub time_to_first_token_seconds: Seconds,
     /// E16: USD per million prompt tokens; none without a rental.
     pub cost_usd_per_mtok: Option<f64>,
@@ -231,7 +231,7 @@ pub struct SeriesItem {
     pub communication_seconds: f64,
     /// Overheads per token and per kernel.
     pub overhead_seconds: f64,
-    /// E4, without the input embedding, which no step reads.
+    /// E4: latency floor, without the input embedding, which no step reads.
     pub latency_floor_seconds: f64,
     /// Speed of one sequence.
     pub tokens_per_second_per_user: f64,
@@ -253,7 +253,7 @@ pub struct SeriesItem {
     pub is_kink: bool,
     /// Whether weights and caches fit.
     pub fits: bool,
-    /// Whether no other point of this context that fits is both faster and cheaper.
+    /// Whether no other fitting point of this context is both faster and cheaper.
     pub on_speed_cost_front: bool,
 }
 

@@ -12,12 +12,12 @@ use crate::units::Seconds;
 /// Shares of a peak.
 const SHARES: RangeInclusive<f64> = 1e-6..=1.0;
 
-/// A point to start from.
+/// Base efficiencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartingPoint {
     /// Fitted to published measurements.
     Fitted,
-    /// All of the peaks.
+    /// Peak values without losses.
     Peak,
 }
 
@@ -33,7 +33,7 @@ const OVERLAPS: &[(&str, Overlap)] = &[
 ];
 
 body! {
-    /// Shares of peak and overheads; those of the named point where left out.
+    /// Shares of peak and overheads; those of the base efficiencies where left out.
     pub struct StatedEfficiencies {
         /// The point to start from: `fitted` to published measurements, where compute and memory overlap within attention
         /// and within the rest (E1'); or `peak`: all of the peaks, no exchanges, no overheads, full overlap (E1). `fitted`
@@ -59,7 +59,7 @@ body! {
     }
 }
 
-/// Shares of the peaks, overheads, and what overlaps.
+/// Shares of the peaks, overheads and overlap.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Efficiency {
     pub(super) efficiencies: Efficiencies,

@@ -24,9 +24,9 @@ body! {
     /// Every batch with every context; an axis that is left out stays at the operating point.
     #[at_least(1)]
     pub struct SimulatedGrid {
-        /// Batches; whole numbers where they are made from two ends.
+        /// Batches; whole numbers where the axis states two ends.
         batch: Option<Axis> = optional(value(AxisKind(BATCHES))),
-        /// Contexts. Where they are made from two ends, the context at which memory overtakes arithmetic is added.
+        /// Contexts. If the axis states two ends, the context at which memory time overtakes compute time is added.
         context_tokens: Option<Axis> = optional(value(AxisKind(0.0..=MOST_TOKENS))),
     }
 }
@@ -39,7 +39,7 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Points of both axes together, but for one that may be added among the contexts.
+    /// Number of points of the grid, without the kink that may be added to the contexts.
     pub(super) fn points(&self) -> usize {
         let batches = self.batches.as_ref().map_or(1, Vec::len);
         batches * self.contexts.as_ref().map_or(1, |axis| axis.points.len())
@@ -49,14 +49,14 @@ impl Grid {
 /// Points along one axis.
 #[derive(Debug, Clone)]
 pub struct Axis {
-    /// The points, ascending where they were made.
+    /// The points, ascending where they come from two ends.
     pub points: Vec<f64>,
-    /// Whether the points were made from two ends, so that one more may be added among them.
+    /// Whether the points come from two ends, so that the kink may be added.
     pub is_made: bool,
 }
 
 impl Axis {
-    /// Points made between two ends as whole numbers, each once: half a sequence is none.
+    /// Points between two ends as whole numbers, without duplicates: a batch has whole sequences.
     pub(super) fn in_whole_steps(mut self) -> Self {
         if self.is_made && self.points.first().is_some_and(|first| *first >= 1.0) {
             self.points
@@ -68,7 +68,7 @@ impl Axis {
         self
     }
 
-    /// Points evenly apart in the log; from 0 evenly apart.
+    /// Points spaced evenly in the logarithm; spaced evenly in the value where the axis starts at 0.
     fn between(from: f64, to: f64, count: u32) -> Self {
         let steps = f64::from(count - 1);
         let point = |index: u32| {
@@ -87,7 +87,7 @@ impl Axis {
     }
 }
 
-/// A list of points within a range, or two ends and how many points there are between them.
+/// A list of points within a range, or two ends and the number of points between them.
 pub(super) struct AxisKind(pub(super) RangeInclusive<f64>);
 
 impl AxisKind {
@@ -144,7 +144,7 @@ impl Kind for AxisKind {
             .required("to")
             .additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(false)))
             .description(Some(
-                "Two ends, and points between them evenly apart in the log, or evenly apart from 0.",
+                "Two ends, and points between them: evenly spaced in the logarithm, or in the value where the axis starts at 0.",
             ));
         OneOfBuilder::new()
             .item(value(self.list()).property("The points.".to_owned()))

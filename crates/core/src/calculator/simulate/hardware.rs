@@ -24,9 +24,9 @@ body! {
         accelerator: Stated<&'static str> = value(AcceleratorId).or("gb200-nvl72").flag("accelerator"),
         /// G: chips that serve one copy of the model; the accelerator's serving unit if left out.
         chips: Stated<u32> = count(1..=MOST_CHIPS).unit("chips").example(144).flag("chips"),
-        /// Chips of an instance that computes prompts, where it is another than the one that decodes; G if left out.
+        /// Chips of the prefill instance, if prompts are computed on separate chips; G if left out.
         prefill_chips: Stated<u32> = count(1..=MOST_CHIPS).unit("chips").example(32).flag("prefill-chips"),
-        /// `experts` (EP with data-parallel attention) deals the experts to the chips and keeps all other weights on each,
+        /// `experts` (EP with data-parallel attention) puts each expert on one chip and all other weights on every chip,
         /// `tensor` (TP) cuts every matrix; `experts` for a mixture if left out.
         spread: Stated<Spread> = value(OneOf(SPREADS)).flag("spread"),
         /// Rental of one chip.
@@ -53,12 +53,12 @@ body! {
 pub(super) struct Hardware {
     /// The reference row, if none of its figures is replaced.
     pub(super) accelerator: Option<&'static str>,
-    /// Those that decode.
+    /// Chips that decode.
     pub(super) machine: Machine,
-    /// Those that a pass of prompts runs on.
+    /// Chips of a prefill pass.
     pub(super) prefill_chips: f64,
     pub(super) spread: Spread,
-    /// The reference row that figures which are not stated are from, where none was named.
+    /// The reference row for figures that are not stated, if the request names none.
     pub(super) borrowed_from: Option<&'static str>,
     /// Rental of a chip of the unit, in USD per hour, if it is known.
     pub(super) rental_usd_per_hour: Option<f64>,
@@ -185,7 +185,7 @@ fn fill_spread(
     if spread == Spread::Experts && model.is_some() && !has_experts {
         inputs.fault(
             stated,
-            "a dense model has no experts to deal out",
+            "a dense model has no experts to distribute",
             "write \"tensor\", or leave it out",
         );
     }

@@ -14,11 +14,11 @@ use crate::units::readable;
 
 /// B/B* of a batch that is not stated: the lecture's "two or three".
 const DEFAULT_BATCH_OVER_OPTIMAL: f64 = 2.5;
-/// Prompt tokens of a pass: per chip where experts are dealt out, of all chips where matrices are cut.
+/// Prompt tokens of a pass: per chip with expert parallelism, over all chips with tensor parallelism.
 const DEFAULT_PASS_TOKENS: f64 = 16_384.0;
 
 body! {
-    /// The load. The batch is stated in one way at most.
+    /// The load. At most one of the three batch fields is stated.
     pub struct SimulatedLoad {
         /// B: sequences over all chips; 2.5 times the optimal batch, or the largest that fits, if no way is stated.
         batch: Stated<f64> = number(BATCHES).unit("sequences").flag("batch"),
@@ -32,7 +32,7 @@ body! {
         prompt_tokens: Stated<f64> = number(1.0..=MOST_TOKENS).unit("tokens").or(4_096.0).flag("prompt"),
         /// `P_c`: tokens before them that are found in the cache.
         cached_prompt_tokens: Stated<f64> = number(0.0..=MOST_TOKENS).unit("tokens").or(0.0),
-        /// Prompts of a prefill pass; as many as make 16,384 tokens, per chip where experts are dealt out, if left out.
+        /// Prompts of a prefill pass; if left out, as many as make 16,384 tokens, per chip with expert parallelism.
         prompts_per_pass: Stated<f64> = number(BATCHES).unit("prompts"),
         /// γ: tokens drafted per step.
         drafted_tokens: Stated<f64> = number(0.0..=1_000.0).unit("tokens").or(0.0),
@@ -101,7 +101,8 @@ fn fill_speculation(stated: &SimulatedLoad, inputs: &Inputs<'_>) -> Option<Specu
     Some(Speculation { accepted, drafted })
 }
 
-/// The batch of all chips: as it is, per chip, or over the optimal one; 2.5 times that or the largest that fits.
+/// The batch over all chips, from one of its three fields; by default 2.5 times the optimal batch, or the largest that
+/// fits.
 fn fill_batch(
     stated: &SimulatedLoad,
     inputs: &Inputs<'_>,

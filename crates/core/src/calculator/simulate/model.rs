@@ -1,4 +1,4 @@
-//! The model of a simulation, and the widths that it is served with.
+//! The model of a simulation, and its precisions.
 
 use std::ops::RangeInclusive;
 
@@ -25,7 +25,7 @@ body! {
         name: &'static str = plain(value(OpenModelName).hint("name one of /reference/open-models")),
     }
 
-    /// Widths of what is held and multiplied.
+    /// Precisions of weights, KV cache and attention.
     pub struct SimulatedPrecision {
         /// w: bytes per parameter; that of the published weights if left out.
         weight_bytes_per_parameter: Stated<f64> = number(WIDTHS).unit("B").flag("weight-bytes"),
@@ -75,7 +75,7 @@ impl Kind for ModelKind {
     }
 }
 
-/// The model, and what is known of it.
+/// The model with its published figures.
 #[derive(Debug, Clone)]
 pub(super) struct Model {
     pub(super) name: Option<String>,
@@ -84,7 +84,7 @@ pub(super) struct Model {
     native_weight_bytes: f64,
 }
 
-/// Widths of what is held and multiplied.
+/// Precisions of weights, KV cache and attention.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Precision {
     /// w

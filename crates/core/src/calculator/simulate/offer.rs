@@ -1,4 +1,4 @@
-//! The terms on which a simulated machine is offered: what `price_sheet` of a request states.
+//! The terms of an offer: the section `price_sheet` of a request.
 
 use std::ops::RangeInclusive;
 
@@ -11,7 +11,7 @@ use crate::input::body::{List, Stated, number, optional, value};
 use crate::reference::StorageTier;
 use crate::reference::names::{OfferedTierId, offered_tiers};
 
-/// Longest context where no model says it.
+/// Longest context if the model states none.
 const DEFAULT_LONGEST_CONTEXT: f64 = 1_048_576.0;
 
 /// Sheets write tokens and seconds as whole numbers up to this.

@@ -1,4 +1,4 @@
-//! The price sheet that a machine implies at a margin, and what reading it gives back.
+//! The price sheet that a machine implies at a margin, and the values that its readings recover.
 //!
 //! Prices follow the rooflines that the readings take: E1 with every weight read, E16, and the cost of keeping a byte.
 //! Costs that those equations leave out, such as exchanges between chips, lower the efficiencies instead, until no
@@ -30,12 +30,12 @@ use crate::units::{Bytes, BytesPerToken, Decimal, Seconds};
 const FAST: &str = "fast";
 const MILLION: f64 = 1e6;
 
-/// A price sheet, and what it reveals of the machine that it was made from.
+/// An implied price sheet, and the values of the machine that its readings recover.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ImpliedSheet {
-    /// Body for `POST /infer`: the sheet, and what of the machine is to be stated to read it.
+    /// Body for `POST /infer`: the sheet, and the assumptions that its readings need.
     pub infer_request: ReadingRequest,
-    /// Values that the readings of that request give, beside those of the machine.
+    /// Values that the readings of that request give, beside the machine's own.
     pub reads_back: Vec<ReadBack>,
     /// Cache offers on every storage tier whose costs are known; the sheet has those of one tier.
     pub cache_offers: Vec<CacheOffer>,
@@ -64,18 +64,18 @@ pub struct ReadBack {
     /// Id of the reading.
     #[schema(example = "output_multiplier_cover")]
     pub reading: ReadingId,
-    /// The detail of it that is meant, where it is not its value.
+    /// Name of the detail, where it is not the reading's value.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub detail: Option<String>,
-    /// Prompt tokens above which the cell that is read applies.
+    /// Prompt tokens above which the cell applies.
     pub min_prompt_tokens: u32,
-    /// The quantity that is read, as a symbol.
+    /// Symbol of the quantity.
     #[schema(example = "x = L0·B*/B")]
     pub quantity: &'static str,
-    /// Value of the machine, which the reading gives back; null where the reading does not.
+    /// Value of the simulated machine, which the reading recovers; null where it does not.
     pub value: Option<f64>,
-    /// Reason that the reading does not give the value back.
+    /// Reason that the reading does not recover the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub not_read: Option<&'static str>,
@@ -94,11 +94,11 @@ pub struct CacheOffer {
     pub read_usd_per_mtok: Option<f64>,
     /// Holding a token for an hour.
     pub storage_usd_per_mtok_hour: f64,
-    /// Whether no other tier holds and reads it for less.
+    /// Whether this is the cheapest tier for holding and reading it.
     pub is_cheapest: bool,
 }
 
-/// Shares of peak with everything in: what a reader who knows no more than the rooflines must take them for.
+/// Efficiencies that include all simulated costs, for use with the rooflines alone.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AllInEfficiencies {
     /// `η_pre`, over `input_cost_factor` and `input_attention_factor`: the share of peak that multiplies with weights.
@@ -120,9 +120,8 @@ pub struct AllInEfficiencies {
 
 /// Reason that there is no sheet.
 pub(super) const NO_RENTAL: &str =
-    "the accelerator has no published rental: state `machine.rental_usd_per_hour`";
-const NO_DECIMAL: &str =
-    "a price is too large to be written on a sheet: a million million and more";
+    "the accelerator has no published rent: state `machine.rental_usd_per_hour`";
+const NO_DECIMAL: &str = "a price is too large for a sheet: 1,000,000,000,000 or more";
 /// Prompts from this length on are covered: the state of linear layers, written once per prompt, makes every token of a
 /// prompt of a few tokens expensive; a price that covers those would be too high for all others.
 const SHORTEST_PROMPT: f64 = 128.0;
@@ -246,7 +245,7 @@ pub(super) fn implied_sheet(question: &Question, offer: &Offer) -> Result<Implie
     })
 }
 
-/// The simulated cost over that of the rooflines, where it is most: at the ends of the tiers, and in the fast mode.
+/// The largest ratio of simulated cost to roofline cost: at the ends of the tiers, and in the fast mode.
 fn all_in(question: &Question, offer: &Offer) -> AllInEfficiencies {
     let (load, reached) = (&question.load, question.efficiency.efficiencies);
     let rooflines = Costs {
@@ -427,8 +426,8 @@ impl Caches<'_> {
         self.offer.cache_tier.or_else(|| self.cheapest(longest))
     }
 
-    /// Holding a token for so long and reading it once. It is passed on at cost, since the readings take it so; computing
-    /// the token is sold as input is.
+    /// Holding a token for this time and reading it once, sold at cost as the readings assume; computing the token is sold
+    /// at the input price.
     fn keeping_usd_per_mtok(&self, tier: &StorageTier, ttl: u32) -> f64 {
         let keeping = self.keeping(tier).for_duration(Seconds(f64::from(ttl)));
         self.stored() * keeping * MILLION
@@ -534,7 +533,7 @@ fn fast_mode(tiers: &Tiers<'_>) -> Option<ServiceTier> {
     })
 }
 
-/// Assumptions that a reader of the sheet who knows the machine states.
+/// Assumptions that describe the simulated machine to `/infer`.
 fn assumptions(tiers: &Tiers<'_>, efficiencies: &AllInEfficiencies) -> Value {
     let (question, offer) = (tiers.costs.question, tiers.offer);
     let machine = &question.hardware.machine;

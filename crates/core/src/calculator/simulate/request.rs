@@ -15,11 +15,11 @@ use crate::input::cursor::Cursor;
 use crate::roofline::KvCache;
 
 body! {
-    /// A question about a model on a machine. A field that is left out has a default, which the answer names.
+    /// A simulation request. A field that is left out has a default, which the answer names.
     pub struct SimulateRequest {
         /// The model, by its name or its architecture; DeepSeek-V3 where nothing is stated.
         model: Stated<SimulatedModel> = value(ModelKind).flag("model"),
-        /// Widths of what is held and multiplied.
+        /// Precisions of weights, KV cache and attention.
         precision: SimulatedPrecision = section::<SimulatedPrecision>(),
         /// The chips.
         machine: SimulatedMachine = section::<SimulatedMachine>(),
@@ -28,7 +28,7 @@ body! {
         efficiencies: StatedEfficiencies = name_or::<StatedEfficiencies, _>(OneOf(STARTING_POINTS)),
         /// The load.
         operating_point: SimulatedLoad = section::<SimulatedLoad>(),
-        /// Batches and contexts over which it is repeated, at most 10,000 points.
+        /// Batches and contexts over which the simulation is repeated, at most 10,000 points.
         grid: Stated<SimulatedGrid> = value(object::<SimulatedGrid>()),
         /// Terms on which the machine is offered; the answer then has the price sheet it implies.
         price_sheet: Stated<SimulatedOffer> = value(object::<SimulatedOffer>()),
@@ -49,7 +49,7 @@ pub(super) struct Question {
     pub(super) inputs: Vec<InputUsed>,
 }
 
-/// Reads the request. A section with a fault leaves out what depends on it, and the others are judged all the same.
+/// Reads the request. A fault in one section does not stop the checks of the others.
 pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
     let request = SimulateRequest::read(root)?;
     let inputs = Inputs::new(root.faults());

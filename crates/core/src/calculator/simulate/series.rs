@@ -1,4 +1,4 @@
-//! The same simulation over batches and contexts: one flat row per point.
+//! Series of a simulation over batches and contexts: one flat row per point.
 
 use super::Question;
 use super::answer::{Bound, SeriesItem};

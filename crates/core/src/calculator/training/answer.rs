@@ -7,14 +7,14 @@ use crate::calculator::inputs::{EquationUsed, InputUsed, NoValue};
 use crate::reference::{NumberFormat, PublishedEquivalent, RoutedLaw};
 use crate::units::{Bytes, FlopPerSecond};
 
-/// Compute of the training of a model beside that of its use.
+/// Compute of training a model, and of serving it.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct TrainingAnswer {
     /// Pretraining, reinforcement learning and inference, in this order.
     pub phases: Vec<TrainingPhaseItem>,
     /// The three together.
     pub total: TotalCompute,
-    /// Training tokens over those of least compute.
+    /// Training tokens over the compute-optimal number.
     pub overtraining: Overtraining,
     /// Cost of a token of reinforcement learning over that of one of pretraining.
     pub reinforcement: ReinforcementCost,
@@ -22,7 +22,7 @@ pub struct TrainingAnswer {
     pub activations: Vec<ActivationsItem>,
     /// Dense equivalent of a sparse model.
     pub quality: SparseQuality,
-    /// The same over sparsity.
+    /// Dense equivalents over sparsity.
     pub series: Vec<QualityItem>,
     /// The accelerators that it is trained on; null where none are stated.
     pub cluster: Option<ClusterRate>,
@@ -79,11 +79,11 @@ pub struct TrainingPhaseItem {
     pub arithmetic_flop: f64,
     /// E23: C, operations that pretraining carries out in the same machine time.
     pub compute_flop: f64,
-    /// Share of the three.
+    /// Share of the compute of all three phases.
     pub share_of_compute: f64,
     /// Machine time on the stated accelerators.
     pub accelerator_hours: Option<f64>,
-    /// The same spread over all of them.
+    /// Days on all stated accelerators together.
     pub days: Option<f64>,
     /// Its rent.
     pub usd: Option<f64>,
@@ -100,7 +100,7 @@ pub struct TotalCompute {
     pub training_days: Option<f64>,
     /// Rent of the training.
     pub training_usd: Option<f64>,
-    /// Rent of all three.
+    /// Rent of all three phases.
     pub usd: Option<f64>,
 }
 
@@ -124,20 +124,20 @@ pub struct ReinforcementCost {
     pub compute_per_token_over_pretraining: f64,
 }
 
-/// One way to keep activations.
+/// A scheme for keeping activations.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ActivationsItem {
     /// `all_kept`, `inputs_kept` (of each layer) or `reversible`.
     pub scheme: &'static str,
     /// Activations kept per micro-batch.
     pub bytes: Bytes,
-    /// That over what is kept when all is.
+    /// Ratio to the bytes of `all_kept`.
     pub bytes_over_all_kept: f64,
     /// FLOP per active parameter and token.
     pub flops_per_parameter_and_token: f64,
-    /// That over the 6 of keeping all.
+    /// Ratio to the 6 FLOP of `all_kept`.
     pub compute_over_all_kept: f64,
-    /// C of pretraining with it.
+    /// C of pretraining with this scheme.
     pub pretraining_compute_flop: f64,
 }
 
@@ -146,15 +146,15 @@ pub struct ActivationsItem {
 pub struct SparseQuality {
     /// The law.
     pub law: RoutedLaw,
-    /// The model that is asked about.
+    /// The model of the request.
     pub at: QualityItem,
     /// Factor by which it is larger, or smaller, than the models of the fit; 1 inside.
     pub size_beyond_published: f64,
     /// Factor by which it has more experts; 1 inside.
     pub experts_beyond_published: f64,
-    /// Whether it is so large that by the same source experts add nothing.
+    /// Whether it exceeds the size at which experts add nothing, by the same source.
     pub beyond_cutoff: bool,
-    /// Models that were published with their dense equivalent, and what the law says of them.
+    /// Models published with their dense equivalent, and the law's predictions for them.
     pub published: Vec<PublishedItem>,
 }
 
@@ -175,7 +175,7 @@ pub struct QualityItem {
     pub inside_published_range: bool,
 }
 
-/// A published model beside what the law says.
+/// A published model, and the law's prediction.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct PublishedItem {
     /// As published.
@@ -194,7 +194,7 @@ pub struct ClusterRate {
     pub multiply_format: NumberFormat,
     /// Peak of one accelerator.
     pub peak_flops_per_second: FlopPerSecond,
-    /// Of all, at the stated utilisation.
+    /// Compute rate of all accelerators, at the stated utilisation.
     pub reached_flops_per_second: FlopPerSecond,
 }
 

@@ -1,4 +1,4 @@
-//! The request of `/training`: what it may state, and what follows where it states nothing.
+//! The request of `/training`: its fields and their defaults.
 
 use crate::calculator::inputs::{InputOrigin, InputUsed, Inputs, MOST};
 use crate::input::body::body;
@@ -16,7 +16,7 @@ const MOST_RATIO: f64 = 1e6;
 const DEFAULT_GRID: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
 body! {
-    /// A question about training. A field that is left out has a default, which the answer names; `{}` is the lecture's model.
+    /// A training request. A field that is left out has a default, which the answer names; `{}` is the lecture's model.
     pub struct TrainingRequest {
         /// The model.
         model: TrainingModel = section::<TrainingModel>(),
@@ -24,11 +24,11 @@ body! {
         demand: TrainingDemand = section::<TrainingDemand>(),
         /// Costs of a token.
         costs: TrainingCosts = section::<TrainingCosts>(),
-        /// Tokens that are decided already; what is left out costs as much as inference.
+        /// Stated tokens of the phases; a phase that is left out costs as much as inference.
         tokens: TrainingTokens = section::<TrainingTokens>(),
         /// Activations of the forward pass that the backward pass needs.
         activations: TrainingActivations = section::<TrainingActivations>(),
-        /// Which published law says what sparsity is worth, and where it is asked.
+        /// The published law of sparsity, and the size at which it is applied.
         quality: TrainingQuality = section::<TrainingQuality>(),
         /// Accelerators that it is trained on; without them there are no times and no costs.
         cluster: Stated<TrainingCluster> = value(object::<TrainingCluster>()),
@@ -66,7 +66,7 @@ body! {
         relative_decode_utilisation: Stated<f64> = number(1e-3..=1.0),
     }
 
-    /// Tokens that are decided already.
+    /// Stated tokens of the phases.
     pub struct TrainingTokens {
         /// `D_pre`: tokens of pretraining.
         pretraining: Stated<f64> = number(1.0..=1e24).unit("tokens"),
@@ -77,7 +77,7 @@ body! {
     /// Activations kept of the forward pass: by default 34 bytes per layer, token and hidden element in 16 bits, which
     /// are 17 values, with attention's scores computed again \[KO22\].
     pub struct TrainingActivations {
-        /// Tokens under way at once.
+        /// Tokens in flight.
         tokens_per_micro_batch: Stated<u32> = count(1..=MOST_COUNT).unit("tokens").or(4_096),
         /// Width of an element.
         bytes_per_element: Stated<f64> = number(0.0625..=16.0).unit("B").or(2.0),
@@ -89,7 +89,7 @@ body! {
     pub struct TrainingQuality {
         /// Routing of tokens to experts; the best of the three published ways if left out.
         routing: Stated<&'static str> = value(RoutingName).or("s-base"),
-        /// Size that the law is asked about; that of the model if left out.
+        /// Size at which the law is applied; that of the model if left out.
         active_parameters: Stated<f64> = number(1.0..=MOST).unit("parameters"),
         /// Experts over active experts of the series; powers of two up to 512 if left out.
         experts_over_active_grid: Stated<Vec<f64>> = value(List::of(1.0..=MOST_RATIO, 1..=1_000)).example([1, 8, 64]),
@@ -105,7 +105,7 @@ body! {
         accelerators: Stated<u32> = count(1..=MOST_COUNT).unit("accelerators").or(10_000).flag("accelerators"),
         /// Share of peak arithmetic that pretraining reaches.
         utilisation: Stated<f64> = number(1e-3..=1.0).or(0.4),
-        /// Width of what is multiplied; it picks the peak.
+        /// Width of the multiplied values, which selects the peak.
         weight_bytes_per_parameter: Stated<f64> = number(0.0625..=16.0).unit("B").or(2.0),
         /// Rent of one; the typical one of the reference data if left out.
         rental_usd_per_hour: Stated<f64> = number(0.0..=1e6).unit("USD/h"),
@@ -146,7 +146,7 @@ pub(super) struct Question {
     pub(super) inputs: Vec<InputUsed>,
 }
 
-/// No two fields of this request contradict each other, so the first that is wrong ends it: its fault is recorded.
+/// Fields of this request cannot contradict each other; `None` if one is invalid and its fault recorded.
 pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
     let request = TrainingRequest::read(root)?;
     let inputs = Inputs::new(root.faults());

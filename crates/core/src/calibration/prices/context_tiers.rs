@@ -16,7 +16,7 @@ const WIDEST_SD: f64 = 2.0;
 /// Thresholds there are: 90 of 100 between 10,000 and 1,000,000 tokens, where too few are known.
 const ANY_THRESHOLD: (f64, f64) = (11.5, 1.4);
 
-/// A decision with what it says of each model that has it.
+/// A decision, with its value for each of its models.
 struct Seen {
     decision: ContextTierDecision,
     /// log(`k_bw`·`L_1`/`N_a`) of each model.

@@ -38,7 +38,7 @@ impl Truth {
 pub struct PricedModel {
     /// Its name.
     pub name: String,
-    /// Models by the same author on the same lines.
+    /// Family: models of one author with a common design.
     pub family: String,
     /// Its published figures.
     pub truth: Truth,

@@ -1,4 +1,4 @@
-//! All of the calibration, from models and their sheets.
+//! The whole calibration, from models and their sheets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::sheet::PriceSheet;
 use crate::sheet::compare::decision::decisions;
 use crate::units::significant;
 
-const COMMAND: &str = "unroof calibrate";
+const COMMAND: &str = "unroof-dev calibrate";
 
 /// Learns from models and the sheets of their hosts.
 #[must_use]

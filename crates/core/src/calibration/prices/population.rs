@@ -7,9 +7,9 @@ use super::count;
 use super::data::Truth;
 use crate::reference::calibration::{ModelClass, Population};
 
-/// Models that each class's mean is drawn towards the common one by.
+/// Shrinkage weight of the common mean, in models.
 const MEAN_SHRINKAGE: f64 = 5.0;
-/// Models that each class's covariance is drawn towards the common one by: of sizes, where a few dozen models of either
+/// Shrinkage weights of the common covariance, in models: of sizes, where a few dozen models of either
 /// class hardly show a difference, and of what follows from size.
 const SIZE_SHRINKAGE: f64 = 100.0;
 const CACHE_SHRINKAGE: f64 = 10.0;

@@ -92,7 +92,7 @@ impl Shown {
         }
     }
 
-    /// Expected square of the row's noise, given what is fitted and how uncertain that is.
+    /// Expected square of the row's noise, given the fitted values and their uncertainty.
     fn expected_noise(
         &self,
         fitted: &Vector2<f64>,
@@ -115,7 +115,7 @@ impl Shown {
     }
 }
 
-/// All that one model's rows say about the effects they share.
+/// The information of one model's rows about their common effects.
 struct ModelBlock {
     /// Effects with the weight of the model's rows on them.
     effects: Vec<(usize, Matrix2<f64>)>,

@@ -1,4 +1,4 @@
-//! The joint estimate against models whose truth is public, each scored by a calibration that has not seen its family.
+//! The joint estimate against models with published values, each scored by a calibration that has not seen its family.
 
 mod ridge;
 mod score;
@@ -25,7 +25,7 @@ pub use score::{Bootstrap, Outcome, Score};
 /// Draws per model: a tenth of the spread of an estimate from 1,000 of them is far below its own error.
 const DRAWS: usize = 8_192;
 
-/// The quantities whose truth is public, with the reading that a textbook would take for them.
+/// The quantities with published values, each with its textbook reading.
 const SCORED: [(JointQuantity, Option<ReadingId>); 5] = [
     (
         JointQuantity::ActiveParameters,
@@ -46,7 +46,7 @@ const SCORED: [(JointQuantity, Option<ReadingId>); 5] = [
     ),
 ];
 
-/// Parts of the sheets that are used.
+/// Parts of a sheet that the estimate uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -64,7 +64,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// All of it.
+    /// All parts of a sheet.
     pub const ALL: Self = Self {
         input: true,
         output: true,
@@ -92,7 +92,7 @@ pub struct Validation {
     pub by_model: Vec<ModelOutcome>,
 }
 
-/// One model against the truth.
+/// The estimates of one model against its published values.
 #[derive(Debug, Clone, Serialize)]
 pub struct ModelOutcome {
     /// Its name.
@@ -105,7 +105,7 @@ pub struct ModelOutcome {
     pub quantities: BTreeMap<&'static str, score::Outcome>,
 }
 
-/// Score of one kind of reading by itself.
+/// Score of one kind of reading.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReadingScore {
     /// The reading.
@@ -114,13 +114,13 @@ pub struct ReadingScore {
     pub quantity: &'static str,
     /// Models on which it has a value.
     pub models: usize,
-    /// Half of them are off by less than this factor.
+    /// Median error, as a factor.
     pub median_fold_error: f64,
-    /// 90 % of them are off by less than this factor.
+    /// 90th percentile of the error, as a factor.
     pub fold_error_90: f64,
     /// Root mean square error, natural logarithm.
     pub rmse_log: f64,
-    /// That of the prior on the same models.
+    /// Root mean square error of the prior on the same models.
     pub prior_rmse_log: f64,
     /// Whether it is better than the prior.
     pub beats_prior: bool,
@@ -170,7 +170,7 @@ pub enum By<'a> {
     LeavingOut(&'a dyn Fn(&[&PricedModel]) -> Settings),
 }
 
-/// Scores estimates of models whose truth is public.
+/// Scores estimates of models with published values.
 #[must_use]
 pub fn validate(models: &[&PricedModel], by: By<'_>, shown: Shown) -> Validation {
     let priced: Vec<&PricedModel> = models
@@ -267,7 +267,7 @@ fn ridge_on(models: &[&PricedModel], quantity: JointQuantity) -> Option<ridge::R
     ridge::Ridge::fit(&values)
 }
 
-/// log of what is published, or follows from it at the operating point.
+/// log of the published value, or of the value computed from it at the operating point.
 fn truth(truth: &Truth, quantity: JointQuantity) -> f64 {
     let machines = machines(&operating_point());
     let known = |quantity| {
@@ -322,7 +322,7 @@ fn estimate(model: &PricedModel, calibration: &Calibration, shown: Shown) -> Est
     }
 }
 
-/// The sheet with what takes part.
+/// The sheet, reduced to these parts.
 fn with_shown(sheet: &PriceSheet, shown: Shown) -> PriceSheet {
     let mut content = sheet.pricing_content();
     for cell in &mut content.rates {

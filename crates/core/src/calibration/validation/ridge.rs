@@ -1,4 +1,4 @@
-//! The simplest rival: ridge regression on a model's median prices.
+//! Baseline: ridge regression on a model's median prices.
 
 use nalgebra::{DMatrix, DVector};
 

@@ -7,7 +7,7 @@ use crate::calibration::prices::count;
 /// A distribution of logarithms as sorted, weighted points.
 #[derive(Debug, Clone)]
 pub(super) struct Distribution {
-    /// Ascending, with weights that add up to 1.
+    /// Points in ascending order, with weights that add up to 1.
     points: Vec<(f64, f64)>,
 }
 
@@ -89,7 +89,7 @@ pub struct Outcome {
     pub high_90: f64,
     /// log density of the truth under the estimate.
     pub log_score: f64,
-    /// That less the one under the prior.
+    /// Log score of the estimate less that of the prior.
     pub log_score_gain: f64,
     /// Reading a textbook would take, where it is defined.
     pub textbook: Option<f64>,
@@ -162,9 +162,9 @@ pub struct Score {
     pub models: usize,
     /// Root mean square error of the median.
     pub rmse_log: f64,
-    /// Half of the models are off by less than this factor.
+    /// Median error, as a factor.
     pub median_fold_error: f64,
-    /// 90 % of the models are off by less than this factor.
+    /// 90th percentile of the error, as a factor.
     pub fold_error_90: f64,
     /// Error of the prior's median.
     pub prior_rmse_log: f64,
@@ -174,7 +174,7 @@ pub struct Score {
     pub ridge_rmse_log: Option<f64>,
     /// log density of the truth.
     pub log_score: f64,
-    /// That beyond the one under the prior.
+    /// Log score less that of the prior.
     pub log_score_gain: f64,
     /// Continuous ranked probability score.
     pub crps: f64,

@@ -1,4 +1,4 @@
-//! One test per trap of the format, on entries written here.
+//! One test per pitfall of the format, on entries written here.
 
 use serde_json::json;
 

@@ -246,7 +246,7 @@ impl<'a> Reader<'_, 'a> {
             });
             if conditions.len() > MOST_CONDITIONS {
                 return list.refuse(
-                    format!("the overrides have more than {MOST_CONDITIONS} conditions of time"),
+                    format!("the overrides have more than {MOST_CONDITIONS} time conditions"),
                     format!("list up to {MOST_CONDITIONS} different times"),
                 );
             }

@@ -1,4 +1,4 @@
-//! One test per trap of the format, on entries written here.
+//! One test per pitfall of the format, on entries written here.
 
 use super::CATALOG;
 use crate::catalog::testing::{self, cells, offer, other_meters, windows};

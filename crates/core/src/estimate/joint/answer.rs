@@ -1,4 +1,4 @@
-//! The joint estimate as it is answered.
+//! The joint estimate as part of an answer.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -17,11 +17,11 @@ pub struct Joint {
     pub quantities: Quantities,
     /// Storage tier of each cache offer.
     pub storage_tiers: Vec<storage_tiers::OfferTiers>,
-    /// Open-weight models whose figures lie nearest.
+    /// Open-weight models with the most similar figures.
     pub nearest_open_models: Vec<nearest::NearModel>,
-    /// Attention layers whose cache would be of such a size.
+    /// Attention layouts with a KV cache of this size.
     pub attention_layouts: Vec<nearest::AttentionLayout>,
-    /// Whether the sheets fit the model at all.
+    /// Whether the sheets fit the model.
     pub misfit: Misfit,
     /// Reliability of the draws.
     pub diagnostics: Diagnostics,
@@ -32,11 +32,11 @@ pub struct Joint {
 pub struct Diagnostics {
     /// Number of independent draws with the same information.
     pub effective_sample_size: f64,
-    /// Tail of the weights; above 0.7 the intervals are not to be trusted.
+    /// Pareto k̂ of the weights; above 0.7 the intervals are unreliable.
     pub pareto_k: f64,
     /// Draws.
     pub samples: usize,
-    /// Seed of the points the draws are made of.
+    /// Seed of the quasi-random points.
     pub seed: u32,
     /// Version of the estimation engine.
     pub engine_version: &'static str,

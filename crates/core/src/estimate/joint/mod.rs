@@ -28,19 +28,19 @@ use crate::sheet::{PriceSheet, RateCell};
 use crate::units::{Decimal, significant};
 use steps::{CLUE_STRIDE, Step, steps};
 
-/// A clue that moves a quantity by less than 3 % is not named: that is the noise of the draws.
+/// Smallest reported move of a quantity by a clue: 3 %, the noise of the draws.
 const LEAST_MOVE: f64 = 0.03;
-/// Above this k̂ the weights have practically no second moment.
+/// Limit of k̂: above it the second moment of the weights is practically infinite.
 const LARGEST_PARETO_K: f64 = 0.7;
 
-/// Values that all quantities share.
+/// Values common to all quantities.
 struct Shared<'a> {
     prior_draws: Draws<'a>,
     posterior: &'a Posterior<'a>,
     /// Whether there is any clue.
     is_informed: bool,
     is_misfit: bool,
-    /// Data that the sheets would have to state for the price lines to be read.
+    /// Prices that the sheets lack for the price lines.
     missing: Vec<String>,
     steps: Vec<Step>,
 }
@@ -92,7 +92,7 @@ pub fn estimate(
     })
 }
 
-/// Resource that decoding waits for, and its probability.
+/// The limit of decoding, memory or compute, and its probability.
 fn regime(draws: &Draws<'_>) -> (Regime, f64) {
     let is_memory_bound = |unknowns: &Unknowns<'_>| unknowns.log_actual_memory_over_compute() > 0.0;
     let memory_bound: f64 = draws
@@ -116,7 +116,7 @@ fn regime(draws: &Draws<'_>) -> (Regime, f64) {
 /// One of the prices of a rate cell.
 type PriceOf = fn(&RateCell) -> Option<&Decimal>;
 
-/// Price lines that no sheet states, or states in a currency without a rate.
+/// Price lines that no sheet states, or only in a currency without an exchange rate.
 fn missing_lines(contents: &[PriceSheet], assumptions: &Assumptions) -> Vec<String> {
     let has_rate = assumptions.states(Quantity::UsdPerCurrencyUnit);
     if !has_rate && let Some(foreign) = contents.iter().find(|sheet| sheet.currency != "USD") {

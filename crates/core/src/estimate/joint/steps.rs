@@ -1,26 +1,26 @@
-//! The clues one after the other: the weights of the draws after each, and how surprising it was.
+//! The clues one after the other: the weights of the draws after each clue, and its tail probability.
 
 use crate::estimate::posterior::{Posterior, softmax};
 use crate::input::cancel::{CancelToken, Cancelled};
 use crate::model::clue_table::ClueKind;
 use crate::model::likelihood::Likelihood;
 
-/// Every so many draws take part in what is computed per clue.
+/// Stride of the draws that are used per clue.
 pub(super) const CLUE_STRIDE: usize = 6;
-/// Every so many of these take part in how surprising a clue is, which need not be known to more than two digits.
+/// Stride of the draws that are used for a clue's tail probability, for which two digits suffice.
 const TAIL_STRIDE: usize = 8;
 
-/// A clue once it was taken up.
+/// The state after a clue.
 pub(in crate::estimate) struct Step {
     /// The clue.
     pub(in crate::estimate) clue: ClueKind,
     /// Weights of every [`CLUE_STRIDE`]th draw after it and those before it.
     pub(super) weights: Vec<f64>,
-    /// Probability, before it, of seeing it at least as far out as it is.
+    /// Tail probability of the clue, given the clues before it.
     pub(in crate::estimate) tail_probability: f64,
 }
 
-/// Takes up one clue after the other.
+/// Adds the clues one after the other.
 pub(super) fn steps(
     posterior: &Posterior<'_>,
     terms: &[Box<dyn Likelihood>],

@@ -22,7 +22,7 @@ pub(super) struct Gaussian {
 }
 
 impl Gaussian {
-    /// Of this mean and covariance; a covariance that is singular to rounding is widened until it is not.
+    /// A distribution of this mean and covariance; a numerically singular covariance is widened.
     pub(super) fn new(mean: &DVector<f64>, covariance: &DMatrix<f64>) -> Self {
         let free = mean.len();
         let mut widened = covariance.clone();
@@ -133,7 +133,7 @@ impl Mixture {
     /// Most parts of a mixture.
     pub(super) const MOST_PARTS: usize = 4;
 
-    /// Of parts with their shares; where there are fewer than four, the others are empty.
+    /// A mixture of up to four parts with their shares.
     pub(super) fn new(parts: &[(f64, Gaussian)]) -> Self {
         let lanes = |of_part: &dyn Fn(&Gaussian) -> f64| {
             let lane = |lane: usize| {

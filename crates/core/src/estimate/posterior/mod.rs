@@ -1,4 +1,4 @@
-//! The joint estimate: draws from what the unknowns may be, weighted by what the sheets show.
+//! The joint estimate: draws of the unknowns from the prior, weighted by their likelihood given the sheets.
 //!
 //! The model, in the order of `docs/MODEL.md`: a population of models (`prior`), the terms of [`crate::clue`], and
 //! importance sampling (`sampler`) with one proposal per kind of model and regime. Summaries are weighted quantiles

@@ -1,4 +1,4 @@
-//! The tail of importance weights: how far the draws can be trusted.
+//! Pareto k̂: the tail of the importance weights.
 
 /// Shape k̂ of a generalized Pareto distribution fitted to the largest weights, by the estimator of Zhang and Stephens
 /// (2009) as Pareto-smoothed importance sampling uses it (Vehtari et al., 2024); above 0.7 the draws are not to be

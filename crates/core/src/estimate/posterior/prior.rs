@@ -1,5 +1,4 @@
-//! The prior: the calibrated population of models, the way they are run, the machines; and what the caller states in their
-//! place.
+//! The prior: the calibrated population of models, their operation and their machines; stated values replace parts of it.
 
 use nalgebra::{DMatrix, DVector};
 
@@ -45,20 +44,20 @@ const UTILISATION: LogNormal = LogNormal {
 /// Normal distributions that a Student-t of sizes is mixed of, each as probable.
 const SCALES: usize = Mixture::MOST_PARTS;
 
-/// The prior of one kind of model.
+/// The prior of one class of models.
 #[derive(Debug, Clone)]
 pub(super) struct ClassPrior {
     /// `N_t` = `N_a`
     pub(super) is_dense: bool,
     /// log of its share
     pub(super) log_share: f64,
-    /// Over the unknowns that are free: a mixture, with the logs of its shares.
+    /// A mixture over the free unknowns, with the logs of its shares.
     pub(super) mixture: [(f64, Gaussian); SCALES],
-    /// The same, to be weighed.
+    /// The same mixture, for densities.
     weighed: Mixture,
-    /// Which coordinate each free one is.
+    /// Coordinates of the free unknowns.
     slots: [usize; UNKNOWNS],
-    /// Values of those that are fixed.
+    /// Values of the fixed coordinates.
     fixed: [f64; UNKNOWNS],
 }
 
@@ -67,7 +66,7 @@ pub(super) struct ClassPrior {
 pub struct Prior {
     pub(super) classes: Vec<ClassPrior>,
     machines: Vec<Machine>,
-    /// Sums of their shares, each with those before it.
+    /// Cumulative shares.
     machines_below: Vec<f64>,
     utilisation: LogNormal,
 }
@@ -81,7 +80,7 @@ struct Statement {
 }
 
 impl Prior {
-    /// The calibrated prior, with what is stated in the place of what was learned.
+    /// The calibrated prior; stated values replace calibrated ones.
     #[must_use]
     pub fn new(calibration: &Calibration, assumptions: &Assumptions) -> Self {
         let population = &calibration.population;
@@ -138,7 +137,7 @@ impl Prior {
 }
 
 impl ClassPrior {
-    /// None where what is stated rules the class out.
+    /// None if the stated values rule the class out.
     fn new(
         class: &ModelClass,
         is_dense: bool,
@@ -243,7 +242,8 @@ impl ClassPrior {
     }
 }
 
-/// Mean and covariance of a class's unknowns for one scale of its sizes: what follows from size keeps its own spread.
+/// Mean and covariance of a class's unknowns for one scale of its sizes: quantities that depend on size keep their own
+/// spread.
 fn class_moments(class: &ModelClass, is_dense: bool, scale: f64) -> (DVector<f64>, DMatrix<f64>) {
     let mut mean = DVector::zeros(UNKNOWNS);
     let mut covariance = DMatrix::zeros(UNKNOWNS, UNKNOWNS);
@@ -298,10 +298,10 @@ fn statements(assumptions: &Assumptions) -> Vec<Statement> {
     slots.into_iter().filter_map(statement).collect()
 }
 
-/// In a dense model a statement about total parameters is one about active parameters. Gives the log of how well two
-/// such statements agree, none where they exclude each other.
+/// In a dense model a statement about total parameters is one about active parameters. Returns the log density of the
+/// agreement of two such statements; none if they exclude each other.
 fn merge_sizes(statements: &mut Vec<Statement>) -> Option<f64> {
-    /// Two numbers that are equal are certain to be one.
+    /// Two equal numbers agree with certainty.
     const CERTAIN: f64 = 50.0;
     let Some(of_total) = statements.iter().position(|stated| stated.slot == TOTAL) else {
         return Some(0.0);

@@ -10,26 +10,26 @@ use crate::input::cancel::{CancelToken, Cancelled};
 use crate::model::likelihood::Likelihood;
 use crate::model::unknowns::Unknowns;
 
-/// Draws of a full answer.
+/// Number of draws of a full answer.
 pub const DRAWS: usize = 15_000;
-/// Draws of the prior beside it.
+/// Number of draws of the prior.
 pub const PRIOR_DRAWS: usize = 4_096;
-/// Draws per round and kind of model while proposals are fitted.
+/// Draws per round and class of models while proposals are fitted.
 const PILOT_DRAWS: usize = 512;
-/// Least effective share of the draws; below it, they are made again, twice as many.
+/// Least ratio of effective sample size to draws; below it, sampling is repeated with twice as many.
 const LEAST_EFFECTIVE_SHARE: f64 = 2.0 / 3.0;
 /// Rounds, at most; the first draws from the prior.
 const MOST_ROUNDS: usize = 5;
-/// A proposal is good enough where this share of its draws counts.
+/// Ratio of effective sample size to draws at which a proposal is good enough.
 const GOOD_ENOUGH: f64 = 0.5;
-/// Share of draws from the prior, so that no weight is beyond bounds and clues can be left out afterwards.
+/// Share of draws from the prior, which bounds the weights and allows clues to be left out afterwards.
 const DEFENSIVE_SHARE: f64 = 0.06;
 /// Spread of proposals beyond the fit, and the share of draws for each: the tails of the posterior are heavier than
 /// normal ones.
 const SPREADS: [(f64, f64); 2] = [(1.05, 0.84), (1.7, 0.16)];
-/// A kind of model keeps at least this share of the draws.
+/// Least share of the draws for each class of models.
 const LEAST_CLASS_SHARE: f64 = 0.03;
-/// Least share of the weight that a regime has a proposal for.
+/// Least share of the weight at which a regime gets its own proposal.
 const LEAST_REGIME_SHARE: f64 = 0.02;
 
 /// One draw.
@@ -92,7 +92,7 @@ impl<'a> Draws<'a> {
         self.each.len()
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.each.is_empty()
@@ -104,7 +104,7 @@ impl<'a> Draws<'a> {
 pub struct Posterior<'a> {
     /// The draws.
     pub draws: Draws<'a>,
-    /// log of the weight each draw has under the prior alone, up to a constant.
+    /// log weight of each draw under the prior alone, up to a constant.
     pub log_prior_weights: Vec<f64>,
     /// Number of independent draws with the same information.
     pub effective_sample_size: f64,
@@ -125,7 +125,7 @@ impl<'a> Posterior<'a> {
     }
 }
 
-/// Draws from the prior, each of the same weight. Where what is stated leaves no possible draw, all of them are kept.
+/// Draws from the prior, each of the same weight. If no draw agrees with the stated values, all draws are kept.
 #[must_use]
 pub fn sample_prior(prior: &Prior, count: usize) -> Draws<'_> {
     let mut draws = Vec::with_capacity(count);
@@ -246,7 +246,7 @@ fn is_possible(unknowns: &Unknowns<'_>) -> bool {
     unknowns.log_active_parameters <= unknowns.log_total_parameters
 }
 
-/// log of the prior over what a draw was proposed from, and its log likelihood.
+/// log ratio of prior to proposal density of a draw, and its log likelihood.
 fn log_target(
     prior: &Prior,
     class: &ClassPrior,
@@ -265,9 +265,9 @@ fn log_target(
     (class.log_share + log_prior_over_proposal, likelihood.ln())
 }
 
-/// A mixture that draws are proposed from: what was fitted, and the prior.
+/// The proposal mixture: the fitted components and the prior.
 struct Proposal {
-    /// Distributions that draws come from, with the share of each.
+    /// Component distributions, each with its share.
     components: Vec<(f64, Gaussian)>,
     /// The fitted components, to be weighed.
     fitted: Option<Mixture>,
@@ -276,7 +276,7 @@ struct Proposal {
 }
 
 impl Proposal {
-    /// Of fitted normal distributions with their shares, and the prior.
+    /// A proposal of fitted normal distributions with their shares, and the prior.
     fn new(fits: &[(Gaussian, f64)], class: &ClassPrior) -> Self {
         let defensive_share = if fits.is_empty() {
             1.0
@@ -305,7 +305,7 @@ impl Proposal {
         }
     }
 
-    /// Hands on coordinates, the point they were made of and the log of the prior's density over that of proposing them.
+    /// Calls back with each draw: its coordinates, its point, and the log ratio of prior to proposal density.
     fn draw<'p>(
         &self,
         count: usize,
@@ -346,7 +346,7 @@ impl Proposal {
 /// Regimes, each with a component per spread.
 const _: () = assert!(2 * SPREADS.len() <= Mixture::MOST_PARTS);
 
-/// A proposal for one kind of model, and the log of the evidence for it.
+/// A proposal for one class of models, and its log evidence.
 struct Fitted {
     proposal: Proposal,
     log_evidence: f64,
@@ -454,7 +454,7 @@ fn moments(draws: &[(&Draw, f64)], total: f64, class: &ClassPrior) -> Gaussian {
     Gaussian::new(&mean, &covariance)
 }
 
-/// Shares of draws in proportion to the evidence for each kind of model.
+/// Shares of draws in proportion to the evidence for each class of models.
 fn class_shares(fitted: &[Fitted]) -> Vec<f64> {
     let evidence: Vec<f64> = fitted.iter().map(|class| class.log_evidence).collect();
     let mut shares = softmax(&evidence);
@@ -465,7 +465,7 @@ fn class_shares(fitted: &[Fitted]) -> Vec<f64> {
     shares
 }
 
-/// Exponentials that add up to 1, all alike where none is above 0.
+/// Softmax; uniform if all exponentials are 0.
 pub(crate) fn softmax(logs: &[f64]) -> Vec<f64> {
     let greatest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if greatest == f64::NEG_INFINITY {

@@ -7,7 +7,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::gaussian::UNKNOWNS;
 
-/// Most draws there are points for.
+/// Number of points, the limit of draws.
 pub(super) const MOST_POINTS: usize = 1 << 15;
 /// Seed of the scrambled sequence.
 pub(crate) const SEED: u32 = 20_260_429;
@@ -17,7 +17,7 @@ pub(crate) const SEED: u32 = 20_260_429;
 pub(super) struct Point {
     /// Of the unknowns.
     pub(super) normal: [f64; UNKNOWNS],
-    /// Of the use that is made of the machine.
+    /// Coordinate of the utilisation.
     pub(super) utilisation: f64,
     /// Of the rent.
     pub(super) rental: f64,

@@ -104,13 +104,13 @@ impl Summary {
         self.log_quantiles[2]
     }
 
-    /// Half of the probability lies in it.
+    /// The interval that contains half of the probability.
     #[must_use]
     pub fn interval_50(&self) -> Interval {
         self.interval(1, 3)
     }
 
-    /// 90 % of the probability lie in it.
+    /// The interval that contains 90 % of the probability.
     #[must_use]
     pub fn interval_90(&self) -> Interval {
         self.interval(0, 4)

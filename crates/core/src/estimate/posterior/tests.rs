@@ -1,4 +1,4 @@
-//! The sampler against samplers of another kind on the same density.
+//! The sampler against other samplers of the same density.
 
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};

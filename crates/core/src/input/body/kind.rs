@@ -20,7 +20,7 @@ pub trait Kind {
     /// The value as read.
     type Value: Clone;
 
-    /// Reads the value, and records what is wrong with it.
+    /// Reads the value, and records its faults.
     fn read(&self, cursor: &Cursor<'_>) -> Option<Self::Value>;
 
     /// The schema of the value.
@@ -37,7 +37,7 @@ pub trait Kind {
     /// Adds the flags of the fields within the value.
     fn flags(&self, _pointer: &str, _flags: &mut Vec<Flag>) {}
 
-    /// Values that may be written, in words; empty where the name says it.
+    /// Allowed values in words; empty if the name implies them.
     fn in_words(&self) -> String {
         String::new()
     }
@@ -114,7 +114,7 @@ impl Kind for Truth {
     }
 }
 
-/// One of a few names, each with what it means.
+/// One of a few names, each with its meaning.
 pub struct OneOf<T: 'static>(pub &'static [(&'static str, T)]);
 
 impl<T: Copy> Kind for OneOf<T> {
@@ -152,7 +152,7 @@ pub struct List<K: Kind> {
 }
 
 impl<K: Kind> List<K> {
-    /// So many values of a kind.
+    /// A list of values of one kind, with limits on its length.
     pub const fn of(item: K, length: RangeInclusive<usize>) -> Self {
         Self {
             item,

@@ -1,4 +1,4 @@
-//! A declaration is read, described and turned into flags as it says.
+//! A declared body is read, described and turned into flags.
 
 use serde_json::json;
 use utoipa::PartialSchema;

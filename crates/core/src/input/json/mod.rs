@@ -20,7 +20,7 @@ pub enum Json {
     Null,
     /// `true` or `false`
     Bool(bool),
-    /// A number as it was written.
+    /// A number with its written digits.
     Number(Box<str>),
     /// A text.
     Text(Box<str>),
@@ -35,7 +35,7 @@ pub enum Json {
 pub struct Object(Box<[(Box<str>, Json)]>);
 
 impl Object {
-    /// Sorts the entries. The error says that two have one key.
+    /// Sorts the entries. Fails if two have the same key.
     fn sorted(mut entries: Vec<(Box<str>, Json)>) -> Result<Self, SameKey> {
         entries.sort_unstable_by(|left, right| left.0.cmp(&right.0));
         if entries.windows(2).any(|pair| pair[0].0 == pair[1].0) {
@@ -63,7 +63,7 @@ impl Object {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -112,7 +112,7 @@ impl Index<&str> for Object {
     }
 }
 
-/// Two entries of one object have one key.
+/// Two entries of one object have the same key.
 struct SameKey;
 
 impl Json {
@@ -162,7 +162,7 @@ impl Json {
         }
     }
 
-    /// Whether the value and those inside it are at most so many.
+    /// Whether the tree has at most this many values.
     #[must_use]
     pub fn has_at_most(&self, values: usize) -> bool {
         fn count(json: &Json, left: &mut usize) -> bool {

@@ -13,14 +13,14 @@ use crate::input::cursor::shortened;
 
 /// Longest written form of a number, without its exponent.
 const LONGEST_NUMBER: usize = 100;
-/// Values of a document: more than three times as many as the largest published catalog has.
+/// Limit of values in a document: more than three times the number in the largest published catalog.
 const MOST_VALUES: usize = 1_000_000;
 /// Values between two checks for cancellation.
 const VALUES_BETWEEN_LOOKS: usize = 512;
 /// Containers inside containers, at most.
 pub const DEEPEST_NESTING: u32 = 32;
 
-/// Reason that a text is not a JSON tree that can be read.
+/// Error of parsing a JSON text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {reason}")]
 pub struct JsonError {
@@ -34,12 +34,12 @@ pub struct JsonError {
     pub hint: &'static str,
 }
 
-/// Reason that reading a text ended early.
+/// Reason that parsing ended early.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stopped {
-    /// The text is wrong.
+    /// The text is invalid.
     Wrong(JsonError),
-    /// No client waits for the result.
+    /// The client has disconnected.
     Unwanted,
 }
 
@@ -272,8 +272,8 @@ fn read_number(reader: &mut Reader<'_>) -> Result<String, JsonError> {
     ))
 }
 
-/// Whether a floating-point number is near: neither beyond the largest, nor taken for 0. Few enough digits and so small an
-/// exponent that exact arithmetic with them is quick.
+/// Whether a floating-point number represents it: it is not beyond the largest, and not rounded to 0. Digits and
+/// exponent are limited, so that exact arithmetic is fast.
 fn is_in_range(written: &str) -> bool {
     let (digits, exponent) = written.split_once(['e', 'E']).unwrap_or((written, "0"));
     let size_of_exponent = exponent.trim_start_matches(['+', '-', '0']);

@@ -14,7 +14,7 @@ use crate::model::quantity::{Bounds, Quantity as Q};
 use crate::reference::names::AcceleratorId;
 use crate::reference::{accelerator, accelerators};
 
-/// Service tiers whose speed is read: a sheet has no more of them.
+/// Limit of service tiers with a stated speed; a sheet has no more tiers.
 const MOST_TIERS: usize = 64;
 
 impl Assumptions {

@@ -8,15 +8,14 @@ use crate::units::BytesPerToken;
 
 const COMPUTE_BOUND: &str =
     "decoding waits for compute there, so the output price says nothing about memory";
-const NOTHING_GROWS: &str = "what a step reads does not grow with the context";
+const NOTHING_GROWS: &str = "the bytes read per step do not grow with the context";
 const NO_ATTENTION: &str = "the input price carries no arithmetic that grows with the prompt";
-const CHEAP_OUTPUT: &str =
-    "output costs no more than input, or waits for memory no longer than a prompt computes";
+const CHEAP_OUTPUT: &str = "output costs no more than input, or its memory time does not exceed the compute time of a prompt token";
 
-/// Least rise of a price that is read.
+/// Smallest price step that a reading uses.
 const LEAST_RISE: f64 = 1e-6;
 
-/// Subject of the reading of a cell.
+/// Reading of a cell, with its quantity and threshold.
 #[derive(Clone, Copy)]
 struct Subject {
     reading: ReadingId,
@@ -67,7 +66,7 @@ pub(super) fn reads_back(tiers: &Tiers<'_>, caches: &Caches<'_>) -> Vec<ReadBack
     list
 }
 
-/// r: what a generated token waits for memory over what a prompt token of that tier computes.
+/// r: memory time of a generated token over compute time of a prompt token in the tier.
 fn ratio(tiers: &Tiers<'_>) -> ReadBack {
     let (min_prompt_tokens, longest) = tiers.bounds[0];
     let (costs, batch, context) = (tiers.costs, tiers.batch(), f64::from(longest));
@@ -123,8 +122,8 @@ fn cover(tiers: &Tiers<'_>, threshold: u32, (below, above): (u32, u32)) -> Vec<R
         ["k_bw", "L0 = w·N_a/(ρ·k_bw)"]
     } else {
         [
-            "k_bw, with windows and state taken for weights",
-            "L0 = w·N_a/(ρ·k_bw), with windows and state taken for weights",
+            "k_bw, with windows and state counted as weights",
+            "L0 = w·N_a/(ρ·k_bw), with windows and state counted as weights",
         ]
     };
     let crossover = crossover_context(

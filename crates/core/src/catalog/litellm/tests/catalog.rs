@@ -1,4 +1,4 @@
-//! Every text entry of a real catalog, where there is one.
+//! Every text entry of a real catalog, if one is available.
 
 use std::collections::BTreeMap;
 use std::path::Path;
