@@ -55,7 +55,7 @@ pub(super) fn write_lifetime_s(is_sold_by_openai: bool, model: &str) -> u32 {
     }
 }
 
-/// Billing of cache writes, of which some meters may be priced.
+/// Billing of cache writes from the priced meters.
 pub(super) fn write_billing<'m>(
     mut meters: impl Iterator<Item = &'m Meter>,
     costs_input: bool,
@@ -77,7 +77,7 @@ pub(super) struct Quote<'a> {
 }
 
 impl Quote<'_> {
-    /// Adds the price to others, of which the first one counts; another one is kept under `unmapped`.
+    /// Adds the price unless the place has one; a different second price is kept under `unmapped`.
     pub(super) fn add<P: Ord>(
         self,
         quotes: &mut BTreeMap<P, Self>,

@@ -20,8 +20,8 @@ use super::{Catalog, CatalogEntry, names};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;
 use crate::sheet::{
-    ContextTier, JsonObject, Limits, OtherMeter, PriceSheet, RateCell, ServiceTier, Source,
-    SourceFormat,
+    ContextTier, JsonObject, Limits, MOST_COUNT, OtherMeter, PriceSheet, RateCell, ServiceTier,
+    Source, SourceFormat,
 };
 
 /// The catalog.
@@ -177,7 +177,7 @@ impl<'a> Reader<'_, 'a> {
                 "size",
                 "write the prompt length from which the tier applies",
             )?
-            .whole_number(1..=2_147_483_647)?;
+            .whole_number(1..=MOST_COUNT)?;
         let rate = RateCell::new(
             RateCell::STANDARD,
             context_tier_of(self.provider, size),

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::rules::is_name;
+use super::rules::{is_name, renamed};
 use crate::sheet::{PriceSheet, SheetId};
 
 /// First-party providers: provider, author, and prefixes of their models' names.
@@ -120,10 +120,7 @@ pub(super) fn canonical_model_of_router(name: &str) -> Option<String> {
     if let Some((_, author, family)) = ROUTED_FAMILIES.iter().find(|(slug, _, _)| *slug == author) {
         return of_family(author, &[family], name);
     }
-    let shop = ROUTED_AUTHORS
-        .iter()
-        .find(|(slug, _)| *slug == author)
-        .map_or(author, |(_, shop)| shop);
+    let shop = renamed(&ROUTED_AUTHORS, author);
     match shop {
         "anthropic" => canonical_model(shop, &name.replace('.', "-")),
         // OpenRouter uses lower case; the capitals of longer names are unknown.

@@ -321,13 +321,13 @@ pub(super) fn count(json: &Json) -> Option<u32> {
     whole_number(json).filter(|number| *number > 0)
 }
 
-/// The name of a model in the catalog, if it is another one here.
+/// The catalog's name of a model as an alias, if it differs from ours.
 pub(super) fn alias(model: &str, name: &str) -> Vec<String> {
     let names = [name].into_iter().filter(|name| *name != model);
     names.map(str::to_owned).collect()
 }
 
-/// The name here of a provider that has another one in the catalog: theirs, ours.
+/// Our name of a provider, from pairs of the catalog's name and ours.
 pub(super) fn renamed<'n>(names: &[(&str, &'static str)], written: &'n str) -> &'n str {
     let known = names.iter().find(|(theirs, _)| *theirs == written);
     known.map_or(written, |(_, ours)| ours)
@@ -357,7 +357,7 @@ pub(super) fn undo_slip_of_router(
     is_undone
 }
 
-/// Corrects the cache writes of a model whose seller lists no errors of its own, and returns their billing.
+/// Corrects cache writes and returns their billing.
 pub(super) fn settle_writes(
     entry: &mut Entry<'_>,
     model: &str,

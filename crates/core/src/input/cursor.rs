@@ -167,13 +167,13 @@ impl<'a> Cursor<'a> {
         *self.json == Json::Null
     }
 
-    /// Records a fault of this value, and gives none.
+    /// Records a fault of this value and returns none.
     pub fn refuse<T>(&self, detail: impl Into<String>, hint: impl Into<String>) -> Option<T> {
         self.fault(detail, hint);
         None
     }
 
-    /// The value as a function reads it, without a record of what is wrong.
+    /// The value as a function reads it, without recording its faults.
     pub fn unrecorded<T>(&self, read: impl FnOnce(&Cursor<'_>) -> Option<T>) -> Option<T> {
         let faults = Faults::default();
         let value = read(&Cursor::root(self.json, &faults));

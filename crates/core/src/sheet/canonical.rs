@@ -1,4 +1,4 @@
-//! Reads the canonical form `pricesheet/v1` from a JSON tree: the kinds of its fields, and what its parts say of each other.
+//! Reads the canonical form `pricesheet/v1` from a JSON tree: kinds of fields, and checks between parts.
 
 use iso_currency::Currency;
 use jiff::tz::TimeZone;
@@ -170,7 +170,7 @@ pub(super) fn verbatim() -> ReadAs<JsonObject> {
     )
 }
 
-/// The place of a source in its list. The list says which there are, so [`refers_to_what_is_there`] records what is wrong.
+/// Index into the list of sources. Its faults depend on that list: [`refers_within_sheet`] records them.
 pub(super) fn source_index() -> ReadAs<u32> {
     #[expect(clippy::cast_possible_truncation, reason = "far below 2^32")]
     const LAST: u32 = PriceSheet::MOST_SOURCES as u32 - 1;
@@ -180,7 +180,7 @@ pub(super) fn source_index() -> ReadAs<u32> {
     )
 }
 
-/// Records a fault where the validity ends before it begins.
+/// Records a fault if the validity ends before it begins.
 pub(super) fn ends_after_start(
     object: Source<'_, '_>,
     from: Option<&Option<Timestamp>>,
@@ -197,8 +197,8 @@ pub(super) fn ends_after_start(
     }
 }
 
-/// Records a fault of each cell that names a schedule or source that the sheet does not have.
-pub(super) fn refers_to_what_is_there(object: Source<'_, '_>, rates: Option<&Vec<RateCell>>) {
+/// Records a fault for each cell with an undefined schedule or source.
+pub(super) fn refers_within_sheet(object: Source<'_, '_>, rates: Option<&Vec<RateCell>>) {
     let (Some(fields), Some(_)) = (object.fields, rates) else {
         return;
     };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::canonical::{
-    MOST_COUNT, currency, ends_after_start, refers_to_what_is_there, timestamp, verbatim,
+    MOST_COUNT, currency, ends_after_start, refers_within_sheet, timestamp, verbatim,
 };
 use super::{JsonObject, Modifier, OtherMeter, RateCell, Schedule, ServiceTier, Source};
 use crate::input::body::document::{
@@ -20,7 +20,7 @@ document! {
     /// means stated free.
     #[derive(Default, PartialEq)]
     #[check(ends_after_start(valid_from, valid_to))]
-    #[check(refers_to_what_is_there(rates))]
+    #[check(refers_within_sheet(rates))]
     pub struct PriceSheet {
         /// `pricesheet/v1`
         schema: SchemaName = plain(value(choice()).hint("write \"schema\": \"pricesheet/v1\"")),

@@ -9,7 +9,7 @@ use crate::catalog::meter::{self, Meter};
 use crate::catalog::rules::{context_tier_of, has_only};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;
-use crate::sheet::{ContextTier, JsonObject, OtherMeter, RateCell};
+use crate::sheet::{ContextTier, JsonObject, MOST_COUNT, OtherMeter, RateCell};
 use crate::units::Decimal;
 
 const METERS: [(&str, Meter); 7] = [
@@ -211,7 +211,7 @@ fn read_tier<'a>(
             "start",
             "write the prompt length above which the tier applies",
         )?
-        .whole_number(1..=2_147_483_647)?;
+        .whole_number(1..=MOST_COUNT)?;
     let price = fields.required("price", "write the price beyond that length")?;
     let price = entry.decimal(&format!("{path}/price"), &price, 1)?;
     has_only(tier, &["price", "start"])?;

@@ -1,5 +1,5 @@
-//! Documents, declared like request bodies: what is read of one can be written again, so a field has its plain value. A
-//! field that is wrong counts as left out once its fault is recorded, so that everything else is still checked.
+//! Documents, declared like request bodies. A document can be written again, so its fields are plain values. A wrong
+//! field counts as absent once its fault is recorded: the rest is still checked.
 
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{Schema, SchemaType, Type};
@@ -10,9 +10,9 @@ use crate::input::cursor::Cursor;
 use crate::input::schema::{Name, Text};
 use crate::units::Decimal;
 
-/// The field is the value itself, or its default; it is always written.
+/// The field is the value or its default; it is always written.
 pub struct AsPart;
-/// The field is the value itself, or what is empty of its type; it is written where it is not empty.
+/// The field is the value or an empty one; it is written unless it is empty.
 pub struct AsFilled;
 
 impl Form for AsPart {}
@@ -45,29 +45,24 @@ impl<K: Kind<Value: Default + PartialEq>> Rule for Field<K, AsFilled> {
     }
 }
 
-/// The value, or its default, which is written too.
+/// The value or its default; both are written.
 pub fn part<K: Kind>(field: Field<K>) -> Field<K, AsPart> {
     field.into_form()
 }
 
-/// The value, or null, which is written too.
+/// The value or null; both are written.
 pub fn or_null<K: Kind>(kind: K) -> Field<OrNone<K>, AsPart> {
-    part(
-        value(OrNone {
-            kind,
-            is_null: true,
-        })
-        .or_placeholder(None),
-    )
+    let is_null = true;
+    part(value(OrNone { kind, is_null }).or_placeholder(None))
 }
 
-/// The value, or none where it is left out.
+/// The value, or none if it is absent.
 pub fn maybe<K: Kind>(kind: K) -> Field<OrNone<K>, AsFilled> {
     let is_null = false;
     value(OrNone { kind, is_null }).into_form()
 }
 
-/// A list, map or object, which is left out where it is empty; with a hint, it has to be there.
+/// A list, map or object that is not written if it is empty; with a hint, it is required.
 pub fn filled<K: Kind>(kind: K) -> Field<K, AsFilled> {
     value(kind).into_form()
 }
@@ -105,7 +100,7 @@ impl<K: Kind> Kind for OrNone<K> {
     }
 }
 
-/// A value that a function reads, with a schema of another type.
+/// A value with the function that reads it and its schema.
 pub struct ReadAs<T> {
     read: fn(&Cursor<'_>) -> Option<T>,
     schema: fn() -> RefOr<Schema>,
@@ -121,12 +116,12 @@ pub fn named<S: ToSchema, T>(read: fn(&Cursor<'_>) -> Option<T>) -> ReadAs<T> {
     }
 }
 
-/// A value with a schema of its own, which a function reads.
+/// A value of a named type.
 pub fn by<T: ToSchema>(read: fn(&Cursor<'_>) -> Option<T>) -> ReadAs<T> {
     named::<T, T>(read)
 }
 
-/// A value with a schema in its place.
+/// A value with an inline schema.
 pub fn inline<T>(read: fn(&Cursor<'_>) -> Option<T>, schema: fn() -> RefOr<Schema>) -> ReadAs<T> {
     ReadAs {
         read,
@@ -203,7 +198,7 @@ macro_rules! choices {
     )+};
 }
 
-/// Declares documents: what `body!` makes of a declaration, and the writing, which leaves out what its rule says.
+/// Declares documents: bodies, as `body!` declares them, that are also written; rules decide which fields are left out.
 macro_rules! document {
     ($(
         $(#[doc = $doc:literal])+
@@ -235,7 +230,7 @@ macro_rules! document {
     )+};
 }
 
-/// Whether a field is written by its rule, which is not made for that.
+/// Whether the rule of a field writes it. The rule itself is not built.
 pub fn is_written<R: Rule>(_: impl FnOnce() -> R, field: &R::Field) -> bool {
     !R::is_left_out(field)
 }

@@ -175,7 +175,7 @@ impl<K: Kind> List<K> {
         Self { noun, ..self }
     }
 
-    /// What is said of a list of a wrong length.
+    /// Detail and hint for a list of a wrong length.
     #[must_use]
     pub const fn refused_as(mut self, refusal: Refusal) -> Self {
         self.refusal = Some(refusal);
