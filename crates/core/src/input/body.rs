@@ -383,6 +383,7 @@ pub trait Body: Sized {
     fn each_field(visit: &mut Visit<'_>);
 
     /// Reads an object, and refuses fields that it does not have.
+    #[must_use]
     fn read(cursor: &Cursor<'_>) -> Option<Self> {
         let fields = cursor.fields()?;
         if fields.len() < Self::LEAST_FIELDS {

@@ -1,5 +1,10 @@
 //! Reads the canonical form `pricesheet/v1` from a JSON tree: kinds of fields, and checks between parts.
 
+#![expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the methods of a cursor are of one lifetime only"
+)]
+
 use iso_currency::Currency;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, TimestampRound, Unit as TimeUnit};

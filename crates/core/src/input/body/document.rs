@@ -1,6 +1,11 @@
 //! Documents, declared like request bodies. A document can be written again, so its fields are plain values. A wrong
 //! field counts as absent once its fault is recorded: the rest is still checked.
 
+#![expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the methods of a cursor are of one lifetime only"
+)]
+
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{Schema, SchemaType, Type};
 use utoipa::openapi::{Ref, RefOr};
