@@ -178,7 +178,7 @@ fn read_validity(fields: &Fields<'_>) -> (Option<Timestamp>, Option<Timestamp>) 
 }
 
 /// Databases keep microseconds, so finer digits are cut.
-fn read_timestamp(field: &Cursor<'_>) -> Option<Timestamp> {
+pub(crate) fn read_timestamp(field: &Cursor<'_>) -> Option<Timestamp> {
     const HINT: &str = "write a date and time with its offset (RFC 3339) between 1970 and 9999, such as \"2026-11-21T00:00:00Z\"";
     let text = field.name()?;
     let cut = TimestampRound::new()
