@@ -1,25 +1,26 @@
 //! Rules common to all catalogs: names, thresholds, known errors, and requirements on entries.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::CatalogEntry;
 use super::entry::Entry;
-use super::names::model_key;
+use super::names::{is_gemini, model_key};
+use crate::input::body::MOST_ENTRIES;
 use crate::input::cursor::{Cursor, LONGEST_NAME, one_of_hint, shortened};
 use crate::input::json::Json;
-use crate::sheet::{CacheWriteBilling, ContextTier, JsonObject, PriceSheet, RateCell};
+use crate::sheet::{
+    CacheWriteBilling, ContextTier, JsonObject, MOST_COUNT, PriceSheet, RateCell, ServiceTier,
+};
 use crate::units::Decimal;
 
 /// Note on a sheet whose input and output prices are both 0.
 pub(super) const FREE: &str =
     "Input and output are stated as 0: free, run locally, billed by a plan, or unknown.";
-/// Most service tiers, schedules and other meters of a sheet each.
-const MOST_ENTRIES: usize = 64;
 
 /// Note on the tokenizer change between generations of Claude.
 pub(super) fn tokenizer_note(model: &str) -> Option<String> {
@@ -66,7 +67,7 @@ pub(super) fn context_tier_of(provider: &str, threshold: u32) -> ContextTier {
 }
 
 /// Replaces a cache write cheaper than input by the storage fee per hour: it is that fee for five minutes.
-pub(super) fn undo_misfiled_storage(rates: &mut [RateCell]) -> bool {
+fn undo_misfiled_storage(rates: &mut [RateCell]) -> bool {
     let mut undone = false;
     for rate in rates {
         let Some(input) = &rate.input else { continue };
@@ -86,7 +87,7 @@ pub(super) fn undo_misfiled_storage(rates: &mut [RateCell]) -> bool {
 
 /// Keeps Gemini's cache writes above the input price under `place`: they include the storage fee of five minutes or of an
 /// hour, and the catalog does not state which.
-pub(super) fn set_dear_writes_aside(entry: &mut Entry<'_>, place: &str, rates: &mut [RateCell]) {
+fn set_dear_writes_aside(entry: &mut Entry<'_>, place: &str, rates: &mut [RateCell]) {
     for rate in rates {
         let Some(input) = &rate.input else { continue };
         let dear = rate
@@ -105,7 +106,7 @@ pub(super) fn set_dear_writes_aside(entry: &mut Entry<'_>, place: &str, rates: &
 
 /// Billing of cache writes, and whether a write price of 0 was listed beside a priced write. A write price of 0 beside a
 /// priced input means that writes are billed as input.
-pub(super) fn settle_cache_writes(rates: &mut [RateCell]) -> (CacheWriteBilling, bool) {
+fn settle_cache_writes(rates: &mut [RateCell]) -> (CacheWriteBilling, bool) {
     let mut has_zeros = false;
     for rate in &mut *rates {
         if rate.input.as_ref().is_some_and(|input| !input.is_zero()) {
@@ -180,11 +181,10 @@ pub(super) fn unique(entries: Vec<CatalogEntry<'_>>) -> Option<Vec<CatalogEntry<
     let mut seen = BTreeSet::new();
     let twice = entries.iter().find(|entry| !seen.insert(&entry.key));
     if let Some(entry) = twice {
-        entry.cursor.fault(
+        return entry.cursor.refuse(
             format!("a second entry has the key `{}`", shortened(&entry.key)),
             "keep one entry per provider and model",
         );
-        return None;
     }
     drop(seen);
     Some(entries)
@@ -236,11 +236,10 @@ pub(super) fn has_only(object: &Cursor<'_>, names: &[&str]) -> Option<()> {
         .into_iter()
         .find(|(name, _)| !names.contains(name));
     if let Some((name, field)) = unknown {
-        field.fault(
+        return field.refuse(
             format!("`{}` is not a known field", shortened(name)),
             one_of_hint(name, names),
         );
-        return None;
     }
     Some(())
 }
@@ -315,6 +314,94 @@ pub(super) fn whole_number(json: &Json) -> Option<u32> {
         reason = "a whole number from 0 to 2^31 - 1"
     )]
     is_whole.then_some(number as u32)
+}
+
+/// A whole number above 0, as [`whole_number`] reads it.
+pub(super) fn count(json: &Json) -> Option<u32> {
+    whole_number(json).filter(|number| *number > 0)
+}
+
+/// The catalog's name of a model as an alias, if it differs from ours.
+pub(super) fn alias(model: &str, name: &str) -> Vec<String> {
+    let names = [name].into_iter().filter(|name| *name != model);
+    names.map(str::to_owned).collect()
+}
+
+/// Our name of a provider, from pairs of the catalog's name and ours.
+pub(super) fn renamed<'n>(names: &[(&str, &'static str)], written: &'n str) -> &'n str {
+    let known = names.iter().find(|(theirs, _)| *theirs == written);
+    known.map_or(written, |(_, ours)| ours)
+}
+
+/// Tokens of `128k`.
+pub(super) fn thousands(text: &str) -> Option<u32> {
+    let thousands = text.strip_suffix('k')?;
+    let is_plain = thousands.bytes().all(|byte| byte.is_ascii_digit());
+    let thousands = thousands.parse::<u32>().ok().filter(|_| is_plain)?;
+    let tokens = thousands.checked_mul(1_000)?;
+    (1..=MOST_COUNT).contains(&tokens).then_some(tokens)
+}
+
+/// Undoes [`undo_misfiled_storage`] where `OpenRouter` lists the fee for five minutes as Gemini's cache write.
+pub(super) fn undo_slip_of_router(
+    entry: &mut Entry<'_>,
+    provider: &str,
+    model: &str,
+    rates: &mut [RateCell],
+) -> bool {
+    let is_undone =
+        provider == "openrouter" && model.contains("gemini") && undo_misfiled_storage(rates);
+    if is_undone {
+        entry.note("OpenRouter lists five minutes of Gemini's storage fee as a cache write; read as a fee per hour.");
+    }
+    is_undone
+}
+
+/// Corrects cache writes and returns their billing.
+pub(super) fn settle_writes(
+    entry: &mut Entry<'_>,
+    model: &str,
+    place: &str,
+    rates: &mut [RateCell],
+) -> CacheWriteBilling {
+    let is_gemini = is_gemini(model);
+    if is_gemini {
+        set_dear_writes_aside(entry, place, rates);
+    }
+    let (billing, has_zero) = settle_cache_writes(rates);
+    if has_zero {
+        entry.note("A cache write of 0 beside a priced one is left out.");
+    }
+    if is_gemini && undo_misfiled_storage(rates) {
+        entry.note("Five minutes of Gemini's storage fee are listed as a cache write; read as a fee per hour.");
+        return CacheWriteBilling::AsInput;
+    }
+    billing
+}
+
+/// The service tier that Anthropic calls fast.
+pub(super) fn fast_mode() -> ServiceTier {
+    ServiceTier {
+        request: object(json!({"speed": "fast"})),
+        ..ServiceTier::default()
+    }
+}
+
+/// `OpenAI` renamed its priority tier to fast; catalogs read the same rates for both.
+pub(super) fn name_priority(
+    tiers: &mut BTreeMap<String, ServiceTier>,
+    rates: &[RateCell],
+    provider: &str,
+) {
+    let is_sold = |name: &str| rates.iter().any(|rate| rate.service_tier == name);
+    let has_fast = is_sold("fast") || tiers.contains_key("fast");
+    if provider == "openai" && is_sold("priority") && !has_fast {
+        let tier = ServiceTier {
+            aliases: vec!["fast".to_owned()],
+            ..ServiceTier::default()
+        };
+        tiers.insert("priority".to_owned(), tier);
+    }
 }
 
 /// The fields of an object written in code.

@@ -17,6 +17,7 @@ mod source;
 
 use serde_json::Map;
 
+pub(crate) use canonical::MOST_COUNT;
 pub use compare::SheetId;
 pub use currency::CurrencyCode;
 pub use price_sheet::{
