@@ -4,8 +4,9 @@ use jiff::Timestamp;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 
-use super::usage::{AnyName, Usage};
-use crate::input::body::{Body, By, Kind, Source, body, object, optional, plain, value};
+use super::usage::Usage;
+use crate::input::body::document::name;
+use crate::input::body::{Body, Kind, Source, body, by, object, optional, plain, value};
 use crate::input::cursor::Cursor;
 use crate::input::{self, RequestError};
 use crate::sheet::{PriceSheet, canonical};
@@ -15,11 +16,11 @@ body! {
     #[check(check_sheet(offer, price_sheet))]
     pub struct CostRequest {
         /// A name for the usage, which the answer repeats.
-        id: Option<String> = optional(value(AnyName)),
+        id: Option<String> = optional(value(name())),
         /// The offer whose stored price applies; either this or `price_sheet`.
         offer: Option<OfferName> = optional(value(object::<OfferName>())),
         /// The sheet, in canonical form.
-        price_sheet: Option<PriceSheet> = optional(value(By(canonical::read_sheet))),
+        price_sheet: Option<PriceSheet> = optional(value(by(canonical::read_sheet))),
         /// Time of the request: RFC 3339; now if left out.
         at: Option<Timestamp> = optional(value(Moment).flag("at")),
         /// The usage.
@@ -29,11 +30,11 @@ body! {
     /// An offer by its names.
     pub struct OfferName {
         /// Provider that bills.
-        provider: String = plain(value(AnyName).flag("provider").hint("name the provider, such as \"openai\"")),
+        provider: String = plain(value(name()).flag("provider").hint("name the provider, such as \"openai\"")),
         /// Model, as the provider spells it.
-        model: String = plain(value(AnyName).flag("model").hint("name the model as the provider spells it")),
+        model: String = plain(value(name()).flag("model").hint("name the model as the provider spells it")),
         /// Region; the only one with a price, or `global`, if left out.
-        region: Option<String> = optional(value(AnyName).flag("region")),
+        region: Option<String> = optional(value(name()).flag("region")),
     }
 }
 

@@ -1,18 +1,12 @@
 //! The usage of one request, as its provider counted it.
 
-use utoipa::openapi::schema::Schema;
-use utoipa::openapi::{Ref, RefOr};
 use utoipa::ToSchema;
 
-use crate::input::body::{Kind, List, Schemas, Source, add_schema, body, count, object};
-use crate::input::body::{optional, plain, value};
-use crate::input::cursor::Cursor;
-use crate::input::schema::Name;
+use crate::input::body::document::name;
+use crate::input::body::{List, Source, body, count, object, optional, plain, value};
 
 /// Most tokens of a count.
 const MOST_TOKENS: u32 = 2_147_483_647;
-/// Most cache writes, stored caches or modifiers of a usage.
-const MOST_ENTRIES: usize = 64;
 
 body! {
     /// Tokens of one request. The prompt is stated whole (`prompt_tokens`, with the cached part in it) or without the
@@ -31,10 +25,10 @@ body! {
         /// Prompt tokens read from an explicit cache, besides `cache_read_tokens`.
         cache_read_explicit_tokens: u32 = plain(count(0..=MOST_TOKENS).unit("tokens").or(0)),
         /// Prompt tokens written to a cache, by time to live.
-        cache_writes: Option<Vec<WrittenTokens>> = optional(value(List::of(object::<WrittenTokens>(), 0..=MOST_ENTRIES))),
+        cache_writes: Option<Vec<WrittenTokens>> = optional(value(List::entries(object::<WrittenTokens>()))),
         /// Tokens held in a cache with a price per hour. If left out, each cache write is held for its time to live;
         /// an empty list holds none.
-        cache_storage: Option<Vec<StoredTokens>> = optional(value(List::of(object::<StoredTokens>(), 0..=MOST_ENTRIES))),
+        cache_storage: Option<Vec<StoredTokens>> = optional(value(List::entries(object::<StoredTokens>()))),
         /// All generated tokens, reasoning included. Gemini's `thoughtsTokenCount` is added to its `candidatesTokenCount`.
         output_tokens: u32 = plain(count(0..=MOST_TOKENS).unit("tokens").or(0).flag("output-tokens")),
         /// Reasoning tokens among the generated ones. Billed as output where they have no price of their own.
@@ -42,9 +36,9 @@ body! {
         /// Prompt tokens of the whole session, for a sheet whose context tiers count a session.
         session_tokens: Option<u32> = optional(count(0..=MOST_TOKENS).unit("tokens")),
         /// Service tier: its name or alias in the sheet, or the `service_tier` that selects it; `standard` if left out.
-        service_tier: Option<String> = optional(value(AnyName).flag("service-tier")),
+        service_tier: Option<String> = optional(value(name()).flag("service-tier")),
         /// Names of the sheet's modifiers that apply, such as `data_residency`.
-        modifiers: Option<Vec<String>> = optional(value(List::of(AnyName, 0..=MOST_ENTRIES))),
+        modifiers: Option<Vec<String>> = optional(value(List::entries(name()))),
     }
 
     /// Tokens written to a cache.
@@ -136,25 +130,6 @@ fn check_reasoning(object: Source<'_, '_>, output: Option<&u32>, reasoning: Opti
         let detail = format!("{reasoning} reasoning tokens among {output} output tokens");
         let hint = "`output_tokens` includes reasoning; add the reasoning tokens where the provider counts them apart";
         object.fault_of("reasoning_tokens", &detail, hint);
-    }
-}
-
-/// A name.
-pub(super) struct AnyName;
-
-impl Kind for AnyName {
-    type Value = String;
-
-    fn read(&self, cursor: &Cursor<'_>) -> Option<String> {
-        cursor.name()
-    }
-
-    fn schema(&self) -> RefOr<Schema> {
-        Ref::from_schema_name(Name::name()).into()
-    }
-
-    fn schemas(&self, schemas: &mut Schemas) {
-        add_schema::<Name>(schemas);
     }
 }
 
