@@ -161,7 +161,10 @@ fn genai_prices_has_dates_tiers_variants_and_daily_hours() {
     // The sheet of one period does not price another.
     let cost = priced(at(early), &usage, late);
     assert_eq!(cost["total"], Value::Null);
-    assert!(reasons(&cost)[0].contains("valid until 2026-06-01"), "{cost}");
+    assert!(
+        reasons(&cost)[0].contains("valid until 2026-06-01"),
+        "{cost}"
+    );
 }
 
 #[test]
@@ -177,8 +180,14 @@ fn genai_prices_has_hours_that_wrap_midnight() {
     let sheet = sheet("genai-prices", "acme/m-1", &entry);
     let usage = json!({"uncached_input_tokens": 10_000, "cache_read_tokens": 30_000, "output_tokens": 1_001});
     // 30,000 × 0.07 + 10,000 × 0.27 + 1,001 × 1.1
-    assert_eq!(priced(&sheet, &usage, "2026-11-20T00:30:00Z")["total"], "0.0059011");
-    assert_eq!(priced(&sheet, &usage, "2026-11-20T00:29:59Z")["total"], "0.00295055");
+    assert_eq!(
+        priced(&sheet, &usage, "2026-11-20T00:30:00Z")["total"],
+        "0.0059011"
+    );
+    assert_eq!(
+        priced(&sheet, &usage, "2026-11-20T00:29:59Z")["total"],
+        "0.00295055"
+    );
 }
 
 #[test]
@@ -199,8 +208,15 @@ fn models_dev_has_tiers_modes_and_writes_without_a_time_to_live() {
     let cost = priced(&sheet, &usage, NOON);
     // 40,000 × 0.2 + 3,000 × 2.5 + 7,000 × 2 + 300 × 12 + 600 × 10
     assert_eq!(cost["total"], "0.0391");
-    assert!(cost["notes"][0].as_str().unwrap().contains("no time to live"), "{cost}");
-    let usage = json!({"prompt_tokens": 300_000, "cache_read_tokens": 100_000, "output_tokens": 10});
+    assert!(
+        cost["notes"][0]
+            .as_str()
+            .unwrap()
+            .contains("no time to live"),
+        "{cost}"
+    );
+    let usage =
+        json!({"prompt_tokens": 300_000, "cache_read_tokens": 100_000, "output_tokens": 10});
     // 100,000 × 0.4 + 200,000 × 4 + 10 × 15
     assert_eq!(priced(&sheet, &usage, NOON)["total"], "0.84015");
     // As the request selects it.
@@ -229,12 +245,18 @@ fn openrouter_resolves_overrides_by_length_and_hour() {
     assert_eq!(day["total"], "0.0185");
     assert_eq!(day["other_meters_left_out"], json!(["requests"]));
     // 5,000 × 0.1 + 1,000 × 2 + 14,000 × 0.5 + 500 × 2
-    assert_eq!(priced(&sheet, &usage, "2026-11-20T05:59:00Z")["total"], "0.0105");
+    assert_eq!(
+        priced(&sheet, &usage, "2026-11-20T05:59:00Z")["total"],
+        "0.0105"
+    );
     let long = json!({"prompt_tokens": 128_001, "output_tokens": 1});
     // 128,001 × 2 + 1 × 6
     assert_eq!(priced(&sheet, &long, NOON)["total"], "0.256008");
     // Later overrides win: at night the hour's price holds for long prompts too.
-    assert_eq!(priced(&sheet, &long, "2026-11-20T18:00:00Z")["total"], "0.0640025");
+    assert_eq!(
+        priced(&sheet, &long, "2026-11-20T18:00:00Z")["total"],
+        "0.0640025"
+    );
 }
 
 #[test]
@@ -253,22 +275,27 @@ fn portkey_has_cents_execution_modes_and_context_tiers() {
             "currency": "USD"
         },
         "custom_pricing": {
-            "context_tier_map": {"lte-272k": 272_000, "gt-272k": null},
+            "context_tier_map": {"0": "lte-272k", "272000": "gt-272k"},
             "regions": {"default": {"execution_modes": {
+                "standard": {"context_tiers": {
+                    "lte-272k": price(0.00025, 0.0015, 0.000025), "gt-272k": price(0.0005, 0.00225, 0.00005)}},
                 "batch": {"context_tiers": {"lte-272k": price(0.000125, 0.00075, 0.0000125)}}
             }}}
         }
     });
-    let all = sheets("portkey", "openai/m-1", &entry);
+    let sheet = sheet("portkey", "openai/m-1", &entry);
     let usage = json!({
         "prompt_tokens": 10_000, "cache_read_tokens": 4_000, "cache_writes": [{"tokens": 1_000, "ttl_seconds": 3_600}],
         "output_tokens": 123
     });
     // 4,000 × 0.25 + 1,000 × 5 + 5,000 × 2.5 + 123 × 15
-    assert_eq!(priced(&all[0], &usage, NOON)["total"], "0.020345");
+    assert_eq!(priced(&sheet, &usage, NOON)["total"], "0.020345");
     let usage = json!({"prompt_tokens": 10_000, "cache_read_tokens": 4_000, "output_tokens": 123, "service_tier": "batch"});
     // 4,000 × 0.125 + 6,000 × 1.25 + 123 × 7.5
-    assert_eq!(priced(&all[0], &usage, NOON)["total"], "0.0089225");
+    assert_eq!(priced(&sheet, &usage, NOON)["total"], "0.0089225");
+    let usage = json!({"prompt_tokens": 272_001, "cache_read_tokens": 272_000, "output_tokens": 2});
+    // 272,000 × 0.5 + 1 × 5 + 2 × 22.5
+    assert_eq!(priced(&sheet, &usage, NOON)["total"], "0.13605");
 }
 
 #[test]
@@ -281,7 +308,8 @@ fn llm_prices_has_three_prices_and_no_others() {
     let usage = json!({"prompt_tokens": 1_001, "cache_read_tokens": 999, "output_tokens": 7, "reasoning_tokens": 5});
     // 999 × 0.175 + 2 × 1.75 + 7 × 14
     assert_eq!(priced(&sheet, &usage, NOON)["total"], "0.000276325");
-    let usage = json!({"prompt_tokens": 1_001, "cache_writes": [{"tokens": 1}], "output_tokens": 7});
+    let usage =
+        json!({"prompt_tokens": 1_001, "cache_writes": [{"tokens": 1}], "output_tokens": 7});
     let cost = priced(&sheet, &usage, NOON);
     assert_eq!(cost["total"], Value::Null);
     // 1,000 × 1.75 + 7 × 14

@@ -137,7 +137,10 @@ mod tests {
     #[test]
     fn a_quotient_is_exact_where_its_digits_end_and_says_where_they_do_not() {
         let hour = Some(3_600);
-        assert_eq!(product(1_800, "4.50", &[], hour), ("0.00000225".to_owned(), false));
+        assert_eq!(
+            product(1_800, "4.50", &[], hour),
+            ("0.00000225".to_owned(), false)
+        );
         let third = product(1_200, "1", &[], hour);
         assert_eq!(third, ("0.000000333333333333333333333333".to_owned(), true));
     }

@@ -74,7 +74,10 @@ pub struct CostLine {
     pub amount: Option<Amount>,
     /// Reason for a missing price.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, example = "the cell of the tier `standard` states no price of `cache_read`")]
+    #[schema(
+        nullable = false,
+        example = "the cell of the tier `standard` states no price of `cache_read`"
+    )]
     pub reason: Option<String>,
     /// A way to a price.
     #[serde(skip_serializing_if = "Option::is_none")]

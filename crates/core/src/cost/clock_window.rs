@@ -63,7 +63,11 @@ mod tests {
 
     fn check(schedule: &Schedule, times: &[(&str, bool)]) {
         for (time, expected) in times {
-            assert_eq!(applies(schedule, time.parse().unwrap()), *expected, "{time}");
+            assert_eq!(
+                applies(schedule, time.parse().unwrap()),
+                *expected,
+                "{time}"
+            );
         }
     }
 
@@ -106,14 +110,23 @@ mod tests {
         ];
         check(&weekend, &times);
         let shifted = schedule("UTC", &[(&[5], "16:30", "16:30")]);
-        let times = [("2026-11-21T16:29:00Z", true), ("2026-11-21T16:30:00Z", false)];
+        let times = [
+            ("2026-11-21T16:29:00Z", true),
+            ("2026-11-21T16:30:00Z", false),
+        ];
         check(&shifted, &times);
     }
 
     #[test]
     fn hours_are_those_of_the_zone_with_its_daylight_saving() {
         let shanghai = schedule("Asia/Shanghai", &[(&[], "22:00", "08:00")]);
-        check(&shanghai, &[("2026-11-20T14:00:00Z", true), ("2026-11-21T00:00:00Z", false)]);
+        check(
+            &shanghai,
+            &[
+                ("2026-11-20T14:00:00Z", true),
+                ("2026-11-21T00:00:00Z", false),
+            ],
+        );
         let berlin = schedule("Europe/Berlin", &[(&[], "01:00", "03:00")]);
         let times = [
             // Winter: UTC+1.

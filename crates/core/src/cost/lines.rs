@@ -78,7 +78,11 @@ pub fn cost(id: Option<String>, priced_by: &SheetInForce, usage: &Usage, at: Tim
         sources: sources(priced_by, usage, at, total.as_ref()),
         notes,
         modifiers_left_out: left_out(sheet, usage),
-        other_meters_left_out: sheet.other_meters.iter().map(|meter| meter.meter.clone()).collect(),
+        other_meters_left_out: sheet
+            .other_meters
+            .iter()
+            .map(|meter| meter.meter.clone())
+            .collect(),
         total,
         priced,
     }
@@ -88,7 +92,10 @@ pub fn cost(id: Option<String>, priced_by: &SheetInForce, usage: &Usage, at: Tim
 fn left_out(sheet: &PriceSheet, usage: &Usage) -> Vec<String> {
     let named = usage.modifiers.as_deref().unwrap_or_default();
     let modifiers = sheet.modifiers.iter().map(|modifier| &modifier.name);
-    modifiers.filter(|name| !named.contains(name)).cloned().collect()
+    modifiers
+        .filter(|name| !named.contains(name))
+        .cloned()
+        .collect()
 }
 
 /// What the sources of the sheet and those of other sheets make of a usage.
@@ -99,7 +106,11 @@ fn sources(
     total: Option<&Amount>,
 ) -> Vec<SourceCost> {
     let sheet = &priced_by.sheet;
-    let mut names: Vec<&str> = sheet.sources.iter().map(|source| source.format.name()).collect();
+    let mut names: Vec<&str> = sheet
+        .sources
+        .iter()
+        .map(|source| source.format.name())
+        .collect();
     names.extend(priced_by.source.as_deref());
     names.sort_unstable();
     names.dedup();
@@ -136,7 +147,10 @@ fn contradictions(sheet: &PriceSheet, usage: &Usage) -> Vec<String> {
     let limits = &sheet.limits;
     let mut notes = Vec::new();
     let has_cached = prompt > usage.uncached();
-    if let Some(least) = limits.cache_min_tokens.filter(|least| prompt < u64::from(*least) && has_cached) {
+    if let Some(least) = limits
+        .cache_min_tokens
+        .filter(|least| prompt < u64::from(*least) && has_cached)
+    {
         notes.push(format!("The usage has cached tokens in a prompt of {prompt} tokens; the provider caches from {least} tokens on."));
     }
     let limits = [
@@ -146,7 +160,9 @@ fn contradictions(sheet: &PriceSheet, usage: &Usage) -> Vec<String> {
     ];
     for (part, tokens, limit) in limits {
         if let Some(most) = limit.filter(|most| tokens > u64::from(*most)) {
-            notes.push(format!("The {part} has {tokens} tokens; the provider's limit is {most}."));
+            notes.push(format!(
+                "The {part} has {tokens} tokens; the provider's limit is {most}."
+            ));
         }
     }
     notes
@@ -181,7 +197,8 @@ impl Bill {
                     place: 0,
                 });
                 for metered in usage.metered().into_iter().chain(held) {
-                    bill.lines.push(unpriced_line(&metered, None, missing.clone()));
+                    bill.lines
+                        .push(unpriced_line(&metered, None, missing.clone()));
                 }
                 // A usage of nothing has no line to say it.
                 if bill.lines.is_empty() {
@@ -251,13 +268,15 @@ impl Bill {
                 "a cache write states no `ttl_seconds`, and the sheet prices storage per hour",
                 "state `ttl_seconds`, or the time that the tokens are held as `cache_storage`; `[]` for a cache without storage fee",
             );
-            self.lines.push(unpriced_line(metered, Some(index), missing));
+            self.lines
+                .push(unpriced_line(metered, Some(index), missing));
             return;
         }
         let found = match find(sheet, cell, metered) {
             Ok(found) => found,
             Err(missing) => {
-                self.lines.push(unpriced_line(metered, Some(index), missing));
+                self.lines
+                    .push(unpriced_line(metered, Some(index), missing));
                 return;
             }
         };
@@ -318,8 +337,16 @@ fn unpriced_line(metered: &Metered, cell: Option<usize>, missing: Missing) -> Co
 fn modifiers<'s>(sheet: &'s PriceSheet, usage: &Usage) -> Result<Vec<&'s Modifier>, Missing> {
     let mut named = Vec::new();
     for name in usage.modifiers.iter().flatten() {
-        let Some(modifier) = sheet.modifiers.iter().find(|modifier| modifier.name == *name) else {
-            let known: Vec<&str> = sheet.modifiers.iter().map(|modifier| &*modifier.name).collect();
+        let Some(modifier) = sheet
+            .modifiers
+            .iter()
+            .find(|modifier| modifier.name == *name)
+        else {
+            let known: Vec<&str> = sheet
+                .modifiers
+                .iter()
+                .map(|modifier| &*modifier.name)
+                .collect();
             return Err(Missing::new(
                 format!("the sheet has no modifier `{name}`"),
                 if known.is_empty() {
@@ -344,7 +371,9 @@ fn factors(tariff: &Tariff<'_>, modifiers: &[&Modifier], meter: Meter) -> Vec<Fa
     };
     let tier = tariff.multiplier.filter(|_| meter != Meter::CacheStorage);
     let tier = tier.map(|multiplier| factor(tariff.service_tier, multiplier));
-    let modifiers = modifiers.iter().filter(|modifier| meter.is_in(&modifier.applies_to));
+    let modifiers = modifiers
+        .iter()
+        .filter(|modifier| meter.is_in(&modifier.applies_to));
     let modifiers = modifiers.map(|modifier| factor(&modifier.name, &modifier.multiplier));
     tier.into_iter().chain(modifiers).collect()
 }
@@ -364,7 +393,9 @@ fn held(usage: &Usage, tariff: &Tariff<'_>) -> Vec<Metered> {
             .collect(),
         None if tariff.cells[0].1.cache_storage_per_hour.is_some() => {
             let writes = usage.cache_writes.iter().flatten();
-            writes.map(|write| stored(write.tokens, write.ttl_seconds)).collect()
+            writes
+                .map(|write| stored(write.tokens, write.ttl_seconds))
+                .collect()
         }
         None => Vec::new(),
     };

@@ -80,7 +80,11 @@ impl CostEntry {
                     Some(fault.hint.clone()),
                     faults,
                 ),
-                several => (format!("{} faults; see `errors`", several.len()), None, faults),
+                several => (
+                    format!("{} faults; see `errors`", several.len()),
+                    None,
+                    faults,
+                ),
             },
         };
         Self::Fault {
@@ -112,7 +116,10 @@ impl Tally {
         };
         self.counts.priced += 1;
         let none = || (Amount::zero(), 0);
-        let sum = self.totals.entry(cost.currency.clone()).or_insert_with(none);
+        let sum = self
+            .totals
+            .entry(cost.currency.clone())
+            .or_insert_with(none);
         *sum = (sum.0.plus(total), sum.1 + 1);
     }
 

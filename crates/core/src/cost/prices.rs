@@ -100,7 +100,11 @@ fn find_write<'s>(
             .map(|price| Found::of(price, Meter::Input))
             .ok_or_else(|| unpriced(cell, Meter::CacheWrite));
     }
-    let of = |ttl: Option<u32>| cell.cache_write.iter().find(|write| write.ttl_seconds == ttl);
+    let of = |ttl: Option<u32>| {
+        cell.cache_write
+            .iter()
+            .find(|write| write.ttl_seconds == ttl)
+    };
     let unknown = of(None);
     let found = |write: &'s CacheWrite, note: Option<String>| Found {
         ttl_seconds: write.ttl_seconds,
@@ -108,9 +112,13 @@ fn find_write<'s>(
         ..Found::own(&write.price)
     };
     let Some(wanted) = ttl_seconds else {
-        let shortest = cell.cache_write.iter().min_by_key(|write| write.ttl_seconds);
+        let shortest = cell
+            .cache_write
+            .iter()
+            .min_by_key(|write| write.ttl_seconds);
         let note = (cell.cache_write.len() > 1).then(|| {
-            "A cache write without `ttl_seconds` has the price of the shortest time to live.".to_owned()
+            "A cache write without `ttl_seconds` has the price of the shortest time to live."
+                .to_owned()
         });
         let write = unknown.or(shortest);
         return write
@@ -123,11 +131,21 @@ fn find_write<'s>(
     let note = format!(
         "The sheet states no time to live for its cache-write price, which is used for {wanted} s."
     );
-    unknown.map(|write| found(write, Some(note))).ok_or_else(|| {
-        let known: Vec<String> = cell.cache_write.iter().filter_map(|write| write.ttl_seconds).map(|seconds| format!("{seconds} s")).collect();
-        Missing::new(
-            format!("{} states no price of `cache_write` for {wanted} s", name_of(cell)),
-            format!("it states prices for {}", known.join(", ")),
-        )
-    })
+    unknown
+        .map(|write| found(write, Some(note)))
+        .ok_or_else(|| {
+            let known: Vec<String> = cell
+                .cache_write
+                .iter()
+                .filter_map(|write| write.ttl_seconds)
+                .map(|seconds| format!("{seconds} s"))
+                .collect();
+            Missing::new(
+                format!(
+                    "{} states no price of `cache_write` for {wanted} s",
+                    name_of(cell)
+                ),
+                format!("it states prices for {}", known.join(", ")),
+            )
+        })
 }

@@ -28,6 +28,7 @@ body! {
     }
 
     /// An offer by its names.
+    #[derive(PartialEq, Eq)]
     pub struct OfferName {
         /// Provider that bills.
         provider: String = plain(value(name()).flag("provider").hint("name the provider, such as \"openai\"")),

@@ -111,12 +111,14 @@ impl<'s> Tariff<'s> {
 fn check_validity(sheet: &PriceSheet, at: Timestamp) -> Result<(), Missing> {
     let hint = "send the sheet in force at that time, or name the offer";
     match (sheet.valid_from, sheet.valid_to) {
-        (Some(from), _) if at < from => {
-            Err(Missing::new(format!("the sheet is valid from {from}"), hint))
-        }
-        (_, Some(to)) if at >= to => {
-            Err(Missing::new(format!("the sheet was valid until {to}"), hint))
-        }
+        (Some(from), _) if at < from => Err(Missing::new(
+            format!("the sheet is valid from {from}"),
+            hint,
+        )),
+        (_, Some(to)) if at >= to => Err(Missing::new(
+            format!("the sheet was valid until {to}"),
+            hint,
+        )),
         _ => Ok(()),
     }
 }
@@ -126,13 +128,19 @@ fn tier_of<'s>(sheet: &'s PriceSheet, name: Option<&str>) -> Result<&'s str, Mis
     let name = name.unwrap_or(RateCell::STANDARD);
     let of_cells = sheet.rates.iter().map(|cell| cell.service_tier.as_str());
     let declared = sheet.service_tiers.keys().map(String::as_str);
-    let known: BTreeSet<&str> = of_cells.chain(declared).chain([RateCell::STANDARD]).collect();
+    let known: BTreeSet<&str> = of_cells
+        .chain(declared)
+        .chain([RateCell::STANDARD])
+        .collect();
     if let Some(tier) = known.get(name) {
         return Ok(tier);
     }
     let mut tiers = sheet.service_tiers.iter();
     let selected = tiers.find(|(_, tier)| {
-        let selector = tier.request.get("service_tier").and_then(|value| value.as_str());
+        let selector = tier
+            .request
+            .get("service_tier")
+            .and_then(|value| value.as_str());
         tier.aliases.iter().any(|alias| alias == name) || selector == Some(name)
     });
     let tier = selected.map(|(tier, _)| tier.as_str());
@@ -163,14 +171,25 @@ fn at_time<'s>(
         let other: BTreeSet<&str> = sheet.rates.iter().map(|cell| &*cell.service_tier).collect();
         let other: Vec<&str> = other.into_iter().collect();
         return Err(Missing::new(
-            format!("the sheet has no prices of the service tier `{}`", shortened(service_tier)),
+            format!(
+                "the sheet has no prices of the service tier `{}`",
+                shortened(service_tier)
+            ),
             format!("it has prices of {}", other.join(", ")),
         ));
     }
-    let named: BTreeSet<&str> = cells.iter().filter_map(|(_, cell)| cell.schedule.as_deref()).collect();
+    let named: BTreeSet<&str> = cells
+        .iter()
+        .filter_map(|(_, cell)| cell.schedule.as_deref())
+        .collect();
     let holding: Vec<&str> = named
         .into_iter()
-        .filter(|name| sheet.schedules.get(*name).is_some_and(|schedule| applies(schedule, at)))
+        .filter(|name| {
+            sheet
+                .schedules
+                .get(*name)
+                .is_some_and(|schedule| applies(schedule, at))
+        })
         .collect();
     let schedule = match holding.as_slice() {
         [] => None,
@@ -208,7 +227,9 @@ fn context_tokens(
     cells: &[Placed<'_>],
     notes: &mut Vec<String>,
 ) -> u64 {
-    let has_tiers = cells.iter().any(|(_, cell)| cell.context_tier.min_prompt_tokens > 0);
+    let has_tiers = cells
+        .iter()
+        .any(|(_, cell)| cell.context_tier.min_prompt_tokens > 0);
     let prompt = usage.prompt();
     match sheet.context_tier_measure {
         ContextTierMeasure::PromptTokens => prompt,
@@ -262,7 +283,9 @@ fn in_context<'s>(
         .rfind(|(_, cell)| has_begun(cell.context_tier, tokens))
         .into_iter()
         .collect();
-    let is_higher = chosen.iter().any(|(_, cell)| cell.context_tier.min_prompt_tokens > 0);
+    let is_higher = chosen
+        .iter()
+        .any(|(_, cell)| cell.context_tier.min_prompt_tokens > 0);
     if sheet.context_tier_semantics == ContextTierSemantics::Unknown && has_several && is_higher {
         notes.push("The sheet does not state whether a context tier reprices the whole request; it is taken to.".to_owned());
     }

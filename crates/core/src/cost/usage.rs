@@ -113,7 +113,8 @@ fn check_prompt(
     }
     let rest = prompt - cached;
     if let Some(uncached) = uncached.filter(|uncached| u64::from(*uncached) != rest) {
-        let detail = format!("{uncached} uncached tokens, where {prompt} prompt tokens leave {rest}");
+        let detail =
+            format!("{uncached} uncached tokens, where {prompt} prompt tokens leave {rest}");
         object.fault_of(
             "uncached_input_tokens",
             &detail,
@@ -200,10 +201,15 @@ impl Usage {
     /// The used meters, in the order of the request: what is cached is the beginning of a prompt.
     pub(super) fn metered(&self) -> Vec<Metered> {
         let writes = self.cache_writes.iter().flatten();
-        let writes = writes.map(|write| (Meter::CacheWrite, write.tokens.into(), write.ttl_seconds));
+        let writes =
+            writes.map(|write| (Meter::CacheWrite, write.tokens.into(), write.ttl_seconds));
         let reads = [
             (Meter::CacheRead, self.cache_read_tokens.into(), None),
-            (Meter::CacheReadExplicit, self.cache_read_explicit_tokens.into(), None),
+            (
+                Meter::CacheReadExplicit,
+                self.cache_read_explicit_tokens.into(),
+                None,
+            ),
         ];
         let answer = self.output_tokens.saturating_sub(self.reasoning_tokens);
         let rest = [
