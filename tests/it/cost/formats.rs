@@ -266,19 +266,16 @@ fn portkey_has_cents_execution_modes_and_context_tiers() {
             "request_token": {"price": input}, "response_token": {"price": output},
             "cache_read_input_token": {"price": read}}}})
     };
+    let mut standard = price(0.00025, 0.0015, 0.000025);
+    let list = &mut standard["pricing_config"]["pay_as_you_go"];
+    list["cache_write_input_token"] = json!({"price": 0.0003125});
+    list["additional_units"] = json!({"cache_write_1h": {"price": 0.0005}});
     let entry = json!({
-        "pricing_config": {
-            "pay_as_you_go": {"request_token": {"price": 0.00025}, "response_token": {"price": 0.0015},
-                              "cache_read_input_token": {"price": 0.000025},
-                              "cache_write_input_token": {"price": 0.0003125},
-                              "additional_units": {"cache_write_1h": {"price": 0.0005}}},
-            "currency": "USD"
-        },
+        "pricing_config": standard["pricing_config"],
         "custom_pricing": {
             "context_tier_map": {"0": "lte-272k", "272000": "gt-272k"},
             "regions": {"default": {"execution_modes": {
-                "standard": {"context_tiers": {
-                    "lte-272k": price(0.00025, 0.0015, 0.000025), "gt-272k": price(0.0005, 0.00225, 0.00005)}},
+                "standard": {"context_tiers": {"lte-272k": standard, "gt-272k": price(0.0005, 0.00225, 0.00005)}},
                 "batch": {"context_tiers": {"lte-272k": price(0.000125, 0.00075, 0.0000125)}}
             }}}
         }

@@ -98,7 +98,7 @@ async fn each_line_is_answered_and_the_last_one_has_the_sums() {
 #[tokio::test]
 async fn answers_leave_before_the_list_has_ended() {
     let api = TestDatabase::sqlite().api().await;
-    let (sender, receiver) = tokio::sync::mpsc::channel::<String>(1);
+    let (sender, receiver) = tokio::sync::mpsc::channel::<String>(8);
     let pieces = stream::unfold(receiver, async |mut receiver| {
         let piece = receiver.recv().await?;
         Some((Ok::<_, std::io::Error>(piece), receiver))
