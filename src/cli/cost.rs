@@ -281,16 +281,13 @@ fn write_cost(mut out: &mut dyn Write, cost: &Cost) -> io::Result<()> {
         }
     }
     for source in &cost.sources {
-        let total = source.total.as_ref();
-        let total = total.map_or("no total".to_owned(), |total| {
-            format!("{total} {}", source.currency)
-        });
-        let agrees = if source.agrees { "agrees" } else { "differs" };
-        paragraph(
-            &mut out,
-            &format!("source {}: {total}, {agrees}", source.source),
-            0,
-        )?;
+        let words = match &source.total {
+            None => "no total".to_owned(),
+            Some(total) if source.agrees => format!("{total} {}, agrees", source.currency),
+            Some(total) => format!("{total} {}, differs", source.currency),
+        };
+        let text = format!("source {}: {words}", source.source);
+        paragraph(&mut out, &printable(&text), 0)?;
     }
     let left_out = [
         ("modifiers not applied", &cost.modifiers_left_out),

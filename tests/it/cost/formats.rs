@@ -266,17 +266,17 @@ fn portkey_has_cents_execution_modes_and_context_tiers() {
             "request_token": {"price": input}, "response_token": {"price": output},
             "cache_read_input_token": {"price": read}}}})
     };
-    let mut standard = price(0.00025, 0.0015, 0.000025);
+    let mut standard = price(25e-5, 150e-5, 2.5e-5);
     let list = &mut standard["pricing_config"]["pay_as_you_go"];
-    list["cache_write_input_token"] = json!({"price": 0.0003125});
-    list["additional_units"] = json!({"cache_write_1h": {"price": 0.0005}});
+    list["cache_write_input_token"] = json!({"price": 31.25e-5});
+    list["additional_units"] = json!({"cache_write_1h": {"price": 50e-5}});
     let entry = json!({
         "pricing_config": standard["pricing_config"],
         "custom_pricing": {
             "context_tier_map": {"0": "lte-272k", "272000": "gt-272k"},
             "regions": {"default": {"execution_modes": {
-                "standard": {"context_tiers": {"lte-272k": standard, "gt-272k": price(0.0005, 0.00225, 0.00005)}},
-                "batch": {"context_tiers": {"lte-272k": price(0.000125, 0.00075, 0.0000125)}}
+                "standard": {"context_tiers": {"lte-272k": standard, "gt-272k": price(50e-5, 225e-5, 5e-5)}},
+                "batch": {"context_tiers": {"lte-272k": price(12.5e-5, 75e-5, 1.25e-5)}}
             }}}
         }
     });

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use jiff::Timestamp;
+use jiff::{RoundMode, Timestamp, TimestampRound, Unit};
 
 use super::amount::Amount;
 use super::answer::{CellUsed, Cost, CostLine, Factor, SheetUsed, SourceCost, TariffUsed};
@@ -55,6 +55,11 @@ impl SheetInForce {
 #[must_use]
 pub fn cost(id: Option<String>, priced_by: &SheetInForce, usage: &Usage, at: Timestamp) -> Cost {
     let sheet = &priced_by.sheet;
+    // As precise as times are stored.
+    let cut = TimestampRound::new()
+        .smallest(Unit::Microsecond)
+        .mode(RoundMode::Floor);
+    let at = at.round(cut).unwrap_or(at);
     let bill = Bill::new(sheet, usage, at);
     let (total, priced) = (bill.total(), bill.priced());
     let mut notes = bill.notes;
