@@ -1,4 +1,4 @@
-//! A small entry of every catalog format: read, a usage priced, and the cost compared with one worked out by hand.
+//! A small entry of every catalog format: read, a usage priced, and the cost compared with one computed by hand.
 
 use serde_json::{Value, json};
 use unroof_core::catalog::Catalog;

@@ -28,9 +28,10 @@ fn lines(cost: &Value) -> Vec<String> {
 fn line(line: &Value) -> String {
     let text = |name: &str| line[name].as_str().unwrap_or("?").to_owned();
     let factors = line["factors"].as_array().into_iter().flatten();
-    let factors: String = factors
+    let factors: Vec<String> = factors
         .map(|factor| format!(" × {}", factor["multiplier"].as_str().unwrap()))
         .collect();
+    let factors = factors.concat();
     let seconds = line["seconds"].as_u64();
     let seconds = seconds.map_or_else(String::new, |seconds| format!(" {seconds}s"));
     let priced_as = line["priced_as"].as_str();

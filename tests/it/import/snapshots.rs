@@ -48,7 +48,7 @@ async fn every_catalog_is_recognised_and_a_part_of_it_imported_entry_by_entry() 
             formats.insert(lines[0]["format"].as_str().unwrap().to_owned(), sum.clone());
         }
     }
-    assert_eq!(formats.len(), 5, "{formats:#?}");
+    assert!(formats.len() >= 5, "{formats:#?}");
     // Whatever the catalogs say, an offer has one price at a time.
     let overlaps = database
         .number(

@@ -7,6 +7,7 @@ mod names;
 mod rules;
 #[cfg(test)]
 mod testing;
+mod values;
 
 use std::str::FromStr;
 

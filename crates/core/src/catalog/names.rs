@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::rules::{is_name, renamed};
+use super::values::{is_name, renamed};
 use crate::sheet::{PriceSheet, SheetId};
 
 /// First-party providers: provider, author, and prefixes of their models' names.

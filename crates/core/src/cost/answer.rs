@@ -34,7 +34,7 @@ pub struct Cost {
     pub tariff: Option<TariffUsed>,
     /// The sheet.
     pub sheet: SheetUsed,
-    /// What each source of the offer's price makes of the usage.
+    /// Cost of the usage by the sheet of each source of the offer's price.
     pub sources: Vec<SourceCost>,
     /// Assumptions and contradictions.
     pub notes: Vec<String>,
@@ -105,7 +105,7 @@ pub struct TariffUsed {
     pub schedule: Option<String>,
     /// Tokens counted against the thresholds of context tiers.
     pub context_tokens: u64,
-    /// What these tokens are.
+    /// Kind of these tokens.
     pub context_tier_measure: ContextTierMeasure,
     /// Whether a context tier reprices the whole request.
     pub context_tier_semantics: ContextTierSemantics,
@@ -147,7 +147,7 @@ pub struct SheetUsed {
     pub source: Option<String>,
 }
 
-/// What a source makes of the usage.
+/// Cost of the usage by the sheet of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct SourceCost {
     /// The source: a catalog, or `official` for the provider's own page.

@@ -103,7 +103,7 @@ fn left_out(sheet: &PriceSheet, usage: &Usage) -> Vec<String> {
         .collect()
 }
 
-/// What the sources of the sheet and those of other sheets make of a usage.
+/// Costs by the sources of the sheet and by those of other sheets.
 fn sources(
     priced_by: &SheetInForce,
     usage: &Usage,

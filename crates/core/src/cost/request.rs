@@ -1,15 +1,12 @@
 //! A request for a cost: an offer or a sheet, a time and a usage.
 
 use jiff::Timestamp;
-use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 
 use super::usage::Usage;
 use crate::input::body::document::name;
-use crate::input::body::{Body, Kind, Source, body, by, object, optional, plain, value};
-use crate::input::cursor::Cursor;
+use crate::input::body::{Body, Source, body, by, object, optional, plain, value};
 use crate::input::{self, RequestError};
-use crate::sheet::{PriceSheet, canonical};
+use crate::sheet::{PriceSheet, canonical, timestamp};
 
 body! {
     /// A usage to price: by the stored price of an offer, or by a sheet.
@@ -22,7 +19,7 @@ body! {
         /// The sheet, in canonical form.
         price_sheet: Option<PriceSheet> = optional(value(by(canonical::read_sheet))),
         /// Time of the request: RFC 3339; now if left out.
-        at: Option<Timestamp> = optional(value(Moment).flag("at")),
+        at: Option<Timestamp> = optional(value(timestamp()).flag("at")),
         /// The usage.
         usage: Usage = plain(value(object::<Usage>()).hint("state the tokens, such as {\"prompt_tokens\": 1000, \"output_tokens\": 200}")),
     }
@@ -36,29 +33,6 @@ body! {
         model: String = plain(value(name()).flag("model").hint("name the model as the provider spells it")),
         /// Region; the only one with a price, or `global`, if left out.
         region: Option<String> = optional(value(name()).flag("region")),
-    }
-}
-
-/// A time.
-struct Moment;
-
-impl Kind for Moment {
-    type Value = Timestamp;
-
-    fn read(&self, cursor: &Cursor<'_>) -> Option<Timestamp> {
-        canonical::read_timestamp(cursor)
-    }
-
-    fn schema(&self) -> RefOr<Schema> {
-        ObjectBuilder::new()
-            .schema_type(Type::String)
-            .pattern(Some(r"^(19[7-9]|[2-9][0-9]{2})[0-9]-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$"))
-            .examples(["2026-11-20T17:00:00Z"])
-            .into()
-    }
-
-    fn placeholder(&self) -> &'static str {
-        "TIME"
     }
 }
 

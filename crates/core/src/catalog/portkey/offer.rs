@@ -2,7 +2,7 @@
 
 use crate::catalog::meter::write_lifetime_s;
 use crate::catalog::names::{IN_REGION, canonical_model, canonical_model_of_router, split_group};
-use crate::catalog::rules::thousands;
+use crate::catalog::values::thousands;
 use crate::sheet::PriceSheet;
 
 /// Provider names that differ here: Portkey's name, ours, and the prefix kept before the model's name if one provider
