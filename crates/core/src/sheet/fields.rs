@@ -43,7 +43,7 @@ pub(super) fn currency() -> ReadAs<String> {
 }
 
 /// A date and time.
-pub(super) fn timestamp() -> ReadAs<Timestamp> {
+pub(crate) fn timestamp() -> ReadAs<Timestamp> {
     inline(read_timestamp, || {
         ObjectBuilder::new()
             .schema_type(Type::String)

@@ -21,6 +21,7 @@ use serde_json::Map;
 pub use compare::SheetId;
 pub use currency::CurrencyCode;
 pub use fields::MOST_SOURCES;
+pub(crate) use fields::timestamp;
 pub(crate) use fields::{MOST_COUNT, MOST_RATE_CELLS};
 pub use price_sheet::{
     CacheWriteBilling, ContextTierMeasure, ContextTierSemantics, Limits, PriceSheet, SchemaName,
