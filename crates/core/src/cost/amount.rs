@@ -11,7 +11,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::units::Decimal;
 
-/// An exact non-negative amount in a sheet's currency. No digit is rounded away, except where [`Product::is_rounded`].
+/// An exact non-negative amount in a sheet's currency. A product that is rounded says so; no other digit is lost.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Amount(BigDecimal);
 
