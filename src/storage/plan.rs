@@ -333,7 +333,7 @@ impl Known {
             observed_at: seen_at,
             ..recording.statement()
         };
-        // A catalog that repeats its statement changes nothing, whatever others state meanwhile, unless it was
+        // A catalog that repeats its statement changes nothing, even if others stated another price meanwhile, unless it was
         // withdrawn.
         let is_withdrawn = withdrawn_at(&periods, recording.sheet_id).is_some();
         if step.statement.is_none() && !is_withdrawn {

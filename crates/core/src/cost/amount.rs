@@ -11,7 +11,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::units::Decimal;
 
-/// An exact non-negative amount in a sheet's currency. A product that is rounded says so; no other digit is lost.
+/// An exact non-negative amount in a sheet's currency. Only the product of a price may be rounded, and its line shows that.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Amount(BigDecimal);
 

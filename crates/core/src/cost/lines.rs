@@ -127,7 +127,7 @@ fn sources(
         agrees: total.is_some(),
     });
     let others = priced_by.others.iter().map(|other| {
-        // The store says that the source states it now, whatever dates its sheet has.
+        // The store lists it as the current statement of its source, so the dates of the sheet do not matter.
         let undated = PriceSheet {
             valid_from: None,
             valid_to: None,
@@ -205,7 +205,7 @@ impl Bill {
                     bill.lines
                         .push(unpriced_line(&metered, None, missing.clone()));
                 }
-                // A usage of nothing has no line to say it.
+                // An empty usage has no line that could carry the reason.
                 if bill.lines.is_empty() {
                     bill.notes.push(format!("Not priced: {}.", missing.reason));
                 }
