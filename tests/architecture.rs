@@ -29,6 +29,7 @@ const PACKAGES: [Package; 3] = [
             ("sheet", &["input"]),
             ("catalog", &["sheet"]),
             ("history", &[]),
+            ("cost", &["sheet"]),
             ("model", &["sheet", "roofline"]),
             ("clue", &["model"]),
             ("estimate", &["clue", "catalog"]),

@@ -72,7 +72,7 @@ pub(super) struct HistoryItem {
     output_per_mtok: Option<f64>,
     /// Prompt tokens found in the cache.
     cache_read_per_mtok: Option<f64>,
-    /// How the start is known: `stated` by a source, or `observed`, the time at which the price was first seen.
+    /// Source of the start: `stated` by a source, or `observed`, the time at which the price was first seen.
     #[schema(example = "stated")]
     start_basis: Option<String>,
     /// Time at which the price before was last seen; null where none was, or where it is not known.
@@ -81,7 +81,7 @@ pub(super) struct HistoryItem {
     /// Time at which a source last stated the price.
     #[schema(value_type = Option<String>, format = DateTime)]
     last_seen_at: Option<DbTime>,
-    /// Why it ended: `replaced`, `expired`, `delisted` or `withdrawn`; null while it is in force.
+    /// Reason for the end: `replaced`, `expired`, `delisted` or `withdrawn`; null while it is in force.
     #[schema(example = "replaced")]
     ending: Option<String>,
     /// Whether the price is probably a mistake, and listed only because no other source states one.

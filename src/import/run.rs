@@ -300,7 +300,7 @@ async fn begin_look(
     Ok(Some(LookAt { source, scope, at }))
 }
 
-/// What a look found, beside what its catalog listed before.
+/// Findings of a look, beside the earlier listings of its catalog.
 struct Found {
     look: LookAt,
     is_between: bool,

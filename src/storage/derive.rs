@@ -46,7 +46,7 @@ pub(super) struct Stated {
     pub(super) others: BTreeSet<Other>,
 }
 
-/// What follows from the facts of an offer.
+/// Rows that follow from the facts of an offer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Derived {
     /// Rows of periods that go away.
@@ -54,7 +54,7 @@ pub(super) struct Derived {
     /// Rows of periods that are new, with a key of 0, or differ.
     pub(super) written: Vec<StoredPeriod>,
     pub(super) news: Vec<News>,
-    /// What the sources state, if that differs from before.
+    /// Statements of the sources, if they differ from before.
     pub(super) stated: Option<Stated>,
 }
 

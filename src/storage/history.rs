@@ -33,13 +33,13 @@ pub struct HistoryRow {
     pub ends_at: Option<DbTime>,
     /// Time at which the price was seen.
     pub observed_at: DbTime,
-    /// How the start is known: `stated` or `observed`.
+    /// Source of the start: `stated` or `observed`.
     pub start_basis: Option<String>,
     /// Time at which the price before was last seen.
     pub not_before: Option<DbTime>,
     /// Time at which a source last stated the price.
     pub last_seen_at: Option<DbTime>,
-    /// Why it ended: `replaced`, `expired`, `delisted` or `withdrawn`.
+    /// Reason for the end: `replaced`, `expired`, `delisted` or `withdrawn`.
     pub ending: Option<String>,
     /// Whether the price is under quarantine.
     pub is_flagged: bool,

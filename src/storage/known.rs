@@ -1,5 +1,5 @@
-//! Reads what is known of the offers, sheets and estimates that are recorded: one typed query per kind of row, and none
-//! for a kind of which nothing is asked.
+//! Reads the stored rows that a recording needs about its offers, sheets and estimates: one typed query per kind of
+//! row, and none for a kind without keys.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -61,7 +61,7 @@ struct SightingRow {
     input_price: Option<f64>,
     output_price: Option<f64>,
     is_misfit: bool,
-    /// Where the tariff was not stored.
+    /// Rows without a stored tariff.
     document: Option<String>,
 }
 

@@ -61,7 +61,7 @@ struct TimeRow {
 }
 
 impl Store {
-    /// What a catalog lists as of its newest look, or listed at the time of one that is not later than all others.
+    /// Listings of a catalog as of its newest look, or at the time of one that is not later than all others.
     ///
     /// # Errors
     /// The query fails.

@@ -67,7 +67,7 @@ stored_names! {
         SheetWithdrawn = "sheet.withdrawn",
         /// A withdrawn price is in force again.
         SheetReinstated = "sheet.reinstated",
-        /// There is another estimate for the same price.
+        /// The same price has a new estimate.
         EstimateUpdated = "estimate.updated",
     }
 }

@@ -16,7 +16,7 @@ pub const POSTED: &str = "posted";
 /// A sheet that is stated again within this time is written no second time.
 const SAME_SIGHTING: SignedDuration = SignedDuration::from_hours(1);
 
-/// What matters of a sheet to the history of its offer.
+/// Facts of a sheet for the history of its offer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SheetFacts {
     /// The sheet.
@@ -140,7 +140,7 @@ impl LookAmong {
     }
 }
 
-/// What is recorded of an offer.
+/// Recorded facts of an offer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Offer {
     pub(super) provider: String,
@@ -160,7 +160,7 @@ impl Offer {
         looks.chain(seen).chain(cuts).max()
     }
 
-    /// When a source last listed what it lists still: all of it was listed at its newest look at the offer.
+    /// Time at which a source last listed its open sightings: all of them were listed at its newest look at the offer.
     fn open_until(&self, source: &str) -> Option<Timestamp> {
         let open = self.seen.iter();
         let open = open.filter(|seen| seen.source == source && seen.last_at.is_none());
@@ -205,7 +205,7 @@ impl Offer {
                 let own = sightings.iter();
                 own.filter(|sighting| sighting.sheet_id == cut.sheet_id)
             };
-            let anew = own()
+            let again = own()
                 .map(|sighting| sighting.first_at)
                 .filter(|at| *at > cut.at);
             let covers = |at: &Timestamp| {
@@ -214,7 +214,7 @@ impl Offer {
             Withdrawal {
                 sheet_id: cut.sheet_id,
                 at: cut.at,
-                seen_again_at: anew.chain(cut.seen_at.filter(covers)).min(),
+                seen_again_at: again.chain(cut.seen_at.filter(covers)).min(),
             }
         };
         self.cuts.iter().map(withdrawal).collect()
@@ -439,7 +439,7 @@ pub struct ListedSheet {
     pub provider: String,
 }
 
-/// How a single sheet was sighted.
+/// Source of the sighting of a single sheet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SightedBy {
     /// A catalog's entries, or [`POSTED`].

@@ -13,7 +13,7 @@ use super::offers::{Cut, LookAmong, Offer, SheetFacts};
 use super::recording::{Listing, Recording};
 use super::work::{Act, Work};
 use unroof_core::input::json;
-use unroof_core::sheet::{PriceSheet, canonical};
+use unroof_core::sheet::{MOST_SOURCES, PriceSheet, canonical};
 
 /// The stored rows that matter to some work.
 #[derive(Debug, Default, Clone)]
@@ -358,7 +358,7 @@ fn with_new_sources(
                 .iter()
                 .all(|part| other.get(part) == source.get(part))
         };
-        if known.len() < PriceSheet::MOST_SOURCES && !known.iter().any(is_same_place) {
+        if known.len() < MOST_SOURCES && !known.iter().any(is_same_place) {
             known.push(source);
         }
     }

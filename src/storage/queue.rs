@@ -28,7 +28,7 @@ pub(super) struct Queue {
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) recordings: Vec<Recording>,
-    /// What is to be written, if it was planned.
+    /// Rows to be written, if they were planned.
     pub(super) ready: Option<Ready>,
     pub(super) since: Instant,
     pub(super) done: oneshot::Sender<Result<Saved, StoreError>>,
@@ -38,7 +38,7 @@ pub(super) struct Waiting {
 #[derive(Debug, Default)]
 pub(super) struct Group {
     pub(super) recordings: Vec<Recording>,
-    /// What a single member writes, if it was planned.
+    /// Rows of a single member, if they were planned.
     pub(super) ready: Option<Ready>,
     pub(super) members: Members,
 }

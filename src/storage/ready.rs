@@ -1,4 +1,4 @@
-//! What is known and planned, ready to be written.
+//! Known rows and their plan, ready to be written.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,7 +16,7 @@ pub(super) struct Ready {
     pub(super) version: i64,
     pub(super) plan: Plan,
     pub(super) told: Told,
-    /// How many numbers its rows take.
+    /// Count of numbers that its rows take.
     pub(super) count: i64,
 }
 

@@ -21,7 +21,7 @@ pub struct NewEstimate<'a> {
     pub observed_at: Timestamp,
     /// Time at which it is recorded.
     pub recorded_at: Timestamp,
-    /// How the price was seen; none for a question.
+    /// Source of the sighting; none for a question.
     pub sighted_by: Option<SightedBy>,
 }
 
@@ -124,7 +124,7 @@ pub struct Recording {
     pub observed_at: Timestamp,
     /// Time at which it is recorded.
     pub recorded_at: Timestamp,
-    /// How it was seen. None for a question, and for the sheets of a catalog, whose look follows.
+    /// Source of the sighting. None for a question, and for the sheets of a catalog, whose look follows.
     pub sighted_by: Option<SightedBy>,
     /// Whether some source states it; false for a question.
     pub is_observed: bool,
@@ -177,7 +177,7 @@ impl Recording {
         self.estimate_id == estimate_id && self.listing.duplicate_of().is_none()
     }
 
-    /// What matters of the sheet to the history of its offer.
+    /// Facts of the sheet for the history of its offer.
     pub(super) fn facts(&self) -> SheetFacts {
         SheetFacts::new(&self.sheet, self.sheet_id, self.is_misfit())
     }

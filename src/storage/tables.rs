@@ -21,7 +21,7 @@ use unroof_core::sheet::RateCell;
 use unroof_core::sheet::compare::difference::PriceDifference;
 use unroof_core::units::Decimal;
 
-/// Prepares all that recording takes, so that none of it is prepared while others wait to write.
+/// Prepares all statements of a recording before the write lock is taken.
 pub(super) async fn prepare(connection: &mut impl Connected) -> Result<(), StoreError> {
     known::prepare(connection).await?;
     connection.prepare_rows(&WRITE).await
@@ -45,7 +45,7 @@ pub(super) async fn write(
     connection.write_rows(&WRITE, &writing.rows()).await
 }
 
-/// How many numbers the rows of a plan take: each table has numbers of its own.
+/// Count of numbers that the rows of a plan take: each table has numbers of its own.
 pub(super) fn numbers(work: &Work, plan: &Plan, told: &Told) -> i64 {
     let periods = plan.offers.iter().map(|offer| offer.derived.written.len());
     let counts = [work.recordings.len(), periods.sum(), told.changes.len(), 1];

@@ -16,7 +16,7 @@ use unroof_core::sheet::compare::difference::{
 };
 use unroof_core::sheet::{PriceSheet, SheetId};
 
-/// Where a change is listed.
+/// Names under which a change is listed.
 #[derive(Debug, Clone)]
 pub(super) struct Subject {
     pub(super) provider: String,
@@ -55,7 +55,7 @@ pub(super) struct Disagreement {
     pub(super) observed_at: Timestamp,
 }
 
-/// What a plan tells.
+/// News of a plan.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     pub(super) changes: Vec<Change>,
@@ -119,7 +119,7 @@ impl Sheets<'_> {
 }
 
 impl Told {
-    /// What a plan tells, given the sheets that it names.
+    /// News of a plan, given the sheets that it names.
     ///
     /// # Errors
     /// A stored document is damaged.
@@ -346,7 +346,7 @@ fn rows_of(
     Ok(if rows.is_empty() { vec![change] } else { rows })
 }
 
-/// What another sheet with the same prices means.
+/// Meaning of another sheet with the same prices.
 fn kind_of_other_sheet(before: &PriceSheet, after: &PriceSheet) -> ChangeKind {
     let names = |sheet: &PriceSheet| {
         (

@@ -67,7 +67,7 @@ impl Store {
         })
     }
 
-    /// Undoes the last withdrawal of a sheet, as if it had not been.
+    /// Undoes the last withdrawal of a sheet: its former periods are restored, unless another price is in force there.
     ///
     /// # Errors
     /// The query fails.

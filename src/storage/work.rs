@@ -1,4 +1,4 @@
-//! What one transaction records: facts, and the content that they are about.
+//! Work of one transaction: facts, and the content that they are about.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,14 +28,14 @@ pub(super) struct Act {
     pub(super) because: Option<String>,
 }
 
-/// What one transaction records.
+/// Work of one transaction.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Work {
     /// The time at which it is recorded.
     pub(super) now: Timestamp,
     pub(super) recordings: Vec<Recording>,
     pub(super) look: Option<LookAt>,
-    /// What the look found.
+    /// Findings of the look.
     pub(super) listed: Vec<ListedOffer>,
     /// Whether the look is complete with this.
     pub(super) completes: bool,

@@ -149,7 +149,7 @@ fn events(numbers: &mut Numbers, count: u32) -> Vec<Event> {
     events
 }
 
-/// What was in force when, why it ended, and how its start is known.
+/// Periods of an offer, with the reasons for their ends and the sources of their starts.
 const PERIODS: &str = "
     SELECT model || ' ' || input_price || ' ' || starts_at || ' ' || coalesce(CAST(ends_at AS text), '') || ' '
            || coalesce(ending, '') || ' ' || start_basis || ' ' || coalesce(CAST(not_before AS text), '')

@@ -1,4 +1,4 @@
-//! What a new history of an offer says that the old one did not.
+//! News of an offer: the differences between its old and its new history.
 
 use std::collections::BTreeSet;
 
@@ -118,7 +118,7 @@ fn of_the_present(
     }
 }
 
-/// Why the last price before a time ended, and which.
+/// The last price before a time, and the reason for which it ended.
 fn last_ending(periods: &[Period], now: Timestamp) -> Option<(Uuid, Ending)> {
     let ended = periods.iter().rev().filter_map(|period| {
         let (at, ending) = period.end?;

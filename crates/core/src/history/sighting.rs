@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use uuid::Uuid;
 
-/// How a statement arrived; the first is the most trusted.
+/// Way in which a statement arrived; the first is the most trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Standing {
     /// Listed by a whole catalog, so that it ends where the catalog no longer lists the offer.
@@ -21,9 +21,9 @@ pub struct Sighting {
     pub sheet_id: Uuid,
     /// Identity of its prices and limits, without dates and names.
     pub tariff_id: Uuid,
-    /// Who stated it: a catalog, or a way in which sheets arrive.
+    /// Source: a catalog, or a way in which sheets arrive.
     pub source: String,
-    /// How it arrived.
+    /// Way in which it arrived.
     pub standing: Standing,
     /// Inclusive start of validity, if stated.
     pub valid_from: Option<Timestamp>,

@@ -15,7 +15,7 @@ pub const UNKNOWN_START: Timestamp = Timestamp::constant(-62_135_596_800, 0);
 /// displace each other's prices.
 pub const FRESH_FOR: SignedDuration = SignedDuration::from_hours(24);
 
-/// How the start of a period is known.
+/// Source of the start of a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartBasis {
     /// A source states it.
@@ -24,7 +24,7 @@ pub enum StartBasis {
     Observed,
 }
 
-/// Why a period ended.
+/// Reason for which a period ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// Another price is in force.
@@ -48,7 +48,7 @@ pub struct Period {
     pub source: String,
     /// Inclusive start; [`UNKNOWN_START`] where it is not known.
     pub starts_at: Timestamp,
-    /// How the start is known.
+    /// Source of the start.
     pub start_basis: StartBasis,
     /// Time at which the price before was last seen.
     pub not_before: Option<Timestamp>,
@@ -110,7 +110,7 @@ pub fn timeline(sightings: &[Sighting], withdrawals: &[Withdrawal]) -> Vec<Perio
     periods.finish(withdrawals)
 }
 
-/// What each source states at a time.
+/// Statement of each source at a time.
 #[must_use]
 pub fn stated_at<'a>(
     sightings: &'a [Sighting],
@@ -244,7 +244,7 @@ fn absences(sightings: &[&Sighting]) -> Vec<Span> {
     absences
 }
 
-/// What is left of a span without another one.
+/// The parts of a span outside another one.
 fn without((from, until): Span, (gap_from, gap_until): Span) -> impl Iterator<Item = Span> {
     let is_apart =
         until.is_some_and(|until| until <= gap_from) || gap_until.is_some_and(|gap| gap <= from);
@@ -262,7 +262,7 @@ enum Mark {
     End(usize),
 }
 
-/// What the sources state at one time.
+/// Statements of the sources at one time.
 #[derive(Default)]
 struct Current {
     /// Claims of each source in the order of their ranks.
@@ -283,7 +283,7 @@ impl Current {
         };
     }
 
-    /// What each source says.
+    /// Statement of each source.
     fn stated(&self) -> impl Iterator<Item = usize> {
         self.active
             .values()
