@@ -19,7 +19,7 @@ pub(super) struct StoredPeriod {
     pub(super) catalog: String,
     pub(super) observed_at: Timestamp,
     pub(super) withdrawn: Option<(Timestamp, String)>,
-    /// Whether its start and its end were told.
+    /// Whether its start and its end were announced.
     pub(super) has_begun: bool,
     pub(super) has_ended: bool,
 }
@@ -74,14 +74,14 @@ impl Derived {
         now: Timestamp,
     ) -> Self {
         let known: Vec<&StoredPeriod> = stored.iter().filter(|one| !one.is_empty()).collect();
-        let mut told = due(&known, now);
+        let mut announced = due(&known, now);
         let old: Vec<Period> = known.iter().map(|one| one.period.clone()).collect();
         let (sightings, withdrawals) = (after.sightings(), after.withdrawals());
         let periods = timeline(&sightings, &withdrawals);
-        told.extend(news(&old, &periods, now));
+        announced.extend(news(&old, &periods, now));
         let rows = rows(after, &sightings, &withdrawals, periods.clone(), now);
         let mut derived = Self {
-            news: told,
+            news: announced,
             ..Self::default()
         };
         derived.compare_rows(stored, rows);
@@ -122,7 +122,7 @@ impl Derived {
 
 /// News of prices that began or ended since their offer was last written.
 fn due(known: &[&StoredPeriod], now: Timestamp) -> Vec<News> {
-    let mut told: Option<&StoredPeriod> = None;
+    let mut announced: Option<&StoredPeriod> = None;
     let mut news = Vec::new();
     let piece = |event, one: &StoredPeriod, previous: Option<Uuid>, in_force| News {
         event,
@@ -133,19 +133,19 @@ fn due(known: &[&StoredPeriod], now: Timestamp) -> Vec<News> {
     };
     for one in known.iter().filter(|one| one.period.starts_at <= now) {
         if one.has_begun {
-            told = Some(one);
+            announced = Some(one);
         } else if one.period.covers(now) {
-            let previous = told.filter(|told| {
-                !told.has_ended || told.period.ends_at() == Some(one.period.starts_at)
+            let previous = announced.filter(|announced| {
+                !announced.has_ended || announced.period.ends_at() == Some(one.period.starts_at)
             });
-            let previous = previous.map(|told| told.period.sheet_id);
+            let previous = previous.map(|announced| announced.period.sheet_id);
             news.push(piece(Event::Changed, one, previous, true));
-            told = Some(one);
+            announced = Some(one);
         }
     }
     let is_over =
         |one: &&StoredPeriod| !one.has_ended && one.period.ends_at().is_some_and(|end| end <= now);
-    if let Some(one) = told.filter(is_over) {
+    if let Some(one) = announced.filter(is_over) {
         let event = match one.period.end {
             Some((_, Ending::Delisted)) => Event::Delisted,
             Some((_, Ending::Withdrawn)) => Event::Withdrawn,

@@ -160,7 +160,7 @@ const DUE: &str = "
         SELECT offer_id FROM price_periods WHERE has_ended = FALSE AND ends_at <= $1) AS due
     LIMIT $2";
 
-/// Most offers whose prices are told at once.
+/// Most offers whose prices are announced at once.
 const MOST_DUE: i64 = 500;
 
 const NEXT_DUE: &str = "
@@ -228,7 +228,7 @@ impl Store {
         self.rows(list).await
     }
 
-    /// Tells that prices have come into force or expired, on one replica only.
+    /// Announces that prices have come into force or expired, on one replica only.
     ///
     /// # Errors
     /// The query fails.

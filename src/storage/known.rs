@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::checksum::StoredDocument;
 use super::derive::StoredPeriod;
-use super::offers::{Cut, LookAmong, LookAt, Neighbours, Seen, SheetFacts};
+use super::offers::{Cut, LookAmong, LookAt, Neighbours, Seen, SheetFacts, same_sighting_since};
 use super::plan::{Known, OpenDisagreement, SheetText, read_sheet};
 use super::rows::{Connected, Piece, Rows, Statement};
 use super::value::Kind;
@@ -26,17 +26,28 @@ struct RecordedRow {
     is_question: Option<bool>,
     listed_estimate_id: Option<Uuid>,
     has_estimate: bool,
+    offer_id: Uuid,
+    is_repeated: bool,
 }
 
 static RECORDED: Statement = Statement::new(&[Piece {
     sql: "
         SELECT given.column1 AS sheet_id, given.column2 AS estimate_id, sheet.document, sheet.checksum,
                sheet.observed = FALSE AS is_question, listing.estimate_id AS listed_estimate_id,
-               EXISTS (SELECT 1 FROM estimates WHERE estimates.id = given.column2) AS has_estimate
+               EXISTS (SELECT 1 FROM estimates WHERE estimates.id = given.column2) AS has_estimate,
+               given.column3 AS offer_id,
+               EXISTS (
+                   SELECT 1 FROM sightings AS seen
+                   WHERE seen.offer_id = given.column3 AND seen.source = given.column4
+                     AND seen.sheet_id = given.column1 AND seen.last_at > given.column5
+                     AND NOT EXISTS (
+                         SELECT 1 FROM withdrawals AS cut
+                         WHERE cut.offer_id = seen.offer_id AND cut.sheet_id = seen.sheet_id
+                           AND cut.undone_at IS NULL AND cut.at >= seen.last_at)) AS is_repeated
         FROM given
         LEFT JOIN price_sheets AS sheet ON sheet.id = given.column1
         LEFT JOIN latest_listings AS listing ON listing.sheet_id = given.column1",
-    columns: &[Kind::Id, Kind::Id],
+    columns: &[Kind::Id, Kind::Id, Kind::Id, Kind::Text, Kind::Time],
 }]);
 
 /// A sighting, with what matters of its sheet, and the looks of its source.
@@ -236,13 +247,30 @@ pub(super) async fn load(
         version: connection.read_number(VERSION).await?,
         ..Known::default()
     };
-    let recorded = work.recordings.iter();
-    let recorded =
-        recorded.map(|recording| vec![recording.sheet_id.into(), recording.estimate_id.into()]);
+    let recorded = work.recordings.iter().map(|recording| {
+        let source = recording.repeatable_source();
+        vec![
+            recording.sheet_id.into(),
+            recording.estimate_id.into(),
+            recording.offer_id().into(),
+            source.into(),
+            same_sighting_since(work.now).into(),
+        ]
+    });
     let recorded = recorded.collect();
-    for row in connection.read_rows(&RECORDED, &recorded).await? {
+    let mut repeated = BTreeSet::new();
+    let mut ids = work.offers();
+    for row in connection
+        .read_rows::<RecordedRow>(&RECORDED, &recorded)
+        .await?
+    {
+        if row.is_repeated && row.listed_estimate_id == Some(row.estimate_id) {
+            repeated.insert((row.offer_id, row.sheet_id));
+        }
         known.add_recorded(row)?;
     }
+    known.unchanged = work.unchanged(&repeated);
+    ids.retain(|offer| !known.unchanged.contains(offer));
     let sheets = work
         .sheets()
         .into_iter()
@@ -250,7 +278,6 @@ pub(super) async fn load(
         .collect();
     let misfits: Vec<MisfitRow> = connection.read_rows(&MISFITS, &sheets).await?;
     known.misfits = misfits.into_iter().map(|row| row.id).collect();
-    let ids = work.offers();
     let offers: Rows<'_> = ids.iter().map(|offer| vec![(*offer).into()]).collect();
     for (offer, provider) in work.providers() {
         known.offers.entry(offer).or_default().provider = provider;

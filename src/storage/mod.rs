@@ -1,5 +1,6 @@
 //! Stored sheets and estimates: the only place with SQL. One text serves SQLite and PostgreSQL.
 
+mod announced;
 mod changes;
 mod checksum;
 mod connection;
@@ -31,7 +32,6 @@ mod rows;
 mod serving_lock;
 mod tables;
 mod time;
-mod told;
 mod value;
 mod version;
 mod watched;

@@ -16,6 +16,11 @@ pub const POSTED: &str = "posted";
 /// A sheet that is stated again within this time is written no second time.
 const SAME_SIGHTING: SignedDuration = SignedDuration::from_hours(1);
 
+/// The earliest sighting that a sheet seen at a time does not extend.
+pub(super) fn same_sighting_since(at: Timestamp) -> Timestamp {
+    at.checked_sub(SAME_SIGHTING).unwrap_or(Timestamp::MIN)
+}
+
 /// Facts of a sheet for the history of its offer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SheetFacts {

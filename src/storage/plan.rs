@@ -29,6 +29,8 @@ pub(super) struct Known {
     /// Sheet, and the estimate that was last listed for it without assumptions.
     pub(super) listings: HashMap<Uuid, Uuid>,
     pub(super) offers: HashMap<Uuid, Offer>,
+    /// Offers of which nothing new is stated: their facts are not read.
+    pub(super) unchanged: BTreeSet<Uuid>,
     /// By offer, in the order of their starts.
     pub(super) periods: HashMap<Uuid, Vec<StoredPeriod>>,
     pub(super) disagreements: HashMap<Uuid, Vec<OpenDisagreement>>,
@@ -156,7 +158,9 @@ impl Plan {
         };
         let mut after = known.offers.clone();
         for (recording, step) in work.recordings.iter().zip(&mut plan.steps) {
-            if let Some(by) = &recording.sighted_by {
+            if let Some(by) = &recording.sighted_by
+                && !known.unchanged.contains(&recording.offer_id())
+            {
                 let offer = after.entry(recording.offer_id()).or_default();
                 let before = offer.seen.clone();
                 offer.post(&facts(&recording.facts()), by, recording.observed_at);
@@ -186,7 +190,8 @@ impl Plan {
         for recording in &work.recordings {
             seen_at.insert(recording.offer_id(), recording.observed_at);
         }
-        for id in work.touched() {
+        let touched = work.touched().into_iter();
+        for id in touched.filter(|offer| !known.unchanged.contains(offer)) {
             let before = known.offers.remove(&id).unwrap_or_default();
             let after = after.remove(&id).unwrap_or_default();
             let stored = known.periods.remove(&id).unwrap_or_default();

@@ -4,9 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use uuid::Uuid;
 
+use super::announced::Announced;
 use super::plan::{Known, Plan, SheetText};
 use super::rows::Connected;
-use super::told::Told;
 use super::work::Work;
 use super::{StoreError, known, tables};
 
@@ -15,7 +15,7 @@ use super::{StoreError, known, tables};
 pub(super) struct Ready {
     pub(super) version: i64,
     pub(super) plan: Plan,
-    pub(super) told: Told,
+    pub(super) announced: Announced,
     /// Count of numbers that its rows take.
     pub(super) count: i64,
 }
@@ -38,12 +38,12 @@ impl Ready {
         wanted.extend(work.act.iter().map(|act| act.sheet_id));
         wanted.retain(|id| !recorded.contains(id));
         let texts: HashMap<Uuid, SheetText> = known::load_sheets(connection, &wanted).await?;
-        let told = Told::of(work, &plan, &texts)?;
-        let count = tables::numbers(work, &plan, &told);
+        let announced = Announced::of(work, &plan, &texts)?;
+        let count = tables::numbers(work, &plan, &announced);
         Ok(Self {
             version,
             plan,
-            told,
+            announced,
             count,
         })
     }

@@ -112,7 +112,7 @@ impl Store {
                     base = version;
                     version = advance.fetch_one(&mut *transaction).await?;
                 }
-                tables::write(&mut *transaction, work, &ready.plan, &ready.told, base).await?;
+                tables::write(&mut *transaction, work, &ready.plan, &ready.announced, base).await?;
                 transaction.commit().await?;
                 self.advance_version(version);
                 return Ok(ready.recorded(Some(version)));

@@ -172,6 +172,12 @@ impl Recording {
         offer_id(&self.sheet.provider, &self.sheet.model, &self.sheet.region)
     }
 
+    /// The source whose clients may send the sheet twice; empty where the sheet was seen at a stated time.
+    pub(super) fn repeatable_source(&self) -> &str {
+        let seen_now = self.sighted_by.as_ref().filter(|by| by.is_now);
+        seen_now.map_or("", |by| &by.source)
+    }
+
     /// Whether the sheet has an estimate of its own; false for a duplicate.
     pub(super) fn is_drawn_from(&self, estimate_id: Uuid) -> bool {
         self.estimate_id == estimate_id && self.listing.duplicate_of().is_none()

@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use super::announced::{Announced, Change, Disagreement};
 use super::checksum::checksum;
 use super::offers::{Cut, Offer, Seen};
 use super::plan::{OfferPlan, Plan, SheetStep, Step};
 use super::recording::{EstimateRecord, Recording};
 use super::rows::{Connected, Piece, Rows, Statement};
-use super::told::{Change, Disagreement, Told};
 use super::value::Kind::{Bytes, Flag, Id, Number, Real, Text, Time};
 use super::work::Work;
 use super::{StoreError, known};
@@ -32,23 +32,28 @@ pub(super) async fn write(
     connection: &mut impl Connected,
     work: &Work,
     plan: &Plan,
-    told: &Told,
+    announced: &Announced,
     base: i64,
 ) -> Result<(), StoreError> {
     let writing = Writing {
         work,
         recordings: &work.recordings,
         plan,
-        told,
+        announced,
         base,
     };
     connection.write_rows(&WRITE, &writing.rows()).await
 }
 
 /// Count of numbers that the rows of a plan take: each table has numbers of its own.
-pub(super) fn numbers(work: &Work, plan: &Plan, told: &Told) -> i64 {
+pub(super) fn numbers(work: &Work, plan: &Plan, announced: &Announced) -> i64 {
     let periods = plan.offers.iter().map(|offer| offer.derived.written.len());
-    let counts = [work.recordings.len(), periods.sum(), told.changes.len(), 1];
+    let counts = [
+        work.recordings.len(),
+        periods.sum(),
+        announced.changes.len(),
+        1,
+    ];
     let most = counts.into_iter().max().unwrap_or_default();
     i64::try_from(most).unwrap_or(i64::MAX)
 }
@@ -58,7 +63,7 @@ struct Writing<'a> {
     work: &'a Work,
     recordings: &'a [Recording],
     plan: &'a Plan,
-    told: &'a Told,
+    announced: &'a Announced,
     base: i64,
 }
 
@@ -306,7 +311,7 @@ impl<'a> Writing<'a> {
         let mut number = self.base;
         let mut rows = Rows::new();
         for offer in &self.plan.offers {
-            let Some([provider, model, region]) = self.told.names.get(&offer.id) else {
+            let Some([provider, model, region]) = self.announced.names.get(&offer.id) else {
                 continue;
             };
             for stored in &offer.derived.written {
@@ -351,7 +356,7 @@ impl<'a> Writing<'a> {
     }
 
     fn settled(&self) -> Rows<'a> {
-        let settled = self.told.settled.iter();
+        let settled = self.announced.settled.iter();
         settled
             .map(|(id, at)| vec![(*id).into(), (*at).into()])
             .collect()
@@ -374,7 +379,7 @@ impl<'a> Writing<'a> {
                 one.observed_at.into(),
             ]
         };
-        self.told.disagreements.iter().map(row).collect()
+        self.announced.disagreements.iter().map(row).collect()
     }
 
     fn changes(&self) -> Rows<'a> {
@@ -402,7 +407,7 @@ impl<'a> Writing<'a> {
                 change.previous_sheet_id.into(),
             ]
         };
-        self.told
+        self.announced
             .changes
             .iter()
             .zip(self.base + 1..)

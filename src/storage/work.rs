@@ -81,6 +81,21 @@ impl Work {
         touched.filter(|offer| once.insert(*offer)).collect()
     }
 
+    /// Offers of which it only states again what was stated a moment ago. `repeated` has such pairs of offer and sheet.
+    pub(super) fn unchanged(&self, repeated: &BTreeSet<(Uuid, Uuid)>) -> BTreeSet<Uuid> {
+        let is_repeated =
+            |recording: &&Recording| repeated.contains(&(recording.offer_id(), recording.sheet_id));
+        let (same, new): (Vec<&Recording>, Vec<&Recording>) =
+            self.recordings.iter().partition(is_repeated);
+        let listed = self.listed.iter().map(|offer| offer.offer_id);
+        let acted = self.act.iter().map(|act| act.offer_id);
+        let again = self.again.iter().copied();
+        let new = new.into_iter().map(Recording::offer_id);
+        let changed: BTreeSet<Uuid> = new.chain(listed).chain(acted).chain(again).collect();
+        let same = same.into_iter().map(Recording::offer_id);
+        same.filter(|offer| !changed.contains(offer)).collect()
+    }
+
     /// The sheets that it is about.
     pub(super) fn sheets(&self) -> BTreeSet<Uuid> {
         let recorded = self.recordings.iter().map(|recording| recording.sheet_id);

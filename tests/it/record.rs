@@ -1,5 +1,5 @@
 //! The record of what sources state: whatever the order in which it arrives, the same facts give the same state, and the
-//! feed tells it.
+//! feed reports it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -157,7 +157,7 @@ const PERIODS: &str = "
     JOIN (SELECT id, input_price FROM price_sheets) AS sheet ON sheet.id = period.sheet_id
     ORDER BY 1";
 
-/// The sheets in force by offer, told by the feed alone.
+/// The sheets in force by offer, from the feed alone.
 async fn mirror(api: &Api) -> BTreeMap<String, String> {
     let mut mirror = BTreeMap::new();
     for row in api.get("/changes?limit=2000").await.rows() {

@@ -175,7 +175,7 @@ fn a_price_far_from_the_others_waits_for_a_second_source() {
     facts.truncate(2);
     facts[1].is_sellers_own = true;
     assert_eq!(shape(&timeline(&facts, &[])).0.last(), Some(&(40, 10)));
-    // Where nobody disagrees, a flagged price is better than none.
+    // Without another source, a flagged price is better than none.
     let lone = Sighting {
         is_misfit: true,
         ..listed("a", 1, 0, 9)

@@ -57,7 +57,7 @@ pub(super) struct Disagreement {
 
 /// News of a plan.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Announced {
     pub(super) changes: Vec<Change>,
     pub(super) disagreements: Vec<Disagreement>,
     /// Disagreements that are settled, and when.
@@ -118,7 +118,7 @@ impl Sheets<'_> {
     }
 }
 
-impl Told {
+impl Announced {
     /// News of a plan, given the sheets that it names.
     ///
     /// # Errors
@@ -128,7 +128,7 @@ impl Told {
         plan: &Plan,
         texts: &HashMap<Uuid, SheetText>,
     ) -> Result<Self, StoreError> {
-        let mut told = Self::default();
+        let mut announced = Self::default();
         let mut sheets = Sheets {
             work,
             texts,
@@ -137,18 +137,18 @@ impl Told {
         for offer in &plan.offers {
             for news in &offer.derived.news {
                 let mut rows = rows_of(news, offer, &mut sheets)?;
-                told.changes.append(&mut rows);
+                announced.changes.append(&mut rows);
             }
-            told.compare(offer, &mut sheets)?;
+            announced.compare(offer, &mut sheets)?;
             for row in &offer.derived.written {
                 let sheet = &sheets.get(row.period.sheet_id)?.sheet;
                 let names = [&sheet.provider, &sheet.model, &sheet.region].map(Clone::clone);
-                told.names.insert(offer.id, names);
+                announced.names.insert(offer.id, names);
             }
         }
-        told.add_act(work, plan, &mut sheets)?;
-        told.add_estimates(work, plan);
-        Ok(told)
+        announced.add_act(work, plan, &mut sheets)?;
+        announced.add_estimates(work, plan);
+        Ok(announced)
     }
 
     /// An act on a price that is not in force is news of its own.
@@ -166,14 +166,14 @@ impl Told {
         } else {
             ChangeKind::SheetReinstated
         };
-        let is_told = |change: &&mut Change| {
+        let is_meant = |change: &&mut Change| {
             change.kind == kind && change.subject.sheet_id == Some(act.sheet_id)
         };
         let summary = act.because.as_ref().map_or_else(
             || "the withdrawal is undone".to_owned(),
             |because| format!("withdrawn: {because}"),
         );
-        if let Some(change) = self.changes.iter_mut().find(is_told) {
+        if let Some(change) = self.changes.iter_mut().find(is_meant) {
             change.summary = summary;
             return Ok(());
         }
