@@ -65,6 +65,20 @@ ALTER TABLE price_periods ADD COLUMN is_flagged boolean NOT NULL DEFAULT false;
 
 UPDATE estimate_listings SET observed = NOT stated_assumptions;
 
+CREATE OR REPLACE VIEW latest_listings AS
+SELECT sheet_id, sequence, estimate_id, duplicate_of, canonical_model, currency, valid_from, valid_to, observed_at,
+       observed
+FROM estimate_listings AS listing
+WHERE stated_assumptions = FALSE AND sequence >= (
+    SELECT max(newer.sequence) FROM estimate_listings AS newer
+    WHERE newer.sheet_id = listing.sheet_id AND newer.stated_assumptions = FALSE);
+CREATE OR REPLACE VIEW latest_listings_of_any AS
+SELECT sheet_id, sequence, estimate_id, duplicate_of, canonical_model, currency, valid_from, valid_to, observed_at,
+       observed
+FROM estimate_listings AS listing
+WHERE sequence >= (
+    SELECT max(newer.sequence) FROM estimate_listings AS newer WHERE newer.sheet_id = listing.sheet_id);
+
 ALTER TABLE changes DROP CONSTRAINT changes_kind_check;
 -- The price that changed, by the name of its cell.
 ALTER TABLE changes ADD COLUMN cell text COLLATE "C";

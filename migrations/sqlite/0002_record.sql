@@ -65,6 +65,22 @@ ALTER TABLE price_periods ADD COLUMN is_flagged integer NOT NULL DEFAULT false;
 
 UPDATE estimate_listings SET observed = NOT stated_assumptions;
 
+DROP VIEW latest_listings;
+CREATE VIEW latest_listings AS
+SELECT sheet_id, sequence, estimate_id, duplicate_of, canonical_model, currency, valid_from, valid_to, observed_at,
+       observed
+FROM estimate_listings AS listing
+WHERE stated_assumptions = FALSE AND sequence >= (
+    SELECT max(newer.sequence) FROM estimate_listings AS newer
+    WHERE newer.sheet_id = listing.sheet_id AND newer.stated_assumptions = FALSE);
+DROP VIEW latest_listings_of_any;
+CREATE VIEW latest_listings_of_any AS
+SELECT sheet_id, sequence, estimate_id, duplicate_of, canonical_model, currency, valid_from, valid_to, observed_at,
+       observed
+FROM estimate_listings AS listing
+WHERE sequence >= (
+    SELECT max(newer.sequence) FROM estimate_listings AS newer WHERE newer.sheet_id = listing.sheet_id);
+
 CREATE TABLE new_changes (
     sequence          integer PRIMARY KEY,
     kind              text NOT NULL CHECK (kind IN (

@@ -12,6 +12,7 @@ use uuid::Uuid;
 use super::Limits;
 use super::budget::{Budget, Text};
 use super::metrics::Metrics;
+use super::observation::Observation;
 use super::problem::{INTERNAL, Problem};
 use super::queue::gather_hasty;
 use super::refusals::Refusals;
@@ -24,6 +25,7 @@ use crate::jobs::egress::Names;
 use crate::jobs::{JobSettings, Jobs};
 use crate::storage::{DbTime, NewEstimate, Saved, SightedBy, Store, StoreError};
 use unroof_core::estimate::{Answer, CancelToken, Estimator, Format, Request, read_request};
+use unroof_core::sheet::PriceSheet;
 
 /// Shared state of the handlers.
 #[derive(Debug, Clone)]
@@ -106,8 +108,16 @@ impl Answered {
         !self.answer.assumptions.is_empty()
     }
 
-    /// The response body, counted in the memory budget until it is sent.
-    pub(super) fn into_document(self) -> Result<Bytes, Problem> {
+    /// The sheets of the request.
+    pub(super) fn sheets(&self) -> &[PriceSheet] {
+        &self.request.sheets
+    }
+
+    /// The response body, with the effect of a request that is stored, counted in the memory budget until it is sent.
+    pub(super) fn into_document(mut self, observe: Option<&Observation>) -> Result<Bytes, Problem> {
+        if let Some(observe) = observe {
+            self.document.add_member("observe", observe)?;
+        }
         self.document.finish()
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes, HttpBody, to_bytes};
 use axum::http::Response;
+use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::problem::{INVALID, Problem};
@@ -188,6 +189,20 @@ impl Text {
         written.map_err(|error| {
             let refusal = self.refusal.take();
             refusal.unwrap_or_else(|| Problem::not_serialised(error))
+        })
+    }
+
+    /// Adds a member to the JSON object that was written.
+    ///
+    /// # Errors
+    /// The body exceeds the size limit or the budget.
+    pub(super) fn add_member(&mut self, name: &str, value: &impl Serialize) -> Result<(), Problem> {
+        debug_assert_eq!(self.bytes.last(), Some(&b'}'));
+        self.bytes.pop();
+        self.write_with(|text| {
+            write!(text, ",\"{name}\":")?;
+            serde_json::to_writer(&mut *text, value)?;
+            text.write_all(b"}")
         })
     }
 

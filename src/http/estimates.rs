@@ -43,6 +43,8 @@ pub(super) struct EstimateItem {
     /// Time at which the estimate was stored.
     #[schema(value_type = String, format = DateTime)]
     observed_at: DbTime,
+    /// Whether it is the estimate of an observed price; false for a question.
+    observed: bool,
     /// Id of the estimated sheet, if the listed sheet is a duplicate of it.
     duplicate_of: Option<Uuid>,
     /// Version of the estimation engine.
@@ -87,6 +89,7 @@ impl From<EstimateRow> for EstimateItem {
             valid_from: row.valid_from,
             valid_to: row.valid_to,
             observed_at: row.observed_at,
+            observed: row.observed,
             duplicate_of: row.duplicate_of,
             engine_version: row.engine_version,
             readings_defined: row.readings_defined,

@@ -14,11 +14,12 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 use super::app::App;
 use super::budget::Counted;
 use super::extract::{Query, Question};
+use super::observation::{InferAnswer, Observation};
 use super::page::Moment;
 use super::problem::{INVALID, Problem, UNREADABLE};
 use crate::storage::SightedBy;
 use unroof_core::catalog::{CATALOGS, Catalog};
-use unroof_core::estimate::{Answer, Format, InferBody};
+use unroof_core::estimate::{Format, InferBody};
 use unroof_core::input::schema::{Name, one_of_texts};
 
 /// Format of the body, and whether the answer is stored.
@@ -120,9 +121,9 @@ impl InferQuery {
         "assumptions": {"accelerator": "gb200-nvl72", "active_parameters": {"low": 5e10, "high": 2e11}}
     })),
     responses(
-        (status = 201, description = "Answered and stored", body = Answer,
+        (status = 201, description = "Answered and stored", body = InferAnswer,
             headers(("location" = String, description = "Path of the stored estimate"))),
-        (status = 200, description = "A known estimate, or one computed without storing", body = Answer),
+        (status = 200, description = "A known estimate, or one computed without storing", body = InferAnswer),
         (status = 400, description = "The body is not JSON, or the query is wrong", body = Problem, content_type = "application/problem+json"),
         (status = 408, description = "The body did not arrive in time", body = Problem, content_type = "application/problem+json"),
         (status = 413, description = "Larger than 1 MiB", body = Problem, content_type = "application/problem+json"),
@@ -161,18 +162,22 @@ pub(super) async fn infer_price_sheet(
         header::HeaderValue::from_static("application/json"),
     );
     let mut status = StatusCode::OK;
+    let mut observation = None;
     if query.store.unwrap_or(true) {
-        if app
-            .save(&answered, seen_at, is_observed.then_some(sighted_by))
-            .await?
-            .is_new
-        {
+        let sighted_by = is_observed.then_some(sighted_by);
+        let saved = app.save(&answered, seen_at, sighted_by).await?;
+        if saved.is_new {
             status = StatusCode::CREATED;
         }
+        observation = Some(if is_observed {
+            Observation::of_sheets(answered.sheets(), saved.effects)
+        } else {
+            Observation::of_question(is_stated)
+        });
         let location = header::HeaderValue::from_str(&format!("/estimates/{}", answered.answer.id));
         headers.extend(location.ok().map(|location| (header::LOCATION, location)));
     }
     tracing::info!(estimate.id = %answered.answer.id, is_new = status == StatusCode::CREATED, "answered");
-    let document = answered.into_document()?;
+    let document = answered.into_document(observation.as_ref())?;
     Ok((status, headers, Extension(Counted), document).into_response())
 }

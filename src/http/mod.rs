@@ -19,6 +19,7 @@ mod limits;
 mod metrics;
 mod metrics_page;
 mod middleware;
+mod observation;
 mod openapi;
 mod page;
 mod price_sheets;

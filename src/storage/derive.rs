@@ -54,6 +54,8 @@ pub(super) struct Derived {
     /// Rows of periods that are new, with a key of 0, or differ.
     pub(super) written: Vec<StoredPeriod>,
     pub(super) news: Vec<News>,
+    /// The history after it.
+    pub(super) periods: Vec<Period>,
     /// Statements of the sources, if they differ from before.
     pub(super) stated: Option<Stated>,
 }
@@ -88,6 +90,7 @@ impl Derived {
         let was = state(&before.sightings(), &before.withdrawals(), &old, now);
         let is = state(&sightings, &withdrawals, &periods, now);
         derived.stated = (was != is).then_some(is);
+        derived.periods = periods;
         derived
     }
 

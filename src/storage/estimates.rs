@@ -34,6 +34,8 @@ pub struct EstimateRow {
     pub valid_to: Option<DbTime>,
     /// Time at which the estimate was stored.
     pub observed_at: DbTime,
+    /// Whether it is the estimate of an observed price; false for a question.
+    pub observed: bool,
     /// The estimated sheet, if the listed sheet is a duplicate of it.
     pub duplicate_of: Option<Uuid>,
     /// Readings with a value.
@@ -85,7 +87,7 @@ const ESTIMATE: &str = "
 
 const ESTIMATES: &str = "
     SELECT estimates.id, listing.sequence, engine_version, provider, model, canonical_model, region, currency, valid_from,
-           valid_to, observed_at, duplicate_of, readings_defined, conflicts, row_values
+           valid_to, observed_at, observed, duplicate_of, readings_defined, conflicts, row_values
     FROM estimate_listings AS listing JOIN estimates ON estimates.id = listing.estimate_id
     WHERE listing.sequence < ";
 const IS_IN_FORCE: &str = "
@@ -97,17 +99,17 @@ const IS_IN_FORCE: &str = "
 // matter.
 const LATEST: &str = "
     SELECT estimates.id, latest.sequence, engine_version, provider, model, canonical_model, region, currency, valid_from,
-           valid_to, observed_at, duplicate_of, readings_defined, conflicts, row_values
+           valid_to, observed_at, observed, duplicate_of, readings_defined, conflicts, row_values
     FROM (SELECT * FROM (
           SELECT provider, model, region, listing.sequence, estimate_id, canonical_model, currency, valid_from, valid_to,
-                 listing.observed_at, duplicate_of
+                 listing.observed_at, observed, duplicate_of
           FROM ";
 const OF_PRICES: &str = "
           WHERE listing.sheet_id = period.sheet_id AND";
 const POOLED: &str = ") AS priced
           UNION ALL
           SELECT provider, model, region, sequence, estimate_id, canonical_model, currency, valid_from, valid_to,
-                 observed_at, duplicate_of
+                 observed_at, observed, duplicate_of
           FROM estimate_listings AS pool
           WHERE sheet_id IS NULL AND provider = 'pooled' AND stated_assumptions <= ";
 const IS_LAST_OF_POOL: &str = "

@@ -43,11 +43,16 @@ static RECORDED: Statement = Statement::new(&[Piece {
                      AND NOT EXISTS (
                          SELECT 1 FROM withdrawals AS cut
                          WHERE cut.offer_id = seen.offer_id AND cut.sheet_id = seen.sheet_id
-                           AND cut.undone_at IS NULL AND cut.at >= seen.last_at)) AS is_repeated
+                           AND cut.undone_at IS NULL AND cut.at >= seen.last_at))
+               AND EXISTS (
+                   SELECT 1 FROM price_periods AS period
+                   WHERE period.offer_id = given.column3 AND period.sheet_id = given.column1
+                     AND period.starts_at <= given.column6
+                     AND (period.ends_at IS NULL OR period.ends_at > given.column6)) AS is_repeated
         FROM given
         LEFT JOIN price_sheets AS sheet ON sheet.id = given.column1
         LEFT JOIN latest_listings AS listing ON listing.sheet_id = given.column1",
-    columns: &[Kind::Id, Kind::Id, Kind::Id, Kind::Text, Kind::Time],
+    columns: &[Kind::Id, Kind::Id, Kind::Id, Kind::Text, Kind::Time, Kind::Time],
 }]);
 
 /// A sighting, with what matters of its sheet, and the looks of its source.
@@ -254,7 +259,8 @@ pub(super) async fn load(
             recording.estimate_id.into(),
             recording.offer_id().into(),
             source.into(),
-            same_sighting_since(work.now).into(),
+            DbTime::from(same_sighting_since(work.now)).into(),
+            DbTime::from(work.now).into(),
         ]
     });
     let recorded = recorded.collect();

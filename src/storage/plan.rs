@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use super::StoreError;
 use super::derive::{Derived, StoredPeriod};
+use super::effect::Effect;
 use super::offers::{Cut, LookAmong, Offer, SheetFacts};
 use super::recording::{Listing, Recording};
 use super::work::{Act, Work};
@@ -83,6 +84,8 @@ pub(super) struct Step {
     pub(super) is_update: bool,
     /// Whether that price is in force.
     pub(super) is_in_force: bool,
+    /// Effect of a seen sheet on the price of its offer.
+    pub(super) effect: Option<Effect>,
 }
 
 impl Step {
@@ -207,13 +210,35 @@ impl Plan {
                 disagreements: known.disagreements.remove(&id).unwrap_or_default(),
                 seen_at,
             };
+            plan.add_effects(&work.recordings, &offer, now);
             if !offer.is_empty() {
                 plan.offers.push(offer);
             }
         }
+        plan.add_repeated(&work.recordings, &known.unchanged);
         plan.sheets = known.sheets;
         plan.questions = known.questions;
         Ok(plan)
+    }
+
+    /// Names the effects of the sheets that were seen of an offer.
+    fn add_effects(&mut self, recordings: &[Recording], offer: &OfferPlan, now: Timestamp) {
+        for (recording, step) in recordings.iter().zip(&mut self.steps) {
+            if recording.sighted_by.is_some() && recording.offer_id() == offer.id {
+                let periods = &offer.derived.periods;
+                let effect = Effect::of(&recording.facts(), &offer.after, periods, now);
+                step.effect = Some(effect);
+            }
+        }
+    }
+
+    /// A sheet that is stated again, and is in force, is so still.
+    fn add_repeated(&mut self, recordings: &[Recording], unchanged: &BTreeSet<Uuid>) {
+        for (recording, step) in recordings.iter().zip(&mut self.steps) {
+            if recording.sighted_by.is_some() && unchanged.contains(&recording.offer_id()) {
+                step.effect = Some(Effect::InForce);
+            }
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {

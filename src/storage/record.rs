@@ -67,7 +67,7 @@ impl Store {
         let work = Work::of(recordings);
         let ready = on_connection!(self, connection => Ready::make(connection, &work).await)?;
         if ready.plan.is_empty() {
-            return Ok(Saved::KNOWN);
+            return Ok(ready.recorded(None).saved(0..1));
         }
         self.record_in_group(work.recordings, Some(ready)).await
     }
@@ -143,12 +143,14 @@ impl Recorded {
     /// The result for some of the recordings.
     pub(super) fn saved(&self, members: Range<usize>) -> Saved {
         let steps = &self.steps[members];
-        if steps.iter().all(Step::is_empty) {
-            return Saved::KNOWN;
-        }
+        let is_known = steps.iter().all(Step::is_empty);
         Saved {
             is_new: steps.iter().any(|step| step.inserts_estimate),
-            version: self.version,
+            version: self.version.filter(|_| !is_known),
+            effects: steps
+                .iter()
+                .filter_map(|step| step.effect.clone())
+                .collect(),
         }
     }
 }

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use super::effect::Effect;
 use super::offers::{SheetFacts, SightedBy, stored};
 use unroof_core::catalog::offer_id;
 use unroof_core::estimate::{Answer, ListRow};
@@ -26,20 +27,14 @@ pub struct NewEstimate<'a> {
 }
 
 /// Result of storing an estimate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Saved {
     /// Whether the estimate is new.
     pub is_new: bool,
     /// The version of the store that this write made, if it wrote.
     pub version: Option<i64>,
-}
-
-impl Saved {
-    /// Result for an estimate that is stored already.
-    pub(super) const KNOWN: Self = Self {
-        is_new: false,
-        version: None,
-    };
+    /// Effects of the sheets, in their order, on the prices of their offers; none for a question.
+    pub effects: Vec<Effect>,
 }
 
 /// A stored estimate.

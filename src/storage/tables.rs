@@ -90,6 +90,7 @@ impl<'a> Writing<'a> {
         vec![
             self.sheets(),
             self.documents(),
+            self.answered_questions(),
             self.estimates(),
             self.estimate_sheets(),
             self.listings(),
@@ -159,6 +160,13 @@ impl<'a> Writing<'a> {
             vec![(*id).into(), document.into(), checksum(document).into()]
         };
         changed.difference(&new).map(row).collect()
+    }
+
+    /// Sheets of questions that a source states now: their listings are those of a price.
+    fn answered_questions(&self) -> Rows<'a> {
+        let ids = self.with(|step| step.reveals);
+        let ids: BTreeSet<Uuid> = ids.map(|(recording, _)| recording.sheet_id).collect();
+        ids.into_iter().map(|id| vec![id.into()]).collect()
     }
 
     fn new_estimates(&self) -> impl Iterator<Item = (i64, &'a EstimateRecord)> {
@@ -439,6 +447,12 @@ static WRITE: Statement = Statement::new(&[
             UPDATE price_sheets SET document = given.column2, checksum = given.column3, observed = TRUE FROM given
             WHERE price_sheets.id = given.column1",
         columns: &[Id, Text, Bytes],
+    },
+    Piece {
+        sql: "
+            UPDATE estimate_listings SET observed = TRUE FROM given
+            WHERE sheet_id = given.column1 AND stated_assumptions = FALSE",
+        columns: &[Id],
     },
     Piece {
         sql: "

@@ -401,6 +401,12 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
+    /// The answer of `/infer` as it is stored: without the effect of the request, which comes last.
+    pub(crate) fn stored_body(&self) -> String {
+        let (answer, _) = self.text().rsplit_once(",\"observe\":").unwrap();
+        format!("{answer}}}")
+    }
+
     pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap()
     }

@@ -7,7 +7,7 @@ use crate::support::{
     Api, NOW, TestDatabase, examples, on_each_database, repository, sheet, sheet_of, with,
 };
 
-const ESTIMATE_COLUMNS: [&str; 13] = [
+const ESTIMATE_COLUMNS: [&str; 14] = [
     "id",
     "provider",
     "model",
@@ -17,6 +17,7 @@ const ESTIMATE_COLUMNS: [&str; 13] = [
     "valid_from",
     "valid_to",
     "observed_at",
+    "observed",
     "duplicate_of",
     "engine_version",
     "readings_defined",

@@ -310,7 +310,8 @@ async fn waiting_writes_are_recorded_together_and_each_gets_its_own_outcome() {
             nothing_new.await.unwrap(),
             Saved {
                 is_new: false,
-                version: None
+                version: None,
+                effects: Vec::new(),
             }
         );
         // The one that came first, and all that waited for it.

@@ -98,8 +98,8 @@ async fn write_and_read(api: &Api, model: String) {
         );
     }
     assert_eq!(
-        api.get(answer.header("location").unwrap()).await.body,
-        answer.body
+        api.get(answer.header("location").unwrap()).await.text(),
+        answer.stored_body()
     );
     assert_eq!(stored_sheet(api, &answer).await["model"], model);
 }

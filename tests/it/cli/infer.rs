@@ -17,7 +17,7 @@ fn the_json_of_a_sheet_is_the_http_answer_byte_for_byte() {
         let api = TestDatabase::sqlite().api().await;
         let mut answers = Vec::new();
         for (_, sheet) in examples() {
-            answers.push(api.infer(&sheet).await.text().to_owned());
+            answers.push(api.infer(&sheet).await.stored_body());
         }
         answers
     });
@@ -37,7 +37,7 @@ fn a_question_and_stated_assumptions_are_answered_as_over_http() {
     let question = json!({"price_sheet": sheet(), "assumptions": assumptions}).to_string();
     let answer = wait_for(async {
         let api = TestDatabase::sqlite().api().await;
-        api.post("/infer", question.clone()).await.text().to_owned()
+        api.post("/infer", question.clone()).await.stored_body()
     }) + "\n";
     assert_eq!(infer(&question, &["--json"]).out, answer);
     let text = assumptions.to_string();
@@ -126,8 +126,7 @@ fn a_litellm_entry_is_read_bare_or_from_a_whole_catalog() {
         let api = TestDatabase::sqlite().api().await;
         api.post("/infer?format=litellm&model=gpt-5", entry.to_string())
             .await
-            .text()
-            .to_owned()
+            .stored_body()
     }) + "\n";
     assert_eq!(read(&entry, "gpt-5").out, answer);
     assert_eq!(read(&catalog, "gpt-5").out, answer);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use unroof::storage::{Filter, Saved, Times};
+use unroof::storage::{Effect, Filter, Saved, Times};
 use uuid::Uuid;
 
 use super::{Question, all_estimates};
@@ -44,6 +44,7 @@ async fn the_same_content_is_one_row_and_new_once() {
             let known = Saved {
                 is_new: false,
                 version: None,
+                effects: vec![Effect::InForce],
             };
             assert_eq!(question.save_at(again, NOW).await, known);
         }
@@ -117,7 +118,7 @@ async fn a_new_source_of_known_content_is_added_to_the_stored_sheet_and_nothing_
         assert_eq!(after, expected);
         assert_eq!(format!("{:?}", all_estimates(&store).await), format!("{row_before:?}"));
         assert_eq!(store.estimate(first.answer.id, None).await.unwrap(), Some(first.document.clone()));
-        assert_eq!(second.save(&store).await, Saved { is_new: false, version: None });
+        assert_eq!(second.save(&store).await, Saved { is_new: false, version: None, effects: vec![Effect::InForce] });
         // What a question names is no source.
         let third = with(sheet(), "/sources/0/url", json!("https://third.example"));
         let stated = Question::new(&json!({"price_sheet": third, "assumptions": {"chips": 8}}));

@@ -11,7 +11,7 @@ const SAME_PRICE: f64 = 0.05;
 /// Whether a statement is under quarantine, among the statements of all sources at one time. A second source with the same
 /// prices lifts it, and so does the seller's own list.
 #[must_use]
-pub(super) fn is_flagged(of: &Sighting, among: &[&Sighting]) -> bool {
+pub fn is_flagged(of: &Sighting, among: &[&Sighting]) -> bool {
     let others = || {
         let others = among.iter().copied();
         others.filter(|other| other.source != of.source)
