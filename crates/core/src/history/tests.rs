@@ -184,6 +184,31 @@ fn a_price_far_from_the_others_waits_for_a_second_source() {
 }
 
 #[test]
+fn other_limits_do_not_make_a_price_newer() {
+    let relimited = |sheet: u32, tariff: u128, first: i64, last: i64| Sighting {
+        tariff_id: id(tariff),
+        input_price: Some(1.0),
+        ..listed("b", sheet, first, last)
+    };
+    // The catalog that had the price first keeps it, though the other one writes another limit later.
+    let facts = [
+        listed("a", 1, 0, 30),
+        gone(relimited(2, 2, 5, 9), 10),
+        relimited(3, 2, 10, 30),
+    ];
+    assert_eq!(shape(&timeline(&facts, &[])), (vec![(1, 0)], None));
+    // Of two entries of one catalog, the one that counts stays the same.
+    let twice = [
+        gone(relimited(9, 2, 0, 9), 10),
+        relimited(8, 4, 1, 30),
+        relimited(3, 2, 10, 30),
+    ];
+    let periods = timeline(&twice, &[]);
+    let tariffs = periods.iter().map(|period| period.tariff_id);
+    assert_eq!(tariffs.collect::<Vec<_>>(), [id(2), id(4)]);
+}
+
+#[test]
 fn a_price_has_its_stated_end() {
     let mut promotion = since(posted(2, 0), 1);
     promotion.valid_to = Some(day(3));
@@ -226,6 +251,23 @@ fn news_of_the_past_are_backfilled_and_of_the_present_changes() {
     assert_eq!(news(&[], &before, day(100))[0].event, Event::Added);
 }
 
+/// Time since which a catalog lists the prices of a fact.
+fn priced_since(facts: &[Sighting], fact: &Sighting) -> Timestamp {
+    let mut since = fact.first_at;
+    let is_before = |other: &&Sighting, since: Timestamp| {
+        other.source == fact.source
+            && (other.tariff_id, other.valid_from) == (fact.tariff_id, fact.valid_from)
+            && other.first_at < since
+            && (other.last_at >= since || other.next_at == Some(since))
+    };
+    while fact.standing == Standing::Catalog
+        && let Some(before) = facts.iter().find(|other| is_before(other, since))
+    {
+        since = before.first_at;
+    }
+    since
+}
+
 /// The price at a time by the rules as they are written, statement by statement.
 fn price_by_the_rules(
     facts: &[Sighting],
@@ -257,7 +299,10 @@ fn price_by_the_rules(
         let rank = |fact: &Sighting| {
             let start = fact.valid_from.unwrap_or(fact.first_at);
             match fact.standing {
-                Standing::Catalog => (fact.last_at, start, fact.sheet_id),
+                Standing::Catalog => {
+                    let since = fact.valid_from.unwrap_or(priced_since(facts, fact));
+                    (fact.last_at, start.min(since), fact.sheet_id)
+                }
                 _ => (start, fact.last_at, fact.sheet_id),
             }
         };
@@ -278,13 +323,12 @@ fn price_by_the_rules(
             .map(|other| other.first_at)
             .min()
     };
-    best.sort_by_key(|fact| (fact.first_at, fact.source.clone()));
+    best.sort_by_key(|fact| (priced_since(facts, fact), fact.source.clone()));
     let news = |fact: &Sighting| {
-        let is_news = fact.valid_from.is_some() || Some(fact.first_at) > first(fact);
-        (
-            fact.valid_from.is_some(),
-            is_news.then(|| fact.valid_from.unwrap_or(fact.first_at)),
-        )
+        let since = priced_since(facts, fact);
+        let is_news = fact.valid_from.is_some() || Some(since) > first(fact);
+        let start = fact.valid_from.unwrap_or(since);
+        (fact.valid_from.is_some(), is_news.then_some(start))
     };
     let mut found = best[0];
     for fact in &best[1..] {
