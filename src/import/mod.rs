@@ -5,6 +5,7 @@ mod duplicates;
 mod entries;
 mod error;
 mod fetch;
+mod found;
 mod importer;
 mod lines;
 mod listed;
