@@ -197,6 +197,13 @@ fn other_limits_do_not_make_a_price_newer() {
         relimited(3, 2, 10, 30),
     ];
     assert_eq!(shape(&timeline(&facts, &[])), (vec![(1, 0)], None));
+    // Nor do they make it older: it counts as seen between two looks that both found it.
+    let facts = [
+        gone(relimited(2, 2, 0, 0), 20),
+        relimited(3, 2, 20, 20),
+        listed("a", 1, 10, 10),
+    ];
+    assert_eq!(shape(&timeline(&facts, &[])).0, [(3, 0)]);
     // Of two entries of one catalog, the one that counts stays the same.
     let twice = [
         gone(relimited(9, 2, 0, 9), 10),
@@ -251,21 +258,39 @@ fn news_of_the_past_are_backfilled_and_of_the_present_changes() {
     assert_eq!(news(&[], &before, day(100))[0].event, Event::Added);
 }
 
-/// Time since which a catalog lists the prices of a fact.
-fn priced_since(facts: &[Sighting], fact: &Sighting) -> Timestamp {
-    let mut since = fact.first_at;
-    let is_before = |other: &&Sighting, since: Timestamp| {
-        other.source == fact.source
-            && (other.tariff_id, other.valid_from) == (fact.tariff_id, fact.valid_from)
-            && other.first_at < since
-            && (other.last_at >= since || other.next_at == Some(since))
+/// The facts of a catalog that are about the prices of a fact without a break, that one included.
+fn one_listing<'a>(facts: &'a [Sighting], fact: &'a Sighting) -> Vec<&'a Sighting> {
+    let content = |fact: &Sighting| {
+        let dates = (fact.valid_from, fact.valid_to);
+        (fact.source.clone(), fact.tariff_id, dates)
+    };
+    let mut found = vec![fact];
+    let meets = |one: &Sighting, other: &Sighting| {
+        one.first_at <= other.first_at
+            && (one.last_at >= other.first_at || one.next_at == Some(other.first_at))
     };
     while fact.standing == Standing::Catalog
-        && let Some(before) = facts.iter().find(|other| is_before(other, since))
+        && let Some(more) = facts.iter().find(|other| {
+            content(other) == content(fact)
+                && !found.iter().any(|one| one == other)
+                && found
+                    .iter()
+                    .any(|one| meets(one, other) || meets(other, one))
+        })
     {
-        since = before.first_at;
+        found.push(more);
     }
-    since
+    found
+}
+
+fn priced_since(facts: &[Sighting], fact: &Sighting) -> Timestamp {
+    let listing = one_listing(facts, fact);
+    listing.iter().map(|one| one.first_at).min().unwrap()
+}
+
+fn priced_until(facts: &[Sighting], fact: &Sighting) -> Timestamp {
+    let listing = one_listing(facts, fact);
+    listing.iter().map(|one| one.last_at).max().unwrap()
 }
 
 /// The price at a time by the rules as they are written, statement by statement.
@@ -301,7 +326,7 @@ fn price_by_the_rules(
             match fact.standing {
                 Standing::Catalog => {
                     let since = fact.valid_from.unwrap_or(priced_since(facts, fact));
-                    (fact.last_at, start.min(since), fact.sheet_id)
+                    (priced_until(facts, fact), start.min(since), fact.sheet_id)
                 }
                 _ => (start, fact.last_at, fact.sheet_id),
             }
@@ -314,8 +339,9 @@ fn price_by_the_rules(
     }
     let standing = best.iter().map(|fact| fact.standing).min()?;
     best.retain(|fact| fact.standing == standing);
-    let newest = best.iter().map(|fact| fact.last_at.min(at)).max()?;
-    best.retain(|fact| newest.duration_since(fact.last_at.min(at)) < FRESH_FOR);
+    let seen = |fact: &Sighting| priced_until(facts, fact).min(at);
+    let newest = best.iter().map(|fact| seen(fact)).max()?;
+    best.retain(|fact| newest.duration_since(seen(fact)) < FRESH_FOR);
     let first = |fact: &Sighting| {
         facts
             .iter()

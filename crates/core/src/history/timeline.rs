@@ -93,7 +93,7 @@ pub fn timeline(sightings: &[Sighting], withdrawals: &[Withdrawal]) -> Vec<Perio
                 marks.entry(*until).or_default().push(Mark::End(index));
             }
         }
-        if let Ok(stale_at) = claim.sighting.last_at.checked_add(FRESH_FOR) {
+        if let Ok(stale_at) = claim.until.checked_add(FRESH_FOR) {
             marks.entry(stale_at).or_default();
         }
     }
@@ -140,6 +140,8 @@ struct Claim<'a> {
     start: Timestamp,
     /// Time since which the source lists these prices, be it with other limits or names.
     since: Timestamp,
+    /// Time at which it last listed them in a row.
+    until: Timestamp,
     /// Whether the source stated another price of the offer before.
     is_news: bool,
     spans: Vec<Span>,
@@ -147,7 +149,7 @@ struct Claim<'a> {
 
 /// Place among the statements of a source. Of contradicting entries of one catalog, the same prices come last whatever the
 /// rest of their sheets.
-type Rank = (Timestamp, Timestamp, Uuid, Uuid);
+type Rank = (Timestamp, Timestamp, Uuid, Timestamp, Uuid);
 
 /// From a time to before another one.
 type Span = (Timestamp, Option<Timestamp>);
@@ -158,15 +160,16 @@ impl Claim<'_> {
     fn rank(&self) -> Rank {
         let sighting = self.sighting;
         let (first, second) = match sighting.standing {
-            Standing::Catalog => (sighting.last_at, self.news_at()),
+            Standing::Catalog => (self.until, self.news_at()),
             Standing::Entry | Standing::Sheet => (self.start, sighting.last_at),
         };
-        (first, second, sighting.tariff_id, sighting.sheet_id)
+        let last = (sighting.last_at, sighting.sheet_id);
+        (first, second, sighting.tariff_id, last.0, last.1)
     }
 
     /// Time of its last sighting up to a time; between two sightings it counts as seen.
     fn seen_by(&self, at: Timestamp) -> Timestamp {
-        self.sighting.last_at.min(at)
+        self.until.min(at)
     }
 
     /// Start of its validity, or the time since which the prices are listed.
@@ -211,6 +214,7 @@ fn claims<'a>(sightings: &'a [Sighting], withdrawals: &[Withdrawal]) -> Vec<Clai
         for (index, sighting) in own.iter().enumerate() {
             let start = start(sighting);
             let since = since(&own[..index], sighting);
+            let until = until(&own[index + 1..], sighting);
             let cut = |spans: Vec<Span>, gap: Span| {
                 spans
                     .into_iter()
@@ -231,6 +235,7 @@ fn claims<'a>(sightings: &'a [Sighting], withdrawals: &[Withdrawal]) -> Vec<Clai
                 sighting,
                 start,
                 since,
+                until,
                 is_news,
                 spans,
             });
@@ -239,18 +244,34 @@ fn claims<'a>(sightings: &'a [Sighting], withdrawals: &[Withdrawal]) -> Vec<Clai
     claims
 }
 
+/// Whether two sightings of a catalog, the first of which came first, are about the same prices without a break.
+fn is_one_listing(first: &Sighting, then: &Sighting) -> bool {
+    first.standing == Standing::Catalog
+        && (first.tariff_id, first.valid_from, first.valid_to)
+            == (then.tariff_id, then.valid_from, then.valid_to)
+        && (first.last_at >= then.first_at || first.next_at == Some(then.first_at))
+}
+
 /// Time since which a catalog lists the prices of a sighting, given its earlier sightings.
 fn since(earlier: &[&Sighting], sighting: &Sighting) -> Timestamp {
-    let mut since = sighting.first_at;
+    let mut first = sighting;
     for other in earlier.iter().rev() {
-        let is_adjacent = other.last_at >= since || other.next_at == Some(since);
-        let is_same =
-            other.tariff_id == sighting.tariff_id && other.valid_from == sighting.valid_from;
-        if sighting.standing == Standing::Catalog && is_same && is_adjacent {
-            since = other.first_at;
+        if is_one_listing(other, first) {
+            first = other;
         }
     }
-    since
+    first.first_at
+}
+
+/// Time until which it lists them, given its later sightings.
+fn until(later: &[&Sighting], sighting: &Sighting) -> Timestamp {
+    let mut last = sighting;
+    for other in later {
+        if is_one_listing(last, other) && last.last_at <= other.last_at {
+            last = other;
+        }
+    }
+    last.last_at
 }
 
 /// Times at which a whole catalog did not list the offer, from its sightings in order.
