@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::entries::{CatalogFormat, Refused};
 use super::error::ImportError;
 use super::listed::Listed;
-use super::run::Options;
+use super::options::Options;
 use super::turn::Turn;
 use crate::storage::{DbTime, ListedOffer, ListedSheet, LookAt, SheetFacts, Store, StoreLock};
 

@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use jiff::Timestamp;
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::duplicates::{Original, Originals, SheetKind, classify};
-use super::entries::{CatalogError, CatalogFormat, Contents, read};
+use super::entries::{CatalogError, Contents, read};
 use super::error::ImportError;
 use super::found::{Found, begin_look, lock_catalog};
 use super::lines::LineSender;
 use super::listed::Listed;
 use super::names::CanonicalModels;
+use super::options::Options;
 use super::priority::Priority;
 use super::report::{Imported, Line, Outcome, Summary};
 use super::turn::Turn;
@@ -30,29 +30,6 @@ use unroof_core::sheet::{PriceSheet, SheetId, canonical};
 /// Sheets recorded per transaction: enough to be fast, few enough not to delay other writers.
 const ESTIMATES_AT_ONCE: usize = 64;
 const DUPLICATES_AT_ONCE: usize = 200;
-
-/// Options of an import.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Format of the catalog; detected if `None`.
-    pub format: Option<CatalogFormat>,
-    /// Restricts the import to this provider.
-    pub provider: Option<String>,
-    /// Omits unchanged prices from the report.
-    pub only_changed: bool,
-    /// Reports the outcome of each entry without storing anything.
-    pub dry_run: bool,
-    /// Time at which the catalog was seen.
-    pub observed_at: Timestamp,
-    /// Whether that is the current time, not a stated one.
-    pub seen_now: bool,
-    /// Time at which it is recorded.
-    pub recorded_at: Timestamp,
-    /// The estimator of new sheets.
-    pub estimator: Estimator,
-    /// Number of estimating threads.
-    pub threads: usize,
-}
 
 /// A parsed catalog, ready to be imported.
 #[derive(Debug)]
