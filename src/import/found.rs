@@ -14,7 +14,7 @@ use super::turn::Turn;
 use crate::storage::{DbTime, ListedOffer, ListedSheet, LookAt, SheetFacts, Store, StoreLock};
 
 /// Offers of a look per transaction.
-const OFFERS_AT_ONCE: usize = 500;
+const OFFERS_AT_ONCE: usize = 200;
 
 /// Pause between two attempts to lock a catalog.
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(100);
@@ -38,6 +38,16 @@ pub(super) async fn lock_catalog(
         tokio::time::sleep(BETWEEN_ATTEMPTS).await;
     }
     Ok(Some(lock))
+}
+
+/// Reasons of refusal that are no mistake of an entry: the catalog states no price of text for it.
+const WITHOUT_PRICE: [&str; 2] = ["does not generate text", "has no token price"];
+
+/// Whether an entry is read, and states no price. Then the price that it stated before has ended.
+fn states_no_price(refused: &Refused) -> bool {
+    WITHOUT_PRICE
+        .iter()
+        .any(|reason| refused.reason.contains(reason))
 }
 
 /// The look at a whole catalog; none for sheets that stand for themselves.
@@ -108,6 +118,7 @@ impl Found {
             withdrawn: withdrawn.into_iter().map(|sheet| sheet.sheet_id).collect(),
             refused: refused
                 .iter()
+                .filter(|refused| !states_no_price(refused))
                 .map(|refused| refused.entry.clone())
                 .collect(),
         }))

@@ -291,3 +291,27 @@ async fn a_stated_start_beats_what_another_catalog_showed_before_in_either_order
         .await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_price_that_its_catalog_no_longer_states_has_ended_in_either_order() {
+    let before = litellm(&Prices::from([("m-1", 1), ("m-2", 2)]));
+    let after = with(before.clone(), "/m-1/mode", json!("embedding"));
+    let imports = [
+        ("?observed_at=2026-05-01T00:00:00Z", before),
+        ("?observed_at=2026-05-03T00:00:00Z", after),
+    ];
+    let mut states = BTreeSet::new();
+    for order in [[0, 1], [1, 0]] {
+        let database = TestDatabase::sqlite();
+        let api = database.api().await;
+        for index in order {
+            let (query, catalog) = &imports[index];
+            import(&api, query, catalog).await;
+        }
+        let listed: Vec<String> = in_force(&api).await.into_keys().collect();
+        assert_eq!(listed, ["acme m-2 global"]);
+        assert_eq!(mirror(&api).await, in_force(&api).await);
+        states.insert(database.texts(PERIODS).await);
+    }
+    assert_eq!(states.len(), 1, "{states:#?}");
+}
