@@ -1,4 +1,4 @@
-//! What a read of a whole catalog found, beside what the catalog listed before.
+//! Findings of a look at a whole catalog, beside the earlier listings of the catalog.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

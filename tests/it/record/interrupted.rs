@@ -61,7 +61,7 @@ fn is_cut(server: &mut Server, version: u32, after: Duration) -> bool {
 }
 
 /// Rows with numbers and times in one spelling: each database has its own.
-fn alike(rows: Vec<String>) -> Vec<String> {
+fn alike(rows: &[String]) -> Vec<String> {
     let word = |word: &str| match word.parse::<f64>() {
         Ok(number) => number.to_string(),
         Err(_) => word
@@ -101,7 +101,7 @@ async fn an_import_that_is_killed_and_sent_again_leaves_what_a_whole_one_leaves(
         assert!(cuts > 0, "no import was cut off");
         for sql in [PERIODS, SIGHTINGS] {
             let (found, expected) = (database.texts(sql).await, clean.texts(sql).await);
-            let [mut found, mut expected] = [found, expected].map(alike);
+            let [mut found, mut expected] = [found, expected].map(|rows| alike(&rows));
             found.sort();
             expected.sort();
             assert!(found.len() > 700, "{found:?}");

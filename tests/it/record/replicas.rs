@@ -12,6 +12,8 @@ use super::{next_page, offer_of, replayed};
 use crate::server::{Server, client, get, post};
 use crate::support::{TestDatabase, on_postgres, sheet_of, with};
 
+/// The prices in force from now on: none of them is dated.
+const LATER: &str = "/price-sheets?as_of=2100-01-01T00:00:00Z&limit=2000";
 const SELLERS: u32 = 40;
 /// Imports between two faults.
 const IMPORTS: u32 = 4;
@@ -46,7 +48,7 @@ fn all_rows(address: &str, path: &str) -> Vec<Value> {
     rows
 }
 
-/// Two replicas that may be started anew, and what was done on them.
+/// Two replicas that may be started again, and counts of their imports.
 #[derive(Default)]
 struct Work {
     addresses: [RwLock<String>; 2],
@@ -56,7 +58,7 @@ struct Work {
 }
 
 impl Work {
-    fn goes_on(&self) -> bool {
+    fn continues(&self) -> bool {
         !self.is_over.load(Ordering::Relaxed)
     }
 
@@ -68,7 +70,7 @@ impl Work {
     fn import(&self, replica: usize) {
         let client = client();
         let mut number = 0;
-        while self.goes_on() {
+        while self.continues() {
             // Both replicas import at the same time, each another version.
             let version = 1 + u32::try_from(replica).unwrap() + 2 * (number % 3);
             match post(&client, &self.url(replica, "/catalogs"), &catalog(version)) {
@@ -88,7 +90,7 @@ impl Work {
     fn post(&self) {
         let client = client();
         let mut number = 0_u32;
-        while self.goes_on() {
+        while self.continues() {
             let seller = format!("s-{:02}", number % (SELLERS + 4));
             let sheet = with(sheet_of("m-1"), "/provider", json!(seller));
             let sheet = with(
@@ -167,11 +169,7 @@ fn prove(database: &TestDatabase) {
     assert!(work.cut.into_inner() > 0, "no fault met an import");
     for server in &servers {
         let feed = replayed(&all_rows(&server.address, "/changes?limit=2000"));
-        let now = jiff::Timestamp::now();
-        let rows = all_rows(
-            &server.address,
-            &format!("/price-sheets?as_of={now}&limit=2000"),
-        );
+        let rows = all_rows(&server.address, LATER);
         let in_force: BTreeMap<String, String> = rows
             .iter()
             .map(|row| (offer_of(row), row["id"].as_str().unwrap().to_owned()))

@@ -45,7 +45,7 @@ const TIMES: [&str; 8] = [
     "2026-11-21T00:00:00Z",
 ];
 
-/// What is stated now, without the names of the estimates, which depend on the sheet that came first.
+/// Sightings of all sources.
 const OPEN: &str = "
     SELECT source || ' ' || provider || ' ' || model || ' ' || hex(sheet_id) || ' ' || first_at || ' '
            || coalesce(last_at, '')
@@ -63,7 +63,7 @@ fn is_wanted(seller: &str) -> bool {
     SELLERS.contains(&seller)
 }
 
-/// What some sellers list.
+/// Entries of some sellers.
 fn part_of(catalog: Value) -> Value {
     match catalog {
         Value::Object(mut fields) if fields.contains_key("prices") => {
@@ -129,7 +129,7 @@ fn snapshots(folder: &TempDir) -> Option<Vec<Snapshot>> {
     Some(all.into_iter().enumerate().map(write).collect())
 }
 
-/// What the script reads in snapshots.
+/// Findings of the script in snapshots.
 fn independent(snapshots: &[Snapshot]) -> Value {
     let mut script = Command::new(repository().join("scripts/diff-catalogs"));
     script.arg("--json");
@@ -359,14 +359,14 @@ async fn the_feed_of_one_catalog_says_what_differs_between_its_snapshots_and_no_
         .await;
         let news = news_since(&api, &mut since).await;
         if number > 0 {
-            let told: BTreeSet<&str> = news
+            let kinds: BTreeSet<&str> = news
                 .iter()
                 .map(|row| row["kind"].as_str().unwrap())
                 .collect();
             let is_past = |kind: &&str| {
                 ["history.backfilled", "limits.changed", "identity.changed"].contains(kind)
             };
-            assert!(told.iter().all(is_past), "{told:?}");
+            assert!(kinds.iter().all(is_past), "{kinds:?}");
         }
     }
     // No dead offer is in force.
