@@ -4,22 +4,22 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use jiff::Timestamp;
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::duplicates::{Original, Originals, SheetKind, classify};
-use super::entries::{CatalogError, CatalogFormat, Contents, read};
+use super::entries::{CatalogError, Contents, read};
 use super::error::ImportError;
+use super::found::{Found, begin_look, lock_catalog};
 use super::lines::LineSender;
 use super::listed::Listed;
 use super::names::CanonicalModels;
+use super::options::Options;
 use super::priority::Priority;
 use super::report::{Imported, Line, Outcome, Summary};
 use super::turn::Turn;
 use crate::storage::{
-    DbTime, EstimateRecord, ListedOffer, ListedSheet, Listing, ListingRow, LookAt, Recording,
-    SheetFacts, SightedBy, Store, StoreError,
+    EstimateRecord, Listing, ListingRow, Recording, SightedBy, Store, StoreError,
 };
 use unroof_core::catalog::model_key;
 use unroof_core::estimate::{Answer, CancelToken, Cancelled, Estimator, Request};
@@ -30,29 +30,6 @@ use unroof_core::sheet::{PriceSheet, SheetId, canonical};
 /// Sheets recorded per transaction: enough to be fast, few enough not to delay other writers.
 const ESTIMATES_AT_ONCE: usize = 64;
 const DUPLICATES_AT_ONCE: usize = 200;
-
-/// Options of an import.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Format of the catalog; detected if `None`.
-    pub format: Option<CatalogFormat>,
-    /// Restricts the import to this provider.
-    pub provider: Option<String>,
-    /// Omits unchanged prices from the report.
-    pub only_changed: bool,
-    /// Reports the outcome of each entry without storing anything.
-    pub dry_run: bool,
-    /// Time at which the catalog was seen.
-    pub observed_at: Timestamp,
-    /// Whether that is the current time, not a stated one.
-    pub seen_now: bool,
-    /// Time at which it is recorded.
-    pub recorded_at: Timestamp,
-    /// The estimator of new sheets.
-    pub estimator: Estimator,
-    /// Number of estimating threads.
-    pub threads: usize,
-}
 
 /// A parsed catalog, ready to be imported.
 #[derive(Debug)]
@@ -140,6 +117,8 @@ impl Import {
         }
         let names = canonical_models(&store, &contents.sheets).await?;
         reporter.names(&contents.sheets, &names).await?;
+        // Held to the end: what a catalog listed before must be known as of its newest look.
+        let _catalog = lock_catalog(&store, contents.format, &options, &turn).await?;
         let look = begin_look(&store, contents.format, &options).await?;
         let found = Found::of(look.as_ref(), &contents.sheets, &contents.refused, &store).await?;
         let fresh = set_known_aside(
@@ -276,147 +255,6 @@ async fn canonical_models(
         }
     }
     Ok(names)
-}
-
-/// Offers of a look per transaction.
-const OFFERS_AT_ONCE: usize = 500;
-
-/// The look at a whole catalog; none for sheets that stand for themselves.
-async fn begin_look(
-    store: &Store,
-    format: CatalogFormat,
-    options: &Options,
-) -> Result<Option<LookAt>, ImportError> {
-    let CatalogFormat::Published(catalog) = format else {
-        return Ok(None);
-    };
-    let source = catalog.name().to_owned();
-    let at = if options.seen_now {
-        store.time_of_look(&source, options.observed_at).await?
-    } else {
-        DbTime::from(options.observed_at).into()
-    };
-    let scope = options.provider.clone().unwrap_or_default();
-    Ok(Some(LookAt { source, scope, at }))
-}
-
-/// Findings of a look, beside the earlier listings of its catalog.
-struct Found {
-    look: LookAt,
-    is_between: bool,
-    listed: BTreeMap<Uuid, ListedOffer>,
-    before: Vec<ListedSheet>,
-    /// Sheets that were withdrawn and are listed still.
-    withdrawn: BTreeSet<Uuid>,
-    /// Keys of entries that cannot be read, which may be about any offer.
-    refused: BTreeSet<String>,
-}
-
-impl Found {
-    async fn of(
-        look: Option<&LookAt>,
-        sheets: &[Listed],
-        refused: &[super::entries::Refused],
-        store: &Store,
-    ) -> Result<Option<Self>, ImportError> {
-        let Some(look) = look else { return Ok(None) };
-        let is_between = store.is_between_looks(look).await?;
-        let mut listed: BTreeMap<Uuid, ListedOffer> = BTreeMap::new();
-        for one in sheets {
-            tokio::task::consume_budget().await;
-            let offer_id = one.offer_id();
-            let offer = listed.entry(offer_id).or_insert_with(|| ListedOffer {
-                offer_id,
-                provider: one.sheet.provider.clone(),
-                sheets: Vec::new(),
-            });
-            if !offer
-                .sheets
-                .iter()
-                .any(|sheet| sheet.sheet_id == one.sheet_id)
-            {
-                offer
-                    .sheets
-                    .push(SheetFacts::new(&one.sheet, one.sheet_id, false));
-            }
-        }
-        let withdrawn = store.withdrawn_before(look).await?;
-        Ok(Some(Self {
-            before: store.listed_by(look, is_between).await?,
-            look: look.clone(),
-            is_between,
-            listed,
-            withdrawn: withdrawn.into_iter().map(|sheet| sheet.sheet_id).collect(),
-            refused: refused
-                .iter()
-                .map(|refused| refused.entry.clone())
-                .collect(),
-        }))
-    }
-
-    /// The sheets that the catalog listed before, by offer.
-    fn before(&self) -> BTreeMap<Uuid, BTreeSet<Uuid>> {
-        let mut before: BTreeMap<Uuid, BTreeSet<Uuid>> = BTreeMap::new();
-        for sheet in &self.before {
-            before
-                .entry(sheet.offer_id)
-                .or_default()
-                .insert(sheet.sheet_id);
-        }
-        before
-    }
-
-    /// Records the look, some offers at a time, and completes it. A catalog without a sheet is no look.
-    async fn record(self, store: &Store, now: Timestamp) -> Result<(), ImportError> {
-        if self.listed.is_empty() {
-            return Ok(());
-        }
-        let ended = self.ended(store).await?;
-        let before = self.before();
-        let is_changed = |offer: &ListedOffer| {
-            let sheets: BTreeSet<Uuid> = offer.sheets.iter().map(|sheet| sheet.sheet_id).collect();
-            self.is_between || before.get(&offer.offer_id) != Some(&sheets)
-        };
-        let changed: Vec<ListedOffer> = self.listed.into_values().filter(is_changed).collect();
-        for offers in changed.chunks(OFFERS_AT_ONCE) {
-            store.record_look(&self.look, offers.to_vec(), now).await?;
-        }
-        store.complete_look(&self.look, ended, now).await?;
-        Ok(())
-    }
-
-    /// The offers that the catalog no longer lists, but for those whose entries cannot be read this time.
-    async fn ended(&self, store: &Store) -> Result<Vec<ListedOffer>, ImportError> {
-        let scope = &self.look.scope;
-        let mut ended: BTreeMap<Uuid, ListedOffer> = BTreeMap::new();
-        let mut sheets = Vec::new();
-        for sheet in &self.before {
-            let is_covered = scope.is_empty() || *scope == sheet.provider;
-            if !is_covered || self.listed.contains_key(&sheet.offer_id) {
-                continue;
-            }
-            sheets.push(sheet.clone());
-            ended.insert(
-                sheet.offer_id,
-                ListedOffer {
-                    offer_id: sheet.offer_id,
-                    provider: sheet.provider.clone(),
-                    sheets: Vec::new(),
-                },
-            );
-        }
-        if !self.refused.is_empty() {
-            let ids: Vec<Uuid> = sheets.iter().map(|sheet| sheet.sheet_id).collect();
-            let unread = store.sheets_of_entries(&ids, &self.refused).await?;
-            for sheet in sheets
-                .iter()
-                .filter(|sheet| unread.contains(&sheet.sheet_id))
-            {
-                ended.remove(&sheet.offer_id);
-            }
-        }
-        Ok(ended.into_values().collect())
-    }
 }
 
 /// Reports the sheets that are listed as before, each with its estimate by this engine, and returns the others.

@@ -229,12 +229,29 @@ impl Store {
     /// # Errors
     /// The database is unreachable.
     pub async fn try_lock(&self, name: &str) -> Result<Option<StoreLock>, StoreError> {
-        const SQL: &str = "SELECT pg_try_advisory_lock(hashtext('unroof'), hashtext($1))";
+        let mut lock = self.lock_of(name).await?;
+        Ok(lock.try_take().await?.then_some(lock))
+    }
+
+    /// The lock of a catalog's imports, which is still to be taken.
+    ///
+    /// # Errors
+    /// The database is unreachable.
+    pub async fn lock_of_catalog(&self, catalog: &str) -> Result<StoreLock, StoreError> {
+        self.lock_of(&format!("catalog {catalog}")).await
+    }
+
+    async fn lock_of(&self, name: &str) -> Result<StoreLock, StoreError> {
+        let mut lock = StoreLock {
+            name: name.to_owned(),
+            limits: self.limits,
+            connection: None,
+        };
         let Pool::Postgres {
             without_timeouts, ..
         } = &self.pool
         else {
-            return Ok(Some(StoreLock { _connection: None }));
+            return Ok(lock);
         };
         // PostgreSQL gives the lock back when the connection ends, however it ends: at once where the process does,
         // and in half a minute where its machine is gone.
@@ -243,17 +260,9 @@ impl Store {
             ("tcp_keepalives_interval", "10"),
             ("tcp_keepalives_count", "2"),
         ]);
-        self.in_time(async {
-            let mut connection = PgConnection::connect_with(&watched).await?;
-            let is_ours: bool = sqlx::query_scalar(SQL)
-                .bind(name)
-                .fetch_one(&mut connection)
-                .await?;
-            Ok(is_ours.then_some(StoreLock {
-                _connection: Some(connection),
-            }))
-        })
-        .await
+        let connect = async { Ok(PgConnection::connect_with(&watched).await?) };
+        lock.connection = Some(self.in_time(connect).await?);
+        Ok(lock)
     }
 
     /// Numbers of connections, for metrics.
@@ -290,7 +299,26 @@ pub(super) async fn within<T>(
 /// A named advisory lock, held until it is dropped.
 #[derive(Debug)]
 pub struct StoreLock {
-    _connection: Option<PgConnection>,
+    name: String,
+    limits: StoreLimits,
+    /// None where one process serves the database.
+    connection: Option<PgConnection>,
+}
+
+impl StoreLock {
+    /// Takes the lock, unless another process holds it.
+    ///
+    /// # Errors
+    /// The database is unreachable.
+    pub async fn try_take(&mut self) -> Result<bool, StoreError> {
+        const SQL: &str = "SELECT pg_try_advisory_lock(hashtext('unroof'), hashtext($1))";
+        let Some(connection) = &mut self.connection else {
+            return Ok(true);
+        };
+        let attempt = sqlx::query_scalar(SQL).bind(&self.name);
+        let attempt = async { Ok(attempt.fetch_one(connection).await?) };
+        within(self.limits.operation(), attempt).await
+    }
 }
 
 /// Opens the file of an embedded database.

@@ -4,7 +4,9 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::offers::{Offer, SheetFacts};
-use unroof_core::history::{Period, Sighting, Withdrawal, is_flagged, price_at, stated_at};
+use unroof_core::history::{
+    Period, Sighting, Statement, Withdrawal, is_flagged, price_at, stated_at,
+};
 
 /// Effect of a seen sheet on the price of its offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,9 +66,14 @@ impl Effect {
             return Self::Withdrawn;
         }
         let stated: Vec<&Sighting> = stated_at(&sightings, &withdrawals, now);
-        let own = stated.iter().find(|one| one.sheet_id == sheet.sheet_id);
-        match own.zip(price) {
-            Some((own, price)) if is_flagged(own, &stated) => Self::Quarantined(other(price)),
+        let mut statements = Vec::with_capacity(stated.len());
+        for sighting in stated {
+            let since = sighting.first_at;
+            statements.push(Statement { sighting, since });
+        }
+        let is_own = |one: &&Statement<'_>| one.sighting.sheet_id == sheet.sheet_id;
+        match statements.iter().find(is_own).zip(price) {
+            Some((own, price)) if is_flagged(*own, &statements) => Self::Quarantined(other(price)),
             Some((_, price)) => Self::Lesser(other(price)),
             None => Self::Past,
         }

@@ -9,6 +9,9 @@ use super::query::Query;
 use super::work::{ListedOffer, Work};
 use super::{DbTime, Store, StoreError};
 
+/// Offers that are derived again in one transaction: few enough not to delay other writers.
+const OFFERS_AT_ONCE: usize = 200;
+
 const OPEN: &str = "
     SELECT seen.offer_id, seen.sheet_id, sheet.provider
     FROM sightings AS seen JOIN price_sheets AS sheet ON sheet.id = seen.sheet_id
@@ -163,10 +166,22 @@ impl Store {
             look: Some(look.clone()),
             listed: ended,
             completes: true,
-            again: again.into_iter().map(|row| row.offer_id).collect(),
             ..Work::default()
         };
-        let _writer = self.wait_to_write().await?;
-        self.record_at_once(&work, None).await.map(drop)
+        let writer = self.wait_to_write().await?;
+        self.record_at_once(&work, None).await?;
+        drop(writer);
+        // What a process that ends here leaves is done by the next look: it finds the same offers.
+        for offers in again.chunks(OFFERS_AT_ONCE) {
+            let work = Work {
+                now: work.now,
+                look: work.look.clone(),
+                again: offers.iter().map(|row| row.offer_id).collect(),
+                ..Work::default()
+            };
+            let _writer = self.wait_to_write().await?;
+            self.record_at_once(&work, None).await?;
+        }
+        Ok(())
     }
 }

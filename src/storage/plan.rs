@@ -136,6 +136,8 @@ pub(super) struct Plan {
     pub(super) sheets: HashMap<Uuid, String>,
     /// Those of them that no source stated so far.
     pub(super) questions: HashSet<Uuid>,
+    /// Those of them whose estimates fit no machine.
+    pub(super) misfits: HashSet<Uuid>,
     pub(super) acted: Option<Acted>,
     /// Whether the act changed anything.
     pub(super) has_acted: bool,
@@ -150,7 +152,10 @@ impl Plan {
         let mut plan = Self::default();
         for recording in &work.recordings {
             let step = known.step(recording, work.now)?;
-            if step.sheet == SheetStep::Insert && recording.is_misfit() {
+            // A copy of a price that fits no machine fits none either.
+            let original = recording.listing.duplicate_of();
+            let is_copy = original.is_some_and(|of| known.misfits.contains(&of));
+            if step.sheet == SheetStep::Insert && (recording.is_misfit() || is_copy) {
                 known.misfits.insert(recording.sheet_id);
             }
             plan.steps.push(step);
@@ -217,6 +222,7 @@ impl Plan {
         }
         plan.add_repeated(&work.recordings, &known.unchanged);
         plan.sheets = known.sheets;
+        plan.misfits = known.misfits;
         plan.questions = known.questions;
         Ok(plan)
     }

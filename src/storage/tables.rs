@@ -140,7 +140,7 @@ impl<'a> Writing<'a> {
                 checksum(document).into(),
                 document.into(),
                 sheet.tariff_id().into(),
-                recording.is_misfit().into(),
+                self.plan.misfits.contains(&recording.sheet_id).into(),
                 (!self.plan.questions.contains(&recording.sheet_id)).into(),
             ]
         };

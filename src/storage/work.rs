@@ -96,11 +96,14 @@ impl Work {
         same.filter(|offer| !changed.contains(offer)).collect()
     }
 
-    /// The sheets that it is about.
+    /// The sheets that it is about, and those of which they are copies.
     pub(super) fn sheets(&self) -> BTreeSet<Uuid> {
         let recorded = self.recordings.iter().map(|recording| recording.sheet_id);
+        let copied = self.recordings.iter();
+        let copied = copied.filter_map(|recording| recording.listing.duplicate_of());
         let listed = self.listed.iter().flat_map(|offer| &offer.sheets);
-        recorded.chain(listed.map(|sheet| sheet.sheet_id)).collect()
+        let listed = listed.map(|sheet| sheet.sheet_id);
+        recorded.chain(copied).chain(listed).collect()
     }
 
     /// The providers of offers that may be new.

@@ -19,7 +19,7 @@ mod timeline;
 
 pub use looks::{Look, Stretch};
 pub use news::{Event, News, news};
-pub use quarantine::is_flagged;
+pub use quarantine::{Statement, is_flagged};
 pub use sighting::{Sighting, Standing, Withdrawal};
 pub use timeline::{
     Ending, FRESH_FOR, Period, StartBasis, UNKNOWN_START, price_at, stated_at, timeline,

@@ -1,5 +1,7 @@
 //! Quarantine of prices that are probably mistakes.
 
+use jiff::Timestamp;
+
 use super::sighting::Sighting;
 
 /// Factor from what other sources state beyond which a price is under quarantine: larger than real price changes, and
@@ -8,20 +10,35 @@ const LARGEST_FACTOR: f64 = 30.0;
 /// Relative difference up to which two sources confirm each other.
 const SAME_PRICE: f64 = 0.05;
 
+/// Statement of a source at a time.
+#[derive(Clone, Copy)]
+pub struct Statement<'a> {
+    /// The sighting.
+    pub sighting: &'a Sighting,
+    /// Time since which the source states these prices.
+    pub since: Timestamp,
+}
+
+impl Statement<'_> {
+    fn is_earlier_than(&self, other: &Self) -> bool {
+        (self.since, &self.sighting.source) < (other.since, &other.sighting.source)
+    }
+}
+
 /// Whether a statement is under quarantine, among the statements of all sources at one time. A second source with the same
 /// prices lifts it, and so does the seller's own list.
 #[must_use]
-pub fn is_flagged(of: &Sighting, among: &[&Sighting]) -> bool {
+pub fn is_flagged(of: Statement<'_>, among: &[Statement<'_>]) -> bool {
+    let own = of.sighting;
     let others = || {
-        let others = among.iter().copied();
-        others.filter(|other| other.source != of.source)
+        let others = among.iter();
+        others.filter(|other| other.sighting.source != own.source)
     };
-    if of.is_sellers_own || others().any(|other| confirms(of, other)) {
+    if own.is_sellers_own || others().any(|other| confirms(own, other.sighting)) {
         return false;
     }
-    let earlier =
-        others().filter(|other| (other.first_at, &other.source) < (of.first_at, &of.source));
-    of.is_misfit || earlier.into_iter().any(|other| is_far(of, other))
+    let mut earlier = others().filter(|other| other.is_earlier_than(&of));
+    own.is_misfit || earlier.any(|other| is_far(own, other.sighting))
 }
 
 fn prices(left: &Sighting, right: &Sighting) -> impl Iterator<Item = (f64, f64)> {

@@ -184,6 +184,38 @@ fn a_price_far_from_the_others_waits_for_a_second_source() {
 }
 
 #[test]
+fn other_limits_do_not_make_a_price_newer() {
+    let relimited = |sheet: u32, tariff: u128, first: i64, last: i64| Sighting {
+        tariff_id: id(tariff),
+        input_price: Some(1.0),
+        ..listed("b", sheet, first, last)
+    };
+    // The catalog that had the price first keeps it, though the other one writes another limit later.
+    let facts = [
+        listed("a", 1, 0, 30),
+        gone(relimited(2, 2, 5, 9), 10),
+        relimited(3, 2, 10, 30),
+    ];
+    assert_eq!(shape(&timeline(&facts, &[])), (vec![(1, 0)], None));
+    // Nor do they make it older: it counts as seen between two looks that both found it.
+    let facts = [
+        gone(relimited(2, 2, 0, 0), 20),
+        relimited(3, 2, 20, 20),
+        listed("a", 1, 10, 10),
+    ];
+    assert_eq!(shape(&timeline(&facts, &[])).0, [(3, 0)]);
+    // Of two entries of one catalog, the one that counts stays the same.
+    let twice = [
+        gone(relimited(9, 2, 0, 9), 10),
+        relimited(8, 4, 1, 30),
+        relimited(3, 2, 10, 30),
+    ];
+    let periods = timeline(&twice, &[]);
+    let tariffs = periods.iter().map(|period| period.tariff_id);
+    assert_eq!(tariffs.collect::<Vec<_>>(), [id(2), id(4)]);
+}
+
+#[test]
 fn a_price_has_its_stated_end() {
     let mut promotion = since(posted(2, 0), 1);
     promotion.valid_to = Some(day(3));
@@ -226,6 +258,41 @@ fn news_of_the_past_are_backfilled_and_of_the_present_changes() {
     assert_eq!(news(&[], &before, day(100))[0].event, Event::Added);
 }
 
+/// The facts of a catalog that are about the prices of a fact without a break, that one included.
+fn one_listing<'a>(facts: &'a [Sighting], fact: &'a Sighting) -> Vec<&'a Sighting> {
+    let content = |fact: &Sighting| {
+        let dates = (fact.valid_from, fact.valid_to);
+        (fact.source.clone(), fact.tariff_id, dates)
+    };
+    let mut found = vec![fact];
+    let meets = |one: &Sighting, other: &Sighting| {
+        one.first_at <= other.first_at
+            && (one.last_at >= other.first_at || one.next_at == Some(other.first_at))
+    };
+    while fact.standing == Standing::Catalog
+        && let Some(more) = facts.iter().find(|other| {
+            content(other) == content(fact)
+                && !found.iter().any(|one| one == other)
+                && found
+                    .iter()
+                    .any(|one| meets(one, other) || meets(other, one))
+        })
+    {
+        found.push(more);
+    }
+    found
+}
+
+fn priced_since(facts: &[Sighting], fact: &Sighting) -> Timestamp {
+    let listing = one_listing(facts, fact);
+    listing.iter().map(|one| one.first_at).min().unwrap()
+}
+
+fn priced_until(facts: &[Sighting], fact: &Sighting) -> Timestamp {
+    let listing = one_listing(facts, fact);
+    listing.iter().map(|one| one.last_at).max().unwrap()
+}
+
 /// The price at a time by the rules as they are written, statement by statement.
 fn price_by_the_rules(
     facts: &[Sighting],
@@ -257,7 +324,10 @@ fn price_by_the_rules(
         let rank = |fact: &Sighting| {
             let start = fact.valid_from.unwrap_or(fact.first_at);
             match fact.standing {
-                Standing::Catalog => (fact.last_at, start, fact.sheet_id),
+                Standing::Catalog => {
+                    let since = fact.valid_from.unwrap_or(priced_since(facts, fact));
+                    (priced_until(facts, fact), start.min(since), fact.sheet_id)
+                }
                 _ => (start, fact.last_at, fact.sheet_id),
             }
         };
@@ -269,8 +339,9 @@ fn price_by_the_rules(
     }
     let standing = best.iter().map(|fact| fact.standing).min()?;
     best.retain(|fact| fact.standing == standing);
-    let newest = best.iter().map(|fact| fact.last_at.min(at)).max()?;
-    best.retain(|fact| newest.duration_since(fact.last_at.min(at)) < FRESH_FOR);
+    let seen = |fact: &Sighting| priced_until(facts, fact).min(at);
+    let newest = best.iter().map(|fact| seen(fact)).max()?;
+    best.retain(|fact| newest.duration_since(seen(fact)) < FRESH_FOR);
     let first = |fact: &Sighting| {
         facts
             .iter()
@@ -278,13 +349,12 @@ fn price_by_the_rules(
             .map(|other| other.first_at)
             .min()
     };
-    best.sort_by_key(|fact| (fact.first_at, fact.source.clone()));
+    best.sort_by_key(|fact| (priced_since(facts, fact), fact.source.clone()));
     let news = |fact: &Sighting| {
-        let is_news = fact.valid_from.is_some() || Some(fact.first_at) > first(fact);
-        (
-            fact.valid_from.is_some(),
-            is_news.then(|| fact.valid_from.unwrap_or(fact.first_at)),
-        )
+        let since = priced_since(facts, fact);
+        let is_news = fact.valid_from.is_some() || Some(since) > first(fact);
+        let start = fact.valid_from.unwrap_or(since);
+        (fact.valid_from.is_some(), is_news.then_some(start))
     };
     let mut found = best[0];
     for fact in &best[1..] {

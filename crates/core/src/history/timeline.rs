@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
-use super::quarantine::is_flagged;
+use super::quarantine::{Statement, is_flagged};
 use super::sighting::{Sighting, Standing, Withdrawal};
 
 /// Placeholder of an unknown start: the start of the year 1. Stated times are from 1970 on.
@@ -93,7 +93,7 @@ pub fn timeline(sightings: &[Sighting], withdrawals: &[Withdrawal]) -> Vec<Perio
                 marks.entry(*until).or_default().push(Mark::End(index));
             }
         }
-        if let Ok(stale_at) = claim.sighting.last_at.checked_add(FRESH_FOR) {
+        if let Ok(stale_at) = claim.until.checked_add(FRESH_FOR) {
             marks.entry(stale_at).or_default();
         }
     }
@@ -138,13 +138,18 @@ struct Claim<'a> {
     sighting: &'a Sighting,
     /// Start of its validity, or its first sighting.
     start: Timestamp,
+    /// Time since which the source lists these prices, be it with other limits or names.
+    since: Timestamp,
+    /// Time at which it last listed them in a row.
+    until: Timestamp,
     /// Whether the source stated another price of the offer before.
     is_news: bool,
     spans: Vec<Span>,
 }
 
-/// Place among the statements of a source.
-type Rank = (Timestamp, Timestamp, Uuid);
+/// Place among the statements of a source. Of contradicting entries of one catalog, the same prices come last whatever the
+/// rest of their sheets.
+type Rank = (Timestamp, Timestamp, Uuid, Timestamp, Uuid);
 
 /// From a time to before another one.
 type Span = (Timestamp, Option<Timestamp>);
@@ -154,15 +159,25 @@ impl Claim<'_> {
     /// replaces all of its earlier lists; other statements have their place by their start.
     fn rank(&self) -> Rank {
         let sighting = self.sighting;
-        match sighting.standing {
-            Standing::Catalog => (sighting.last_at, self.start, sighting.sheet_id),
-            Standing::Entry | Standing::Sheet => (self.start, sighting.last_at, sighting.sheet_id),
-        }
+        let (first, second) = match sighting.standing {
+            Standing::Catalog => (self.until, self.news_at()),
+            Standing::Entry | Standing::Sheet => (self.start, sighting.last_at),
+        };
+        let last = (sighting.last_at, sighting.sheet_id);
+        (first, second, sighting.tariff_id, last.0, last.1)
     }
 
     /// Time of its last sighting up to a time; between two sightings it counts as seen.
     fn seen_by(&self, at: Timestamp) -> Timestamp {
-        self.sighting.last_at.min(at)
+        self.until.min(at)
+    }
+
+    /// Start of its validity, or the time since which the prices are listed.
+    fn news_at(&self) -> Timestamp {
+        if self.is_stated() {
+            return self.start;
+        }
+        self.start.min(self.since)
     }
 
     fn is_stated(&self) -> bool {
@@ -196,8 +211,10 @@ fn claims<'a>(sightings: &'a [Sighting], withdrawals: &[Withdrawal]) -> Vec<Clai
         own.sort_by_key(|sighting| (sighting.first_at, sighting.last_at, sighting.sheet_id));
         let absences = absences(&own);
         let first_at = own[0].first_at;
-        for sighting in own {
+        for (index, sighting) in own.iter().enumerate() {
             let start = start(sighting);
+            let since = since(&own[..index], sighting);
+            let until = until(&own[index + 1..], sighting);
             let cut = |spans: Vec<Span>, gap: Span| {
                 spans
                     .into_iter()
@@ -213,16 +230,48 @@ fn claims<'a>(sightings: &'a [Sighting], withdrawals: &[Withdrawal]) -> Vec<Clai
                 .map(|withdrawal| (withdrawal.at, withdrawal.seen_again_at))
                 .fold(spans, cut);
             spans.retain(|(from, until)| until.is_none_or(|until| *from < until));
-            let is_news = sighting.first_at > first_at;
+            let is_news = since > first_at;
             claims.push(Claim {
                 sighting,
                 start,
+                since,
+                until,
                 is_news,
                 spans,
             });
         }
     }
     claims
+}
+
+/// Whether two sightings of a catalog, the first of which came first, are about the same prices without a break.
+fn is_one_listing(first: &Sighting, then: &Sighting) -> bool {
+    first.standing == Standing::Catalog
+        && (first.tariff_id, first.valid_from, first.valid_to)
+            == (then.tariff_id, then.valid_from, then.valid_to)
+        && (first.last_at >= then.first_at || first.next_at == Some(then.first_at))
+}
+
+/// Time since which a catalog lists the prices of a sighting, given its earlier sightings.
+fn since(earlier: &[&Sighting], sighting: &Sighting) -> Timestamp {
+    let mut first = sighting;
+    for other in earlier.iter().rev() {
+        if is_one_listing(other, first) {
+            first = other;
+        }
+    }
+    first.first_at
+}
+
+/// Time until which it lists them, given its later sightings.
+fn until(later: &[&Sighting], sighting: &Sighting) -> Timestamp {
+    let mut last = sighting;
+    for other in later {
+        if is_one_listing(last, other) && last.last_at <= other.last_at {
+            last = other;
+        }
+    }
+    last.last_at
 }
 
 /// Times at which a whole catalog did not list the offer, from its sightings in order.
@@ -293,9 +342,12 @@ impl Current {
     /// The best statement at a time.
     fn best(&self, claims: &[Claim<'_>], at: Timestamp) -> Option<Best> {
         let stated: Vec<usize> = self.stated().collect();
-        let sightings: Vec<&Sighting> =
-            stated.iter().map(|index| claims[*index].sighting).collect();
-        let flagged = |index: usize| is_flagged(claims[index].sighting, &sightings);
+        let statement = |index: usize| Statement {
+            sighting: claims[index].sighting,
+            since: claims[index].since,
+        };
+        let statements: Vec<Statement<'_>> = stated.iter().map(|index| statement(*index)).collect();
+        let flagged = |index: usize| is_flagged(statement(index), &statements);
         let mut left: Vec<usize> = stated
             .iter()
             .copied()
@@ -314,8 +366,8 @@ impl Current {
         left.retain(|index| newest.duration_since(claims[*index].seen_by(at)) < FRESH_FOR);
         let best = left.into_iter().max_by_key(|index| {
             let claim = &claims[*index];
-            let news = (claim.is_stated() || claim.is_news).then_some(claim.start);
-            let first = Reverse((claim.sighting.first_at, &claim.sighting.source));
+            let news = (claim.is_stated() || claim.is_news).then_some(claim.news_at());
+            let first = Reverse((claim.since, &claim.sighting.source));
             (claim.is_stated(), news, first)
         });
         best.map(|index| Best { index, is_flagged })

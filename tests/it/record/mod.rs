@@ -1,6 +1,10 @@
 //! The record of what sources state: whatever the order in which it arrives, the same facts give the same state, and the
 //! feed reports it.
 
+mod interrupted;
+mod replicas;
+mod snapshots;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
@@ -151,21 +155,17 @@ fn events(numbers: &mut Numbers, count: u32) -> Vec<Event> {
 
 /// Periods of an offer, with the reasons for their ends and the sources of their starts.
 const PERIODS: &str = "
-    SELECT model || ' ' || input_price || ' ' || starts_at || ' ' || coalesce(CAST(ends_at AS text), '') || ' '
+    SELECT provider || ' ' || model || ' ' || input_price || ' ' || starts_at || ' ' || coalesce(CAST(ends_at AS text), '') || ' '
            || coalesce(ending, '') || ' ' || start_basis || ' ' || coalesce(CAST(not_before AS text), '')
     FROM price_periods AS period
     JOIN (SELECT id, input_price FROM price_sheets) AS sheet ON sheet.id = period.sheet_id
     ORDER BY 1";
 
-/// The sheets in force by offer, from the feed alone.
-async fn mirror(api: &Api) -> BTreeMap<String, String> {
+/// The sheets in force by offer, from rows of the feed alone.
+fn replayed(rows: &[Value]) -> BTreeMap<String, String> {
     let mut mirror = BTreeMap::new();
-    for row in api.get("/changes?limit=2000").await.rows() {
-        let offer = format!(
-            "{}/{}",
-            row["provider"].as_str().unwrap(),
-            row["model"].as_str().unwrap()
-        );
+    for row in rows {
+        let offer = offer_of(row);
         let sheet = row["sheet_id"].as_str().unwrap_or_default().to_owned();
         let ends = ["offer.delisted", "price.expired", "sheet.withdrawn"];
         if row["in_force"] == true {
@@ -179,19 +179,42 @@ async fn mirror(api: &Api) -> BTreeMap<String, String> {
     mirror
 }
 
+fn offer_of(row: &Value) -> String {
+    let name = |field: &str| row[field].as_str().unwrap();
+    format!("{} {} {}", name("provider"), name("model"), name("region"))
+}
+
+/// The address of the page after this one.
+fn next_page(path: &str, page: &Value) -> Option<String> {
+    if let Some(cursor) = page["next_cursor"].as_str() {
+        let first = path.split("&cursor=").next().unwrap();
+        return Some(format!("{first}&cursor={cursor}"));
+    }
+    let first = path.split("&since=").next().unwrap();
+    let is_last = page["has_more"] != true;
+    (!is_last).then(|| format!("{first}&since={}", page["next_since"]))
+}
+
+/// Rows of all pages of a list.
+async fn all_rows(api: &Api, path: &str) -> Vec<Value> {
+    let mut rows = Vec::new();
+    let mut next = Some(path.to_owned());
+    while let Some(path) = next {
+        let reply = api.get(&path).await;
+        rows.extend(reply.rows());
+        next = next_page(&path, &reply.json());
+    }
+    rows
+}
+
+async fn mirror(api: &Api) -> BTreeMap<String, String> {
+    replayed(&all_rows(api, "/changes?limit=2000").await)
+}
+
 async fn in_force(api: &Api) -> BTreeMap<String, String> {
-    let rows = api
-        .get("/price-sheets?as_of=2026-11-22T00:00:00Z&limit=2000")
-        .await
-        .rows();
-    let offer = |row: &Value| {
-        let name = format!(
-            "{}/{}",
-            row["provider"].as_str().unwrap(),
-            row["model"].as_str().unwrap()
-        );
-        (name, row["id"].as_str().unwrap().to_owned())
-    };
+    let path = "/price-sheets?as_of=2026-11-22T00:00:00Z&limit=2000";
+    let rows = all_rows(api, path).await;
+    let offer = |row: &Value| (offer_of(row), row["id"].as_str().unwrap().to_owned());
     let found: BTreeMap<String, String> = rows.iter().map(offer).collect();
     assert_eq!(found.len(), rows.len(), "one price per offer");
     found
@@ -267,4 +290,28 @@ async fn a_stated_start_beats_what_another_catalog_showed_before_in_either_order
         })
         .await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_price_that_its_catalog_no_longer_states_has_ended_in_either_order() {
+    let before = litellm(&Prices::from([("m-1", 1), ("m-2", 2)]));
+    let after = with(before.clone(), "/m-1/mode", json!("embedding"));
+    let imports = [
+        ("?observed_at=2026-05-01T00:00:00Z", before),
+        ("?observed_at=2026-05-03T00:00:00Z", after),
+    ];
+    let mut states = BTreeSet::new();
+    for order in [[0, 1], [1, 0]] {
+        let database = TestDatabase::sqlite();
+        let api = database.api().await;
+        for index in order {
+            let (query, catalog) = &imports[index];
+            import(&api, query, catalog).await;
+        }
+        let listed: Vec<String> = in_force(&api).await.into_keys().collect();
+        assert_eq!(listed, ["acme m-2 global"]);
+        assert_eq!(mirror(&api).await, in_force(&api).await);
+        states.insert(database.texts(PERIODS).await);
+    }
+    assert_eq!(states.len(), 1, "{states:#?}");
 }
