@@ -6,6 +6,7 @@ mod budget;
 mod calculator;
 mod catalogs;
 mod changes;
+mod compression;
 mod csv;
 mod docs;
 mod estimates;

@@ -1,6 +1,7 @@
 //! The HTTP API, through the router and without a socket.
 
 mod bad_input;
+mod compression;
 mod docs;
 mod envelope;
 mod faults;
