@@ -222,8 +222,13 @@ pub(super) struct ImportsQuery {
     /// Source: an address as it was given to `--refresh`, or `request`.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     source: Option<String>,
+    /// Fields of a row, separated by commas; all if left out.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    fields: Option<String>,
+    /// Rows per page.
     #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
     limit: Limit,
+    /// `next_cursor` of the previous page.
     #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
     cursor: Option<String>,
 }
@@ -264,6 +269,7 @@ pub(super) async fn list_imports(
     const LIST: &str = "imports";
     let list = ListQuery {
         provider: query.source,
+        fields: query.fields,
         limit: query.limit,
         cursor: query.cursor,
         ..ListQuery::default()
@@ -272,6 +278,7 @@ pub(super) async fn list_imports(
     let after = list.after::<(Timestamp, Uuid)>(LIST)?;
     let after = after.map(|(started_at, id)| (DbTime::from(started_at), id));
     let page = PageRequest::new(&app, LIST, list.limit, &uri, &headers);
+    let page = page.of_fields(list.fields.as_deref());
     let rows = |after, limit| app.store.imports(source.as_deref(), after, limit);
     let key = |row: &ImportRow| (row.started_at, row.id);
     let body = page.write::<_, ImportRow, _, _>(after, key, rows).await?;

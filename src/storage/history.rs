@@ -14,7 +14,7 @@ use super::query::Query;
 use super::record::ADVANCE_VERSION;
 use super::rows::{Connected, Piece, Rows, Statement};
 use super::value::{Kind, Value};
-use super::{DbTime, Filter, Store, StoreError};
+use super::{DbTime, Selection, Store, StoreError};
 use unroof_core::sheet::PriceSheet;
 
 /// A price of an offer, with its period.
@@ -226,7 +226,7 @@ impl Store {
     /// The query fails.
     pub async fn disagreements(
         &self,
-        filter: &Filter,
+        selection: &Selection,
         as_of: Option<DbTime>,
         after: Option<Uuid>,
         limit: u32,
@@ -237,9 +237,10 @@ impl Store {
             Some(time) => list.text(WERE_OPEN).bind(time),
         };
         let list = list
-            .and("provider = ", filter.provider.as_deref())
-            .and("model = ", filter.model.as_deref())
-            .and("region = ", filter.region.as_deref())
+            .any_of("provider", &selection.provider)
+            .any_of("model", &selection.model)
+            .any_of("region", &selection.region)
+            .prefix(selection.prefix.as_ref())
             .and("id > ", after)
             .page(" ORDER BY id", limit);
         self.rows(list).await

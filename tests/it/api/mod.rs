@@ -12,6 +12,7 @@ mod lists;
 mod odd_input;
 mod pages;
 mod polling;
+mod selection;
 mod simulate;
 mod simulate_faults;
 mod training;
