@@ -43,7 +43,38 @@ SELECT DISTINCT name_key, provider, model FROM spellings;
 INSERT INTO names (kind, name_key, name)
 SELECT DISTINCT kind, name_key, name FROM spellings;
 
-CREATE FUNCTION add_names() RETURNS trigger LANGUAGE plpgsql AS $$
+-- The names of the sheets of one statement. Planned each time: a plan from when the tables were small would read all of
+-- them.
+CREATE FUNCTION add_names_of_sheets() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE $names$
+        INSERT INTO offer_names (name_key, provider, model)
+        SELECT DISTINCT name_key, provider, model
+        FROM added
+        CROSS JOIN LATERAL (VALUES (provider), (canonical_model), (model)) AS said (name)
+        CROSS JOIN LATERAL (
+            VALUES (lower(name)), (lower(substr(name, length(rtrim(name, replace(name, '/', ''))) + 1)))) AS keys (name_key)
+        WHERE name IS NOT NULL AND NOT EXISTS (
+            SELECT 1 FROM offer_names AS known
+            WHERE known.provider = added.provider AND known.model = added.model AND known.name_key = keys.name_key)
+    $names$;
+    INSERT INTO names (kind, name_key, name)
+    SELECT DISTINCT kind, name_key, name
+    FROM added
+    CROSS JOIN LATERAL (
+        VALUES ('provider', provider), ('canonical_model', canonical_model), ('model', model)) AS said (kind, name)
+    CROSS JOIN LATERAL (
+        VALUES (lower(name)), (lower(substr(name, length(rtrim(name, replace(name, '/', ''))) + 1)))) AS keys (name_key)
+    WHERE name IS NOT NULL
+    ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER add_names_of_sheets AFTER INSERT ON price_sheets REFERENCING NEW TABLE AS added
+    FOR EACH STATEMENT EXECUTE FUNCTION add_names_of_sheets();
+
+-- The names of one sheet or pooled estimate, which is rare.
+CREATE FUNCTION add_names_of_row() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO offer_names (name_key, provider, model)
     SELECT DISTINCT name_key, provider, model FROM spellings AS said
@@ -56,10 +87,10 @@ BEGIN
     RETURN NULL;
 END
 $$;
-CREATE TRIGGER add_names AFTER INSERT OR UPDATE OF canonical_model ON price_sheets
-    FOR EACH ROW EXECUTE FUNCTION add_names();
-CREATE TRIGGER add_names AFTER INSERT ON estimate_listings
-    FOR EACH ROW WHEN (NEW.sheet_id IS NULL) EXECUTE FUNCTION add_names();
+CREATE TRIGGER add_canonical_names AFTER UPDATE OF canonical_model ON price_sheets
+    FOR EACH ROW WHEN (OLD.canonical_model IS DISTINCT FROM NEW.canonical_model) EXECUTE FUNCTION add_names_of_row();
+CREATE TRIGGER add_names_of_pools AFTER INSERT ON estimate_listings
+    FOR EACH ROW WHEN (NEW.sheet_id IS NULL) EXECUTE FUNCTION add_names_of_row();
 
 -- For each sort of the lists an index in its order.
 CREATE INDEX price_sheets_by_input_price ON price_sheets (input_price, sequence);

@@ -125,7 +125,7 @@ pub(super) async fn list_estimates(
     const LIST: &str = "estimates";
     let (selection, times, order) = (query.selection()?, query.times(), query.order());
     let list = list_in_order(LIST, order, Order::NEWEST);
-    let after = query.place(&list)?;
+    let after = query.place(&list, order)?;
     let page = PageRequest::new(&app, list, query.limit, &uri, &headers);
     let page = page.of_fields(query.fields.as_deref());
     let (store, selection, times) = (&app.store, &selection, &times);

@@ -298,11 +298,14 @@ impl ListQuery {
     ///
     /// # Errors
     /// The cursor is not from this list.
-    pub(super) fn place(&self, list: &str) -> Result<Option<Place>, Problem> {
+    pub(super) fn place(&self, list: &str, order: Order) -> Result<Option<Place>, Problem> {
         let place = self.after::<Place>(list)?;
         // A forged cursor may contain NUL, which PostgreSQL rejects.
-        let name = place.as_ref().and_then(|place| place.name.as_deref());
-        if name.is_some_and(|name| name.contains('\0')) {
+        let is_right = |place: &Place| {
+            let has_nul = matches!(place, Place::Named(name, _) if name.contains('\0'));
+            place.is_in(order) && !has_nul
+        };
+        if place.as_ref().is_some_and(|place| !is_right(place)) {
             return Err(bad_cursor());
         }
         Ok(place)

@@ -145,7 +145,7 @@ pub(super) async fn list_price_sheets(
     let query = ListQuery::from(query);
     let (selection, times) = (query.selection()?, query.times());
     let list = list_in_order(LIST, order, Order::NEWEST);
-    let after = query.place(&list)?;
+    let after = query.place(&list, order)?;
     let question = format!("{list} {query:?}");
     let page = PageRequest::new(&app, list, query.limit, &uri, &headers);
     let page = page.of_fields(query.fields.as_deref());

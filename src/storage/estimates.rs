@@ -208,14 +208,10 @@ impl EstimateRow {
     /// Its place in a list.
     #[must_use]
     pub fn place(&self, order: Order) -> Place {
-        let name = match order.by {
-            SortKey::Provider => Some(self.provider.clone()),
-            SortKey::Model => Some(self.model.clone()),
-            _ => None,
-        };
-        Place {
-            name,
-            ..Place::stored(self.sequence)
+        match order.by {
+            SortKey::Provider => Place::Named(self.provider.clone(), self.sequence),
+            SortKey::Model => Place::Named(self.model.clone(), self.sequence),
+            _ => Place::Stored(self.sequence),
         }
     }
 }

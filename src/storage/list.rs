@@ -106,23 +106,24 @@ impl Order {
 
 /// Place in a list: the values that it is sorted by.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Place {
-    /// Name, in a list sorted by one.
-    pub name: Option<String>,
-    /// Price, in a list sorted by one.
-    pub price: Option<f64>,
+#[serde(untagged)]
+pub enum Place {
     /// Sequence number in the order of storing.
-    pub sequence: i64,
+    Stored(i64),
+    /// Name and sequence number.
+    Named(String, i64),
+    /// Price and sequence number.
+    Priced(f64, i64),
 }
 
 impl Place {
-    /// A place in the order of storing.
+    /// Whether it is a place in this order.
     #[must_use]
-    pub fn stored(sequence: i64) -> Self {
-        Self {
-            name: None,
-            price: None,
-            sequence,
+    pub fn is_in(&self, order: Order) -> bool {
+        match self {
+            Self::Stored(_) => order.by == SortKey::Stored,
+            Self::Named(..) => [SortKey::Provider, SortKey::Model].contains(&order.by),
+            Self::Priced(..) => [SortKey::InputPrice, SortKey::OutputPrice].contains(&order.by),
         }
     }
 }
@@ -233,25 +234,29 @@ impl<'a> Query<'a> {
     ) -> Self {
         let (column, is_nullable) = order.by.column();
         let Some(column) = column else {
-            let ends = if order.is_descending { i64::MAX } else { -1 };
-            let place = after.map_or(ends, |place| place.sequence);
+            let place = match after {
+                Some(Place::Stored(sequence)) => *sequence,
+                _ if order.is_descending => i64::MAX,
+                _ => -1,
+            };
             return self.text(sequence).text(order.is_after()).value(place);
         };
         let Some(place) = after else {
-            let first = self.text(column);
-            return first.text(if is_nullable {
+            let is_there = if is_nullable {
                 " IS NOT NULL"
             } else {
                 " >= ''"
-            });
+            };
+            return self.text(column).text(is_there);
         };
         let list = self.text("(").text(column).text(", ").text(sequence);
         let list = list.text(")").text(order.is_after()).text("(");
-        let list = match is_nullable {
-            true => list.value(place.price),
-            false => list.value(place.name.as_deref()),
+        let (list, sequence) = match place {
+            Place::Stored(sequence) => (list.text(column), sequence),
+            Place::Named(name, sequence) => (list.value(name), sequence),
+            Place::Priced(price, sequence) => (list.value(*price), sequence),
         };
-        list.text(", ").value(place.sequence).text(")")
+        list.text(", ").value(*sequence).text(")")
     }
 
     /// The end of a sorted list.

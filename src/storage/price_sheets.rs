@@ -70,25 +70,13 @@ impl PriceSheetRow {
     /// Its place in a list.
     #[must_use]
     pub fn place(&self, order: Order) -> Place {
-        let place = Place::stored(self.sequence);
+        let priced = |price: Option<f64>| Place::Priced(price.unwrap_or_default(), self.sequence);
         match order.by {
-            SortKey::Stored => place,
-            SortKey::Provider => Place {
-                name: Some(self.provider.clone()),
-                ..place
-            },
-            SortKey::Model => Place {
-                name: Some(self.model.clone()),
-                ..place
-            },
-            SortKey::InputPrice => Place {
-                price: self.input_per_mtok,
-                ..place
-            },
-            SortKey::OutputPrice => Place {
-                price: self.output_per_mtok,
-                ..place
-            },
+            SortKey::Stored => Place::Stored(self.sequence),
+            SortKey::Provider => Place::Named(self.provider.clone(), self.sequence),
+            SortKey::Model => Place::Named(self.model.clone(), self.sequence),
+            SortKey::InputPrice => priced(self.input_per_mtok),
+            SortKey::OutputPrice => priced(self.output_per_mtok),
         }
     }
 }

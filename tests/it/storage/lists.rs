@@ -74,7 +74,7 @@ async fn pages_over_250_rows_that_grow_meanwhile_repeat_none_and_skip_none() {
                 .await
                 .unwrap();
             let Some(last) = page.last() else { break };
-            below = Some(Place::stored(last.sequence));
+            below = Some(Place::Stored(last.sequence));
             by_time.extend(page.iter().map(|row| row.id));
             insert().await;
         }
@@ -85,7 +85,7 @@ async fn pages_over_250_rows_that_grow_meanwhile_repeat_none_and_skip_none() {
                 .await
                 .unwrap();
             let Some(last) = page.last() else { break };
-            below = Some(Place::stored(last.sequence));
+            below = Some(Place::Stored(last.sequence));
             sheets.extend(page.iter().map(|row| row.model.clone()));
             insert().await;
         }

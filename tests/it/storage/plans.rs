@@ -112,10 +112,10 @@ fn all_selections() -> Vec<Selection> {
 
 /// Every order, and for each a place in it.
 fn orders() -> Vec<(Order, Place)> {
-    let place = |by| Place {
-        name: matches!(by, SortKey::Provider | SortKey::Model).then(|| "model-5".to_owned()),
-        price: matches!(by, SortKey::InputPrice | SortKey::OutputPrice).then_some(1.5),
-        sequence: 15_000,
+    let place = |by| match by {
+        SortKey::Stored => Place::Stored(15_000),
+        SortKey::Provider | SortKey::Model => Place::Named("model-5".to_owned(), 15_000),
+        SortKey::InputPrice | SortKey::OutputPrice => Place::Priced(1.5, 15_000),
     };
     let keys = [
         SortKey::Stored,
@@ -145,7 +145,7 @@ const LIMIT: u32 = 101;
 
 /// Asks for every list in every way that the API has.
 async fn list_all(store: &Store) -> Result<(), StoreError> {
-    let below = Place::stored(15_000);
+    let below = Place::Stored(15_000);
     for selection in &selections(1) {
         for times in &times() {
             for after in [None, Some(&below)] {
