@@ -168,7 +168,7 @@ pub(super) struct LatestQuery {
     /// `any` includes estimates with stated assumptions.
     #[param(nullable = false, inline)]
     assumptions: Option<AnyAssumptions>,
-    /// What the rows are sorted by; `provider` if left out.
+    /// Sort key; `provider` if left out.
     #[param(nullable = false, inline)]
     sort: Option<LatestSort>,
     /// Direction of the sort; `asc` if left out.
@@ -193,7 +193,7 @@ pub(super) enum AnyAssumptions {
     Any,
 }
 
-/// What the latest estimates are sorted by.
+/// Sort key of the latest estimates.
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum LatestSort {

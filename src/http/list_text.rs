@@ -59,10 +59,11 @@ impl ListText {
                 if !std::mem::take(is_empty) {
                     text.write_all(b",")?;
                 }
-                Ok(match fields {
-                    None => serde_json::to_writer(&mut *text, item)?,
-                    Some(fields) => serde_json::to_writer(&mut *text, &only(fields, item)?)?,
-                })
+                let written = match fields {
+                    None => serde_json::to_writer(&mut *text, item),
+                    Some(fields) => serde_json::to_writer(&mut *text, &only(fields, item)?),
+                };
+                Ok(written?)
             }),
         })
     }

@@ -164,7 +164,7 @@ impl Direction {
     }
 }
 
-/// What estimates are sorted by.
+/// Sort key of estimates.
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum EstimateSort {
@@ -208,7 +208,7 @@ pub(super) struct ListQuery {
     /// Time at which the price is in force.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     pub(super) as_of: Option<Moment>,
-    /// What the rows are sorted by; `observed_at` if left out.
+    /// Sort key; `observed_at` if left out.
     #[param(nullable = false, inline)]
     pub(super) sort: Option<EstimateSort>,
     /// Direction of the sort: `desc` by default for `observed_at`, else `asc`.

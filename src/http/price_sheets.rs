@@ -19,7 +19,7 @@ use unroof_core::sheet::PriceSheet;
 
 impl ListItem for PriceSheetRow {}
 
-/// What price sheets are sorted by. Sorted by a price, the list has only sheets with this price in their base cell.
+/// Sort key of price sheets. Sorted by a price, the list has only sheets with this price in their base cell.
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum SheetSort {
@@ -67,7 +67,7 @@ pub(super) struct SheetsQuery {
     /// Time at which the price is in force.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     as_of: Option<Moment>,
-    /// What the rows are sorted by; `observed_at` if left out. Sorted by a price, the list has only sheets with this price.
+    /// Sort key; `observed_at` if left out. Sorted by a price, the list has only sheets with this price.
     #[param(nullable = false, inline)]
     sort: Option<SheetSort>,
     /// Direction of the sort: `desc` by default for `observed_at`, else `asc`.

@@ -50,7 +50,7 @@ impl NamePrefix {
     }
 }
 
-/// What a list is sorted by. Rows of equal value are in the order of storing.
+/// Sort key of a list. Rows of equal value are in the order of storing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SortKey {
     /// The order of storing alone.
@@ -82,7 +82,7 @@ impl SortKey {
 /// Order of a list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Order {
-    /// What the rows are sorted by.
+    /// Sort key of the rows.
     pub by: SortKey,
     /// Whether the last one comes first.
     pub is_descending: bool,
