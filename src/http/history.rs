@@ -47,7 +47,7 @@ pub(super) struct HistoryQuery {
     cursor: Option<String>,
 }
 
-/// Whose history, and which part of it.
+/// Names of an offer, and the part of its history to return.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]

@@ -1,4 +1,4 @@
-//! What a page asks of lists: several names at once, beginnings of names, orders, chosen fields, and names to complete.
+//! Lists as a page asks for them: several names at once, beginnings of names, orders, chosen fields, and names to complete.
 
 use std::collections::BTreeSet;
 
@@ -60,7 +60,7 @@ async fn a_filter_takes_several_names_and_names_with_commas() {
             for (query, count) in [
                 ("provider=openai", 1),
                 ("provider=openai,azure", 2),
-                ("provider=openai, azure,nobody", 2),
+                ("provider=openai, azure,nowhere", 2),
                 ("provider=openai,azure&model=gpt-5,a", 2),
                 ("canonical_model=openai/gpt-5,meta/llama-4", 3),
                 (
@@ -71,7 +71,7 @@ async fn a_filter_takes_several_names_and_names_with_commas() {
                 ("model=a,b,gpt-5", 2),
                 ("model=", 0),
                 ("currency=EUR,USD&region=global,eu", 7),
-                ("provider=nobody", 0),
+                ("provider=nowhere", 0),
             ] {
                 let path = format!("{list}?{}", query.replace(' ', "%20"));
                 let expected = if query == "model=a,b,gpt-5" { 2 } else { count };
