@@ -9,6 +9,8 @@ use crate::input::json::{DEEPEST_NESTING, Json};
 use crate::sheet::JsonObject;
 use crate::units::Decimal;
 
+use super::values::count;
+
 /// Longest written form of a number, and its largest exponent: far beyond any price.
 const LONGEST_NUMBER: usize = 100;
 const LARGEST_EXPONENT: u32 = 99;
@@ -27,16 +29,13 @@ pub(super) struct Entry<'a> {
 impl<'a> Entry<'a> {
     /// The fields of an object; null is the same as absent.
     pub(super) fn new(entry: &Cursor<'a>) -> Option<Self> {
-        entry.entries().map(Self::of)
+        entry.present().map(Self::of)
     }
 
-    /// These fields; null is the same as absent.
+    /// These fields, of which none is null.
     pub(super) fn of(fields: Vec<(&'a str, Cursor<'a>)>) -> Self {
-        let fields = fields
-            .into_iter()
-            .filter(|(_, field)| *field.json != Json::Null);
         Self {
-            fields: fields.collect(),
+            fields: fields.into_iter().collect(),
             kept: JsonObject::new(),
             rounded: JsonObject::new(),
             notes: Vec::new(),
@@ -47,6 +46,23 @@ impl<'a> Entry<'a> {
     /// Takes a field out; the caller must keep the parts it cannot use.
     pub(super) fn take(&mut self, name: &str) -> Option<Cursor<'a>> {
         self.fields.remove(name)
+    }
+
+    /// Takes a number of tokens out; one that is not above 0 is kept.
+    pub(super) fn take_count(&mut self, name: &str) -> Option<u32> {
+        let field = self.take(name)?;
+        let count = count(field.json);
+        if count.is_none() {
+            self.keep(name, field.json);
+        }
+        count
+    }
+
+    /// Takes a field out if it repeats what is known.
+    pub(super) fn take_same(&mut self, name: &str, known: &str) {
+        if matches!(self.look_at(name), Some(field) if *field.json == Json::Text(known.into())) {
+            self.take(name);
+        }
     }
 
     /// Takes out the fields that satisfy a condition.
@@ -80,6 +96,18 @@ impl<'a> Entry<'a> {
     /// Keeps what is left of a value under `unmapped`.
     pub(super) fn keep_value(&mut self, path: &str, value: Value) {
         self.kept.insert(path.to_owned(), value);
+    }
+
+    /// Keeps the fields of an object that are left over.
+    pub(super) fn keep_rest(&mut self, path: &str, rest: JsonObject) {
+        if !rest.is_empty() {
+            self.keep_value(path, rest.into());
+        }
+    }
+
+    /// Notes the lifetime that is assumed of a cache write.
+    pub(super) fn note_lifetime(&mut self, catalog: &str, lifetime_s: u32) {
+        self.note(&format!("{catalog} does not state the lifetime of a cache write; {lifetime_s} seconds are assumed."));
     }
 
     /// Adds a remark for the reader, once.
@@ -162,11 +190,10 @@ fn read_decimal(field: &Cursor<'_>, factor: u32) -> Option<(Decimal, bool)> {
     let refuse = |reason: &str| {
         let pointer = field.pointer();
         let name = pointer.rsplit('/').next().unwrap_or_default();
-        field.fault(
+        field.refuse(
             format!("`{}` {reason}", shortened(name)),
             "write a number of 0 or more, such as 4e-07; leave the field out where nothing is published",
-        );
-        None
+        )
     };
     let Some(written) = written_number(field.json) else {
         return refuse(&format!("is {}, not a number", field.json.kind()));

@@ -12,14 +12,15 @@ mod timeline;
 use self::prices::Context;
 use self::timeline::{Interval, Timeline};
 use super::entry::Entry;
+use super::meter::write_lifetime_s;
 use super::rules::{
-    FREE, has_room, is_free, is_name, is_usable, put_in_order, set_dear_writes_aside,
-    settle_cache_writes, split_key, undo_misfiled_storage, unique, whole_number,
+    FREE, has_room, is_free, is_usable, put_in_order, settle_writes, split_key, unique,
 };
+use super::values::{alias, count, is_name, renamed};
 use super::{Catalog, CatalogEntry, names};
 use crate::input::cursor::{Cursor, LONGEST_TEXT};
 use crate::input::json::Json;
-use crate::sheet::{CacheWriteBilling, Limits, PriceSheet, Source, SourceFormat};
+use crate::sheet::{Limits, PriceSheet, Source, SourceFormat};
 
 /// The catalog.
 pub(super) static CATALOG: Catalog = Catalog {
@@ -47,10 +48,9 @@ const ROUTED: (&str, &str) = ("huggingface_", "huggingface");
 /// Whether the document is a list of providers, each with models and API addresses.
 fn is_catalog(document: &Json) -> bool {
     let is_provider = |provider: &Json| {
-        matches!(provider, Json::Object(fields)
-            if fields.contains_key("api_pattern") && matches!(fields.get("models"), Some(Json::Array(_))))
+        provider.has("api_pattern") && matches!(provider.at("models"), Some(Json::Array(_)))
     };
-    matches!(document, Json::Array(providers) if providers.iter().any(is_provider))
+    document.items().iter().any(is_provider)
 }
 
 fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
@@ -66,8 +66,7 @@ fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
                 .fields()?
                 .required("id", "name the model, such as \"id\": \"gpt-5.4\"")?
                 .name()?;
-            let key = format!("{id}/{model}");
-            entries.push(CatalogEntry { key, cursor });
+            entries.push(CatalogEntry::new(format!("{id}/{model}"), cursor));
         }
     }
     unique(entries)
@@ -86,7 +85,7 @@ impl Offer {
         if let Some(host) = provider.strip_prefix(ROUTED.0).filter(|host| is_name(host)) {
             return Self {
                 provider: ROUTED.1.to_owned(),
-                upstream_provider: Some(seller(host).to_owned()),
+                upstream_provider: Some(renamed(&PROVIDERS, host).to_owned()),
                 // Syntax by which a request to the router selects a host.
                 model: format!("{model}:{host}"),
                 region: PriceSheet::DEFAULT_REGION,
@@ -95,7 +94,7 @@ impl Offer {
         let provider = match provider {
             // Of Google's two services, only Vertex sells other authors' models.
             "google" if model.starts_with("claude") => "google-vertex",
-            other => seller(other),
+            other => renamed(&PROVIDERS, other),
         };
         let (region, model) = names::split_region(provider, model);
         Self {
@@ -108,28 +107,19 @@ impl Offer {
 
     /// Lifetime of a written token, in seconds: 30 minutes for `OpenAI` models at any seller, else 5 minutes.
     fn write_lifetime_s(&self) -> u32 {
-        let is_of_openai = ["azure", "openai"].contains(&self.provider.as_str())
-            || (self.model.contains("gpt-") && !self.model.contains("gpt-oss"));
-        if is_of_openai { 1_800 } else { 300 }
+        let is_openai = ["azure", "openai"].contains(&self.provider.as_str());
+        write_lifetime_s(is_openai, &self.model)
     }
-}
-
-fn seller(provider: &str) -> &str {
-    PROVIDERS
-        .iter()
-        .find(|(written, _)| *written == provider)
-        .map_or(provider, |(_, name)| name)
 }
 
 fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
     let (provider, name) = split_key(cursor, key)?;
     let offer = Offer::new(provider, name);
     if !is_name(&offer.model) {
-        cursor.fault(
+        return cursor.refuse(
             "the names of model and host are too long together",
             "shorten the model's name",
         );
-        return None;
     }
     let mut entry = Entry::new(cursor)?;
     if offer.provider != provider {
@@ -154,27 +144,17 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
         rates.any(|rate| !rate.cache_write.is_empty())
     };
     if timeline.has_write_of_unknown_lifetime() && intervals.iter().any(has_write) {
-        entry.note(&format!(
-            "genai-prices does not state the lifetime of a cache write; {} seconds are assumed.",
-            context.write_lifetime_s
-        ));
+        entry.note_lifetime("genai-prices", context.write_lifetime_s);
     }
-    if matches!(entry.look_at("id"), Some(id) if *id.json == Json::Text(name.into())) {
-        entry.take("id");
-    }
+    entry.take_same("id", name);
     add_price_comments(&mut entry);
     let sheet = PriceSheet {
         upstream_provider: offer.upstream_provider,
-        canonical_model: names::canonical_model(&offer.provider, &offer.model)
-            .filter(|name| is_name(name)),
-        aliases: if offer.model == name {
-            Vec::new()
-        } else {
-            vec![name.to_owned()]
-        },
+        canonical_model: names::canonical_model(&offer.provider, &offer.model),
+        aliases: alias(&offer.model, name),
         region: offer.region.to_owned(),
         limits: read_limits(&mut entry),
-        sources: vec![source(key)],
+        sources: vec![Source::entry(SourceFormat::GenaiPrices, CATALOG_URL, key)],
         ..PriceSheet::new(&offer.provider, &offer.model, Vec::new())
     };
     let (unmapped, notes) = entry.finish();
@@ -198,19 +178,8 @@ fn settle(
     offer: &Offer,
     interval: &mut Interval,
 ) -> Option<()> {
-    if names::is_gemini(&offer.model) {
-        let place = interval.place();
-        set_dear_writes_aside(entry, &place, &mut interval.rates);
-    }
-    let (billing, has_zero) = settle_cache_writes(&mut interval.rates);
-    interval.cache_write_billing = billing;
-    if has_zero {
-        entry.note("A cache write of 0 beside a priced one is left out.");
-    }
-    if names::is_gemini(&offer.model) && undo_misfiled_storage(&mut interval.rates) {
-        interval.cache_write_billing = CacheWriteBilling::AsInput;
-        entry.note("Five minutes of Gemini's storage fee are listed as a cache write; read as a fee per hour.");
-    }
+    let place = interval.place();
+    interval.cache_write_billing = settle_writes(entry, &offer.model, &place, &mut interval.rates);
     if is_free(&interval.rates) {
         entry.note(FREE);
     }
@@ -236,24 +205,12 @@ fn add_price_comments(entry: &mut Entry<'_>) {
 fn read_limits(entry: &mut Entry<'_>) -> Limits {
     let context = entry
         .look_at("context_window")
-        .and_then(|field| whole_number(field.json))
-        .filter(|count| *count > 0);
+        .and_then(|field| count(field.json));
     if context.is_some() {
         entry.take("context_window");
     }
     Limits {
         context,
         ..Limits::default()
-    }
-}
-
-fn source(key: &str) -> Source {
-    Source {
-        url: CATALOG_URL.to_owned(),
-        format: SourceFormat::GenaiPrices,
-        retrieved_at: None,
-        published_at: None,
-        sha256: None,
-        locator: Some(key.to_owned()),
     }
 }

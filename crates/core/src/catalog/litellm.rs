@@ -17,13 +17,15 @@ use serde_json::json;
 use self::offer::Offer;
 use self::quotes::Quotes;
 use super::entry::Entry;
-use super::rules::{is_name, is_usable, object, undo_misfiled_storage, whole_number};
+use super::rules::{
+    FREE, fast_mode, is_free, is_usable, name_priority, object, undo_slip_of_router,
+};
+use super::values::{alias, is_name};
 use super::{Catalog, CatalogEntry};
 use crate::input::cursor::{Cursor, LONGEST_NAME, LONGEST_TEXT};
 use crate::input::json::Json;
 use crate::sheet::{
-    CacheWriteBilling, ContextTierMeasure, ContextTierSemantics, JsonObject, Limits, Modifier,
-    PriceSheet, RateCell, SchemaName, ServiceTier, Source, SourceFormat, Unit,
+    CacheWriteBilling, JsonObject, Limits, Modifier, PriceSheet, ServiceTier, Source, SourceFormat,
 };
 use crate::units::Decimal;
 
@@ -56,60 +58,51 @@ const INFERENCE_GEOGRAPHIES: [&str; 2] = ["eu", "us"];
 
 /// An object of objects, most of which name a provider as `LiteLLM` does.
 fn is_catalog(document: &Json) -> bool {
-    let Json::Object(entries) = document else {
-        return false;
-    };
-    let names_provider =
-        |entry: &&Json| matches!(entry, Json::Object(fields) if fields.contains_key(CATALOG.mark));
-    entries.values().any(|entry| names_provider(&entry))
+    matches!(document, Json::Object(entries) if entries.values().any(|entry| entry.has(CATALOG.mark)))
 }
 
 fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
-    let entries = document.entries()?.into_iter();
-    let models = entries.filter(|(key, _)| !NOT_MODELS.contains(key));
-    Some(
-        models
-            .map(|(key, cursor)| CatalogEntry {
-                key: key.to_owned(),
-                cursor,
-            })
-            .collect(),
-    )
+    let mut models = document.entries()?;
+    models.retain(|(key, _)| !NOT_MODELS.contains(key));
+    let entry = |(key, cursor): (&str, _)| CatalogEntry::new(key, cursor);
+    Some(models.into_iter().map(entry).collect())
 }
 
 /// Reads one entry. `name` is its key in the catalog, which may carry prefixes. `None` means that a fault is recorded.
 fn read_entry(name: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     if NOT_MODELS.contains(&name) {
-        cursor.fault(
+        return cursor.refuse(
             format!("`{name}` is not a model of the catalog"),
             "name a model by its key",
         );
-        return None;
     }
     let mut entry = Entry::new(cursor)?;
     let offer = read_offer(name, cursor, &mut entry)?;
     if let Some(Json::Text(mode)) = entry.look_at("mode").map(|field| field.json)
         && WITHOUT_TEXT.contains(&&**mode)
     {
-        cursor.fault(
+        return cursor.refuse(
             format!("the model does not generate text: its mode is `{mode}`"),
             "send models that generate text, such as those of the mode `chat`",
         );
-        return None;
     }
     let mut quotes = Quotes::take(&mut entry);
     let mut cache_write_billing = quotes.settle_cache_writes(&mut entry);
-    add_notes(&mut entry, &quotes, &offer);
+    if quotes.has_base_write() {
+        entry.note_lifetime("LiteLLM", offer.base_write_lifetime_s());
+    }
     let mut service_tiers = BTreeMap::new();
     let mut modifiers = read_geographies(&mut entry, &mut service_tiers);
     modifiers.extend(read_uplifts(&mut entry));
     let schedules = std::mem::take(&mut quotes.schedules);
     let mut rates = quotes.cells(&offer);
-    if offer.misfiles_storage() && undo_misfiled_storage(&mut rates) {
-        cache_write_billing = CacheWriteBilling::AsInput;
-        entry.note("OpenRouter lists five minutes of Gemini's storage fee as a cache write; read as a fee per hour.");
+    if is_free(&rates) {
+        entry.note(FREE);
     }
-    name_priority(&mut service_tiers, &rates, &offer);
+    if undo_slip_of_router(&mut entry, &offer.provider, &offer.model, &mut rates) {
+        cache_write_billing = CacheWriteBilling::AsInput;
+    }
+    name_priority(&mut service_tiers, &rates, &offer.provider);
     if !is_usable(cursor, &entry, &rates, &entry.unread("cost")) {
         return None;
     }
@@ -117,74 +110,43 @@ fn read_entry(name: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     let source = read_source(name, &mut entry);
     let (unmapped, notes) = entry.finish();
     Some(PriceSheet {
-        schema: SchemaName::V1,
-        upstream_provider: None,
-        aliases: if offer.model == name {
-            Vec::new()
-        } else {
-            vec![name.to_owned()]
-        },
-        provider: offer.provider,
-        model: offer.model,
-        // With its author in front, a name can be too long.
-        canonical_model: offer.canonical_model.filter(|name| is_name(name)),
+        aliases: alias(&offer.model, name),
+        canonical_model: offer.canonical_model,
         region: offer.region,
-        quantization: None,
-        currency: "USD".to_owned(),
-        unit: Unit::PerMillionTokens,
-        valid_from: None,
-        valid_to: None,
         limits,
-        context_tier_semantics: ContextTierSemantics::WholeRequest,
-        context_tier_measure: ContextTierMeasure::PromptTokens,
         cache_write_billing,
         schedules,
         service_tiers,
-        rates,
         modifiers,
-        other_meters: Vec::new(),
         sources: vec![source],
         notes,
         unmapped,
+        ..PriceSheet::new(&offer.provider, &offer.model, rates)
     })
 }
 
 fn read_offer(name: &str, cursor: &Cursor<'_>, entry: &mut Entry<'_>) -> Option<Offer> {
     let Some(field) = entry.take("litellm_provider") else {
-        cursor.fault(
+        return cursor.refuse(
             "the field `litellm_provider` is missing",
             "name the provider as LiteLLM does, such as \"litellm_provider\": \"openai\"",
         );
-        return None;
     };
     let litellm_provider = field.name()?;
     let offer = Offer::new(name, &litellm_provider);
     if ![name, &offer.model].into_iter().all(is_name) {
-        cursor.fault(
+        return cursor.refuse(
             format!(
                 "the name of the model has {} characters, or control characters",
                 name.chars().count()
             ),
             format!("name the entry as LiteLLM does, in 1 to {LONGEST_NAME} characters"),
         );
-        return None;
     }
     if offer.provider != litellm_provider {
         entry.keep("litellm_provider", field.json);
     }
     Some(offer)
-}
-
-fn add_notes(entry: &mut Entry<'_>, quotes: &Quotes<'_>, offer: &Offer) {
-    if quotes.has_base_write() {
-        let lifetime_s = offer.base_write_lifetime_s();
-        entry.note(&format!("LiteLLM does not state the lifetime of a cache write; {lifetime_s} seconds are assumed."));
-    }
-    if quotes.is_free() {
-        entry.note(
-            "Input and output are stated as 0: free, run locally, billed by a plan, or unknown.",
-        );
-    }
 }
 
 /// Reads `{"us": 1.1, "fast": 2}`: multipliers for region and speed.
@@ -217,11 +179,9 @@ fn read_geographies(
             continue;
         };
         if name == "fast" {
-            let request = object(json!({"speed": "fast"}));
             let tier = ServiceTier {
-                request,
                 price_multiplier: Some(multiplier),
-                ..ServiceTier::default()
+                ..fast_mode()
             };
             service_tiers.insert(name.to_owned(), tier);
         } else {
@@ -229,9 +189,7 @@ fn read_geographies(
             modifiers.push(modifier(&format!("inference_geo_{name}"), when, multiplier));
         }
     }
-    if !left.is_empty() {
-        entry.keep_value("provider_specific_entry", left.into());
-    }
+    entry.keep_rest("provider_specific_entry", left);
     modifiers
 }
 
@@ -274,36 +232,12 @@ fn modifier(name: &str, when: JsonObject, multiplier: Decimal) -> Modifier {
     }
 }
 
-/// `OpenAI` renamed its priority tier to fast; `LiteLLM` reads the same rates for both.
-fn name_priority(
-    service_tiers: &mut BTreeMap<String, ServiceTier>,
-    rates: &[RateCell],
-    offer: &Offer,
-) {
-    let is_sold = rates.iter().any(|cell| cell.service_tier == "priority");
-    if is_sold && offer.provider == "openai" && !service_tiers.contains_key("fast") {
-        let tier = ServiceTier {
-            aliases: vec!["fast".to_owned()],
-            ..ServiceTier::default()
-        };
-        service_tiers.insert("priority".to_owned(), tier);
-    }
-}
-
 fn read_limits(entry: &mut Entry<'_>) -> Limits {
-    let mut count = |name: &str| {
-        let field = entry.take(name)?;
-        let number = whole_number(field.json).filter(|number| *number > 0);
-        if number.is_none() {
-            entry.keep(name, field.json);
-        }
-        number
-    };
     Limits {
         context: None,
-        max_input: count("max_input_tokens"),
-        max_output: count("max_output_tokens"),
-        cache_min_tokens: count("prompt_cache_min_tokens"),
+        max_input: entry.take_count("max_input_tokens"),
+        max_output: entry.take_count("max_output_tokens"),
+        cache_min_tokens: entry.take_count("prompt_cache_min_tokens"),
     }
 }
 
@@ -314,18 +248,11 @@ fn read_source(name: &str, entry: &mut Entry<'_>) -> Source {
             && !text.chars().any(char::is_control)
     };
     let stated = entry.look_at("source").and_then(|field| match field.json {
-        Json::Text(text) if is_address(text) => Some(text.to_string()),
+        Json::Text(text) if is_address(text) => Some(&**text),
         _ => None,
     });
     if stated.is_some() {
         entry.take("source");
     }
-    Source {
-        url: stated.unwrap_or_else(|| CATALOG_URL.to_owned()),
-        format: SourceFormat::Litellm,
-        retrieved_at: None,
-        published_at: None,
-        sha256: None,
-        locator: Some(name.to_owned()),
-    }
+    Source::entry(SourceFormat::Litellm, stated.unwrap_or(CATALOG_URL), name)
 }

@@ -8,12 +8,10 @@
 mod tests;
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use super::entry::Entry;
-use super::rules::{
-    FREE, context_tier_of, is_free, is_name, is_usable, split_key, start_of_day, unique,
-};
+use super::rules::{FREE, context_tier_of, is_free, is_usable, split_key, start_of_day, unique};
+use super::values::{is_name, renamed, thousands};
 use super::{Catalog, CatalogEntry, names};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;
@@ -43,15 +41,11 @@ const VENDORS: [(&str, &str); 5] = [
 
 /// Whether the document is a vendor with price histories, or a list of rows that name their vendor.
 fn is_catalog(document: &Json) -> bool {
-    let Json::Object(fields) = document else {
-        return false;
-    };
     let any_has = |list: &str, field: &str| {
-        let has = |item: &Json| matches!(item, Json::Object(fields) if fields.contains_key(field));
-        matches!(fields.get(list), Some(Json::Array(items)) if items.iter().any(has))
+        let items = document.at(list).map_or(&[][..], Json::items);
+        items.iter().any(|item| item.has(field))
     };
-    (fields.contains_key("vendor") && any_has("models", "price_history"))
-        || any_has("prices", "vendor")
+    (document.has("vendor") && any_has("models", "price_history")) || any_has("prices", "vendor")
 }
 
 fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
@@ -89,10 +83,7 @@ fn entry_of<'a>(vendor: Option<&str>, cursor: Cursor<'a>) -> Option<CatalogEntry
         .name()?;
     let start = fields.get_or_null("from_date");
     let start = start.map_or(Some(String::new()), |day| Some(format!("@{}", day.name()?)))?;
-    Some(CatalogEntry {
-        key: format!("{vendor}/{id}{start}"),
-        cursor,
-    })
+    Some(CatalogEntry::new(format!("{vendor}/{id}{start}"), cursor))
 }
 
 fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
@@ -106,17 +97,17 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
         .strip_suffix(&start)
         .filter(|id| is_name(id))
         .unwrap_or(named);
-    take_same(&mut entry, "id", id);
-    take_same(&mut entry, "vendor", vendor);
-    let provider = seller(vendor);
+    entry.take_same("id", id);
+    entry.take_same("vendor", vendor);
+    let provider = renamed(&VENDORS, vendor);
     if provider != vendor {
         entry.keep_value("vendor", vendor.into());
     }
     let (tier, model) = read_tier(&mut entry, provider, id);
     let prices = read_history(&mut entry, cursor, tier)?;
     let sheet = PriceSheet {
-        canonical_model: names::canonical_model(provider, model).filter(|name| is_name(name)),
-        sources: vec![source(key)],
+        canonical_model: names::canonical_model(provider, model),
+        sources: vec![Source::entry(SourceFormat::LlmPrices, CATALOG_URL, key)],
         ..PriceSheet::new(provider, id, Vec::new())
     };
     let (unmapped, notes) = entry.finish();
@@ -134,20 +125,6 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
     Some(dated.collect())
 }
 
-fn seller(vendor: &str) -> &str {
-    VENDORS
-        .iter()
-        .find(|(written, _)| *written == vendor)
-        .map_or(vendor, |(_, provider)| provider)
-}
-
-/// Takes a field if it repeats the key.
-fn take_same(entry: &mut Entry<'_>, name: &str, known: &str) {
-    if matches!(entry.look_at(name), Some(field) if *field.json == Json::Text(known.into())) {
-        entry.take(name);
-    }
-}
-
 /// Tier and model of a row. `gpt-5.4-272k` is a tier only if its display name ends in `>272k`: some ids end in the size of
 /// the context window.
 fn read_tier<'k>(entry: &mut Entry<'_>, provider: &str, id: &'k str) -> (ContextTier, &'k str) {
@@ -161,12 +138,7 @@ fn read_tier<'k>(entry: &mut Entry<'_>, provider: &str, id: &'k str) -> (Context
     let is_tier = name
         .rsplit_once('>')
         .is_some_and(|(_, end)| end.trim() == threshold);
-    let tokens = threshold
-        .strip_suffix('k')
-        .and_then(|thousands| thousands.parse::<u32>().ok())
-        .and_then(|thousands| thousands.checked_mul(1_000))
-        .filter(|tokens| (1_000..=2_147_483_647).contains(tokens));
-    match tokens.filter(|_| is_tier && !model.is_empty()) {
+    match thousands(threshold).filter(|_| is_tier && !model.is_empty()) {
         Some(tokens) => {
             entry.note(&format!(
                 "These are the prices of {model} for longer prompts; its own entry has the others."
@@ -195,11 +167,10 @@ fn read_history(
     };
     let rows = history.items()?;
     if rows.is_empty() || rows.len() > MOST_PRICES {
-        history.fault(
+        return history.refuse(
             format!("a list of {} prices", rows.len()),
             format!("list 1 to {MOST_PRICES} prices"),
         );
-        return None;
     }
     let mut prices = Vec::new();
     for (index, row) in rows.iter().enumerate() {
@@ -210,11 +181,10 @@ fn read_history(
         .windows(2)
         .any(|pair| pair[0].to.is_none_or(|end| Some(end) > pair[1].from));
     if overlap {
-        history.fault(
+        return history.refuse(
             "two prices overlap in time",
             "end each price on the day the next one begins",
         );
-        return None;
     }
     Some(prices)
 }
@@ -229,9 +199,7 @@ fn read_past(
     let mut part = Entry::new(row)?;
     let price = read_row(&mut part, row, tier)?;
     let (left, notes) = part.finish();
-    if !left.is_empty() {
-        entry.keep_value(&format!("price_history/{index}"), Value::Object(left));
-    }
+    entry.keep_rest(&format!("price_history/{index}"), left);
     for note in &notes {
         entry.note(note);
     }
@@ -263,23 +231,11 @@ fn read_row(entry: &mut Entry<'_>, row: &Cursor<'_>, tier: ContextTier) -> Optio
     };
     let (from, to) = (day("from_date")?, day("to_date")?);
     if to.is_some_and(|end| from.is_some_and(|start| end <= start)) {
-        row.fault(
+        return row.refuse(
             "the price ends before it begins",
             "write a `to_date` after the `from_date`; it is the first day without the price",
         );
-        return None;
     }
     let [rate] = rates;
     Some(Price { from, to, rate })
-}
-
-fn source(key: &str) -> Source {
-    Source {
-        url: CATALOG_URL.to_owned(),
-        format: SourceFormat::LlmPrices,
-        retrieved_at: None,
-        published_at: None,
-        sha256: None,
-        locator: Some(key.to_owned()),
-    }
 }

@@ -1,10 +1,13 @@
 //! Published catalogs: recognition of the format, splitting into entries, conversion of entries into sheets.
 
 mod entry;
+mod hours;
+mod meter;
 mod names;
 mod rules;
 #[cfg(test)]
 mod testing;
+mod values;
 
 use std::str::FromStr;
 
@@ -42,26 +45,22 @@ impl Catalog {
     /// Converts one entry into sheets and adds the fields common to all catalogs. `None` means that a fault is recorded.
     #[must_use]
     pub fn read(&self, key: &str, entry: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
-        if key.contains(is_unprintable) {
-            entry.fault(
+        let refuse = |what: &str, name: &str| {
+            let name = shortened(name);
+            entry.refuse(
                 format!(
-                    "the key `{}` contains control or formatting characters",
-                    printable(&shortened(key))
+                    "the {what} `{}` contains control or formatting characters",
+                    printable(&name)
                 ),
-                PLAIN_NAME,
-            );
-            return None;
+                "leave out control characters and bidirectional controls",
+            )
+        };
+        if key.contains(is_unprintable) {
+            return refuse("key", key);
         }
         let mut sheets = (self.read_entry)(key, entry)?;
         if let Some(name) = sheets.iter().find_map(unprintable_name) {
-            entry.fault(
-                format!(
-                    "the name `{}` contains control or formatting characters",
-                    printable(&shortened(name))
-                ),
-                PLAIN_NAME,
-            );
-            return None;
+            return refuse("name", name);
         }
         for sheet in &mut sheets {
             sheet.notes.extend(tokenizer_note(&sheet.model));
@@ -69,8 +68,6 @@ impl Catalog {
         Some(sheets)
     }
 }
-
-const PLAIN_NAME: &str = "leave out control characters and bidirectional controls";
 
 /// A name in the sheet with characters that change its display.
 fn unprintable_name(sheet: &PriceSheet) -> Option<&str> {
@@ -95,6 +92,13 @@ pub struct CatalogEntry<'a> {
     pub key: String,
     /// The entry.
     pub cursor: Cursor<'a>,
+}
+
+impl<'a> CatalogEntry<'a> {
+    fn new(key: impl Into<String>, cursor: Cursor<'a>) -> Self {
+        let key = key.into();
+        Self { key, cursor }
+    }
 }
 
 macro_rules! declare_modules {

@@ -11,17 +11,18 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::entry::Entry;
+use super::meter::{Meter, other_meter};
 use super::rules::{
-    FREE, context_tier_of, has_room, is_free, is_name, is_usable, put_in_order,
-    set_dear_writes_aside, settle_cache_writes, split_key, undo_misfiled_storage, unique,
-    whole_number,
+    FREE, context_tier_of, has_room, is_free, is_usable, put_in_order, settle_writes, split_key,
+    unique,
 };
+use super::values::{alias, count, is_name};
 use super::{Catalog, CatalogEntry, names};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;
 use crate::sheet::{
-    CacheWrite, CacheWriteBilling, ContextTier, JsonObject, Limits, OtherMeter, PriceSheet,
-    RateCell, ServiceTier, Source, SourceFormat,
+    ContextTier, JsonObject, Limits, MOST_COUNT, OtherMeter, PriceSheet, RateCell, ServiceTier,
+    Source, SourceFormat,
 };
 
 /// The catalog.
@@ -36,14 +37,20 @@ pub(super) static CATALOG: Catalog = Catalog {
 const CATALOG_URL: &str = "https://models.dev/api.json";
 /// Threshold of the older field `context_over_200k`, in tokens.
 const OVER_200K: u32 = 200_000;
+const METERS: [(&str, Meter); 5] = [
+    ("input", Meter::Input),
+    ("output", Meter::Output),
+    ("reasoning", Meter::Reasoning),
+    ("cache_read", Meter::CacheRead),
+    ("cache_write", Meter::CacheWrite(None)),
+];
 /// Field names of audio prices in `cost`.
 const AUDIO: [&str; 2] = ["input_audio", "output_audio"];
 
 /// Whether the document is an object of providers, each with models and an npm package.
 fn is_catalog(document: &Json) -> bool {
     let is_provider = |provider: &Json| {
-        matches!(provider, Json::Object(fields)
-            if fields.contains_key("npm") && matches!(fields.get("models"), Some(Json::Object(_))))
+        provider.has("npm") && matches!(provider.at("models"), Some(Json::Object(_)))
     };
     matches!(document, Json::Object(providers) if providers.values().any(is_provider))
 }
@@ -55,15 +62,9 @@ fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
             "models",
             "write the models of the provider as an object: {\"models\": {…}}",
         )?;
-        entries.extend(
-            models
-                .entries()?
-                .into_iter()
-                .map(|(model, cursor)| CatalogEntry {
-                    key: format!("{provider}/{model}"),
-                    cursor,
-                }),
-        );
+        for (model, cursor) in models.entries()? {
+            entries.push(CatalogEntry::new(format!("{provider}/{model}"), cursor));
+        }
     }
     unique(entries)
 }
@@ -84,7 +85,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     reader.set_zero_cells_aside();
     let (service_tiers, other_meters) = (reader.service_tiers, reader.other_meters);
     let mut rates: Vec<RateCell> = reader.cells.into_iter().map(|cell| cell.rate).collect();
-    let cache_write_billing = settle_writes(&mut entry, model, &mut rates);
+    let cache_write_billing = settle_writes(&mut entry, model, "", &mut rates);
     if is_free(&rates) {
         entry.note(FREE);
     }
@@ -98,24 +99,17 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     let limits = read_limits(&mut entry);
     let canonical_model =
         read_canonical_model(&mut entry).or_else(|| names::canonical_model(provider, model));
-    if matches!(entry.look_at("id"), Some(id) if *id.json == Json::Text(name.into())) {
-        entry.take("id");
-    }
+    entry.take_same("id", name);
     let (unmapped, notes) = entry.finish();
     let sheet = PriceSheet {
-        aliases: if model == name {
-            Vec::new()
-        } else {
-            vec![name.to_owned()]
-        },
-        // The author's name may make it too long.
-        canonical_model: canonical_model.filter(|name| is_name(name)),
+        aliases: alias(model, name),
+        canonical_model,
         region: region.to_owned(),
         limits,
         cache_write_billing,
         service_tiers,
         other_meters,
-        sources: vec![source(key)],
+        sources: vec![Source::entry(SourceFormat::ModelsDev, CATALOG_URL, key)],
         notes,
         unmapped,
         ..PriceSheet::new(provider, model, rates)
@@ -146,13 +140,7 @@ impl<'a> Reader<'_, 'a> {
             return Some(());
         };
         let base = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
-        self.add_cell(
-            "cost",
-            &cost,
-            base,
-            &["context_over_200k", "tiers"],
-            Self::add_audio,
-        )?;
+        self.add_cell("cost", &cost, base, &["context_over_200k", "tiers"], &AUDIO)?;
         let fields = cost.fields()?;
         let tiers = match fields.get_or_null("tiers") {
             Some(tiers) => tiers.items()?,
@@ -190,13 +178,13 @@ impl<'a> Reader<'_, 'a> {
                 "size",
                 "write the prompt length from which the tier applies",
             )?
-            .whole_number(1..=2_147_483_647)?;
+            .whole_number(1..=MOST_COUNT)?;
         let rate = RateCell::new(
             RateCell::STANDARD,
             context_tier_of(self.provider, size),
             None,
         );
-        self.add_cell(&path, tier, rate, &["tier"], |_, _, _| Some(false))
+        self.add_cell(&path, tier, rate, &["tier"], &[])
     }
 
     /// Older documents have no list of tiers.
@@ -204,46 +192,32 @@ impl<'a> Reader<'_, 'a> {
         let tier = context_tier_of(self.provider, OVER_200K);
         let rate = RateCell::new(RateCell::STANDARD, tier, None);
         self.entry.note("The threshold is taken from the name `context_over_200k`; the catalog used this name for larger thresholds too.");
-        self.add_cell("cost/context_over_200k", over, rate, &[], |_, _, _| {
-            Some(false)
-        })
+        self.add_cell("cost/context_over_200k", over, rate, &[], &[])
     }
 
-    /// Adds the prices of an object. Fields in `listed` are skipped; those that `read_other` does not take are kept.
+    /// Adds the prices of an object. Fields in `not_prices` are skipped, those in `others` are other meters, and the rest is kept.
     fn add_cell(
         &mut self,
         path: &str,
         prices: &Cursor<'a>,
         mut rate: RateCell,
         not_prices: &[&str],
-        read_other: impl Fn(&mut Self, &str, &Cursor<'a>) -> Option<bool>,
+        others: &[&str],
     ) -> Option<()> {
-        for (name, field) in prices.entries()? {
-            if *field.json == Json::Null || not_prices.contains(&name) {
+        for (name, field) in prices.present()? {
+            if not_prices.contains(&name) {
                 continue;
             }
             let path = format!("{path}/{name}");
-            let place = match name {
-                "input" => &mut rate.input,
-                "output" => &mut rate.output,
-                "reasoning" => &mut rate.reasoning,
-                "cache_read" => &mut rate.cache_read,
-                "cache_write" => {
-                    let price = self.entry.decimal(&path, &field, 1)?;
-                    rate.cache_write.push(CacheWrite {
-                        ttl_seconds: None,
-                        price,
-                    });
-                    continue;
-                }
-                _ => {
-                    if !read_other(self, name, &field)? {
-                        self.entry.keep(&path, field.json);
-                    }
-                    continue;
-                }
-            };
-            *place = Some(self.entry.decimal(&path, &field, 1)?);
+            if let Some((_, meter)) = METERS.iter().find(|(written, _)| *written == name) {
+                meter.set(&mut rate, self.entry.decimal(&path, &field, 1)?, None);
+            } else if others.contains(&name) {
+                let price = self.entry.decimal(&path, &field, 1)?;
+                self.other_meters
+                    .push(other_meter(name, "per_1m_tokens", price));
+            } else {
+                self.entry.keep(&path, field.json);
+            }
         }
         self.set_free_reasoning_aside(path, &mut rate, prices.json);
         let prices_something = rate.prices_tokens() || rate.reasoning.is_some();
@@ -258,20 +232,6 @@ impl<'a> Reader<'_, 'a> {
         Some(())
     }
 
-    fn add_audio(&mut self, name: &str, field: &Cursor<'a>) -> Option<bool> {
-        if !AUDIO.contains(&name) {
-            return Some(false);
-        }
-        let price = self.entry.decimal(&format!("cost/{name}"), field, 1)?;
-        self.other_meters.push(OtherMeter {
-            meter: name.to_owned(),
-            unit: "per_1m_tokens".to_owned(),
-            price,
-            note: None,
-        });
-        Some(true)
-    }
-
     /// Keeps a reasoning price of 0 beside a priced output under `unmapped`: it is a missing value.
     fn set_free_reasoning_aside(&mut self, path: &str, rate: &mut RateCell, prices: &Json) {
         let is_priced = rate.output.as_ref().is_some_and(|output| !output.is_zero());
@@ -279,7 +239,7 @@ impl<'a> Reader<'_, 'a> {
             && let Some(zero) = rate
                 .reasoning
                 .take_if(|price| price.is_zero())
-                .and(field_of(prices, "reasoning"))
+                .and(prices.at("reasoning"))
         {
             self.entry.keep(&format!("{path}/reasoning"), zero);
             self.entry.note(
@@ -321,9 +281,7 @@ impl<'a> Reader<'_, 'a> {
         };
         let (tier_name, tier) = self.named(mode.key_as_name(name)?, tier);
         let rate = RateCell::new(&tier_name, ContextTier::default(), None);
-        self.add_cell(&format!("{path}/cost"), &cost, rate, &[], |_, _, _| {
-            Some(false)
-        })?;
+        self.add_cell(&format!("{path}/cost"), &cost, rate, &[], &[])?;
         self.service_tiers.insert(tier_name, tier);
         Some(())
     }
@@ -382,13 +340,6 @@ fn prices(rate: &RateCell) -> impl Iterator<Item = &crate::units::Decimal> {
         .chain(writes)
 }
 
-fn field_of<'a>(json: &'a Json, name: &str) -> Option<&'a Json> {
-    match json {
-        Json::Object(fields) => fields.get(name),
-        _ => None,
-    }
-}
-
 /// Whether a tier states the same prices.
 fn repeats(over: &Json, tier: &Json) -> bool {
     let (Json::Object(over), Json::Object(tier)) = (over, tier) else {
@@ -396,21 +347,6 @@ fn repeats(over: &Json, tier: &Json) -> bool {
     };
     over.iter()
         .eq(tier.iter().filter(|(name, _)| *name != "tier"))
-}
-
-fn settle_writes(entry: &mut Entry<'_>, model: &str, rates: &mut [RateCell]) -> CacheWriteBilling {
-    if names::is_gemini(model) {
-        set_dear_writes_aside(entry, "", rates);
-    }
-    let (billing, has_zero) = settle_cache_writes(rates);
-    if has_zero {
-        entry.note("A cache write of 0 beside a priced one is left out.");
-    }
-    if names::is_gemini(model) && undo_misfiled_storage(rates) {
-        entry.note("Five minutes of Gemini's storage fee are listed as a cache write; read as a fee per hour.");
-        return CacheWriteBilling::AsInput;
-    }
-    billing
 }
 
 fn read_limits(entry: &mut Entry<'_>) -> Limits {
@@ -429,7 +365,7 @@ fn read_limits(entry: &mut Entry<'_>) -> Limits {
             "output" => Some(&mut limits.max_output),
             _ => None,
         };
-        match place.zip(whole_number(json).filter(|count| *count > 0)) {
+        match place.zip(count(json)) {
             Some((place, count)) => *place = Some(count),
             None => entry.keep(&format!("limit/{name}"), json),
         }
@@ -445,15 +381,4 @@ fn read_canonical_model(entry: &mut Entry<'_>) -> Option<String> {
     };
     entry.take("canonical_model_id");
     Some(name)
-}
-
-fn source(key: &str) -> Source {
-    Source {
-        url: CATALOG_URL.to_owned(),
-        format: SourceFormat::ModelsDev,
-        retrieved_at: None,
-        published_at: None,
-        sha256: None,
-        locator: Some(key.to_owned()),
-    }
 }

@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use super::values::{is_name, renamed};
 use crate::sheet::{PriceSheet, SheetId};
 
 /// First-party providers: provider, author, and prefixes of their models' names.
@@ -47,7 +48,9 @@ fn of_family(author: &str, families: &[&str], name: &str) -> Option<String> {
     let is_certain = families.iter().any(|family| name.starts_with(family))
         && name.bytes().any(|byte| byte.is_ascii_digit())
         && !MOVING_PARTS.iter().any(|part| name.contains(part));
-    is_certain.then(|| format!("{author}/{name}"))
+    let canonical = format!("{author}/{name}");
+    // With its author in front, a name can be too long.
+    (is_certain && is_name(&canonical)).then_some(canonical)
 }
 
 /// Region groups that Bedrock puts before a model's name with a dot, and their names here. A name without one is served in
@@ -60,7 +63,7 @@ const BEDROCK_REGIONS: [(&str, &str); 10] = [
     ("global", "global"),
     ("in", "in"),
     ("jp", "jp"),
-    ("regional", "in-region"),
+    ("regional", IN_REGION),
     ("us", "us"),
     ("us-gov", "us-gov"),
 ];
@@ -70,13 +73,19 @@ pub(super) fn split_region<'n>(provider: &str, name: &'n str) -> (&'static str, 
     if provider != "amazon-bedrock" {
         return (PriceSheet::DEFAULT_REGION, name);
     }
-    let split = name.split_once('.').and_then(|(first, rest)| {
-        let (_, region) = BEDROCK_REGIONS
-            .iter()
-            .find(|(written, _)| *written == first)?;
-        (!rest.is_empty()).then_some((*region, rest))
-    });
-    split.unwrap_or(("in-region", name))
+    split_group(name).unwrap_or((IN_REGION, name))
+}
+
+/// Region of a name that is served in a single region, which it does not name.
+pub(super) const IN_REGION: &str = "in-region";
+
+/// Region group and model of a Bedrock name such as `us.anthropic.claude-opus-5`.
+pub(super) fn split_group(name: &str) -> Option<(&'static str, &str)> {
+    let (first, rest) = name.split_once('.')?;
+    let (_, region) = BEDROCK_REGIONS
+        .iter()
+        .find(|(written, _)| *written == first)?;
+    (!rest.is_empty()).then_some((*region, rest))
 }
 
 /// Whether a model is a Gemini, at any seller and in any spelling.
@@ -111,10 +120,7 @@ pub(super) fn canonical_model_of_router(name: &str) -> Option<String> {
     if let Some((_, author, family)) = ROUTED_FAMILIES.iter().find(|(slug, _, _)| *slug == author) {
         return of_family(author, &[family], name);
     }
-    let shop = ROUTED_AUTHORS
-        .iter()
-        .find(|(slug, _)| *slug == author)
-        .map_or(author, |(_, shop)| shop);
+    let shop = renamed(&ROUTED_AUTHORS, author);
     match shop {
         "anthropic" => canonical_model(shop, &name.replace('.', "-")),
         // OpenRouter uses lower case; the capitals of longer names are unknown.

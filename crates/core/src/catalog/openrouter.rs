@@ -15,7 +15,8 @@ use self::pricing::Pricing;
 use self::upstream::Upstream;
 use super::entry::Entry;
 use super::names::canonical_model_of_router;
-use super::rules::{is_name, is_usable, undo_misfiled_storage, whole_number};
+use super::rules::{FREE, is_usable, undo_slip_of_router};
+use super::values::{alias, count, is_name};
 use super::{Catalog, CatalogEntry};
 use crate::input::cursor::{Cursor, LONGEST_NAME, shortened};
 use crate::input::json::Json;
@@ -40,58 +41,47 @@ const MEASURED: [&str; 2] = ["latency_last_30m", "throughput_last_30m"];
 
 /// `{"data": [{"id": …, "pricing": …}]}` or `{"data": {"endpoints": […]}}`
 fn is_catalog(document: &Json) -> bool {
-    let is_priced = |model: &Json| matches!(model, Json::Object(fields) if fields.contains_key(MARK) && fields.contains_key("id"));
-    let Json::Object(fields) = document else {
-        return false;
-    };
-    match fields.get("data") {
-        Some(Json::Array(models)) => models.iter().any(is_priced),
-        Some(Json::Object(model)) => matches!(model.get("endpoints"), Some(Json::Array(_))),
-        _ => false,
-    }
+    let is_priced = |model: &Json| model.has(MARK) && model.has("id");
+    document.at("data").is_some_and(|data| {
+        data.items().iter().any(is_priced) || matches!(data.at("endpoints"), Some(Json::Array(_)))
+    })
 }
 
 fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
     let Some(data) = document.at("data") else {
-        document.fault(
+        return document.refuse(
             "the field `data` is missing",
             "send the answer of /api/v1/models, or of /api/v1/models/{author}/{slug}/endpoints",
         );
-        return None;
     };
     let mut keys = Keys::default();
     let Some(endpoints) = data.at("endpoints") else {
         let models = data.items()?.into_iter();
-        let entry = |cursor: Cursor<'a>| CatalogEntry {
-            key: keys.unique(&text_at(&cursor, "id").unwrap_or_default()),
-            cursor,
+        let entry = |cursor: Cursor<'a>| {
+            let id = text_at(&cursor, "id").unwrap_or_default();
+            CatalogEntry::new(keys.unique(&id), cursor)
         };
         return Some(models.map(entry).collect());
     };
     let Some(model) = data.at("id") else {
-        data.fault(
+        return data.refuse(
             "the field `id` is missing",
             "send the answer of /api/v1/models/{author}/{slug}/endpoints unchanged",
         );
-        return None;
     };
     let model = model.name()?;
     let entry = |cursor: Cursor<'a>| {
         let tag = text_at(&cursor, "tag").or_else(|| text_at(&cursor, "provider_name"));
-        CatalogEntry {
-            key: keys.unique(&format!("{model}{AT}{}", tag.unwrap_or_default())),
-            cursor,
-        }
+        let key = format!("{model}{AT}{}", tag.unwrap_or_default());
+        CatalogEntry::new(keys.unique(&key), cursor)
     };
     Some(endpoints.items()?.into_iter().map(entry).collect())
 }
 
 /// A non-empty text.
 fn text_at(cursor: &Cursor<'_>, name: &str) -> Option<String> {
-    match cursor.at(name)?.json {
-        Json::Text(text) if !text.is_empty() => Some(text.to_string()),
-        _ => None,
-    }
+    let text = cursor.json.at(name)?.as_text()?;
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// Keys already in use.
@@ -128,20 +118,18 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
         None => check_id(key, cursor, &mut entry)?,
     };
     if !is_name(model) || !is_name(key) {
-        cursor.fault(
+        return cursor.refuse(
             "the key is empty, too long, or holds control characters",
             format!(
                 "name a model by its id and an endpoint by id@tag, in 1 to {LONGEST_NAME} characters"
             ),
         );
-        return None;
     }
     let Some(field) = entry.take(MARK) else {
-        cursor.fault(
+        return cursor.refuse(
             format!("the field `{MARK}` is missing"),
             "send the entry as OpenRouter lists it: {\"pricing\": {\"prompt\": \"0.00000125\", …}}",
         );
-        return None;
     };
     let service_tier = upstream.as_ref().map_or(RateCell::STANDARD, |upstream| {
         upstream.service_tier.as_str()
@@ -149,15 +137,12 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     let pricing = Pricing::read(&mut entry, &field)?;
     let mut cache_write_billing = pricing.cache_write_billing();
     if pricing.is_free() {
-        entry.note(
-            "Input and output are stated as 0: free, run locally, billed by a plan, or unknown.",
-        );
+        entry.note(FREE);
     }
     let other_names = pricing.other_names().to_vec();
     let (mut rates, schedules, other_meters) = pricing.finish(service_tier);
-    if model.contains("gemini") && undo_misfiled_storage(&mut rates) {
+    if undo_slip_of_router(&mut entry, PROVIDER, model, &mut rates) {
         cache_write_billing = CacheWriteBilling::AsInput;
-        entry.note("OpenRouter lists five minutes of Gemini's storage fee as a cache write; read as a fee per hour.");
     }
     let other_names: Vec<&str> = other_names.iter().map(String::as_str).collect();
     if !is_usable(cursor, &entry, &rates, &other_names) {
@@ -179,33 +164,21 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
         None => API.to_owned(),
     };
     // Each host of a model is a separate offer.
-    let (name, alias) = match host {
+    let (name, other) = match host {
         Some(_) => (key, model),
         None => (model, key),
     };
     Some(PriceSheet {
         upstream_provider: host,
-        // With its author in front, a name can be too long.
-        canonical_model: canonical_model_of_router(model).filter(|name| is_name(name)),
-        aliases: if key == model {
-            Vec::new()
-        } else {
-            vec![alias.to_owned()]
-        },
+        canonical_model: canonical_model_of_router(model),
+        aliases: alias(name, other),
         region: region.unwrap_or_else(|| PriceSheet::DEFAULT_REGION.to_owned()),
         quantization,
         limits,
         cache_write_billing,
         schedules,
         other_meters,
-        sources: vec![Source {
-            url,
-            format: SourceFormat::Openrouter,
-            retrieved_at: None,
-            published_at: None,
-            sha256: None,
-            locator: Some(key.to_owned()),
-        }],
+        sources: vec![Source::entry(SourceFormat::Openrouter, &url, key)],
         notes,
         unmapped,
         ..PriceSheet::new(PROVIDER, name, rates)
@@ -215,16 +188,15 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
 /// The id of a model, the start of the key.
 fn check_id<'k>(key: &'k str, cursor: &Cursor<'_>, entry: &mut Entry<'_>) -> Option<&'k str> {
     let Some(field) = entry.take("id") else {
-        cursor.fault(
+        return cursor.refuse(
             "the entry has neither `id` nor `tag`",
             "send a model or an endpoint as OpenRouter lists it",
         );
-        return None;
     };
     let id = field.name()?;
     let number = key.strip_prefix(&id);
     if number.is_none_or(|number| !number.is_empty() && !number.starts_with('#')) {
-        field.fault(
+        return field.refuse(
             format!(
                 "the entry is of `{}`, not of `{}`",
                 shortened(&id),
@@ -232,26 +204,17 @@ fn check_id<'k>(key: &'k str, cursor: &Cursor<'_>, entry: &mut Entry<'_>) -> Opt
             ),
             "name the model by its `id`",
         );
-        return None;
     }
     Some(&key[..id.len()])
 }
 
 fn read_limits(entry: &mut Entry<'_>, is_endpoint: bool) -> Limits {
-    let mut count = |name: &str| {
-        let field = entry.take(name)?;
-        let number = whole_number(field.json).filter(|number| *number > 0);
-        if number.is_none() {
-            entry.keep(name, field.json);
-        }
-        number
-    };
-    let context = count("context_length");
+    let context = entry.take_count("context_length");
     if is_endpoint {
         return Limits {
             context,
-            max_input: count("max_prompt_tokens"),
-            max_output: count("max_completion_tokens"),
+            max_input: entry.take_count("max_prompt_tokens"),
+            max_output: entry.take_count("max_completion_tokens"),
             cache_min_tokens: None,
         };
     }
@@ -259,10 +222,9 @@ fn read_limits(entry: &mut Entry<'_>, is_endpoint: bool) -> Limits {
     let answer = entry
         .look_at("top_provider")
         .and_then(|host| host.at("max_completion_tokens"));
-    let answer = answer.and_then(|field| whole_number(field.json));
     Limits {
         context,
-        max_output: answer.filter(|number| *number > 0),
+        max_output: answer.and_then(|field| count(field.json)),
         ..Limits::default()
     }
 }
@@ -272,11 +234,7 @@ fn add_notes(cursor: &Cursor<'_>, entry: &mut Entry<'_>, is_endpoint: bool) {
         entry.note("At model level OpenRouter lists the price of one endpoint, often that of the cheapest host; it is not the price of the model's author.");
         return;
     }
-    let is_null = |name: &&str| {
-        cursor
-            .at(name)
-            .is_some_and(|field| *field.json == Json::Null)
-    };
+    let is_null = |name: &&str| cursor.json.at(name) == Some(&Json::Null);
     if MEASURED.iter().any(|name| entry.look_at(name).is_some()) {
         entry.note("OpenRouter measured the speed of this endpoint over 30 minutes; latency in milliseconds to the first token and throughput in tokens per second are kept under `unmapped`.");
     } else if MEASURED.iter().any(is_null) {

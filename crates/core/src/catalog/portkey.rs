@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use self::offer::{Offer, TierName};
 use self::parts::Parts;
 use self::reading::Reading;
-use super::rules::is_name;
+use super::values::is_name;
 use super::{Catalog, CatalogEntry};
 use crate::input::cursor::{Cursor, LONGEST_NAME, shortened};
 use crate::input::json::Json;
@@ -36,7 +36,7 @@ const CATALOG_URL: &str = "https://github.com/Portkey-AI/models";
 const FALLBACK: &str = "default";
 
 fn has_mark(json: &Json) -> bool {
-    matches!(json, Json::Object(fields) if fields.contains_key(MARK))
+    json.has(MARK)
 }
 
 fn has_entries(json: &Json) -> bool {
@@ -53,27 +53,24 @@ fn is_catalog(document: &Json) -> bool {
 
 fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
     if has_entries(document.json) {
-        document.fault(
+        return document.refuse(
             "the document is a single provider's file without the provider's name",
             "wrap it in an object with the file's name: {\"openai\": {\"gpt-5.4\": …}}",
         );
-        return None;
     }
     let mut entries = Vec::new();
     for (provider, models) in document.entries()? {
         if provider.contains('/') {
-            models.fault(
+            return models.refuse(
                 format!(
                     "the provider `{}` has a slash in its name",
                     shortened(provider)
                 ),
                 "name a provider as its file is named, such as \"openai\"",
             );
-            return None;
         }
         for (model, cursor) in entries_of(&models)? {
-            let key = format!("{provider}/{model}");
-            entries.push(CatalogEntry { key, cursor });
+            entries.push(CatalogEntry::new(format!("{provider}/{model}"), cursor));
         }
     }
     Some(entries)
@@ -93,10 +90,7 @@ fn entries_of<'a>(file: &Cursor<'a>) -> Option<BTreeMap<&'a str, Cursor<'a>>> {
 
 /// Reads the entry of `provider/model`: the model's value in the provider's file, or the whole file.
 fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
-    let refuse = |detail: String, hint: String| {
-        cursor.fault(detail, hint);
-        None
-    };
+    let refuse = |detail: String, hint: String| cursor.refuse(detail, hint);
     let Some((slug, name)) = key.split_once('/').filter(|_| is_name(key)) else {
         return refuse(
             format!("`{}` does not name a provider and a model", shortened(key)),

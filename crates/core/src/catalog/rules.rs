@@ -1,25 +1,27 @@
-//! Rules common to all catalogs: names, thresholds, known errors, and requirements on entries.
+//! Rules common to all catalogs: thresholds, known errors, and requirements on entries.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::CatalogEntry;
 use super::entry::Entry;
-use super::names::model_key;
+use super::names::{is_gemini, model_key};
+use super::values::is_name;
+use crate::input::body::MOST_ENTRIES;
 use crate::input::cursor::{Cursor, LONGEST_NAME, one_of_hint, shortened};
 use crate::input::json::Json;
-use crate::sheet::{CacheWriteBilling, ContextTier, JsonObject, PriceSheet, RateCell};
+use crate::sheet::{
+    CacheWriteBilling, ContextTier, JsonObject, MOST_RATE_CELLS, PriceSheet, RateCell, ServiceTier,
+};
 use crate::units::Decimal;
 
 /// Note on a sheet whose input and output prices are both 0.
 pub(super) const FREE: &str =
     "Input and output are stated as 0: free, run locally, billed by a plan, or unknown.";
-/// Most service tiers, schedules and other meters of a sheet each.
-const MOST_ENTRIES: usize = 64;
 
 /// Note on the tokenizer change between generations of Claude.
 pub(super) fn tokenizer_note(model: &str) -> Option<String> {
@@ -33,13 +35,6 @@ pub(super) fn tokenizer_note(model: &str) -> Option<String> {
     let major = words.find_map(Result::ok)?;
     let minor = words.next().and_then(Result::ok).unwrap_or(0);
     ((major, minor) >= (4, 7)).then(|| NOTE.to_owned())
-}
-
-/// Whether a text is a valid name.
-pub(super) fn is_name(text: &str) -> bool {
-    !text.trim().is_empty()
-        && text.chars().count() <= LONGEST_NAME
-        && !text.chars().any(char::is_control)
 }
 
 /// The tier that begins at a threshold. Catalogs with only "more than" write 199,999 for "200,000 or more"; those with only
@@ -66,7 +61,7 @@ pub(super) fn context_tier_of(provider: &str, threshold: u32) -> ContextTier {
 }
 
 /// Replaces a cache write cheaper than input by the storage fee per hour: it is that fee for five minutes.
-pub(super) fn undo_misfiled_storage(rates: &mut [RateCell]) -> bool {
+fn undo_misfiled_storage(rates: &mut [RateCell]) -> bool {
     let mut undone = false;
     for rate in rates {
         let Some(input) = &rate.input else { continue };
@@ -86,7 +81,7 @@ pub(super) fn undo_misfiled_storage(rates: &mut [RateCell]) -> bool {
 
 /// Keeps Gemini's cache writes above the input price under `place`: they include the storage fee of five minutes or of an
 /// hour, and the catalog does not state which.
-pub(super) fn set_dear_writes_aside(entry: &mut Entry<'_>, place: &str, rates: &mut [RateCell]) {
+fn set_dear_writes_aside(entry: &mut Entry<'_>, place: &str, rates: &mut [RateCell]) {
     for rate in rates {
         let Some(input) = &rate.input else { continue };
         let dear = rate
@@ -105,7 +100,7 @@ pub(super) fn set_dear_writes_aside(entry: &mut Entry<'_>, place: &str, rates: &
 
 /// Billing of cache writes, and whether a write price of 0 was listed beside a priced write. A write price of 0 beside a
 /// priced input means that writes are billed as input.
-pub(super) fn settle_cache_writes(rates: &mut [RateCell]) -> (CacheWriteBilling, bool) {
+fn settle_cache_writes(rates: &mut [RateCell]) -> (CacheWriteBilling, bool) {
     let mut has_zeros = false;
     for rate in &mut *rates {
         if rate.input.as_ref().is_some_and(|input| !input.is_zero()) {
@@ -180,11 +175,10 @@ pub(super) fn unique(entries: Vec<CatalogEntry<'_>>) -> Option<Vec<CatalogEntry<
     let mut seen = BTreeSet::new();
     let twice = entries.iter().find(|entry| !seen.insert(&entry.key));
     if let Some(entry) = twice {
-        entry.cursor.fault(
+        return entry.cursor.refuse(
             format!("a second entry has the key `{}`", shortened(&entry.key)),
             "keep one entry per provider and model",
         );
-        return None;
     }
     drop(seen);
     Some(entries)
@@ -236,11 +230,10 @@ pub(super) fn has_only(object: &Cursor<'_>, names: &[&str]) -> Option<()> {
         .into_iter()
         .find(|(name, _)| !names.contains(name));
     if let Some((name, field)) = unknown {
-        field.fault(
+        return field.refuse(
             format!("`{}` is not a known field", shortened(name)),
             one_of_hint(name, names),
         );
-        return None;
     }
     Some(())
 }
@@ -264,10 +257,10 @@ pub(super) fn is_usable(
     if entry.has_faults() {
         return false;
     }
-    if rates.len() > PriceSheet::MOST_RATE_CELLS {
+    if rates.len() > MOST_RATE_CELLS {
         cursor.fault(
             format!("the entry has {} rate cells", rates.len()),
-            format!("write up to {} rate cells", PriceSheet::MOST_RATE_CELLS),
+            format!("write up to {} rate cells", MOST_RATE_CELLS),
         );
         return false;
     }
@@ -302,19 +295,66 @@ fn listed(names: &[&str]) -> String {
     )
 }
 
-/// A whole number up to 2³¹ − 1; `6144.0` is whole.
-pub(super) fn whole_number(json: &Json) -> Option<u32> {
-    let Json::Number(written) = json else {
-        return None;
-    };
-    let number: f64 = written.parse().ok()?;
-    let is_whole = number.fract() == 0.0 && (0.0..=f64::from(i32::MAX)).contains(&number);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a whole number from 0 to 2^31 - 1"
-    )]
-    is_whole.then_some(number as u32)
+/// Undoes [`undo_misfiled_storage`] where `OpenRouter` lists the fee for five minutes as Gemini's cache write.
+pub(super) fn undo_slip_of_router(
+    entry: &mut Entry<'_>,
+    provider: &str,
+    model: &str,
+    rates: &mut [RateCell],
+) -> bool {
+    let is_undone =
+        provider == "openrouter" && model.contains("gemini") && undo_misfiled_storage(rates);
+    if is_undone {
+        entry.note("OpenRouter lists five minutes of Gemini's storage fee as a cache write; read as a fee per hour.");
+    }
+    is_undone
+}
+
+/// Corrects cache writes and returns their billing.
+pub(super) fn settle_writes(
+    entry: &mut Entry<'_>,
+    model: &str,
+    place: &str,
+    rates: &mut [RateCell],
+) -> CacheWriteBilling {
+    let is_gemini = is_gemini(model);
+    if is_gemini {
+        set_dear_writes_aside(entry, place, rates);
+    }
+    let (billing, has_zero) = settle_cache_writes(rates);
+    if has_zero {
+        entry.note("A cache write of 0 beside a priced one is left out.");
+    }
+    if is_gemini && undo_misfiled_storage(rates) {
+        entry.note("Five minutes of Gemini's storage fee are listed as a cache write; read as a fee per hour.");
+        return CacheWriteBilling::AsInput;
+    }
+    billing
+}
+
+/// The service tier that Anthropic calls fast.
+pub(super) fn fast_mode() -> ServiceTier {
+    ServiceTier {
+        request: object(json!({"speed": "fast"})),
+        ..ServiceTier::default()
+    }
+}
+
+/// `OpenAI` renamed its priority tier to fast; catalogs read the same rates for both.
+pub(super) fn name_priority(
+    tiers: &mut BTreeMap<String, ServiceTier>,
+    rates: &[RateCell],
+    provider: &str,
+) {
+    let is_sold = |name: &str| rates.iter().any(|rate| rate.service_tier == name);
+    let has_fast = is_sold("fast") || tiers.contains_key("fast");
+    if provider == "openai" && is_sold("priority") && !has_fast {
+        let tier = ServiceTier {
+            aliases: vec!["fast".to_owned()],
+            ..ServiceTier::default()
+        };
+        tiers.insert("priority".to_owned(), tier);
+    }
 }
 
 /// The fields of an object written in code.

@@ -7,7 +7,7 @@ use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::input::body::body;
-use crate::input::body::{Body, By, Kind, Schemas, add_schema, optional, plain, value};
+use crate::input::body::{Body, Kind, Schemas, add_schema, by, optional, plain, value};
 use crate::input::cursor::Cursor;
 use crate::input::schema::Name;
 use crate::model::assumptions::Assumptions;
@@ -22,9 +22,9 @@ body! {
     /// A request: a sheet and assumptions about the machine behind it.
     pub struct InferRequest {
         /// The sheet in canonical form.
-        price_sheet: PriceSheet = plain(value(By(canonical::read_sheet)).hint("send the sheet")),
+        price_sheet: PriceSheet = plain(value(by(canonical::read_sheet)).hint("send the sheet")),
         /// Stated assumptions. A number fixes a value, `{"low", "high"}` is a 90 % interval.
-        assumptions: Option<Assumptions> = optional(value(By(Assumptions::read))),
+        assumptions: Option<Assumptions> = optional(value(by(Assumptions::read))),
     }
 
     /// A request for several hosts' sheets of one model: the model is common to all, markup and noise belong to each host.
@@ -32,15 +32,15 @@ body! {
         /// The sheets in canonical form, all of one `canonical_model`; copies of one pricing decision count once.
         price_sheets: Vec<PriceSheet> = plain(value(PoolKind).hint("send the sheets")),
         /// Stated assumptions.
-        assumptions: Option<Assumptions> = optional(value(By(Assumptions::read))),
+        assumptions: Option<Assumptions> = optional(value(by(Assumptions::read))),
     }
 
     /// A request for a catalog entry.
     pub struct InferEntryRequest {
         /// The entry.
-        entry: LitellmEntry = plain(value(By(|_| Some(LitellmEntry))).hint("send the entry")),
+        entry: LitellmEntry = plain(value(by(|_| Some(LitellmEntry))).hint("send the entry")),
         /// Stated assumptions.
-        assumptions: Option<Assumptions> = optional(value(By(Assumptions::read))),
+        assumptions: Option<Assumptions> = optional(value(by(Assumptions::read))),
     }
 }
 
@@ -73,34 +73,34 @@ fn read_pool(list: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
         "pool sheets of one model only; ask for others by requests of their own";
     let count = list.items()?.len();
     if !(1..=MOST_SHEETS).contains(&count) {
-        list.fault(
+        return list.refuse(
             format!("{count} sheets"),
             format!("send 1 to {MOST_SHEETS} sheets"),
         );
-        return None;
     }
     let mut sheets = list.list_of(canonical::read_sheet)?;
+    if sheets.len() < count {
+        return None;
+    }
     let rates: usize = sheets.iter().map(|sheet| sheet.rates.len()).sum();
     if rates > MOST_POOLED_RATES {
-        list.fault(
+        return list.refuse(
             format!("{rates} rates in all sheets together"),
             format!("pool sheets with at most {MOST_POOLED_RATES} rates in all, or ask for them one by one"),
         );
-        return None;
     }
     let Some(model) = sheets.first()?.canonical_model.clone() else {
-        list.fault(
+        return list.refuse(
             "the first sheet names no `canonical_model`",
             "write author/model into `canonical_model` of every sheet: it joins the hosts of one model",
         );
-        return None;
     };
     let other = sheets
         .iter()
         .position(|sheet| sheet.canonical_model.as_ref() != Some(&model));
     if let Some(place) = other {
         let found = sheets[place].canonical_model.as_deref();
-        list.fault(
+        return list.refuse(
             format!(
                 "sheet {place} is of {}, the first one of `{model}`",
                 found.map_or("no `canonical_model`".to_owned(), |found| format!(
@@ -109,7 +109,6 @@ fn read_pool(list: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
             ),
             ONE_MODEL,
         );
-        return None;
     }
     sheets.sort_by_cached_key(|sheet| (sheet.provider.clone(), sheet.region.clone(), sheet.id()));
     sheets.dedup_by_key(|sheet| sheet.id());

@@ -62,28 +62,25 @@ fn read_tree(body: &Cursor<'_>, format: &Format) -> Option<Request> {
             ),
             _ => format!("send {{\"{wrapper}\": …, \"assumptions\": …}} or the bare object"),
         };
-        body.fault(
+        return body.refuse(
             format!("expected an object, found {}", body.json.kind()),
             hint,
         );
-        return None;
     };
     let pools = matches!(format, Format::Canonical) && entries.contains_key(POOL);
     let wrapper = if pools { POOL } else { wrapper };
     if pools && entries.contains_key("price_sheet") {
-        body.fault(
+        return body.refuse(
             "two forms at once: `price_sheet` and `price_sheets`",
             "send one sheet as `price_sheet`, or several hosts' sheets of one model as `price_sheets`",
         );
-        return None;
     }
     if !entries.contains_key(wrapper) {
         if entries.contains_key("assumptions") {
-            body.fault(
+            return body.refuse(
                 format!("`assumptions` is given without `{wrapper}`"),
                 format!("send {{\"{wrapper}\": …, \"assumptions\": …}}"),
             );
-            return None;
         }
         return Some(Request {
             sheets: vec![read_sheet(body, format)?],
@@ -91,11 +88,10 @@ fn read_tree(body: &Cursor<'_>, format: &Format) -> Option<Request> {
         });
     }
     if entries.contains_key(bare) {
-        body.fault(
+        return body.refuse(
             format!("two forms at once: `{wrapper}` and a bare object with `{bare}`"),
             format!("send either {{\"{wrapper}\": …, \"assumptions\": …}} or the bare object"),
         );
-        return None;
     }
     let (sheets, assumptions) = read_question(body, format, pools)?;
     let assumptions = assumptions.unwrap_or_default();
@@ -247,10 +243,7 @@ pub fn read_file(
         (Json::Array(_), Format::Canonical) => root
             .list_of(|item| read_tree(item, format))
             .filter(|requests| !requests.is_empty())
-            .or_else(|| {
-                root.fault("the list holds no sheet", "list at least one sheet");
-                None
-            }),
+            .or_else(|| root.refuse("the list holds no sheet", "list at least one sheet")),
         (_, Format::Entry { catalog, model, .. }) if !is_bare(&tree, catalog) => {
             catalog_entry(&root, catalog, model)
                 .and_then(|entry| read_tree(&entry, format))

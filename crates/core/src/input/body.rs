@@ -4,7 +4,9 @@
 //! A field is `name: Type = rule`. A rule begins with what may be written ([`count`], [`number`], [`value`] of another
 //! [`Kind`], [`section`]) and continues with its unit, its default, its flag.
 
+pub mod document;
 mod kind;
+mod section;
 
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
@@ -13,12 +15,14 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, OneOfBuilder, Schema};
+use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Schema};
 
 use super::cursor::{Cursor, Fields, Recorded};
-use super::json::Json;
 
-pub use self::kind::{By, Kind, List, Object, OneOf, Truth, object};
+pub use self::document::by;
+pub use self::kind::{Kind, List, MOST_ENTRIES, MapOf, Number, Object, OneOf, Truth, object};
+use self::section::read_section;
+pub use self::section::{NameOr, Section, name_or, section};
 
 /// Schemas by name, as utoipa collects them.
 pub type Schemas = Vec<(String, RefOr<Schema>)>;
@@ -53,7 +57,7 @@ pub struct Source<'f, 'a> {
     pub fields: Option<&'f Fields<'a>>,
     /// The field `name`, where the object is written as that name alone.
     pub bare_name: Option<&'f Cursor<'a>>,
-    /// The name of the object with a dot after it; empty for the whole body.
+    /// The name of the object with a dot after it, where it is left out.
     pub prefix: &'f str,
 }
 
@@ -77,6 +81,16 @@ impl<'a> Source<'_, 'a> {
         if let Some(cursor) = self.get(name) {
             cursor.fault(detail, hint);
         }
+    }
+
+    /// The name of a field, with dots between levels.
+    fn name_of(&self, field: &str) -> String {
+        let Some(fields) = self.fields else {
+            return format!("{}{field}", self.prefix);
+        };
+        let path = fields.cursor.pointer().replace('/', ".");
+        let path = path.strip_prefix('.');
+        path.map_or_else(|| field.to_owned(), |path| format!("{path}.{field}"))
     }
 
     fn pointer(&self) -> String {
@@ -109,6 +123,11 @@ pub trait Rule: Describe {
 
     /// Reads the field; none if a required value is missing.
     fn read(&self, object: Source<'_, '_>, name: &'static str) -> Option<Self::Field>;
+
+    /// Whether a field with this value is not written.
+    fn is_left_out(_field: &Self::Field) -> bool {
+        false
+    }
 }
 
 /// A field with one value: as the request states it ([`Stated`]), or as [`plain`] or [`optional`] say.
@@ -116,7 +135,7 @@ pub struct Field<K: Kind, F = AsStated> {
     kind: K,
     unit: &'static str,
     default: Option<K::Value>,
-    written_default: Option<Value>,
+    write_default: Option<fn(&K::Value) -> Value>,
     example: Option<Value>,
     flag: Option<&'static str>,
     hint: Option<&'static str>,
@@ -148,7 +167,7 @@ pub fn value<K: Kind>(kind: K) -> Field<K> {
         kind,
         unit: "",
         default: None,
-        written_default: None,
+        write_default: None,
         example: None,
         flag: None,
         hint: None,
@@ -178,7 +197,7 @@ pub fn optional<K: Kind>(field: Field<K>) -> Field<K, AsOption> {
     field.into_form()
 }
 
-impl<K: Kind> Field<K> {
+impl<K: Kind, F> Field<K, F> {
     /// The unit.
     #[must_use]
     pub fn unit(self, unit: &'static str) -> Self {
@@ -191,10 +210,26 @@ impl<K: Kind> Field<K> {
     where
         K::Value: Serialize,
     {
-        let written_default = serde_json::to_value(&default).ok();
+        self.or_written(default, |default| {
+            serde_json::to_value(default).unwrap_or_default()
+        })
+    }
+
+    /// The default of the type, where none is stated.
+    #[must_use]
+    pub fn or_default(self) -> Self
+    where
+        K::Value: Default + Serialize,
+    {
+        self.or(K::Value::default())
+    }
+
+    /// The value where none is stated, which the schema writes in a way of its own.
+    #[must_use]
+    pub fn or_written(self, default: K::Value, write: fn(&K::Value) -> Value) -> Self {
         Self {
             default: Some(default),
-            written_default,
+            write_default: Some(write),
             ..self
         }
     }
@@ -227,12 +262,12 @@ impl<K: Kind> Field<K> {
         Self { hint, ..self }
     }
 
-    fn into_form<F>(self) -> Field<K, F> {
+    fn into_form<G>(self) -> Field<K, G> {
         Field {
             kind: self.kind,
             unit: self.unit,
             default: self.default,
-            written_default: self.written_default,
+            write_default: self.write_default,
             example: self.example,
             flag: self.flag,
             hint: self.hint,
@@ -244,7 +279,8 @@ impl<K: Kind> Field<K> {
 impl<K: Kind, F: Form> Describe for Field<K, F> {
     fn property(&self, doc: String) -> RefOr<Schema> {
         let mut schema = self.kind.schema();
-        let default = self.written_default.clone().map(whole);
+        let default = self.write_default.zip(self.default.as_ref());
+        let default = default.map(|(write, default)| whole(write(default)));
         match &mut schema {
             RefOr::Ref(reference) => {
                 reference.description = doc;
@@ -256,7 +292,7 @@ impl<K: Kind, F: Form> Describe for Field<K, F> {
                 object.example.clone_from(&self.example);
             }
             RefOr::T(Schema::Array(array)) => {
-                array.description = Some(doc);
+                array.description.get_or_insert(doc);
                 array.default = default;
                 array.examples.extend(self.example.clone());
             }
@@ -271,7 +307,7 @@ impl<K: Kind, F: Form> Describe for Field<K, F> {
     }
 
     fn is_required(&self) -> bool {
-        F::NEEDS_VALUE && self.default.is_none()
+        (F::NEEDS_VALUE || self.hint.is_some()) && self.default.is_none()
     }
 
     fn flags(&self, pointer: String, help: String, flags: &mut Vec<Flag>) {
@@ -293,7 +329,7 @@ impl<K: Kind> Rule for Field<K> {
         let read = |cursor: &Cursor<'_>| self.kind.read(cursor).ok_or(Recorded);
         Some(Stated {
             value: stated.as_ref().map(read).transpose(),
-            name: format!("{}{name}", object.prefix),
+            name: object.name_of(name),
             pointer: stated.map_or_else(|| object.pointer(), |cursor| cursor.pointer()),
             unit: self.unit,
             default: self.default.clone(),
@@ -328,96 +364,6 @@ impl<K: Kind> Rule for Field<K, AsOption> {
     }
 }
 
-/// An object within the body that may be left out: then none of its fields is stated.
-pub struct Section<T>(PhantomData<T>);
-
-/// An object within the body that may be left out: then none of its fields is stated.
-#[must_use]
-pub const fn section<T: Body>() -> Section<T> {
-    Section(PhantomData)
-}
-
-impl<T: Body + Clone> Describe for Section<T> {
-    fn property(&self, doc: String) -> RefOr<Schema> {
-        value(object::<T>()).property(doc)
-    }
-
-    fn schemas(&self, schemas: &mut Schemas) {
-        object::<T>().schemas(schemas);
-    }
-
-    fn flags(&self, pointer: String, _doc: String, flags: &mut Vec<Flag>) {
-        object::<T>().flags(&pointer, flags);
-    }
-}
-
-impl<T: Body + Clone> Rule for Section<T> {
-    type Field = T;
-
-    fn read(&self, object: Source<'_, '_>, name: &'static str) -> Option<T> {
-        let cursor = object.get(name);
-        let fields = cursor.as_ref().and_then(Cursor::fields);
-        read_section(fields.as_ref(), None, &format!("{}{name}.", object.prefix))
-    }
-}
-
-/// A section that may be written as its field `name` alone.
-pub struct NameOr<T, K>(PhantomData<T>, K);
-
-/// A section that may be written as its field `name` alone, which is of this kind.
-pub const fn name_or<T: Body, K: Kind>(name: K) -> NameOr<T, K> {
-    NameOr(PhantomData, name)
-}
-
-impl<T: Body + Clone, K: Kind> Describe for NameOr<T, K> {
-    fn property(&self, doc: String) -> RefOr<Schema> {
-        OneOfBuilder::new()
-            .item(self.1.schema())
-            .item(object::<T>().schema())
-            .description(Some(doc))
-            .into()
-    }
-
-    fn schemas(&self, schemas: &mut Schemas) {
-        section::<T>().schemas(schemas);
-    }
-
-    fn flags(&self, pointer: String, doc: String, flags: &mut Vec<Flag>) {
-        section::<T>().flags(pointer, doc, flags);
-    }
-}
-
-impl<T: Body + Clone, K: Kind> Rule for NameOr<T, K> {
-    type Field = T;
-
-    fn read(&self, object: Source<'_, '_>, name: &'static str) -> Option<T> {
-        let cursor = object.get(name);
-        let is_bare = |cursor: &&Cursor<'_>| matches!(cursor.json, Json::Text(_));
-        let bare = cursor.as_ref().filter(is_bare);
-        let fields = match bare {
-            Some(_) => None,
-            None => cursor.as_ref().and_then(Cursor::fields),
-        };
-        read_section(fields.as_ref(), bare, &format!("{}{name}.", object.prefix))
-    }
-}
-
-fn read_section<T: Body>(
-    fields: Option<&Fields<'_>>,
-    bare_name: Option<&Cursor<'_>>,
-    prefix: &str,
-) -> Option<T> {
-    let body = T::read_fields(Source {
-        fields,
-        bare_name,
-        prefix,
-    });
-    if let Some(fields) = fields {
-        fields.refuse_unknown();
-    }
-    body
-}
-
 /// Visitor of the fields of a body: name, documentation, rule.
 pub type Visit<'v> = dyn FnMut(&'static str, &[&str], &dyn Describe) + 'v;
 
@@ -437,6 +383,7 @@ pub trait Body: Sized {
     fn each_field(visit: &mut Visit<'_>);
 
     /// Reads an object, and refuses fields that it does not have.
+    #[must_use]
     fn read(cursor: &Cursor<'_>) -> Option<Self> {
         let fields = cursor.fields()?;
         if fields.len() < Self::LEAST_FIELDS {
@@ -449,11 +396,7 @@ pub trait Body: Sized {
             );
             cursor.fault("too few fields are stated", hint);
         }
-        let path = cursor.pointer().replace('/', ".");
-        let prefix = path
-            .strip_prefix('.')
-            .map_or_else(String::new, |path| format!("{path}."));
-        read_section(Some(&fields), None, &prefix)
+        read_section(Some(&fields), None, "")
     }
 }
 
@@ -493,6 +436,11 @@ fn whole(written: Value) -> Value {
     }
 }
 
+/// The rule of a field of this type.
+pub fn rule_of<T, R: Rule<Field = T>>(rule: R) -> R {
+    rule
+}
+
 /// The schema of a body.
 #[must_use]
 pub fn schema_of<T: Body>() -> RefOr<Schema> {
@@ -514,7 +462,15 @@ pub fn schema_of<T: Body>() -> RefOr<Schema> {
 
 /// Adds the schemas that the schema of a body refers to.
 pub fn schemas_of<T: Body>(schemas: &mut Schemas) {
-    T::each_field(&mut |_, _, rule| rule.schemas(schemas));
+    let mut nested = Vec::new();
+    T::each_field(&mut |_, _, rule| {
+        let mut of_field = Vec::new();
+        rule.schemas(&mut of_field);
+        let mut of_field = of_field.into_iter();
+        schemas.extend(of_field.next());
+        nested.extend(of_field);
+    });
+    schemas.extend(nested);
 }
 
 /// Adds the schema of a named type and those that it refers to.
@@ -558,13 +514,18 @@ macro_rules! body {
 
             fn read_fields(object: $crate::input::body::Source<'_, '_>) -> Option<Self> {
                 use $crate::input::body::Rule;
-                $(let $field: Option<$Type> = $rule.read(object, stringify!($field));)+
+                let ($($field,)+) = ($(
+                    $crate::input::body::rule_of::<$Type, _>($rule).read(object, stringify!($field)),
+                )+);
                 $($check(object, $($checked.as_ref()),+);)*
                 Some(Self { $($field: $field?),+ })
             }
 
             fn each_field(visit: &mut $crate::input::body::Visit<'_>) {
-                $(visit(stringify!($field), &[$($field_doc),+], &$rule);)+
+                $(
+                    let rule = $crate::input::body::rule_of::<$Type, _>($rule);
+                    visit(stringify!($field), &[$($field_doc),+], &rule);
+                )+
             }
         }
 

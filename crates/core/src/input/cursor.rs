@@ -161,6 +161,25 @@ impl<'a> Cursor<'a> {
         self.faults
     }
 
+    /// Whether the value is null.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        *self.json == Json::Null
+    }
+
+    /// Records a fault of this value and returns none.
+    pub fn refuse<T>(&self, detail: impl Into<String>, hint: impl Into<String>) -> Option<T> {
+        self.fault(detail, hint);
+        None
+    }
+
+    /// The value as a function reads it, without recording its faults.
+    pub fn unrecorded<T>(&self, read: impl FnOnce(&Cursor<'_>) -> Option<T>) -> Option<T> {
+        let faults = Faults::default();
+        let value = read(&Cursor::root(self.json, &faults));
+        faults.into_result(value).ok()
+    }
+
     /// Records a fault of this value.
     pub fn fault(&self, detail: impl Into<String>, hint: impl Into<String>) {
         if !self.faults.is_full() {
@@ -169,11 +188,10 @@ impl<'a> Cursor<'a> {
     }
 
     fn expected<T>(&self, what: &str) -> Option<T> {
-        self.fault(
+        self.refuse(
             format!("expected {what}, found {}", self.json.kind()),
             format!("write {what}"),
-        );
-        None
+        )
     }
 
     /// The value as an object with named fields.
@@ -201,6 +219,14 @@ impl<'a> Cursor<'a> {
             ),
             _ => self.expected("an object"),
         }
+    }
+
+    /// The same without fields that are null.
+    #[must_use]
+    pub fn present(&self) -> Option<Vec<(&'a str, Self)>> {
+        let mut fields = self.entries()?;
+        fields.retain(|(_, field)| !field.is_null());
+        Some(fields)
     }
 
     /// The value at a key of an object, if it is one and has the key.
@@ -249,8 +275,7 @@ impl<'a> Cursor<'a> {
     /// A name: 1 to 255 characters without control and bidirectional characters.
     #[must_use]
     pub fn name(&self) -> Option<String> {
-        let name = self.text_of(LONGEST_NAME, &[])?;
-        self.as_it_looks(name)
+        self.as_it_looks(self.text_of(LONGEST_NAME, &[])?)
     }
 
     /// A string of up to 4,000 characters.
@@ -262,21 +287,19 @@ impl<'a> Cursor<'a> {
     /// The key of this value as a name.
     #[must_use]
     pub fn key_as_name(&self, key: &str) -> Option<String> {
-        let name = self.checked_text(key, LONGEST_NAME, &[])?;
-        self.as_it_looks(name)
+        self.as_it_looks(self.checked_text(key, LONGEST_NAME, &[])?)
     }
 
     /// The name, if it has no control or bidirectional characters.
     fn as_it_looks(&self, name: String) -> Option<String> {
         if name.contains(turns_direction) {
-            self.fault(
+            return self.refuse(
                 format!(
                     "`{}` contains characters that change the direction of text",
                     printable(&shortened(&name))
                 ),
                 "leave out bidirectional marks, overrides and isolates",
             );
-            return None;
         }
         Some(name)
     }
@@ -291,21 +314,19 @@ impl<'a> Cursor<'a> {
     fn checked_text(&self, text: &str, longest: usize, allowed: &[char]) -> Option<String> {
         let length = text.chars().count();
         if length == 0 || length > longest || text.trim().is_empty() {
-            self.fault(
+            return self.refuse(
                 format!("a text of {length} characters"),
                 format!("write 1 to {longest} characters"),
             );
-            return None;
         }
         if text
             .chars()
             .any(|character| character.is_control() && !allowed.contains(&character))
         {
-            self.fault(
+            return self.refuse(
                 "a text with control characters",
                 "leave control characters out",
             );
-            return None;
         }
         Some(text.to_owned())
     }
@@ -314,33 +335,26 @@ impl<'a> Cursor<'a> {
     #[must_use]
     pub fn decimal(&self) -> Option<Decimal> {
         const HINT: &str = "write a text such as \"1.25\": up to 12 digits before the point and 18 after it, no sign and no exponent";
-        match self.json {
-            // What has to be cut is no decimal either.
-            Json::Text(text) => match shortened(text).parse() {
-                Ok(decimal) => Some(decimal),
-                Err(error @ DecimalError::Negative(_)) => {
-                    self.fault(
-                        error.to_string(),
-                        "write 0 or more; leave the field out where nothing is published",
-                    );
-                    None
-                }
-                Err(error) => {
-                    self.fault(error.to_string(), HINT);
-                    None
-                }
-            },
-            other => {
-                self.fault(
-                    format!(
-                        "expected a decimal written as a text, found {}",
-                        other.kind()
-                    ),
-                    HINT,
-                );
-                None
-            }
-        }
+        let Json::Text(text) = self.json else {
+            let found = self.json.kind();
+            return self.refuse(
+                format!("expected a decimal written as a text, found {found}"),
+                HINT,
+            );
+        };
+        // A text that is too long is not a decimal either.
+        shortened(text)
+            .parse()
+            .or_else(|error: DecimalError| {
+                let hint = match error {
+                    DecimalError::Negative(_) => {
+                        "write 0 or more; leave the field out where nothing is published"
+                    }
+                    _ => HINT,
+                };
+                self.refuse(error.to_string(), hint).ok_or(())
+            })
+            .ok()
     }
 
     /// A finite number: the nearest to the text, and 0 for magnitudes below [`SMALLEST_NUMBER`].
@@ -384,11 +398,10 @@ impl<'a> Cursor<'a> {
             readable(*range.start()),
             readable(*range.end())
         );
-        self.fault(
+        self.refuse(
             format!("{} is not {allowed}", readable(number)),
             format!("write {allowed}"),
-        );
-        None
+        )
     }
 
     /// A whole number within a range. `6144.0` is whole.
@@ -402,19 +415,11 @@ impl<'a> Cursor<'a> {
             let Json::Number(written) = self.json else {
                 return None;
             };
-            self.fault(
-                format!(
-                    "`{written}` is not a whole number from {} to {}",
-                    range.start(),
-                    range.end()
-                ),
-                format!(
-                    "write a whole number from {} to {}",
-                    range.start(),
-                    range.end()
-                ),
+            let allowed = format!("a whole number from {} to {}", range.start(), range.end());
+            return self.refuse(
+                format!("`{written}` is not {allowed}"),
+                format!("write {allowed}"),
             );
-            return None;
         }
         #[expect(
             clippy::cast_possible_truncation,

@@ -9,7 +9,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::input::body::body;
 use crate::input::body::{
-    Body, By, List, Schemas, Source, count, number, object, optional, plain, schema_of, schemas_of,
+    Body, List, Schemas, Source, by, count, number, object, optional, plain, schema_of, schemas_of,
     value,
 };
 use crate::input::cursor::{Cursor, Fields};
@@ -48,7 +48,7 @@ body! {
         experts: Option<Experts> = optional(value(object::<Experts>())),
         /// Layers with a cache or a state, by kind. Layers with neither are not listed.
         attention: Vec<AttentionGroup> =
-            plain(value(List::of(By(AttentionGroup::read), 1..=64)).hint("list the attention layers by kind")),
+            plain(value(List::of(by(AttentionGroup::read), 1..=64)).hint("list the attention layers by kind")),
     }
 
     /// Routed experts of a mixture. Shared experts are not counted: every token reads them.

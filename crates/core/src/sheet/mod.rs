@@ -9,6 +9,7 @@
 pub mod canonical;
 pub mod compare;
 mod currency;
+mod fields;
 mod price_sheet;
 mod rate;
 mod schema;
@@ -19,6 +20,9 @@ use serde_json::Map;
 
 pub use compare::SheetId;
 pub use currency::CurrencyCode;
+pub use fields::MOST_SOURCES;
+pub(crate) use fields::timestamp;
+pub(crate) use fields::{MOST_COUNT, MOST_RATE_CELLS};
 pub use price_sheet::{
     CacheWriteBilling, ContextTierMeasure, ContextTierSemantics, Limits, PriceSheet, SchemaName,
     Unit,

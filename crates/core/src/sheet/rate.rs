@@ -1,63 +1,78 @@
 //! Token prices.
 
-use serde::Serialize;
-use utoipa::ToSchema;
-
-use crate::input::schema::Name;
+use super::fields::{MOST_COUNT, MOST_RATE_CELLS, source_index};
+use crate::input::body::document::{
+    choice, choices, decimal, document, filled, maybe, name, or_null, part,
+};
+use crate::input::body::{List, Object, Truth, count, object, plain, value};
 use crate::units::Decimal;
 
-/// Prices for one service tier, context tier and schedule, each in the sheet's currency per million tokens.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RateCell {
-    /// Name of the service tier.
-    #[schema(required = false, value_type = Name, default = "standard")]
-    pub service_tier: String,
-    /// Prompt length from which the prices apply.
-    #[schema(required = false, default = json!({"min_prompt_tokens": 0}))]
-    pub context_tier: ContextTier,
-    /// Name of the schedule; left out for all times without a schedule.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Name>, nullable = false)]
-    pub schedule: Option<String>,
-    /// Fresh prompt tokens.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub input: Option<Decimal>,
-    /// Generated tokens.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub output: Option<Decimal>,
-    /// Reasoning tokens, if priced separately.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub reasoning: Option<Decimal>,
-    /// Prompt tokens found in the cache.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub cache_read: Option<Decimal>,
-    /// Prompt tokens found in an explicit cache, if cheaper than in an implicit one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub cache_read_explicit: Option<Decimal>,
-    /// Tokens written to the cache: the full price, by time to live.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false, max_items = 64)]
-    pub cache_write: Vec<CacheWrite>,
-    /// Per million tokens held for one hour.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub cache_storage_per_hour: Option<Decimal>,
-    /// Whether the source states these prices or they were computed from others; only stated ones are evidence.
-    #[schema(required = false, default = "stated")]
-    pub basis: Basis,
-    /// Index into `sources`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(minimum = 0, maximum = 63, nullable = false)]
-    pub source: Option<u32>,
+document! {
+    /// Prices for one service tier, context tier and schedule, each in the sheet's currency per million tokens.
+    #[derive(Default, PartialEq)]
+    pub struct RateCell {
+        /// Name of the service tier.
+        service_tier: String = part(value(name()).or(Self::STANDARD.to_owned())),
+        /// Prompt length from which the prices apply.
+        context_tier: ContextTier = part(value(object()).or_written(ContextTier::default(), |_| serde_json::json!({"min_prompt_tokens": 0}))),
+        /// Name of the schedule; left out for all times without a schedule.
+        schedule: Option<String> = maybe(name()),
+        /// Fresh prompt tokens.
+        input: Option<Decimal> = maybe(decimal()),
+        /// Generated tokens.
+        output: Option<Decimal> = maybe(decimal()),
+        /// Reasoning tokens, if priced separately.
+        reasoning: Option<Decimal> = maybe(decimal()),
+        /// Prompt tokens found in the cache.
+        cache_read: Option<Decimal> = maybe(decimal()),
+        /// Prompt tokens found in an explicit cache, if cheaper than in an implicit one.
+        cache_read_explicit: Option<Decimal> = maybe(decimal()),
+        /// Tokens written to the cache: the full price, by time to live.
+        cache_write: Vec<CacheWrite> = filled(List::entries(object()).distinct(
+            |one: &CacheWrite, other| one.ttl_seconds == other.ttl_seconds,
+            ["a second price for the same time to live", "keep one price per `ttl_seconds`"],
+        )),
+        /// Per million tokens held for one hour.
+        cache_storage_per_hour: Option<Decimal> = maybe(decimal()),
+        /// Whether the source states these prices or they were computed from others; only stated ones are evidence.
+        basis: Basis = part(value(choice()).or_default()),
+        /// Index into `sources`.
+        source: Option<u32> = maybe(source_index()),
+    }
+
+    /// The prompt lengths a cell is for.
+    #[derive(Copy, Default, PartialEq, Eq)]
+    pub struct ContextTier {
+        /// Threshold in prompt tokens.
+        min_prompt_tokens: u32 = plain(count(0..=MOST_COUNT).hint("write the threshold in prompt tokens, such as 200000")),
+        /// Whether a prompt of exactly the threshold is in the tier.
+        inclusive: bool = part(value(Truth).or_default()),
+    }
+
+    /// Price of a token written to the cache.
+    #[derive(PartialEq, Eq)]
+    pub struct CacheWrite {
+        /// Time to live; null where it is not published.
+        ttl_seconds: Option<u32> = or_null(1..=MOST_COUNT),
+        /// Full price of a written token, not a surcharge.
+        price: Decimal = plain(value(decimal()).hint("write the full price of a written token")),
+    }
 }
 
 impl RateCell {
+    /// The rates of a sheet: one for each service tier, context tier and schedule.
+    pub(super) fn list() -> List<Object<Self>> {
+        List::of(object::<Self>(), 1..=MOST_RATE_CELLS)
+            .called("rate cells")
+            .distinct(
+                |one, other| one.key() == other.key(),
+                [
+                    "a second cell for the same service tier, context tier and schedule",
+                    "merge the two cells, or distinguish them by service_tier, context_tier.min_prompt_tokens or schedule",
+                ],
+            )
+    }
+
     /// Service tier of a cell that names none.
     pub const STANDARD: &'static str = "standard";
 
@@ -68,15 +83,7 @@ impl RateCell {
             service_tier: service_tier.to_owned(),
             context_tier,
             schedule: schedule.map(str::to_owned),
-            input: None,
-            output: None,
-            reasoning: None,
-            cache_read: None,
-            cache_read_explicit: None,
-            cache_write: Vec::new(),
-            cache_storage_per_hour: None,
-            basis: Basis::Stated,
-            source: None,
+            ..Self::default()
         }
     }
 
@@ -102,36 +109,14 @@ impl RateCell {
     }
 }
 
-/// The prompt lengths a cell is for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ContextTier {
-    /// Threshold in prompt tokens.
-    #[schema(minimum = 0, maximum = 2_147_483_647)]
-    pub min_prompt_tokens: u32,
-    /// Whether a prompt of exactly the threshold is in the tier.
-    #[schema(required = false, default = false)]
-    pub inclusive: bool,
-}
-
-/// Price of a token written to the cache.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CacheWrite {
-    /// Time to live; null where it is not published.
-    #[schema(required = false, minimum = 1, maximum = 2_147_483_647)]
-    pub ttl_seconds: Option<u32>,
-    /// Full price of a written token, not a surcharge.
-    pub price: Decimal,
-}
-
-/// Whether a price is in the source.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Basis {
-    /// It does.
-    #[default]
-    Stated,
-    /// It was computed.
-    Computed,
+choices! {
+    /// Whether a price is in the source.
+    #[derive(Default)]
+    pub enum Basis {
+        /// It does.
+        #[default]
+        Stated = "stated",
+        /// It was computed.
+        Computed = "computed",
+    }
 }

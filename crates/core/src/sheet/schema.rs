@@ -1,6 +1,6 @@
 //! The JSON Schema of the canonical sheet, made from the types that read it.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::PriceSheet;
@@ -10,25 +10,13 @@ use super::PriceSheet;
 pub fn json_schema() -> Value {
     let mut components = Vec::new();
     PriceSheet::schemas(&mut components);
-    let definitions: Map<String, Value> = components
-        .into_iter()
-        .map(|(name, schema)| {
-            (
-                name,
-                serde_json::to_value(schema).expect("a schema serialises"),
-            )
-        })
+    let definitions = components.into_iter();
+    let mut schema = json!(PriceSheet::schema());
+    schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    schema["title"] = json!("pricesheet/v1");
+    schema["$defs"] = definitions
+        .map(|(name, schema)| (name, json!(schema)))
         .collect();
-    let mut schema = serde_json::to_value(PriceSheet::schema()).expect("a schema serialises");
-    let root = schema
-        .as_object_mut()
-        .expect("the schema of a struct is an object");
-    root.insert(
-        "$schema".to_owned(),
-        json!("https://json-schema.org/draft/2020-12/schema"),
-    );
-    root.insert("title".to_owned(), json!("pricesheet/v1"));
-    root.insert("$defs".to_owned(), Value::Object(definitions));
     point_to_definitions(&mut schema);
     schema
 }

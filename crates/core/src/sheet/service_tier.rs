@@ -1,151 +1,106 @@
 //! Ways to be served, and the times of day and week at which other rates apply.
 
-use serde::Serialize;
-use serde_json::Map;
-use utoipa::ToSchema;
-
 use super::JsonObject;
-use crate::input::schema::Name;
+use super::fields::{MOST_COUNT, days, positive, time_of_day, time_zone, verbatim};
+use crate::input::body::document::{choice, choices, decimal, document, filled, maybe, name};
+use crate::input::body::{List, Object, object, plain, value};
 use crate::units::Decimal;
 
-/// Times of day and week.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Schedule {
-    /// IANA time zone.
-    #[schema(value_type = Name)]
-    pub timezone: String,
-    /// Conditions of the tier; one is enough.
-    #[schema(min_items = 1)]
-    pub windows: Vec<Window>,
-    /// Calendar of days on which it does not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Name>, nullable = false)]
-    pub except_calendar: Option<String>,
+document! {
+    /// Times of day and week.
+    #[derive(PartialEq, Eq)]
+    pub struct Schedule {
+        /// IANA time zone.
+        timezone: String = plain(value(time_zone()).hint("name the time zone, such as \"UTC\"")),
+        /// Conditions of the tier; one is enough.
+        windows: Vec<Window> = plain(value(windows()).hint("list at least one window, such as {\"start\": \"16:30\", \"end\": \"00:30\"}")),
+        /// Calendar of days on which it does not.
+        except_calendar: Option<String> = maybe(name()),
+    }
+
+    /// A window of a day; one that ends before it starts runs past midnight, equal ends mean the whole day.
+    #[derive(PartialEq, Eq)]
+    pub struct Window {
+        /// Days on which it starts, Monday is 1; none means every day.
+        days: Vec<u8> = filled(days()),
+        /// HH:MM, inclusive.
+        start: String = plain(value(time_of_day()).hint(TIME_OF_DAY)),
+        /// HH:MM, exclusive.
+        end: String = plain(value(time_of_day()).hint(TIME_OF_DAY)),
+    }
+
+    /// A way to be served: its price as a multiplier where the source states one, and its speed.
+    #[derive(Default, PartialEq)]
+    pub struct ServiceTier {
+        /// Request fields that select it.
+        request: JsonObject = filled(verbatim()),
+        /// Other names of the tier.
+        aliases: Vec<String> = filled(List::entries(name())),
+        /// Only where the source states a multiplier instead of prices.
+        price_multiplier: Option<Decimal> = maybe(decimal()),
+        /// Speed against the standard tier.
+        speed_multiplier: Option<SpeedMultiplier> = maybe(object()),
+        /// Promise of the provider.
+        slo: Option<ServiceLevelObjective> = maybe(object()),
+        /// Time within which a batch completes.
+        completion_window_seconds: Option<u32> = maybe(1..=MOST_COUNT),
+        /// Features that cannot be combined with it.
+        excludes: Vec<String> = filled(List::entries(name())),
+        /// Features that can be combined with it.
+        stacks_with: Vec<String> = filled(List::entries(name())),
+    }
+
+    /// Speed of a service tier against the standard tier.
+    #[derive(Default, PartialEq, Eq)]
+    pub struct SpeedMultiplier {
+        /// The factor.
+        value: Option<Decimal> = maybe(decimal()),
+        /// Whether the factor is a bound.
+        bound: Option<SpeedBound> = maybe(choice()),
+        /// Phase to which the speed claim applies.
+        metric: Option<SpeedMetric> = maybe(choice()),
+    }
+
+    /// Promise of a provider for a service tier.
+    #[derive(Default, PartialEq)]
+    pub struct ServiceLevelObjective {
+        /// Slowest decoding.
+        output_tokens_per_second_min: Option<f64> = maybe(positive::<1_000_000_000>()),
+        /// Share of requests it holds for.
+        percentile: Option<f64> = maybe(positive::<100>()),
+        /// Availability.
+        uptime_percent: Option<f64> = maybe(positive::<100>()),
+    }
 }
 
-/// A window of a day; one that ends before it starts runs past midnight, equal ends mean the whole day.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Window {
-    /// Days on which it starts, Monday is 1; none means every day.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false, value_type = Vec<i64>, schema_with = days_schema)]
-    pub days: Vec<u8>,
-    /// HH:MM, inclusive.
-    #[schema(pattern = "^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$")]
-    pub start: String,
-    /// HH:MM, exclusive.
-    #[schema(pattern = "^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$")]
-    pub end: String,
+const TIME_OF_DAY: &str = "write a time of day such as \"16:30\"";
+
+/// The windows of a schedule: one or more.
+fn windows() -> List<Object<Window>> {
+    List::of(object(), 1..=usize::MAX).refused_as(|_| {
+        let hint = "list at least one window";
+        ("the list is empty".to_owned(), hint.to_owned())
+    })
 }
 
-fn days_schema() -> utoipa::openapi::schema::Array {
-    use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Type};
-    let day = ObjectBuilder::new()
-        .schema_type(Type::Integer)
-        .minimum(Some(1))
-        .maximum(Some(7));
-    ArrayBuilder::new()
-        .items(day)
-        .description(Some("days on which it starts, Monday is 1"))
-        .build()
-}
+choices! {
+    /// Whether a speed claim is a bound.
+    pub enum SpeedBound {
+        /// At most.
+        UpTo = "up_to",
+        /// At least.
+        AtLeast = "at_least",
+        /// As a rule.
+        Typical = "typical",
+    }
 
-/// A way to be served: its price as a multiplier where the source states one, and its speed.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ServiceTier {
-    /// Request fields that select it.
-    #[serde(skip_serializing_if = "Map::is_empty")]
-    #[schema(required = false, value_type = Object)]
-    pub request: JsonObject,
-    /// Other names of the tier.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false, value_type = Vec<Name>, max_items = 64)]
-    pub aliases: Vec<String>,
-    /// Only where the source states a multiplier instead of prices.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub price_multiplier: Option<Decimal>,
-    /// Speed against the standard tier.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub speed_multiplier: Option<SpeedMultiplier>,
-    /// Promise of the provider.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub slo: Option<ServiceLevelObjective>,
-    /// Time within which a batch completes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(minimum = 1, maximum = 2_147_483_647, nullable = false)]
-    pub completion_window_seconds: Option<u32>,
-    /// Features that cannot be combined with it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false, value_type = Vec<Name>, max_items = 64)]
-    pub excludes: Vec<String>,
-    /// Features that can be combined with it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false, value_type = Vec<Name>, max_items = 64)]
-    pub stacks_with: Vec<String>,
-}
-
-/// Speed of a service tier against the standard tier.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SpeedMultiplier {
-    /// The factor.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub value: Option<Decimal>,
-    /// Whether the factor is a bound.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub bound: Option<SpeedBound>,
-    /// Phase to which the speed claim applies.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub metric: Option<SpeedMetric>,
-}
-
-/// Whether a speed claim is a bound.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SpeedBound {
-    /// At most.
-    UpTo,
-    /// At least.
-    AtLeast,
-    /// As a rule.
-    Typical,
-}
-
-/// Phase to which a speed claim applies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SpeedMetric {
-    /// Decoding speed of one user.
-    OutputTokensPerSecond,
-    /// Wait for the first token.
-    TimeToFirstToken,
-    /// Wait for the whole answer.
-    EndToEndLatency,
-}
-
-/// Promise of a provider for a service tier.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ServiceLevelObjective {
-    /// Slowest decoding.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, minimum = 1e-99, maximum = 1e9)]
-    pub output_tokens_per_second_min: Option<f64>,
-    /// Share of requests it holds for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, minimum = 1e-99, maximum = 100)]
-    pub percentile: Option<f64>,
-    /// Availability.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, minimum = 1e-99, maximum = 100)]
-    pub uptime_percent: Option<f64>,
+    /// Phase to which a speed claim applies.
+    pub enum SpeedMetric {
+        /// Decoding speed of one user.
+        OutputTokensPerSecond = "output_tokens_per_second",
+        /// Wait for the first token.
+        TimeToFirstToken = "time_to_first_token",
+        /// Wait for the whole answer.
+        EndToEndLatency = "end_to_end_latency",
+    }
 }

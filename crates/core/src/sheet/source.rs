@@ -1,75 +1,84 @@
 //! Factors on rates, other meters, and the sources of prices with their formats.
 
-use serde::Serialize;
-use serde_json::Map;
-use utoipa::ToSchema;
-
 use super::JsonObject;
-use crate::input::schema::{Name, Text};
+use super::fields::{MOST_SOURCES, verbatim};
+use crate::input::body::document::{
+    Choices, choice, choices, decimal, document, filled, maybe, name, text,
+};
+use crate::input::body::{List, Object, object, plain, value};
 use crate::units::Decimal;
 
-/// A factor on many prices.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Modifier {
-    /// Name of the modifier.
-    #[schema(value_type = Name)]
-    pub name: String,
-    /// The conditions under which it applies.
-    #[serde(skip_serializing_if = "Map::is_empty")]
-    #[schema(required = false, value_type = Object)]
-    pub when: JsonObject,
-    /// The factor.
-    pub multiplier: Decimal,
-    /// Which prices it applies to.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false, value_type = Vec<Name>, max_items = 64)]
-    pub applies_to: Vec<String>,
+document! {
+    /// A factor on many prices.
+    #[derive(PartialEq)]
+    pub struct Modifier {
+        /// Name of the modifier.
+        name: String = plain(value(name()).hint("name the modifier")),
+        /// The conditions under which it applies.
+        when: JsonObject = filled(verbatim()),
+        /// The factor.
+        multiplier: Decimal = plain(value(decimal()).hint("write the factor, such as \"1.1\"")),
+        /// Which prices it applies to.
+        applies_to: Vec<String> = filled(List::entries(name())),
+    }
+
+    /// The price of something that is not a text token.
+    #[derive(PartialEq, Eq)]
+    pub struct OtherMeter {
+        /// Metered item.
+        meter: String = plain(value(name()).hint("name what is metered")),
+        /// Unit of the price.
+        unit: String = plain(value(name()).hint("say what the price is for")),
+        /// The price.
+        price: Decimal = plain(value(decimal()).hint("write the price")),
+        /// A remark.
+        note: Option<String> = maybe(text()),
+    }
+
+    /// Publication of prices.
+    #[derive(PartialEq, Eq)]
+    pub struct Source {
+        /// Address.
+        url: String = plain(value(text()).hint("write the address")),
+        /// Format in which it was read.
+        format: SourceFormat = plain(value(choice()).hint("write \"official\" for the provider's own page")),
+        /// Time at which it was read.
+        retrieved_at: Option<String> = maybe(text()),
+        /// Time at which it was published.
+        published_at: Option<String> = maybe(text()),
+        /// Digest of what was read.
+        sha256: Option<String> = maybe(text()),
+        /// Place within it.
+        locator: Option<String> = maybe(text()),
+    }
 }
 
-/// The price of something that is not a text token.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct OtherMeter {
-    /// Metered item.
-    #[schema(value_type = Name)]
-    pub meter: String,
-    /// Unit of the price.
-    #[schema(value_type = Name)]
-    pub unit: String,
-    /// The price.
-    pub price: Decimal,
-    /// A remark.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Text>, nullable = false)]
-    pub note: Option<String>,
+impl Source {
+    /// The publication of a catalog's entry.
+    pub(crate) fn entry(format: SourceFormat, url: &str, key: &str) -> Self {
+        Self {
+            url: url.to_owned(),
+            format,
+            retrieved_at: None,
+            published_at: None,
+            sha256: None,
+            locator: Some(key.to_owned()),
+        }
+    }
+
+    /// The publications of a sheet: one or more.
+    pub(super) fn list() -> List<Object<Self>> {
+        List::of(object(), 1..=MOST_SOURCES).called("sources")
+    }
 }
 
-/// Publication of prices.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Source {
-    /// Address.
-    #[schema(value_type = Text)]
-    pub url: String,
-    /// Format in which it was read.
-    pub format: SourceFormat,
-    /// Time at which it was read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Text>, nullable = false)]
-    pub retrieved_at: Option<String>,
-    /// Time at which it was published.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Text>, nullable = false)]
-    pub published_at: Option<String>,
-    /// Digest of what was read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Text>, nullable = false)]
-    pub sha256: Option<String>,
-    /// Place within it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Text>, nullable = false)]
-    pub locator: Option<String>,
+impl SourceFormat {
+    /// Its name, as sheets write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        let named = Self::ALL.iter().find(|(_, format)| *format == self);
+        named.map_or("", |(name, _)| name)
+    }
 }
 
 /// Passes the table of catalogs to a macro: for each its module in `catalog/`, its variant and name as a format, and what
@@ -103,20 +112,10 @@ macro_rules! declare_formats {
 
 macro_rules! source_formats {
     ($( $variant:ident $name:tt $meaning:tt )+) => {
-        /// A format in which prices are published.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-        pub enum SourceFormat {
-            $( #[doc = $meaning] #[serde(rename = $name)] $variant, )+
-        }
-
-        impl SourceFormat {
-            /// Every format by its name.
-            pub const ALL: [(&'static str, Self); [$( $name ),+].len()] = [$( ($name, Self::$variant) ),+];
-
-            /// Its name, as sheets write it.
-            #[must_use]
-            pub fn name(self) -> &'static str {
-                match self { $( Self::$variant => $name, )+ }
+        choices! {
+            /// A format in which prices are published.
+            pub enum SourceFormat {
+                $( #[doc = $meaning] $variant = $name, )+
             }
         }
     };

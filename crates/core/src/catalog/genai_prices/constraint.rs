@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 use jiff::civil::Time;
 
+use crate::catalog::hours::{self, time_of_day};
 use crate::catalog::rules::{described, has_only, start_of_day};
 use crate::input::cursor::Cursor;
-use crate::input::json::Json;
 use crate::sheet::{Schedule, Window};
 
 const MINUTES_PER_DAY: i32 = 24 * 60;
@@ -40,11 +40,10 @@ impl Constraint {
             (Some(date), (None, None)) => Self::From(start_of_day(&date)?),
             (None, (Some(start), Some(end))) => Self::Daily(Hours::read(&start, &end)?),
             _ => {
-                constraint.fault(
+                return constraint.refuse(
                     "the constraint is neither a start date nor a pair of times",
                     BOTH,
                 );
-                return None;
             }
         };
         has_only(constraint, &["end_time", "start_date", "start_time"])?;
@@ -82,21 +81,16 @@ impl Hours {
             end: read_time(end)?,
         };
         if hours.start == hours.end {
-            end.fault(
+            return end.refuse(
                 "start and end of the hours are equal",
                 "write different times; an end before the start is on the next day",
             );
-            return None;
         }
         Some(hours)
     }
 
     fn window(self) -> Window {
-        Window {
-            days: Vec::new(),
-            start: time_of_day(self.start),
-            end: time_of_day(self.end),
-        }
+        hours::window(Vec::new(), [self.start, self.end])
     }
 
     /// `00:30-16:30`
@@ -116,22 +110,12 @@ impl Hours {
 
 /// The schedule of these hours.
 pub(super) fn schedule(hours: &[Hours]) -> Schedule {
-    Schedule {
-        timezone: "UTC".to_owned(),
-        windows: hours.iter().map(|hours| hours.window()).collect(),
-        except_calendar: None,
-    }
-}
-
-fn time_of_day(minutes: i32) -> String {
-    format!("{:02}:{:02}", minutes / 60, minutes % 60)
+    let windows = hours.iter().map(|hours| hours.window());
+    hours::schedule("UTC", windows.collect())
 }
 
 fn read_time(field: &Cursor<'_>) -> Option<i32> {
-    let minutes = match field.json {
-        Json::Text(text) => utc_minutes(text),
-        _ => None,
-    };
+    let minutes = field.json.as_text().and_then(utc_minutes);
     if minutes.is_none() {
         field.fault(
             format!(

@@ -5,34 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::catalog::entry::Entry;
+use crate::catalog::meter::{self, Meter};
 use crate::catalog::rules::{context_tier_of, has_only};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;
-use crate::sheet::{CacheWrite, ContextTier, JsonObject, OtherMeter, RateCell};
+use crate::sheet::{ContextTier, JsonObject, MOST_COUNT, OtherMeter, RateCell};
 use crate::units::Decimal;
-
-/// Kind of token price.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Meter {
-    Input,
-    Output,
-    Reasoning,
-    CacheRead,
-    /// Cache write without a stated time to live.
-    CacheWrite,
-    CacheWrite5Minutes,
-    CacheWrite1Hour,
-}
 
 const METERS: [(&str, Meter); 7] = [
     ("input_mtok", Meter::Input),
     ("output_mtok", Meter::Output),
     ("output_reasoning_mtok", Meter::Reasoning),
     ("cache_read_mtok", Meter::CacheRead),
-    ("cache_write_mtok", Meter::CacheWrite),
-    ("cache_write_5m_mtok", Meter::CacheWrite5Minutes),
-    ("cache_write_1h_mtok", Meter::CacheWrite1Hour),
+    ("cache_write_mtok", WRITE),
+    ("cache_write_5m_mtok", Meter::CacheWrite(Some(300))),
+    ("cache_write_1h_mtok", Meter::CacheWrite(Some(3_600))),
 ];
+/// A cache write without a stated time to live.
+const WRITE: Meter = Meter::CacheWrite(None);
 
 /// Suffixes of other price names, and their units.
 const UNITS: [(&str, &str); 6] = [
@@ -85,11 +75,8 @@ impl Prices {
     ) -> Option<Self> {
         let mut read = Self::default();
         let mut left = JsonObject::new();
-        for (name, field) in prices.entries()? {
+        for (name, field) in prices.present()? {
             let path = format!("{path}/{name}");
-            if *field.json == Json::Null {
-                continue;
-            }
             let meter = METERS.iter().find(|(written, _)| *written == name);
             if let Some((_, meter)) = meter {
                 let steps = read_steps(&path, &field, entry, context)?;
@@ -97,19 +84,13 @@ impl Prices {
             } else if let Some((meter, unit)) =
                 other_meter(name).filter(|_| !matches!(field.json, Json::Object(_)))
             {
-                read.others.push(OtherMeter {
-                    meter,
-                    unit: unit.to_owned(),
-                    price: entry.decimal(&path, &field, 1)?,
-                    note: None,
-                });
+                let price = entry.decimal(&path, &field, 1)?;
+                read.others.push(meter::other_meter(&meter, unit, price));
             } else {
                 left.insert(name.to_owned(), Value::from(field.json));
             }
         }
-        if !left.is_empty() {
-            entry.keep_value(path, left.into());
-        }
+        entry.keep_rest(path, left);
         Some(read)
     }
 
@@ -118,8 +99,7 @@ impl Prices {
     }
 
     pub(super) fn has_write_of_unknown_lifetime(&self) -> bool {
-        self.tokens.contains_key(&Meter::CacheWrite)
-            && !self.tokens.contains_key(&Meter::CacheWrite5Minutes)
+        self.tokens.contains_key(&WRITE) && !self.tokens.contains_key(&Meter::CacheWrite(Some(300)))
     }
 
     /// Input price, else output price, to compare two sets.
@@ -150,6 +130,8 @@ impl Prices {
         let thresholds: BTreeSet<_> = own.copied().chain([(0, false)]).collect();
         let mut all = self.clone();
         all.or_else(inherited);
+        let is_unknown = all.has_write_of_unknown_lifetime();
+        let lifetime_s = is_unknown.then_some(context.write_lifetime_s);
         thresholds
             .into_iter()
             .map(|threshold| {
@@ -161,27 +143,11 @@ impl Prices {
                 let mut cell = RateCell::new(service_tier, tier, schedule);
                 cell.source = Some(0);
                 for (meter, steps) in &all.tokens {
-                    all.set_price(&mut cell, *meter, steps.at(threshold).clone(), context);
+                    meter.set(&mut cell, steps.at(threshold).clone(), lifetime_s);
                 }
                 cell
             })
             .collect()
-    }
-
-    fn set_price(&self, cell: &mut RateCell, meter: Meter, price: Decimal, context: &Context<'_>) {
-        let ttl_seconds = match meter {
-            Meter::Input => return cell.input = Some(price),
-            Meter::Output => return cell.output = Some(price),
-            Meter::Reasoning => return cell.reasoning = Some(price),
-            Meter::CacheRead => return cell.cache_read = Some(price),
-            Meter::CacheWrite if self.has_write_of_unknown_lifetime() => {
-                Some(context.write_lifetime_s)
-            }
-            Meter::CacheWrite => None,
-            Meter::CacheWrite5Minutes => Some(300),
-            Meter::CacheWrite1Hour => Some(3_600),
-        };
-        cell.cache_write.push(CacheWrite { ttl_seconds, price });
     }
 }
 
@@ -222,11 +188,10 @@ fn read_steps<'a>(
         let (place, price) = read_tier(&format!("{path}/tiers/{index}"), &tier, entry, context)?;
         let is_known = tiers.keys().any(|(tokens, _)| *tokens == place.0);
         if is_known || place.0 == 0 {
-            tier.fault(
+            return tier.refuse(
                 format!("a second price from {} prompt tokens on", place.0),
                 "keep one price per prompt length",
             );
-            return None;
         }
         tiers.insert(place, price);
     }
@@ -246,7 +211,7 @@ fn read_tier<'a>(
             "start",
             "write the prompt length above which the tier applies",
         )?
-        .whole_number(1..=2_147_483_647)?;
+        .whole_number(1..=MOST_COUNT)?;
     let price = fields.required("price", "write the price beyond that length")?;
     let price = entry.decimal(&format!("{path}/price"), &price, 1)?;
     has_only(tier, &["price", "start"])?;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::constraint::{Constraint, Hours, schedule};
 use super::prices::{Context, Prices};
 use crate::catalog::entry::Entry;
-use crate::catalog::rules::is_name;
+use crate::catalog::values::is_name;
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;
 use crate::sheet::{
@@ -88,41 +88,33 @@ impl<'a> Timeline<'a> {
         entry: &mut Entry<'a>,
         context: &Context<'_>,
     ) -> Option<Self> {
-        let list = match entry.take("prices") {
-            Some(prices) => read_list(&prices, entry, context)?,
-            None => Vec::new(),
-        };
+        let list = entry.take("prices");
+        let list = list.map_or(Some(Vec::new()), |list| read_list(&list, entry, context))?;
         let never_ends = |price: &Conditional<'_>| price.constraint.hours().is_none();
         if !list.is_empty() && !list.iter().any(never_ends) {
-            cursor.fault(
+            return cursor.refuse(
                 "every price is limited to some hours",
                 "list one price without `start_time` and `end_time`",
             );
-            return None;
         }
-        let variants = match entry.take("price_variants") {
-            Some(variants) => read_variants(&variants, entry, context)?,
-            None => Vec::new(),
-        };
+        let variants = entry.take("price_variants");
+        let read = |variants| read_variants(&variants, entry, context);
+        let variants = variants.map_or(Some(Vec::new()), read)?;
         let timeline = Self { list, variants };
         let dates = timeline.dates().len();
         if dates > MOST_PRICES {
-            cursor.fault(
+            return cursor.refuse(
                 format!("the prices change on {dates} days"),
                 format!("write up to {MOST_PRICES} days"),
             );
-            return None;
         }
         timeline.add_notes(entry);
         Some(timeline)
     }
 
     fn add_notes(&self, entry: &mut Entry<'_>) {
-        if self
-            .variants
-            .iter()
-            .any(|variant| variant.constraint.date().is_some())
-        {
+        let mut variants = self.variants.iter();
+        if variants.any(|variant| variant.constraint.date().is_some()) {
             entry.note("genai-prices dates a price variant by the day on which it was verified.");
         }
         let hours: Vec<_> = self
@@ -152,33 +144,21 @@ impl<'a> Timeline<'a> {
     /// Whether a cache write has no stated lifetime.
     pub(super) fn has_write_of_unknown_lifetime(&self) -> bool {
         let standard = self.list.iter().map(|price| &price.prices);
-        let variants = self.variants.iter().map(|variant| &variant.prices);
-        standard
-            .chain(variants)
-            .any(Prices::has_write_of_unknown_lifetime)
+        let mut all = standard.chain(self.variants.iter().map(|variant| &variant.prices));
+        all.any(Prices::has_write_of_unknown_lifetime)
     }
 
     /// Names of the other priced items.
     pub(super) fn other_meters(&self) -> impl Iterator<Item = &str> {
-        let names = self.list.iter().flat_map(|price| &price.prices.others);
-        names
-            .map(|other| other.meter.as_str())
-            .collect::<BTreeSet<_>>()
-            .into_iter()
+        let others = self.list.iter().flat_map(|price| &price.prices.others);
+        let names: BTreeSet<_> = others.map(|other| other.meter.as_str()).collect();
+        names.into_iter()
     }
 
     /// The intervals with a token price. Prices that apply in none of them are kept under `unmapped`.
     pub(super) fn intervals(&self, entry: &mut Entry<'a>, context: &Context<'_>) -> Vec<Interval> {
-        let standard = self.list.iter().map(|price| price.constraint);
-        let variants = self.variants.iter().map(|variant| variant.constraint);
-        let dates: BTreeSet<_> = standard
-            .chain(variants)
-            .filter_map(Constraint::date)
-            .collect();
-        let starts: Vec<_> = [None]
-            .into_iter()
-            .chain(dates.into_iter().map(Some))
-            .collect();
+        let dates = self.dates().into_iter().map(Some);
+        let starts: Vec<_> = [None].into_iter().chain(dates).collect();
         let mut used = BTreeSet::new();
         let mut intervals: Vec<Interval> = Vec::new();
         for (index, start) in starts.iter().enumerate() {
@@ -404,11 +384,10 @@ fn read_list<'a>(
 fn few<'a>(list: &Cursor<'a>) -> Option<Vec<Cursor<'a>>> {
     let items = list.items()?;
     if items.len() > MOST_PRICES {
-        list.fault(
+        return list.refuse(
             format!("a list of {} prices", items.len()),
             format!("list up to {MOST_PRICES} prices"),
         );
-        return None;
     }
     Some(items)
 }
@@ -479,11 +458,10 @@ fn read_when(variant: &Cursor<'_>) -> Option<JsonObject> {
         request.insert(name.to_owned(), Value::from(field.name()?));
     }
     if request.is_empty() {
-        when.fault(
+        return when.refuse(
             "the variant has no condition",
             "write the request fields that select it, such as {\"processing\": \"batch\"}",
         );
-        return None;
     }
     Some(request)
 }
@@ -506,11 +484,10 @@ fn tier_name(variant: &Cursor<'_>, request: &JsonObject, known: &[Variant]) -> O
         short
     };
     if !is_name(&name) || is_taken(&name) {
-        variant.fault(
+        return variant.refuse(
             "the variant's condition is too long, or repeated",
             "select each variant by a short, distinct text",
         );
-        return None;
     }
     Some(name)
 }

@@ -7,6 +7,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::catalog::hours::{self, window};
 use crate::input::json::{Json, Object};
 use crate::sheet::{Schedule, Window};
 
@@ -60,11 +61,7 @@ pub(super) fn read_schedule(pricing: &Object) -> Option<Schedule> {
         ("UTC".to_owned(), 0)
     };
     let windows: Vec<_> = rules.iter().flat_map(|rule| rule.windows(offset)).collect();
-    (!windows.is_empty()).then_some(Schedule {
-        timezone,
-        windows,
-        except_calendar: None,
-    })
+    (!windows.is_empty()).then(|| hours::schedule(&timezone, windows))
 }
 
 fn present<'j>(fields: &'j Object, name: &str) -> Option<&'j Json> {
@@ -112,28 +109,11 @@ fn read_rule(window: &Json) -> Option<Rule> {
 
 /// Monday is 1; names are known by their first three letters.
 fn read_weekday(day: &Json) -> Option<u8> {
-    const NAMES: [&str; 7] = [
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-    ];
     match day {
-        Json::Number(_) => crate::catalog::rules::whole_number(day)
+        Json::Number(_) => crate::catalog::values::whole_number(day)
             .and_then(|day| u8::try_from(day).ok())
             .filter(|day| (1..=7).contains(day)),
-        Json::Text(text) => {
-            let text = text.trim().to_ascii_lowercase();
-            let is_meant = |name: &&str| text.len() >= 3 && name.starts_with(&text);
-            NAMES
-                .iter()
-                .zip(1..)
-                .find(|(name, _)| is_meant(name))
-                .map(|(_, day)| day)
-        }
+        Json::Text(text) => u8::try_from(hours::weekday(text)? + 1).ok(),
         _ => None,
     }
 }
@@ -143,13 +123,7 @@ fn read_hours(hours: &Json) -> Option<Vec<Hours>> {
         Json::Text(text) => Some(vec![read_span(text)?]),
         Json::Array(items) => items
             .iter()
-            .map(|item| {
-                if let Json::Text(text) = item {
-                    read_span(text)
-                } else {
-                    None
-                }
-            })
+            .map(|item| read_span(item.as_text()?))
             .collect(),
         _ => None,
     }
@@ -197,11 +171,7 @@ impl Rule {
         let mut days = self.weekdays.clone();
         days.sort_unstable();
         days.dedup();
-        Window {
-            days,
-            start: time_of_day(hours.start),
-            end: time_of_day(hours.end),
-        }
+        window(days, [hours.start, hours.end])
     }
 }
 
@@ -216,10 +186,6 @@ impl Hours {
             end: shifted(self.end),
         }
     }
-}
-
-fn time_of_day(minutes: i32) -> String {
-    format!("{:02}:{:02}", minutes / 60, minutes % 60)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Provider, model and region from the key of an entry.
 
-use crate::catalog::names::canonical_model;
+use crate::catalog::meter::write_lifetime_s;
+use crate::catalog::names::{IN_REGION, canonical_model, split_group};
 use crate::sheet::PriceSheet;
 
 /// Provider names that differ here: `LiteLLM`'s name, ours, and the prefix kept before the model's name if one provider
@@ -30,17 +31,8 @@ const PROVIDERS: [(&str, &str, &str); 20] = [
 
 const AZURE_REGIONS: [&str; 6] = ["apac", "eu", "global", "global-standard", "us", "us-gov"];
 
-/// Region groups that Bedrock puts before a model's name, with a dot.
-const GEOGRAPHIES: [&str; 9] = [
-    "apac", "au", "ca", "eu", "global", "in", "jp", "us", "us-gov",
-];
-
 /// Bedrock APIs that `LiteLLM` puts before a model's name; they have the same prices.
 const BEDROCK_ROUTES: [&str; 2] = ["converse", "invoke"];
-
-/// Region of a Bedrock name without a region group, which is served in a single region. It differs from `global`: names
-/// with `global.` have their own prices.
-const IN_REGION: &str = "in-region";
 
 /// Provider, model and region of an offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,19 +64,13 @@ impl Offer {
         self.litellm_provider == "xai"
     }
 
-    /// Whether the price of a cache write is Gemini's storage fee for five minutes, as `OpenRouter` lists it.
-    pub(super) fn misfiles_storage(&self) -> bool {
-        self.provider == "openrouter" && self.model.contains("gemini")
-    }
-
     /// Lifetime of a written token, in seconds: `LiteLLM` has one rate for writes of 5 and of 30 minutes. It is 30 minutes
     /// for `OpenAI` models at any seller, except its open-weight models, else 5 minutes.
     pub(super) fn base_write_lifetime_s(&self) -> u32 {
         const OPENAI_SELLERS: [&str; 4] =
             ["azure", "azure_text", "openai", "text-completion-openai"];
-        let is_of_openai = OPENAI_SELLERS.contains(&self.litellm_provider.as_str())
-            || (self.model.contains("gpt-") && !self.model.contains("gpt-oss"));
-        if is_of_openai { 1_800 } else { 300 }
+        let is_openai = OPENAI_SELLERS.contains(&self.litellm_provider.as_str());
+        write_lifetime_s(is_openai, &self.model)
     }
 }
 
@@ -138,7 +124,7 @@ fn split_bedrock_region(name: &str) -> (&str, &str) {
         IN_REGION
     };
     split_first(name, '/', is_aws_region)
-        .or_else(|| split_first(name, '.', |first| GEOGRAPHIES.contains(&first)))
+        .or_else(|| split_group(name).filter(|(region, _)| *region != IN_REGION))
         .unwrap_or((bare, name))
 }
 

@@ -6,53 +6,21 @@ use serde_json::Value;
 
 use super::off_peak;
 use super::offer::Offer;
-use super::rate_name::{Lifetime, Meter, RateName};
+use super::rate_name::{RateName, WRITE};
 use crate::catalog::entry::Entry;
+use crate::catalog::meter::{Meter, Quote, write_billing};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;
-use crate::sheet::{CacheWrite, CacheWriteBilling, ContextTier, JsonObject, RateCell, Schedule};
-use crate::units::Decimal;
+use crate::sheet::{CacheWriteBilling, ContextTier, JsonObject, RateCell, Schedule};
 
 /// Factor from prices per token to prices per million tokens.
 const TOKENS_PER_PRICE: u32 = 1_000_000;
 /// Older name of the cache-read price, listed beside the newer one.
 const CACHE_HIT: &str = "input_cost_per_token_cache_hit";
 
-/// Place of a quote in the sheet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
-    is_off_peak: bool,
-    rate: RateName,
-}
-
-impl Place {
-    fn cell(self) -> (&'static str, u32, bool) {
-        (
-            self.rate.service_tier,
-            self.rate.min_prompt_tokens,
-            self.is_off_peak,
-        )
-    }
-
-    fn is_in_base_cell(self) -> bool {
-        self.cell() == (RateCell::STANDARD, 0, false)
-    }
-
-    fn is_cache_write(self) -> bool {
-        matches!(self.rate.meter, Meter::CacheWrite(_))
-    }
-}
-
-/// One price as the entry states it.
-struct Quote<'a> {
-    path: String,
-    json: &'a Json,
-    price: Decimal,
-}
-
 /// All token prices of an entry.
 pub(super) struct Quotes<'a> {
-    quotes: BTreeMap<Place, Quote<'a>>,
+    quotes: BTreeMap<RateName, Quote<'a>>,
     pub(super) schedules: BTreeMap<String, Schedule>,
 }
 
@@ -67,31 +35,16 @@ impl<'a> Quotes<'a> {
             quotes.add_bands(entry, &tiered);
         }
         for (name, rate, field) in entry.take_all(RateName::parse) {
-            quotes.add(
-                entry,
-                name.to_owned(),
-                &field,
-                Place {
-                    is_off_peak: false,
-                    rate,
-                },
-            );
+            quotes.add(entry, name.to_owned(), &field, rate);
         }
         if let Some(field) = entry.take(CACHE_HIT) {
             let rate = RateName {
+                is_off_peak: false,
                 service_tier: RateCell::STANDARD,
                 min_prompt_tokens: 0,
                 meter: Meter::CacheRead,
             };
-            quotes.add(
-                entry,
-                CACHE_HIT.to_owned(),
-                &field,
-                Place {
-                    is_off_peak: false,
-                    rate,
-                },
-            );
+            quotes.add(entry, CACHE_HIT.to_owned(), &field, rate);
         }
         if let Some(pricing) = entry.take("off_peak_pricing") {
             quotes.add_off_peak(entry, &pricing);
@@ -100,29 +53,18 @@ impl<'a> Quotes<'a> {
         quotes
     }
 
-    fn add(&mut self, entry: &mut Entry<'a>, path: String, field: &Cursor<'a>, place: Place) {
+    fn add(&mut self, entry: &mut Entry<'a>, path: String, field: &Cursor<'a>, place: RateName) {
         let Some(price) = entry.decimal(&path, field, TOKENS_PER_PRICE) else {
             return;
         };
-        match self.quotes.get(&place) {
-            Some(known) if known.price != price => entry.keep(&path, field.json),
-            Some(_) => {}
-            None => {
-                self.quotes.insert(
-                    place,
-                    Quote {
-                        path,
-                        json: field.json,
-                        price,
-                    },
-                );
-            }
-        }
+        let json = field.json;
+        Quote { path, json, price }.add(&mut self.quotes, place, entry);
     }
 
     /// Reads `[{"range": [from, to], "input_cost_per_token": …}]`; a band without a token range has another unit.
     fn add_bands(&mut self, entry: &mut Entry<'a>, tiered: &Cursor<'a>) {
-        let Some(bands) = list_in(tiered) else {
+        let bands = matches!(tiered.json, Json::Array(_)).then(|| tiered.items());
+        let Some(bands) = bands.flatten() else {
             entry.keep("tiered_pricing", tiered.json);
             return;
         };
@@ -146,11 +88,7 @@ impl<'a> Quotes<'a> {
         band: &Cursor<'a>,
     ) -> Option<Value> {
         let mut left = JsonObject::new();
-        for (name, field) in band
-            .entries()?
-            .into_iter()
-            .filter(|(_, field)| *field.json != Json::Null)
-        {
+        for (name, field) in band.present()? {
             match RateName::parse(name).filter(|rate| rate.min_prompt_tokens == 0) {
                 Some(rate) => {
                     let rate = RateName {
@@ -158,15 +96,7 @@ impl<'a> Quotes<'a> {
                         ..rate
                     };
                     let path = format!("tiered_pricing/{index}/{name}");
-                    self.add(
-                        entry,
-                        path,
-                        &field,
-                        Place {
-                            is_off_peak: false,
-                            rate,
-                        },
-                    );
+                    self.add(entry, path, &field, rate);
                 }
                 None => {
                     left.insert(name.to_owned(), Value::from(field.json));
@@ -193,9 +123,9 @@ impl<'a> Quotes<'a> {
         for (name, field) in fields {
             match RateName::parse(name) {
                 Some(rate) if *field.json != Json::Null => {
-                    let place = Place {
+                    let place = RateName {
                         is_off_peak: true,
-                        rate,
+                        ..rate
                     };
                     self.add(entry, format!("off_peak_pricing/{name}"), &field, place);
                 }
@@ -205,9 +135,7 @@ impl<'a> Quotes<'a> {
                 _ => {}
             }
         }
-        if !left.is_empty() {
-            entry.keep_value("off_peak_pricing", Value::Object(left));
-        }
+        entry.keep_rest("off_peak_pricing", left);
         self.schedules.insert(off_peak::NAME.to_owned(), schedule);
     }
 
@@ -226,7 +154,7 @@ impl<'a> Quotes<'a> {
             .quotes
             .extract_if(.., |place, _| !priced.contains(&place.cell()))
         {
-            entry.keep(&quote.path, quote.json);
+            quote.keep(entry);
             entry.note("A tier whose prices are all 0 beside a priced base is unclear; it is kept under `unmapped`.");
         }
     }
@@ -236,40 +164,26 @@ impl<'a> Quotes<'a> {
         let is_input_priced = self
             .quotes
             .iter()
-            .any(|(place, quote)| place.rate.meter == Meter::Input && !quote.price.is_zero());
+            .any(|(place, quote)| place.meter == Meter::Input && !quote.price.is_zero());
         let zeros: Vec<_> = self
             .quotes
             .extract_if(.., |place, quote| {
-                is_input_priced && place.is_cache_write() && quote.price.is_zero()
+                is_input_priced && place.meter.is_write() && quote.price.is_zero()
             })
             .collect();
-        if self.quotes.keys().any(|place| place.is_cache_write()) {
+        let meters = self.quotes.keys().map(|place| &place.meter);
+        let billing = write_billing(meters, !zeros.is_empty());
+        if billing == CacheWriteBilling::Priced {
             for (_, zero) in zeros {
-                entry.keep(&zero.path, zero.json);
+                zero.keep(entry);
             }
-            CacheWriteBilling::Priced
-        } else if zeros.is_empty() {
-            CacheWriteBilling::NotPublished
-        } else {
-            CacheWriteBilling::AsInput
         }
-    }
-
-    /// Whether the base cell has a price for input and for output, and both are 0.
-    pub(super) fn is_free(&self) -> bool {
-        let is_zero = |meter| {
-            self.quotes.iter().any(|(place, quote)| {
-                place.is_in_base_cell() && place.rate.meter == meter && quote.price.is_zero()
-            })
-        };
-        is_zero(Meter::Input) && is_zero(Meter::Output)
+        billing
     }
 
     /// Whether a cache write has no stated lifetime.
     pub(super) fn has_base_write(&self) -> bool {
-        self.quotes
-            .keys()
-            .any(|place| place.rate.meter == Meter::CacheWrite(Lifetime::Base))
+        self.quotes.keys().any(|place| place.meter == WRITE)
     }
 
     /// The cells of a sheet, in their order.
@@ -279,7 +193,8 @@ impl<'a> Quotes<'a> {
             let cell = cells
                 .entry(place.cell())
                 .or_insert_with(|| empty_cell(place, offer));
-            set_price(cell, place.rate.meter, quote.price, offer);
+            let lifetime_s = Some(offer.base_write_lifetime_s());
+            place.meter.set(cell, quote.price, lifetime_s);
         }
         let mut cells: Vec<_> = cells.into_values().collect();
         cells.sort_by(|left, right| left.key().cmp(&right.key()));
@@ -287,12 +202,12 @@ impl<'a> Quotes<'a> {
     }
 }
 
-fn empty_cell(place: Place, offer: &Offer) -> RateCell {
-    let min_prompt_tokens = place.rate.min_prompt_tokens;
+fn empty_cell(place: RateName, offer: &Offer) -> RateCell {
+    let min_prompt_tokens = place.min_prompt_tokens;
     let inclusive = min_prompt_tokens > 0 && offer.has_inclusive_thresholds();
     let schedule = place.is_off_peak.then_some(off_peak::NAME);
     let mut cell = RateCell::new(
-        place.rate.service_tier,
+        place.service_tier,
         ContextTier {
             min_prompt_tokens,
             inclusive,
@@ -303,46 +218,11 @@ fn empty_cell(place: Place, offer: &Offer) -> RateCell {
     cell
 }
 
-fn set_price(cell: &mut RateCell, meter: Meter, price: Decimal, offer: &Offer) {
-    match meter {
-        Meter::Input => cell.input = Some(price),
-        Meter::Output => cell.output = Some(price),
-        Meter::Reasoning => cell.reasoning = Some(price),
-        Meter::CacheRead => cell.cache_read = Some(price),
-        Meter::CacheReadExplicit => cell.cache_read_explicit = Some(price),
-        Meter::CacheWrite(lifetime) => {
-            let ttl_seconds = match lifetime {
-                Lifetime::Base => offer.base_write_lifetime_s(),
-                Lifetime::OneHour => 3_600,
-                Lifetime::TwelveHours => 43_200,
-            };
-            cell.cache_write.push(CacheWrite {
-                ttl_seconds: Some(ttl_seconds),
-                price,
-            });
-        }
-    }
-}
-
-fn list_in<'a>(cursor: &Cursor<'a>) -> Option<Vec<Cursor<'a>>> {
-    if matches!(cursor.json, Json::Array(_)) {
-        cursor.items()
-    } else {
-        None
-    }
-}
-
 /// The lower end of a band. A band from 1 is the same as a band from 0.
 fn band_start(band: &Json) -> Option<u32> {
-    let Json::Object(fields) = band else {
+    let [from, _to] = band.at("range")?.items() else {
         return None;
     };
-    let Some(Json::Array(range)) = fields.get("range") else {
-        return None;
-    };
-    let [from, _to] = &**range else {
-        return None;
-    };
-    let start = crate::catalog::rules::whole_number(from)?;
+    let start = crate::catalog::values::whole_number(from)?;
     Some(if start == 1 { 0 } else { start })
 }

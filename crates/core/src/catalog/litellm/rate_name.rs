@@ -1,27 +1,7 @@
 //! The names of token rates: `{meter}[_above_{1hr|12hr}][_above_{N}k_tokens][_{service tier}]`.
 
-/// The largest token count a sheet carries.
-const MOST_TOKENS: u32 = 2_147_483_647;
-
-/// Kind of rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Meter {
-    Input,
-    Output,
-    Reasoning,
-    CacheRead,
-    CacheReadExplicit,
-    CacheWrite(Lifetime),
-}
-
-/// Lifetime of a written token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Lifetime {
-    /// Not in the name: 5 minutes at most providers, 30 minutes for `OpenAI` models.
-    Base,
-    OneHour,
-    TwelveHours,
-}
+use crate::catalog::meter::Meter;
+use crate::catalog::values::thousands;
 
 const METERS: [(&str, Meter); 6] = [
     ("input_cost_per_token", Meter::Input),
@@ -32,11 +12,11 @@ const METERS: [(&str, Meter); 6] = [
         "explicit_cache_read_input_token_cost",
         Meter::CacheReadExplicit,
     ),
-    (
-        "cache_creation_input_token_cost",
-        Meter::CacheWrite(Lifetime::Base),
-    ),
+    ("cache_creation_input_token_cost", WRITE),
 ];
+
+/// A cache write without a lifetime in its name: 5 minutes at most providers, 30 minutes for `OpenAI` models.
+pub(super) const WRITE: Meter = Meter::CacheWrite(None);
 
 const SERVICE_TIERS: [(&str, &str); 7] = [
     ("", "standard"),
@@ -51,12 +31,19 @@ const SERVICE_TIERS: [(&str, &str); 7] = [
 /// A parsed rate name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct RateName {
+    /// Whether it applies off peak only, which the name does not say.
+    pub(super) is_off_peak: bool,
     pub(super) service_tier: &'static str,
     pub(super) min_prompt_tokens: u32,
     pub(super) meter: Meter,
 }
 
 impl RateName {
+    /// The cell of the rate.
+    pub(super) fn cell(self) -> (&'static str, u32, bool) {
+        (self.service_tier, self.min_prompt_tokens, self.is_off_peak)
+    }
+
     /// Parses a name. None unless it follows the grammar to its end.
     pub(super) fn parse(name: &str) -> Option<Self> {
         let (meter, rest) = METERS
@@ -66,6 +53,7 @@ impl RateName {
         let (min_prompt_tokens, rest) = split_threshold(rest)?;
         let (_, service_tier) = SERVICE_TIERS.iter().find(|(written, _)| *written == rest)?;
         Some(Self {
+            is_off_peak: false,
             service_tier,
             min_prompt_tokens,
             meter,
@@ -74,31 +62,22 @@ impl RateName {
 }
 
 fn split_lifetime(meter: Meter, rest: &str) -> (Meter, &str) {
-    if meter != Meter::CacheWrite(Lifetime::Base) {
-        return (meter, rest);
-    }
-    if let Some(rest) = rest.strip_prefix("_above_1hr") {
-        (Meter::CacheWrite(Lifetime::OneHour), rest)
-    } else if let Some(rest) = rest.strip_prefix("_above_12hr") {
-        (Meter::CacheWrite(Lifetime::TwelveHours), rest)
-    } else {
-        (meter, rest)
-    }
+    let lifetimes = [("_above_1hr", 3_600), ("_above_12hr", 43_200)];
+    let stated = lifetimes.into_iter().find_map(|(written, lifetime_s)| {
+        let rest = rest.strip_prefix(written)?;
+        Some((Meter::CacheWrite(Some(lifetime_s)), rest))
+    });
+    stated.filter(|_| meter == WRITE).unwrap_or((meter, rest))
 }
 
 fn split_threshold(rest: &str) -> Option<(u32, &str)> {
     let Some(rest) = rest.strip_prefix("_above_") else {
         return Some((0, rest));
     };
-    let (thousands, rest) = rest.split_once("k_tokens")?;
-    let is_plain =
-        !thousands.starts_with('0') && thousands.bytes().all(|byte| byte.is_ascii_digit());
-    let tokens = thousands
-        .parse::<u32>()
-        .ok()
-        .filter(|_| is_plain)?
-        .checked_mul(1_000)?;
-    (tokens <= MOST_TOKENS).then_some((tokens, rest))
+    let rest_of_unit = rest.find("k_tokens")? + 1;
+    let (length, rest) = rest.split_at(rest_of_unit);
+    let tokens = thousands(length).filter(|_| !length.starts_with('0'))?;
+    Some((tokens, rest.strip_prefix("_tokens")?))
 }
 
 #[cfg(test)]
@@ -107,6 +86,7 @@ mod tests {
 
     fn rate(meter: Meter, min_prompt_tokens: u32, service_tier: &'static str) -> RateName {
         RateName {
+            is_off_peak: false,
             service_tier,
             min_prompt_tokens,
             meter,
@@ -139,19 +119,15 @@ mod tests {
             ),
             (
                 "cache_creation_input_token_cost_above_1hr",
-                rate(Meter::CacheWrite(Lifetime::OneHour), 0, "standard"),
+                rate(Meter::CacheWrite(Some(3_600)), 0, "standard"),
             ),
             (
                 "cache_creation_input_token_cost_above_200k_tokens",
-                rate(Meter::CacheWrite(Lifetime::Base), 200_000, "standard"),
+                rate(WRITE, 200_000, "standard"),
             ),
             (
                 "cache_creation_input_token_cost_above_12hr_above_272k_tokens_ultrafast",
-                rate(
-                    Meter::CacheWrite(Lifetime::TwelveHours),
-                    272_000,
-                    "ultrafast",
-                ),
+                rate(Meter::CacheWrite(Some(43_200)), 272_000, "ultrafast"),
             ),
         ];
         for (name, read) in cases {

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use super::schedule::{Conditions, Hours, MOST_CONDITIONS, Week};
 use crate::catalog::entry::Entry;
-use crate::catalog::rules::{context_tier, whole_number};
+use crate::catalog::meter::{Meter, other_meter, write_billing};
+use crate::catalog::rules::context_tier;
+use crate::catalog::values::whole_number;
 use crate::input::cursor::{Cursor, shortened};
 use crate::input::json::Json;
-use crate::sheet::{
-    Basis, CacheWrite, CacheWriteBilling, ContextTier, OtherMeter, RateCell, Schedule,
-};
+use crate::sheet::{Basis, CacheWriteBilling, ContextTier, OtherMeter, RateCell, Schedule};
 use crate::units::Decimal;
 
 const MILLION: u32 = 1_000_000;
@@ -22,24 +22,13 @@ const MOST_COMBINATIONS: usize = 1_024;
 /// Most schedules of a sheet.
 const MOST_SCHEDULES: usize = 64;
 
-/// Kind of rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Meter {
-    Input,
-    Output,
-    Reasoning,
-    CacheRead,
-    CacheWrite,
-    CacheWriteHour,
-}
-
 const METERS: [(&str, Meter); 6] = [
     ("prompt", Meter::Input),
     ("completion", Meter::Output),
     ("internal_reasoning", Meter::Reasoning),
     ("input_cache_read", Meter::CacheRead),
-    ("input_cache_write", Meter::CacheWrite),
-    ("input_cache_write_1h", Meter::CacheWriteHour),
+    ("input_cache_write", Meter::CacheWrite(Some(300))),
+    ("input_cache_write_1h", Meter::CacheWrite(Some(3_600))),
 ];
 /// Prices other than for text tokens: field, meter, unit, factor. An image price can be per image or per token.
 const OTHERS: [(&str, &str, &str, u32); 6] = [
@@ -112,7 +101,7 @@ struct Reader<'e, 'a> {
 impl Pricing {
     /// `None` means that a fault is recorded.
     pub(super) fn read<'a>(entry: &mut Entry<'a>, field: &Cursor<'a>) -> Option<Self> {
-        let mut fields = present(field)?;
+        let mut fields: Fields<'a> = field.present()?.into_iter().collect();
         refuse_varying(&fields)?;
         let factor = read_discount(entry, &mut fields, field)?;
         let overrides = fields.remove(OVERRIDES);
@@ -151,18 +140,8 @@ impl Pricing {
 
     /// Billing of cache writes.
     pub(super) fn cache_write_billing(&self) -> CacheWriteBilling {
-        let is_write = |meter: &Meter| [Meter::CacheWrite, Meter::CacheWriteHour].contains(meter);
-        if self
-            .cells
-            .iter()
-            .any(|(_, cell)| cell.prices.keys().any(is_write))
-        {
-            CacheWriteBilling::Priced
-        } else if self.writes_cost_input {
-            CacheWriteBilling::AsInput
-        } else {
-            CacheWriteBilling::NotPublished
-        }
+        let meters = self.cells.iter().flat_map(|(_, cell)| cell.prices.keys());
+        write_billing(meters, self.writes_cost_input)
     }
 
     /// Whether all input and output prices are 0.
@@ -189,7 +168,7 @@ impl Pricing {
             rate.source = Some(0);
             rate.basis = cell.basis;
             for (meter, price) in cell.prices {
-                set_price(&mut rate, meter, price);
+                meter.set(&mut rate, price, None);
             }
             rate
         };
@@ -223,7 +202,7 @@ impl<'a> Reader<'_, 'a> {
                 .or(base.and_then(|base| base.get(&Meter::Input)));
             let is_gap = price.is_zero() && input.is_some_and(|input| !input.is_zero());
             match meter {
-                Meter::CacheWrite | Meter::CacheWriteHour if is_gap => {
+                Meter::CacheWrite(_) if is_gap => {
                     self.writes_cost_input = true;
                 }
                 Meter::CacheRead if is_gap => {
@@ -247,7 +226,7 @@ impl<'a> Reader<'_, 'a> {
         let mut overrides = Vec::new();
         for (index, item) in list.items()?.into_iter().enumerate() {
             let path = format!("{PATH}/{OVERRIDES}/{index}");
-            let mut fields = present(&item)?;
+            let mut fields: Fields<'a> = item.present()?.into_iter().collect();
             let Some((tier, hours)) = read_conditions(&fields) else {
                 self.entry.keep(&path, item.json);
                 self.entry
@@ -267,11 +246,10 @@ impl<'a> Reader<'_, 'a> {
                 })
             });
             if conditions.len() > MOST_CONDITIONS {
-                list.fault(
+                return list.refuse(
                     format!("the overrides have more than {MOST_CONDITIONS} time conditions"),
                     format!("list up to {MOST_CONDITIONS} different times"),
                 );
-                return None;
             }
             if !prices.is_empty() {
                 overrides.push(Override {
@@ -297,20 +275,9 @@ impl<'a> Reader<'_, 'a> {
             self.entry.keep(&path, field.json);
             return Some(());
         }
-        meters.push(OtherMeter {
-            meter: meter.to_owned(),
-            unit: unit.to_owned(),
-            price,
-            note: None,
-        });
+        meters.push(other_meter(meter, unit, price));
         Some(())
     }
-}
-
-fn present<'a>(cursor: &Cursor<'a>) -> Option<Fields<'a>> {
-    let mut fields: Fields<'a> = cursor.entries()?.into_iter().collect();
-    fields.retain(|_, field| *field.json != Json::Null);
-    Some(fields)
 }
 
 /// Rejects -1, the price of a router.
@@ -322,13 +289,12 @@ fn refuse_varying(fields: &Fields<'_>) -> Option<()> {
         if let Json::Text(written) | Json::Number(written) = field.json
             && written.trim() == "-1"
         {
-            field.fault(
+            return field.refuse(
                 format!(
                     "`{name}` is -1: the price depends on the model to which the request is routed"
                 ),
                 "use one of the router's models or endpoints",
             );
-            return None;
         }
     }
     Some(())
@@ -351,11 +317,10 @@ fn read_discount<'a>(
         .ok()
         .filter(|share| *share < MILLION)
     else {
-        field.fault(
+        return field.refuse(
             format!("the discount is {} millionths", shortened(&millionths)),
             "write the share of the price that is not paid: 0 or more, below 1, with up to 6 decimals",
         );
-        return None;
     };
     if millionths > 0 {
         entry.keep(PATH, pricing.json);
@@ -400,11 +365,10 @@ fn resolve(
     }
     let combinations = tiers.len() * (week.sets().count() + 1);
     if combinations > MOST_COMBINATIONS {
-        pricing.fault(
+        return pricing.refuse(
             format!("the overrides have {combinations} combinations of times and prompt lengths"),
             format!("write overrides with up to {MOST_COMBINATIONS} of them"),
         );
-        return None;
     }
     let default = cells_at(0, base, overrides, &tiers);
     let mut groups: Vec<(Vec<Cell>, Vec<Conditions>)> = Vec::new();
@@ -419,11 +383,10 @@ fn resolve(
         }
     }
     if groups.len() > MOST_SCHEDULES {
-        pricing.fault(
+        return pricing.refuse(
             format!("the overrides make {} schedules", groups.len()),
             format!("write prices for up to {MOST_SCHEDULES} different times"),
         );
-        return None;
     }
     let mut schedules = BTreeMap::new();
     let names: Vec<_> = groups
@@ -450,11 +413,7 @@ fn cells_at(
     for (start, tier) in tiers {
         let mut prices = base.clone();
         for over in overrides.iter().filter(|over| over.holds(*start, holding)) {
-            prices.extend(
-                over.prices
-                    .iter()
-                    .map(|(meter, price)| (*meter, price.clone())),
-            );
+            prices.extend(over.prices.clone());
         }
         let is_base = *start == 0 && holding == 0;
         let is_stated = is_base || overrides.iter().any(|over| over.is_for(*start, holding));
@@ -475,13 +434,8 @@ fn cells_at(
 }
 
 fn is_same(one: &[Cell], other: &[Cell]) -> bool {
-    let prices = |cells: &[Cell]| -> Vec<_> {
-        cells
-            .iter()
-            .map(|cell| (cell.tier, cell.prices.clone()))
-            .collect()
-    };
-    prices(one) == prices(other)
+    let [one, other] = [one, other].map(|cells| cells.iter().map(|cell| (cell.tier, &cell.prices)));
+    one.eq(other)
 }
 
 /// Name by whether input costs more or less than by default, at the shortest prompts at which it differs.
@@ -507,21 +461,4 @@ fn free_name(name: &str, taken: &BTreeMap<String, Schedule>) -> String {
         .chain(numbered)
         .find(|name| !taken.contains_key(name))
         .unwrap_or_default()
-}
-
-fn set_price(rate: &mut RateCell, meter: Meter, price: Decimal) {
-    let mut write = |ttl_seconds, price| {
-        rate.cache_write.push(CacheWrite {
-            ttl_seconds: Some(ttl_seconds),
-            price,
-        });
-    };
-    match meter {
-        Meter::Input => rate.input = Some(price),
-        Meter::Output => rate.output = Some(price),
-        Meter::Reasoning => rate.reasoning = Some(price),
-        Meter::CacheRead => rate.cache_read = Some(price),
-        Meter::CacheWrite => write(300, price),
-        Meter::CacheWriteHour => write(3_600, price),
-    }
 }

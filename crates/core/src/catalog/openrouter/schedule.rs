@@ -5,26 +5,19 @@
 
 use std::collections::BTreeMap;
 
-use crate::catalog::rules::whole_number;
+use crate::catalog::hours;
+use crate::catalog::values::whole_number;
 use crate::input::json::Json;
-use crate::sheet::{Schedule, Window};
+use crate::sheet::Schedule;
 
-const MINUTES_PER_DAY: u32 = 24 * 60;
-const DAYS: [&str; 7] = [
-    "monday",
-    "tuesday",
-    "wednesday",
-    "thursday",
-    "friday",
-    "saturday",
-    "sunday",
-];
+const MINUTES_PER_DAY: i32 = 24 * 60;
+const DAYS_PER_WEEK: usize = 7;
 
 /// Hours on some weekdays, both of the moment; a window that ends before it starts runs past midnight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hours {
-    start: u32,
-    end: u32,
+    start: i32,
+    end: i32,
     /// Weekdays, Monday first.
     days: [bool; 7],
 }
@@ -50,7 +43,7 @@ impl Hours {
         Some(Self { start, end, days })
     }
 
-    fn holds(&self, day: usize, minute: u32) -> bool {
+    fn holds(&self, day: usize, minute: i32) -> bool {
         let is_within = if self.start < self.end {
             (self.start..self.end).contains(&minute)
         } else {
@@ -61,8 +54,8 @@ impl Hours {
 }
 
 /// 1630 is half past four.
-fn read_minutes(json: &Json) -> Option<u32> {
-    let number = whole_number(json)?;
+fn read_minutes(json: &Json) -> Option<i32> {
+    let number = i32::try_from(whole_number(json)?).ok()?;
     let (hour, minute) = (number / 100, number % 100);
     let is_time = (hour < 24 && minute < 60) || number == 2_400;
     is_time.then_some(hour * 60 + minute)
@@ -75,14 +68,7 @@ fn read_days(json: &Json) -> Option<[bool; 7]> {
     };
     let mut days = [false; 7];
     for item in items {
-        let Json::Text(text) = item else {
-            return None;
-        };
-        let text = text.trim().to_ascii_lowercase();
-        let day = DAYS
-            .iter()
-            .position(|day| text.len() >= 3 && day.starts_with(&text))?;
-        days[day] = true;
+        days[hours::weekday(item.as_text()?)?] = true;
     }
     days.contains(&true).then_some(days)
 }
@@ -93,12 +79,12 @@ pub(super) type Conditions = u64;
 pub(super) const MOST_CONDITIONS: usize = 64;
 
 /// Ranges of minutes by weekday, grouped by the conditions that apply.
-pub(super) struct Week(BTreeMap<Conditions, Vec<(usize, u32, u32)>>);
+pub(super) struct Week(BTreeMap<Conditions, Vec<(usize, i32, i32)>>);
 
 impl Week {
     pub(super) fn new(conditions: &[Hours]) -> Self {
-        let mut week: BTreeMap<Conditions, Vec<(usize, u32, u32)>> = BTreeMap::new();
-        for day in 0..DAYS.len() {
+        let mut week: BTreeMap<Conditions, Vec<(usize, i32, i32)>> = BTreeMap::new();
+        for day in 0..DAYS_PER_WEEK {
             let mut edges = vec![0, MINUTES_PER_DAY];
             edges.extend(conditions.iter().flat_map(|hours| [hours.start, hours.end]));
             edges.sort_unstable();
@@ -131,7 +117,7 @@ impl Week {
             .copied()
             .collect();
         spans.sort_unstable();
-        let mut joined: Vec<(usize, u32, u32)> = Vec::new();
+        let mut joined: Vec<(usize, i32, i32)> = Vec::new();
         for (day, start, end) in spans {
             match joined.last_mut() {
                 Some((last_day, _, last_end)) if *last_day == day && *last_end == start => {
@@ -140,36 +126,26 @@ impl Week {
                 _ => joined.push((day, start, end)),
             }
         }
-        let mut windows: BTreeMap<(u32, u32), Vec<u8>> = BTreeMap::new();
+        let mut windows: BTreeMap<[i32; 2], Vec<u8>> = BTreeMap::new();
         for (day, start, end) in joined {
             let day = u8::try_from(day + 1).unwrap_or(7);
-            windows.entry((start, end)).or_default().push(day);
+            windows.entry([start, end]).or_default().push(day);
         }
-        let window = |((start, end), days): ((u32, u32), Vec<u8>)| Window {
-            days: if days.len() == DAYS.len() {
-                Vec::new()
-            } else {
-                days
-            },
-            start: time_of_day(start),
-            end: time_of_day(end),
-        };
-        Schedule {
-            timezone: "UTC".to_owned(),
-            windows: windows.into_iter().map(window).collect(),
-            except_calendar: None,
-        }
+        let windows = windows.into_iter().map(|(times, mut days)| {
+            if days.len() == DAYS_PER_WEEK {
+                days.clear();
+            }
+            hours::window(days, times)
+        });
+        hours::schedule("UTC", windows.collect())
     }
-}
-
-fn time_of_day(minutes: u32) -> String {
-    format!("{:02}:{:02}", minutes / 60, minutes % 60)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::input::json;
+    use crate::sheet::Window;
 
     fn hours(conditions: &str) -> Option<Hours> {
         let Json::Object(fields) = json::parse(conditions.as_bytes()).unwrap() else {

@@ -502,7 +502,7 @@ fn more_combinations_than_a_sheet_holds_are_refused() {
     let many_times = overrides(&|n| format!(r#"{{{}, "prompt": "{n}"}}"#, times(n)), 65);
     assert_eq!(
         refusal("a/m", &many_times),
-        "/pricing/overrides: the overrides have more than 64 conditions of time"
+        "/pricing/overrides: the overrides have more than 64 time conditions"
     );
     let both = overrides(
         &|n| {

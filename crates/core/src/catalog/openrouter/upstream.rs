@@ -1,7 +1,7 @@
 //! Host of an endpoint from its tag, such as `google-vertex/us-east5`, `deepinfra/fp8` or `openai/flex`.
 
 use crate::catalog::entry::Entry;
-use crate::catalog::rules::is_name;
+use crate::catalog::values::{is_name, renamed};
 use crate::input::cursor::{LONGEST_NAME, Recorded, shortened};
 use crate::input::json::Json;
 use crate::sheet::RateCell;
@@ -74,11 +74,7 @@ impl Upstream {
         let mut segments = tag.split('/').filter(|segment| !segment.is_empty());
         let host = segments.next().unwrap_or(&tag);
         let mut upstream = Self {
-            provider: PROVIDERS
-                .iter()
-                .find(|(written, _)| *written == host)
-                .map_or(host, |(_, provider)| provider)
-                .to_owned(),
+            provider: renamed(&PROVIDERS, host).to_owned(),
             region: None,
             quantization,
             service_tier: service_tier

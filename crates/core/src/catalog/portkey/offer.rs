@@ -1,8 +1,9 @@
 //! Provider, model, region and context tier from the key of an entry.
 
-use crate::catalog::names::{canonical_model, canonical_model_of_router};
-use crate::catalog::rules;
-use crate::sheet::{ContextTier, PriceSheet};
+use crate::catalog::meter::write_lifetime_s;
+use crate::catalog::names::{IN_REGION, canonical_model, canonical_model_of_router, split_group};
+use crate::catalog::values::thousands;
+use crate::sheet::PriceSheet;
 
 /// Provider names that differ here: Portkey's name, ours, and the prefix kept before the model's name if one provider
 /// sells the same name at other prices through another API.
@@ -28,14 +29,6 @@ const PROVIDERS: [(&str, &str, &str); 20] = [
     ("z-ai", "zai", ""),
     ("zhipu", "zhipuai", ""),
 ];
-
-/// Region groups that Bedrock puts before a model's name, with a dot.
-const GEOGRAPHIES: [&str; 9] = [
-    "apac", "au", "ca", "eu", "global", "in", "jp", "us", "us-gov",
-];
-
-/// Region of names served in a single, unnamed region.
-pub(super) const IN_REGION: &str = "in-region";
 
 /// Provider, model and region of an offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,42 +61,23 @@ impl Offer {
         }
     }
 
-    /// The context tier of a threshold: xAI's higher rates apply from the threshold on, all others above it.
-    pub(super) fn context_tier(&self, threshold: u32) -> ContextTier {
-        let tier = rules::context_tier(threshold);
-        ContextTier {
-            inclusive: tier.inclusive || (tier.min_prompt_tokens > 0 && self.provider == "xai"),
-            ..tier
-        }
-    }
-
     /// Whether it is a Gemini sold by Google.
     pub(super) fn is_gemini_of_google(&self) -> bool {
         ["google", "google-vertex"].contains(&self.provider.as_str())
             && self.model.contains("gemini")
     }
 
-    /// Whether the price of a cache write is Gemini's storage fee for five minutes, as `OpenRouter` lists it.
-    pub(super) fn misfiles_storage(&self) -> bool {
-        self.provider == "openrouter" && self.model.contains("gemini")
-    }
-
     /// Assumed lifetime of a written token, in seconds; Portkey states none: 30 minutes for `OpenAI` models at any seller,
     /// else 5 minutes; unknown for open weights.
     pub(super) fn base_write_lifetime_s(&self) -> u32 {
-        let is_of_openai = self.provider == "openai"
-            || (self.model.contains("gpt-") && !self.model.contains("gpt-oss"));
-        if is_of_openai { 1_800 } else { 300 }
+        write_lifetime_s(self.provider == "openai", &self.model)
     }
 }
 
-/// Splits `us.anthropic.claude-opus-5`. A name without a region group is served in a single region and differs from
-/// `global`: names with `global.` have their own prices.
+/// Region and name without its region group; a name without one differs from `global`, whose names have prices of their own.
 fn split_geography(model: &str) -> (&str, &str) {
-    model
-        .split_once('.')
-        .filter(|(first, rest)| GEOGRAPHIES.contains(first) && !rest.is_empty())
-        .unwrap_or((IN_REGION, model))
+    let split = split_group(model).filter(|(region, _)| *region != IN_REGION);
+    split.unwrap_or((IN_REGION, model))
 }
 
 /// A name for the prices of a model for prompts up to or beyond a length: `gemini-2.5-pro-gt-128k`.
@@ -125,7 +99,7 @@ impl<'n> TierName<'n> {
             let (model, length) = name.rsplit_once(mark)?;
             Some(Self {
                 model,
-                length: read_length(length)?,
+                length: thousands(length)?,
                 is_beyond: *is_beyond,
             })
             .filter(|_| !model.is_empty())
@@ -141,22 +115,9 @@ impl<'n> TierName<'n> {
 /// The threshold of a tier named `gt-272k` or `lte-272k`.
 pub(super) fn tier_threshold(name: &str) -> Option<u32> {
     if let Some(length) = name.strip_prefix("gt-") {
-        return read_length(length);
+        return thousands(length);
     }
-    read_length(name.strip_prefix("lte-")?).map(|_| 0)
-}
-
-/// `128k`
-fn read_length(text: &str) -> Option<u32> {
-    const MOST_TOKENS: u32 = 2_147_483_647;
-    let thousands = text.strip_suffix('k')?;
-    let is_plain = thousands.bytes().all(|byte| byte.is_ascii_digit());
-    let tokens = thousands
-        .parse::<u32>()
-        .ok()
-        .filter(|_| is_plain)?
-        .checked_mul(1_000)?;
-    (1..=MOST_TOKENS).contains(&tokens).then_some(tokens)
+    thousands(name.strip_prefix("lte-")?).map(|_| 0)
 }
 
 #[cfg(test)]

@@ -56,11 +56,10 @@ impl<'a> Parts<'a> {
         });
         let (used, unused): (Vec<_>, Vec<_>) = found.partition(|(_, is_used)| *is_used);
         if used.is_empty() {
-            cursor.fault(
+            return cursor.refuse(
                 format!("the field `{MARK}` is missing"),
                 "send the entry of Portkey's provider file unchanged, such as {\"pricing_config\": {…}}",
             );
-            return None;
         }
         let parts =
             |found: Vec<(Part<'a>, bool)>| found.into_iter().map(|(part, _)| part).collect();

@@ -4,28 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::offer::Offer;
 use crate::catalog::entry::Entry;
-use crate::catalog::rules;
+use crate::catalog::meter::{Meter, Quote, other_meter, write_billing};
 use crate::input::cursor::{Cursor, shortened};
-use crate::input::json::Json;
-use crate::sheet::{CacheWrite, CacheWriteBilling, ContextTier, JsonObject, OtherMeter, RateCell};
+use crate::sheet::{CacheWriteBilling, ContextTier, JsonObject, OtherMeter, RateCell};
 use crate::units::Decimal;
 
 /// Factor from hundredths per token to prices per million tokens.
 const TOKENS_PER_PRICE: u32 = 10_000;
 /// Factor from hundredths per call to prices per thousand calls, chosen to be a whole number.
 const CALLS_PER_PRICE: u32 = 10;
-
-/// Kind of rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Meter {
-    Input,
-    Output,
-    Reasoning,
-    CacheRead,
-    CacheWrite,
-    CacheWriteHour,
-    Storage,
-}
 
 /// Meters by field name; of two names for one price, the first counts.
 const METERS: [(&str, Meter); 9] = [
@@ -37,8 +24,10 @@ const METERS: [(&str, Meter); 9] = [
     ("cache_read_input_token", Meter::CacheRead),
     ("cache_read_text_input_token", Meter::CacheRead),
     ("cached_text_input_token", Meter::CacheRead),
-    ("cache_write_input_token", Meter::CacheWrite),
+    ("cache_write_input_token", WRITE),
 ];
+/// A cache write, whose time to live Portkey does not state.
+const WRITE: Meter = Meter::CacheWrite(None);
 /// Prices per token other than text tokens.
 const OTHER_TOKENS: [(&str, &str); 7] = [
     ("request_audio_token", "input_audio"),
@@ -61,13 +50,6 @@ const CALLS: [&str; 8] = [
     "x_search",
 ];
 const ADDITIONAL: &str = "additional_units";
-
-/// One price as the entry states it.
-struct Quote<'a> {
-    path: String,
-    json: &'a Json,
-    price: Decimal,
-}
 
 type Cell<'a> = BTreeMap<Meter, Quote<'a>>;
 
@@ -98,8 +80,7 @@ impl<'a> Prices<'a> {
         place: &Place<'_>,
         list: &Cursor<'a>,
     ) -> Option<()> {
-        let mut left: BTreeMap<&str, Cursor<'a>> = list.entries()?.into_iter().collect();
-        left.retain(|_, field| *field.json != Json::Null);
+        let mut left: BTreeMap<&str, Cursor<'a>> = list.present()?.into_iter().collect();
         let mut cell = Cell::new();
         for (name, meter) in METERS {
             if let Some(field) = left.remove(name) {
@@ -138,13 +119,10 @@ impl<'a> Prices<'a> {
         path: &str,
         units: &Cursor<'a>,
     ) -> Option<()> {
-        for (name, field) in units.entries()? {
+        for (name, field) in units.present()? {
             let path = format!("{path}/{name}");
-            if *field.json == Json::Null {
-                continue;
-            }
             if name == "cache_write_1h" {
-                read_quote(entry, cell, Meter::CacheWriteHour, path, &field)?;
+                read_quote(entry, cell, Meter::CacheWrite(Some(3_600)), path, &field)?;
             } else if let Some(call) = CALLS.iter().find(|call| **call == name) {
                 self.add_meter(
                     entry,
@@ -183,13 +161,7 @@ impl<'a> Prices<'a> {
         if price.is_zero() || known.is_some_and(|known| known.price != price) {
             entry.keep(path, field.json);
         } else if known.is_none() {
-            let read = OtherMeter {
-                meter: meter.to_owned(),
-                unit: unit.to_owned(),
-                price,
-                note: None,
-            };
-            self.meters.insert(meter, read);
+            self.meters.insert(meter, other_meter(meter, unit, price));
         }
         Some(())
     }
@@ -208,7 +180,7 @@ impl<'a> Prices<'a> {
         for (meter, quote) in &cell {
             let first = known.get(meter);
             if first.is_none_or(|first| first.price != quote.price) {
-                entry.keep(&quote.path, quote.json);
+                quote.keep(entry);
                 self.differ |= first.is_some() || !quote.price.is_zero();
             }
         }
@@ -233,37 +205,30 @@ impl<'a> Prices<'a> {
             let Some(input) = price_of(cell, Meter::Input).filter(|input| !input.is_zero()) else {
                 continue;
             };
-            zeros.extend(take_if(cell, Meter::CacheWrite, Decimal::is_zero));
+            zeros.extend(take_if(cell, WRITE, Decimal::is_zero));
             if let Some(zero) = take_if(cell, Meter::CacheRead, Decimal::is_zero) {
-                entry.keep(&zero.path, zero.json);
+                zero.keep(entry);
                 entry.note("A cache read of 0 beside a priced input is unclear; it is kept under `unmapped`.");
             }
             if offer.is_gemini_of_google() {
                 undo_misfiled_read(entry, cell, &input);
-                let write = take_if(cell, Meter::CacheWrite, |write| *write == input);
+                let write = take_if(cell, WRITE, |write| *write == input);
                 writes_cost_input |= write.is_some();
             } else if offer.provider == "byteplus"
-                && let Some(fee) = take_if(cell, Meter::CacheWrite, |write| *write < input)
+                && let Some(fee) = take_if(cell, WRITE, |write| *write < input)
             {
                 cell.insert(Meter::Storage, fee);
                 entry.note("Portkey lists BytePlus's storage fee per hour as a cache write; read as a fee per hour.");
             }
         }
-        let is_write = |meter: &Meter| [Meter::CacheWrite, Meter::CacheWriteHour].contains(meter);
-        if self
-            .cells
-            .values()
-            .any(|(_, cell)| cell.keys().any(is_write))
-        {
+        let meters = self.cells.values().flat_map(|(_, cell)| cell.keys());
+        let billing = write_billing(meters, writes_cost_input || !zeros.is_empty());
+        if billing == CacheWriteBilling::Priced {
             for zero in zeros {
-                entry.keep(&zero.path, zero.json);
+                zero.keep(entry);
             }
-            CacheWriteBilling::Priced
-        } else if writes_cost_input || !zeros.is_empty() {
-            CacheWriteBilling::AsInput
-        } else {
-            CacheWriteBilling::NotPublished
         }
+        billing
     }
 
     /// Drops the cells of longer prompts if all have the prices of the shortest ones, and adds a note.
@@ -300,21 +265,11 @@ impl<'a> Prices<'a> {
         }
     }
 
-    /// Whether input and output of the base cell both have the price 0.
-    pub(super) fn is_free(&self) -> bool {
-        let base = self.cells.get(&(RateCell::STANDARD.to_owned(), 0));
-        base.is_some_and(|(_, cell)| {
-            [Meter::Input, Meter::Output]
-                .into_iter()
-                .all(|meter| price_of(cell, meter).is_some_and(|price| price.is_zero()))
-        })
-    }
-
     /// Whether a cache write has no stated lifetime.
     pub(super) fn has_base_write(&self) -> bool {
         self.cells
             .values()
-            .any(|(_, cell)| cell.contains_key(&Meter::CacheWrite))
+            .any(|(_, cell)| cell.contains_key(&WRITE))
     }
 
     /// The cells of a sheet in their order, and the other meters.
@@ -325,7 +280,7 @@ impl<'a> Prices<'a> {
                 let mut rate = RateCell::new(&service_tier, context_tier, None);
                 rate.source = Some(0);
                 for (meter, quote) in cell {
-                    set_price(&mut rate, meter, quote.price, offer);
+                    meter.set(&mut rate, quote.price, Some(offer.base_write_lifetime_s()));
                 }
                 rate
             })
@@ -343,14 +298,8 @@ fn read_quote<'a>(
     field: &Cursor<'a>,
 ) -> Option<()> {
     let price = read_price(entry, &path, field, TOKENS_PER_PRICE)?;
-    match cell.get(&meter) {
-        Some(known) if known.price != price => entry.keep(&path, field.json),
-        Some(_) => {}
-        None => {
-            let json = field.json;
-            cell.insert(meter, Quote { path, json, price });
-        }
-    }
+    let json = field.json;
+    Quote { path, json, price }.add(cell, meter, entry);
     Some(())
 }
 
@@ -361,9 +310,9 @@ fn read_price<'a>(
     field: &Cursor<'a>,
     factor: u32,
 ) -> Option<Decimal> {
-    let Some(price) = field.at("price").filter(|price| *price.json != Json::Null) else {
+    let Some(price) = field.at("price").filter(|price| !price.is_null()) else {
         let name = path.rsplit('/').next().unwrap_or_default();
-        field.fault(
+        return field.refuse(
             format!(
                 "`{}` is {} without a `price`",
                 shortened(name),
@@ -371,28 +320,21 @@ fn read_price<'a>(
             ),
             "write the price in hundredths of the currency, such as {\"price\": 0.00025}; leave the field out if no price is published",
         );
-        return None;
     };
     let mut beside = JsonObject::new();
-    for (name, other) in field.entries()? {
-        if name != "price" && *other.json != Json::Null {
+    for (name, other) in field.present()? {
+        if name != "price" {
             beside.insert(name.to_owned(), other.json.into());
         }
     }
-    if !beside.is_empty() {
-        entry.keep_value(path, beside.into());
-    }
+    entry.keep_rest(path, beside);
     entry.decimal(path, &price, factor)
 }
 
 fn is_same(one: &Cell<'_>, other: &Cell<'_>) -> bool {
-    let prices = |cell: &Cell<'_>| -> Vec<_> {
-        let prices = cell
-            .iter()
-            .map(|(meter, quote)| (*meter, quote.price.clone()));
-        prices.collect()
-    };
-    prices(one) == prices(other)
+    let [one, other] =
+        [one, other].map(|cell| cell.iter().map(|(meter, quote)| (meter, &quote.price)));
+    one.eq(other)
 }
 
 fn price_of(cell: &Cell<'_>, meter: Meter) -> Option<Decimal> {
@@ -412,7 +354,7 @@ fn take_if<'a>(
 /// hour. So a read above the input price is that fee, and a cheaper write beside it is the read.
 fn undo_misfiled_read<'a>(entry: &mut Entry<'a>, cell: &mut Cell<'a>, input: &Decimal) {
     let fee = take_if(cell, Meter::CacheRead, |read| read > input);
-    let write = take_if(cell, Meter::CacheWrite, |write| write < input);
+    let write = take_if(cell, WRITE, |write| write < input);
     match (fee, write) {
         (Some(fee), Some(read)) => {
             cell.insert(Meter::Storage, fee);
@@ -421,40 +363,9 @@ fn undo_misfiled_read<'a>(entry: &mut Entry<'a>, cell: &mut Cell<'a>, input: &De
         }
         (fee, write) => {
             for unclear in fee.into_iter().chain(write) {
-                entry.keep(&unclear.path, unclear.json);
+                unclear.keep(entry);
                 entry.note("Google's cache reads cost less than input and its cache writes no less; other prices are kept under `unmapped`.");
             }
         }
     }
-}
-
-fn set_price(rate: &mut RateCell, meter: Meter, price: Decimal, offer: &Offer) {
-    let mut write = |ttl_seconds, price| {
-        rate.cache_write.push(CacheWrite {
-            ttl_seconds: Some(ttl_seconds),
-            price,
-        });
-    };
-    match meter {
-        Meter::Input => rate.input = Some(price),
-        Meter::Output => rate.output = Some(price),
-        Meter::Reasoning => rate.reasoning = Some(price),
-        Meter::CacheRead => rate.cache_read = Some(price),
-        Meter::CacheWrite => write(offer.base_write_lifetime_s(), price),
-        Meter::CacheWriteHour => write(3_600, price),
-        Meter::Storage => rate.cache_storage_per_hour = Some(price),
-    }
-}
-
-/// Corrects an error that Portkey copies from `OpenRouter`.
-pub(super) fn undo_slip_of_router(
-    entry: &mut Entry<'_>,
-    offer: &Offer,
-    rates: &mut [RateCell],
-) -> bool {
-    let is_undone = offer.misfiles_storage() && rules::undo_misfiled_storage(rates);
-    if is_undone {
-        entry.note("OpenRouter lists five minutes of Gemini's storage fee as a cache write; read as a fee per hour.");
-    }
-    is_undone
 }

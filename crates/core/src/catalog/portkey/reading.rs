@@ -2,18 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iso_currency::Currency;
-use serde_json::json;
-
-use super::offer::{IN_REGION, Offer, tier_threshold};
+use super::offer::{Offer, tier_threshold};
 use super::parts::{Part, Parts};
-use super::prices::{Place, Prices, undo_slip_of_router};
+use super::prices::{Place, Prices};
 use super::{CATALOG_URL, MARK};
 use crate::catalog::entry::Entry;
-use crate::catalog::rules::{is_name, is_usable, object, whole_number};
+use crate::catalog::names::IN_REGION;
+use crate::catalog::rules::{
+    FREE, context_tier_of, fast_mode, is_free, is_usable, name_priority, undo_slip_of_router,
+};
+use crate::catalog::values::whole_number;
 use crate::input::cursor::{Cursor, shortened};
 use crate::input::json::Json;
 use crate::sheet::{CacheWriteBilling, PriceSheet, RateCell, ServiceTier, Source, SourceFormat};
+use iso_currency::Currency;
 
 /// Key of the prices for regions that an entry does not list.
 const OTHER_REGIONS: &str = "default";
@@ -120,22 +122,21 @@ impl<'a> Reading<'_, 'a> {
             .used
             .iter()
             .filter_map(|part| part.cursor.at(MARK)?.at("currency"));
-        let Some(field) = stated.find(|field| *field.json != Json::Null) else {
+        let Some(field) = stated.find(|field| !field.is_null()) else {
             return Some("USD".to_owned());
         };
         let code = field.name()?;
         if Currency::from_code(&code).is_none() {
-            field.fault(
+            return field.refuse(
                 format!("`{}` is not a currency", shortened(&code)),
                 "write an ISO 4217 code in capitals, such as \"USD\"",
             );
-            return None;
         }
         Some(code)
     }
 
     fn read_part(&self, part: &Part<'a>, regions: &mut Regions<'a>) -> Option<()> {
-        let fields = present(&part.cursor)?;
+        let fields = part.cursor.present()?;
         let field = |name: &str| fields.iter().find(|(found, _)| *found == name);
         if let Some((_, custom)) = field(CUSTOM) {
             self.read_custom(part, custom, regions)?;
@@ -157,7 +158,7 @@ impl<'a> Reading<'_, 'a> {
 
     /// `{"pay_as_you_go": …, "batch_config": …}`
     fn read_flat(&self, part: &Part<'a>, flat: &Cursor<'a>, region: &mut Region<'a>) -> Option<()> {
-        for (name, field) in present(flat)? {
+        for (name, field) in flat.present()? {
             let path = format!("{}{MARK}/{name}", part.path);
             match name {
                 PRICES => self.add(region, path, (RateCell::STANDARD, part.threshold), &field)?,
@@ -180,7 +181,7 @@ impl<'a> Reading<'_, 'a> {
         let place = Place {
             path,
             service_tier,
-            context_tier: self.offer.context_tier(threshold),
+            context_tier: context_tier_of(&self.offer.provider, threshold),
         };
         region.prices.add(&mut region.entry, &place, list)
     }
@@ -193,7 +194,7 @@ impl<'a> Reading<'_, 'a> {
         regions: &mut Regions<'a>,
     ) -> Option<()> {
         let tiers = read_tiers(custom)?;
-        for (name, field) in present(custom)? {
+        for (name, field) in custom.present()? {
             match name {
                 "context_tier_map" => {}
                 "regions" => self.read_regions(part, &tiers, &field, regions)?,
@@ -214,7 +215,7 @@ impl<'a> Reading<'_, 'a> {
         regions: &mut Regions<'a>,
     ) -> Option<()> {
         let mut seen = BTreeSet::new();
-        for (group, modes) in present(groups)? {
+        for (group, modes) in groups.present()? {
             let branch = Branch {
                 path: format!("{}{CUSTOM}/regions/{group}", part.path),
                 threshold: part.threshold,
@@ -243,14 +244,14 @@ impl<'a> Reading<'_, 'a> {
         modes: &Cursor<'a>,
         region: &mut Region<'a>,
     ) -> Option<()> {
-        for (name, field) in present(modes)? {
+        for (name, field) in modes.present()? {
             if name != "execution_modes" {
                 region
                     .entry
                     .keep(&format!("{}/{name}", branch.path), field.json);
                 continue;
             }
-            for (mode, prices) in present(&field)? {
+            for (mode, prices) in field.present()? {
                 let mode = prices.key_as_name(mode)?;
                 let path = format!("{}/execution_modes/{mode}", branch.path);
                 self.read_mode(branch, (&mode, &path), &prices, region)?;
@@ -266,12 +267,12 @@ impl<'a> Reading<'_, 'a> {
         prices: &Cursor<'a>,
         region: &mut Region<'a>,
     ) -> Option<()> {
-        for (name, field) in present(prices)? {
+        for (name, field) in prices.present()? {
             let path = format!("{path}/{name}");
             match name {
                 MARK => self.read_list(&path, (mode, branch.threshold), &field, region)?,
                 "context_tiers" => {
-                    for (tier, prices) in present(&field)? {
+                    for (tier, prices) in field.present()? {
                         let path = format!("{path}/{tier}");
                         let known = branch.tiers.get(tier).copied();
                         let Some(threshold) = known.or_else(|| tier_threshold(tier)) else {
@@ -282,7 +283,7 @@ impl<'a> Reading<'_, 'a> {
                             continue;
                         };
                         let threshold = threshold.max(branch.threshold);
-                        for (name, field) in present(&prices)? {
+                        for (name, field) in prices.present()? {
                             let path = format!("{path}/{name}");
                             if name == MARK {
                                 self.read_list(&path, (mode, threshold), &field, region)?;
@@ -306,7 +307,7 @@ impl<'a> Reading<'_, 'a> {
         list: &Cursor<'a>,
         region: &mut Region<'a>,
     ) -> Option<()> {
-        for (name, field) in present(list)? {
+        for (name, field) in list.present()? {
             let path = format!("{path}/{name}");
             if name == PRICES {
                 self.add(region, path, place, &field)?;
@@ -325,17 +326,16 @@ impl<'a> Reading<'_, 'a> {
         } = region;
         let mut cache_write_billing = prices.settle(&mut entry, offer);
         prices.drop_flat_tiers(&mut entry);
-        if prices.is_free() {
-            entry.note("Input and output are stated as 0: free, run locally, billed by a plan, or unknown.");
-        }
         let has_base_write = prices.has_base_write();
         let others = prices.other_names();
         let (mut rates, other_meters) = prices.finish(offer);
-        if undo_slip_of_router(&mut entry, offer, &mut rates) {
+        if is_free(&rates) {
+            entry.note(FREE);
+        }
+        if undo_slip_of_router(&mut entry, &offer.provider, &offer.model, &mut rates) {
             cache_write_billing = CacheWriteBilling::AsInput;
         } else if has_base_write {
-            let lifetime_s = offer.base_write_lifetime_s();
-            entry.note(&format!("Portkey does not state the lifetime of a cache write; {lifetime_s} seconds are assumed."));
+            entry.note_lifetime("Portkey", offer.base_write_lifetime_s());
         }
         let others: Vec<&str> = others.iter().map(String::as_str).collect();
         if !is_usable(self.cursor, &entry, &rates, &others) {
@@ -347,22 +347,14 @@ impl<'a> Reading<'_, 'a> {
         let (unmapped, notes) = entry.finish();
         let names = self.parts.used.iter().map(|part| part.name.clone());
         Some(PriceSheet {
-            // The author's name may make it too long.
-            canonical_model: offer.canonical_model.clone().filter(|name| is_name(name)),
+            canonical_model: offer.canonical_model.clone(),
             aliases: names.filter(|name| *name != offer.model).collect(),
             region: name.to_owned(),
             currency: currency.to_owned(),
             cache_write_billing,
             service_tiers: service_tiers(offer, &rates),
             other_meters,
-            sources: vec![Source {
-                url: CATALOG_URL.to_owned(),
-                format: SourceFormat::Portkey,
-                retrieved_at: None,
-                published_at: None,
-                sha256: None,
-                locator: Some(self.key.to_owned()),
-            }],
+            sources: vec![Source::entry(SourceFormat::Portkey, CATALOG_URL, self.key)],
             notes,
             unmapped,
             ..PriceSheet::new(&offer.provider, &offer.model, rates)
@@ -370,16 +362,9 @@ impl<'a> Reading<'_, 'a> {
     }
 }
 
-/// The fields of an object that are not null.
-fn present<'a>(cursor: &Cursor<'a>) -> Option<Vec<(&'a str, Cursor<'a>)>> {
-    let mut fields = cursor.entries()?;
-    fields.retain(|(_, field)| *field.json != Json::Null);
-    Some(fields)
-}
-
 /// Reads the price per request; the price per answer is always 0.
 fn read_fixed_cost<'a>(region: &mut Region<'a>, path: &str, costs: &Cursor<'a>) -> Option<()> {
-    for (name, field) in present(costs)? {
+    for (name, field) in costs.present()? {
         let path = format!("{path}/{name}");
         if name == "request" {
             region
@@ -394,20 +379,16 @@ fn read_fixed_cost<'a>(region: &mut Region<'a>, path: &str, costs: &Cursor<'a>) 
 
 /// `{"0": "lte-272k", "272000": "gt-272k"}`
 fn read_tiers(custom: &Cursor<'_>) -> Option<BTreeMap<String, u32>> {
-    let Some(map) = custom
-        .at("context_tier_map")
-        .filter(|map| *map.json != Json::Null)
-    else {
+    let Some(map) = custom.at("context_tier_map").filter(|map| !map.is_null()) else {
         return Some(BTreeMap::new());
     };
     let mut tiers = BTreeMap::new();
     for (start, name) in map.entries()? {
         let Some(start) = whole_number(&Json::Number(start.into())) else {
-            name.fault(
+            return name.refuse(
                 format!("`{}` is not a number of tokens", shortened(start)),
                 "write the map from thresholds to the names of tiers: {\"0\": \"lte-272k\", \"272000\": \"gt-272k\"}",
             );
-            return None;
         };
         tiers.insert(name.name()?, start);
     }
@@ -422,40 +403,26 @@ fn check_region<'g>(
 ) -> Option<()> {
     prices.key_as_name(region)?;
     if !seen.insert(region) {
-        prices.fault(
+        return prices.refuse(
             format!("the region `{}` has two lists of prices", shortened(region)),
             "name a region once, alone or in a group such as \"us,eu\"",
         );
-        return None;
     }
     if seen.len() > MOST_REGIONS {
-        prices.fault(
+        return prices.refuse(
             format!("the entry has more than {MOST_REGIONS} regions"),
             format!("list up to {MOST_REGIONS} regions"),
         );
-        return None;
     }
     Some(())
 }
 
 /// The service tiers with their known properties.
 fn service_tiers(offer: &Offer, rates: &[RateCell]) -> BTreeMap<String, ServiceTier> {
-    let is_sold = |name: &str| rates.iter().any(|rate| rate.service_tier == name);
     let mut tiers = BTreeMap::new();
-    if offer.provider == "anthropic" && is_sold("fast") {
-        let tier = ServiceTier {
-            request: object(json!({"speed": "fast"})),
-            ..ServiceTier::default()
-        };
-        tiers.insert("fast".to_owned(), tier);
+    if offer.provider == "anthropic" && rates.iter().any(|rate| rate.service_tier == "fast") {
+        tiers.insert("fast".to_owned(), fast_mode());
     }
-    // `OpenAI` renamed its priority tier to fast.
-    if offer.provider == "openai" && is_sold("priority") && !is_sold("fast") {
-        let tier = ServiceTier {
-            aliases: vec!["fast".to_owned()],
-            ..ServiceTier::default()
-        };
-        tiers.insert("priority".to_owned(), tier);
-    }
+    name_priority(&mut tiers, rates, &offer.provider);
     tiers
 }

@@ -1,17 +1,18 @@
 //! Kinds of values of a body: a number within a range, one of a few names, a list, an object.
 
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 
-use utoipa::ToSchema;
+use utoipa::PartialSchema;
 use utoipa::openapi::schema::{
     ArrayBuilder, KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type,
 };
 use utoipa::openapi::{Ref, RefOr};
 
-use super::{Body, Flag, Schemas, add_schema, joined, schema_of, schemas_of};
+use super::{Body, Flag, Schemas, joined, schema_of, schemas_of};
 use crate::input::cursor::Cursor;
-use crate::input::schema::one_of_texts;
+use crate::input::schema::{Name, one_of_texts};
 use crate::units::readable;
 
 /// Kind of a value: its reading and its schema.
@@ -42,45 +43,49 @@ pub trait Kind {
     }
 }
 
-impl Kind for RangeInclusive<f64> {
-    type Value = f64;
+/// A number with a type in JSON Schema.
+pub trait Number: Copy + Into<f64> {
+    /// Name in messages.
+    const NAME: &str;
+    /// Type and format in JSON Schema.
+    const FORMAT: (Type, KnownFormat);
 
-    fn read(&self, cursor: &Cursor<'_>) -> Option<f64> {
-        cursor.number_within(self.clone())
-    }
+    /// Reads a number within a range.
+    fn read(cursor: &Cursor<'_>, range: RangeInclusive<Self>) -> Option<Self>;
+}
 
-    fn schema(&self) -> RefOr<Schema> {
-        ObjectBuilder::new()
-            .schema_type(Type::Number)
-            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Double)))
-            .minimum(Some(*self.start()))
-            .maximum(Some(*self.end()))
-            .into()
-    }
+impl Number for f64 {
+    const NAME: &str = "a number";
+    const FORMAT: (Type, KnownFormat) = (Type::Number, KnownFormat::Double);
 
-    fn placeholder(&self) -> &'static str {
-        "NUMBER"
-    }
-
-    fn in_words(&self) -> String {
-        let (least, most) = (readable(*self.start()), readable(*self.end()));
-        format!("a number from {least} to {most}")
+    fn read(cursor: &Cursor<'_>, range: RangeInclusive<Self>) -> Option<Self> {
+        cursor.number_within(range)
     }
 }
 
-impl Kind for RangeInclusive<u32> {
-    type Value = u32;
+impl Number for u32 {
+    const NAME: &str = "a whole number";
+    const FORMAT: (Type, KnownFormat) = (Type::Integer, KnownFormat::Int32);
 
-    fn read(&self, cursor: &Cursor<'_>) -> Option<u32> {
-        cursor.whole_number(self.clone())
+    fn read(cursor: &Cursor<'_>, range: RangeInclusive<Self>) -> Option<Self> {
+        cursor.whole_number(range)
+    }
+}
+
+impl<N: Number> Kind for RangeInclusive<N> {
+    type Value = N;
+
+    fn read(&self, cursor: &Cursor<'_>) -> Option<N> {
+        N::read(cursor, self.clone())
     }
 
     fn schema(&self) -> RefOr<Schema> {
+        let (of, format) = N::FORMAT;
         ObjectBuilder::new()
-            .schema_type(Type::Integer)
-            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int32)))
-            .minimum(Some(*self.start()))
-            .maximum(Some(*self.end()))
+            .schema_type(of)
+            .format(Some(SchemaFormat::KnownFormat(format)))
+            .minimum(Some((*self.start()).into()))
+            .maximum(Some((*self.end()).into()))
             .into()
     }
 
@@ -89,7 +94,8 @@ impl Kind for RangeInclusive<u32> {
     }
 
     fn in_words(&self) -> String {
-        format!("a whole number from {} to {}", self.start(), self.end())
+        let [least, most] = [self.start(), self.end()].map(|end| readable((*end).into()));
+        format!("{} from {least} to {most}", N::NAME)
     }
 }
 
@@ -123,33 +129,26 @@ impl<T: Copy> Kind for OneOf<T> {
     }
 }
 
-/// A value with a schema of its own, which a function reads.
-pub struct By<T>(pub fn(&Cursor<'_>) -> Option<T>);
-
-impl<T: Clone + ToSchema> Kind for By<T> {
-    type Value = T;
-
-    fn read(&self, cursor: &Cursor<'_>) -> Option<T> {
-        (self.0)(cursor)
-    }
-
-    fn schema(&self) -> RefOr<Schema> {
-        Ref::from_schema_name(T::name()).into()
-    }
-
-    fn schemas(&self, schemas: &mut Schemas) {
-        add_schema::<T>(schemas);
-    }
-}
+/// Most entries of a list or map of a document: far more than any provider publishes, and few enough to compare in pairs.
+pub const MOST_ENTRIES: usize = 64;
 
 /// Whether values rise.
 type Rises<T> = fn(&[T]) -> bool;
+/// Detail and hint for a list of a wrong length.
+type Refusal = fn(usize) -> (String, String);
+
+/// Whether two values are the same, and detail and hint for the second of them.
+type Distinct<T> = (fn(&T, &T) -> bool, [&'static str; 2]);
 
 /// A list of values of one kind.
 pub struct List<K: Kind> {
     item: K,
     length: RangeInclusive<usize>,
     rises: Option<Rises<K::Value>>,
+    distinct: Option<Distinct<K::Value>>,
+    /// Name of the values in messages.
+    noun: &'static str,
+    refusal: Option<Refusal>,
 }
 
 impl<K: Kind> List<K> {
@@ -159,7 +158,28 @@ impl<K: Kind> List<K> {
             item,
             length,
             rises: None,
+            distinct: None,
+            noun: "values",
+            refusal: None,
         }
+    }
+
+    /// Up to [`MOST_ENTRIES`] values of a kind.
+    pub const fn entries(item: K) -> Self {
+        Self::of(item, 0..=MOST_ENTRIES).refused_as(too_many_entries)
+    }
+
+    /// The name of the values in messages.
+    #[must_use]
+    pub fn called(self, noun: &'static str) -> Self {
+        Self { noun, ..self }
+    }
+
+    /// Detail and hint for a list of a wrong length.
+    #[must_use]
+    pub const fn refused_as(mut self, refusal: Refusal) -> Self {
+        self.refusal = Some(refusal);
+        self
     }
 
     /// Each value is above the one before.
@@ -174,6 +194,17 @@ impl<K: Kind> List<K> {
         }
     }
 
+    /// No two values are the same; detail and hint for the second one.
+    #[must_use]
+    pub fn distinct(
+        self,
+        is_same: fn(&K::Value, &K::Value) -> bool,
+        words: [&'static str; 2],
+    ) -> Self {
+        let distinct = Some((is_same, words));
+        Self { distinct, ..self }
+    }
+
     fn allowed(&self) -> String {
         let (least, most) = (self.length.start(), self.length.end());
         let each = match self.item.in_words() {
@@ -185,8 +216,40 @@ impl<K: Kind> List<K> {
         } else {
             ""
         };
-        format!("list {least} to {most} values{each}{rising}")
+        format!("list {least} to {most} {}{each}{rising}", self.noun)
     }
+
+    fn refuse_length(&self, cursor: &Cursor<'_>, count: usize) {
+        let (detail, hint) = match self.refusal {
+            Some(refusal) => refusal(count),
+            None => (format!("a list of {count} {}", self.noun), self.allowed()),
+        };
+        cursor.fault(detail, hint);
+    }
+
+    /// The values that are right.
+    fn values(&self, items: &[Cursor<'_>]) -> Vec<K::Value> {
+        let mut values = Vec::with_capacity(items.len());
+        for item in items {
+            let Some(value) = self.item.read(item) else {
+                continue;
+            };
+            if let Some((is_same, [detail, hint])) = self.distinct
+                && values.iter().any(|known| is_same(known, &value))
+            {
+                item.fault(detail, hint);
+            }
+            values.push(value);
+        }
+        values
+    }
+}
+
+fn too_many_entries(count: usize) -> (String, String) {
+    (
+        format!("{count} entries"),
+        format!("list up to {MOST_ENTRIES} entries"),
+    )
 }
 
 impl<K: Kind> Kind for List<K> {
@@ -195,32 +258,65 @@ impl<K: Kind> Kind for List<K> {
     fn read(&self, cursor: &Cursor<'_>) -> Option<Self::Value> {
         let items = cursor.items()?;
         if !self.length.contains(&items.len()) {
-            cursor.fault(format!("a list of {} values", items.len()), self.allowed());
+            self.refuse_length(cursor, items.len());
             return None;
         }
-        let values = cursor.list_of(|item| self.item.read(item))?;
+        let values = self.values(&items);
         if values.len() < items.len() {
             return None;
         }
         if self.rises.is_some_and(|rises| !rises(&values)) {
-            cursor.fault("the values do not rise", self.allowed());
-            return None;
+            return cursor.refuse("the values do not rise", self.allowed());
         }
         Some(values)
     }
 
     fn schema(&self) -> RefOr<Schema> {
         let least = Some(*self.length.start()).filter(|least| *least > 0);
+        let most = Some(*self.length.end()).filter(|most| *most < usize::MAX);
         ArrayBuilder::new()
             .items(self.item.schema())
             .min_items(least)
-            .max_items(Some(*self.length.end()))
+            .max_items(most)
             .unique_items(self.rises.is_some())
             .into()
     }
 
     fn schemas(&self, schemas: &mut Schemas) {
         self.item.schemas(schemas);
+    }
+}
+
+/// Up to [`MOST_ENTRIES`] values of a kind, by name.
+pub struct MapOf<K>(pub K);
+
+impl<K: Kind> Kind for MapOf<K> {
+    type Value = BTreeMap<String, K::Value>;
+
+    fn read(&self, cursor: &Cursor<'_>) -> Option<Self::Value> {
+        let entries = cursor.entries()?;
+        if entries.len() > MOST_ENTRIES {
+            let (detail, hint) = too_many_entries(entries.len());
+            return cursor.refuse(detail, hint);
+        }
+        let read = entries
+            .into_iter()
+            .filter_map(|(name, value)| Some((value.key_as_name(name)?, self.0.read(&value)?)));
+        Some(read.collect())
+    }
+
+    fn schema(&self) -> RefOr<Schema> {
+        let RefOr::T(name) = Name::schema() else {
+            return self.0.schema();
+        };
+        ObjectBuilder::new()
+            .property_names(Some(name))
+            .additional_properties(Some(self.0.schema()))
+            .into()
+    }
+
+    fn schemas(&self, schemas: &mut Schemas) {
+        self.0.schemas(schemas);
     }
 }
 

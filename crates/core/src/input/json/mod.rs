@@ -129,6 +129,39 @@ impl Json {
         }
     }
 
+    /// The value at a key, of an object that has it.
+    #[must_use]
+    pub fn at(&self, key: &str) -> Option<&Self> {
+        match self {
+            Self::Object(entries) => entries.get(key),
+            _ => None,
+        }
+    }
+
+    /// Whether the value is an object with a key.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        self.at(key).is_some()
+    }
+
+    /// The items of a list; none of another value.
+    #[must_use]
+    pub fn items(&self) -> &[Self] {
+        match self {
+            Self::Array(items) => items,
+            _ => &[],
+        }
+    }
+
+    /// The value, if it is a text.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
     /// Whether the tree has at most this many values.
     #[must_use]
     pub fn has_at_most(&self, values: usize) -> bool {
