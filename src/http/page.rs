@@ -1,6 +1,7 @@
 //! Pages of lists: length, position, format.
 
 use std::borrow::Cow;
+use std::fmt::Debug;
 
 use axum::http::{HeaderMap, Uri};
 use base64::Engine;
@@ -332,7 +333,10 @@ impl ListQuery {
 const MOST_NAMES: usize = 64;
 
 /// The names of a parameter, and all of it as one name: a name may have a comma.
-fn several(parameter: &str, text: Option<String>) -> Result<Vec<String>, Problem> {
+///
+/// # Errors
+/// It has too many names.
+pub(super) fn several(parameter: &str, text: Option<String>) -> Result<Vec<String>, Problem> {
     let Some(text) = text else {
         return Ok(Vec::new());
     };
@@ -367,7 +371,11 @@ pub(super) fn prefix(text: Option<&str>) -> Result<Option<NamePrefix>, Problem> 
 }
 
 /// Name of a list in an order: a cursor belongs to both.
-pub(super) fn list_in_order(list: &'static str, order: Order, default: Order) -> Cow<'static, str> {
+pub(super) fn list_in_order<Order: Debug + PartialEq>(
+    list: &'static str,
+    order: Order,
+    default: Order,
+) -> Cow<'static, str> {
     if order == default {
         return list.into();
     }

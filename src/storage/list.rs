@@ -225,6 +225,11 @@ impl<'a> Query<'a> {
         self.name(false, column, values)
     }
 
+    /// The same for a column that is no key, compared as ranges of one value.
+    pub(super) fn ranges_of(self, column: &'static str, values: &'a [String]) -> Self {
+        self.name(true, column, values)
+    }
+
     /// The first condition of a sorted list: what comes after a place, or from the beginning.
     pub(super) fn sorted(
         self,

@@ -40,7 +40,10 @@ pub use database::{Store, StoreConnections, StoreLimits, StoreLock};
 pub use database_url::{DatabaseUrl, DatabaseUrlError};
 pub use estimates::{AsOf, EstimateRow, Latest, LatestKey};
 pub use history::{DisagreementRow, HistoryKey, HistoryRow, PricesOf};
-pub use imports::{ImportOutcome, ImportRow, LeaderRow, RunningImport, StatementRow};
+pub use imports::{
+    ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection, LeaderRow, RunningImport,
+    StatementRow,
+};
 pub use list::{NamePrefix, Order, Place, Selection, SortKey};
 pub use names::{ChangeKind, NameKind, UnknownName};
 pub use offers::{KeptPrices, PriceInForce};

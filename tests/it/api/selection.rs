@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use axum::http::{Method, StatusCode};
+use jiff::Timestamp;
 use serde_json::{Value, json};
+use unroof::storage::{ImportOrder, ImportOutcome, ImportRow, ImportSelection};
+use uuid::Uuid;
 
 use crate::support::{Api, TestDatabase, on_each_database, sheet, sheet_of, with};
 
@@ -197,6 +200,101 @@ async fn every_sort_is_complete_over_pages_in_both_directions() {
         }
         let filtered = models(&api, "/price-sheets?sort=input_per_mtok&q=gpt").await;
         assert_eq!(filtered, ["openai/GPT-5-mini", "gpt-5", "gpt-5"]);
+    })
+    .await;
+}
+
+/// Runs: source, format, outcome; each started a minute after the one before.
+const RUNS: [(&str, &str, ImportOutcome); 7] = [
+    ("https://one/", "litellm", ImportOutcome::Done),
+    ("https://two/a,b", "portkey", ImportOutcome::Failed),
+    ("request", "litellm", ImportOutcome::Done),
+    ("https://one/", "litellm", ImportOutcome::NotModified),
+    ("https://one/", "litellm", ImportOutcome::Failed),
+    ("request", "models_dev", ImportOutcome::Running),
+    ("https://two/a,b", "portkey", ImportOutcome::Done),
+];
+
+/// The runs, each with its number of entries.
+async fn with_runs(database: &TestDatabase) -> Api {
+    let api = database.api().await;
+    let store = database.store().await;
+    let mut running = Vec::new();
+    for (number, (source, catalog, outcome)) in (0..).zip(RUNS) {
+        let started_at: Timestamp = format!("2026-11-20T10:0{number}:00Z").parse().unwrap();
+        let id = Uuid::new_v4();
+        let begun = store.begin_import(id, source, Some(catalog), started_at.into());
+        running.push(begun.await.unwrap());
+        let all = ImportSelection::default();
+        let newest = store.imports(&all, ImportOrder::NEWEST, None, 1).await;
+        let run = newest.unwrap().swap_remove(0);
+        let run = ImportRow {
+            outcome,
+            entries: number,
+            ..run
+        };
+        store.end_import(&run).await.unwrap();
+    }
+    api
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn imports_are_filtered_by_several_names_and_sorted_over_pages() {
+    on_each_database(async |database: &TestDatabase| {
+        let api = with_runs(database).await;
+        let numbers = async |query: &str| -> Vec<i64> {
+            let rows = rows(&api, &format!("/imports?{query}")).await;
+            let number = |row: &Value| row["entries"].as_i64().unwrap();
+            rows.iter().map(number).collect()
+        };
+        for (query, expected) in [
+            ("", vec![6, 5, 4, 3, 2, 1, 0]),
+            ("order=asc", vec![0, 1, 2, 3, 4, 5, 6]),
+            ("sort=started_at", vec![6, 5, 4, 3, 2, 1, 0]),
+            ("sort=source", vec![0, 3, 4, 1, 6, 2, 5]),
+            ("sort=source&order=desc", vec![5, 2, 6, 1, 4, 3, 0]),
+            ("source=request", vec![5, 2]),
+            ("source=request,https://one/", vec![5, 4, 3, 2, 0]),
+            ("source=https://two/a,b", vec![6, 1]),
+            ("source=", vec![]),
+            ("catalog=portkey, models_dev", vec![6, 5, 1]),
+            ("outcome=failed", vec![4, 1]),
+            ("outcome=not_modified,running", vec![5, 3]),
+            ("catalog=litellm&outcome=done&source=request", vec![2]),
+            ("outcome=failed,done&sort=source", vec![0, 4, 1, 6, 2]),
+        ] {
+            let query = query.replace(' ', "%20");
+            assert_eq!(numbers(&query).await, expected, "{query}");
+            let (mut paged, mut page) = (Vec::new(), format!("{query}&limit=2"));
+            loop {
+                let reply = api.get(&format!("/imports?{page}")).await.json();
+                let rows = reply["data"].as_array().unwrap();
+                paged.extend(rows.iter().map(|row| row["entries"].as_i64().unwrap()));
+                let Some(cursor) = reply["next_cursor"].as_str() else {
+                    break;
+                };
+                assert!(paged.len() < 20, "{query}");
+                page = format!("{query}&limit=2&cursor={cursor}");
+            }
+            assert_eq!(paged, expected, "{query}");
+        }
+        let page = api.get("/imports?limit=1&sort=source").await.json();
+        let cursor = page["next_cursor"].as_str().unwrap();
+        for other in ["", "&sort=source&order=desc"] {
+            let path = format!("/imports?cursor={cursor}{other}");
+            api.get(&path).await.problem(400);
+        }
+        for wrong in [
+            "outcome=lost",
+            "outcome=",
+            "outcome=done,",
+            "sort=entries",
+            "order=up",
+            "source=%00",
+            "catalog=%00",
+        ] {
+            api.get(&format!("/imports?{wrong}")).await.problem(400);
+        }
     })
     .await;
 }

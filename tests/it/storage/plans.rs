@@ -15,8 +15,9 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry};
 use unroof::storage::{
-    AsOf, DbTime, Filter, HistoryKey, Latest, LatestKey, NameKind, NamePrefix, Order, Place,
-    PricesOf, Selection, SortKey, Store, StoreError, StoreLimits, Times,
+    AsOf, DbTime, Filter, HistoryKey, ImportOrder, ImportPlace, ImportSelection, Latest, LatestKey,
+    NameKind, NamePrefix, Order, Place, PricesOf, Selection, SortKey, Store, StoreError,
+    StoreLimits, Times,
 };
 use uuid::Uuid;
 
@@ -181,11 +182,7 @@ async fn list_all(store: &Store) -> Result<(), StoreError> {
             store.changes(&filter, 15_000, LIMIT).await?;
         }
     }
-    for source in [None, Some("source-7")] {
-        for after in [None, Some((time("2020-01-08T00:00:00Z"), Uuid::nil()))] {
-            store.imports(source, after, LIMIT).await?;
-        }
-    }
+    list_imports(store).await?;
     list_history(store).await?;
     let models = [("provider-7", "model-7"), ("provider-8", "model-8")];
     let now = time("2027-01-01T00:00:00Z");
@@ -241,6 +238,42 @@ async fn list_latest(store: &Store, selection: &Selection) -> Result<(), StoreEr
                         },
                     };
                     store.latest_estimates(latest, after, LIMIT).await?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn list_imports(store: &Store) -> Result<(), StoreError> {
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let (started_at, id) = (time("2020-01-08T00:00:00Z").into(), Uuid::nil());
+    for sources in [vec![], vec!["source-7"], vec!["source-7", "source-8"]] {
+        for (catalogs, outcomes) in [
+            (vec![], vec![]),
+            (vec!["litellm"], vec!["failed"]),
+            (vec!["litellm", "portkey"], vec!["failed", "running"]),
+        ] {
+            let selection = ImportSelection {
+                source: names(&sources),
+                catalog: names(&catalogs),
+                outcome: names(&outcomes),
+            };
+            for (is_by_source, place) in [
+                (false, ImportPlace::Started(started_at, id)),
+                (
+                    true,
+                    ImportPlace::Sourced("source-7".to_owned(), started_at, id),
+                ),
+            ] {
+                for is_descending in [false, true] {
+                    let order = ImportOrder {
+                        is_by_source,
+                        is_descending,
+                    };
+                    for after in [None, Some(&place)] {
+                        store.imports(&selection, order, after, LIMIT).await?;
+                    }
                 }
             }
         }
