@@ -95,3 +95,7 @@ CREATE TRIGGER add_names_of_pools AFTER INSERT ON estimate_listings
 -- For each sort of the lists an index in its order.
 CREATE INDEX price_sheets_by_input_price ON price_sheets (input_price, sequence);
 CREATE INDEX price_sheets_by_output_price ON price_sheets (output_price, sequence);
+
+-- For each filter of the imports an index in the order of the list.
+CREATE INDEX imports_by_catalog ON imports (catalog, started_at, id);
+CREATE INDEX imports_by_outcome ON imports (outcome, started_at, id);

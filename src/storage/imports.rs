@@ -372,10 +372,12 @@ impl Store {
         after: Option<&ImportPlace>,
         limit: u32,
     ) -> Result<Vec<ImportRow>, StoreError> {
+        let has_source = !selection.source.is_empty();
+        let has_key = has_source || !selection.catalog.is_empty();
         let list = Query::new(IMPORTS)
             .any_of("source", &selection.source)
-            .ranges_of("catalog", &selection.catalog)
-            .ranges_of("outcome", &selection.outcome)
+            .name(has_source, "catalog", &selection.catalog)
+            .name(has_key, "outcome", &selection.outcome)
             .and_all(order.is_after(), after.map(ImportPlace::values));
         self.rows(list.page(order.columns(), limit)).await
     }

@@ -183,7 +183,7 @@ impl<'a> Query<'a> {
     }
 
     /// A filter by names, if stated. If other columns are the key, each name is compared as a range.
-    fn name(self, has_key: bool, column: &'static str, values: &'a [String]) -> Self {
+    pub(super) fn name(self, has_key: bool, column: &'static str, values: &'a [String]) -> Self {
         match values {
             [] => self,
             values if has_key => self.ranges(column, values),
@@ -223,11 +223,6 @@ impl<'a> Query<'a> {
     /// Names of one column, if stated.
     pub(super) fn any_of(self, column: &'static str, values: &'a [String]) -> Self {
         self.name(false, column, values)
-    }
-
-    /// The same for a column that is no key, compared as ranges of one value.
-    pub(super) fn ranges_of(self, column: &'static str, values: &'a [String]) -> Self {
-        self.name(true, column, values)
     }
 
     /// The first condition of a sorted list: what comes after a place, or from the beginning.

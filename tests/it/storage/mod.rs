@@ -4,6 +4,7 @@ mod lists;
 mod migrate;
 mod plans;
 mod save;
+mod upgrade;
 
 use serde_json::Value;
 use unroof::storage::{

@@ -251,8 +251,9 @@ async fn list_imports(store: &Store) -> Result<(), StoreError> {
     for sources in [vec![], vec!["source-7"], vec!["source-7", "source-8"]] {
         for (catalogs, outcomes) in [
             (vec![], vec![]),
-            (vec!["litellm"], vec!["failed"]),
-            (vec!["litellm", "portkey"], vec!["failed", "running"]),
+            (vec!["format-3"], vec![]),
+            (vec![], vec!["failed"]),
+            (vec!["format-3", "format-4"], vec!["failed", "running"]),
         ] {
             let selection = ImportSelection {
                 source: names(&sources),
@@ -362,13 +363,15 @@ fn reads_whole_table(step: &str) -> bool {
 
 /// Whether the rows of a name that is asked for are found by it, instead of among all rows.
 fn uses_a_name(statement: &str, steps: &[String]) -> bool {
-    const NAMES: [&str; 6] = [
+    const NAMES: [&str; 8] = [
         "canonical_model",
         "provider",
         "model",
         "region",
         "currency",
         "source",
+        "catalog",
+        "outcome",
     ];
     let is_asked_for = |name: &&str| statement.contains(&format!(" {name} = $"));
     let is_used = |name: &str| {
@@ -406,8 +409,10 @@ const FILL: &str = "
     FROM price_sheets;
     INSERT INTO changes
     SELECT sequence, 'sheet.added', observed_at, provider, model, canonical_model, region, id, NULL, '' FROM price_sheets;
-    INSERT INTO imports (id, source, started_at, outcome)
-    SELECT id, 'source-' || sequence % 100, observed_at, 'done' FROM price_sheets;
+    INSERT INTO imports (id, source, catalog, started_at, outcome)
+    SELECT id, 'source-' || sequence % 100, 'format-' || sequence % 7, observed_at,
+           CASE WHEN sequence % 100 = 0 THEN 'failed' ELSE 'done' END
+    FROM price_sheets;
     INSERT INTO offer_names (name_key, provider, model)
     SELECT DISTINCT key, provider, model
     FROM price_sheets CROSS JOIN LATERAL (VALUES (provider), (model), (canonical_model)) AS keys (key);
