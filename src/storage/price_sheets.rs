@@ -60,7 +60,7 @@ const PRICE_SHEETS: &str = "
     SELECT id, sequence, provider, model, canonical_model, region, currency, valid_from, valid_to, observed_at,
            input_price, output_price, cache_read_price
     FROM price_sheets
-    WHERE ";
+    WHERE observed = TRUE AND ";
 const SEQUENCE: &str = "sequence";
 // As a value: PostgreSQL would take a condition for a join, and walk through all sheets newer than an old time.
 const IS_IN_FORCE: &str = "

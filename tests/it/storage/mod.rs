@@ -8,7 +8,8 @@ mod upgrade;
 
 use serde_json::Value;
 use unroof::storage::{
-    AsOf, EstimateRow, Latest, NewEstimate, Order, Saved, Selection, SortKey, Store, Times,
+    AsOf, EstimateRow, Latest, NewEstimate, Order, Saved, Selection, SightedBy, SortKey, Store,
+    Times,
 };
 use unroof_core::estimate::{Answer, Format, Request, infer, read_request};
 use uuid::Uuid;
@@ -44,7 +45,12 @@ impl Question {
             document: &self.document,
             sheets: &self.request.sheets,
             observed_at: observed_at.parse().unwrap(),
-            counts_again: false,
+            recorded_at: observed_at.parse().unwrap(),
+            sighted_by: self
+                .answer
+                .assumptions
+                .is_empty()
+                .then(|| SightedBy::post(true)),
         };
         store.save(new).await.unwrap()
     }
