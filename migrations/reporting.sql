@@ -92,7 +92,8 @@ COMMENT ON VIEW reporting.latest_estimates IS
 CREATE VIEW reporting.price_sheets AS
 SELECT id, provider, model, canonical_model, region, currency, valid_from, valid_to, observed_at,
        input_price AS input_per_mtok, output_price AS output_per_mtok, cache_read_price AS cache_read_per_mtok
-FROM price_sheets;
+FROM price_sheets
+WHERE observed;
 COMMENT ON VIEW reporting.price_sheets IS 'Every price sheet as GET /price-sheets lists it, with the prices of its base cell';
 
 CREATE VIEW reporting.price_history AS
@@ -152,7 +153,8 @@ LEFT JOIN LATERAL (
 LEFT JOIN LATERAL (
     SELECT (write ->> 'price')::numeric AS price
     FROM jsonb_array_elements(coalesce(cell.rate -> 'cache_write', '[]')) AS write
-    WHERE (write ->> 'ttl_seconds')::bigint = 3600 LIMIT 1) AS for_an_hour ON true;
+    WHERE (write ->> 'ttl_seconds')::bigint = 3600 LIMIT 1) AS for_an_hour ON true
+WHERE sheet.observed;
 COMMENT ON VIEW reporting.rates IS
     'One row per rate cell of a price sheet: the prices of a service tier, a prompt length and a schedule; null where not stated';
 
@@ -268,6 +270,7 @@ FROM (
     FROM price_sheets AS sheet
     LEFT JOIN price_intervals AS period
         ON period.sheet_id = sheet.id AND period.starts_at <= now() AND period.until > now()
+    WHERE sheet.observed
     GROUP BY sheet.model_key, sheet.provider, sheet.offer_id) AS offer
 LEFT JOIN (
     SELECT model_key, max(total_parameters) AS total_parameters, max(active_parameters) AS active_parameters

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use sqlx::error::DatabaseError;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection};
@@ -347,6 +347,25 @@ async fn rates_have_every_cell_of_every_sheet_in_exact_decimals() {
             }
         }
         assert_eq!(rows.next(), None);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_sheet_of_a_question_is_in_no_view_of_prices() {
+    const SHEETS: &str = "SELECT model FROM reporting.price_sheets ORDER BY model";
+    const RATES: &str = "SELECT model FROM reporting.rates ORDER BY model";
+    const MODELS: &str = "SELECT model_key FROM reporting.models ORDER BY model_key";
+    on_postgres(async |database: &TestDatabase| {
+        let api = database.api().await;
+        api.store(&sheet_of("m-1")).await;
+        let question =
+            json!({"price_sheet": sheet_of("m-2"), "assumptions": {"active_parameters": 1e9}});
+        api.store(&question).await;
+        for view in [SHEETS, RATES, MODELS] {
+            assert_eq!(database.texts(view).await, ["m-1"], "{view}");
+        }
+        assert_eq!(api.get("/price-sheets").await.rows().len(), 1);
     })
     .await;
 }
