@@ -371,7 +371,7 @@ pub(super) fn prefix(text: Option<&str>) -> Result<Option<NamePrefix>, Problem> 
 }
 
 /// Name of a list in an order: a cursor belongs to both.
-pub(super) fn list_in_order<Order: Debug + PartialEq>(
+pub(super) fn list_in_order<Order: Copy + Debug + PartialEq>(
     list: &'static str,
     order: Order,
     default: Order,

@@ -47,7 +47,8 @@ async fn fill_sqlite(connection: &mut SqliteConnection) {
             let values = row.iter().map(|(column, value)| literal(column, value));
             let values = values.collect::<Vec<_>>().join(", ");
             let columns = row.keys().cloned().collect::<Vec<_>>().join(", ");
-            sql += &format!("INSERT INTO {table} ({columns}) VALUES ({values});");
+            let insert = format!("INSERT INTO {table} ({columns}) VALUES ({values});");
+            sql.push_str(&insert);
         }
         let statements = sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection);
         statements.await.unwrap();
