@@ -5,13 +5,31 @@ use std::io::Write;
 use axum::http::HeaderMap;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+use utoipa::{PartialSchema, ToSchema};
 
 use super::app::App;
 use super::budget::Text;
 use super::csv::{CsvError, write_csv_header, write_csv_rows};
-use super::page::ListItem;
 use super::problem::{Problem, UNREADABLE};
 use super::response_cache::{CachedBody, prefers_csv};
+
+/// A flat row of a list.
+pub(super) trait ListItem: Serialize + ToSchema {
+    /// Field names in the order of the CSV columns.
+    fn columns() -> Vec<String> {
+        fields::<Self>()
+    }
+}
+
+/// Field names of an object in the OpenAPI document.
+pub(super) fn fields<Row: PartialSchema + ?Sized>() -> Vec<String> {
+    match Row::schema() {
+        RefOr::T(Schema::Object(row)) => row.properties.into_keys().collect(),
+        _ => Vec::new(),
+    }
+}
 
 /// A list being serialised in the client's preferred format.
 pub(super) struct ListText {

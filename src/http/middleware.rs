@@ -11,7 +11,7 @@ use tracing::Instrument;
 use uuid::Uuid;
 
 use super::app::App;
-use super::compression::Coding;
+use super::coding::Coding;
 use super::metrics::method_name;
 use super::problem::{INTERNAL, NOT_FOUND, PROBLEM_JSON, Problem, UNREADABLE};
 use super::queue::note_refusal;

@@ -6,6 +6,7 @@ mod budget;
 mod calculator;
 mod catalogs;
 mod changes;
+mod coding;
 mod compression;
 mod cost;
 mod csv;

@@ -17,6 +17,7 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::app::App;
 use super::list_text::ListText;
+pub(super) use super::list_text::{ListItem, fields};
 use super::problem::{Problem, UNREADABLE};
 use super::queue::Turn;
 use super::response_cache::CachedBody;
@@ -408,22 +409,6 @@ fn cursor<Key: Serialize>(list: &str, key: &Key) -> String {
     let mut bytes = serde_json::to_vec(key).unwrap_or_default();
     bytes.extend(cursor_seal(list, &bytes));
     URL_SAFE_NO_PAD.encode(bytes)
-}
-
-/// A flat row of a list.
-pub(super) trait ListItem: Serialize + ToSchema {
-    /// Field names in the order of the CSV columns.
-    fn columns() -> Vec<String> {
-        fields::<Self>()
-    }
-}
-
-/// Field names of an object in the OpenAPI document.
-pub(super) fn fields<Row: PartialSchema + ?Sized>() -> Vec<String> {
-    match Row::schema() {
-        RefOr::T(Schema::Object(row)) => row.properties.into_keys().collect(),
-        _ => Vec::new(),
-    }
 }
 
 /// A page of rows.

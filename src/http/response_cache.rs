@@ -10,7 +10,7 @@ use moka::future::Cache;
 use sha2::{Digest, Sha256};
 
 use super::budget::Counted;
-use super::compression::{Coding, SizeOfBody};
+use super::coding::{Coding, SizeOfBody};
 use super::problem::Problem;
 
 /// Cached bodies; the least used are evicted first.
