@@ -4,7 +4,7 @@
 -- migration that drops one of them resets the comment on the schema, which says which file they were made by.
 
 DROP VIEW IF EXISTS reporting.latest_estimates, reporting.estimates, reporting.price_sheets, reporting.price_history,
-    reporting.changes, reporting.disagreements, reporting.imports;
+    reporting.changes, reporting.disagreements, reporting.imports, reporting.rates, reporting.models, reporting.truth;
 
 CREATE VIEW reporting.estimates AS
 SELECT estimates.id, listing.provider, listing.model, listing.canonical_model, listing.region, listing.currency,
@@ -92,7 +92,8 @@ COMMENT ON VIEW reporting.latest_estimates IS
 CREATE VIEW reporting.price_sheets AS
 SELECT id, provider, model, canonical_model, region, currency, valid_from, valid_to, observed_at,
        input_price AS input_per_mtok, output_price AS output_per_mtok, cache_read_price AS cache_read_per_mtok
-FROM price_sheets;
+FROM price_sheets
+WHERE observed;
 COMMENT ON VIEW reporting.price_sheets IS 'Every price sheet as GET /price-sheets lists it, with the prices of its base cell';
 
 CREATE VIEW reporting.price_history AS
@@ -127,6 +128,156 @@ SELECT id, source, catalog, started_at, ended_at, outcome, error, entries, estim
        not_identifiable, refused, reinstated
 FROM imports;
 COMMENT ON VIEW reporting.imports IS 'Every import of a catalog, with the outcomes of its entries';
+
+-- Exact decimals, as the sheet has them.
+CREATE VIEW reporting.rates AS
+SELECT sheet.id AS price_sheet_id, cell.place::integer AS cell, sheet.provider, sheet.model, sheet.canonical_model,
+       sheet.region, sheet.currency, cell.rate ->> 'service_tier' AS service_tier,
+       (cell.rate #>> '{context_tier,min_prompt_tokens}')::bigint AS min_prompt_tokens,
+       (cell.rate #>> '{context_tier,inclusive}')::boolean AS min_prompt_inclusive, cell.rate ->> 'schedule' AS schedule,
+       (cell.rate ->> 'input')::numeric AS input_rate, (cell.rate ->> 'output')::numeric AS output_rate,
+       (cell.rate ->> 'reasoning')::numeric AS reasoning_rate, (cell.rate ->> 'cache_read')::numeric AS cache_read_rate,
+       (cell.rate ->> 'cache_read_explicit')::numeric AS cache_read_explicit_rate,
+       writing.price AS cache_write_rate, writing.ttl_seconds AS cache_write_ttl_seconds,
+       for_an_hour.price AS cache_write_1h_rate, (cell.rate ->> 'cache_storage_per_hour')::numeric AS cache_storage_rate,
+       cell.rate ->> 'basis' AS basis, sheet.valid_from, sheet.valid_to, sheet.observed_at,
+       EXISTS (
+           SELECT 1 FROM price_intervals AS period
+           WHERE period.sheet_id = sheet.id AND starts_at <= now() AND until > now()) AS in_force
+FROM price_sheets AS sheet
+CROSS JOIN LATERAL jsonb_array_elements(sheet.document::jsonb -> 'rates') WITH ORDINALITY AS cell (rate, place)
+LEFT JOIN LATERAL (
+    SELECT (write ->> 'price')::numeric AS price, (write ->> 'ttl_seconds')::bigint AS ttl_seconds
+    FROM jsonb_array_elements(coalesce(cell.rate -> 'cache_write', '[]')) AS write
+    ORDER BY ttl_seconds NULLS FIRST LIMIT 1) AS writing ON true
+LEFT JOIN LATERAL (
+    SELECT (write ->> 'price')::numeric AS price
+    FROM jsonb_array_elements(coalesce(cell.rate -> 'cache_write', '[]')) AS write
+    WHERE (write ->> 'ttl_seconds')::bigint = 3600 LIMIT 1) AS for_an_hour ON true
+WHERE sheet.observed;
+COMMENT ON VIEW reporting.rates IS
+    'One row per rate cell of a price sheet: the prices of a service tier, a prompt length and a schedule; null where not stated';
+
+CREATE VIEW reporting.truth AS
+SELECT known.model, known.model_key, known.family, known.total_parameters::double precision,
+       known.active_parameters::double precision, known.sparsity::double precision,
+       known.kv_bytes_per_token_stored::double precision, known.kv_bytes_per_token_read::double precision,
+       known.attention_macs_per_token_decode::double precision, known.attention_macs_per_token_prefill::double precision,
+       known.state_bytes_per_sequence::double precision, known.max_context::bigint,
+       known.weight_bytes_per_parameter::double precision, known.native_precision, known.confidence
+FROM (
+    VALUES
+        ('Llama-2-13B (MythoMax-L2)', 'llama-2-13b-mythomax-l2', 'llama', 13000000000, 13000000000, 1, 409600, 409600, 409600, 409600, 0, 4096, 2, 'bf16', 'config'),
+        ('Llama-2-70B', 'llama-2-70b', 'llama', 69000000000, 69000000000, 1, 163840, 163840, 1310720, 1310720, 0, 4096, 2, 'bf16', 'config'),
+        ('Llama-3-8B', 'llama-3-8b', 'llama', 8030000000, 8030000000, 1, 65536, 65536, 262144, 262144, 0, 8192, 2, 'bf16', 'config'),
+        ('Llama-3-70B', 'llama-3-70b', 'llama', 70600000000, 70600000000, 1, 163840, 163840, 1310720, 1310720, 0, 8192, 2, 'bf16', 'config'),
+        ('Llama-3.1-8B', 'llama-3-1-8b', 'llama', 8030000000, 8030000000, 1, 65536, 65536, 262144, 262144, 0, 131072, 2, 'bf16', 'config'),
+        ('Llama-3.1-70B', 'llama-3-1-70b', 'llama', 70600000000, 70600000000, 1, 163840, 163840, 1310720, 1310720, 0, 131072, 2, 'bf16', 'config'),
+        ('Llama-3.3-70B', 'llama-3-3-70b', 'llama', 70600000000, 70600000000, 1, 163840, 163840, 1310720, 1310720, 0, 131072, 2, 'bf16', 'config'),
+        ('Llama-3.1-405B', 'llama-3-1-405b', 'llama', 405900000000, 405900000000, 1, 258048, 258048, 4128768, 4128768, 0, 131072, 2, 'bf16 (fp8 release)', 'config'),
+        ('Llama-3.2-1B', 'llama-3-2-1b', 'llama', 1240000000, 1240000000, 1, 16384, 16384, 65536, 65536, 0, 131072, 2, 'bf16', 'config'),
+        ('Llama-3.2-3B', 'llama-3-2-3b', 'llama', 3210000000, 3210000000, 1, 57344, 57344, 172032, 172032, 0, 131072, 2, 'bf16', 'config'),
+        ('Llama-4-Scout', 'llama-4-scout', 'llama', 109000000000, 17000000000, 6.411764705882353, 24576, 24576, 122880, 122880, 0, 10485760, 2, 'bf16', 'config'),
+        ('Llama-4-Maverick', 'llama-4-maverick', 'llama', 400000000000, 17000000000, 23.529411764705884, 24576, 24576, 122880, 122880, 0, 1048576, 2, 'bf16 (fp8 release)', 'config'),
+        ('Llama-3.3-Nemotron-Super-49B', 'llama-3-3-nemotron-super-49b', 'nemotron', 49900000000, 49900000000, 1, 100352, 100352, 802816, 802816, 0, 131072, 2, 'bf16', 'config'),
+        ('Mistral-7B-v0.3', 'mistral-7b-v0-3', 'mistral', 7250000000, 7250000000, 1, 65536, 65536, 262144, 262144, 0, 32768, 2, 'bf16', 'config'),
+        ('Mixtral-8x7B', 'mixtral-8x7b', 'mistral', 46700000000, 12900000000, 3.62015503875969, 65536, 65536, 262144, 262144, 0, 32768, 2, 'bf16', 'config'),
+        ('Mixtral-8x22B', 'mixtral-8x22b', 'mistral', 140600000000, 39100000000, 3.5959079283887467, 114688, 114688, 688128, 688128, 0, 65536, 2, 'bf16', 'config'),
+        ('Mistral-Nemo-12B', 'mistral-nemo-12b', 'mistral', 12200000000, 12200000000, 1, 81920, 81920, 327680, 327680, 0, 131072, 2, 'bf16', 'config'),
+        ('Mistral-Small-3.x-24B', 'mistral-small-3-x-24b', 'mistral', 23600000000, 23600000000, 1, 81920, 81920, 327680, 327680, 0, 131072, 2, 'bf16', 'config-of-sibling'),
+        ('Devstral-Small-24B', 'devstral-small-24b', 'mistral', 23600000000, 23600000000, 1, 81920, 81920, 327680, 327680, 0, 131072, 2, 'bf16/fp8', 'config'),
+        ('Mistral-Large-2-123B', 'mistral-large-2-123b', 'mistral', 123000000000, 123000000000, 1, 180224, 180224, 2162688, 2162688, 0, 131072, 2, 'bf16', 'config'),
+        ('Devstral-2-123B', 'devstral-2-123b', 'mistral', 123000000000, 123000000000, 1, 180224, 180224, 2162688, 2162688, 0, 262144, 1, 'fp8', 'config'),
+        ('DeepSeek-V2/V2.5-236B', 'v2-5-236b', 'deepseek', 236000000000, 21000000000, 11.238095238095237, 34560, 34560, 8355840, 2457600, 0, 163840, 2, 'bf16', 'config'),
+        ('DeepSeek-V3', 'deepseek-v3', 'deepseek', 671000000000, 37000000000, 18.135135135135137, 35136, 35136, 8495104, 2498560, 0, 163840, 1, 'fp8', 'config'),
+        ('DeepSeek-R1', 'deepseek-r1', 'deepseek', 671000000000, 37000000000, 18.135135135135137, 35136, 35136, 8495104, 2498560, 0, 163840, 1, 'fp8', 'config'),
+        ('DeepSeek-V3.1', 'deepseek-v3-1', 'deepseek', 671000000000, 37000000000, 18.135135135135137, 35136, 35136, 8495104, 2498560, 0, 163840, 1, 'fp8', 'config'),
+        ('DeepSeek-V3.2', 'deepseek-v3-2', 'deepseek', 685000000000, 37000000000, 18.513513513513512, 42944, 7808, 499712, 499712, 0, 163840, 1, 'fp8', 'config'),
+        ('DeepSeek-V4-Flash', 'deepseek-v4-flash', 'deepseek', 284000000000, 13000000000, 21.846153846153847, 3440, 752, 53248, 53248, 0, 1048576, 0.5, 'fp4 experts + fp8', 'config'),
+        ('DeepSeek-V4-Pro', 'deepseek-v4-pro', 'deepseek', 1600000000000, 49000000000, 32.6530612244898, 4924, 1084, 93184, 93184, 0, 1048576, 0.5, 'fp4 experts + fp8', 'config'),
+        ('Qwen2.5-7B', 'qwen2-5-7b', 'qwen', 7620000000, 7620000000, 1, 28672, 28672, 200704, 200704, 0, 131072, 2, 'bf16', 'config'),
+        ('Qwen2.5-32B', 'qwen2-5-32b', 'qwen', 32800000000, 32800000000, 1, 131072, 131072, 655360, 655360, 0, 131072, 2, 'bf16', 'config'),
+        ('QwQ-32B', 'qwq-32b', 'qwen', 32800000000, 32800000000, 1, 131072, 131072, 655360, 655360, 0, 131072, 2, 'bf16', 'config'),
+        ('Qwen2.5-72B', 'qwen2-5-72b', 'qwen', 72700000000, 72700000000, 1, 163840, 163840, 1310720, 1310720, 0, 131072, 2, 'bf16', 'config'),
+        ('Qwen2.5-VL-72B', 'qwen2-5-vl-72b', 'qwen', 72700000000, 72700000000, 1, 163840, 163840, 1310720, 1310720, 0, 131072, 2, 'bf16', 'config-of-sibling'),
+        ('Qwen3-8B', 'qwen3-8b', 'qwen', 8190000000, 8190000000, 1, 73728, 73728, 294912, 294912, 0, 131072, 2, 'bf16', 'config'),
+        ('Qwen3-14B', 'qwen3-14b', 'qwen', 14800000000, 14800000000, 1, 81920, 81920, 409600, 409600, 0, 131072, 2, 'bf16', 'config'),
+        ('Qwen3-32B', 'qwen3-32b', 'qwen', 32800000000, 32800000000, 1, 131072, 131072, 1048576, 1048576, 0, 131072, 2, 'bf16', 'config'),
+        ('Qwen3-30B-A3B', 'qwen3-30b-a3b', 'qwen', 30500000000, 3300000000, 9.242424242424242, 49152, 49152, 393216, 393216, 0, 262144, 2, 'bf16', 'config'),
+        ('Qwen3-235B-A22B', 'qwen3-235b-a22b', 'qwen', 235000000000, 22000000000, 10.681818181818182, 96256, 96256, 1540096, 1540096, 0, 262144, 2, 'bf16 (fp8 release)', 'config'),
+        ('Qwen3-VL-235B-A22B', 'qwen3-vl-235b-a22b', 'qwen', 235000000000, 22000000000, 10.681818181818182, 96256, 96256, 1540096, 1540096, 0, 262144, 2, 'bf16 (fp8 release)', 'config'),
+        ('Qwen3-Coder-480B-A35B', 'qwen3-coder-480b-a35b', 'qwen', 480000000000, 35000000000, 13.714285714285714, 126976, 126976, 1523712, 1523712, 0, 262144, 2, 'bf16 (fp8 release)', 'config'),
+        ('Qwen3-Next-80B-A3B', 'qwen3-next-80b-a3b', 'qwen', 80000000000, 3000000000, 26.666666666666668, 12288, 12288, 98304, 98304, 75497472, 262144, 2, 'bf16', 'config'),
+        ('Qwen3-Coder-Next-80B-A3B', 'qwen3-coder-next-80b-a3b', 'qwen', 80000000000, 3000000000, 26.666666666666668, 12288, 12288, 98304, 98304, 75497472, 262144, 2, 'bf16', 'config-of-sibling'),
+        ('Qwen3.5-27B', 'qwen3-5-27b', 'qwen', 27000000000, 27000000000, 1, 32768, 32768, 196608, 196608, 150994944, 262144, 2, 'bf16', 'config'),
+        ('Qwen3.6-27B', 'qwen3-6-27b', 'qwen', 27000000000, 27000000000, 1, 32768, 32768, 196608, 196608, 150994944, 262144, 2, 'bf16', 'config'),
+        ('Qwen3.5-35B-A3B', 'qwen3-5-35b-a3b', 'qwen', 35000000000, 3000000000, 11.666666666666666, 10240, 10240, 81920, 81920, 62914560, 262144, 2, 'bf16', 'config'),
+        ('Qwen3.6-35B-A3B', 'qwen3-6-35b-a3b', 'qwen', 35000000000, 3000000000, 11.666666666666666, 10240, 10240, 81920, 81920, 62914560, 262144, 2, 'bf16', 'config'),
+        ('Qwen3.5-397B-A17B', 'qwen3-5-397b-a17b', 'qwen', 397000000000, 17000000000, 23.352941176470587, 15360, 15360, 245760, 245760, 188743680, 262144, 2, 'bf16', 'config'),
+        ('Kimi-K2-Instruct (0711/0905)', '0905', 'kimi', 1040000000000, 32000000000, 32.5, 35136, 35136, 4247552, 1249280, 0, 262144, 1, 'fp8', 'config'),
+        ('Kimi-K2-Thinking', 'kimi-k2-thinking', 'kimi', 1040000000000, 32000000000, 32.5, 35136, 35136, 4247552, 1249280, 0, 262144, 0.5, 'int4 experts', 'config-of-sibling'),
+        ('Kimi-K2.5', 'kimi-k2-5', 'kimi', 1040000000000, 32000000000, 32.5, 35136, 35136, 4247552, 1249280, 0, 262144, 0.5, 'int4 experts', 'config'),
+        ('Kimi-K2.6', 'kimi-k2-6', 'kimi', 1040000000000, 32000000000, 32.5, 35136, 35136, 4247552, 1249280, 0, 262144, 0.5, 'int4 experts', 'config'),
+        ('Kimi-K2.7-Code', 'kimi-k2-7-code', 'kimi', 1040000000000, 32000000000, 32.5, 35136, 35136, 4247552, 1249280, 0, 262144, 0.5, 'int4 experts', 'config'),
+        ('GLM-4.5', 'glm-4-5', 'glm', 355000000000, 32000000000, 11.09375, 188416, 188416, 2260992, 2260992, 0, 131072, 2, 'bf16 (fp8 release)', 'config'),
+        ('GLM-4.6', 'glm-4-6', 'glm', 355000000000, 32000000000, 11.09375, 188416, 188416, 2260992, 2260992, 0, 202752, 2, 'bf16 (fp8 release)', 'config'),
+        ('GLM-4.7', 'glm-4-7', 'glm', 355000000000, 32000000000, 11.09375, 188416, 188416, 2260992, 2260992, 0, 202752, 2, 'bf16 (fp8 release)', 'config-of-sibling'),
+        ('GLM-4.5-Air', 'glm-4-5-air', 'glm', 106000000000, 12000000000, 8.833333333333334, 94208, 94208, 1130496, 1130496, 0, 131072, 2, 'bf16 (fp8 release)', 'config'),
+        ('GLM-4.7-Flash', 'glm-4-7-flash', 'glm', 30000000000, 3000000000, 10, NULL, NULL, NULL, NULL, NULL, 202752, 2, 'bf16', 'class-default'),
+        ('GLM-5', 'glm-5', 'glm', 744000000000, 40000000000, 18.6, 54912, 9984, 319488, 319488, 0, 202752, 2, 'bf16 (fp8 release)', 'config'),
+        ('GLM-5.1', 'glm-5-1', 'glm', 744000000000, 40000000000, 18.6, 54912, 9984, 319488, 319488, 0, 202752, 2, 'bf16 (fp8 release)', 'config'),
+        ('MiniMax-M2', 'minimax-m2', 'minimax', 229000000000, 10000000000, 22.9, 126976, 126976, 761856, 761856, 0, 204800, 1, 'fp8', 'config-of-sibling'),
+        ('MiniMax-M2.1', 'minimax-m2-1', 'minimax', 229000000000, 10000000000, 22.9, 126976, 126976, 761856, 761856, 0, 204800, 1, 'fp8', 'config-of-sibling'),
+        ('MiniMax-M2.5', 'minimax-m2-5', 'minimax', 229000000000, 10000000000, 22.9, 126976, 126976, 761856, 761856, 0, 204800, 1, 'fp8', 'config'),
+        ('MiniMax-M2.7', 'minimax-m2-7', 'minimax', 229000000000, 10000000000, 22.9, 126976, 126976, 761856, 761856, 0, 204800, 1, 'fp8', 'config'),
+        ('MiniMax-M3', 'minimax-m3', 'minimax', 428000000000, 23000000000, 18.608695652173914, 68736, 10368, 78336, 78336, 0, 1048576, 2, 'bf16 (mxfp8 release)', 'config'),
+        ('gpt-oss-120b', 'gpt-oss-120b', 'gpt-oss', 116800000000, 5100000000, 22.901960784313726, 18432, 18432, 147456, 147456, 0, 131072, 0.5, 'mxfp4 experts', 'config'),
+        ('gpt-oss-20b', 'gpt-oss-20b', 'gpt-oss', 20900000000, 3600000000, 5.805555555555555, 12288, 12288, 98304, 98304, 0, 131072, 0.5, 'mxfp4 experts', 'config'),
+        ('Gemma-2-9B', 'gemma-2-9b', 'gemma', 9240000000, 9240000000, 1, 86016, 86016, 172032, 172032, 0, 8192, 2, 'bf16', 'config'),
+        ('Gemma-2-27B', 'gemma-2-27b', 'gemma', 27200000000, 27200000000, 1, 94208, 94208, 188416, 188416, 0, 8192, 2, 'bf16', 'config'),
+        ('Gemma-3-4B', 'gemma-3-4b', 'gemma', 4300000000, 4300000000, 1, 10240, 10240, 20480, 20480, 0, 131072, 2, 'bf16', 'config'),
+        ('Gemma-3-12B', 'gemma-3-12b', 'gemma', 12200000000, 12200000000, 1, 32768, 32768, 65536, 65536, 0, 131072, 2, 'bf16', 'config'),
+        ('Gemma-3-27B', 'gemma-3-27b', 'gemma', 27400000000, 27400000000, 1, 40960, 40960, 81920, 81920, 0, 131072, 2, 'bf16', 'config'),
+        ('Gemma-4-31B', 'gemma-4-31b', 'gemma', 31000000000, 31000000000, 1, 40960, 40960, 327680, 327680, 0, 262144, 2, 'bf16', 'config'),
+        ('Gemma-4-26B-A4B', 'gemma-4-26b-a4b', 'gemma', 26000000000, 4000000000, 6.5, 10240, 10240, 81920, 81920, 0, 262144, 2, 'bf16', 'config'),
+        ('Phi-4-14B', 'phi-4-14b', 'phi', 14700000000, 14700000000, 1, 102400, 102400, 409600, 409600, 0, 16384, 2, 'bf16', 'config'),
+        ('Nemotron-3-Nano-30B-A3B', 'nemotron-3-nano-30b-a3b', 'nemotron', 31600000000, 3500000000, 9.028571428571428, 3072, 3072, 49152, 49152, 48234496, 262144, 0.5, 'bf16 (fp8/nvfp4)', 'config'),
+        ('Nemotron-3.5-Lightning-30B-A3B', 'nemotron-3-5-lightning-30b-a3b', 'nemotron', 31600000000, 3500000000, 9.028571428571428, 3072, 3072, 49152, 49152, 48234496, 1048576, 0.5, 'nvfp4', 'config'),
+        ('Nemotron-3-Super-120B-A12B', 'nemotron-3-super-120b-a12b', 'nemotron', 120000000000, 12000000000, 10, 4096, 4096, 65536, 65536, 167772160, 1048576, 0.5, 'nvfp4', 'config'),
+        ('Step-3-321B', 'step-3-321b', 'step', 321000000000, 38000000000, 8.447368421052632, 31232, 31232, 1998848, 1998848, 0, 65536, 2, 'bf16/fp8', 'config'),
+        ('LongCat-Flash-560B', 'longcat-flash-560b', 'longcat', 560000000000, 27000000000, 20.74074074074074, NULL, NULL, NULL, NULL, NULL, 131072, 2, 'bf16/fp8', 'class-default'),
+        ('OLMo-2-32B', 'olmo-2-32b', 'olmo', 32000000000, 32000000000, 1, 131072, 131072, 655360, 655360, 0, 4096, 2, 'bf16', 'config')
+) AS known (
+    model, model_key, family, total_parameters, active_parameters, sparsity, kv_bytes_per_token_stored,
+    kv_bytes_per_token_read, attention_macs_per_token_decode, attention_macs_per_token_prefill,
+    state_bytes_per_sequence, max_context, weight_bytes_per_parameter, native_precision, confidence);
+COMMENT ON VIEW reporting.truth IS
+    'Published figures of open-weight models, as GET /reference/open-models lists them; null where they are not published';
+
+-- Prices are compared in one currency.
+CREATE VIEW reporting.models AS
+SELECT offer.model_key, max(offer.canonical_model) AS canonical_model, count(*) AS offers,
+       count(DISTINCT offer.provider) AS providers, count(*) FILTER (WHERE offer.is_priced) AS offers_in_force,
+       min(offer.input_price) AS least_input_per_mtok, max(offer.input_price) AS greatest_input_per_mtok,
+       min(offer.output_price) AS least_output_per_mtok, max(offer.output_price) AS greatest_output_per_mtok,
+       min(offer.observed_at) AS first_observed_at, max(known.total_parameters) AS total_parameters,
+       max(known.active_parameters) AS active_parameters
+FROM (
+    SELECT sheet.model_key, sheet.provider, max(sheet.canonical_model) AS canonical_model,
+           min(sheet.observed_at) AS observed_at, bool_or(period.sheet_id IS NOT NULL) AS is_priced,
+           min(sheet.input_price) FILTER (WHERE period.sheet_id IS NOT NULL AND sheet.currency = 'USD') AS input_price,
+           min(sheet.output_price) FILTER (WHERE period.sheet_id IS NOT NULL AND sheet.currency = 'USD') AS output_price
+    FROM price_sheets AS sheet
+    LEFT JOIN price_intervals AS period
+        ON period.sheet_id = sheet.id AND period.starts_at <= now() AND period.until > now()
+    WHERE sheet.observed
+    GROUP BY sheet.model_key, sheet.provider, sheet.offer_id) AS offer
+LEFT JOIN (
+    SELECT model_key, max(total_parameters) AS total_parameters, max(active_parameters) AS active_parameters
+    FROM reporting.truth GROUP BY model_key) AS known ON known.model_key = offer.model_key
+GROUP BY offer.model_key;
+COMMENT ON VIEW reporting.models IS
+    'One row per model over all its sellers: offers, range of the prices in force in USD, published figures where known';
 
 -- A column means the same in every view that has it.
 DO $$
@@ -184,6 +335,43 @@ BEGIN
             ('not_identifiable', 'Entries that identify nothing'),
             ('refused', 'Entries that are wrong'),
             ('reinstated', 'Entries that hold again after they were withdrawn'),
+            ('cell', 'Place of the rate cell in its sheet, from 1'),
+            ('service_tier', 'Service tier, such as standard, batch or priority'),
+            ('min_prompt_tokens', 'Prompt length in tokens from which the prices apply'),
+            ('min_prompt_inclusive', 'Whether a prompt of exactly that length is included'),
+            ('schedule', 'Name of the schedule; null for all times'),
+            ('input_rate', 'Exact price of a million fresh prompt tokens, in the currency of the sheet'),
+            ('output_rate', 'Exact price of a million generated tokens, in the currency of the sheet'),
+            ('reasoning_rate', 'Exact price of a million reasoning tokens; null where not priced separately'),
+            ('cache_read_rate', 'Exact price of a million tokens found in the cache'),
+            ('cache_read_explicit_rate', 'Exact price of a million tokens found in an explicit cache'),
+            ('cache_write_rate', 'Exact full price of a million tokens written to the cache, for the shortest time to live'),
+            ('cache_write_ttl_seconds', 'That time to live in seconds; null where not published'),
+            ('cache_write_1h_rate', 'Exact full price of a million tokens written to the cache for one hour'),
+            ('cache_storage_rate', 'Exact price of holding a million tokens in the cache for one hour'),
+            ('basis', 'Whether the source states the prices or they were computed from others'),
+            ('model_key', 'The name without seller prefix, case and punctuation: equal for one model at all sellers'),
+            ('family', 'Models of one author with a common design'),
+            ('total_parameters', 'Published number of parameters'),
+            ('active_parameters', 'Published number of parameters used per token'),
+            ('sparsity', 'Total over active parameters'),
+            ('kv_bytes_per_token_stored', 'KV cache stored per token of context, in bytes at one byte per element'),
+            ('kv_bytes_per_token_read', 'KV cache that decoding reads per token of context, in bytes at one byte per element'),
+            ('attention_macs_per_token_decode', 'Multiply-adds of attention per generated token and context token'),
+            ('attention_macs_per_token_prefill', 'Multiply-adds of attention per prompt token and context token'),
+            ('state_bytes_per_sequence', 'State of linear-attention layers per sequence, in bytes'),
+            ('max_context', 'Longest context in tokens'),
+            ('weight_bytes_per_parameter', 'Bytes per parameter of the published weights'),
+            ('native_precision', 'Format in which the weights are published'),
+            ('confidence', 'Basis of the figures: config for a published configuration, else a description'),
+            ('offers', 'Offers, with and without a price in force'),
+            ('providers', 'Providers that sell it, or have sold it'),
+            ('offers_in_force', 'Offers with a price in force'),
+            ('least_input_per_mtok', 'Least price in force of a million fresh prompt tokens, in USD'),
+            ('greatest_input_per_mtok', 'Greatest price in force of a million fresh prompt tokens, in USD'),
+            ('least_output_per_mtok', 'Least price in force of a million generated tokens, in USD'),
+            ('greatest_output_per_mtok', 'Greatest price in force of a million generated tokens, in USD'),
+            ('first_observed_at', 'When its first price was stored'),
             ('active_parameters_median', 'Parameters used per token: median, parameters'),
             ('active_parameters_low_90', 'Parameters used per token: lower end of the 90 % interval, parameters'),
             ('active_parameters_high_90', 'Parameters used per token: upper end of the 90 % interval, parameters'),

@@ -1,29 +1,31 @@
 //! `POST /catalogs`, which imports whole catalogs with one line per entry, and `GET /imports`.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Response, Uri, header};
 use futures_util::stream;
-use jiff::Timestamp;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use tokio::sync::OwnedSemaphorePermit;
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema};
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema, Type};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
-use uuid::Uuid;
 
 use super::app::App;
 use super::extract::{MostBytes, Query};
-use super::page::{FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest};
+use super::page::{
+    Direction, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest, bad_cursor,
+    list_in_order, several,
+};
 use super::problem::{INTERNAL, INVALID, Problem};
 use super::queue::is_hasty;
 use crate::import::{
     CatalogError, CatalogFormat, Line, LineReceiver, Options, Priority, Turn, Version, lines,
 };
-use crate::storage::{DbTime, ImportRow};
+use crate::storage::{ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection};
 use unroof_core::estimate::CancelToken;
 use unroof_core::input::schema::one_of_texts;
 
@@ -215,18 +217,106 @@ pub(super) async fn import_catalog(
     Ok(response)
 }
 
-/// Which runs.
+/// Sort key of imports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ImportSort {
+    /// Start of the run.
+    StartedAt,
+    /// Source, then start of the run.
+    Source,
+}
+
+/// Outcomes of runs.
+#[derive(Debug, Default)]
+struct Outcomes(Vec<String>);
+
+impl<'de> Deserialize<'de> for Outcomes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let names = text.split(',').map(|name| {
+            let outcome = ImportOutcome::try_from(name.trim().to_owned());
+            let outcome = outcome.map_err(|_| {
+                let known: Vec<&str> = ImportOutcome::ALL.iter().map(|one| one.name()).collect();
+                D::Error::custom(format!("`{name}` is not one of {}", known.join(", ")))
+            });
+            outcome.map(|outcome| outcome.name().to_owned())
+        });
+        let names: BTreeSet<String> = names.collect::<Result<_, _>>()?;
+        Ok(Self(names.into_iter().collect()))
+    }
+}
+
+impl PartialSchema for Outcomes {
+    fn schema() -> RefOr<Schema> {
+        let known: Vec<&str> = ImportOutcome::ALL.iter().map(|one| one.name()).collect();
+        let one = format!("({})", known.join("|"));
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .pattern(Some(format!("^{one}(,{one})*$")))
+            .examples(["done", "failed,running"])
+            .into()
+    }
+}
+
+impl ToSchema for Outcomes {}
+
+/// Filter, order and page of the runs.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ImportsQuery {
-    /// Source: an address as it was given to `--refresh`, or `request`.
+    /// Source: an address as it was given to `--refresh`, or `request`; several separated by commas.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    source: Option<String>,
+    source: Option<FilterText>,
+    /// Format of the catalog; several separated by commas.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    catalog: Option<FilterText>,
+    /// Outcome of the run; several separated by commas.
+    #[param(nullable = false, inline, value_type = Option<Outcomes>)]
+    outcome: Option<Outcomes>,
+    /// Sort key; `started_at` if left out.
+    #[param(nullable = false, inline)]
+    sort: Option<ImportSort>,
+    /// Direction of the sort: `desc` by default for `started_at`, else `asc`.
+    #[param(nullable = false, inline)]
+    order: Option<Direction>,
+    /// Fields of a row, separated by commas; all if left out.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    fields: Option<String>,
+    /// Rows per page.
     #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
     limit: Limit,
+    /// `next_cursor` of the previous page.
     #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
     cursor: Option<String>,
+}
+
+impl ImportsQuery {
+    fn order(&self) -> ImportOrder {
+        let is_by_source = self.sort == Some(ImportSort::Source);
+        let is_descending = match self.order {
+            Some(direction) => direction == Direction::Desc,
+            None => !is_by_source,
+        };
+        ImportOrder {
+            is_by_source,
+            is_descending,
+        }
+    }
+
+    /// The names that it filters by.
+    ///
+    /// # Errors
+    /// A parameter has too many names.
+    fn take_selection(&mut self) -> Result<ImportSelection, Problem> {
+        let text = |filter: &mut Option<FilterText>| filter.take().map(|FilterText(text)| text);
+        Ok(ImportSelection {
+            source: several("source", text(&mut self.source))?,
+            catalog: several("catalog", text(&mut self.catalog))?,
+            outcome: self.outcome.take().unwrap_or_default().0,
+        })
+    }
 }
 
 /// The lines as a body; `holds` is dropped when the client has read it or has left.
@@ -258,23 +348,32 @@ impl ListItem for ImportRow {}
 )]
 pub(super) async fn list_imports(
     State(app): State<App>,
-    Query(query): Query<ImportsQuery>,
+    Query(mut query): Query<ImportsQuery>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
     const LIST: &str = "imports";
-    let list = ListQuery {
-        provider: query.source,
+    let (selection, order) = (&query.take_selection()?, query.order());
+    let list = list_in_order(LIST, order, ImportOrder::NEWEST);
+    let paged = ListQuery {
         limit: query.limit,
         cursor: query.cursor,
         ..ListQuery::default()
     };
-    let source = list.filter()?.provider;
-    let after = list.after::<(Timestamp, Uuid)>(LIST)?;
-    let after = after.map(|(started_at, id)| (DbTime::from(started_at), id));
-    let page = PageRequest::new(&app, LIST, list.limit, &uri, &headers);
-    let rows = |after, limit| app.store.imports(source.as_deref(), after, limit);
-    let key = |row: &ImportRow| (row.started_at, row.id);
+    let after = paged.after::<ImportPlace>(&list)?;
+    // A forged cursor may contain NUL, which PostgreSQL rejects.
+    let has_nul = matches!(&after, Some(ImportPlace::Sourced(source, ..)) if source.contains('\0'));
+    if has_nul || after.as_ref().is_some_and(|place| !place.is_in(order)) {
+        return Err(bad_cursor());
+    }
+    let page = PageRequest::new(&app, list, query.limit, &uri, &headers);
+    let page = page.of_fields(query.fields.as_deref());
+    let store = &app.store;
+    let rows = |after: Option<ImportPlace>, limit| async move {
+        let after = after.as_ref();
+        store.imports(selection, order, after, limit).await
+    };
+    let key = |row: &ImportRow| row.place(order);
     let body = page.write::<_, ImportRow, _, _>(after, key, rows).await?;
     Ok(body.respond(&headers))
 }

@@ -75,6 +75,9 @@ pub(super) struct ChangesQuery {
     /// Model name as the provider spells it.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     model: Option<String>,
+    /// Fields of a row, separated by commas; all if left out.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    fields: Option<String>,
     /// Changes per page.
     #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
     limit: Limit,
@@ -107,10 +110,12 @@ pub(super) async fn list_changes(
     let names = ListQuery {
         provider: query.provider,
         model: query.model,
+        fields: query.fields,
         ..ListQuery::default()
     };
     let filter = names.filter()?;
     let page = PageRequest::new(&app, "changes", limit, &uri, &headers);
+    let page = page.of_fields(names.fields.as_deref());
     let rows =
         |after: Option<i64>, limit| app.store.changes(&filter, after.unwrap_or(since), limit);
     let items = |rows: Vec<ChangeRow>| Ok(rows);

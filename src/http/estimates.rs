@@ -11,11 +11,11 @@ use uuid::Uuid;
 use super::app::App;
 use super::extract::{Path, Query};
 use super::page::{
-    AsOfQuery, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest, bad_cursor,
-    fields,
+    AsOfQuery, Direction, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest,
+    bad_cursor, fields, list_in_order,
 };
 use super::problem::Problem;
-use crate::storage::{AsOf, DbTime, EstimateRow, Latest, LatestKey};
+use crate::storage::{AsOf, DbTime, EstimateRow, Latest, LatestKey, Order, Place, SortKey};
 use unroof_core::estimate::{Answer, row_columns};
 
 /// An estimate as a flat row: median, 90 % interval and whether it is identified per quantity, and one nullable number
@@ -126,11 +126,18 @@ pub(super) async fn list_estimates(
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
     const LIST: &str = "estimates";
-    let (filter, times) = (query.filter()?, query.times());
-    let below = query.after::<i64>(LIST)?;
-    let page = PageRequest::new(&app, LIST, query.limit, &uri, &headers);
-    let rows = |below, limit| app.store.estimates(&filter, &times, below, limit);
-    let body = page.write::<_, EstimateItem, _, _>(below, |row| row.sequence, rows);
+    let (selection, times, order) = (query.selection()?, query.times(), query.order());
+    let list = list_in_order(LIST, order, Order::NEWEST);
+    let after = query.place(&list, order)?;
+    let page = PageRequest::new(&app, list, query.limit, &uri, &headers);
+    let page = page.of_fields(query.fields.as_deref());
+    let (store, selection, times) = (&app.store, &selection, &times);
+    let rows = |after: Option<Place>, limit| async move {
+        let after = after.as_ref();
+        store.estimates(selection, times, order, after, limit).await
+    };
+    let key = |row: &EstimateRow| row.place(order);
+    let body = page.write::<_, EstimateItem, _, _>(after, key, rows);
     app.polled(format!("{LIST} {query:?}"), &headers, Box::pin(body))
         .await
 }
@@ -140,24 +147,43 @@ pub(super) async fn list_estimates(
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub(super) struct LatestQuery {
+    /// Billing provider; several separated by commas.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     provider: Option<String>,
+    /// Model name as the provider spells it; several separated by commas.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     model: Option<String>,
+    /// Canonical name, `author/model`; several separated by commas.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     canonical_model: Option<String>,
+    /// Region in which the model is served; several separated by commas.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     region: Option<String>,
+    /// Currency as an ISO 4217 code; several separated by commas.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     currency: Option<String>,
+    /// Beginning of the provider, the model or the canonical name, with or without what is before the last `/`, in any case.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    q: Option<String>,
     /// Time at which the price is in force, now if left out: RFC 3339, or milliseconds since 1970.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     as_of: Option<Moment>,
     /// `any` includes estimates with stated assumptions.
     #[param(nullable = false, inline)]
     assumptions: Option<AnyAssumptions>,
+    /// Sort key; `provider` if left out.
+    #[param(nullable = false, inline)]
+    sort: Option<LatestSort>,
+    /// Direction of the sort; `asc` if left out.
+    #[param(nullable = false, inline)]
+    order: Option<Direction>,
+    /// Fields of a row, separated by commas; all if left out.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    fields: Option<String>,
+    /// Rows per page.
     #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
     limit: Limit,
+    /// `next_cursor` of the previous page.
     #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
     cursor: Option<String>,
 }
@@ -168,6 +194,16 @@ pub(super) struct LatestQuery {
 pub(super) enum AnyAssumptions {
     /// Estimates with and without stated assumptions.
     Any,
+}
+
+/// Sort key of the latest estimates.
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum LatestSort {
+    /// Provider, model, region.
+    Provider,
+    /// Model, provider, region.
+    Model,
 }
 
 /// List the latest estimate of every offer
@@ -193,23 +229,33 @@ pub(super) async fn list_latest_estimates(
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
     const LIST: &str = "estimates/latest";
-    let any = query.assumptions.is_some();
+    let (any, sort) = (query.assumptions.is_some(), query.sort);
     let query = ListQuery {
         provider: query.provider,
         model: query.model,
         canonical_model: query.canonical_model,
         region: query.region,
         currency: query.currency,
+        q: query.q,
         as_of: query.as_of,
+        order: query.order,
+        fields: query.fields,
         limit: query.limit,
         cursor: query.cursor,
         ..ListQuery::default()
     };
+    let by = match sort {
+        None | Some(LatestSort::Provider) => SortKey::Provider,
+        Some(LatestSort::Model) => SortKey::Model,
+    };
+    let order = Direction::of(query.order, by);
+    let by_provider = Direction::of(None, SortKey::Provider);
+    let list = list_in_order(LIST, order, by_provider);
     let as_of = match query.as_of {
         Some(moment) => AsOf::Time(moment.0.into()),
         None => AsOf::Now(app.now().into()),
     };
-    let after = query.after::<(String, String, String)>(LIST)?;
+    let after = query.after::<(String, String, String)>(&list)?;
     // A forged cursor may contain NUL, which PostgreSQL rejects.
     if let Some((provider, model, region)) = &after
         && [provider, model, region]
@@ -218,14 +264,16 @@ pub(super) async fn list_latest_estimates(
     {
         return Err(bad_cursor());
     }
-    let filter = query.filter()?;
-    let page = PageRequest::new(&app, LIST, query.limit, &uri, &headers);
+    let selection = query.selection()?;
+    let page = PageRequest::new(&app, list, query.limit, &uri, &headers);
+    let page = page.of_fields(query.fields.as_deref());
     let key = |row: &EstimateRow| (row.provider.clone(), row.model.clone(), row.region.clone());
     let store = &app.store;
     let latest = Latest {
-        filter: &filter,
+        selection: &selection,
         any_assumptions: any,
         as_of,
+        order,
     };
     let rows = |after: Option<(String, String, String)>, limit| async move {
         let after = after.map(|(provider, model, region)| LatestKey {
@@ -236,8 +284,12 @@ pub(super) async fn list_latest_estimates(
         store.latest_estimates(latest, after.as_ref(), limit).await
     };
     let body = page.write::<_, EstimateItem, _, _>(after, key, rows);
-    app.polled(format!("{LIST} {any} {query:?}"), &headers, Box::pin(body))
-        .await
+    app.polled(
+        format!("{LIST} {any} {by:?} {query:?}"),
+        &headers,
+        Box::pin(body),
+    )
+    .await
 }
 
 /// Show an estimate

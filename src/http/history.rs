@@ -36,8 +36,42 @@ pub(super) struct HistoryQuery {
     /// Up to the price in force at this time: RFC 3339, or milliseconds since 1970.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     as_of: Option<Moment>,
+    /// Fields of a row, separated by commas; all if left out.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    fields: Option<String>,
+    /// Rows per page.
     #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
     limit: Limit,
+    /// `next_cursor` of the previous page.
+    #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
+    cursor: Option<String>,
+}
+
+/// Names of an offer, and the part of its history to return.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct NamedHistoryQuery {
+    /// Provider, as it bills.
+    #[param(inline, value_type = FilterText, example = "google")]
+    provider: String,
+    /// The model as the provider spells it.
+    #[param(inline, value_type = FilterText, example = "gemini-2.5-pro")]
+    model: String,
+    /// Region that serves the model.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    region: Option<String>,
+    /// Up to the price in force at this time: RFC 3339, or milliseconds since 1970.
+    #[param(nullable = false, inline, value_type = Option<Moment>)]
+    as_of: Option<Moment>,
+    /// Fields of a row, separated by commas; all if left out.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    fields: Option<String>,
+    /// Rows per page.
+    #[serde(default)]
+    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
+    limit: Limit,
+    /// `next_cursor` of the previous page.
     #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
     cursor: Option<String>,
 }
@@ -204,18 +238,63 @@ pub(super) async fn show_history(
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
+    respond(&app, (provider, model), query, &headers, &uri).await
+}
+
+/// Price history of a model, by parameters
+///
+/// The same as `/models/{provider}/{model}/history`, with the names as parameters: `/` in a model's name needs no escape.
+#[utoipa::path(
+    get,
+    path = "/history",
+    tag = "price sheets",
+    params(NamedHistoryQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    responses(
+        (status = 200, description = "A page of prices", content((Page<HistoryItem> = "application/json"), (String = "text/csv")),
+            headers(("etag" = String), ("link" = String, description = "The next page"))),
+        (status = 304, description = "The client's copy is current"),
+        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 404, description = "No such model", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn find_history(
+    State(app): State<App>,
+    Query(query): Query<NamedHistoryQuery>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response<Body>, Problem> {
+    let part = HistoryQuery {
+        region: query.region,
+        as_of: query.as_of,
+        fields: query.fields,
+        limit: query.limit,
+        cursor: query.cursor,
+    };
+    respond(&app, (query.provider, query.model), part, &headers, &uri).await
+}
+
+async fn respond(
+    app: &App,
+    (provider, model): (String, String),
+    query: HistoryQuery,
+    headers: &HeaderMap,
+    uri: &Uri,
+) -> Result<Response<Body>, Problem> {
     const LIST: &str = "history";
     let names = ListQuery {
         provider: Some(provider),
         model: Some(model),
         region: query.region,
+        fields: query.fields,
         limit: query.limit,
         cursor: query.cursor,
         ..ListQuery::default()
     };
     let filter = names.filter()?;
     let after = names.after::<PriceKey>(LIST)?;
-    let mut page = PageRequest::new(&app, LIST, names.limit, &uri, &headers);
+    let page = PageRequest::new(app, LIST, names.limit, uri, headers);
+    let mut page = page.of_fields(names.fields.as_deref());
     page.piece = SHEETS_AT_A_TIME;
     let prices = Prices {
         store: &app.store,
@@ -244,13 +323,15 @@ pub(super) async fn show_history(
         }
         page.end_with_cursor(written).await
     };
-    let question = format!("{LIST} {:?} {names:?}", prices.of.as_of);
-    app.polled(question, &headers, Box::pin(body)).await
+    // The link to the next page has the path that was asked for.
+    let path = uri.path();
+    let question = format!("{LIST} {path} {:?} {names:?}", prices.of.as_of);
+    app.polled(question, headers, Box::pin(body)).await
 }
 
 fn no_price() -> Problem {
     Problem::not_found("price of this provider and model")
-        .hint("GET /price-sheets lists the names; write `/` in a model's name as `%2F`")
+        .hint("GET /search finds names; in a path, write `/` in a model's name as `%2F`")
 }
 
 /// Size of a price sheet: at most that of a body.
@@ -315,17 +396,28 @@ impl Prices<'_> {
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub(super) struct DisagreementsQuery {
+    /// Billing provider; several separated by commas.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     provider: Option<String>,
+    /// Model name as the provider spells it; several separated by commas.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     model: Option<String>,
+    /// Region in which the model is served; several separated by commas.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     region: Option<String>,
+    /// Beginning of the provider, the model or the canonical name, with or without what is before the last `/`, in any case.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    q: Option<String>,
     /// State at this time instead of now: RFC 3339, or milliseconds since 1970.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     as_of: Option<Moment>,
+    /// Fields of a row, separated by commas; all if left out.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    fields: Option<String>,
+    /// Rows per page.
     #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
     limit: Limit,
+    /// `next_cursor` of the previous page.
     #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
     cursor: Option<String>,
 }
@@ -361,14 +453,17 @@ pub(super) async fn list_disagreements(
         provider: query.provider,
         model: query.model,
         region: query.region,
+        q: query.q,
+        fields: query.fields,
         limit: query.limit,
         cursor: query.cursor,
         ..ListQuery::default()
     };
-    let (filter, after) = (names.filter()?, names.after::<Uuid>(LIST)?);
+    let (selection, after) = (names.selection()?, names.after::<Uuid>(LIST)?);
     let as_of = query.as_of.map(|moment| moment.0.into());
     let page = PageRequest::new(&app, LIST, names.limit, &uri, &headers);
-    let rows = |after, limit| app.store.disagreements(&filter, as_of, after, limit);
+    let page = page.of_fields(names.fields.as_deref());
+    let rows = |after, limit| app.store.disagreements(&selection, as_of, after, limit);
     let body = page.write::<_, DisagreementRow, _, _>(after, |row| row.id, rows);
     app.polled(
         format!("{LIST} {as_of:?} {names:?}"),

@@ -11,6 +11,7 @@ use tracing::Instrument;
 use uuid::Uuid;
 
 use super::app::App;
+use super::coding::Coding;
 use super::metrics::method_name;
 use super::problem::{INTERNAL, NOT_FOUND, PROBLEM_JSON, Problem, UNREADABLE};
 use super::queue::note_refusal;
@@ -26,6 +27,7 @@ pub(super) async fn request_scope(
     next: Next,
 ) -> Response {
     let request_id = request_id(&request);
+    let coding = Coding::preferred(request.headers());
     let route = request
         .extensions()
         .get::<MatchedPath>()
@@ -52,7 +54,8 @@ pub(super) async fn request_scope(
         }
         let answer = app.budget.hold(with_problem(answer, &request_id)).await;
         let no_room = |problem: Problem| with_problem(problem.into_response(), &request_id);
-        let mut response = answer.unwrap_or_else(no_room);
+        let response = answer.unwrap_or_else(no_room);
+        let mut response = app.compress(response, coding).await;
         restrict_browsers(response.headers_mut(), is_page);
         if !is_prompt {
             return response;

@@ -6,6 +6,8 @@ mod budget;
 mod calculator;
 mod catalogs;
 mod changes;
+mod coding;
+mod compression;
 mod cost;
 mod csv;
 mod docs;
@@ -16,6 +18,7 @@ mod history;
 mod hosts;
 mod infer;
 mod limits;
+mod list_text;
 mod metrics;
 mod metrics_page;
 mod middleware;
@@ -29,6 +32,7 @@ mod queue;
 mod reference;
 mod refusals;
 mod response_cache;
+mod search;
 mod server;
 mod watchlist;
 mod webhooks;
@@ -71,7 +75,9 @@ macro_rules! with_handlers {
             history::withdraw_price_sheet,
             history::reinstate_price_sheet,
             history::show_history,
+            history::find_history,
             history::list_disagreements,
+            search::search_names,
             catalogs::import_catalog,
             catalogs::list_imports,
             changes::list_changes,

@@ -1,6 +1,7 @@
 //! Pages of lists: length, position, format.
 
-use std::io::Write;
+use std::borrow::Cow;
+use std::fmt::Debug;
 
 use axum::http::{HeaderMap, Uri};
 use base64::Engine;
@@ -15,13 +16,15 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::app::App;
-use super::budget::Text;
-use super::csv::{CsvError, write_csv_header, write_csv_rows};
+use super::list_text::ListText;
+pub(super) use super::list_text::{ListItem, fields};
 use super::problem::{Problem, UNREADABLE};
 use super::queue::Turn;
-use super::response_cache::{CachedBody, prefers_csv};
+use super::response_cache::CachedBody;
 use super::workers::Workers;
-use crate::storage::{DbTime, Filter, StoreError, Times};
+use crate::storage::{
+    DbTime, Filter, NamePrefix, Order, Place, Selection, SortKey, StoreError, Times,
+};
 
 const MOST_ROWS: u32 = 2_000;
 const ROWS: u32 = 100;
@@ -142,26 +145,62 @@ impl AsOfQuery {
     }
 }
 
+/// Direction of a sort.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Direction {
+    /// From the least to the greatest.
+    Asc,
+    /// From the greatest to the least.
+    Desc,
+}
+
+impl Direction {
+    /// The order of a sort, descending by default where it is by time.
+    pub(super) fn of(direction: Option<Self>, by: SortKey) -> Order {
+        let default = by == SortKey::Stored;
+        Order {
+            by,
+            is_descending: direction.map_or(default, |direction| direction == Self::Desc),
+        }
+    }
+}
+
+/// Sort key of estimates.
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum EstimateSort {
+    /// Order of storing.
+    ObservedAt,
+    /// Provider, then order of storing.
+    Provider,
+    /// Model, then order of storing.
+    Model,
+}
+
 /// Filter and page of a list.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ListQuery {
-    /// Billing provider.
+    /// Billing provider; several separated by commas.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     pub(super) provider: Option<String>,
-    /// Model name as the provider spells it.
+    /// Model name as the provider spells it; several separated by commas.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     pub(super) model: Option<String>,
-    /// Canonical name, `author/model`.
+    /// Canonical name, `author/model`; several separated by commas.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     pub(super) canonical_model: Option<String>,
-    /// Region in which the model is served.
+    /// Region in which the model is served; several separated by commas.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     pub(super) region: Option<String>,
-    /// Currency as an ISO 4217 code.
+    /// Currency as an ISO 4217 code; several separated by commas.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     pub(super) currency: Option<String>,
+    /// Beginning of the provider, the model or the canonical name, with or without what is before the last `/`, in any case.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    pub(super) q: Option<String>,
     /// Earliest time of storing, inclusive: RFC 3339, or milliseconds since 1970.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     pub(super) from: Option<Moment>,
@@ -171,6 +210,15 @@ pub(super) struct ListQuery {
     /// Time at which the price is in force.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     pub(super) as_of: Option<Moment>,
+    /// Sort key; `observed_at` if left out.
+    #[param(nullable = false, inline)]
+    pub(super) sort: Option<EstimateSort>,
+    /// Direction of the sort: `desc` by default for `observed_at`, else `asc`.
+    #[param(nullable = false, inline)]
+    pub(super) order: Option<Direction>,
+    /// Fields of a row, separated by commas; all if left out.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    pub(super) fields: Option<String>,
     /// Rows per page.
     #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
     pub(super) limit: Limit,
@@ -212,6 +260,32 @@ impl ListQuery {
         Ok(filter)
     }
 
+    /// The filter of a list that takes several names at once.
+    ///
+    /// # Errors
+    /// A value contains NUL, or a parameter has too many names.
+    pub(super) fn selection(&self) -> Result<Selection, Problem> {
+        let filter = self.filter()?;
+        Ok(Selection {
+            provider: several("provider", filter.provider)?,
+            model: several("model", filter.model)?,
+            canonical_model: several("canonical_model", filter.canonical_model)?,
+            region: several("region", filter.region)?,
+            currency: several("currency", filter.currency)?,
+            prefix: prefix(self.q.as_deref())?,
+        })
+    }
+
+    /// The order of estimates.
+    pub(super) fn order(&self) -> Order {
+        let by = match self.sort {
+            None | Some(EstimateSort::ObservedAt) => SortKey::Stored,
+            Some(EstimateSort::Provider) => SortKey::Provider,
+            Some(EstimateSort::Model) => SortKey::Model,
+        };
+        Direction::of(self.order, by)
+    }
+
     /// The times.
     pub(super) fn times(&self) -> Times {
         let time = |moment: Option<Moment>| moment.map(|moment| moment.0.into());
@@ -220,6 +294,23 @@ impl ListQuery {
             to: time(self.to),
             as_of: time(self.as_of),
         }
+    }
+
+    /// The place after which the page of a sorted list begins.
+    ///
+    /// # Errors
+    /// The cursor is not from this list.
+    pub(super) fn place(&self, list: &str, order: Order) -> Result<Option<Place>, Problem> {
+        let place = self.after::<Place>(list)?;
+        // A forged cursor may contain NUL, which PostgreSQL rejects.
+        let is_right = |place: &Place| {
+            let has_nul = matches!(place, Place::Named(name, _) if name.contains('\0'));
+            place.is_in(order) && !has_nul
+        };
+        if place.as_ref().is_some_and(|place| !is_right(place)) {
+            return Err(bad_cursor());
+        }
+        Ok(place)
     }
 
     /// The key after which the page begins.
@@ -237,6 +328,59 @@ impl ListQuery {
             .map(|cursor| decode(cursor).ok_or_else(bad_cursor))
             .transpose()
     }
+}
+
+/// Names that one parameter may have.
+const MOST_NAMES: usize = 64;
+
+/// The names of a parameter, and all of it as one name: a name may have a comma.
+///
+/// # Errors
+/// It has too many names.
+pub(super) fn several(parameter: &str, text: Option<String>) -> Result<Vec<String>, Problem> {
+    let Some(text) = text else {
+        return Ok(Vec::new());
+    };
+    if !text.contains(',') {
+        return Ok(vec![text]);
+    }
+    let mut names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+    if names.len() > MOST_NAMES {
+        let detail =
+            format!("invalid query string: `{parameter}` has more than {MOST_NAMES} names");
+        return Err(Problem::new(UNREADABLE, detail).hint("ask for fewer at a time"));
+    }
+    names.push(text);
+    names.sort();
+    names.dedup();
+    Ok(names)
+}
+
+/// The beginning of a name, unless it is empty.
+///
+/// # Errors
+/// It contains NUL.
+pub(super) fn prefix(text: Option<&str>) -> Result<Option<NamePrefix>, Problem> {
+    let text = text.filter(|text| !text.is_empty());
+    if text.is_some_and(|text| text.contains('\0')) {
+        return Err(Problem::new(
+            UNREADABLE,
+            "invalid query string: a value contains the NUL character",
+        ));
+    }
+    Ok(text.map(NamePrefix::new))
+}
+
+/// Name of a list in an order: a cursor belongs to both.
+pub(super) fn list_in_order<Order: Copy + Debug + PartialEq>(
+    list: &'static str,
+    order: Order,
+    default: Order,
+) -> Cow<'static, str> {
+    if order == default {
+        return list.into();
+    }
+    format!("{list} {order:?}").into()
 }
 
 pub(super) fn bad_cursor() -> Problem {
@@ -267,22 +411,6 @@ fn cursor<Key: Serialize>(list: &str, key: &Key) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// A flat row of a list.
-pub(super) trait ListItem: Serialize + ToSchema {
-    /// Field names in the order of the CSV columns.
-    fn columns() -> Vec<String> {
-        fields::<Self>()
-    }
-}
-
-/// Field names of an object in the OpenAPI document.
-pub(super) fn fields<Row: PartialSchema + ?Sized>() -> Vec<String> {
-    match Row::schema() {
-        RefOr::T(Schema::Object(row)) => row.properties.into_keys().collect(),
-        _ => Vec::new(),
-    }
-}
-
 /// A page of rows.
 #[derive(Serialize, utoipa::ToSchema)]
 pub(super) struct Page<Row> {
@@ -295,10 +423,12 @@ pub(super) struct Page<Row> {
 /// A request for a page of a list.
 pub(super) struct PageRequest<'a> {
     app: &'a App,
-    list: &'static str,
+    list: Cow<'static, str>,
     limit: Limit,
     uri: &'a Uri,
     headers: &'a HeaderMap,
+    /// Fields of a row, separated by commas.
+    fields: Option<&'a str>,
     /// Rows read and serialised at a time.
     pub(super) piece: u32,
 }
@@ -306,19 +436,25 @@ pub(super) struct PageRequest<'a> {
 impl<'a> PageRequest<'a> {
     pub(super) fn new(
         app: &'a App,
-        list: &'static str,
+        list: impl Into<Cow<'static, str>>,
         limit: Limit,
         uri: &'a Uri,
         headers: &'a HeaderMap,
     ) -> Self {
         Self {
             app,
-            list,
+            list: list.into(),
             limit,
             uri,
             headers,
+            fields: None,
             piece: 250,
         }
+    }
+
+    /// The same page with these fields of a row alone, where they are stated.
+    pub(super) fn of_fields(self, fields: Option<&'a str>) -> Self {
+        Self { fields, ..self }
     }
 
     /// Workers for this page: long pages have their own queue, so that short ones do not wait for them.
@@ -363,7 +499,7 @@ impl<'a> PageRequest<'a> {
         Rows: Future<Output = Result<Vec<Row>, StoreError>>,
     {
         let place = self.workers().admit().await?;
-        let mut text = ListText::begin::<Item>(self.app, self.headers)?;
+        let mut text = ListText::begin::<Item>(self.app, self.headers, self.fields)?;
         // One extra row shows whether another page follows.
         let mut missing = self.limit.0 + 1;
         loop {
@@ -400,7 +536,7 @@ impl<'a> PageRequest<'a> {
         rows: WrittenRows<Key>,
     ) -> Result<CachedBody, Problem> {
         let last = rows.last.as_ref().filter(|_| rows.has_more);
-        let next_cursor = last.map(|key| cursor(self.list, key));
+        let next_cursor = last.map(|key| cursor(&self.list, key));
         let link = next_cursor
             .as_ref()
             .map(|cursor| next_link(self.uri, "cursor", cursor));
@@ -428,60 +564,6 @@ pub(super) struct WrittenRows<Key> {
     /// Key of the last row, or of the page's start if it is empty.
     pub(super) last: Option<Key>,
     pub(super) has_more: bool,
-}
-
-/// A list being serialised in the client's preferred format.
-pub(super) struct ListText {
-    text: Text,
-    columns: Option<Vec<String>>,
-    is_empty: bool,
-}
-
-impl ListText {
-    fn begin<Item: ListItem>(app: &App, headers: &HeaderMap) -> Result<Self, Problem> {
-        let columns = prefers_csv(headers).then(Item::columns);
-        let mut text = Text::new(&app.budget)?;
-        text.write_with(|text| match &columns {
-            Some(columns) => write_csv_header(text, columns),
-            None => Ok(text.write_all(b"{\"data\":[")?),
-        })?;
-        Ok(Self {
-            text,
-            columns,
-            is_empty: true,
-        })
-    }
-
-    fn add<Item: ListItem>(&mut self, items: &[Item]) -> Result<(), Problem> {
-        let Self {
-            text,
-            columns,
-            is_empty,
-        } = self;
-        text.write_with(|text| match columns {
-            Some(columns) => write_csv_rows(text, columns, items),
-            None => items.iter().try_for_each(|item| {
-                if !std::mem::take(is_empty) {
-                    text.write_all(b",")?;
-                }
-                Ok(serde_json::to_writer(&mut *text, item)?)
-            }),
-        })
-    }
-
-    fn end(mut self, tail: &Value, link: Option<String>) -> Result<CachedBody, Problem> {
-        if self.columns.is_some() {
-            let text = self.text.finish()?;
-            return Ok(CachedBody::new(text, "text/csv; charset=utf-8", link));
-        }
-        self.text.write_with(|text| {
-            let tail = tail.to_string();
-            let fields = tail.strip_prefix('{').unwrap_or(&tail);
-            Ok::<_, CsvError>(write!(text, "],{fields}")?)
-        })?;
-        let text = self.text.finish()?;
-        Ok(CachedBody::new(text, "application/json", link))
-    }
 }
 
 /// A link to the same list with another cursor or position.

@@ -3,16 +3,120 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response, Uri};
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::app::App;
 use super::extract::{Path, Query};
-use super::page::{AsOfQuery, ListItem, ListQuery, Page, PageRequest};
+use super::page::{
+    AsOfQuery, Direction, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest,
+    list_in_order,
+};
 use super::problem::Problem;
-use crate::storage::PriceSheetRow;
+use crate::storage::{Order, Place, PriceSheetRow, SortKey};
 use unroof_core::sheet::PriceSheet;
 
 impl ListItem for PriceSheetRow {}
+
+/// Sort key of price sheets. Sorted by a price, the list has only sheets with this price in their base cell.
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum SheetSort {
+    /// Order of storing.
+    ObservedAt,
+    /// Provider, then order of storing.
+    Provider,
+    /// Model, then order of storing.
+    Model,
+    /// Price of fresh prompt tokens in the currency of each sheet.
+    InputPerMtok,
+    /// Price of generated tokens in the currency of each sheet.
+    OutputPerMtok,
+}
+
+/// Filter, order and page of the price sheets.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct SheetsQuery {
+    /// Billing provider; several separated by commas.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    provider: Option<String>,
+    /// Model name as the provider spells it; several separated by commas.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    model: Option<String>,
+    /// Canonical name, `author/model`; several separated by commas.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    canonical_model: Option<String>,
+    /// Region in which the model is served; several separated by commas.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    region: Option<String>,
+    /// Currency as an ISO 4217 code; several separated by commas.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    currency: Option<String>,
+    /// Beginning of the provider, the model or the canonical name, with or without what is before the last `/`, in any case.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    q: Option<String>,
+    /// Earliest time of storing, inclusive: RFC 3339, or milliseconds since 1970.
+    #[param(nullable = false, inline, value_type = Option<Moment>)]
+    from: Option<Moment>,
+    /// Latest time of storing, exclusive.
+    #[param(nullable = false, inline, value_type = Option<Moment>)]
+    to: Option<Moment>,
+    /// Time at which the price is in force.
+    #[param(nullable = false, inline, value_type = Option<Moment>)]
+    as_of: Option<Moment>,
+    /// Sort key; `observed_at` if left out. Sorted by a price, the list has only sheets with this price.
+    #[param(nullable = false, inline)]
+    sort: Option<SheetSort>,
+    /// Direction of the sort: `desc` by default for `observed_at`, else `asc`.
+    #[param(nullable = false, inline)]
+    order: Option<Direction>,
+    /// Fields of a row, separated by commas; all if left out.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    fields: Option<String>,
+    /// Rows per page.
+    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
+    limit: Limit,
+    /// `next_cursor` of the previous page.
+    #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
+    cursor: Option<String>,
+}
+
+impl SheetsQuery {
+    fn order(&self) -> Order {
+        let by = match self.sort {
+            None | Some(SheetSort::ObservedAt) => SortKey::Stored,
+            Some(SheetSort::Provider) => SortKey::Provider,
+            Some(SheetSort::Model) => SortKey::Model,
+            Some(SheetSort::InputPerMtok) => SortKey::InputPrice,
+            Some(SheetSort::OutputPerMtok) => SortKey::OutputPrice,
+        };
+        Direction::of(self.order, by)
+    }
+}
+
+impl From<SheetsQuery> for ListQuery {
+    fn from(query: SheetsQuery) -> Self {
+        Self {
+            provider: query.provider,
+            model: query.model,
+            canonical_model: query.canonical_model,
+            region: query.region,
+            currency: query.currency,
+            q: query.q,
+            from: query.from,
+            to: query.to,
+            as_of: query.as_of,
+            order: query.order,
+            fields: query.fields,
+            limit: query.limit,
+            cursor: query.cursor,
+            ..Self::default()
+        }
+    }
+}
 
 /// List price sheets as flat rows, newest first
 ///
@@ -21,7 +125,7 @@ impl ListItem for PriceSheetRow {}
     get,
     path = "/price-sheets",
     tag = "price sheets",
-    params(ListQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    params(SheetsQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
     responses(
         (status = 200, description = "A page of sheets", content((Page<PriceSheetRow> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
@@ -32,18 +136,29 @@ impl ListItem for PriceSheetRow {}
 )]
 pub(super) async fn list_price_sheets(
     State(app): State<App>,
-    Query(query): Query<ListQuery>,
+    Query(query): Query<SheetsQuery>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
     const LIST: &str = "price-sheets";
-    let (filter, times) = (query.filter()?, query.times());
-    let below = query.after::<i64>(LIST)?;
-    let page = PageRequest::new(&app, LIST, query.limit, &uri, &headers);
-    let rows = |below, limit| app.store.price_sheets(&filter, &times, below, limit);
-    let body = page.write::<_, PriceSheetRow, _, _>(below, |row| row.sequence, rows);
-    app.polled(format!("{LIST} {query:?}"), &headers, Box::pin(body))
-        .await
+    let order = query.order();
+    let query = ListQuery::from(query);
+    let (selection, times) = (query.selection()?, query.times());
+    let list = list_in_order(LIST, order, Order::NEWEST);
+    let after = query.place(&list, order)?;
+    let question = format!("{list} {query:?}");
+    let page = PageRequest::new(&app, list, query.limit, &uri, &headers);
+    let page = page.of_fields(query.fields.as_deref());
+    let (store, selection, times) = (&app.store, &selection, &times);
+    let rows = |after: Option<Place>, limit| async move {
+        let after = after.as_ref();
+        store
+            .price_sheets(selection, times, order, after, limit)
+            .await
+    };
+    let key = |row: &PriceSheetRow| row.place(order);
+    let body = page.write::<_, PriceSheetRow, _, _>(after, key, rows);
+    app.polled(question, &headers, Box::pin(body)).await
 }
 
 /// Show a price sheet

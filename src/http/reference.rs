@@ -1,13 +1,17 @@
 //! `/reference/...`: reference data, and the specifications of all readings.
 
+use std::cmp::Ordering;
 use std::sync::LazyLock;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Response};
-use serde::Serialize;
-use utoipa::ToSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
 
-use super::extract::NoQuery;
+use super::extract::{NoQuery, Query};
+use super::list_text::{chosen, no_field};
+use super::page::{Direction, FilterText};
 use super::problem::Problem;
 use super::response_cache::CachedBody;
 use unroof_core::clue;
@@ -27,13 +31,103 @@ pub(super) struct Table<Row> {
 }
 
 impl<Row: Serialize> Table<Row> {
-    fn body(rows: impl Iterator<Item = Row>) -> CachedBody {
-        let table = Self {
-            data: rows.collect(),
+    /// The rows as JSON objects.
+    fn rows(rows: impl Iterator<Item = Row>) -> Vec<Map<String, Value>> {
+        let object = |row| match serde_json::to_value(row) {
+            Ok(Value::Object(fields)) => fields,
+            _ => Map::new(),
         };
-        let text = serde_json::to_string(&table).expect("a table of texts and numbers serialises");
-        CachedBody::new(text, "application/json", None)
+        rows.map(object).collect()
     }
+}
+
+/// Filter, order and fields of a reference table.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct TableQuery {
+    /// Beginning of the name, or of one of its words, in any case.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    q: Option<String>,
+    /// Field with one text or number by which the rows are sorted; the order of the table if left out. Rows without a value
+    /// come last.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    sort: Option<String>,
+    /// Direction of the sort; `asc` if left out.
+    #[param(nullable = false, inline)]
+    order: Option<Direction>,
+    /// Fields of a row, separated by commas; all if left out.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    fields: Option<String>,
+}
+
+impl TableQuery {
+    /// The rows that are asked for.
+    ///
+    /// # Errors
+    /// No row has a field that is named.
+    fn body(&self, rows: &[Map<String, Value>]) -> Result<CachedBody, Problem> {
+        let mut columns: Vec<String> = Vec::new();
+        for name in rows.iter().flat_map(Map::keys) {
+            if !columns.contains(name) {
+                columns.push(name.clone());
+            }
+        }
+        let chosen = |names: &String| chosen(names, &columns);
+        let fields = self.fields.as_ref().map(chosen).transpose()?;
+        let typed = self.q.as_deref().unwrap_or_default();
+        let mut found: Vec<&Map<String, Value>> =
+            rows.iter().filter(|row| has_word(row, typed)).collect();
+        if let Some(sort) = &self.sort {
+            if !columns.contains(sort) {
+                return Err(no_field("sort", sort, &columns));
+            }
+            let is_descending = self.order == Some(Direction::Desc);
+            found.sort_by(|one, next| compare(one.get(sort), next.get(sort), is_descending));
+        }
+        let row = |row: &Map<String, Value>| match &fields {
+            None => row.clone(),
+            Some(fields) => {
+                let field = |name: &String| Some((name.clone(), row.get(name)?.clone()));
+                fields.iter().filter_map(field).collect()
+            }
+        };
+        let data = found.into_iter().map(row).collect();
+        let text = serde_json::to_string(&Table { data }).map_err(Problem::not_serialised)?;
+        Ok(CachedBody::new(text, "application/json", None))
+    }
+}
+
+/// Whether the name of a row, or one of its words, has a beginning.
+fn has_word(row: &Map<String, Value>, beginning: &str) -> bool {
+    let name = row.get("name").and_then(Value::as_str).unwrap_or_default();
+    let (name, beginning) = (name.to_lowercase(), beginning.to_lowercase());
+    let begins = |place: usize| {
+        let before = name[..place].chars().next_back();
+        before.is_none_or(|before| !before.is_alphanumeric())
+    };
+    beginning.is_empty()
+        || name
+            .match_indices(&beginning)
+            .any(|(place, _)| begins(place))
+}
+
+/// Numbers before texts before everything else, which has no order. Without a value a row is the last in both directions.
+fn compare(one: Option<&Value>, next: Option<&Value>, is_descending: bool) -> Ordering {
+    let key = |value: Option<&Value>| match value {
+        Some(Value::Number(number)) => (0, number.as_f64(), String::new()),
+        Some(Value::String(text)) => (1, None, text.clone()),
+        _ => (2, None, String::new()),
+    };
+    let (one, next) = (key(one), key(next));
+    let order = one.1.partial_cmp(&next.1).unwrap_or(Ordering::Equal);
+    let order = order.then_with(|| one.2.cmp(&next.2));
+    let order = if is_descending {
+        order.reverse()
+    } else {
+        order
+    };
+    one.0.cmp(&next.0).then(order)
 }
 
 /// An accelerator with the ratios that follow from its figures.
@@ -117,43 +211,52 @@ impl From<&'static OpenModel> for OpenModelItem {
 ///
 /// Peak dense arithmetic, memory, interconnect and rental price of each, with sources, and the compute-to-bandwidth ratio
 /// computed from them.
-#[utoipa::path(get, path = "/reference/accelerators", tag = "reference", responses(
+#[utoipa::path(get, path = "/reference/accelerators", tag = "reference", params(TableQuery), responses(
     (status = 200, description = "All accelerators", body = Table<AcceleratorItem>, headers(("etag" = String))),
     (status = 304, description = "Not modified"),
     (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
 ))]
-pub(super) async fn list_accelerators(_: NoQuery, headers: HeaderMap) -> Response<Body> {
-    static BODY: LazyLock<CachedBody> =
-        LazyLock::new(|| Table::body(reference::accelerators().iter().map(AcceleratorItem::from)));
-    BODY.respond(&headers)
+pub(super) async fn list_accelerators(
+    Query(query): Query<TableQuery>,
+    headers: HeaderMap,
+) -> Result<Response<Body>, Problem> {
+    static ROWS: LazyLock<Vec<Map<String, Value>>> =
+        LazyLock::new(|| Table::rows(reference::accelerators().iter().map(AcceleratorItem::from)));
+    Ok(query.body(&ROWS)?.respond(&headers))
 }
 
 /// List storage tiers
 ///
 /// Devices that can hold a KV cache: capacity, bandwidth, cost of holding and reading a byte, with sources.
-#[utoipa::path(get, path = "/reference/storage-tiers", tag = "reference", responses(
+#[utoipa::path(get, path = "/reference/storage-tiers", tag = "reference", params(TableQuery), responses(
     (status = 200, description = "All storage tiers", body = Table<StorageTier>, headers(("etag" = String))),
     (status = 304, description = "Not modified"),
     (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
 ))]
-pub(super) async fn list_storage_tiers(_: NoQuery, headers: HeaderMap) -> Response<Body> {
-    static BODY: LazyLock<CachedBody> =
-        LazyLock::new(|| Table::body(reference::storage_tiers().iter()));
-    BODY.respond(&headers)
+pub(super) async fn list_storage_tiers(
+    Query(query): Query<TableQuery>,
+    headers: HeaderMap,
+) -> Result<Response<Body>, Problem> {
+    static ROWS: LazyLock<Vec<Map<String, Value>>> =
+        LazyLock::new(|| Table::rows(reference::storage_tiers().iter()));
+    Ok(query.body(&ROWS)?.respond(&headers))
 }
 
 /// List open-weight models
 ///
 /// Models with a published architecture, and the quantities computed from it; `POST /simulate` accepts their names.
-#[utoipa::path(get, path = "/reference/open-models", tag = "reference", responses(
+#[utoipa::path(get, path = "/reference/open-models", tag = "reference", params(TableQuery), responses(
     (status = 200, description = "All open-weight models", body = Table<OpenModelItem>, headers(("etag" = String))),
     (status = 304, description = "Not modified"),
     (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
 ))]
-pub(super) async fn list_open_models(_: NoQuery, headers: HeaderMap) -> Response<Body> {
-    static BODY: LazyLock<CachedBody> =
-        LazyLock::new(|| Table::body(reference::open_models().iter().map(OpenModelItem::from)));
-    BODY.respond(&headers)
+pub(super) async fn list_open_models(
+    Query(query): Query<TableQuery>,
+    headers: HeaderMap,
+) -> Result<Response<Body>, Problem> {
+    static ROWS: LazyLock<Vec<Map<String, Value>>> =
+        LazyLock::new(|| Table::rows(reference::open_models().iter().map(OpenModelItem::from)));
+    Ok(query.body(&ROWS)?.respond(&headers))
 }
 
 /// A reading with its track record.

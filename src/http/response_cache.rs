@@ -10,6 +10,7 @@ use moka::future::Cache;
 use sha2::{Digest, Sha256};
 
 use super::budget::Counted;
+use super::coding::{Coding, SizeOfBody};
 use super::problem::Problem;
 
 /// Cached bodies; the least used are evicted first.
@@ -19,6 +20,8 @@ pub(super) struct BodyCache {
     current: Cache<(i64, String), Arc<CachedBody>>,
     /// Last body of each request, for outages in which the version is unknown.
     last: Cache<String, Arc<CachedBody>>,
+    /// Compressed bodies by their ETags.
+    compressed: Cache<HeaderValue, Bytes>,
 }
 
 /// A body with its headers.
@@ -58,6 +61,10 @@ impl CachedBody {
         };
         let mut response = Response::new(body);
         response.extensions_mut().insert(Counted);
+        if is_known {
+            let size = SizeOfBody(self.bytes.len() as u64);
+            response.extensions_mut().insert(size);
+        }
         let headers = response.headers_mut();
         headers.insert(header::ETAG, self.etag.clone());
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
@@ -90,19 +97,27 @@ impl CachedBody {
 }
 
 impl BodyCache {
-    /// A cache of this many bytes, half of them for outages of the database.
+    /// A cache of this many bytes: a quarter of them for compressed bodies, half of the others for outages of the database.
     pub(super) fn new(bytes: u64) -> Self {
         let weight = |question: &str, body: &CachedBody| {
             u32::try_from(body.bytes.len() + question.len() + 256).unwrap_or(u32::MAX)
         };
+        let compressed = bytes / 4;
+        let plain = (bytes - compressed) / 2;
         Self {
             current: Cache::builder()
-                .max_capacity(bytes / 2)
+                .max_capacity(plain)
                 .weigher(move |(_, question): &(i64, String), body: &Arc<_>| weight(question, body))
                 .build(),
             last: Cache::builder()
-                .max_capacity(bytes / 2)
+                .max_capacity(plain)
                 .weigher(move |question: &String, body: &Arc<_>| weight(question, body))
+                .build(),
+            compressed: Cache::builder()
+                .max_capacity(compressed)
+                .weigher(|tag: &HeaderValue, body: &Bytes| {
+                    u32::try_from(body.len() + tag.len() + 256).unwrap_or(u32::MAX)
+                })
                 .build(),
         }
     }
@@ -127,6 +142,18 @@ impl BodyCache {
             .map_err(|problem: Arc<Problem>| (*problem).clone())
     }
 
+    /// The compressed body of an ETag, made once for concurrent requests.
+    pub(super) async fn compressed(
+        &self,
+        tag: &HeaderValue,
+        make: impl Future<Output = Result<Bytes, Problem>>,
+    ) -> Result<Bytes, Problem> {
+        self.compressed
+            .try_get_with(tag.clone(), make)
+            .await
+            .map_err(|problem: Arc<Problem>| (*problem).clone())
+    }
+
     /// Number of cached bodies.
     pub(super) fn entries(&self) -> u64 {
         self.current.entry_count() + self.last.entry_count()
@@ -138,7 +165,8 @@ impl BodyCache {
     }
 }
 
-/// Whether `If-None-Match` matches the tag: `*`, or a list compared weakly (RFC 9110, 13.1.2).
+/// Whether `If-None-Match` matches the tag: `*`, or a list compared weakly (RFC 9110, 13.1.2). The tag of the body in a
+/// content coding matches that of the plain body.
 fn has_matching_tag(headers: &HeaderMap, etag: &HeaderValue) -> bool {
     let lists = headers
         .get_all(header::IF_NONE_MATCH)
@@ -146,7 +174,8 @@ fn has_matching_tag(headers: &HeaderMap, etag: &HeaderValue) -> bool {
         .filter_map(|value| value.to_str().ok());
     let mut tags = lists.flat_map(|list| list.split(',')).map(str::trim);
     tags.any(|tag| {
-        tag == "*" || tag.strip_prefix("W/").unwrap_or(tag).as_bytes() == etag.as_bytes()
+        let tag = tag.strip_prefix("W/").unwrap_or(tag);
+        tag == "*" || etag == tag || etag == &Coding::plain_tag(tag)
     })
 }
 

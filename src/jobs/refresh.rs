@@ -12,7 +12,7 @@ use crate::import::{
     CatalogFormat, Fetched, Options, Priority, Turn, Version, fetch, lines, without_secrets,
 };
 use crate::secrets::{AMBIGUOUS, is_certain};
-use crate::storage::{DbTime, ImportOutcome, ImportRow, StoreError};
+use crate::storage::{DbTime, ImportOrder, ImportOutcome, ImportRow, ImportSelection, StoreError};
 use unroof_core::catalog::UnknownFormat;
 use unroof_core::estimate::CancelToken;
 
@@ -164,7 +164,12 @@ impl Jobs {
         refresh: &Refresh,
         source: &str,
     ) -> Result<Result<Vec<ImportRow>, Duration>, StoreError> {
-        let runs = self.store.imports(Some(source), None, RUNS_LOOKED_AT);
+        let of_source = ImportSelection {
+            source: vec![source.to_owned()],
+            ..ImportSelection::default()
+        };
+        let newest = ImportOrder::NEWEST;
+        let runs = self.store.imports(&of_source, newest, None, RUNS_LOOKED_AT);
         let runs = runs.await?;
         let pause = refresh.due_at(&runs).and_then(|due_at| {
             let pause = self.clock.now().duration_until(due_at);

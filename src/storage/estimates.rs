@@ -5,9 +5,10 @@ use uuid::Uuid;
 
 use super::checksum::StoredDocument;
 use super::connection::on_connection;
+use super::list::{Order, Place, Selection, SortKey};
 use super::query::Query;
 use super::value::Value;
-use super::{DbTime, Filter, Store, StoreError, Times};
+use super::{DbTime, Store, StoreError, Times};
 
 /// An estimate as a row of a list.
 #[derive(Debug, Clone, FromRow)]
@@ -89,7 +90,8 @@ const ESTIMATES: &str = "
     SELECT estimates.id, listing.sequence, engine_version, provider, model, canonical_model, region, currency, valid_from,
            valid_to, observed_at, observed, duplicate_of, readings_defined, conflicts, row_values
     FROM estimate_listings AS listing JOIN estimates ON estimates.id = listing.estimate_id
-    WHERE listing.sequence < ";
+    WHERE ";
+const SEQUENCE: &str = "listing.sequence";
 const IS_IN_FORCE: &str = "
     AND (sheet_id IS NULL OR EXISTS (
         SELECT 1 FROM price_intervals AS period WHERE period.sheet_id = listing.sheet_id AND";
@@ -119,17 +121,18 @@ const IS_LAST_OF_POOL: &str = "
                   AND newer.sequence > pool.sequence AND newer.stated_assumptions <= ";
 const OF_ESTIMATES: &str = ")) AS latest
     CROSS JOIN estimates WHERE estimates.id = latest.estimate_id";
-const BY_NAME: &str = " ORDER BY provider, model, region";
 
 /// Which estimates are the latest.
 #[derive(Debug, Clone, Copy)]
 pub struct Latest<'a> {
     /// Filter by offer.
-    pub filter: &'a Filter,
+    pub selection: &'a Selection,
     /// Whether estimates with stated assumptions count.
     pub any_assumptions: bool,
     /// Time at which the price is in force.
     pub as_of: AsOf,
+    /// By provider or by model.
+    pub order: Order,
 }
 
 impl<'a> Latest<'a> {
@@ -143,23 +146,44 @@ impl<'a> Latest<'a> {
             priced.in_force(at)
         };
         priced
-            .names_of_joined(self.filter)
-            .and_all("(provider, model, region) > ", after.map(LatestKey::values))
-            .page(BY_NAME, limit)
+            .names_of_joined(self.selection)
+            .and_all(self.is_after(), after.map(|key| key.values(self.order)))
+            .page(self.by_name(), limit)
             .text(POOLED)
             .value(self.any_assumptions)
-            .names_of_joined(self.filter)
-            .and_all("(provider, model, region) > ", after.map(LatestKey::values))
+            .names_of_joined(self.selection)
+            .and_all(self.is_after(), after.map(|key| key.values(self.order)))
             .text(IS_LAST_OF_POOL)
             .value(self.any_assumptions)
             .text(OF_ESTIMATES)
-            .page(BY_NAME, limit)
+            .page(self.by_name(), limit)
+    }
+
+    fn is_after(self) -> &'static str {
+        match (self.order.by, self.order.is_descending) {
+            (SortKey::Model, false) => "(model, provider, region) > ",
+            (SortKey::Model, true) => "(model, provider, region) < ",
+            (_, false) => "(provider, model, region) > ",
+            (_, true) => "(provider, model, region) < ",
+        }
+    }
+
+    fn by_name(self) -> &'static str {
+        match (self.order.by, self.order.is_descending) {
+            (SortKey::Model, false) => " ORDER BY model, provider, region",
+            (SortKey::Model, true) => " ORDER BY model DESC, provider DESC, region DESC",
+            (_, false) => " ORDER BY provider, model, region",
+            (_, true) => " ORDER BY provider DESC, model DESC, region DESC",
+        }
     }
 
     /// SQLite reads the first of two tables first: the few listings of a model, or else the prices in the order of
     /// the list, as far as its page goes.
     fn tables(self) -> &'static str {
-        match (self.filter.canonical_model.is_some(), self.any_assumptions) {
+        match (
+            !self.selection.canonical_model.is_empty(),
+            self.any_assumptions,
+        ) {
             (true, false) => "latest_listings AS listing CROSS JOIN price_intervals AS period",
             (true, true) => {
                 "latest_listings_of_any AS listing CROSS JOIN price_intervals AS period"
@@ -173,9 +197,24 @@ impl<'a> Latest<'a> {
 }
 
 impl LatestKey {
-    fn values(&self) -> Vec<Value<'_>> {
-        let names = [&self.provider, &self.model, &self.region];
+    fn values(&self, order: Order) -> Vec<Value<'_>> {
+        let names = match order.by {
+            SortKey::Model => [&self.model, &self.provider, &self.region],
+            _ => [&self.provider, &self.model, &self.region],
+        };
         names.map(Value::from).into()
+    }
+}
+
+impl EstimateRow {
+    /// Its place in a list.
+    #[must_use]
+    pub fn place(&self, order: Order) -> Place {
+        match order.by {
+            SortKey::Provider => Place::Named(self.provider.clone(), self.sequence),
+            SortKey::Model => Place::Named(self.model.clone(), self.sequence),
+            _ => Place::Stored(self.sequence),
+        }
     }
 }
 
@@ -194,27 +233,27 @@ impl Store {
         stored.map(|stored| stored.checked(id)).transpose()
     }
 
-    /// Estimates, the last stored first, beginning below a sequence number.
+    /// Estimates in an order by name or by time, after a place.
     ///
     /// # Errors
     /// The query fails.
     pub async fn estimates(
         &self,
-        filter: &Filter,
+        selection: &Selection,
         times: &Times,
-        below: Option<i64>,
+        order: Order,
+        after: Option<&Place>,
         limit: u32,
     ) -> Result<Vec<EstimateRow>, StoreError> {
         let list = Query::new(ESTIMATES)
-            .value(below.unwrap_or(i64::MAX))
-            .names(filter)
+            .sorted(order, SEQUENCE, after)
+            .names(selection, order)
             .stored(times);
         let list = match times.as_of {
             Some(at) => list.text(IS_IN_FORCE).in_force(at).text("))"),
             None => list,
         };
-        self.rows(list.page(" ORDER BY listing.sequence DESC", limit))
-            .await
+        self.rows(list.sorted_page(order, SEQUENCE, limit)).await
     }
 
     /// The last stored estimate of every (provider, model, region) for a sheet in force, in that order.

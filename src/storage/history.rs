@@ -11,7 +11,7 @@ use super::connection::on_connection;
 use super::plan::read_sheet;
 use super::query::Query;
 use super::work::Work;
-use super::{DbTime, Filter, Store, StoreError};
+use super::{DbTime, Selection, Store, StoreError};
 use unroof_core::sheet::PriceSheet;
 
 /// A price of an offer, with its period.
@@ -209,7 +209,7 @@ impl Store {
     /// The query fails.
     pub async fn disagreements(
         &self,
-        filter: &Filter,
+        selection: &Selection,
         as_of: Option<DbTime>,
         after: Option<Uuid>,
         limit: u32,
@@ -220,9 +220,10 @@ impl Store {
             Some(time) => list.text(WERE_OPEN).bind(time),
         };
         let list = list
-            .and("provider = ", filter.provider.as_deref())
-            .and("model = ", filter.model.as_deref())
-            .and("region = ", filter.region.as_deref())
+            .any_of("provider", &selection.provider)
+            .any_of("model", &selection.model)
+            .any_of("region", &selection.region)
+            .prefix(selection.prefix.as_ref())
             .and("id > ", after)
             .page(" ORDER BY id", limit);
         self.rows(list).await

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde::Serialize;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -14,7 +15,7 @@ use super::names::stored_names;
 use super::plan::read_sheet;
 use super::query::Query;
 use super::rows::{Connected, Piece, Statement};
-use super::value::Kind;
+use super::value::{Kind, Value};
 use super::{DbTime, Store, StoreError, locked};
 
 /// A stored sheet with its listing.
@@ -50,6 +51,84 @@ stored_names! {
         NotModified = "not_modified",
         /// The run failed.
         Failed = "failed",
+    }
+}
+
+/// Restricts the list of imports: of every list of names one, or any name where the list is empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ImportSelection {
+    /// Addresses, files, or `request`.
+    pub source: Vec<String>,
+    /// Formats of the catalogs.
+    pub catalog: Vec<String>,
+    /// Outcomes by name.
+    pub outcome: Vec<String>,
+}
+
+/// Order of the list of imports. Runs of one source are in the order of their starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImportOrder {
+    /// Whether it is by source; else by start.
+    pub is_by_source: bool,
+    /// Whether the last one comes first.
+    pub is_descending: bool,
+}
+
+impl ImportOrder {
+    /// The last started first.
+    pub const NEWEST: Self = Self {
+        is_by_source: false,
+        is_descending: true,
+    };
+
+    fn columns(self) -> &'static str {
+        match (self.is_by_source, self.is_descending) {
+            (false, false) => " ORDER BY started_at, id",
+            (false, true) => " ORDER BY started_at DESC, id DESC",
+            (true, false) => " ORDER BY source, started_at, id",
+            (true, true) => " ORDER BY source DESC, started_at DESC, id DESC",
+        }
+    }
+
+    /// The condition on the columns of a place, before its values.
+    fn is_after(self) -> &'static str {
+        match (self.is_by_source, self.is_descending) {
+            (false, false) => "(started_at, id) > ",
+            (false, true) => "(started_at, id) < ",
+            (true, false) => "(source, started_at, id) > ",
+            (true, true) => "(source, started_at, id) < ",
+        }
+    }
+}
+
+/// Place in the list of imports: the values that it is sorted by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ImportPlace {
+    /// Start and id.
+    Started(Timestamp, Uuid),
+    /// Source, start and id.
+    Sourced(String, Timestamp, Uuid),
+}
+
+impl ImportPlace {
+    /// Whether it is a place in this order.
+    #[must_use]
+    pub fn is_in(&self, order: ImportOrder) -> bool {
+        matches!(self, Self::Sourced(..)) == order.is_by_source
+    }
+
+    fn values(&self) -> Vec<Value<'_>> {
+        match self {
+            Self::Started(started_at, id) => vec![DbTime::from(*started_at).into(), (*id).into()],
+            Self::Sourced(source, started_at, id) => {
+                vec![
+                    source.into(),
+                    DbTime::from(*started_at).into(),
+                    (*id).into(),
+                ]
+            }
+        }
     }
 }
 
@@ -94,6 +173,18 @@ pub struct ImportRow {
     /// The header `Last-Modified` of the server's answer.
     #[serde(skip)]
     pub last_modified: Option<String>,
+}
+
+impl ImportRow {
+    /// Its place in a list.
+    #[must_use]
+    pub fn place(&self, order: ImportOrder) -> ImportPlace {
+        let started_at = self.started_at.into();
+        if order.is_by_source {
+            return ImportPlace::Sourced(self.source.clone(), started_at, self.id);
+        }
+        ImportPlace::Started(started_at, self.id)
+    }
 }
 
 /// A lock that marks a run as active while it is held. It is released when its process ends.
@@ -298,21 +389,24 @@ impl Store {
         self.write(end).await.map(drop)
     }
 
-    /// List imports, newest first, beginning after a run.
+    /// Imports by start or by source, beginning after a run.
     ///
     /// # Errors
     /// The query fails.
     pub async fn imports(
         &self,
-        source: Option<&str>,
-        after: Option<(DbTime, Uuid)>,
+        selection: &ImportSelection,
+        order: ImportOrder,
+        after: Option<&ImportPlace>,
         limit: u32,
     ) -> Result<Vec<ImportRow>, StoreError> {
-        let after = after.map(|(started_at, id)| vec![started_at.into(), id.into()]);
+        let has_source = !selection.source.is_empty();
+        let has_key = has_source || !selection.catalog.is_empty();
         let list = Query::new(IMPORTS)
-            .and("source = ", source)
-            .and_all("(started_at, id) < ", after);
-        self.rows(list.page(" ORDER BY started_at DESC, id DESC", limit))
-            .await
+            .any_of("source", &selection.source)
+            .name(has_source, "catalog", &selection.catalog)
+            .name(has_key, "outcome", &selection.outcome)
+            .and_all(order.is_after(), after.map(ImportPlace::values));
+        self.rows(list.page(order.columns(), limit)).await
     }
 }

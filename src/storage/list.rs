@@ -1,14 +1,130 @@
 //! Queries of lists: constant texts with the conditions that a request states and no others, so that each has a
 //! plan, and an index, of its own.
 
+use serde::{Deserialize, Serialize};
+
 use super::query::Query;
 use super::value::Value;
-use super::{DbTime, Filter, Times};
+use super::{DbTime, Times};
 
-impl Filter {
+/// Restricts a list to offers: of every list of names one, or any name where the list is empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Providers that bill.
+    pub provider: Vec<String>,
+    /// Model names as the providers spell them.
+    pub model: Vec<String>,
+    /// author/model
+    pub canonical_model: Vec<String>,
+    /// Regions in which the model is served.
+    pub region: Vec<String>,
+    /// ISO 4217 codes.
+    pub currency: Vec<String>,
+    /// Prefix of a name of the offer.
+    pub prefix: Option<NamePrefix>,
+}
+
+impl Selection {
     /// Whether it has a name that few offers have.
     fn names_offers(&self) -> bool {
-        self.canonical_model.is_some() || self.provider.is_some() || self.model.is_some()
+        let names = [&self.canonical_model, &self.provider, &self.model];
+        self.prefix.is_some() || names.into_iter().any(|names| !names.is_empty())
+    }
+}
+
+/// Beginning of a name, without regard to case: the keys from its own to before its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamePrefix {
+    from: String,
+    to: String,
+}
+
+impl NamePrefix {
+    /// The prefix as it was typed.
+    #[must_use]
+    pub fn new(typed: &str) -> Self {
+        // The databases lower the letters of ASCII alone. No name has the last character of all.
+        let from = typed.to_ascii_lowercase();
+        let to = format!("{from}{}", char::MAX);
+        Self { from, to }
+    }
+}
+
+/// Sort key of a list. Rows of equal value are in the order of storing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SortKey {
+    /// The order of storing alone.
+    #[default]
+    Stored,
+    /// Name of the provider.
+    Provider,
+    /// Name of the model.
+    Model,
+    /// Price of a prompt token; only rows that have one.
+    InputPrice,
+    /// Price of a generated token; only rows that have one.
+    OutputPrice,
+}
+
+impl SortKey {
+    /// The column, unless it is the sequence number, and whether it has prices: these may be null.
+    fn column(self) -> (Option<&'static str>, bool) {
+        match self {
+            Self::Stored => (None, false),
+            Self::Provider => (Some("provider"), false),
+            Self::Model => (Some("model"), false),
+            Self::InputPrice => (Some("input_price"), true),
+            Self::OutputPrice => (Some("output_price"), true),
+        }
+    }
+}
+
+/// Order of a list.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Order {
+    /// Sort key of the rows.
+    pub by: SortKey,
+    /// Whether the last one comes first.
+    pub is_descending: bool,
+}
+
+impl Order {
+    /// The last stored first.
+    pub const NEWEST: Self = Self {
+        by: SortKey::Stored,
+        is_descending: true,
+    };
+
+    fn is_after(self) -> &'static str {
+        if self.is_descending { " < " } else { " > " }
+    }
+
+    pub(super) fn direction(self) -> &'static str {
+        if self.is_descending { " DESC" } else { "" }
+    }
+}
+
+/// Place in a list: the values that it is sorted by.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Place {
+    /// Sequence number in the order of storing.
+    Stored(i64),
+    /// Name and sequence number.
+    Named(String, i64),
+    /// Price and sequence number.
+    Priced(f64, i64),
+}
+
+impl Place {
+    /// Whether it is a place in this order.
+    #[must_use]
+    pub fn is_in(&self, order: Order) -> bool {
+        match self {
+            Self::Stored(_) => order.by == SortKey::Stored,
+            Self::Named(..) => [SortKey::Provider, SortKey::Model].contains(&order.by),
+            Self::Priced(..) => [SortKey::InputPrice, SortKey::OutputPrice].contains(&order.by),
+        }
     }
 }
 
@@ -24,53 +140,133 @@ impl<'a> Query<'a> {
     /// A condition on several values at once, if they are given: the text ends before the values.
     pub(super) fn and_all(self, condition: &'static str, values: Option<Vec<Value<'a>>>) -> Self {
         let Some(values) = values else { return self };
-        let mut query = self.text(" AND ").text(condition);
+        self.text(" AND ").text(condition).values(values)
+    }
+
+    /// A list of values.
+    fn values(mut self, values: impl IntoIterator<Item = Value<'a>>) -> Self {
         for (index, value) in values.into_iter().enumerate() {
-            query = query.text(if index == 0 { "(" } else { ", " }).value(value);
+            self = self.text(if index == 0 { "(" } else { ", " }).value(value);
         }
-        query.text(")")
+        self.text(")")
     }
 
     /// The names of offers. SQLite, which has no statistics, takes an index for the names that are compared by `=`:
     /// those by which the fewest rows are found. The others are compared as a range of one value.
-    pub(super) fn names(self, filter: &'a Filter) -> Self {
-        let has_key = filter.names_offers() || filter.region.is_some();
-        self.names_and_currency(filter, has_key)
+    pub(super) fn names(self, selection: &'a Selection, order: Order) -> Self {
+        let is_in_other_order = order.by != SortKey::Stored;
+        let has_key = selection.names_offers() || !selection.region.is_empty() || is_in_other_order;
+        self.names_and_currency(selection, has_key, is_in_other_order)
     }
 
     /// The same for rows that are joined with others by their sheet, which is a better key than a currency.
-    pub(super) fn names_of_joined(self, filter: &'a Filter) -> Self {
-        self.names_and_currency(filter, true)
+    pub(super) fn names_of_joined(self, selection: &'a Selection) -> Self {
+        self.names_and_currency(selection, true, false)
     }
 
-    fn names_and_currency(self, filter: &'a Filter, has_key: bool) -> Self {
-        let is_canonical = filter.canonical_model.is_some();
+    fn names_and_currency(self, selection: &'a Selection, has_key: bool, has_order: bool) -> Self {
+        let is_canonical = !selection.canonical_model.is_empty();
+        let has_region_key = selection.names_offers() || has_order;
         let names = [
-            (false, "canonical_model", &filter.canonical_model),
-            (is_canonical, "provider", &filter.provider),
-            (is_canonical, "model", &filter.model),
-            (filter.names_offers(), "region", &filter.region),
-            (has_key, "currency", &filter.currency),
+            (false, "canonical_model", &selection.canonical_model),
+            (is_canonical, "provider", &selection.provider),
+            (is_canonical, "model", &selection.model),
+            (has_region_key, "region", &selection.region),
+            (has_key, "currency", &selection.currency),
         ];
         names
             .into_iter()
-            .fold(self, |query, (has_key, column, value)| {
-                query.name(has_key, column, value.as_deref())
+            .fold(self, |query, (has_key, column, values)| {
+                query.name(has_key, column, values)
             })
+            .prefix(selection.prefix.as_ref())
     }
 
-    /// A filter by name, if stated. If other columns are the key, the name is compared as a range.
-    fn name(self, has_key: bool, column: &'static str, value: Option<&'a str>) -> Self {
-        let Some(value) = value else { return self };
-        let list = self.text(" AND ").text(column);
-        if has_key {
-            list.text(" BETWEEN ")
-                .value(value)
-                .text(" AND ")
-                .value(value)
-        } else {
-            list.text(" = ").value(value)
+    /// A filter by names, if stated. If other columns are the key, each name is compared as a range.
+    pub(super) fn name(self, has_key: bool, column: &'static str, values: &'a [String]) -> Self {
+        match values {
+            [] => self,
+            values if has_key => self.ranges(column, values),
+            [value] => self.text(" AND ").text(column).text(" = ").value(value),
+            values => {
+                let list = self.text(" AND ").text(column).text(" IN ");
+                list.values(values.iter().map(Value::from))
+            }
         }
+    }
+
+    fn ranges(mut self, column: &'static str, values: &'a [String]) -> Self {
+        for (place, value) in values.iter().enumerate() {
+            let list = self.text(if place == 0 { " AND (" } else { " OR " });
+            let list = list.text(column).text(" BETWEEN ").value(value);
+            self = list.text(" AND ").value(value);
+        }
+        self.text(")")
+    }
+
+    /// A filter by the beginning of a name, if stated.
+    pub(super) fn prefix(self, prefix: Option<&'a NamePrefix>) -> Self {
+        let Some(prefix) = prefix else { return self };
+        self.text(" AND (provider, model) IN (SELECT provider, model FROM offer_names WHERE ")
+            .key_begins(prefix)
+            .text(")")
+    }
+
+    /// Whether a key has a prefix.
+    pub(super) fn key_begins(self, prefix: &'a NamePrefix) -> Self {
+        self.text("name_key >= ")
+            .value(&prefix.from)
+            .text(" AND name_key < ")
+            .value(&prefix.to)
+    }
+
+    /// Names of one column, if stated.
+    pub(super) fn any_of(self, column: &'static str, values: &'a [String]) -> Self {
+        self.name(false, column, values)
+    }
+
+    /// The first condition of a sorted list: what comes after a place, or from the beginning.
+    pub(super) fn sorted(
+        self,
+        order: Order,
+        sequence: &'static str,
+        after: Option<&'a Place>,
+    ) -> Self {
+        let (column, is_nullable) = order.by.column();
+        let Some(column) = column else {
+            let place = match after {
+                Some(Place::Stored(sequence)) => *sequence,
+                _ if order.is_descending => i64::MAX,
+                _ => -1,
+            };
+            return self.text(sequence).text(order.is_after()).value(place);
+        };
+        let Some(place) = after else {
+            let is_there = if is_nullable {
+                " IS NOT NULL"
+            } else {
+                " >= ''"
+            };
+            return self.text(column).text(is_there);
+        };
+        let list = self.text("(").text(column).text(", ").text(sequence);
+        let list = list.text(")").text(order.is_after()).text("(");
+        let (list, sequence) = match place {
+            Place::Stored(sequence) => (list.text(column), sequence),
+            Place::Named(name, sequence) => (list.value(name), sequence),
+            Place::Priced(price, sequence) => (list.value(*price), sequence),
+        };
+        list.text(", ").value(*sequence).text(")")
+    }
+
+    /// The end of a sorted list.
+    pub(super) fn sorted_page(self, order: Order, sequence: &'static str, limit: u32) -> Self {
+        let list = self.text(" ORDER BY ");
+        let list = match order.by.column().0 {
+            Some(column) => list.text(column).text(order.direction()).text(", "),
+            None => list,
+        };
+        list.text(sequence).page(order.direction(), limit)
     }
 
     /// The times between which a row was stored.

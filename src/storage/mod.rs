@@ -30,6 +30,7 @@ mod recording;
 mod refusal;
 mod reporting;
 mod rows;
+mod search;
 mod serving_lock;
 mod tables;
 mod time;
@@ -47,13 +48,18 @@ pub use database_url::{DatabaseUrl, DatabaseUrlError};
 pub use effect::{Effect, Other};
 pub use estimates::{AsOf, EstimateRow, Latest, LatestKey};
 pub use history::{DisagreementRow, HistoryKey, HistoryRow, PricesOf};
-pub use imports::{ImportOutcome, ImportRow, LeaderRow, ListingRow, RunningImport};
-pub use names::{ChangeKind, UnknownName};
+pub use imports::{
+    ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection, LeaderRow, ListingRow,
+    RunningImport,
+};
+pub use list::{NamePrefix, Order, Place, Selection, SortKey};
+pub use names::{ChangeKind, NameKind, UnknownName};
 pub use offers::{ListedSheet, LookAt, POSTED, SheetFacts, SightedBy};
 pub use price_in_force::{KeptPrices, PriceInForce};
 pub use price_sheets::PriceSheetRow;
 pub use recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
 pub use refusal::Refusal;
+pub use search::NameRow;
 pub use serving_lock::ServingLock;
 pub use time::DbTime;
 pub use version::Listener;

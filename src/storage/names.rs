@@ -71,3 +71,15 @@ stored_names! {
         EstimateUpdated = "estimate.updated",
     }
 }
+
+stored_names! {
+    /// Kind of a name.
+    NameKind {
+        /// A provider, as it bills.
+        Provider = "provider",
+        /// A canonical model, `author/model`.
+        CanonicalModel = "canonical_model",
+        /// A model as a provider spells it.
+        Model = "model",
+    }
+}

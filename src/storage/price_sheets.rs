@@ -6,8 +6,9 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::checksum::StoredDocument;
+use super::list::{Order, Place, Selection, SortKey};
 use super::query::Query;
-use super::{DbTime, Filter, Store, StoreError, Times};
+use super::{DbTime, Store, StoreError, Times};
 
 /// A price sheet as a flat row. Prices are those of the base cell, in `currency` per million tokens, as the nearest
 /// floating-point number; the sheet itself has the exact decimals.
@@ -59,10 +60,26 @@ const PRICE_SHEETS: &str = "
     SELECT id, sequence, provider, model, canonical_model, region, currency, valid_from, valid_to, observed_at,
            input_price, output_price, cache_read_price
     FROM price_sheets
-    WHERE observed = TRUE AND sequence < ";
+    WHERE observed = TRUE AND ";
+const SEQUENCE: &str = "sequence";
 // As a value: PostgreSQL would take a condition for a join, and walk through all sheets newer than an old time.
 const IS_IN_FORCE: &str = "
     AND TRUE = EXISTS (SELECT 1 FROM price_intervals AS period WHERE period.sheet_id = price_sheets.id AND";
+
+impl PriceSheetRow {
+    /// Its place in a list.
+    #[must_use]
+    pub fn place(&self, order: Order) -> Place {
+        let priced = |price: Option<f64>| Place::Priced(price.unwrap_or_default(), self.sequence);
+        match order.by {
+            SortKey::Stored => Place::Stored(self.sequence),
+            SortKey::Provider => Place::Named(self.provider.clone(), self.sequence),
+            SortKey::Model => Place::Named(self.model.clone(), self.sequence),
+            SortKey::InputPrice => priced(self.input_per_mtok),
+            SortKey::OutputPrice => priced(self.output_per_mtok),
+        }
+    }
+}
 
 impl Store {
     /// The document of a price sheet, with its sources and remarks, if it was in force at a time, where one is given.
@@ -79,25 +96,26 @@ impl Store {
         stored.map(|stored| stored.checked(id)).transpose()
     }
 
-    /// Price sheets, the last stored first, beginning below a sequence number.
+    /// Price sheets in an order by name, price or time, after a place.
     ///
     /// # Errors
     /// The query fails.
     pub async fn price_sheets(
         &self,
-        filter: &Filter,
+        selection: &Selection,
         times: &Times,
-        below: Option<i64>,
+        order: Order,
+        after: Option<&Place>,
         limit: u32,
     ) -> Result<Vec<PriceSheetRow>, StoreError> {
         let list = Query::new(PRICE_SHEETS)
-            .value(below.unwrap_or(i64::MAX))
-            .names(filter)
+            .sorted(order, SEQUENCE, after)
+            .names(selection, order)
             .stored(times);
         let list = match times.as_of {
             Some(at) => list.text(IS_IN_FORCE).in_force(at).text(")"),
             None => list,
         };
-        self.rows(list.page(" ORDER BY sequence DESC", limit)).await
+        self.rows(list.sorted_page(order, SEQUENCE, limit)).await
     }
 }

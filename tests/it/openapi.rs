@@ -58,6 +58,8 @@ async fn every_route_is_listed_and_every_listed_route_is_there() {
         ("/price-sheets/{id}/withdraw", "post"),
         ("/price-sheets/{id}/withdrawal", "delete"),
         ("/models/{provider}/{model}/history", "get"),
+        ("/history", "get"),
+        ("/search", "get"),
         ("/disagreements", "get"),
         ("/catalogs", "post"),
         ("/imports", "get"),

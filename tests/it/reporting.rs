@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use sqlx::error::DatabaseError;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection};
@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::dashboards::dashboards;
 use crate::server::{Ended, run};
-use crate::support::{TestDatabase, examples, on_postgres, sheet};
+use crate::support::{TestDatabase, examples, on_postgres, sheet, sheet_of, with};
 
 /// A role that may read the views.
 struct Reader {
@@ -95,7 +95,7 @@ async fn a_role_may_read_every_view_and_nothing_else() {
         let mut reader = Reader::new(database, name).await;
         let refused = || Err(REFUSED.to_owned());
         let views = database.texts(VIEWS).await;
-        assert_eq!(views.len(), 7, "{views:?}");
+        assert_eq!(views.len(), 10, "{views:?}");
         for view in views {
             let read = reader
                 .rows(&format!("SELECT * FROM reporting.{view}"))
@@ -150,7 +150,7 @@ async fn a_role_without_create_is_shown_how_to_create_the_schema() {
         made.await.unwrap();
         let ended = run(&["migrate", "--database-url", &url]);
         assert_eq!(ended.code, Some(0), "{}", ended.err);
-        assert_eq!(database.texts(VIEWS).await.len(), 7);
+        assert_eq!(database.texts(VIEWS).await.len(), 10);
         let statements = format!("DROP OWNED BY {role}; DROP ROLE {role}");
         let removed = sqlx::raw_sql(AssertSqlSafe(statements)).execute(&mut connection);
         removed.await.unwrap();
@@ -245,7 +245,7 @@ async fn every_view_and_column_says_what_it_is() {
           AND (col_description(view.oid, attnum) IS NULL OR obj_description(view.oid, 'pg_class') IS NULL)";
     on_postgres(async |database: &TestDatabase| {
         database.store().await.close().await;
-        assert_eq!(database.texts(VIEWS).await.len(), 7);
+        assert_eq!(database.texts(VIEWS).await.len(), 10);
         assert_eq!(database.texts(SILENT).await, [""; 0]);
     })
     .await;
@@ -264,17 +264,17 @@ async fn older_views_are_replaced_and_keep_their_grants() {
     on_postgres(async |database: &TestDatabase| {
         database.store().await.close().await;
         let mut reader = Reader::new(database, "reader").await;
-        assert_eq!(database.texts(SELECTS).await, ["7"]);
+        assert_eq!(database.texts(SELECTS).await, ["10"]);
         let mut connection = PgConnection::connect(&database.url).await.unwrap();
         sqlx::raw_sql(OLDER).execute(&mut connection).await.unwrap();
         let newer = "SELECT total_parameters_median FROM reporting.estimates";
         assert!(reader.rows(newer).await.is_err());
 
         database.store().await.close().await;
-        assert_eq!(database.texts(VIEWS).await.len(), 7);
+        assert_eq!(database.texts(VIEWS).await.len(), 10);
         assert_eq!(reader.rows(newer).await, Ok(0));
         // A view that the older version did not have has no grant yet.
-        assert_eq!(database.texts(SELECTS).await, ["6"]);
+        assert_eq!(database.texts(SELECTS).await, ["9"]);
 
         // Views that are up to date are left as they are, with those of others that select from them.
         let mine = "CREATE VIEW mine AS SELECT id FROM reporting.imports";
@@ -282,6 +282,141 @@ async fn older_views_are_replaced_and_keep_their_grants() {
         database.store().await.close().await;
         assert_eq!(database.texts("SELECT 'read' FROM mine").await, [""; 0]);
         reader.remove(database).await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rates_have_every_cell_of_every_sheet_in_exact_decimals() {
+    const RATES: &str =
+        "SELECT to_jsonb(row)::text FROM reporting.rates AS row ORDER BY price_sheet_id, cell";
+    const COLUMNS: [(&str, &str); 7] = [
+        ("input", "input_rate"),
+        ("output", "output_rate"),
+        ("reasoning", "reasoning_rate"),
+        ("cache_read", "cache_read_rate"),
+        ("cache_read_explicit", "cache_read_explicit_rate"),
+        ("cache_storage_per_hour", "cache_storage_rate"),
+        ("schedule", "schedule"),
+    ];
+    // A view has numbers where a sheet has texts.
+    let text = |value: &Value| {
+        let text = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
+        let number = text.parse::<f64>().map(|number| number.to_string());
+        number.unwrap_or(text)
+    };
+    on_postgres(async |database: &TestDatabase| {
+        let api = database.api().await;
+        for (_, sheet) in examples() {
+            api.store(&sheet).await;
+        }
+        let rows = database.texts(RATES).await;
+        let mut rows = rows
+            .iter()
+            .map(|row| serde_json::from_str::<Value>(row).unwrap());
+        let mut sheets = api.get("/price-sheets").await.rows();
+        sheets.sort_by_key(|sheet| sheet["id"].as_str().unwrap().to_owned());
+        for listed in sheets {
+            let path = format!("/price-sheets/{}", listed["id"].as_str().unwrap());
+            let sheet = api.get(&path).await.json();
+            for (place, cell) in sheet["rates"].as_array().unwrap().iter().enumerate() {
+                let row = rows.next().unwrap();
+                assert_eq!(row["price_sheet_id"], listed["id"]);
+                assert_eq!(row["cell"], place + 1);
+                assert_eq!(row["provider"], sheet["provider"]);
+                assert_eq!(row["service_tier"], cell["service_tier"]);
+                assert_eq!(
+                    row["min_prompt_tokens"],
+                    cell["context_tier"]["min_prompt_tokens"]
+                );
+                for (key, column) in COLUMNS {
+                    assert_eq!(text(&row[column]), text(&cell[key]), "{path} {place} {key}");
+                }
+                let hour = cell["cache_write"].as_array().into_iter().flatten();
+                let mut hour = hour.filter(|write| write["ttl_seconds"] == 3600);
+                let hour = hour
+                    .next()
+                    .map_or(Value::Null, |write| write["price"].clone());
+                assert_eq!(
+                    text(&row["cache_write_1h_rate"]),
+                    text(&hour),
+                    "{path} {place}"
+                );
+            }
+        }
+        assert_eq!(rows.next(), None);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_sheet_of_a_question_is_in_no_view_of_prices() {
+    const SHEETS: &str = "SELECT model FROM reporting.price_sheets ORDER BY model";
+    const RATES: &str = "SELECT model FROM reporting.rates ORDER BY model";
+    const MODELS: &str = "SELECT model_key FROM reporting.models ORDER BY model_key";
+    on_postgres(async |database: &TestDatabase| {
+        let api = database.api().await;
+        api.store(&sheet_of("m-1")).await;
+        let question =
+            json!({"price_sheet": sheet_of("m-2"), "assumptions": {"active_parameters": 1e9}});
+        api.store(&question).await;
+        for view in [SHEETS, RATES, MODELS] {
+            assert_eq!(database.texts(view).await, ["m-1"], "{view}");
+        }
+        assert_eq!(api.get("/price-sheets").await.rows().len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn truth_has_the_published_figures_and_models_are_joined_with_it() {
+    const TRUTH: &str = "SELECT to_jsonb(row)::text FROM reporting.truth AS row";
+    const MODELS: &str =
+        "SELECT to_jsonb(row)::text FROM reporting.models AS row ORDER BY model_key";
+    on_postgres(async |database: &TestDatabase| {
+        let api = database.api().await;
+        for (provider, model, input) in [
+            ("a", "org/DeepSeek-V3", "1"),
+            ("b", "deepseek-v3", "3"),
+            ("c", "secret", "2"),
+        ] {
+            let sheet = with(sheet_of(model), "/provider", provider.into());
+            api.store(&with(sheet, "/rates/0/input", input.into()))
+                .await;
+        }
+        let listed = api.get("/reference/open-models").await.rows();
+        let read = |row: &String| serde_json::from_str::<Value>(row).unwrap();
+        let truth: Vec<Value> = database.texts(TRUTH).await.iter().map(read).collect();
+        assert_eq!(truth.len(), listed.len());
+        for (known, listed) in truth.iter().zip(&listed) {
+            assert_eq!(known["model"], listed["name"]);
+            let is_assumed = listed["confidence"] == "class-default";
+            for column in [
+                "total_parameters",
+                "active_parameters",
+                "kv_bytes_per_token_read",
+                "max_context",
+            ] {
+                let is_null = is_assumed && column.starts_with("kv");
+                let architecture = listed["architecture"][column].as_f64();
+                let expected = listed[column].as_f64().or(architecture);
+                let expected = expected.filter(|_| !is_null);
+                assert_eq!(known[column].as_f64(), expected, "{known}: {column}");
+            }
+        }
+        let models: Vec<Value> = database.texts(MODELS).await.iter().map(read).collect();
+        assert_eq!(models.len(), 2, "{models:?}");
+        let (open, closed) = (&models[0], &models[1]);
+        assert_eq!(
+            (&open["offers"], &open["providers"]),
+            (&2.into(), &2.into())
+        );
+        assert_eq!(open["least_input_per_mtok"].as_f64(), Some(1.0));
+        assert_eq!(open["greatest_input_per_mtok"].as_f64(), Some(3.0));
+        assert_eq!(open["total_parameters"].as_f64(), Some(671e9));
+        assert_eq!(closed["total_parameters"], Value::Null);
     })
     .await;
 }

@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
+use unroof_core::catalog::model_key;
 use unroof_core::estimate::columns;
+use unroof_core::reference::{OpenModel, open_models};
+use unroof_core::roofline::KvCache;
 
 /// The views, with marks in the place of the columns of lists.
 const TEMPLATE: &str = include_str!("reporting.sql");
@@ -31,4 +34,46 @@ pub fn views() -> String {
     TEMPLATE
         .replace("{COLUMNS}", &types)
         .replace("{MEANINGS}", &meanings)
+        .replace("{TRUTH}", &truth())
+}
+
+/// A line of values per open-weight model.
+fn truth() -> String {
+    let lines: Vec<String> = open_models().iter().map(known_figures).collect();
+    lines.join(",\n")
+}
+
+/// The figures of a model as a line of values. Attention that was assumed from the model's class is not known.
+fn known_figures(model: &OpenModel) -> String {
+    let architecture = &model.architecture;
+    let cache = KvCache::new(architecture);
+    let is_assumed = model.confidence == "class-default";
+    let number = |value: f64| Some(value).filter(|value| value.is_finite());
+    let attention = |value: f64| number(value).filter(|_| !is_assumed);
+    let values = [
+        text(&model.name),
+        text(&model_key(&model.name)),
+        text(&model.family),
+        or_null(number(architecture.total_parameters)),
+        or_null(number(architecture.active_parameters)),
+        or_null(number(architecture.sparsity())),
+        or_null(attention(cache.stored_per_token(1.0).0)),
+        or_null(attention(cache.read_per_token(1.0).0)),
+        or_null(attention(cache.decode_macs_per_token())),
+        or_null(attention(cache.prefill_macs_per_token())),
+        or_null(attention(cache.state_per_sequence().0)),
+        model.max_context.to_string(),
+        or_null(number(model.native_weight_bytes())),
+        text(&model.native_precision),
+        text(&model.confidence),
+    ];
+    format!("        ({})", values.join(", "))
+}
+
+fn text(value: &str) -> String {
+    format!("'{}'", value.replace('\'', "''"))
+}
+
+fn or_null(value: Option<f64>) -> String {
+    value.map_or_else(|| "NULL".to_owned(), |value| value.to_string())
 }

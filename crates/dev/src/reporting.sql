@@ -4,7 +4,7 @@
 -- migration that drops one of them resets the comment on the schema, which says which file they were made by.
 
 DROP VIEW IF EXISTS reporting.latest_estimates, reporting.estimates, reporting.price_sheets, reporting.price_history,
-    reporting.changes, reporting.disagreements, reporting.imports;
+    reporting.changes, reporting.disagreements, reporting.imports, reporting.rates, reporting.models, reporting.truth;
 
 CREATE VIEW reporting.estimates AS
 SELECT estimates.id, listing.provider, listing.model, listing.canonical_model, listing.region, listing.currency,
@@ -34,7 +34,8 @@ COMMENT ON VIEW reporting.latest_estimates IS
 CREATE VIEW reporting.price_sheets AS
 SELECT id, provider, model, canonical_model, region, currency, valid_from, valid_to, observed_at,
        input_price AS input_per_mtok, output_price AS output_per_mtok, cache_read_price AS cache_read_per_mtok
-FROM price_sheets;
+FROM price_sheets
+WHERE observed;
 COMMENT ON VIEW reporting.price_sheets IS 'Every price sheet as GET /price-sheets lists it, with the prices of its base cell';
 
 CREATE VIEW reporting.price_history AS
@@ -69,6 +70,77 @@ SELECT id, source, catalog, started_at, ended_at, outcome, error, entries, estim
        not_identifiable, refused, reinstated
 FROM imports;
 COMMENT ON VIEW reporting.imports IS 'Every import of a catalog, with the outcomes of its entries';
+
+-- Exact decimals, as the sheet has them.
+CREATE VIEW reporting.rates AS
+SELECT sheet.id AS price_sheet_id, cell.place::integer AS cell, sheet.provider, sheet.model, sheet.canonical_model,
+       sheet.region, sheet.currency, cell.rate ->> 'service_tier' AS service_tier,
+       (cell.rate #>> '{context_tier,min_prompt_tokens}')::bigint AS min_prompt_tokens,
+       (cell.rate #>> '{context_tier,inclusive}')::boolean AS min_prompt_inclusive, cell.rate ->> 'schedule' AS schedule,
+       (cell.rate ->> 'input')::numeric AS input_rate, (cell.rate ->> 'output')::numeric AS output_rate,
+       (cell.rate ->> 'reasoning')::numeric AS reasoning_rate, (cell.rate ->> 'cache_read')::numeric AS cache_read_rate,
+       (cell.rate ->> 'cache_read_explicit')::numeric AS cache_read_explicit_rate,
+       writing.price AS cache_write_rate, writing.ttl_seconds AS cache_write_ttl_seconds,
+       for_an_hour.price AS cache_write_1h_rate, (cell.rate ->> 'cache_storage_per_hour')::numeric AS cache_storage_rate,
+       cell.rate ->> 'basis' AS basis, sheet.valid_from, sheet.valid_to, sheet.observed_at,
+       EXISTS (
+           SELECT 1 FROM price_intervals AS period
+           WHERE period.sheet_id = sheet.id AND starts_at <= now() AND until > now()) AS in_force
+FROM price_sheets AS sheet
+CROSS JOIN LATERAL jsonb_array_elements(sheet.document::jsonb -> 'rates') WITH ORDINALITY AS cell (rate, place)
+LEFT JOIN LATERAL (
+    SELECT (write ->> 'price')::numeric AS price, (write ->> 'ttl_seconds')::bigint AS ttl_seconds
+    FROM jsonb_array_elements(coalesce(cell.rate -> 'cache_write', '[]')) AS write
+    ORDER BY ttl_seconds NULLS FIRST LIMIT 1) AS writing ON true
+LEFT JOIN LATERAL (
+    SELECT (write ->> 'price')::numeric AS price
+    FROM jsonb_array_elements(coalesce(cell.rate -> 'cache_write', '[]')) AS write
+    WHERE (write ->> 'ttl_seconds')::bigint = 3600 LIMIT 1) AS for_an_hour ON true
+WHERE sheet.observed;
+COMMENT ON VIEW reporting.rates IS
+    'One row per rate cell of a price sheet: the prices of a service tier, a prompt length and a schedule; null where not stated';
+
+CREATE VIEW reporting.truth AS
+SELECT known.model, known.model_key, known.family, known.total_parameters::double precision,
+       known.active_parameters::double precision, known.sparsity::double precision,
+       known.kv_bytes_per_token_stored::double precision, known.kv_bytes_per_token_read::double precision,
+       known.attention_macs_per_token_decode::double precision, known.attention_macs_per_token_prefill::double precision,
+       known.state_bytes_per_sequence::double precision, known.max_context::bigint,
+       known.weight_bytes_per_parameter::double precision, known.native_precision, known.confidence
+FROM (
+    VALUES
+{TRUTH}
+) AS known (
+    model, model_key, family, total_parameters, active_parameters, sparsity, kv_bytes_per_token_stored,
+    kv_bytes_per_token_read, attention_macs_per_token_decode, attention_macs_per_token_prefill,
+    state_bytes_per_sequence, max_context, weight_bytes_per_parameter, native_precision, confidence);
+COMMENT ON VIEW reporting.truth IS
+    'Published figures of open-weight models, as GET /reference/open-models lists them; null where they are not published';
+
+-- Prices are compared in one currency.
+CREATE VIEW reporting.models AS
+SELECT offer.model_key, max(offer.canonical_model) AS canonical_model, count(*) AS offers,
+       count(DISTINCT offer.provider) AS providers, count(*) FILTER (WHERE offer.is_priced) AS offers_in_force,
+       min(offer.input_price) AS least_input_per_mtok, max(offer.input_price) AS greatest_input_per_mtok,
+       min(offer.output_price) AS least_output_per_mtok, max(offer.output_price) AS greatest_output_per_mtok,
+       min(offer.observed_at) AS first_observed_at, max(known.total_parameters) AS total_parameters,
+       max(known.active_parameters) AS active_parameters
+FROM (
+    SELECT sheet.model_key, sheet.provider, max(sheet.canonical_model) AS canonical_model,
+           min(sheet.observed_at) AS observed_at, bool_or(period.sheet_id IS NOT NULL) AS is_priced,
+           min(sheet.input_price) FILTER (WHERE period.sheet_id IS NOT NULL AND sheet.currency = 'USD') AS input_price,
+           min(sheet.output_price) FILTER (WHERE period.sheet_id IS NOT NULL AND sheet.currency = 'USD') AS output_price
+    FROM price_sheets AS sheet
+    LEFT JOIN price_intervals AS period
+        ON period.sheet_id = sheet.id AND period.starts_at <= now() AND period.until > now()
+    WHERE sheet.observed
+    GROUP BY sheet.model_key, sheet.provider, sheet.offer_id) AS offer
+LEFT JOIN (
+    SELECT model_key, max(total_parameters) AS total_parameters, max(active_parameters) AS active_parameters
+    FROM reporting.truth GROUP BY model_key) AS known ON known.model_key = offer.model_key
+GROUP BY offer.model_key;
+COMMENT ON VIEW reporting.models IS
+    'One row per model over all its sellers: offers, range of the prices in force in USD, published figures where known';
 
 -- A column means the same in every view that has it.
 DO $$
@@ -126,6 +198,43 @@ BEGIN
             ('not_identifiable', 'Entries that identify nothing'),
             ('refused', 'Entries that are wrong'),
             ('reinstated', 'Entries that hold again after they were withdrawn'),
+            ('cell', 'Place of the rate cell in its sheet, from 1'),
+            ('service_tier', 'Service tier, such as standard, batch or priority'),
+            ('min_prompt_tokens', 'Prompt length in tokens from which the prices apply'),
+            ('min_prompt_inclusive', 'Whether a prompt of exactly that length is included'),
+            ('schedule', 'Name of the schedule; null for all times'),
+            ('input_rate', 'Exact price of a million fresh prompt tokens, in the currency of the sheet'),
+            ('output_rate', 'Exact price of a million generated tokens, in the currency of the sheet'),
+            ('reasoning_rate', 'Exact price of a million reasoning tokens; null where not priced separately'),
+            ('cache_read_rate', 'Exact price of a million tokens found in the cache'),
+            ('cache_read_explicit_rate', 'Exact price of a million tokens found in an explicit cache'),
+            ('cache_write_rate', 'Exact full price of a million tokens written to the cache, for the shortest time to live'),
+            ('cache_write_ttl_seconds', 'That time to live in seconds; null where not published'),
+            ('cache_write_1h_rate', 'Exact full price of a million tokens written to the cache for one hour'),
+            ('cache_storage_rate', 'Exact price of holding a million tokens in the cache for one hour'),
+            ('basis', 'Whether the source states the prices or they were computed from others'),
+            ('model_key', 'The name without seller prefix, case and punctuation: equal for one model at all sellers'),
+            ('family', 'Models of one author with a common design'),
+            ('total_parameters', 'Published number of parameters'),
+            ('active_parameters', 'Published number of parameters used per token'),
+            ('sparsity', 'Total over active parameters'),
+            ('kv_bytes_per_token_stored', 'KV cache stored per token of context, in bytes at one byte per element'),
+            ('kv_bytes_per_token_read', 'KV cache that decoding reads per token of context, in bytes at one byte per element'),
+            ('attention_macs_per_token_decode', 'Multiply-adds of attention per generated token and context token'),
+            ('attention_macs_per_token_prefill', 'Multiply-adds of attention per prompt token and context token'),
+            ('state_bytes_per_sequence', 'State of linear-attention layers per sequence, in bytes'),
+            ('max_context', 'Longest context in tokens'),
+            ('weight_bytes_per_parameter', 'Bytes per parameter of the published weights'),
+            ('native_precision', 'Format in which the weights are published'),
+            ('confidence', 'Basis of the figures: config for a published configuration, else a description'),
+            ('offers', 'Offers, with and without a price in force'),
+            ('providers', 'Providers that sell it, or have sold it'),
+            ('offers_in_force', 'Offers with a price in force'),
+            ('least_input_per_mtok', 'Least price in force of a million fresh prompt tokens, in USD'),
+            ('greatest_input_per_mtok', 'Greatest price in force of a million fresh prompt tokens, in USD'),
+            ('least_output_per_mtok', 'Least price in force of a million generated tokens, in USD'),
+            ('greatest_output_per_mtok', 'Greatest price in force of a million generated tokens, in USD'),
+            ('first_observed_at', 'When its first price was stored'),
 {MEANINGS}
         ) AS shared (column_name, meaning) USING (column_name)
         WHERE table_schema = 'reporting'

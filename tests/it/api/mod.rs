@@ -1,6 +1,7 @@
 //! The HTTP API, through the router and without a socket.
 
 mod bad_input;
+mod compression;
 mod docs;
 mod envelope;
 mod faults;
@@ -11,6 +12,7 @@ mod lists;
 mod odd_input;
 mod pages;
 mod polling;
+mod selection;
 mod simulate;
 mod simulate_faults;
 mod training;

@@ -98,11 +98,12 @@ async fn every_route_refuses_every_kind_of_fault_with_a_problem_that_is_not_kept
     let mut refusals = Vec::new();
     for route in routes(&api).await {
         let path = route.path.as_str();
+        let bare = path.split('?').next().unwrap();
         refusals.push((405, api.ask(Method::PATCH, path, &[]).await));
-        refusals.push((404, api.get(&format!("{path}/nothing/here")).await));
+        refusals.push((404, api.get(&format!("{bare}/nothing/here")).await));
         if route.takes("GET") {
             refusals.push((400, api.get(&with_query(path, "nothing", "1")).await));
-            refusals.push((400, api.get(&format!("{path}?%FF=1")).await));
+            refusals.push((400, api.get(&format!("{bare}?%FF=1")).await));
         }
         if route.takes("POST") {
             let unknown = with_query(path, "nothing", "1");

@@ -47,6 +47,10 @@ async fn routes(api: &Api) -> Vec<Route> {
             .replace("{slug}", "unreadable")
             .replace("{provider}/{model}", "acme/m-1")
     };
+    let with_names = |path: &str| match path {
+        "/history" => "/history?provider=acme&model=m-1".to_owned(),
+        path => address(path),
+    };
     let document = committed();
     let mut routes: Vec<Route> = Vec::new();
     for (path, method, _) in operations(&document) {
@@ -54,7 +58,7 @@ async fn routes(api: &Api) -> Vec<Route> {
         if path.ends_with("/stream") {
             continue;
         }
-        let (path, method) = (address(path), method.to_uppercase());
+        let (path, method) = (with_names(path), method.to_uppercase());
         match routes.iter_mut().find(|route| route.path == path) {
             Some(route) => {
                 route.methods.insert(method);
@@ -108,5 +112,6 @@ fn with_query(path: &str, name: &str, value: &str) -> String {
     let query: String = url::form_urlencoded::Serializer::new(String::new())
         .append_pair(name, value)
         .finish();
-    format!("{path}?{query}")
+    let and = if path.contains('?') { '&' } else { '?' };
+    format!("{path}{and}{query}")
 }

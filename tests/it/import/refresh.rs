@@ -12,6 +12,7 @@ use axum::routing::get;
 use serde_json::json;
 use unroof::http::{App, Limits};
 use unroof::jobs::Refresh;
+use unroof::storage::{ImportOrder, ImportRow, ImportSelection, Store};
 
 use super::catalog;
 use crate::support::{TestDatabase, clock, on_each_database};
@@ -47,6 +48,12 @@ async fn address_of(publisher: Publisher) -> String {
     format!("http://{address}")
 }
 
+async fn imports(store: &Store) -> Vec<ImportRow> {
+    let all = ImportSelection::default();
+    let newest = ImportOrder::NEWEST;
+    store.imports(&all, newest, None, 100).await.unwrap()
+}
+
 /// Lets two replicas refresh at once until there are so many finished runs.
 async fn refresh_until(database: &TestDatabase, refresh: &str, runs: usize) -> Vec<String> {
     let refresh: Refresh = refresh.parse().unwrap();
@@ -58,7 +65,7 @@ async fn refresh_until(database: &TestDatabase, refresh: &str, runs: usize) -> V
     let store = database.store().await;
     let mut outcomes = Vec::new();
     for _ in 0..600 {
-        let rows = store.imports(None, None, 100).await.unwrap();
+        let rows = imports(&store).await;
         outcomes = rows
             .iter()
             .map(|row| row.outcome.name().to_owned())
@@ -70,7 +77,7 @@ async fn refresh_until(database: &TestDatabase, refresh: &str, runs: usize) -> V
     }
     // Long enough for a second replica to do it again, if it would.
     tokio::time::sleep(Duration::from_millis(300)).await;
-    let rows = store.imports(None, None, 100).await.unwrap();
+    let rows = imports(&store).await;
     assert_eq!(rows.len(), outcomes.len());
     drop(replicas);
     outcomes

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde_json::json;
-use unroof::storage::{Filter, LatestKey, Times};
+use unroof::storage::{LatestKey, Order, Place, Selection, Times};
 use uuid::Uuid;
 
 use super::{Question, all_estimates, latest_of};
@@ -23,7 +23,7 @@ async fn latest_is_the_newest_without_stated_assumptions_unless_any_may_count() 
         stated.save(&store).await;
         let latest = async |any: bool| -> Vec<Uuid> {
             let rows = store
-                .latest_estimates(latest_of(&Filter::default(), any), None, 10)
+                .latest_estimates(latest_of(&Selection::default(), any), None, 10)
                 .await
                 .unwrap();
             rows.iter().map(|row| row.id).collect()
@@ -55,7 +55,7 @@ async fn pages_over_250_rows_that_grow_meanwhile_repeat_none_and_skip_none() {
             question.save(&store).await;
             there_from_the_start.insert(question.answer.id);
         }
-        let none = Filter::default();
+        let none = Selection::default();
         let mut added = 0;
         let mut insert = async || {
             // Before, among and after the names that are there.
@@ -70,22 +70,22 @@ async fn pages_over_250_rows_that_grow_meanwhile_repeat_none_and_skip_none() {
         let mut below = None;
         for _ in 0..MOST_PAGES {
             let page = store
-                .estimates(&none, &Times::default(), below, 40)
+                .estimates(&none, &Times::default(), Order::NEWEST, below.as_ref(), 40)
                 .await
                 .unwrap();
             let Some(last) = page.last() else { break };
-            below = Some(last.sequence);
+            below = Some(Place::Stored(last.sequence));
             by_time.extend(page.iter().map(|row| row.id));
             insert().await;
         }
         let mut below = None;
         for _ in 0..MOST_PAGES {
             let page = store
-                .price_sheets(&none, &Times::default(), below, 40)
+                .price_sheets(&none, &Times::default(), Order::NEWEST, below.as_ref(), 40)
                 .await
                 .unwrap();
             let Some(last) = page.last() else { break };
-            below = Some(last.sequence);
+            below = Some(Place::Stored(last.sequence));
             sheets.extend(page.iter().map(|row| row.model.clone()));
             insert().await;
         }
@@ -148,7 +148,7 @@ async fn both_databases_list_names_in_the_order_of_their_bytes() {
         let mut sorted = names;
         sorted.sort_unstable();
         let rows = store
-            .latest_estimates(latest_of(&Filter::default(), false), None, 100)
+            .latest_estimates(latest_of(&Selection::default(), false), None, 100)
             .await
             .unwrap();
         let listed: Vec<&str> = rows.iter().map(|row| row.model.as_str()).collect();
@@ -160,7 +160,7 @@ async fn both_databases_list_names_in_the_order_of_their_bytes() {
             region: "a".to_owned(),
         };
         let rest = store
-            .latest_estimates(latest_of(&Filter::default(), false), Some(&key), 100)
+            .latest_estimates(latest_of(&Selection::default(), false), Some(&key), 100)
             .await
             .unwrap();
         let place = sorted.iter().position(|name| *name == "a").unwrap();

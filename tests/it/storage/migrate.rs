@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use unroof::storage::{ChangeKind, DeliveryState, ImportOutcome, Store, StoreLimits};
+use unroof::storage::{ChangeKind, DeliveryState, ImportOutcome, NameKind, Store, StoreLimits};
 
 use crate::server::{run_with, unroof};
 use crate::support::{TestDatabase, on_each_database, on_each_database_blocking, on_postgres};
@@ -168,6 +168,7 @@ async fn both_databases_have_the_same_columns_keys_indexes_checks_and_views() {
         let lists = lists.map(|list| list.iter().map(|one| allowed(one)).collect::<BTreeSet<_>>());
         let words = [
             ("changes", names(ChangeKind::ALL, ChangeKind::name)),
+            ("names", names(NameKind::ALL, NameKind::name)),
             ("imports", names(ImportOutcome::ALL, ImportOutcome::name)),
             (
                 "webhook_deliveries",

@@ -4,10 +4,12 @@ mod lists;
 mod migrate;
 mod plans;
 mod save;
+mod upgrade;
 
 use serde_json::Value;
 use unroof::storage::{
-    AsOf, EstimateRow, Filter, Latest, NewEstimate, Saved, SightedBy, Store, Times,
+    AsOf, EstimateRow, Latest, NewEstimate, Order, Saved, Selection, SightedBy, SortKey, Store,
+    Times,
 };
 use unroof_core::estimate::{Answer, Format, Request, infer, read_request};
 use uuid::Uuid;
@@ -59,18 +61,28 @@ impl Question {
 }
 
 /// The latest estimates at a time when all that is stored here is in force.
-fn latest_of(filter: &Filter, any_assumptions: bool) -> Latest<'_> {
+fn latest_of(selection: &Selection, any_assumptions: bool) -> Latest<'_> {
     let time: jiff::Timestamp = "2027-06-01T00:00:00Z".parse().unwrap();
     Latest {
-        filter,
+        selection,
         any_assumptions,
         as_of: AsOf::Time(time.into()),
+        order: Order {
+            by: SortKey::Provider,
+            is_descending: false,
+        },
     }
 }
 
 async fn all_estimates(store: &Store) -> Vec<EstimateRow> {
     store
-        .estimates(&Filter::default(), &Times::default(), None, 10_000)
+        .estimates(
+            &Selection::default(),
+            &Times::default(),
+            Order::NEWEST,
+            None,
+            10_000,
+        )
         .await
         .unwrap()
 }

@@ -15,8 +15,9 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry};
 use unroof::storage::{
-    AsOf, DbTime, Filter, HistoryKey, Latest, LatestKey, PricesOf, Store, StoreError, StoreLimits,
-    Times,
+    AsOf, DbTime, Filter, HistoryKey, ImportOrder, ImportPlace, ImportSelection, Latest, LatestKey,
+    NameKind, NamePrefix, Order, Place, PricesOf, Selection, SortKey, Store, StoreError,
+    StoreLimits, Times,
 };
 use uuid::Uuid;
 
@@ -82,18 +83,52 @@ fn time(text: &str) -> DbTime {
     text.parse::<Timestamp>().unwrap().into()
 }
 
-/// Every combination of names.
-fn filters() -> Vec<Filter> {
-    let name =
-        |number: u32, bit: u32, name: &str| (number >> bit & 1 == 1).then(|| name.to_owned());
-    let filter = |number| Filter {
-        provider: name(number, 0, "provider-7"),
-        model: name(number, 1, "model-7"),
-        canonical_model: name(number, 2, "author/model-7"),
-        region: name(number, 3, "global"),
-        currency: name(number, 4, "USD"),
+/// Every combination of filters by these numbers of names each.
+fn selections(names: usize) -> Vec<Selection> {
+    let several = |number: u32, bit: u32, name: &str| -> Vec<String> {
+        let others = (1..names).map(|other| format!("{name}{other}"));
+        let all = std::iter::once(name.to_owned()).chain(others);
+        all.filter(|_| number >> bit & 1 == 1).collect()
     };
-    (0..32).map(filter).collect()
+    let selection = |number| Selection {
+        provider: several(number, 0, "provider-7"),
+        model: several(number, 1, "model-7"),
+        canonical_model: several(number, 2, "author/model-7"),
+        region: several(number, 3, "global"),
+        currency: several(number, 4, "USD"),
+        prefix: None,
+    };
+    (0..32).map(selection).collect()
+}
+
+/// The same, and the same with the beginning of a name.
+fn all_selections() -> Vec<Selection> {
+    let begun = selections(1).into_iter().map(|selection| Selection {
+        prefix: Some(NamePrefix::new("Model-7")),
+        ..selection
+    });
+    let all = [selections(1), selections(2), begun.collect()];
+    all.concat()
+}
+
+/// Every order, and for each a place in it.
+fn orders() -> Vec<(Order, Place)> {
+    let place = |by| match by {
+        SortKey::Stored => Place::Stored(15_000),
+        SortKey::Provider | SortKey::Model => Place::Named("model-5".to_owned(), 15_000),
+        SortKey::InputPrice | SortKey::OutputPrice => Place::Priced(1.5, 15_000),
+    };
+    let keys = [
+        SortKey::Stored,
+        SortKey::Provider,
+        SortKey::Model,
+        SortKey::InputPrice,
+        SortKey::OutputPrice,
+    ];
+    let orders = keys
+        .into_iter()
+        .flat_map(|by| [false, true].map(|is_descending| (Order { by, is_descending }, place(by))));
+    orders.collect()
 }
 
 /// Every combination of times.
@@ -111,28 +146,43 @@ const LIMIT: u32 = 101;
 
 /// Asks for every list in every way that the API has.
 async fn list_all(store: &Store) -> Result<(), StoreError> {
-    for filter in &filters() {
+    let below = Place::Stored(15_000);
+    for selection in &selections(1) {
         for times in &times() {
-            for below in [None, Some(15_000)] {
-                store.estimates(filter, times, below, LIMIT).await?;
-                store.price_sheets(filter, times, below, LIMIT).await?;
+            for after in [None, Some(&below)] {
+                let newest = Order::NEWEST;
+                store
+                    .estimates(selection, times, newest, after, LIMIT)
+                    .await?;
+                store
+                    .price_sheets(selection, times, newest, after, LIMIT)
+                    .await?;
             }
         }
-        list_latest(store, filter).await?;
     }
-    for filter in filters().iter().filter(|filter| filter.currency.is_none()) {
+    for selection in &all_selections() {
+        list_in_every_order(store, selection).await?;
+        list_latest(store, selection).await?;
+        if !selection.currency.is_empty() || !selection.canonical_model.is_empty() {
+            continue;
+        }
         for as_of in [None, Some(time("2020-01-08T00:00:00Z"))] {
             for after in [None, Some(Uuid::from_u128(1 << 127))] {
-                store.disagreements(filter, as_of, after, LIMIT).await?;
+                store.disagreements(selection, as_of, after, LIMIT).await?;
             }
         }
-        store.changes(filter, 15_000, LIMIT).await?;
     }
-    for source in [None, Some("source-7")] {
-        for after in [None, Some((time("2020-01-08T00:00:00Z"), Uuid::nil()))] {
-            store.imports(source, after, LIMIT).await?;
+    for provider in [None, Some("provider-7")] {
+        for model in [None, Some("model-7")] {
+            let filter = Filter {
+                provider: provider.map(str::to_owned),
+                model: model.map(str::to_owned),
+                ..Filter::default()
+            };
+            store.changes(&filter, 15_000, LIMIT).await?;
         }
     }
+    list_imports(store).await?;
     list_history(store).await?;
     let models = [("provider-7", "model-7"), ("provider-8", "model-8")];
     let now = time("2027-01-01T00:00:00Z");
@@ -140,10 +190,34 @@ async fn list_all(store: &Store) -> Result<(), StoreError> {
     for below in [None, Some(15_000)] {
         store.webhook_deliveries(Uuid::nil(), below, LIMIT).await?;
     }
+    let prefix = NamePrefix::new("model-7");
+    for kinds in [NameKind::ALL, &[NameKind::Model]] {
+        store.search_names(kinds, &prefix, 10).await?;
+    }
     Ok(())
 }
 
-async fn list_latest(store: &Store, filter: &Filter) -> Result<(), StoreError> {
+async fn list_in_every_order(store: &Store, selection: &Selection) -> Result<(), StoreError> {
+    for as_of in [None, Some(time("2020-01-08T00:00:00Z"))] {
+        let times = Times {
+            as_of,
+            ..Times::default()
+        };
+        for (order, place) in &orders() {
+            // Ascending from the beginning, descending from a place.
+            let after = order.is_descending.then_some(place);
+            let sheets = store.price_sheets(selection, &times, *order, after, LIMIT);
+            sheets.await?;
+            if ![SortKey::InputPrice, SortKey::OutputPrice].contains(&order.by) {
+                let estimates = store.estimates(selection, &times, *order, after, LIMIT);
+                estimates.await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn list_latest(store: &Store, selection: &Selection) -> Result<(), StoreError> {
     let key = LatestKey {
         provider: "provider-5".to_owned(),
         model: "model-5".to_owned(),
@@ -153,12 +227,55 @@ async fn list_latest(store: &Store, filter: &Filter) -> Result<(), StoreError> {
     for as_of in ["2027-01-01T00:00:00Z", "2020-01-14T21:19:30Z"] {
         for any_assumptions in [false, true] {
             for after in [None, Some(&key)] {
-                let latest = Latest {
-                    filter,
-                    any_assumptions,
-                    as_of: AsOf::Now(time(as_of)),
-                };
-                store.latest_estimates(latest, after, LIMIT).await?;
+                for by in [SortKey::Provider, SortKey::Model] {
+                    let latest = Latest {
+                        selection,
+                        any_assumptions,
+                        as_of: AsOf::Now(time(as_of)),
+                        order: Order {
+                            by,
+                            is_descending: any_assumptions,
+                        },
+                    };
+                    store.latest_estimates(latest, after, LIMIT).await?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn list_imports(store: &Store) -> Result<(), StoreError> {
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let (started_at, id) = (time("2020-01-08T00:00:00Z").into(), Uuid::nil());
+    for sources in [vec![], vec!["source-7"], vec!["source-7", "source-8"]] {
+        for (catalogs, outcomes) in [
+            (vec![], vec![]),
+            (vec!["format-3"], vec![]),
+            (vec![], vec!["failed"]),
+            (vec!["format-3", "format-4"], vec!["failed", "running"]),
+        ] {
+            let selection = ImportSelection {
+                source: names(&sources),
+                catalog: names(&catalogs),
+                outcome: names(&outcomes),
+            };
+            for (is_by_source, place) in [
+                (false, ImportPlace::Started(started_at, id)),
+                (
+                    true,
+                    ImportPlace::Sourced("source-7".to_owned(), started_at, id),
+                ),
+            ] {
+                for is_descending in [false, true] {
+                    let order = ImportOrder {
+                        is_by_source,
+                        is_descending,
+                    };
+                    for after in [None, Some(&place)] {
+                        store.imports(&selection, order, after, LIMIT).await?;
+                    }
+                }
             }
         }
     }
@@ -230,9 +347,10 @@ async fn explain_on_sqlite() {
 
 /// Whether a step of a plan reads a table without an index.
 fn reads_whole_table(step: &str) -> bool {
-    const ROWS: [&str; 6] = [
+    const ROWS: [&str; 7] = [
         "SCAN priced",
         "SCAN latest",
+        "SCAN of_kind",
         "SCAN in_force",
         "SCAN (",
         "VIRTUAL TABLE",
@@ -245,13 +363,15 @@ fn reads_whole_table(step: &str) -> bool {
 
 /// Whether the rows of a name that is asked for are found by it, instead of among all rows.
 fn uses_a_name(statement: &str, steps: &[String]) -> bool {
-    const NAMES: [&str; 6] = [
+    const NAMES: [&str; 8] = [
         "canonical_model",
         "provider",
         "model",
         "region",
         "currency",
         "source",
+        "catalog",
+        "outcome",
     ];
     let is_asked_for = |name: &&str| statement.contains(&format!(" {name} = $"));
     let is_used = |name: &str| {
@@ -297,8 +417,14 @@ const FILL: &str = "
     FROM price_sheets;
     INSERT INTO changes
     SELECT sequence, 'offer.added', observed_at, provider, model, canonical_model, region, id, NULL, '' FROM price_sheets;
-    INSERT INTO imports (id, source, started_at, outcome)
-    SELECT id, 'source-' || sequence % 100, observed_at, 'done' FROM price_sheets;
+    INSERT INTO imports (id, source, catalog, started_at, outcome)
+    SELECT id, 'source-' || sequence % 100, 'format-' || sequence % 7, observed_at,
+           CASE WHEN sequence % 100 = 0 THEN 'failed' ELSE 'done' END
+    FROM price_sheets;
+    INSERT INTO offer_names (name_key, provider, model)
+    SELECT DISTINCT key, provider, model
+    FROM price_sheets CROSS JOIN LATERAL (VALUES (provider), (model), (canonical_model)) AS keys (key);
+    INSERT INTO names SELECT DISTINCT 'model', name_key, model FROM offer_names;
     INSERT INTO webhook_deliveries
     SELECT id, md5('webhook ' || sequence % 100)::uuid, sequence, sequence, 1, 'delivered', 1, observed_at, observed_at
     FROM price_sheets";
@@ -326,9 +452,9 @@ async fn explain_on_postgres(database: &TestDatabase) {
     store.migrate().await.unwrap();
     // A statement that was prepared gets a plan for any values after five executions, if the connection lets it.
     for _ in 0..7 {
-        for filter in filters() {
+        for selection in selections(1) {
             store
-                .price_sheets(&filter, &Times::default(), None, LIMIT)
+                .price_sheets(&selection, &Times::default(), Order::NEWEST, None, LIMIT)
                 .await
                 .unwrap();
         }

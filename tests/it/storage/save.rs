@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use unroof::storage::{Effect, Filter, Saved, Times};
+use unroof::storage::{Effect, Order, Saved, Selection, Times};
 use uuid::Uuid;
 
 use super::{Question, all_estimates};
@@ -56,7 +56,13 @@ async fn the_same_content_is_one_row_and_new_once() {
         assert!(Question::new(&stated).save(&store).await.is_new);
         assert_eq!(all_estimates(&store).await.len(), 2);
         let sheets = store
-            .price_sheets(&Filter::default(), &Times::default(), None, 10)
+            .price_sheets(
+                &Selection::default(),
+                &Times::default(),
+                Order::NEWEST,
+                None,
+                10,
+            )
             .await
             .unwrap();
         assert_eq!(sheets.len(), 1);
@@ -191,12 +197,12 @@ async fn prices_are_stored_in_the_digits_they_were_sent_in() {
                 .unwrap();
             let stored: Value = serde_json::from_str(&stored).unwrap();
             assert_eq!(stored["rates"][0]["input"], price);
-            let filter = Filter {
-                model: Some(price.to_owned()),
-                ..Filter::default()
+            let of_price = Selection {
+                model: vec![price.to_owned()],
+                ..Selection::default()
             };
             let rows = store
-                .price_sheets(&filter, &Times::default(), None, 1)
+                .price_sheets(&of_price, &Times::default(), Order::NEWEST, None, 1)
                 .await
                 .unwrap();
             assert_eq!(rows[0].input_per_mtok, price.parse().ok());
