@@ -11,6 +11,7 @@ mod timeline;
 
 use self::prices::Context;
 use self::timeline::{Interval, Timeline};
+use super::canonical::canonical_model;
 use super::entry::Entry;
 use super::meter::write_lifetime_s;
 use super::rules::{
@@ -150,7 +151,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
     add_price_comments(&mut entry);
     let sheet = PriceSheet {
         upstream_provider: offer.upstream_provider,
-        canonical_model: names::canonical_model(&offer.provider, &offer.model),
+        canonical_model: canonical_model(name),
         aliases: alias(&offer.model, name),
         region: offer.region.to_owned(),
         limits: read_limits(&mut entry),

@@ -9,12 +9,13 @@ mod tests;
 
 use jiff::Timestamp;
 
+use super::canonical::canonical_model;
 use super::entry::Entry;
 use super::rules::{
     FREE, context_tier_of, is_free, is_name, is_usable, renamed, split_key, start_of_day,
     thousands, unique,
 };
-use super::{Catalog, CatalogEntry, names};
+use super::{Catalog, CatalogEntry};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;
 use crate::sheet::{ContextTier, PriceSheet, RateCell, Source, SourceFormat};
@@ -108,7 +109,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
     let (tier, model) = read_tier(&mut entry, provider, id);
     let prices = read_history(&mut entry, cursor, tier)?;
     let sheet = PriceSheet {
-        canonical_model: names::canonical_model(provider, model),
+        canonical_model: canonical_model(model),
         sources: vec![Source::entry(SourceFormat::LlmPrices, CATALOG_URL, key)],
         ..PriceSheet::new(provider, id, Vec::new())
     };

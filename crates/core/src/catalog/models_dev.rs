@@ -16,7 +16,7 @@ use super::rules::{
     FREE, alias, context_tier_of, count, has_room, is_free, is_name, is_usable, put_in_order,
     settle_writes, split_key, unique,
 };
-use super::{Catalog, CatalogEntry, names};
+use super::{Catalog, CatalogEntry, canonical, names};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;
 use crate::sheet::{
@@ -96,8 +96,9 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
         return None;
     }
     let limits = read_limits(&mut entry);
+    let stated = read_canonical_model(&mut entry);
     let canonical_model =
-        read_canonical_model(&mut entry).or_else(|| names::canonical_model(provider, model));
+        canonical::canonical_model(model).or_else(|| canonical::of_stated(&stated?));
     entry.take_same("id", name);
     let (unmapped, notes) = entry.finish();
     let sheet = PriceSheet {

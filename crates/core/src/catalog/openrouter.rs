@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::pricing::Pricing;
 use self::upstream::Upstream;
+use super::canonical::canonical_model;
 use super::entry::Entry;
-use super::names::canonical_model_of_router;
 use super::rules::{FREE, alias, count, is_name, is_usable, undo_slip_of_router};
 use super::{Catalog, CatalogEntry};
 use crate::input::cursor::{Cursor, LONGEST_NAME, shortened};
@@ -169,7 +169,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     };
     Some(PriceSheet {
         upstream_provider: host,
-        canonical_model: canonical_model_of_router(model),
+        canonical_model: canonical_model(model),
         aliases: alias(name, other),
         region: region.unwrap_or_else(|| PriceSheet::DEFAULT_REGION.to_owned()),
         quantization,

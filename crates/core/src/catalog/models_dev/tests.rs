@@ -231,7 +231,10 @@ fn the_catalog_names_the_model_that_hosts_share() {
     let wrong = named("openai/gpt-5.4", "7");
     assert_eq!(wrong.canonical_model.as_deref(), Some("openai/gpt-5.4"));
     assert_eq!(wrong.unmapped["canonical_model_id"], 7);
-    assert_eq!(named("venice/gpt-5.4", "null").canonical_model, None);
+    let seller = named("venice/gpt-5.4", "null");
+    assert_eq!(seller.canonical_model.as_deref(), Some("openai/gpt-5.4"));
+    let unknown = named("vivgrid/viv-x", r#""vivgrid/Viv-Fast""#);
+    assert_eq!(unknown.canonical_model.as_deref(), Some("vivgrid/viv-fast"));
 }
 
 #[test]
