@@ -54,9 +54,11 @@ impl CanonicalModels {
 
 #[cfg(test)]
 mod tests {
-    use unroof_core::sheet::{Source, SourceFormat};
+    use jiff::Timestamp;
+    use unroof_core::input::cancel::CancelToken;
 
     use super::*;
+    use crate::import::entries::read;
 
     #[test]
     fn what_was_imported_before_names_no_sheet_of_a_catalog() {
@@ -64,15 +66,12 @@ mod tests {
         models.add("acme/echo-1");
         let written = PriceSheet::new("other", "echo-1", Vec::new());
         assert_eq!(models.of(&written).as_deref(), Some("acme/echo-1"));
-        let read = PriceSheet {
-            sources: vec![Source::entry(
-                SourceFormat::Litellm,
-                "https://example.com",
-                "echo-1",
-            )],
-            ..written
-        };
-        assert_eq!(models.of(&read), None);
+        let catalog = r#"{"echo-1": {"litellm_provider": "other", "input_cost_per_token": 1e-6}}"#;
+        let wanted = CancelToken::default();
+        let catalog = read(catalog, None, None, Timestamp::UNIX_EPOCH, &wanted).unwrap();
+        let read = &catalog.sheets[0].sheet;
+        assert_eq!(read.model, "echo-1");
+        assert_eq!(models.of(read), None);
     }
 
     #[test]

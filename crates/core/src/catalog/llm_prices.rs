@@ -69,7 +69,7 @@ fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
     let keyed = items
         .into_iter()
         .map(|cursor| entry_of(vendor.as_deref(), cursor));
-    unique(keyed.collect::<Option<_>>()?)
+    Some(unique(keyed.collect::<Option<_>>()?))
 }
 
 /// Builds an entry. The key of a past row includes its start date, to distinguish it from the other rows of its model.

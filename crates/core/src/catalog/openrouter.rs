@@ -15,7 +15,7 @@ use self::pricing::Pricing;
 use self::upstream::Upstream;
 use super::canonical::canonical_model;
 use super::entry::Entry;
-use super::rules::{FREE, alias, count, is_name, is_usable, undo_slip_of_router};
+use super::rules::{FREE, alias, count, is_name, is_usable, take_retirement, undo_slip_of_router};
 use super::{Catalog, CatalogEntry};
 use crate::input::cursor::{Cursor, LONGEST_NAME, shortened};
 use crate::input::json::Json;
@@ -147,6 +147,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     if !is_usable(cursor, &entry, &rates, &other_names) {
         return None;
     }
+    let retires_at = take_retirement(&mut entry, "expiration_date");
     let limits = read_limits(&mut entry, upstream.is_some());
     add_notes(cursor, &mut entry, upstream.is_some());
     let (unmapped, notes) = entry.finish();
@@ -173,6 +174,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
         aliases: alias(name, other),
         region: region.unwrap_or_else(|| PriceSheet::DEFAULT_REGION.to_owned()),
         quantization,
+        retires_at,
         limits,
         cache_write_billing,
         schedules,

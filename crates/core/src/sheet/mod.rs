@@ -21,8 +21,8 @@ pub(crate) use canonical::MOST_COUNT;
 pub use compare::SheetId;
 pub use currency::CurrencyCode;
 pub use price_sheet::{
-    CacheWriteBilling, ContextTierMeasure, ContextTierSemantics, Limits, PriceSheet, SchemaName,
-    Unit,
+    CacheWriteBilling, ContextTierMeasure, ContextTierSemantics, Limits, OfferStatus, PriceSheet,
+    SchemaName, Unit,
 };
 pub use rate::{Basis, CacheWrite, ContextTier, RateCell};
 pub use schema::json_schema;

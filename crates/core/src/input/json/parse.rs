@@ -88,6 +88,7 @@ pub fn parse_while(text: &[u8], wanted: &CancelToken) -> Result<Json, Stopped> {
         reader: reader_of(text),
         values: 0,
         has_same_key: false,
+        repeated: None,
         wanted,
     };
     let value = reading.value()?;
@@ -96,6 +97,85 @@ pub fn parse_while(text: &[u8], wanted: &CancelToken) -> Result<Json, Stopped> {
         find_same_key(&mut reader_of(text), wanted)?;
     }
     Ok(value)
+}
+
+/// The same for a catalog, in which a key may occur twice in an object: equal copies are one, and others are left out. Where
+/// a key is repeated, the places (RFC 6901) of those that are left out are returned.
+///
+/// # Errors
+/// The text is wrong, or the work is cancelled.
+pub fn parse_catalog(
+    text: &[u8],
+    wanted: &CancelToken,
+) -> Result<(Json, Option<Vec<String>>), Stopped> {
+    check_encoding(text)?;
+    let mut reading = Reading {
+        reader: reader_of(text),
+        values: 0,
+        has_same_key: false,
+        repeated: None,
+        wanted,
+    };
+    let value = reading.value()?;
+    reading.reader.consume_trailing_whitespace()?;
+    if !reading.has_same_key {
+        return Ok((value, None));
+    }
+    drop(value);
+    // Places cost memory, so that they are kept only where they are needed.
+    reading = Reading {
+        reader: reader_of(text),
+        values: 0,
+        has_same_key: false,
+        repeated: Some(Repeated::default()),
+        wanted,
+    };
+    let value = reading.value()?;
+    let places = reading.repeated.map(|repeated| repeated.contradicted);
+    Ok((value, places))
+}
+
+/// Keys that occur twice with different values.
+#[derive(Default)]
+struct Repeated {
+    /// Place of the value being read.
+    path: Vec<String>,
+    contradicted: Vec<String>,
+}
+
+impl Repeated {
+    /// The entries, each key once; where two values differ, none.
+    fn settle(&mut self, mut entries: Vec<(Box<str>, Json)>) -> Vec<(Box<str>, Json)> {
+        entries.sort_by(|left, right| left.0.cmp(&right.0));
+        let mut kept: Vec<(Box<str>, Json)> = Vec::with_capacity(entries.len());
+        let mut last_contradicted: Option<Box<str>> = None;
+        for (name, value) in entries {
+            if last_contradicted.as_ref() == Some(&name) {
+                continue;
+            }
+            let is_equal = match kept.last() {
+                Some((before, known)) if *before == name => Some(*known == value),
+                _ => None,
+            };
+            match is_equal {
+                None => kept.push((name, value)),
+                Some(true) => {}
+                Some(false) => {
+                    kept.pop();
+                    let path = self.path.iter().map(String::as_str).chain([&*name]);
+                    self.contradicted.push(pointer(path));
+                    last_contradicted = Some(name);
+                }
+            }
+        }
+        kept
+    }
+}
+
+/// Place in a document by keys (RFC 6901).
+fn pointer<'a>(path: impl Iterator<Item = &'a str>) -> String {
+    let escaped = path.map(|key| format!("/{}", key.replace('~', "~0").replace('/', "~1")));
+    escaped.collect()
 }
 
 fn reader_of(text: &[u8]) -> Reader<'_> {
@@ -154,6 +234,8 @@ struct Reading<'a> {
     values: usize,
     /// Whether an object has two entries of one key; their place is looked up afterwards.
     has_same_key: bool,
+    /// Where such keys are allowed: what is known of them.
+    repeated: Option<Repeated>,
     wanted: &'a CancelToken,
 }
 
@@ -173,7 +255,8 @@ impl Reading<'_> {
                 let mut items = Vec::new();
                 reader.begin_array()?;
                 while self.reader.has_next()? {
-                    items.push(self.value()?);
+                    let value = self.value_at(|| items.len().to_string())?;
+                    items.push(value);
                 }
                 self.reader.end_array()?;
                 Json::Array(items.into())
@@ -182,14 +265,30 @@ impl Reading<'_> {
         })
     }
 
+    /// The value at a key or an index of its container.
+    fn value_at(&mut self, key: impl FnOnce() -> String) -> Result<Json, Stopped> {
+        if let Some(repeated) = &mut self.repeated {
+            repeated.path.push(key());
+        }
+        let value = self.value()?;
+        if let Some(repeated) = &mut self.repeated {
+            repeated.path.pop();
+        }
+        Ok(value)
+    }
+
     fn object(&mut self) -> Result<Object, Stopped> {
         let mut entries = Vec::new();
         self.reader.begin_object()?;
         while self.reader.has_next()? {
             let name = read_text(&mut self.reader, JsonReader::next_name_owned)?;
-            entries.push((name.into(), self.value()?));
+            let value = self.value_at(|| name.clone())?;
+            entries.push((name.into(), value));
         }
         self.reader.end_object()?;
+        if let Some(repeated) = &mut self.repeated {
+            entries = repeated.settle(entries);
+        }
         Ok(Object::sorted(entries).unwrap_or_else(|SameKey| {
             self.has_same_key = true;
             Object::default()
@@ -487,6 +586,24 @@ mod tests {
                 format!("line 1, column 1: the number `{shown}` is out of range")
             );
         }
+    }
+
+    #[test]
+    fn a_catalog_may_repeat_a_key() {
+        let read = |text: &str| parse_catalog(text.as_bytes(), &CancelToken::default()).unwrap();
+        assert_eq!(read(r#"{"a": 1, "b": 2}"#).1, None);
+        let equal = read(r#"{"a": {"x": [1]}, "b": 2, "a": {"x": [1]}}"#);
+        assert_eq!(
+            equal,
+            (
+                parse(br#"{"a": {"x": [1]}, "b": 2}"#).unwrap(),
+                Some(Vec::new())
+            )
+        );
+        let other =
+            read(r#"{"p/q": [{"a": 1, "c": 3, "a": 2, "a": 1}], "d": 1, "d": "1", "e": 0}"#);
+        assert_eq!(other.0, parse(br#"{"p/q": [{"c": 3}], "e": 0}"#).unwrap());
+        assert_eq!(other.1.unwrap(), ["/p~1q/0/a", "/d"]);
     }
 
     #[test]
