@@ -1,7 +1,7 @@
 //! Canonical model names, `author/model`, from the spellings of sellers.
 //!
 //! A name depends on its own spelling alone: neither the catalog, nor the seller, nor what was read before changes it. It
-//! is cut into words; the first ones tell the family and with it the author; what does not change the weights (seller,
+//! is cut into words; the first ones name the family, which has an author; what does not change the weights (seller,
 //! region, price group, FP8 storage) is left out, and all else stays in the name, so that a variant has a name of its own.
 
 mod tables;
@@ -95,7 +95,8 @@ fn is_number(word: &str) -> bool {
 fn take_apart(name: &str) -> Option<(Option<String>, Vec<String>)> {
     let lower = name.to_lowercase();
     let lower = lower.strip_prefix("hf:").unwrap_or(&lower);
-    if lower.starts_with("ft:") || lower.ends_with(".ft") || lower.starts_with('~') {
+    if lower.starts_with("ft:") || lower.rsplit('.').next() == Some("ft") || lower.starts_with('~')
+    {
         return None;
     }
     let lower = &without_host(lower);
@@ -406,7 +407,7 @@ fn add_tuning(words: &mut Vec<String>) {
     let is_new = words
         .get(1)
         .is_some_and(|word| ["2", "3", "3n", "4"].contains(&word.as_str()));
-    if words[0] == "gemma" && is_new && words.last().is_some_and(|word| is_size(word)) {
+    if words[0] == "gemma" && is_new && words.last().is_some_and(is_size) {
         words.push("it".to_owned());
     }
 }
@@ -457,22 +458,24 @@ fn spelled(author: &str, name: String) -> String {
                 ["0", "1"].contains(&words[place]) && ["alibaba", "deepseek"].contains(&author);
             is_small && words.get(place + 1).is_some_and(|next| is_size(next))
         };
-        let is_version = !in_version
+        let starts_name = place == 1 && before == "v0";
+        let right = word.strip_suffix('v').filter(|_| author == "zhipuai");
+        let is_decimal_of_version = !in_version
+            && !starts_name
             && ends_in_part(before)
-            && !(place == 1 && before == "v0")
-            && is_part(
-                word.strip_suffix('v')
-                    .filter(|_| author == "zhipuai")
-                    .unwrap_or(word),
-            )
+            && is_part(right.unwrap_or(word))
             && !is_whole_of_size(place)
-            && !earlier.is_some_and(is_year);
+            && earlier.is_none_or(|earlier| !is_year(earlier));
         let is_decimal = is_size(word)
             && !in_version
             && (is_whole_of_size(place - 1) || (is_part(before) && earlier.is_some_and(is_part)));
-        text.push(if is_version || is_decimal { '.' } else { '-' });
+        text.push(if is_decimal_of_version || is_decimal {
+            '.'
+        } else {
+            '-'
+        });
         text.push_str(word);
-        in_version = is_version;
+        in_version = is_decimal_of_version;
     }
     text
 }

@@ -96,7 +96,7 @@ pub struct CatalogEntry<'a> {
     pub key: String,
     /// The entry.
     pub cursor: Cursor<'a>,
-    /// Whether another entry of the key has another content, so that neither can be believed.
+    /// Whether another entry of the key has another content, so that neither is used.
     pub is_contradicted: bool,
 }
 

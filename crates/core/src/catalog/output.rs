@@ -46,7 +46,7 @@ pub(super) fn generates_text(key: &str, entry: &Cursor<'_>) -> bool {
     reason.is_none()
 }
 
-/// Why a model generates no text.
+/// The reason for which a model generates no text.
 fn without_text(key: &str, entry: &Json) -> Option<String> {
     let lower = key.to_lowercase();
     let words: Vec<&str> = lower

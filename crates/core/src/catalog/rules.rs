@@ -181,14 +181,12 @@ pub(super) fn unique(entries: Vec<CatalogEntry<'_>>) -> Vec<CatalogEntry<'_>> {
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut kept: Vec<CatalogEntry<'_>> = Vec::new();
     for entry in entries {
-        match places.get(&entry.key) {
-            Some(place) => {
-                kept[*place].is_contradicted |= kept[*place].cursor.json != entry.cursor.json
-            }
-            None => {
-                places.insert(entry.key.clone(), kept.len());
-                kept.push(entry);
-            }
+        if let Some(place) = places.get(&entry.key) {
+            let first = &mut kept[*place];
+            first.is_contradicted |= first.cursor.json != entry.cursor.json;
+        } else {
+            places.insert(entry.key.clone(), kept.len());
+            kept.push(entry);
         }
     }
     kept

@@ -46,7 +46,7 @@ document! {
         valid_from: Option<Timestamp> = or_null(timestamp()).example("2026-01-01T00:00:00Z"),
         /// Exclusive end of validity; null if open.
         valid_to: Option<Timestamp> = or_null(timestamp()).example("2027-01-01T00:00:00Z"),
-        /// Day from which the offer is no longer sold, if it is announced. It is no part of the prices: they hold while the offer
+        /// Day from which the offer is no longer sold, if it is announced. It is not a part of the prices: they hold while the offer
         /// is listed.
         retires_at: Option<Timestamp> = maybe(timestamp()).example("2027-03-30T00:00:00Z"),
         /// `deprecated` where the offer is to be retired, at `retires_at` or at a time that is not stated.

@@ -261,7 +261,7 @@ pub(super) const ORGANISATIONS: [(&str, &str); 84] = [
     ("zhipuai", "zhipuai"),
 ];
 
-/// What else stands before a slash: hosts, routes, commitments.
+/// Hosts, routes and commitments before a slash.
 pub(super) const NEUTRAL_ORGANISATIONS: [&str; 58] = [
     "1-month-commitment",
     "6-month-commitment",
@@ -323,7 +323,7 @@ pub(super) const NEUTRAL_ORGANISATIONS: [&str; 58] = [
     "volcengine",
 ];
 
-/// Authors and sellers that stand before a family as words.
+/// Authors and sellers, as words before a family.
 pub(super) const AUTHORS_AS_WORDS: [&str; 26] = [
     "anthropic",
     "openai",

@@ -247,7 +247,7 @@ fn a_name_that_moves_or_belongs_to_others_has_none() {
 }
 
 #[test]
-fn a_catalog_is_believed_only_on_families_that_are_unknown_here() {
+fn a_catalog_names_only_models_of_families_that_are_unknown_here() {
     assert_eq!(
         of_stated("Vivgrid/Viv-Fast").as_deref(),
         Some("vivgrid/viv-fast")

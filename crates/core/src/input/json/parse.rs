@@ -234,7 +234,7 @@ struct Reading<'a> {
     values: usize,
     /// Whether an object has two entries of one key; their place is looked up afterwards.
     has_same_key: bool,
-    /// Where such keys are allowed: what is known of them.
+    /// Repeated keys, where they are allowed.
     repeated: Option<Repeated>,
     wanted: &'a CancelToken,
 }
