@@ -52,7 +52,7 @@ const COMPARED: [JointQuantity; 5] = [
     JointQuantity::BatchOverOptimal,
 ];
 
-/// A question with whatever the measured calls are given.
+/// A request with the inputs of the measured calls.
 struct Question {
     text: String,
     request: Request,

@@ -59,6 +59,20 @@ impl<Request: Body + Clone> FromArgMatches for RequestFlags<Request> {
     }
 }
 
+impl<Request> RequestFlags<Request> {
+    /// Sets the fields of a request that the flags state.
+    pub(super) fn apply(&self, request: &mut Value) {
+        for (flag, value) in &self.stated {
+            *place(request, &flag.pointer) = stated_value(value);
+        }
+    }
+
+    /// Adds to the hint of each fault the flag that states its field.
+    pub(super) fn name_flags(&self, error: RequestError) -> RequestError {
+        naming_flags(error, &self.stated)
+    }
+}
+
 /// The answer to the request in a file, or to an empty request, with the fields stated by flags.
 pub(super) fn answered<Request, Answer>(
     file: Option<&Path>,
@@ -75,11 +89,9 @@ pub(super) fn answered<Request, Answer>(
     }
     let mut request: Value =
         serde_json::from_slice(&text).context("the request is not an object")?;
-    for (flag, value) in &flags.stated {
-        *place(&mut request, &flag.pointer) = stated_value(value);
-    }
+    flags.apply(&mut request);
     let answer = answer(request.to_string().as_bytes());
-    Ok(answer.map_err(|error| naming_flags(error, &flags.stated))?)
+    Ok(answer.map_err(|error| flags.name_flags(error))?)
 }
 
 /// The field of a request by its path, created if absent.

@@ -47,7 +47,7 @@ pub(super) struct InferArguments {
 }
 
 /// Takes the name of a catalog.
-fn catalog_by_name() -> impl TypedValueParser<Value = &'static Catalog> {
+pub(super) fn catalog_by_name() -> impl TypedValueParser<Value = &'static Catalog> {
     PossibleValuesParser::new(CATALOGS.map(Catalog::name)).try_map(|name| name.parse())
 }
 

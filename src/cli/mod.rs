@@ -2,6 +2,7 @@
 
 mod calculator;
 mod calibration;
+mod cost;
 mod examples;
 mod healthcheck;
 mod import;
@@ -49,6 +50,8 @@ enum Command {
     Infer(infer::InferArguments),
     /// Import whole catalogs into the database: every entry read, every pricing decision estimated once
     Import(import::ImportArguments),
+    /// Compute the exact cost of a usage, or of a list of usages
+    Cost(Box<cost::CostArguments>),
     /// Simulate a model on a machine: time, speed, memory, cost, and the price sheet it implies
     Simulate(simulate::SimulateArguments),
     /// Lay a model out on racks: experts, traffic, pipeline stages, memory per GPU
@@ -150,6 +153,7 @@ pub fn run() -> ExitCode {
     let outcome = match command_line.command {
         Command::Infer(arguments) => infer::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),
+        Command::Cost(arguments) => cost::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Layout(arguments) => layout::run(&arguments),
         Command::Training(arguments) => training::run(&arguments),

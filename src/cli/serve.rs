@@ -192,7 +192,7 @@ async fn load_examples(app: &App) -> anyhow::Result<()> {
 
 fn announce(address: SocketAddr, url: &DatabaseUrl, has_names: bool) -> anyhow::Result<()> {
     if !address.ip().is_loopback() {
-        // Whatever is logged, this is said.
+        // Printed at every log level.
         writeln!(
             terminal::stderr(),
             "warning: anyone who can reach {address} can read and write: there is no authentication; put an authenticating proxy in front of it"

@@ -77,7 +77,7 @@ impl VersionProbe {
     }
 }
 
-/// Time for which a queried version counts as current: at most four queries a second, whatever the number of clients.
+/// Time for which a queried version counts as current: at most four queries a second for any number of clients.
 const VERSION_FRESH_FOR: Duration = Duration::from_millis(250);
 /// Time for which a write made for `/readyz` shows that the store takes writes.
 const WRITE_FRESH_FOR: Duration = Duration::from_secs(1);

@@ -62,9 +62,9 @@ impl Metrics {
     pub(super) fn register(&self, registry: &mut Registry) {
         register! { registry,
             "unroof_http_requests", "Requests by method, route and class of the status" => self.requests.clone();
-            "unroof_http_request_duration_seconds", "Time from the head of a request to the head of its answer" => self.durations.clone();
-            "unroof_http_requests_in_flight", "Requests that have no answer yet" => self.in_flight.clone();
-            "unroof_connections_refused", "Connections for which there was no place" => self.refused_connections.clone();
+            "unroof_http_request_duration_seconds", "Time from the head of a request to the head of its response" => self.durations.clone();
+            "unroof_http_requests_in_flight", "Requests in progress" => self.in_flight.clone();
+            "unroof_connections_refused", "Connections refused because the limit was reached" => self.refused_connections.clone();
             "unroof_build", "The program that runs" => Info::new([("version", env!("CARGO_PKG_VERSION"))]);
         }
     }

@@ -42,7 +42,7 @@ async fn show_metrics(
 ) -> Response {
     let mut registry = app.registry().await;
     register! { registry,
-        "process_start_time_seconds", "When the process started" => ConstGauge::new(started_at.as_duration().as_secs_f64());
+        "process_start_time_seconds", "Start time of the process" => ConstGauge::new(started_at.as_duration().as_secs_f64());
     }
     let is_open_metrics = prefers(&headers, "application/openmetrics-text", "text/plain");
     let encoded = if is_open_metrics {
@@ -120,15 +120,15 @@ impl App {
         let (bytes, most_bytes) = self.budget.used();
         register! { registry,
             "unroof_connections_open", "Connections of clients" => ConstGauge::new(open);
-            "unroof_connections_limit", "Connections that there may be" => ConstGauge::new(connections);
-            "unroof_computations_running", "Computations that are running" => ConstGauge::new(self.computing.running());
-            "unroof_computations_waiting", "Requests in the request queue, which wait for a computation" => ConstGauge::new(self.computing.queued());
-            "unroof_bytes_in_flight", "Bytes of bodies and answers in memory, those that are kept included" => ConstGauge::new(bytes);
-            "unroof_bytes_in_flight_limit", "Bytes that there may be" => ConstGauge::new(most_bytes);
-            "unroof_database_connections_used", "Connections to the database that are at work" => ConstGauge::new(database.used);
-            "unroof_database_connections_idle", "Connections to the database that are free" => ConstGauge::new(database.idle);
-            "unroof_database_connections_limit", "Connections to the database that there may be" => ConstGauge::new(database.limit);
-            "unroof_cache_entries", "Answers that are kept for those who poll" => ConstGauge::new(self.bodies.entries());
+            "unroof_connections_limit", "Limit of connections of clients" => ConstGauge::new(connections);
+            "unroof_computations_running", "Running computations" => ConstGauge::new(self.computing.running());
+            "unroof_computations_waiting", "Requests in the request queue" => ConstGauge::new(self.computing.queued());
+            "unroof_bytes_in_flight", "Bytes of bodies and responses in memory, with the response cache" => ConstGauge::new(bytes);
+            "unroof_bytes_in_flight_limit", "Limit of bytes of bodies and responses in memory" => ConstGauge::new(most_bytes);
+            "unroof_database_connections_used", "Connections to the database in use" => ConstGauge::new(database.used);
+            "unroof_database_connections_idle", "Idle connections to the database" => ConstGauge::new(database.idle);
+            "unroof_database_connections_limit", "Limit of connections to the database" => ConstGauge::new(database.limit);
+            "unroof_cache_entries", "Bodies in the response cache" => ConstGauge::new(self.bodies.entries());
         }
         registry
     }

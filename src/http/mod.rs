@@ -6,6 +6,7 @@ mod budget;
 mod calculator;
 mod catalogs;
 mod changes;
+mod cost;
 mod csv;
 mod docs;
 mod estimates;
@@ -79,6 +80,7 @@ macro_rules! with_handlers {
             webhooks::show_webhook,
             webhooks::remove_webhook,
             webhooks::list_deliveries,
+            cost::price_usage,
             calculator::simulate_model,
             calculator::lay_out_model,
             calculator::plan_training,

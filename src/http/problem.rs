@@ -118,6 +118,14 @@ impl Problem {
         }
     }
 
+    /// Its detail and hint, for the last line of a list.
+    pub(super) fn into_detail(self) -> String {
+        match self.hint {
+            Some(hint) => format!("{}; {hint}", self.detail),
+            None => self.detail,
+        }
+    }
+
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self

@@ -212,8 +212,8 @@ impl Gauges {
 
     fn register(&self, registry: &mut Registry) {
         register! { registry,
-            "unroof_watchlist_truncated", "Whether more is to be watched than is shown" => ConstGauge::new(u32::from(self.is_truncated));
-            "unroof_watched_estimates", "Estimates shown of a watched model, one per region; 0 where its name matches none" => self.estimates.clone();
+            "unroof_watchlist_truncated", "Whether the watchlist matches more estimates than are shown" => ConstGauge::new(u32::from(self.is_truncated));
+            "unroof_watched_estimates", "Estimates shown for a watched model, one per region; 0 where its name matches none" => self.estimates.clone();
         }
         for (quantity, family) in JointQuantity::ALL.into_iter().zip(&self.quantities) {
             let definition = quantity.definition();
@@ -221,7 +221,7 @@ impl Gauges {
         }
         register! { registry,
             "unroof_estimate_identified", "Whether the price sheet adds 0.3 bits of information or more about the quantity" => self.identified.clone();
-            "unroof_estimate_updated_timestamp_seconds", "When the estimate was stored" => self.updated.clone();
+            "unroof_estimate_updated_timestamp_seconds", "Time at which the estimate was stored" => self.updated.clone();
         }
     }
 }

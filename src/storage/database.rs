@@ -215,8 +215,8 @@ impl Store {
         within(self.limits.statement, waiting).await
     }
 
-    /// Begins a transaction that writes. SQLite takes its write lock at the start: a transaction that begins by
-    /// reading could not become a writer while another process is at work.
+    /// Begins a transaction that writes. SQLite takes its write lock at the start: a transaction that begins with a
+    /// read cannot acquire it while another process writes.
     pub(super) fn begin(&self) -> &'static str {
         match self.pool {
             Pool::Postgres { .. } => "BEGIN",

@@ -21,7 +21,7 @@ pub enum DatabaseUrl {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DatabaseUrlError {
     /// Neither of the two forms.
-    #[error("expected `postgres://user@host/database` or `sqlite:path/to/file.db`")]
+    #[error("expected `postgres://user@host/database` or `sqlite:path/to/file.db`, a file")]
     Unknown,
     /// A password contains an unescaped delimiter of an address.
     #[error(
@@ -56,7 +56,7 @@ impl FromStr for DatabaseUrl {
             .strip_prefix("sqlite:")
             .map(|path| path.strip_prefix("//").unwrap_or(path));
         // An address behind `sqlite:` is not a path and may hold a password.
-        path.filter(|path| !path.is_empty() && !path.contains("://"))
+        path.filter(|path| !["", ":memory:"].contains(path) && !path.contains("://"))
             .map(|path| Self::Sqlite(path.into()))
             .ok_or(DatabaseUrlError::Unknown)
     }
@@ -119,7 +119,7 @@ mod tests {
             "sqlite:///a/b.db".parse(),
             Ok(DatabaseUrl::Sqlite("/a/b.db".into()))
         );
-        for text in ["", "mysql://db", "sqlite:", "a.db"] {
+        for text in ["", "mysql://db", "sqlite:", "sqlite::memory:", "a.db"] {
             let read = text.parse::<DatabaseUrl>();
             assert_eq!(read, Err(DatabaseUrlError::Unknown), "{text}");
         }

@@ -1,5 +1,5 @@
-//! Gathers what several requests record at the same moment into one transaction. One after another they would wait
-//! for as many round trips to a database far away, and for as many writes to the disk of one that is not.
+//! Groups simultaneous recordings of several requests into one transaction. Separate transactions would need one round
+//! trip each to a distant database, and one disk write each on a local one.
 
 use std::collections::VecDeque;
 
@@ -53,8 +53,8 @@ impl Store {
         }
     }
 
-    /// Records a group. Where that fails, each is tried alone: what is wrong with one is no reason to refuse the
-    /// others. Only an unreachable database is the same for all.
+    /// Records a group. If that fails, each request is recorded alone, so that an error of one does not refuse the
+    /// others. Only an unreachable database fails all of them.
     async fn record_group(&self, group: Group) {
         let members = group.members;
         // The request may have left, so that sending the outcome may fail.

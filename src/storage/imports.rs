@@ -223,8 +223,8 @@ impl Store {
         Ok(running)
     }
 
-    /// Closes the runs of processes that are gone, as failed; how many those were. An embedded database has one
-    /// process, so that the runs of others are all lost.
+    /// Marks the runs of ended processes as failed, and returns their number. An embedded database has one process, so
+    /// that the runs of others are all lost.
     ///
     /// # Errors
     /// The query fails.

@@ -1,5 +1,5 @@
-//! Reads what is known of the offers, sheets and estimates that are recorded, as far as it matters to them: one
-//! typed query per kind of row, and none for a kind of which nothing is asked.
+//! Reads the stored rows that a recording needs about its offers, sheets and estimates: one typed query per kind of
+//! row, and none for a kind without keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 

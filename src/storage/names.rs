@@ -55,9 +55,9 @@ stored_names! {
         SheetWithdrawn = "sheet.withdrawn",
         /// A withdrawn price is in force again.
         SheetReinstated = "sheet.reinstated",
-        /// A price has expired, and the one after it is not known.
+        /// A price has expired without a known successor.
         SheetExpired = "sheet.expired",
-        /// There is another estimate for the same price.
+        /// The same price has a new estimate.
         EstimateUpdated = "estimate.updated",
     }
 }

@@ -16,7 +16,7 @@ use unroof_core::sheet::compare::difference::{
     PriceDifference, contradiction_words, contradictions, first_words, in_words,
 };
 use unroof_core::sheet::compare::timeline::{Edit, Period, Statement, admit, withdrawn_at};
-use unroof_core::sheet::{PriceSheet, SheetId, canonical};
+use unroof_core::sheet::{MOST_SOURCES, PriceSheet, SheetId, canonical};
 
 /// The stored rows that matter to some recordings.
 #[derive(Debug, Default, Clone)]
@@ -333,7 +333,7 @@ impl Known {
             observed_at: seen_at,
             ..recording.statement()
         };
-        // A catalog that repeats its statement changes nothing, whatever others state meanwhile, unless it was
+        // A catalog that repeats its statement changes nothing, even if others stated another price meanwhile, unless it was
         // withdrawn.
         let is_withdrawn = withdrawn_at(&periods, recording.sheet_id).is_some();
         if step.statement.is_none() && !is_withdrawn {
@@ -466,7 +466,7 @@ fn with_new_sources(
                 .iter()
                 .all(|part| other.get(part) == source.get(part))
         };
-        if known.len() < PriceSheet::MOST_SOURCES && !known.iter().any(is_same_place) {
+        if known.len() < MOST_SOURCES && !known.iter().any(is_same_place) {
             known.push(source);
         }
     }

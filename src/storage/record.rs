@@ -1,5 +1,5 @@
 //! Records sheets and their estimates: new content is stored, the price before it ends, and the change is added to
-//! the feed. All of a batch, or nothing.
+//! the feed. A batch is recorded in full or not at all.
 
 use std::ops::Range;
 
@@ -15,8 +15,8 @@ pub(super) const ADVANCE_VERSION: &str =
     "UPDATE store_version SET version = version + $1 WHERE id = 1 RETURNING version";
 
 impl Store {
-    /// Stores an estimate and its sheets in one transaction. What is stored already stays as it is, but a source
-    /// that a known sheet does not have yet is added to it.
+    /// Stores an estimate and its sheets in one transaction. Stored content is unchanged, but a new source of a known
+    /// sheet is added.
     ///
     /// # Errors
     /// The query fails; then nothing is stored.

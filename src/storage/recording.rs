@@ -119,8 +119,8 @@ pub struct Recording {
     pub observed_at: Timestamp,
     /// Whether a replaced price is in force again when it is seen again; false for a repeated request.
     pub counts_again: bool,
-    /// Whether it was seen just now: then never before what is recorded of its offer already, whatever the clock
-    /// says.
+    /// Whether it was seen just now: its time is then not earlier than any recorded time of the offer, even if the
+    /// clock is behind.
     pub seen_now: bool,
     /// The listed estimate.
     pub estimate_id: Uuid,

@@ -16,7 +16,7 @@ pub enum Refusal {
     ReadOnly,
     /// Its file was replaced after it was opened.
     #[error(
-        "its file was deleted or replaced after it was opened, so that what is written would be lost; put the file back, \
+        "its file was deleted or replaced after it was opened, so writes would be lost; put the file back, \
          or restart the service"
     )]
     Replaced,

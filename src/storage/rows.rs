@@ -86,7 +86,7 @@ impl Piece {
 }
 
 impl Statement {
-    /// None of the pieces sees what another one writes, and no two change one row.
+    /// Pieces do not see each other's writes, and no two change the same row.
     pub(super) const fn new(pieces: &'static [Piece]) -> Self {
         Self {
             pieces,

@@ -6,8 +6,8 @@ use std::path::Path;
 use super::file::make_private_file;
 use super::{DatabaseUrl, StoreError};
 
-/// Held while a process serves an embedded database, or writes to it for long. The system takes it back when the
-/// process ends, in whatever way.
+/// A lock held while a process serves an SQLite database or runs an import on it. The system releases it when the
+/// process ends for any reason.
 #[derive(Debug)]
 pub struct ServingLock {
     _file: File,

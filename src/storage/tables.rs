@@ -16,13 +16,13 @@ use unroof_core::catalog::model_key;
 use unroof_core::sheet::{PriceSheet, RateCell};
 use unroof_core::units::Decimal;
 
-/// Prepares all that recording takes, so that none of it is prepared while others wait to write.
+/// Prepares all statements of a recording before the write lock is taken.
 pub(super) async fn prepare(connection: &mut impl Connected) -> Result<(), StoreError> {
     known::prepare(connection).await?;
     connection.prepare_rows(&WRITE).await
 }
 
-/// Writes what was planned.
+/// Executes a plan.
 pub(super) async fn write(
     connection: &mut impl Connected,
     recordings: &[Recording],

@@ -46,7 +46,7 @@ impl Store {
         });
     }
 
-    /// The number of the last transaction that wrote: whatever is read after it is at least that new.
+    /// The number of the last transaction that wrote; later reads include it.
     ///
     /// # Errors
     /// The database is unreachable.
@@ -70,8 +70,8 @@ impl Store {
         Ok(version)
     }
 
-    /// The time, or that of the database where it is earlier: a replica whose clock is ahead records nothing that
-    /// others would take for something to come.
+    /// The earlier of the local time and the database's time, so that a replica with a fast clock records nothing in
+    /// the future.
     #[must_use]
     pub fn not_ahead(&self, now: Timestamp) -> Timestamp {
         let time = locked(&self.clock).and_then(|(asked_at, time)| {

@@ -23,8 +23,8 @@ pub struct WatchedRow {
     pub row_values: String,
 }
 
-/// Both databases have a `json_each`, which takes an object apart into key and value. The region is compared as a
-/// range of one value, so that SQLite does not take it for the key.
+/// Both databases have a `json_each`, which takes an object apart into key and value. The region is compared as a range
+/// of one value, so that SQLite does not choose it as the key.
 const OFFERS: &str = "
     WITH in_force AS (
         SELECT listing.* FROM estimate_listings AS listing
@@ -48,8 +48,8 @@ const WATCHED: &str = ") AS providers CROSS JOIN json_each(providers.value) AS m
     LIMIT $4";
 
 impl Store {
-    /// The last stored estimate of every region of these models, given as provider and model, for a sheet in force
-    /// and with nothing stated.
+    /// The last stored estimate of these models in every region, for a sheet in force and without assumptions. Models
+    /// are given as provider and model.
     ///
     /// # Errors
     /// The query fails.

@@ -273,8 +273,8 @@ impl Store {
         self.written_row(lease).await
     }
 
-    /// Notes that the changes after those that were delivered are sent now: these, or those of them that were sent
-    /// before. Nothing where the webhook was removed meanwhile.
+    /// Records an attempt to send the changes after the last delivered one; a repeated attempt has the same changes.
+    /// None if the webhook was removed.
     ///
     /// # Errors
     /// The query fails.

@@ -110,8 +110,7 @@ impl Store {
             .await
     }
 
-    /// Undoes the last withdrawal of a sheet: what held before holds again, as far as no other price is in force
-    /// since.
+    /// Undoes the last withdrawal of a sheet: its former periods are restored, unless another price is in force there.
     ///
     /// # Errors
     /// The query fails.

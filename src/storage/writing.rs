@@ -1,5 +1,5 @@
-//! Whether the database takes writes. After it refused one, all others are refused at once, until a probe of
-//! ordinary size succeeds: reads continue, and nothing is begun that could not be noted.
+//! Whether the database takes writes. After a refused write, all further writes are refused at once until a probe of
+//! ordinary size succeeds; reads continue.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

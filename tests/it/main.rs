@@ -9,6 +9,7 @@ mod catalog_formats;
 mod changes;
 mod checks;
 mod cli;
+mod cost;
 mod dashboards;
 mod database_faults;
 mod durability;

@@ -68,6 +68,7 @@ async fn every_route_is_listed_and_every_listed_route_is_there() {
         ("/webhooks/{id}", "get"),
         ("/webhooks/{id}", "delete"),
         ("/webhooks/{id}/deliveries", "get"),
+        ("/cost", "post"),
         ("/simulate", "post"),
         ("/layout", "post"),
         ("/training", "post"),

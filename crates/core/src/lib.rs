@@ -6,6 +6,7 @@ pub mod calculator;
 pub mod calibration;
 pub mod catalog;
 pub mod clue;
+pub mod cost;
 pub mod estimate;
 pub mod input;
 pub mod model;

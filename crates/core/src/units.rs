@@ -169,6 +169,11 @@ impl Decimal {
         self.0.is_zero()
     }
 
+    /// All its digits, for exact products.
+    pub(crate) fn exact(&self) -> &BigDecimal {
+        &self.0
+    }
+
     /// The same number in its shortest spelling: "0.30" becomes "0.3".
     #[must_use]
     pub fn normalized(&self) -> Self {

@@ -258,6 +258,35 @@ fn training() -> Value {
     })
 }
 
+/// Usages to price, by a sheet and by the stored offer of [`full_sheet`].
+fn cost_bodies() -> Vec<(&'static str, Value)> {
+    let usage = json!({
+        "prompt_tokens": 3_100,
+        "uncached_input_tokens": 1_000,
+        "cache_read_tokens": 1_000,
+        "cache_read_explicit_tokens": 1_000,
+        "cache_writes": [{"tokens": 100, "ttl_seconds": 300}],
+        "cache_storage": [{"tokens": 100, "seconds": 300}],
+        "output_tokens": 20,
+        "reasoning_tokens": 10,
+        "session_tokens": 3_100,
+        "service_tier": "standard",
+        "modifiers": ["residency"],
+    });
+    let at = "2026-11-21T00:00:00Z";
+    let offer = json!({"provider": "acme", "model": "m-1", "region": "eu"});
+    vec![
+        (
+            "/cost",
+            json!({"id": "one", "price_sheet": full_sheet(), "at": at, "usage": usage}),
+        ),
+        (
+            "/cost",
+            json!({"id": "two", "offer": offer, "at": at, "usage": usage}),
+        ),
+    ]
+}
+
 /// The JSON pointer of every value of a document, and the value.
 pub(super) fn values(document: &Value) -> Vec<(String, &Value)> {
     let mut found = vec![(String::new(), document)];
@@ -318,7 +347,9 @@ fn kinds_of_objects<'a>(
 #[tokio::test]
 async fn the_full_bodies_are_right_and_have_every_field_that_the_document_describes() {
     let api = TestDatabase::sqlite().api().await;
-    let bodies = bodies();
+    // The offer that a usage names.
+    api.store(&full_sheet()).await;
+    let bodies = [bodies(), cost_bodies()].concat();
     for (path, body) in &bodies {
         let reply = api.post(path, body.to_string()).await;
         assert!(

@@ -101,13 +101,15 @@ fn a_file_that_is_no_calibration_is_refused_by_name() {
         "{}",
         refused.err
     );
-    let lost = [
+    let folder = tempfile::tempdir().unwrap();
+    let database = format!("sqlite:{}", folder.path().join("unroof.db").display());
+    let lost = run(&[
+        "serve",
         "--database-url",
-        "sqlite::memory:",
+        &database,
         "--calibration",
         "/nowhere.json",
-    ];
-    let lost = run(&[&["serve"], &lost[..]].concat());
+    ]);
     assert_eq!(lost.code, Some(2));
     assert!(
         lost.err.contains("cannot read `/nowhere.json`"),

@@ -343,7 +343,7 @@ proptest! {
         let context = 10_000.0;
         architecture.model.kv_bytes_per_token = BytesPerToken(kv_over_weights * weight_bytes / (batch * context));
         let (standard, fast) = (architecture.point(batch, context), architecture.point(batch / batch_ratio, context));
-        // One step for 1 to 100 USD whatever the model.
+        // One step for 1 to 100 USD, for every model.
         architecture.unit.rental_usd_per_second =
             batch * 1e-6 / latency_floor(architecture.weights(), &architecture.unit).0;
         let time = |point| step_time(&architecture.model, &architecture.unit, point);

@@ -48,8 +48,8 @@ async fn every_catalog_is_recognised_and_a_part_of_it_imported_entry_by_entry() 
             formats.insert(lines[0]["format"].as_str().unwrap().to_owned(), sum.clone());
         }
     }
-    assert_eq!(formats.len(), 5, "{formats:#?}");
-    // Whatever the catalogs say, an offer has one price at a time.
+    assert!(formats.len() >= 5, "{formats:#?}");
+    // An offer has one price at a time, also where catalogs disagree.
     let overlaps = database
         .number(
             "SELECT count(*) FROM price_periods AS one JOIN price_periods AS other

@@ -13,7 +13,7 @@ use self::tables::{
     NEUTRAL_ORGANISATIONS, ORGANISATIONS, REWORKED, SAME_WEIGHTS, SEVERAL_DATES, SPELLINGS,
 };
 use super::names::{is_dotted_author, is_region_group};
-use super::rules::is_name;
+use super::values::is_name;
 
 /// The canonical name of a seller's model name; none where the author is unknown, or the name is not of fixed weights.
 pub(super) fn canonical_model(name: &str) -> Option<String> {

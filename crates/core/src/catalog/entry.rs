@@ -9,7 +9,7 @@ use crate::input::json::{DEEPEST_NESTING, Json};
 use crate::sheet::JsonObject;
 use crate::units::Decimal;
 
-use super::rules::count;
+use super::values::count;
 
 /// Longest written form of a number, and its largest exponent: far beyond any price.
 const LONGEST_NUMBER: usize = 100;

@@ -15,9 +15,9 @@ use super::canonical::canonical_model;
 use super::entry::Entry;
 use super::meter::write_lifetime_s;
 use super::rules::{
-    FREE, alias, count, has_room, is_free, is_name, is_usable, put_in_order, renamed,
-    settle_writes, split_key, unique,
+    FREE, has_room, is_free, is_usable, put_in_order, settle_writes, split_key, unique,
 };
+use super::values::{alias, count, is_name, renamed};
 use super::{Catalog, CatalogEntry, names};
 use crate::input::cursor::{Cursor, LONGEST_TEXT};
 use crate::input::json::Json;

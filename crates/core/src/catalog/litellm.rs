@@ -19,9 +19,10 @@ use self::quotes::Quotes;
 use super::entry::Entry;
 use super::output::generates_text;
 use super::rules::{
-    FREE, alias, fast_mode, is_free, is_name, is_usable, name_priority, object, take_retirement,
+    FREE, fast_mode, is_free, is_usable, name_priority, object, take_retirement,
     undo_slip_of_router,
 };
+use super::values::{alias, is_name};
 use super::{Catalog, CatalogEntry};
 use crate::input::cursor::{Cursor, LONGEST_NAME, LONGEST_TEXT};
 use crate::input::json::Json;

@@ -11,10 +11,8 @@ use jiff::Timestamp;
 
 use super::canonical::canonical_model;
 use super::entry::Entry;
-use super::rules::{
-    FREE, context_tier_of, is_free, is_name, is_usable, renamed, split_key, start_of_day,
-    thousands, unique,
-};
+use super::rules::{FREE, context_tier_of, is_free, is_usable, split_key, start_of_day, unique};
+use super::values::{is_name, renamed, thousands};
 use super::{Catalog, CatalogEntry};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;

@@ -9,6 +9,7 @@ mod output;
 mod rules;
 #[cfg(test)]
 mod testing;
+mod values;
 
 use std::str::FromStr;
 

@@ -13,9 +13,10 @@ use serde_json::Value;
 use super::entry::Entry;
 use super::meter::{Meter, other_meter};
 use super::rules::{
-    FREE, alias, context_tier_of, count, has_room, is_free, is_name, is_usable, put_in_order,
-    settle_writes, split_key, unique,
+    FREE, context_tier_of, has_room, is_free, is_usable, put_in_order, settle_writes, split_key,
+    unique,
 };
+use super::values::{alias, count, is_name};
 use super::{Catalog, CatalogEntry, canonical, names};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;

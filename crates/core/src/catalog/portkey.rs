@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use self::offer::{Offer, TierName};
 use self::parts::Parts;
 use self::reading::Reading;
-use super::rules::is_name;
+use super::values::is_name;
 use super::{Catalog, CatalogEntry};
 use crate::input::cursor::{Cursor, LONGEST_NAME, shortened};
 use crate::input::json::Json;

@@ -1,4 +1,4 @@
-//! Rules common to all catalogs: names, thresholds, known errors, and requirements on entries.
+//! Rules common to all catalogs: thresholds, known errors, and requirements on entries.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,12 @@ use serde_json::{Value, json};
 use super::CatalogEntry;
 use super::entry::Entry;
 use super::names::{is_gemini, model_key};
+use super::values::is_name;
 use crate::input::body::MOST_ENTRIES;
 use crate::input::cursor::{Cursor, LONGEST_NAME, one_of_hint, shortened};
 use crate::input::json::Json;
 use crate::sheet::{
-    CacheWriteBilling, ContextTier, JsonObject, MOST_COUNT, PriceSheet, RateCell, ServiceTier,
+    CacheWriteBilling, ContextTier, JsonObject, MOST_RATE_CELLS, PriceSheet, RateCell, ServiceTier,
 };
 use crate::units::Decimal;
 
@@ -34,13 +35,6 @@ pub(super) fn tokenizer_note(model: &str) -> Option<String> {
     let major = words.find_map(Result::ok)?;
     let minor = words.next().and_then(Result::ok).unwrap_or(0);
     ((major, minor) >= (4, 7)).then(|| NOTE.to_owned())
-}
-
-/// Whether a text is a valid name.
-pub(super) fn is_name(text: &str) -> bool {
-    !text.trim().is_empty()
-        && text.chars().count() <= LONGEST_NAME
-        && !text.chars().any(char::is_control)
 }
 
 /// The tier that begins at a threshold. Catalogs with only "more than" write 199,999 for "200,000 or more"; those with only
@@ -274,10 +268,10 @@ pub(super) fn is_usable(
     if entry.has_faults() {
         return false;
     }
-    if rates.len() > PriceSheet::MOST_RATE_CELLS {
+    if rates.len() > MOST_RATE_CELLS {
         cursor.fault(
             format!("the entry has {} rate cells", rates.len()),
-            format!("write up to {} rate cells", PriceSheet::MOST_RATE_CELLS),
+            format!("write up to {} rate cells", MOST_RATE_CELLS),
         );
         return false;
     }
@@ -310,47 +304,6 @@ fn listed(names: &[&str]) -> String {
         "; it is priced by {}{more}",
         shown.collect::<Vec<_>>().join(", ")
     )
-}
-
-/// A whole number up to 2³¹ − 1; `6144.0` is whole.
-pub(super) fn whole_number(json: &Json) -> Option<u32> {
-    let Json::Number(written) = json else {
-        return None;
-    };
-    let number: f64 = written.parse().ok()?;
-    let is_whole = number.fract() == 0.0 && (0.0..=f64::from(i32::MAX)).contains(&number);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a whole number from 0 to 2^31 - 1"
-    )]
-    is_whole.then_some(number as u32)
-}
-
-/// A whole number above 0, as [`whole_number`] reads it.
-pub(super) fn count(json: &Json) -> Option<u32> {
-    whole_number(json).filter(|number| *number > 0)
-}
-
-/// The catalog's name of a model as an alias, if it differs from ours.
-pub(super) fn alias(model: &str, name: &str) -> Vec<String> {
-    let names = [name].into_iter().filter(|name| *name != model);
-    names.map(str::to_owned).collect()
-}
-
-/// Our name of a provider, from pairs of the catalog's name and ours.
-pub(super) fn renamed<'n>(names: &[(&str, &'static str)], written: &'n str) -> &'n str {
-    let known = names.iter().find(|(theirs, _)| *theirs == written);
-    known.map_or(written, |(_, ours)| ours)
-}
-
-/// Tokens of `128k`.
-pub(super) fn thousands(text: &str) -> Option<u32> {
-    let thousands = text.strip_suffix('k')?;
-    let is_plain = thousands.bytes().all(|byte| byte.is_ascii_digit());
-    let thousands = thousands.parse::<u32>().ok().filter(|_| is_plain)?;
-    let tokens = thousands.checked_mul(1_000)?;
-    (1..=MOST_COUNT).contains(&tokens).then_some(tokens)
 }
 
 /// Undoes [`undo_misfiled_storage`] where `OpenRouter` lists the fee for five minutes as Gemini's cache write.

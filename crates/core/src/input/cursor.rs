@@ -342,7 +342,7 @@ impl<'a> Cursor<'a> {
                 HINT,
             );
         };
-        // What has to be cut is no decimal either.
+        // A text that is too long is not a decimal either.
         shortened(text)
             .parse()
             .or_else(|error: DecimalError| {

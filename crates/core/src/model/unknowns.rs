@@ -17,7 +17,7 @@ pub struct Unknowns<'a> {
     pub log_batch_over_optimal: f64,
     /// log `L_mean`
     pub log_mean_decode_context: f64,
-    /// log U, with whatever else the rooflines leave out
+    /// log U, including all costs that the rooflines leave out
     pub log_utilisation: f64,
     /// log R, USD per hour and chip
     pub log_rental: f64,

@@ -22,7 +22,7 @@ pub fn open_models() -> &'static [OpenModel] {
     &OPEN_MODELS
 }
 
-/// The open-weight model of this name, whatever its capitals.
+/// The open-weight model of this name; case does not matter.
 #[must_use]
 pub fn open_model(name: &str) -> Option<&'static OpenModel> {
     OPEN_MODELS

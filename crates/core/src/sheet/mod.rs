@@ -9,6 +9,7 @@
 pub mod canonical;
 pub mod compare;
 mod currency;
+mod fields;
 mod price_sheet;
 mod rate;
 mod schema;
@@ -17,9 +18,11 @@ mod source;
 
 use serde_json::Map;
 
-pub(crate) use canonical::MOST_COUNT;
 pub use compare::SheetId;
 pub use currency::CurrencyCode;
+pub use fields::MOST_SOURCES;
+pub(crate) use fields::timestamp;
+pub(crate) use fields::{MOST_COUNT, MOST_RATE_CELLS};
 pub use price_sheet::{
     CacheWriteBilling, ContextTierMeasure, ContextTierSemantics, Limits, OfferStatus, PriceSheet,
     SchemaName, Unit,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::canonical::{
+use super::fields::{
     MOST_COUNT, currency, ends_after_start, refers_within_sheet, timestamp, verbatim,
 };
 use super::{JsonObject, Modifier, OtherMeter, RateCell, Schedule, ServiceTier, Source};
@@ -118,11 +118,6 @@ impl PriceSheet {
             .filter(is_base)
             .min_by_key(|rate| rate.context_tier.min_prompt_tokens)
     }
-
-    /// Most rate cells a sheet has.
-    pub const MOST_RATE_CELLS: usize = 128;
-    /// Most sources a sheet keeps.
-    pub const MOST_SOURCES: usize = 64;
 }
 
 choices! {

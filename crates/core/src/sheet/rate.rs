@@ -1,7 +1,6 @@
 //! Token prices.
 
-use super::PriceSheet;
-use super::canonical::{MOST_COUNT, source_index};
+use super::fields::{MOST_COUNT, MOST_RATE_CELLS, source_index};
 use crate::input::body::document::{
     choice, choices, decimal, document, filled, maybe, name, or_null, part,
 };
@@ -63,7 +62,7 @@ document! {
 impl RateCell {
     /// The rates of a sheet: one for each service tier, context tier and schedule.
     pub(super) fn list() -> List<Object<Self>> {
-        List::of(object::<Self>(), 1..=PriceSheet::MOST_RATE_CELLS)
+        List::of(object::<Self>(), 1..=MOST_RATE_CELLS)
             .called("rate cells")
             .distinct(
                 |one, other| one.key() == other.key(),

@@ -1,7 +1,7 @@
 //! Ways to be served, and the times of day and week at which other rates apply.
 
 use super::JsonObject;
-use super::canonical::{MOST_COUNT, days, positive, time_of_day, time_zone, verbatim};
+use super::fields::{MOST_COUNT, days, positive, time_of_day, time_zone, verbatim};
 use crate::input::body::document::{choice, choices, decimal, document, filled, maybe, name};
 use crate::input::body::{List, Object, object, plain, value};
 use crate::units::Decimal;

@@ -1,7 +1,7 @@
 //! Factors on rates, other meters, and the sources of prices with their formats.
 
-use super::canonical::verbatim;
-use super::{JsonObject, PriceSheet};
+use super::JsonObject;
+use super::fields::{MOST_SOURCES, verbatim};
 use crate::input::body::document::{
     Choices, choice, choices, decimal, document, filled, maybe, name, text,
 };
@@ -68,7 +68,7 @@ impl Source {
 
     /// The publications of a sheet: one or more.
     pub(super) fn list() -> List<Object<Self>> {
-        List::of(object(), 1..=PriceSheet::MOST_SOURCES).called("sources")
+        List::of(object(), 1..=MOST_SOURCES).called("sources")
     }
 }
 

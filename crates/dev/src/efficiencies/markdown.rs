@@ -22,7 +22,8 @@ impl Report {
         let mut text = String::new();
         // Writing to a String cannot fail.
         let _ = self.write(&mut text);
-        text
+        text.truncate(text.trim_end().len());
+        text + "\n"
     }
 
     fn write(&self, out: &mut String) -> std::fmt::Result {
@@ -112,7 +113,7 @@ impl Report {
         for row in self.scored().filter(|row| !row.measured.note.is_empty()) {
             writeln!(out, "- row {}: {}", row.measured.id, row.measured.note)?;
         }
-        writeln!(out, "\nFurther off than 60 %:\n")?;
+        writeln!(out, "\nErrors above 60 %:\n")?;
         let is_far_off = |row: &&Scored| row.left_out_error().is_some_and(|error| error > FAR_OFF);
         for row in self.scored().filter(is_far_off) {
             writeln!(

@@ -27,13 +27,13 @@ type Way = (&'static str, fn(&mut Settings, &mut Shown));
 /// The first ones are the candidates for settings.
 const WAYS: [Way; 9] = [
     ("as shipped", |_, _| {}),
-    ("every row counts, copies too", |settings, _| {
+    ("copies counted as separate rows", |settings, _| {
         settings.copies_count_once = false;
     }),
-    ("deviations of models normal", |settings, _| {
+    ("normal deviations of models", |settings, _| {
         settings.deviation_degrees_of_freedom = NORMAL;
     }),
-    ("sizes of models normal", |settings, _| {
+    ("normal sizes of models", |settings, _| {
         settings.size_degrees_of_freedom = NORMAL;
     }),
     ("no exponent for dense models", |settings, _| {

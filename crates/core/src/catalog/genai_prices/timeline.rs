@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::constraint::{Constraint, Hours, schedule};
 use super::prices::{Context, Prices};
 use crate::catalog::entry::Entry;
-use crate::catalog::rules::is_name;
+use crate::catalog::values::is_name;
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;
 use crate::sheet::{

@@ -110,7 +110,7 @@ fn read_rule(window: &Json) -> Option<Rule> {
 /// Monday is 1; names are known by their first three letters.
 fn read_weekday(day: &Json) -> Option<u8> {
     match day {
-        Json::Number(_) => crate::catalog::rules::whole_number(day)
+        Json::Number(_) => crate::catalog::values::whole_number(day)
             .and_then(|day| u8::try_from(day).ok())
             .filter(|day| (1..=7).contains(day)),
         Json::Text(text) => u8::try_from(hours::weekday(text)? + 1).ok(),

@@ -223,6 +223,6 @@ fn band_start(band: &Json) -> Option<u32> {
     let [from, _to] = band.at("range")?.items() else {
         return None;
     };
-    let start = crate::catalog::rules::whole_number(from)?;
+    let start = crate::catalog::values::whole_number(from)?;
     Some(if start == 1 { 0 } else { start })
 }

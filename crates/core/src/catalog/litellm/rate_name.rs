@@ -1,7 +1,7 @@
 //! The names of token rates: `{meter}[_above_{1hr|12hr}][_above_{N}k_tokens][_{service tier}]`.
 
 use crate::catalog::meter::Meter;
-use crate::catalog::rules::thousands;
+use crate::catalog::values::thousands;
 
 const METERS: [(&str, Meter); 6] = [
     ("input_cost_per_token", Meter::Input),

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::catalog::hours;
-use crate::catalog::rules::whole_number;
+use crate::catalog::values::whole_number;
 use crate::input::json::Json;
 use crate::sheet::Schedule;
 

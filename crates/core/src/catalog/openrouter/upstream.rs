@@ -1,7 +1,7 @@
 //! Host of an endpoint from its tag, such as `google-vertex/us-east5`, `deepinfra/fp8` or `openai/flex`.
 
 use crate::catalog::entry::Entry;
-use crate::catalog::rules::{is_name, renamed};
+use crate::catalog::values::{is_name, renamed};
 use crate::input::cursor::{LONGEST_NAME, Recorded, shortened};
 use crate::input::json::Json;
 use crate::sheet::RateCell;

@@ -3,7 +3,7 @@
 use crate::catalog::canonical::canonical_model;
 use crate::catalog::meter::write_lifetime_s;
 use crate::catalog::names::{IN_REGION, split_group};
-use crate::catalog::rules::thousands;
+use crate::catalog::values::thousands;
 use crate::sheet::PriceSheet;
 
 /// Provider names that differ here: Portkey's name, ours, and the prefix kept before the model's name if one provider

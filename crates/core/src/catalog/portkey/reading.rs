@@ -10,8 +10,8 @@ use crate::catalog::entry::Entry;
 use crate::catalog::names::IN_REGION;
 use crate::catalog::rules::{
     FREE, context_tier_of, fast_mode, is_free, is_usable, name_priority, undo_slip_of_router,
-    whole_number,
 };
+use crate::catalog::values::whole_number;
 use crate::input::cursor::{Cursor, shortened};
 use crate::input::json::Json;
 use crate::sheet::{CacheWriteBilling, PriceSheet, RateCell, ServiceTier, Source, SourceFormat};

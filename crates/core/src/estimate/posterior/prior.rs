@@ -35,7 +35,7 @@ const MEAN_DECODE_CONTEXT: LogNormal = LogNormal {
     log_median: 9.010_913_347_279_289,
     sd: 1.0,
 };
-/// U, with whatever else the rooflines leave out: half, 0.22 to 1.1 in 90 of 100 cases; [DS6] ran 226.75 of 278 nodes.
+/// U, including all costs that the rooflines leave out: half, 0.22 to 1.1 in 90 of 100 cases; [DS6] ran 226.75 of 278 nodes.
 const UTILISATION: LogNormal = LogNormal {
     log_median: -std::f64::consts::LN_2,
     sd: 0.5,

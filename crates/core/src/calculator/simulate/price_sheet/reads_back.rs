@@ -91,7 +91,7 @@ fn ratio(tiers: &Tiers<'_>) -> ReadBack {
         / batch
         / question.load.speculation.accepted;
     let value = memory_s / compute_s;
-    // A price ratio of 1 or less is no sign of waiting for memory, whatever the margins.
+    // A price ratio of 1 or less does not show that decoding waits for memory, at any margin.
     let is_read = value > 1.0 && tiers.output(batch, longest) > tiers.input(longest);
     subject.of(is_read.then_some(value).ok_or(CHEAP_OUTPUT))
 }

@@ -1,0 +1,116 @@
+//! `POST /cost`: the exact cost of a usage, or of a list of usages line by line.
+
+mod lines;
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::{FromRequest, Request, State};
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+
+use self::lines::answer_lines;
+use super::app::App;
+use super::budget::{Counted, Text};
+use super::extract::{NoQuery, Question};
+use super::problem::{NOT_FOUND, Problem};
+use crate::storage::PriceInForce;
+use unroof_core::cost::{Cost, CostEntry, CostRequest, SheetInForce, cost, read_cost};
+use unroof_core::input::RequestError;
+
+/// Media type of a list: a JSON object per line.
+const NDJSON: &str = "application/x-ndjson";
+
+/// Compute the exact cost of a usage
+///
+/// Prices the tokens of a request by the stored price of an offer at a time, or by a sheet in the body. Every amount is
+/// an exact decimal. The lines name the cells used; schedules, context tiers, service tiers and modifiers are applied as
+/// the sheet states them. A used meter without a price has a line without an amount, and the total is null: nothing is
+/// billed at 0 because its price is unknown. `sources` has the total by the sheet of every source that lists the offer.
+/// With the media type `application/x-ndjson`, the body is a list of such requests, one per line; the answer has a line
+/// for each while the body is read, faults included, and a last line `done` with the sums by currency, or `failed`.
+/// Nothing is stored.
+#[utoipa::path(
+    post,
+    path = "/cost",
+    tag = "price sheets",
+    request_body(content(
+        (CostRequest = "application/json", example = json!({
+            "price_sheet": {
+                "schema": "pricesheet/v1",
+                "provider": "acme",
+                "model": "m-1",
+                "currency": "USD",
+                "unit": "per_1m_tokens",
+                "rates": [
+                    {"input": "1.25", "output": "10.00", "cache_read": "0.125"},
+                    {"context_tier": {"min_prompt_tokens": 200_000}, "input": "2.50", "output": "15.00", "cache_read": "0.25"}
+                ],
+                "sources": [{"url": "https://acme.example/prices", "format": "official"}]
+            },
+            "at": "2026-11-20T17:00:00Z",
+            "usage": {"prompt_tokens": 12_000, "cache_read_tokens": 10_000, "output_tokens": 800, "reasoning_tokens": 300}
+        })),
+        (CostRequest = "application/x-ndjson"),
+    )),
+    responses(
+        (status = 200, description = "The cost, or a line for each usage", content((Cost = "application/json"), (CostEntry = "application/x-ndjson"))),
+        (status = 400, description = "The body is not JSON, or the query is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 404, description = "The offer has no price in force at the time", body = Problem, content_type = "application/problem+json"),
+        (status = 408, description = "The body did not arrive in time", body = Problem, content_type = "application/problem+json"),
+        (status = 413, description = "Larger than 1 MiB", body = Problem, content_type = "application/problem+json"),
+        (status = 415, description = "Neither JSON nor NDJSON in UTF-8", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "The body is JSON but not a valid request; `errors` lists every fault", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable, or the request queue is full", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn price_usage(
+    State(app): State<App>,
+    _: NoQuery,
+    request: Request,
+) -> Result<Response, Problem> {
+    if is_list(request.headers()) {
+        app.computing.has_room().await?;
+        return Ok(answer_lines(app, request.into_body()));
+    }
+    let Question(body) = Question::from_request(request, &app).await?;
+    let request = app.compute(move |_| Ok(read_cost(&body)?)).await?;
+    let at = request.at.unwrap_or_else(|| app.now());
+    let priced_by = match (request.price_sheet, &request.offer) {
+        (Some(sheet), _) => Arc::new(SheetInForce::stated(sheet)),
+        (None, Some(offer)) => match app.store.price_in_force(offer, at).await? {
+            PriceInForce::Sheet(priced_by) => priced_by,
+            missing @ PriceInForce::Regions(_) => {
+                return Err(RequestError::Wrong(vec![missing.fault(offer, at)]).into());
+            }
+            missing @ PriceInForce::None => {
+                let fault = missing.fault(offer, at);
+                return Err(Problem::new(NOT_FOUND, fault.detail).hint(fault.hint));
+            }
+        },
+        // Refused when the body was read.
+        (None, None) => return Err(RequestError::Wrong(Vec::new()).into()),
+    };
+    let budget = app.budget.clone();
+    let (id, usage) = (request.id, request.usage);
+    let text = app
+        .compute(move |_| {
+            let cost = cost(id, &priced_by, &usage, at);
+            let mut text = Text::new(&budget)?;
+            text.write_with(|text| serde_json::to_writer(text, &cost))?;
+            text.finish()
+        })
+        .await?;
+    let headers = [(header::CONTENT_TYPE, "application/json")];
+    Ok((headers, Extension(Counted), text).into_response())
+}
+
+/// Whether the body is a list of usages.
+fn is_list(headers: &HeaderMap) -> bool {
+    let stated = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    let essence = stated.and_then(|stated| stated.split(';').next());
+    let is_plain = !headers.contains_key(header::CONTENT_ENCODING);
+    is_plain && essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case(NDJSON))
+}
