@@ -159,7 +159,7 @@ pub(super) fn read(
     let (document, repeated) = json::parse_catalog(text.as_ref(), wanted)?;
     let format = format.or_else(|| CatalogFormat::of(&document));
     if repeated.is_some() && !matches!(format, Some(CatalogFormat::Published(_))) {
-        // Whoever writes a sheet can correct it; a published catalog is as it is.
+        // The author of a sheet can correct it; a published catalog is read as it is.
         json::parse_while(text.as_ref(), wanted)?;
     }
     // Frees memory for the sheets.

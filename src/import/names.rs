@@ -11,7 +11,7 @@ pub(super) struct CanonicalModels(BTreeMap<String, Option<String>>);
 
 impl CanonicalModels {
     /// The canonical model that a sheet states. A sheet of a published catalog has it from its reader, or has none, whatever
-    /// was imported before; one that somebody wrote without it takes the known one that matches its model's name.
+    /// was imported before; a canonical sheet without it takes the known one that matches its model's name.
     pub(super) fn of(&self, sheet: &PriceSheet) -> Option<String> {
         let is_published = |sheet: &PriceSheet| {
             let source = sheet.sources.first();

@@ -4,15 +4,17 @@
 //! is cut into words; the first ones name the family, which has an author; what does not change the weights (seller,
 //! region, price group, FP8 storage) is left out, and all else stays in the name, so that a variant has a name of its own.
 
+mod families;
 mod tables;
 #[cfg(test)]
 mod tests;
 
+use self::families::family_of;
 use self::tables::{
-    ALIASES, AUTHORS_AS_WORDS, FAMILIES, LLAMA_WORDS, MOVING_NAMES, MOVING_WORDS,
-    NEUTRAL_ORGANISATIONS, ORGANISATIONS, REWORKED, SAME_WEIGHTS, SEVERAL_DATES, SPELLINGS,
+    ALIASES, AUTHORS_AS_WORDS, LLAMA_WORDS, MOVING_NAMES, MOVING_WORDS, NEUTRAL_ORGANISATIONS,
+    ORGANISATIONS, REWORKED, SAME_WEIGHTS, SEVERAL_DATES, SPELLINGS,
 };
-use super::names::{is_dotted_author, is_region_group};
+use super::names::{is_dotted_author, is_region_group, without_version};
 use super::values::is_name;
 
 /// The canonical name of a seller's model name; none where the author is unknown, or the name is not of fixed weights.
@@ -41,42 +43,6 @@ pub(super) fn of_stated(stated: &str) -> Option<String> {
     let (_, words) = take_apart(stated)?;
     let is_known = family_of(&without_author(words)).is_some();
     (!is_known).then(|| stated.to_lowercase())
-}
-
-/// The family of a name. Nvidia's models on Llama weights are its own.
-fn family_of(words: &[String]) -> Option<&'static Family> {
-    let nemotron = ["nemotron".to_owned()];
-    let is_nemotron =
-        words.first().is_some_and(|word| word == "llama") && words.contains(&nemotron[0]);
-    let words = if is_nemotron { &nemotron } else { words };
-    FAMILIES.iter().find(|family| family.holds(words))
-}
-
-/// A family of models: the first words of their names, and their author.
-pub(super) struct Family {
-    first: &'static str,
-    author: &'static str,
-    /// Whether names without a digit denote whatever is newest.
-    needs_digit: bool,
-}
-
-impl Family {
-    fn holds(&self, words: &[String]) -> bool {
-        let mut first = self.first.split(' ');
-        let mut words = words.iter();
-        first.all(|start| {
-            let Some(word) = words.next() else {
-                return false;
-            };
-            match (start.strip_suffix('*'), start.strip_suffix('#')) {
-                (Some(start), _) => word.starts_with(start),
-                (_, Some(start)) => word
-                    .strip_prefix(start)
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(is_digit)),
-                _ => word == start,
-            }
-        })
-    }
 }
 
 fn is_digit(letter: char) -> bool {
@@ -119,14 +85,7 @@ fn take_apart(name: &str) -> Option<(Option<String>, Vec<String>)> {
     Some((organisation, words.collect()))
 }
 
-/// The name without what follows an `@`: a version or a host. `@cf/…` is an organisation.
-pub(super) fn without_version(name: &str) -> &str {
-    let mut places = name.match_indices('@').map(|(place, _)| place);
-    let version = places.find(|place| *place > 0 && !name[..*place].ends_with('/'));
-    version.map_or(name, |place| &name[..place])
-}
-
-/// The same, but for a version of digits or `latest`, which becomes a word.
+/// The name without the version or host after an `@`, but for a version of digits or `latest`, which becomes a word.
 fn without_host(name: &str) -> String {
     let bare = without_version(name);
     let version = name.get(bare.len() + 1..).unwrap_or_default();

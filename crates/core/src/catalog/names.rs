@@ -2,7 +2,6 @@
 
 use uuid::Uuid;
 
-use super::canonical::without_version;
 use crate::sheet::{PriceSheet, SheetId};
 
 /// Region groups that Bedrock puts before a model's name with a dot, and their names here. A name without one is served in
@@ -56,6 +55,13 @@ fn without_date(name: &str) -> &str {
         is_date.then_some(rest)
     };
     dated(9).or_else(|| dated(11)).unwrap_or(name)
+}
+
+/// The name without what follows an `@`: a version or a host. `@cf/…` is an organisation.
+pub(super) fn without_version(name: &str) -> &str {
+    let mut places = name.match_indices('@').map(|(place, _)| place);
+    let version = places.find(|place| *place > 0 && !name[..*place].ends_with('/'));
+    version.map_or(name, |place| &name[..place])
 }
 
 /// Identity of an offer: the same names give the same id on every machine.

@@ -7,7 +7,6 @@ use super::{canonical_model, of_stated};
 use crate::catalog::recognize;
 use crate::input::cursor::{Cursor, Faults};
 use crate::input::json;
-use crate::reference::open_models;
 use crate::sheet::SheetId;
 
 #[test]
@@ -253,21 +252,6 @@ fn a_catalog_names_only_models_of_families_that_are_unknown_here() {
         Some("vivgrid/viv-fast")
     );
     assert_eq!(of_stated("anthropic/claude-opus-5-5"), None);
-}
-
-#[test]
-fn the_open_models_of_the_reference_have_names() {
-    for model in open_models() {
-        // Some rows hold several models, and some the base and the tuned one.
-        let name = model.name.split([' ', '/']).next().unwrap();
-        let known = [
-            name.to_owned(),
-            format!("{name}-instruct"),
-            format!("{name}-chat"),
-        ];
-        let found = known.iter().find_map(|name| canonical_model(name));
-        assert!(found.is_some(), "{}", model.name);
-    }
 }
 
 /// A name without seller prefix, case and punctuation.

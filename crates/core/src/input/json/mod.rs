@@ -4,6 +4,7 @@
 //! with its line and column: duplicate keys, nesting deeper than 32, NUL, numbers that no floating-point number is near.
 
 mod parse;
+mod repeated;
 
 use std::ops::Index;
 use std::str::FromStr;

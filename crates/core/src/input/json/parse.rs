@@ -7,6 +7,7 @@ use struson::reader::{
     ValueType,
 };
 
+use super::repeated::Repeated;
 use super::{Json, Object, SameKey};
 use crate::input::cancel::{CancelToken, Cancelled};
 use crate::input::cursor::shortened;
@@ -84,13 +85,7 @@ pub fn parse(text: &[u8]) -> Result<Json, JsonError> {
 /// The text is wrong, or the work is cancelled.
 pub fn parse_while(text: &[u8], wanted: &CancelToken) -> Result<Json, Stopped> {
     check_encoding(text)?;
-    let mut reading = Reading {
-        reader: reader_of(text),
-        values: 0,
-        has_same_key: false,
-        repeated: None,
-        wanted,
-    };
+    let mut reading = Reading::new(text, wanted);
     let value = reading.value()?;
     reading.reader.consume_trailing_whitespace()?;
     if reading.has_same_key {
@@ -109,13 +104,7 @@ pub fn parse_catalog(
     wanted: &CancelToken,
 ) -> Result<(Json, Option<Vec<String>>), Stopped> {
     check_encoding(text)?;
-    let mut reading = Reading {
-        reader: reader_of(text),
-        values: 0,
-        has_same_key: false,
-        repeated: None,
-        wanted,
-    };
+    let mut reading = Reading::new(text, wanted);
     let value = reading.value()?;
     reading.reader.consume_trailing_whitespace()?;
     if !reading.has_same_key {
@@ -123,59 +112,11 @@ pub fn parse_catalog(
     }
     drop(value);
     // Places cost memory, so that they are kept only where they are needed.
-    reading = Reading {
-        reader: reader_of(text),
-        values: 0,
-        has_same_key: false,
-        repeated: Some(Repeated::default()),
-        wanted,
-    };
+    reading = Reading::new(text, wanted);
+    reading.repeated = Some(Repeated::default());
     let value = reading.value()?;
     let places = reading.repeated.map(|repeated| repeated.contradicted);
     Ok((value, places))
-}
-
-/// Keys that occur twice with different values.
-#[derive(Default)]
-struct Repeated {
-    /// Place of the value being read.
-    path: Vec<String>,
-    contradicted: Vec<String>,
-}
-
-impl Repeated {
-    /// The entries, each key once; where two values differ, none.
-    fn settle(&mut self, mut entries: Vec<(Box<str>, Json)>) -> Vec<(Box<str>, Json)> {
-        entries.sort_by(|left, right| left.0.cmp(&right.0));
-        let mut kept: Vec<(Box<str>, Json)> = Vec::with_capacity(entries.len());
-        let mut last_contradicted: Option<Box<str>> = None;
-        for (name, value) in entries {
-            if last_contradicted.as_ref() == Some(&name) {
-                continue;
-            }
-            let is_equal = match kept.last() {
-                Some((before, known)) if *before == name => Some(*known == value),
-                _ => None,
-            };
-            match is_equal {
-                None => kept.push((name, value)),
-                Some(true) => {}
-                Some(false) => {
-                    kept.pop();
-                    let path = self.path.iter().map(String::as_str).chain([&*name]);
-                    self.contradicted.push(pointer(path));
-                    last_contradicted = Some(name);
-                }
-            }
-        }
-        kept
-    }
-}
-
-/// Place in a document by keys (RFC 6901).
-fn pointer<'a>(path: impl Iterator<Item = &'a str>) -> String {
-    let escaped = path.map(|key| format!("/{}", key.replace('~', "~0").replace('/', "~1")));
-    escaped.collect()
 }
 
 fn reader_of(text: &[u8]) -> Reader<'_> {
@@ -239,7 +180,17 @@ struct Reading<'a> {
     wanted: &'a CancelToken,
 }
 
-impl Reading<'_> {
+impl<'a> Reading<'a> {
+    fn new(text: &'a [u8], wanted: &'a CancelToken) -> Self {
+        Self {
+            reader: reader_of(text),
+            values: 0,
+            has_same_key: false,
+            repeated: None,
+            wanted,
+        }
+    }
+
     fn value(&mut self) -> Result<Json, Stopped> {
         self.count()?;
         let reader = &mut self.reader;
