@@ -97,12 +97,12 @@ impl CatalogError {
         let names = nearest_names(provider, &known);
         let provider = shortened(provider);
         let provider = printable(&provider);
-        let mut reason = format!("the catalog has no usable offer of the provider `{provider}`");
-        if !names.is_empty() {
-            let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-            reason += &format!("; did you mean {}?", quoted.join(" or "));
+        let reason = format!("the catalog has no usable offer of the provider `{provider}`");
+        if names.is_empty() {
+            return Self::NoProvider(reason);
         }
-        Self::NoProvider(reason)
+        let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        Self::NoProvider(format!("{reason}; did you mean {}?", quoted.join(" or ")))
     }
 }
 
@@ -391,13 +391,7 @@ mod tests {
 
     fn read_text(text: &str, provider: Option<&str>) -> Result<Contents, CatalogError> {
         let wanted = CancelToken::default();
-        read(
-            text.to_owned(),
-            None,
-            provider,
-            Timestamp::UNIX_EPOCH,
-            &wanted,
-        )
+        read(text, None, provider, Timestamp::UNIX_EPOCH, &wanted)
     }
 
     fn outcome(text: &str) -> (Vec<String>, Vec<String>) {

@@ -56,9 +56,12 @@ pub(super) fn keys(catalog: &Catalog, document: &str) -> Result<Vec<String>, Vec
     let tree = json::parse(document.as_bytes()).unwrap();
     let faults = Faults::default();
     let entries = (catalog.entries)(&Cursor::root(&tree, &faults));
-    let key = |entry: CatalogEntry<'_>| match entry.is_contradicted {
-        true => format!("{} (contradicted)", entry.key),
-        false => entry.key,
+    let key = |entry: CatalogEntry<'_>| {
+        if entry.is_contradicted {
+            format!("{} (contradicted)", entry.key)
+        } else {
+            entry.key
+        }
     };
     let keys = entries.map(|entries| entries.into_iter().map(key).collect());
     faults.into_result(keys)
