@@ -131,6 +131,8 @@ impl From<CatalogError> for Problem {
             CatalogError::Wrong(error) => error.into(),
             unknown @ CatalogError::Unknown => Self::new(INVALID, unknown.to_string())
                 .hint("send a whole catalog as it is published, and name its `format` if it is not recognised"),
+            none @ CatalogError::NoProvider(_) => Self::new(INVALID, none.to_string())
+                .hint("name a provider as the sheets of the catalog do, or leave `provider` out"),
             much @ CatalogError::TooMuch(_) => Self::new(INVALID, much.to_string())
                 .hint("send a part of it at a time, such as one provider"),
             ended @ (CatalogError::Unwanted | CatalogError::Crashed) => {

@@ -43,7 +43,7 @@ pub(super) enum SheetKind {
 }
 
 /// Classifies new sheets, given the known originals. The original of a decision is its author's own sheet if there is
-/// one, else the sheet with the most prices.
+/// one, else the sheet with the most prices; of equal ones that of the host with the most offers.
 ///
 /// # Errors
 /// The import was cancelled.
@@ -52,6 +52,10 @@ pub(super) fn classify(
     mut known: Originals,
     wanted: &CancelToken,
 ) -> Result<Vec<SheetKind>, Cancelled> {
+    let mut offers: HashMap<&str, usize> = HashMap::new();
+    for listed in sheets {
+        *offers.entry(&listed.sheet.provider).or_default() += 1;
+    }
     let mut by_model: BTreeMap<String, Vec<Ranked<'_>>> = BTreeMap::new();
     for (place, listed) in sheets.iter().enumerate() {
         wanted.check()?;
@@ -60,6 +64,7 @@ pub(super) fn classify(
             place,
             listed,
             prices: Prices::of(&listed.sheet),
+            offers_of_host: offers[listed.sheet.provider.as_str()],
         });
     }
     let mut kinds = vec![SheetKind::Original; sheets.len()];
@@ -76,6 +81,8 @@ struct Ranked<'s> {
     place: usize,
     listed: &'s Listed,
     prices: Prices,
+    /// Number of offers of its provider in the catalog.
+    offers_of_host: usize,
 }
 
 impl Ranked<'_> {
@@ -85,6 +92,7 @@ impl Ranked<'_> {
         (
             !is_of_its_author(sheet),
             Reverse(self.prices.count()),
+            Reverse(self.offers_of_host),
             sheet.region != PriceSheet::DEFAULT_REGION,
             Reverse(sheet.valid_from),
             sheet.model.len(),
@@ -142,7 +150,8 @@ fn is_of_its_author(sheet: &PriceSheet) -> bool {
         .as_deref()
         .and_then(|name| name.split_once('/'));
     author.is_some_and(|(author, _)| {
-        author == sheet.provider || (author == "zhipuai" && sheet.provider == "zai")
+        const OTHER_NAMES: [(&str, &str); 2] = [("amazon", "amazon-bedrock"), ("zhipuai", "zai")];
+        author == sheet.provider || OTHER_NAMES.contains(&(author, sheet.provider.as_str()))
     })
 }
 
@@ -166,6 +175,10 @@ mod tests {
                 place,
                 listed,
                 prices: Prices::of(&listed.sheet),
+                offers_of_host: sheets
+                    .iter()
+                    .filter(|other| other.sheet.provider == listed.sheet.provider)
+                    .count(),
             })
             .collect();
         order.sort_by_cached_key(Ranked::rank);
@@ -175,6 +188,7 @@ mod tests {
             place,
             listed,
             prices,
+            ..
         } in order
         {
             let originals = known.entry(model_key(&listed.sheet.model)).or_default();
@@ -338,6 +352,40 @@ mod tests {
             }
         });
         listed.collect()
+    }
+
+    #[test]
+    fn of_two_copies_the_larger_host_leads_and_the_author_before_all() {
+        let sheet = |provider: &str, model: &str, canonical: Option<&str>| {
+            let mut cell = RateCell::new("standard", ContextTier::default(), None);
+            cell.input = Some("1".parse().unwrap());
+            let sheet = PriceSheet {
+                canonical_model: canonical.map(str::to_owned),
+                ..PriceSheet::new(provider, model, vec![cell])
+            };
+            Listed {
+                entry: String::new(),
+                sheet_id: sheet.id().0,
+                sheet,
+            }
+        };
+        let mut sheets = vec![
+            sheet("a-small", "m-1", None),
+            sheet("large", "m-1", None),
+            sheet("large", "m-2", None),
+        ];
+        let kinds = classify(&sheets, Originals::new(), &CancelToken::default()).unwrap();
+        assert_eq!(
+            kinds[0],
+            SheetKind::Duplicate(sheets[1].sheet_id, "large/m-1".to_owned())
+        );
+        assert_eq!(kinds[1], SheetKind::Original);
+        sheets.push(sheet("maker", "m-1", Some("maker/m-1")));
+        let kinds = classify(&sheets, Originals::new(), &CancelToken::default()).unwrap();
+        assert_eq!(
+            kinds[1],
+            SheetKind::Duplicate(sheets[3].sheet_id, "maker/m-1".to_owned())
+        );
     }
 
     #[test]

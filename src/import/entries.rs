@@ -1,6 +1,6 @@
 //! Parses a catalog into sheets and refused entries.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::str::FromStr;
 
 use jiff::Timestamp;
@@ -8,12 +8,13 @@ use uuid::Uuid;
 
 use super::listed::Listed;
 use super::weight::bytes_of;
-use unroof_core::catalog::{CATALOGS, Catalog, UnknownFormat, recognize};
+use unroof_core::catalog::{CATALOGS, Catalog, CatalogEntry, UnknownFormat, recognize};
 use unroof_core::history::UNKNOWN_START;
 use unroof_core::input::RequestError;
 use unroof_core::input::cancel::{CancelToken, Cancelled};
-use unroof_core::input::cursor::{Cursor, Fault, Faults};
+use unroof_core::input::cursor::{Cursor, Fault, Faults, nearest_names, shortened};
 use unroof_core::input::json::{self, Json, Stopped};
+use unroof_core::input::text::printable;
 use unroof_core::sheet::{PriceSheet, canonical};
 
 /// Format of a catalog.
@@ -79,12 +80,30 @@ pub enum CatalogError {
     /// The catalog exceeds a limit.
     #[error("the catalog has more than {0}")]
     TooMuch(String),
+    /// No offer is of the provider to which the import is restricted.
+    #[error("{0}")]
+    NoProvider(String),
     /// The client disconnected.
     #[error("the client disconnected before the catalog was read")]
     Unwanted,
     /// A worker panicked.
     #[error("reading the catalog failed with an internal error; see the log")]
     Crashed,
+}
+
+impl CatalogError {
+    fn no_provider(provider: &str, known: &BTreeSet<String>) -> Self {
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let names = nearest_names(provider, &known);
+        let provider = shortened(provider);
+        let provider = printable(&provider);
+        let reason = format!("the catalog has no usable offer of the provider `{provider}`");
+        if names.is_empty() {
+            return Self::NoProvider(reason);
+        }
+        let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        Self::NoProvider(format!("{reason}; did you mean {}?", quoted.join(" or ")))
+    }
 }
 
 impl From<Stopped> for CatalogError {
@@ -137,10 +156,14 @@ pub(super) fn read(
     observed_at: Timestamp,
     wanted: &CancelToken,
 ) -> Result<Contents, CatalogError> {
-    let document = json::parse_while(text.as_ref(), wanted)?;
-    // Frees memory for the tree.
-    drop(text);
+    let (document, repeated) = json::parse_catalog(text.as_ref(), wanted)?;
     let format = format.or_else(|| CatalogFormat::of(&document));
+    if repeated.is_some() && !matches!(format, Some(CatalogFormat::Published(_))) {
+        // The author of a sheet can correct it; a published catalog is read as it is.
+        json::parse_while(text.as_ref(), wanted)?;
+    }
+    // Frees memory for the sheets.
+    drop(text);
     let format = format.ok_or(CatalogError::Unknown)?;
     let faults = Faults::default();
     let entries = take_apart(&Cursor::root(&document, &faults), format);
@@ -156,8 +179,20 @@ pub(super) fn read(
         sheet_bytes: 0,
     };
     let mut seen = HashMap::new();
-    for (key, entry) in entries {
+    let mut providers = BTreeSet::new();
+    let contradictions = Contradictions::new(repeated.unwrap_or_default(), &entries);
+    contents.refuse_contradictions(&contradictions.left_out, provider);
+    for CatalogEntry {
+        key,
+        cursor: entry,
+        is_contradicted,
+    } in entries
+    {
         wanted.check()?;
+        if is_contradicted || contradictions.is_inside(&entry.pointer()) {
+            contents.refuse_contradictions(&[key], provider);
+            continue;
+        }
         let sheets = match format {
             _ if !entry.json.has_at_most(MOST_ENTRY_VALUES) => {
                 entry.fault(
@@ -183,6 +218,7 @@ pub(super) fn read(
                 continue;
             }
         };
+        providers.extend(sheets.iter().map(|sheet| sheet.provider.clone()));
         let sheets = sheets
             .into_iter()
             .filter(|sheet| provider.is_none_or(|provider| sheet.provider == provider));
@@ -192,13 +228,74 @@ pub(super) fn read(
         }
         contents.entries += usize::from(contents.sheets.len() + contents.refused.len() > before);
     }
-    Ok(contents)
+    match provider {
+        Some(provider) if !providers.contains(provider) && contents.entries == 0 => {
+            Err(CatalogError::no_provider(provider, &providers))
+        }
+        _ => Ok(contents),
+    }
+}
+
+/// Keys of the document that occur twice with different values.
+struct Contradictions {
+    /// Their places, in order.
+    places: BTreeSet<String>,
+    /// Names of the entries that are left out as a whole.
+    left_out: Vec<String>,
+}
+
+impl Contradictions {
+    fn new(places: Vec<String>, entries: &[CatalogEntry<'_>]) -> Self {
+        let mut all = Self {
+            places: places.into_iter().collect(),
+            left_out: Vec::new(),
+        };
+        if all.places.is_empty() {
+            return all;
+        }
+        let mut outside = all.places.clone();
+        for entry in entries {
+            let inside = format!("{}/", entry.cursor.pointer());
+            outside.retain(|place| !place.starts_with(&inside));
+        }
+        all.left_out = outside.iter().map(|place| name_of(place)).collect();
+        all
+    }
+
+    /// Whether a contradiction is inside the entry of this place.
+    fn is_inside(&self, entry: &str) -> bool {
+        let inside = format!("{entry}/");
+        let next = self.places.range(inside.clone()..).next();
+        next.is_some_and(|place| place.starts_with(&inside))
+    }
+}
+
+/// Name of an entry by its place: `/openai/models/gpt-5.4` is `openai/gpt-5.4`.
+fn name_of(place: &str) -> String {
+    let keys = place.split('/').skip(1).filter(|key| *key != "models");
+    let keys: Vec<_> = keys
+        .map(|key| key.replace("~1", "/").replace("~0", "~"))
+        .collect();
+    keys.join("/")
 }
 
 /// Entry and sheet by offer and start.
 type Seen = HashMap<(Uuid, Timestamp), (String, Uuid)>;
 
 impl Contents {
+    /// Refuses entries that occur twice with different contents.
+    fn refuse_contradictions(&mut self, names: &[String], provider: Option<&str>) {
+        let is_wanted = |name: &&String| provider.is_none_or(|provider| name.starts_with(provider));
+        for name in names.iter().filter(is_wanted) {
+            self.entries += 1;
+            self.refused.push(Refused {
+                entry: printable(&shortened(name)).into_owned(),
+                reason: "it, or a field of it, occurs twice with different contents; none of them is used"
+                    .to_owned(),
+            });
+        }
+    }
+
     /// Adds a sheet. Two entries may price one offer at one time: both are kept if they agree, else only the first.
     fn add(
         &mut self,
@@ -243,17 +340,14 @@ impl Contents {
     }
 }
 
-fn take_apart<'a>(root: &Cursor<'a>, format: CatalogFormat) -> Option<Vec<(String, Cursor<'a>)>> {
+fn take_apart<'a>(root: &Cursor<'a>, format: CatalogFormat) -> Option<Vec<CatalogEntry<'a>>> {
     match format {
         CatalogFormat::Canonical => Some(canonical_sheets(root)),
-        CatalogFormat::Published(catalog) => {
-            let entries = (catalog.entries)(root)?.into_iter();
-            Some(entries.map(|entry| (entry.key, entry.cursor)).collect())
-        }
+        CatalogFormat::Published(catalog) => (catalog.entries)(root),
     }
 }
 
-fn canonical_sheets<'a>(root: &Cursor<'a>) -> Vec<(String, Cursor<'a>)> {
+fn canonical_sheets<'a>(root: &Cursor<'a>) -> Vec<CatalogEntry<'a>> {
     let sheets = match root.json {
         Json::Array(_) => root.items().unwrap_or_default(),
         _ => vec![root.clone()],
@@ -269,7 +363,7 @@ fn canonical_sheets<'a>(root: &Cursor<'a>) -> Vec<(String, Cursor<'a>)> {
     };
     let keyed = sheets.into_iter().enumerate();
     keyed
-        .map(|(index, sheet)| (key(index, &sheet), sheet))
+        .map(|(index, sheet)| CatalogEntry::new(key(index, &sheet), sheet))
         .collect()
 }
 
@@ -289,4 +383,84 @@ fn reasons(entry: &str, faults: &[Fault]) -> String {
         reasons.push(format!("{} more faults", faults.len() - MOST));
     }
     reasons.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_text(text: &str, provider: Option<&str>) -> Result<Contents, CatalogError> {
+        let wanted = CancelToken::default();
+        read(text, None, provider, Timestamp::UNIX_EPOCH, &wanted)
+    }
+
+    fn outcome(text: &str) -> (Vec<String>, Vec<String>) {
+        let contents = read_text(text, None).unwrap();
+        assert_eq!(
+            contents.entries,
+            contents.sheets.len() + contents.refused.len()
+        );
+        let sheets = contents.sheets.into_iter().map(|listed| listed.entry);
+        let refused = contents.refused.into_iter().map(|refused| refused.entry);
+        (sheets.collect(), refused.collect())
+    }
+
+    #[test]
+    fn of_a_key_that_occurs_twice_equal_copies_are_one_and_others_are_refused() {
+        let entry = |price: &str| {
+            format!(r#"{{"litellm_provider": "acme", "input_cost_per_token": {price}}}"#)
+        };
+        let inside = r#"{"litellm_provider": "acme", "input_cost_per_token": 1e-6, "input_cost_per_token": 2e-6}"#;
+        let text = format!(
+            r#"{{"same": {0}, "other": {0}, "same": {0}, "other": {1}, "in/side": {inside}, "once": {0}}}"#,
+            entry("1e-6"),
+            entry("2e-6")
+        );
+        let (sheets, refused) = outcome(&text);
+        assert_eq!(sheets, ["once", "same"]);
+        assert_eq!(refused, ["other", "in/side"]);
+        let model = |price: u32| format!(r#""m": {{"cost": {{"input": {price}}}}}"#);
+        let nested = format!(
+            r#"{{"acme": {{"npm": "x", "models": {{{}, {}, "n": {{"cost": {{"input": 1}}}}}}}}}}"#,
+            model(1),
+            model(2)
+        );
+        assert_eq!(
+            outcome(&nested),
+            (vec!["acme/n".to_owned()], vec!["acme/m".to_owned()])
+        );
+        let row = |price: u32| format!(r#"{{"vendor": "acme", "id": "m", "input": {price}}}"#);
+        let list = |one, other| {
+            format!(
+                r#"{{"prices": [{}, {}, {{"vendor": "acme", "id": "n", "input": 1}}]}}"#,
+                row(one),
+                row(other)
+            )
+        };
+        assert_eq!(outcome(&list(1, 1)).0, ["acme/m", "acme/n"]);
+        assert_eq!(
+            outcome(&list(1, 2)),
+            (vec!["acme/n".to_owned()], vec!["acme/m".to_owned()])
+        );
+    }
+
+    #[test]
+    fn a_sheet_that_repeats_a_key_is_unreadable() {
+        let twice = r#"{"rates": [], "rates": []}"#;
+        assert!(matches!(
+            read_text(twice, None),
+            Err(CatalogError::Wrong(_))
+        ));
+    }
+
+    #[test]
+    fn a_provider_that_is_not_listed_is_named_with_those_that_are_alike() {
+        let text = r#"{"m": {"litellm_provider": "anthropic", "input_cost_per_token": 1e-6}}"#;
+        let error = read_text(text, Some("antropic")).unwrap_err();
+        assert!(
+            error.to_string().ends_with("did you mean `anthropic`?"),
+            "{error}"
+        );
+        assert_eq!(read_text(text, Some("anthropic")).unwrap().sheets.len(), 1);
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use unroof_core::catalog::model_key;
+use unroof_core::catalog::{CATALOGS, model_key};
 use unroof_core::sheet::PriceSheet;
 
 /// Canonical models by normalised name; an ambiguous name has none.
@@ -10,10 +10,21 @@ use unroof_core::sheet::PriceSheet;
 pub(super) struct CanonicalModels(BTreeMap<String, Option<String>>);
 
 impl CanonicalModels {
-    /// The canonical model that a sheet states, else the one that matches its model's name.
+    /// The canonical model that a sheet states. A sheet of a published catalog has it from its reader, or has none, whatever
+    /// was imported before; a canonical sheet without it takes the known one that matches its model's name.
     pub(super) fn of(&self, sheet: &PriceSheet) -> Option<String> {
-        let found = || self.find(&sheet.model).map(str::to_owned);
-        sheet.canonical_model.clone().or_else(found)
+        let is_published = |sheet: &PriceSheet| {
+            let source = sheet.sources.first();
+            source.is_some_and(|source| {
+                CATALOGS
+                    .iter()
+                    .any(|catalog| catalog.format == source.format)
+            })
+        };
+        match &sheet.canonical_model {
+            None if !is_published(sheet) => self.find(&sheet.model).map(str::to_owned),
+            stated => stated.clone(),
+        }
     }
 
     /// Adds `author/model`.
@@ -43,7 +54,25 @@ impl CanonicalModels {
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+    use unroof_core::input::cancel::CancelToken;
+
     use super::*;
+    use crate::import::entries::read;
+
+    #[test]
+    fn what_was_imported_before_names_no_sheet_of_a_catalog() {
+        let mut models = CanonicalModels::default();
+        models.add("acme/echo-1");
+        let written = PriceSheet::new("other", "echo-1", Vec::new());
+        assert_eq!(models.of(&written).as_deref(), Some("acme/echo-1"));
+        let catalog = r#"{"echo-1": {"litellm_provider": "other", "input_cost_per_token": 1e-6}}"#;
+        let wanted = CancelToken::default();
+        let catalog = read(catalog, None, None, Timestamp::UNIX_EPOCH, &wanted).unwrap();
+        let read = &catalog.sheets[0].sheet;
+        assert_eq!(read.model, "echo-1");
+        assert_eq!(models.of(read), None);
+    }
 
     #[test]
     fn a_unique_name_is_matched_and_an_ambiguous_one_is_not() {

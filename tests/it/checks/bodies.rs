@@ -22,6 +22,8 @@ pub(super) fn full_sheet() -> Value {
         "unit": "per_1m_tokens",
         "valid_from": "2026-01-01T00:00:00Z",
         "valid_to": "2027-01-01T00:00:00Z",
+        "retires_at": "2027-03-30T00:00:00Z",
+        "status": "deprecated",
         "limits": {"context": 400_000, "max_input": 272_000, "max_output": 128_000, "cache_min_tokens": 1_024},
         "context_tier_semantics": "whole_request",
         "context_tier_measure": "prompt_tokens",

@@ -114,6 +114,7 @@ fn a_litellm_entry_is_read_bare_or_from_a_whole_catalog() {
         "sample_spec": {"litellm_provider": "one of these", "input_cost_per_token": 0.0},
         "gpt-5": entry,
         "gpt-5-mini": with(entry.clone(), "/input_cost_per_token", json!(2.5e-7)),
+        "gpt-5-live": {"litellm_provider": "openai", "output_cost_per_second": 0.1},
         "sora-2": {"litellm_provider": "openai", "output_cost_per_second": 0.1},
     });
     let read = |document: &Value, model: &str| {
@@ -145,7 +146,16 @@ fn a_litellm_entry_is_read_bare_or_from_a_whole_catalog() {
         "{}",
         missed.err
     );
-    let priceless = read(&catalog, "sora-2");
+    let without_text = read(&catalog, "sora-2");
+    assert_eq!(without_text.code, Some(1));
+    assert!(
+        without_text
+            .err
+            .contains("the model does not generate text: its name has the word `sora`"),
+        "{}",
+        without_text.err
+    );
+    let priceless = read(&catalog, "gpt-5-live");
     assert_eq!(priceless.code, Some(1));
     assert!(
         priceless

@@ -65,6 +65,12 @@ fn what_matches_nothing_fails_and_says_why() {
             1,
             "no usable offer of the provider `unknown`",
         ),
+        (
+            &["-", "--provider", "antropic"],
+            &catalog,
+            1,
+            "did you mean `anthropic`?",
+        ),
         (&["-"], "{}", 1, "format is not recognised"),
         (&["-"], "{", 1, "line 1"),
         (&["-", "--format", "csv"], "{}", 2, "expected one of"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{import, summary};
 use crate::support::{TestDatabase, json_files, say};
@@ -24,6 +24,19 @@ fn catalogs() -> Option<Vec<PathBuf>> {
     Some(files)
 }
 
+/// A seller that the catalog lists. A router is the only one of its own catalog, which is cut to the models of one author.
+fn seller_of(catalog: &mut Value) -> &'static str {
+    let Some(models) = catalog.get_mut("data").and_then(Value::as_array_mut) else {
+        return "deepseek";
+    };
+    models.retain(|model| {
+        model["id"]
+            .as_str()
+            .is_some_and(|id| id.starts_with("deepseek/"))
+    });
+    "openrouter"
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_catalog_is_recognised_and_a_part_of_it_imported_entry_by_entry() {
     let Some(files) = catalogs() else { return };
@@ -32,13 +45,14 @@ async fn every_catalog_is_recognised_and_a_part_of_it_imported_entry_by_entry() 
     let mut formats = BTreeMap::new();
     for file in files {
         let text = std::fs::read_to_string(&file).unwrap();
-        let catalog: Value = serde_json::from_str(&text).unwrap();
+        let mut catalog: Value = serde_json::from_str(&text).unwrap();
+        let seller = seller_of(&mut catalog);
         // Without optimisation an estimate takes a tenth of a second: one seller of each catalog.
         for run in ["estimated", "unchanged"] {
-            let lines = import(&api, "?provider=deepseek", &catalog).await;
+            let lines = import(&api, &format!("?provider={seller}"), &catalog).await;
             let sum = summary(&lines);
             assert!(
-                sum["sheets"].as_u64().unwrap() > 0 || sum["entries"] == json!(0),
+                sum["sheets"].as_u64().unwrap() > 0,
                 "{}: {sum}",
                 file.display()
             );

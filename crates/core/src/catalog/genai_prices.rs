@@ -11,6 +11,7 @@ mod timeline;
 
 use self::prices::Context;
 use self::timeline::{Interval, Timeline};
+use super::canonical::canonical_model;
 use super::entry::Entry;
 use super::meter::write_lifetime_s;
 use super::rules::{
@@ -20,7 +21,7 @@ use super::values::{alias, count, is_name, renamed};
 use super::{Catalog, CatalogEntry, names};
 use crate::input::cursor::{Cursor, LONGEST_TEXT};
 use crate::input::json::Json;
-use crate::sheet::{Limits, PriceSheet, Source, SourceFormat};
+use crate::sheet::{Limits, OfferStatus, PriceSheet, Source, SourceFormat};
 
 /// The catalog.
 pub(super) static CATALOG: Catalog = Catalog {
@@ -69,7 +70,7 @@ fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
             entries.push(CatalogEntry::new(format!("{id}/{model}"), cursor));
         }
     }
-    unique(entries)
+    Some(unique(entries))
 }
 
 /// Provider, model and region of an offer.
@@ -147,12 +148,17 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
         entry.note_lifetime("genai-prices", context.write_lifetime_s);
     }
     entry.take_same("id", name);
+    let is_deprecated = matches!(entry.look_at("deprecated"), Some(field) if *field.json == Json::Bool(true));
+    if is_deprecated {
+        entry.take("deprecated");
+    }
     add_price_comments(&mut entry);
     let sheet = PriceSheet {
         upstream_provider: offer.upstream_provider,
-        canonical_model: names::canonical_model(&offer.provider, &offer.model),
+        canonical_model: canonical_model(name),
         aliases: alias(&offer.model, name),
         region: offer.region.to_owned(),
+        status: is_deprecated.then_some(OfferStatus::Deprecated),
         limits: read_limits(&mut entry),
         sources: vec![Source::entry(SourceFormat::GenaiPrices, CATALOG_URL, key)],
         ..PriceSheet::new(&offer.provider, &offer.model, Vec::new())

@@ -17,8 +17,10 @@ use serde_json::json;
 use self::offer::Offer;
 use self::quotes::Quotes;
 use super::entry::Entry;
+use super::output::generates_text;
 use super::rules::{
-    FREE, fast_mode, is_free, is_usable, name_priority, object, undo_slip_of_router,
+    FREE, fast_mode, is_free, is_usable, name_priority, object, take_retirement,
+    undo_slip_of_router,
 };
 use super::values::{alias, is_name};
 use super::{Catalog, CatalogEntry};
@@ -40,15 +42,6 @@ pub(super) static CATALOG: Catalog = Catalog {
 
 /// Keys that are not models: an example in prose, and rules for names.
 const NOT_MODELS: [&str; 2] = ["fallback_generalizations", "sample_spec"];
-/// Modes without text generation, whose prices carry no information about decoding.
-const WITHOUT_TEXT: [&str; 6] = [
-    "audio_speech",
-    "embedding",
-    "image_edit",
-    "image_generation",
-    "moderation",
-    "rerank",
-];
 /// Source of entries that state none.
 const CATALOG_URL: &str = "https://github.com/BerriAI/litellm";
 /// Meters to which the multipliers of regions apply.
@@ -78,13 +71,8 @@ fn read_entry(name: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     }
     let mut entry = Entry::new(cursor)?;
     let offer = read_offer(name, cursor, &mut entry)?;
-    if let Some(Json::Text(mode)) = entry.look_at("mode").map(|field| field.json)
-        && WITHOUT_TEXT.contains(&&**mode)
-    {
-        return cursor.refuse(
-            format!("the model does not generate text: its mode is `{mode}`"),
-            "send models that generate text, such as those of the mode `chat`",
-        );
+    if !generates_text(name, cursor) {
+        return None;
     }
     let mut quotes = Quotes::take(&mut entry);
     let mut cache_write_billing = quotes.settle_cache_writes(&mut entry);
@@ -108,11 +96,13 @@ fn read_entry(name: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     }
     let limits = read_limits(&mut entry);
     let source = read_source(name, &mut entry);
+    let retires_at = take_retirement(&mut entry, "deprecation_date");
     let (unmapped, notes) = entry.finish();
     Some(PriceSheet {
         aliases: alias(&offer.model, name),
         canonical_model: offer.canonical_model,
         region: offer.region,
+        retires_at,
         limits,
         cache_write_billing,
         schedules,

@@ -9,10 +9,11 @@ mod tests;
 
 use jiff::Timestamp;
 
+use super::canonical::canonical_model;
 use super::entry::Entry;
 use super::rules::{FREE, context_tier_of, is_free, is_usable, split_key, start_of_day, unique};
 use super::values::{is_name, renamed, thousands};
-use super::{Catalog, CatalogEntry, names};
+use super::{Catalog, CatalogEntry};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;
 use crate::sheet::{ContextTier, PriceSheet, RateCell, Source, SourceFormat};
@@ -66,7 +67,7 @@ fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
     let keyed = items
         .into_iter()
         .map(|cursor| entry_of(vendor.as_deref(), cursor));
-    unique(keyed.collect::<Option<_>>()?)
+    Some(unique(keyed.collect::<Option<_>>()?))
 }
 
 /// Builds an entry. The key of a past row includes its start date, to distinguish it from the other rows of its model.
@@ -106,7 +107,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
     let (tier, model) = read_tier(&mut entry, provider, id);
     let prices = read_history(&mut entry, cursor, tier)?;
     let sheet = PriceSheet {
-        canonical_model: names::canonical_model(provider, model),
+        canonical_model: canonical_model(model),
         sources: vec![Source::entry(SourceFormat::LlmPrices, CATALOG_URL, key)],
         ..PriceSheet::new(provider, id, Vec::new())
     };

@@ -1,9 +1,11 @@
 //! Published catalogs: recognition of the format, splitting into entries, conversion of entries into sheets.
 
+mod canonical;
 mod entry;
 mod hours;
 mod meter;
 mod names;
+mod output;
 mod rules;
 #[cfg(test)]
 mod testing;
@@ -59,6 +61,9 @@ impl Catalog {
             return refuse("key", key);
         }
         let mut sheets = (self.read_entry)(key, entry)?;
+        if !output::generates_text(key, entry) {
+            return None;
+        }
         if let Some(name) = sheets.iter().find_map(unprintable_name) {
             return refuse("name", name);
         }
@@ -92,12 +97,20 @@ pub struct CatalogEntry<'a> {
     pub key: String,
     /// The entry.
     pub cursor: Cursor<'a>,
+    /// Whether another entry of the key has another content, so that neither is used.
+    pub is_contradicted: bool,
 }
 
 impl<'a> CatalogEntry<'a> {
-    fn new(key: impl Into<String>, cursor: Cursor<'a>) -> Self {
+    /// An entry that occurs once.
+    #[must_use]
+    pub fn new(key: impl Into<String>, cursor: Cursor<'a>) -> Self {
         let key = key.into();
-        Self { key, cursor }
+        Self {
+            key,
+            cursor,
+            is_contradicted: false,
+        }
     }
 }
 

@@ -17,11 +17,11 @@ use super::rules::{
     unique,
 };
 use super::values::{alias, count, is_name};
-use super::{Catalog, CatalogEntry, names};
+use super::{Catalog, CatalogEntry, canonical, names};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;
 use crate::sheet::{
-    ContextTier, JsonObject, Limits, MOST_COUNT, OtherMeter, PriceSheet, RateCell, ServiceTier,
+    ContextTier, JsonObject, Limits, MOST_COUNT, OfferStatus, OtherMeter, PriceSheet, RateCell, ServiceTier,
     Source, SourceFormat,
 };
 
@@ -66,7 +66,7 @@ fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
             entries.push(CatalogEntry::new(format!("{provider}/{model}"), cursor));
         }
     }
-    unique(entries)
+    Some(unique(entries))
 }
 
 fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
@@ -97,14 +97,19 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
         return None;
     }
     let limits = read_limits(&mut entry);
+    let stated = read_canonical_model(&mut entry);
     let canonical_model =
-        read_canonical_model(&mut entry).or_else(|| names::canonical_model(provider, model));
+        canonical::canonical_model(model).or_else(|| canonical::of_stated(&stated?));
     entry.take_same("id", name);
+    let is_deprecated = entry.look_at("status").is_some();
+    entry.take_same("status", "deprecated");
+    let is_deprecated = is_deprecated && entry.look_at("status").is_none();
     let (unmapped, notes) = entry.finish();
     let sheet = PriceSheet {
         aliases: alias(model, name),
         canonical_model,
         region: region.to_owned(),
+        status: is_deprecated.then_some(OfferStatus::Deprecated),
         limits,
         cache_write_billing,
         service_tiers,

@@ -1,57 +1,8 @@
-//! Model names: canonical names, regions in names, and keys for comparing names.
+//! Model names: regions in names, and keys for comparing names.
 
 use uuid::Uuid;
 
-use super::values::{is_name, renamed};
 use crate::sheet::{PriceSheet, SheetId};
-
-/// First-party providers: provider, author, and prefixes of their models' names.
-const FIRST_PARTIES: [(&str, &str, &[&str]); 10] = [
-    ("anthropic", "anthropic", &["claude-"]),
-    ("deepseek", "deepseek", &["deepseek-"]),
-    ("google", "google", &["gemini-", "gemma-"]),
-    ("meta", "meta", &["muse-"]),
-    ("minimax", "minimax", &["MiniMax-"]),
-    (
-        "mistral",
-        "mistral",
-        &[
-            "codestral-",
-            "devstral-",
-            "magistral-",
-            "ministral-",
-            "mistral-",
-            "pixtral-",
-            "voxtral-",
-        ],
-    ),
-    ("moonshotai", "moonshotai", &["kimi-"]),
-    ("openai", "openai", &["gpt-", "o1", "o3", "o4"]),
-    ("xai", "xai", &["grok-"]),
-    // models.dev uses the name of the company, not of its service.
-    ("zai", "zhipuai", &["glm-"]),
-];
-
-/// Parts of names that do not denote fixed weights.
-const MOVING_PARTS: [&str; 5] = ["-latest", "-preview", "-exp", "-beta", "gemini-gemma-"];
-
-/// `author/model` if the provider is the author and the name denotes one set of weights.
-pub(super) fn canonical_model(provider: &str, name: &str) -> Option<String> {
-    let (_, author, families) = FIRST_PARTIES
-        .iter()
-        .find(|(seller, _, _)| *seller == provider)?;
-    of_family(author, families, name)
-}
-
-fn of_family(author: &str, families: &[&str], name: &str) -> Option<String> {
-    let name = without_date(name);
-    let is_certain = families.iter().any(|family| name.starts_with(family))
-        && name.bytes().any(|byte| byte.is_ascii_digit())
-        && !MOVING_PARTS.iter().any(|part| name.contains(part));
-    let canonical = format!("{author}/{name}");
-    // With its author in front, a name can be too long.
-    (is_certain && is_name(&canonical)).then_some(canonical)
-}
 
 /// Region groups that Bedrock puts before a model's name with a dot, and their names here. A name without one is served in
 /// a single region and differs from `global`: names with `global.` have their own prices.
@@ -93,46 +44,8 @@ pub(super) fn is_gemini(model: &str) -> bool {
     model.to_ascii_lowercase().contains("gemini")
 }
 
-/// Authors in `OpenRouter` names whose provider has another name.
-const ROUTED_AUTHORS: [(&str, &str); 3] =
-    [("mistralai", "mistral"), ("x-ai", "xai"), ("z-ai", "zai")];
-/// Authors without a first-party provider: `OpenRouter`'s name, the usual name, and prefixes of their models' names.
-const ROUTED_FAMILIES: [(&str, &str, &str); 4] = [
-    ("meta-llama", "meta", "llama-"),
-    ("nvidia", "nvidia", "nemotron-"),
-    ("qwen", "alibaba", "qwen"),
-    ("xiaomi", "xiaomi", "mimo-"),
-];
-/// Suffixes of `OpenRouter` names with the same weights.
-const SAME_WEIGHTS: [&str; 2] = [":batch", ":free"];
-
-/// Canonical name of an `OpenRouter` name, which includes the author: `anthropic/claude-opus-4.7:free`.
-pub(super) fn canonical_model_of_router(name: &str) -> Option<String> {
-    let (author, name) = name.split_once('/')?;
-    let name = SAME_WEIGHTS
-        .iter()
-        .find_map(|variant| name.strip_suffix(variant))
-        .unwrap_or(name);
-    // Other variants have a different context or effort, and `-fast` has its own prices.
-    if name.contains(':') || (author == "anthropic" && name.ends_with("-fast")) {
-        return None;
-    }
-    if let Some((_, author, family)) = ROUTED_FAMILIES.iter().find(|(slug, _, _)| *slug == author) {
-        return of_family(author, &[family], name);
-    }
-    let shop = renamed(&ROUTED_AUTHORS, author);
-    match shop {
-        "anthropic" => canonical_model(shop, &name.replace('.', "-")),
-        // OpenRouter uses lower case; the capitals of longer names are unknown.
-        "minimax" if !name.trim_start_matches("minimax-").contains('-') => {
-            canonical_model(shop, &name.replace("minimax-m", "MiniMax-M"))
-        }
-        _ => canonical_model(shop, name),
-    }
-}
-
 /// The name without a date at the end, such as `-20250929` or `-2026-03-05`.
-pub(super) fn without_date(name: &str) -> &str {
+fn without_date(name: &str) -> &str {
     let dated = |length: usize| {
         let (rest, date) = name.split_at_checked(name.len().checked_sub(length)?)?;
         let digits = date.bytes().filter(u8::is_ascii_digit).count();
@@ -142,6 +55,13 @@ pub(super) fn without_date(name: &str) -> &str {
         is_date.then_some(rest)
     };
     dated(9).or_else(|| dated(11)).unwrap_or(name)
+}
+
+/// The name without what follows an `@`: a version or a host. `@cf/…` is an organisation.
+pub(super) fn without_version(name: &str) -> &str {
+    let mut places = name.match_indices('@').map(|(place, _)| place);
+    let version = places.find(|place| *place > 0 && !name[..*place].ends_with('/'));
+    version.map_or(name, |place| &name[..place])
 }
 
 /// Identity of an offer: the same names give the same id on every machine.
@@ -176,23 +96,29 @@ const DOTTED_AUTHORS: [&str; 21] = [
     "zai",
 ];
 
+/// Whether a word before a dot is a region group of Bedrock.
+pub(super) fn is_region_group(word: &str) -> bool {
+    BEDROCK_REGIONS.iter().any(|(written, _)| *written == word)
+}
+
+/// Whether a word before a dot is an author.
+pub(super) fn is_dotted_author(word: &str) -> bool {
+    DOTTED_AUTHORS.contains(&word)
+}
+
 /// Normalised model name, without provider, author, region, date and word separators. Equal keys may still be different
 /// models; their prices must agree too.
 #[must_use]
 pub fn model_key(name: &str) -> String {
     let lower = name.to_lowercase();
     // A version as in `@20250929`, or a host as in `@deepinfra/fp8`.
-    let lower = match lower.find('@') {
-        Some(place) if place > 0 => &lower[..place],
-        _ => &lower,
-    };
+    let lower = without_version(&lower);
     let mut name = lower
         .rsplit('/')
         .find(|part| !part.is_empty())
         .unwrap_or(lower);
-    let is_region = |word: &str| BEDROCK_REGIONS.iter().any(|(written, _)| *written == word);
-    let is_author = |word: &str| DOTTED_AUTHORS.contains(&word);
-    for is_meant in [&is_region as &dyn Fn(&str) -> bool, &is_author] {
+    let prefixes: [fn(&str) -> bool; 2] = [is_region_group, is_dotted_author];
+    for is_meant in prefixes {
         if let Some((first, rest)) = name.split_once('.')
             && is_meant(first)
         {
@@ -235,7 +161,11 @@ mod tests {
             ],
             &["gpt-5.4", "gpt-5.4-2026-03-05", "openai/gpt-5.4"],
             &["deepseek/deepseek-v4-pro@deepinfra/fp8", "deepseek-v4-pro"],
-            &["@cf/meta/llama-3.1-8b-instruct", "llama-3.1-8b-instruct"],
+            &[
+                "@cf/meta/llama-3.1-8b-instruct",
+                "cloudflare/@cf/meta/llama-3.1-8b-instruct",
+                "llama-3.1-8b-instruct",
+            ],
         ] {
             for name in names {
                 assert_eq!(model_key(name), model_key(names[0]), "{name}");
@@ -275,39 +205,5 @@ mod tests {
             assert_eq!(split_region("amazon-bedrock", name), split, "{name}");
         }
         assert_eq!(split_region("openai", "us.x"), ("global", "us.x"));
-    }
-
-    #[test]
-    fn a_name_of_a_router_joins_the_shop_of_its_author() {
-        let cases = [
-            ("anthropic/claude-opus-4.7", "anthropic/claude-opus-4-7"),
-            ("deepseek/deepseek-v4-pro:free", "deepseek/deepseek-v4-pro"),
-            (
-                "meta-llama/llama-3.3-70b-instruct",
-                "meta/llama-3.3-70b-instruct",
-            ),
-            ("minimax/minimax-m2.5", "minimax/MiniMax-M2.5"),
-            ("mistralai/mistral-large-2512", "mistral/mistral-large-2512"),
-            ("openai/gpt-oss-120b:batch", "openai/gpt-oss-120b"),
-            ("qwen/qwen3.8-27b", "alibaba/qwen3.8-27b"),
-            ("x-ai/grok-4.6", "xai/grok-4.6"),
-            ("z-ai/glm-5.2", "zhipuai/glm-5.2"),
-        ];
-        for (name, canonical) in cases {
-            assert_eq!(canonical_model_of_router(name).as_deref(), Some(canonical));
-        }
-        let uncertain = [
-            "~google/gemini-pro-latest",
-            "google/gemini-3-flash-preview",
-            "anthropic/claude-opus-4.7-fast",
-            "qwen/qwen-plus-2025-07-28:thinking",
-            "minimax/minimax-m2-her",
-            "openrouter/auto",
-            "gpt-5.4",
-            "",
-        ];
-        for name in uncertain {
-            assert_eq!(canonical_model_of_router(name), None, "{name}");
-        }
     }
 }

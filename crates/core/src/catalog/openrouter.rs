@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::pricing::Pricing;
 use self::upstream::Upstream;
+use super::canonical::canonical_model;
 use super::entry::Entry;
-use super::names::canonical_model_of_router;
-use super::rules::{FREE, is_usable, undo_slip_of_router};
+use super::rules::{FREE, is_usable, take_retirement, undo_slip_of_router};
 use super::values::{alias, count, is_name};
 use super::{Catalog, CatalogEntry};
 use crate::input::cursor::{Cursor, LONGEST_NAME, shortened};
@@ -148,6 +148,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     if !is_usable(cursor, &entry, &rates, &other_names) {
         return None;
     }
+    let retires_at = take_retirement(&mut entry, "expiration_date");
     let limits = read_limits(&mut entry, upstream.is_some());
     add_notes(cursor, &mut entry, upstream.is_some());
     let (unmapped, notes) = entry.finish();
@@ -170,10 +171,11 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     };
     Some(PriceSheet {
         upstream_provider: host,
-        canonical_model: canonical_model_of_router(model),
+        canonical_model: canonical_model(model),
         aliases: alias(name, other),
         region: region.unwrap_or_else(|| PriceSheet::DEFAULT_REGION.to_owned()),
         quantization,
+        retires_at,
         limits,
         cache_write_billing,
         schedules,

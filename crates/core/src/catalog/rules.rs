@@ -1,6 +1,6 @@
 //! Rules common to all catalogs: thresholds, known errors, and requirements on entries.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -42,7 +42,7 @@ pub(super) fn tokenizer_note(model: &str) -> Option<String> {
 pub(super) fn context_tier(threshold: u32) -> ContextTier {
     let (min_prompt_tokens, inclusive) = match threshold % 1_000 {
         999 => (threshold + 1, true),
-        1 => (threshold - 1, true),
+        1 => (threshold - 1, false),
         _ => (threshold, false),
     };
     ContextTier {
@@ -170,18 +170,20 @@ pub(super) fn has_room(cursor: &Cursor<'_>, sheet: &PriceSheet) -> bool {
     crowded.is_none()
 }
 
-/// The entries of a catalog; a fault is recorded for a repeated key.
-pub(super) fn unique(entries: Vec<CatalogEntry<'_>>) -> Option<Vec<CatalogEntry<'_>>> {
-    let mut seen = BTreeSet::new();
-    let twice = entries.iter().find(|entry| !seen.insert(&entry.key));
-    if let Some(entry) = twice {
-        return entry.cursor.refuse(
-            format!("a second entry has the key `{}`", shortened(&entry.key)),
-            "keep one entry per provider and model",
-        );
+/// The entries of a catalog, each key once: an equal copy is left out, and of others the first is marked as contradicted.
+pub(super) fn unique(entries: Vec<CatalogEntry<'_>>) -> Vec<CatalogEntry<'_>> {
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut kept: Vec<CatalogEntry<'_>> = Vec::new();
+    for entry in entries {
+        if let Some(place) = places.get(&entry.key) {
+            let first = &mut kept[*place];
+            first.is_contradicted |= first.cursor.json != entry.cursor.json;
+        } else {
+            places.insert(entry.key.clone(), kept.len());
+            kept.push(entry);
+        }
     }
-    drop(seen);
-    Some(entries)
+    kept
 }
 
 /// Provider and model of a key such as `openai/gpt-5.4`; else a fault is recorded.
@@ -206,13 +208,7 @@ pub(super) fn start_of_day(field: &Cursor<'_>) -> Option<Timestamp> {
         Json::Text(text) => text,
         _ => "",
     };
-    let is_plain = text.len() == 10;
-    let start = text
-        .parse::<Date>()
-        .ok()
-        .and_then(|date| date.to_zoned(TimeZone::UTC).ok())
-        .map(|start| start.timestamp())
-        .filter(|start| is_plain && *start >= Timestamp::UNIX_EPOCH);
+    let start = day(text);
     if start.is_none() {
         field.fault(
             format!("expected a date, found {}", described(field.json)),
@@ -220,6 +216,21 @@ pub(super) fn start_of_day(field: &Cursor<'_>) -> Option<Timestamp> {
         );
     }
     start
+}
+
+/// Takes out the day of an announced retirement; what is not a day is kept.
+pub(super) fn take_retirement(entry: &mut Entry<'_>, name: &str) -> Option<Timestamp> {
+    let text = entry.look_at(name)?.json.as_text()?;
+    let start = day(text)?;
+    entry.take(name);
+    Some(start)
+}
+
+/// Midnight UTC at the start of a day, from 1970.
+fn day(text: &str) -> Option<Timestamp> {
+    let start = text.parse::<Date>().ok().filter(|_| text.len() == 10)?;
+    let start = start.to_zoned(TimeZone::UTC).ok()?.timestamp();
+    (start >= Timestamp::UNIX_EPOCH).then_some(start)
 }
 
 /// Records a fault for fields other than these. Elsewhere unknown fields are kept, but here one could change the meaning of

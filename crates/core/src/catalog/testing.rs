@@ -1,6 +1,6 @@
 //! Helpers for the tests of all catalogs: entries read, and a sheet in short lines.
 
-use super::Catalog;
+use super::{Catalog, CatalogEntry};
 use crate::input::cursor::{Cursor, Fault, Faults};
 use crate::input::json::{self, Json};
 use crate::sheet::{Basis, PriceSheet, RateCell, canonical};
@@ -56,7 +56,14 @@ pub(super) fn keys(catalog: &Catalog, document: &str) -> Result<Vec<String>, Vec
     let tree = json::parse(document.as_bytes()).unwrap();
     let faults = Faults::default();
     let entries = (catalog.entries)(&Cursor::root(&tree, &faults));
-    let keys = entries.map(|entries| entries.into_iter().map(|entry| entry.key).collect());
+    let key = |entry: CatalogEntry<'_>| {
+        if entry.is_contradicted {
+            format!("{} (contradicted)", entry.key)
+        } else {
+            entry.key
+        }
+    };
+    let keys = entries.map(|entries| entries.into_iter().map(key).collect());
     faults.into_result(keys)
 }
 

@@ -24,8 +24,8 @@ pub use fields::MOST_SOURCES;
 pub(crate) use fields::timestamp;
 pub(crate) use fields::{MOST_COUNT, MOST_RATE_CELLS};
 pub use price_sheet::{
-    CacheWriteBilling, ContextTierMeasure, ContextTierSemantics, Limits, PriceSheet, SchemaName,
-    Unit,
+    CacheWriteBilling, ContextTierMeasure, ContextTierSemantics, Limits, OfferStatus, PriceSheet,
+    SchemaName, Unit,
 };
 pub use rate::{Basis, CacheWrite, ContextTier, RateCell};
 pub use schema::json_schema;

@@ -46,6 +46,11 @@ document! {
         valid_from: Option<Timestamp> = or_null(timestamp()).example("2026-01-01T00:00:00Z"),
         /// Exclusive end of validity; null if open.
         valid_to: Option<Timestamp> = or_null(timestamp()).example("2027-01-01T00:00:00Z"),
+        /// Day from which the offer is no longer sold, if it is announced. It is not a part of the prices: they hold while the offer
+        /// is listed.
+        retires_at: Option<Timestamp> = maybe(timestamp()).example("2027-03-30T00:00:00Z"),
+        /// `deprecated` where the offer is to be retired, at `retires_at` or at a time that is not stated.
+        status: Option<OfferStatus> = maybe(choice()),
         /// Token limits of the offer.
         limits: Limits = filled(object()),
         /// Whether a context tier reprices the whole request or only the tokens above the threshold.
@@ -130,6 +135,12 @@ choices! {
         /// One million tokens.
         #[default]
         PerMillionTokens = "per_1m_tokens",
+    }
+
+    /// State of an offer that its seller has announced.
+    pub enum OfferStatus {
+        /// It is to be retired.
+        Deprecated = "deprecated",
     }
 
     /// Whether a context tier reprices the whole request.

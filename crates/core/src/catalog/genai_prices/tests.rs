@@ -489,10 +489,7 @@ fn a_whole_catalog_is_recognised_and_every_entry_has_its_key() {
     ] {
         assert!(!testing::is_catalog(&CATALOG, other), "{other}");
     }
-    let twice =
-        r#"[{"id": "a", "models": [{"id": "b/c"}]}, {"id": "a/b", "models": [{"id": "c"}]}]"#;
     for (document, reason) in [
-        (twice, "a second entry has the key `a/b/c`"),
         ("[{}]", "the field `id` is missing"),
         (r#"[{"id": "a"}]"#, "the field `models` is missing"),
         (

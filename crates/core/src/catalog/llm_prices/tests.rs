@@ -276,10 +276,6 @@ fn a_catalog_with_indistinguishable_entries_is_refused() {
             "/prices/0: the field `id` is missing",
         ),
         (
-            r#"{"vendor": "a", "models": [{"id": "b"}, {"id": "b"}]}"#,
-            "/models/1: a second entry has the key `a/b`",
-        ),
-        (
             r#"{"vendor": "a", "models": [{"id": "b", "from_date": 7}]}"#,
             "/models/0/from_date: expected a text, found a number",
         ),
@@ -290,4 +286,14 @@ fn a_catalog_with_indistinguishable_entries_is_refused() {
         let found = format!("{}: {}", faults[0].pointer, faults[0].detail);
         assert_eq!(found, reason, "{document}");
     }
+}
+
+#[test]
+fn an_entry_that_is_listed_twice_is_kept_once_and_other_dates_are_a_history() {
+    let keys = |rows: &str| testing::keys(&CATALOG, &format!(r#"{{"prices": [{rows}]}}"#)).unwrap();
+    let row = |rest: &str| format!(r#"{{"vendor": "a", "id": "b", "input": 1{rest}}}"#);
+    assert_eq!(keys(&format!("{0}, {0}", row(""))), ["a/b"]);
+    assert_eq!(keys(&format!("{}, {}", row(""), row(r#", "output": 2"#))), ["a/b (contradicted)"]);
+    let history = format!("{}, {}", row(r#", "to_date": "2026-02-01""#), row(r#", "from_date": "2026-02-01""#));
+    assert_eq!(keys(&history), ["a/b", "a/b@2026-02-01"]);
 }

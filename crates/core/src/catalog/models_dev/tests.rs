@@ -89,15 +89,15 @@ fn an_older_context_over_200k_alone_begins_where_its_name_says() {
 }
 
 #[test]
-fn a_size_that_ends_in_001_is_an_inclusive_threshold_and_so_are_those_of_xai() {
+fn a_size_that_ends_in_001_is_above_the_threshold_and_those_of_xai_include_it() {
     let cost = |size: u32| {
         format!(
             r#"{{"input": 2, "tiers": [{{"input": 4, "tier": {{"type": "context", "size": {size}}}}}]}}"#
         )
     };
     let threshold = |key, size| cells(&priced(key, &cost(size)))[1].clone();
-    assert_eq!(threshold("venice/x", 200_001), "standard >=200000: input 4");
-    assert_eq!(threshold("venice/x", 272_001), "standard >=272000: input 4");
+    assert_eq!(threshold("venice/x", 200_001), "standard >200000: input 4");
+    assert_eq!(threshold("venice/x", 272_001), "standard >272000: input 4");
     assert_eq!(
         threshold("xai/grok-4.6", 200_000),
         "standard >=200000: input 4"
@@ -231,7 +231,10 @@ fn the_catalog_names_the_model_that_hosts_share() {
     let wrong = named("openai/gpt-5.4", "7");
     assert_eq!(wrong.canonical_model.as_deref(), Some("openai/gpt-5.4"));
     assert_eq!(wrong.unmapped["canonical_model_id"], 7);
-    assert_eq!(named("venice/gpt-5.4", "null").canonical_model, None);
+    let seller = named("venice/gpt-5.4", "null");
+    assert_eq!(seller.canonical_model.as_deref(), Some("openai/gpt-5.4"));
+    let unknown = named("vivgrid/viv-x", r#""vivgrid/Viv-Fast""#);
+    assert_eq!(unknown.canonical_model.as_deref(), Some("vivgrid/viv-fast"));
 }
 
 #[test]
@@ -280,16 +283,20 @@ fn a_whole_catalog_is_recognised_and_every_entry_has_its_key() {
 }
 
 #[test]
-fn a_catalog_in_which_two_entries_share_a_key_or_one_has_none_is_refused() {
+fn a_catalog_in_which_an_entry_has_no_key_is_refused_and_a_shared_one_is_contradicted() {
     let detail = |document| {
         let faults = testing::keys(&CATALOG, document).unwrap_err();
         assert_eq!(faults.len(), 1);
         format!("{}: {}", faults[0].pointer, faults[0].detail)
     };
-    assert_eq!(
-        detail(r#"{"a": {"models": {"b/c": {}}}, "a/b": {"models": {"c": {}}}}"#),
-        "/a~1b/models/c: a second entry has the key `a/b/c`"
-    );
+    let shared = |cost: u32| {
+        let document = format!(
+            r#"{{"a": {{"models": {{"b/c": {{"cost": 1}}}}}}, "a/b": {{"models": {{"c": {{"cost": {cost}}}}}}}}}"#
+        );
+        testing::keys(&CATALOG, &document).unwrap()
+    };
+    assert_eq!(shared(1), ["a/b/c"]);
+    assert_eq!(shared(2), ["a/b/c (contradicted)"]);
     assert_eq!(detail(r#"{"a": {}}"#), "/a: the field `models` is missing");
     assert_eq!(
         detail(r#"{"a": {"models": []}}"#),

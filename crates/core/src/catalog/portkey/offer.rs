@@ -1,7 +1,8 @@
 //! Provider, model, region and context tier from the key of an entry.
 
+use crate::catalog::canonical::canonical_model;
 use crate::catalog::meter::write_lifetime_s;
-use crate::catalog::names::{IN_REGION, canonical_model, canonical_model_of_router, split_group};
+use crate::catalog::names::{IN_REGION, split_group};
 use crate::catalog::values::thousands;
 use crate::sheet::PriceSheet;
 
@@ -48,15 +49,10 @@ impl Offer {
             "bedrock-mantle" => (IN_REGION, model),
             _ => (PriceSheet::DEFAULT_REGION, model),
         };
-        let canonical_model = if provider == "openrouter" {
-            canonical_model_of_router(name)
-        } else {
-            canonical_model(provider, name)
-        };
         Self {
             provider: provider.to_owned(),
             model: format!("{door}{name}"),
-            canonical_model,
+            canonical_model: canonical_model(name),
             region: region.to_owned(),
         }
     }
@@ -169,10 +165,10 @@ mod tests {
     fn the_canonical_model_is_stated_where_it_is_certain() {
         let canonical = |slug, model| Offer::new(slug, model).canonical_model;
         assert_eq!(
-            canonical("vertex-ai", "gemini-2.5-pro"),
-            None,
-            "no first party"
+            canonical("vertex-ai", "gemini-2.5-pro").as_deref(),
+            Some("google/gemini-2.5-pro")
         );
+        assert_eq!(canonical("mistral-ai", "mistral-large-latest"), None);
         assert_eq!(
             canonical("google", "gemini-2.5-pro").as_deref(),
             Some("google/gemini-2.5-pro")

@@ -4,13 +4,14 @@
 //! with its line and column: duplicate keys, nesting deeper than 32, NUL, numbers that no floating-point number is near.
 
 mod parse;
+mod repeated;
 
 use std::ops::Index;
 use std::str::FromStr;
 
 use bigdecimal::BigDecimal;
 
-pub use parse::{DEEPEST_NESTING, JsonError, Stopped, parse, parse_while};
+pub use parse::{DEEPEST_NESTING, JsonError, Stopped, parse, parse_catalog, parse_while};
 
 /// A JSON value; a number is the text it was written as. It takes 24 bytes, an entry of an object 40, each with what
 /// its text takes.

@@ -7,6 +7,7 @@ use struson::reader::{
     ValueType,
 };
 
+use super::repeated::Repeated;
 use super::{Json, Object, SameKey};
 use crate::input::cancel::{CancelToken, Cancelled};
 use crate::input::cursor::shortened;
@@ -84,18 +85,38 @@ pub fn parse(text: &[u8]) -> Result<Json, JsonError> {
 /// The text is wrong, or the work is cancelled.
 pub fn parse_while(text: &[u8], wanted: &CancelToken) -> Result<Json, Stopped> {
     check_encoding(text)?;
-    let mut reading = Reading {
-        reader: reader_of(text),
-        values: 0,
-        has_same_key: false,
-        wanted,
-    };
+    let mut reading = Reading::new(text, wanted);
     let value = reading.value()?;
     reading.reader.consume_trailing_whitespace()?;
     if reading.has_same_key {
         find_same_key(&mut reader_of(text), wanted)?;
     }
     Ok(value)
+}
+
+/// The same for a catalog, in which a key may occur twice in an object: equal copies are one, and others are left out. Where
+/// a key is repeated, the places (RFC 6901) of those that are left out are returned.
+///
+/// # Errors
+/// The text is wrong, or the work is cancelled.
+pub fn parse_catalog(
+    text: &[u8],
+    wanted: &CancelToken,
+) -> Result<(Json, Option<Vec<String>>), Stopped> {
+    check_encoding(text)?;
+    let mut reading = Reading::new(text, wanted);
+    let value = reading.value()?;
+    reading.reader.consume_trailing_whitespace()?;
+    if !reading.has_same_key {
+        return Ok((value, None));
+    }
+    drop(value);
+    // Places cost memory, so that they are kept only where they are needed.
+    reading = Reading::new(text, wanted);
+    reading.repeated = Some(Repeated::default());
+    let value = reading.value()?;
+    let places = reading.repeated.map(|repeated| repeated.contradicted);
+    Ok((value, places))
 }
 
 fn reader_of(text: &[u8]) -> Reader<'_> {
@@ -154,10 +175,22 @@ struct Reading<'a> {
     values: usize,
     /// Whether an object has two entries of one key; their place is looked up afterwards.
     has_same_key: bool,
+    /// Repeated keys, where they are allowed.
+    repeated: Option<Repeated>,
     wanted: &'a CancelToken,
 }
 
-impl Reading<'_> {
+impl<'a> Reading<'a> {
+    fn new(text: &'a [u8], wanted: &'a CancelToken) -> Self {
+        Self {
+            reader: reader_of(text),
+            values: 0,
+            has_same_key: false,
+            repeated: None,
+            wanted,
+        }
+    }
+
     fn value(&mut self) -> Result<Json, Stopped> {
         self.count()?;
         let reader = &mut self.reader;
@@ -173,7 +206,8 @@ impl Reading<'_> {
                 let mut items = Vec::new();
                 reader.begin_array()?;
                 while self.reader.has_next()? {
-                    items.push(self.value()?);
+                    let value = self.value_at(|| items.len().to_string())?;
+                    items.push(value);
                 }
                 self.reader.end_array()?;
                 Json::Array(items.into())
@@ -182,14 +216,30 @@ impl Reading<'_> {
         })
     }
 
+    /// The value at a key or an index of its container.
+    fn value_at(&mut self, key: impl FnOnce() -> String) -> Result<Json, Stopped> {
+        if let Some(repeated) = &mut self.repeated {
+            repeated.path.push(key());
+        }
+        let value = self.value()?;
+        if let Some(repeated) = &mut self.repeated {
+            repeated.path.pop();
+        }
+        Ok(value)
+    }
+
     fn object(&mut self) -> Result<Object, Stopped> {
         let mut entries = Vec::new();
         self.reader.begin_object()?;
         while self.reader.has_next()? {
             let name = read_text(&mut self.reader, JsonReader::next_name_owned)?;
-            entries.push((name.into(), self.value()?));
+            let value = self.value_at(|| name.clone())?;
+            entries.push((name.into(), value));
         }
         self.reader.end_object()?;
+        if let Some(repeated) = &mut self.repeated {
+            entries = repeated.settle(entries);
+        }
         Ok(Object::sorted(entries).unwrap_or_else(|SameKey| {
             self.has_same_key = true;
             Object::default()
@@ -487,6 +537,24 @@ mod tests {
                 format!("line 1, column 1: the number `{shown}` is out of range")
             );
         }
+    }
+
+    #[test]
+    fn a_catalog_may_repeat_a_key() {
+        let read = |text: &str| parse_catalog(text.as_bytes(), &CancelToken::default()).unwrap();
+        assert_eq!(read(r#"{"a": 1, "b": 2}"#).1, None);
+        let equal = read(r#"{"a": {"x": [1]}, "b": 2, "a": {"x": [1]}}"#);
+        assert_eq!(
+            equal,
+            (
+                parse(br#"{"a": {"x": [1]}, "b": 2}"#).unwrap(),
+                Some(Vec::new())
+            )
+        );
+        let other =
+            read(r#"{"p/q": [{"a": 1, "c": 3, "a": 2, "a": 1}], "d": 1, "d": "1", "e": 0}"#);
+        assert_eq!(other.0, parse(br#"{"p/q": [{"c": 3}], "e": 0}"#).unwrap());
+        assert_eq!(other.1.unwrap(), ["/p~1q/0/a", "/d"]);
     }
 
     #[test]

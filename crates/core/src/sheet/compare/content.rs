@@ -88,7 +88,7 @@ impl PriceSheet {
         SheetId(digest(&self.pricing_content()))
     }
 
-    /// Identity of the prices alone: without dates, limits and the names of the model.
+    /// Identity of the prices alone: without dates, announced retirement, limits and the names of the model.
     #[must_use]
     pub fn tariff_id(&self) -> Uuid {
         digest(&Self {
@@ -97,6 +97,8 @@ impl PriceSheet {
             quantization: None,
             valid_from: None,
             valid_to: None,
+            retires_at: None,
+            status: None,
             limits: Limits::default(),
             ..self.pricing_content()
         })
@@ -106,4 +108,29 @@ impl PriceSheet {
 fn digest(content: &PriceSheet) -> Uuid {
     let content = serde_json::to_vec(content).expect("a sheet of texts and numbers serialises");
     SheetId::digest(&content)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use crate::sheet::{OfferStatus, PriceSheet, RateCell};
+
+    #[test]
+    fn an_announced_retirement_is_another_sheet_of_the_same_prices() {
+        let cell = |input: &str| RateCell {
+            input: Some(input.parse().unwrap()),
+            ..RateCell::default()
+        };
+        let sheet = PriceSheet::new("acme", "m-1", vec![cell("1")]);
+        let retiring = PriceSheet {
+            retires_at: Some(Timestamp::UNIX_EPOCH),
+            status: Some(OfferStatus::Deprecated),
+            ..sheet.clone()
+        };
+        assert_ne!(retiring.id(), sheet.id());
+        assert_eq!(retiring.tariff_id(), sheet.tariff_id());
+        let dearer = PriceSheet::new("acme", "m-1", vec![cell("2")]);
+        assert_ne!(dearer.tariff_id(), sheet.tariff_id());
+    }
 }

@@ -1,0 +1,147 @@
+//! Whether an entry is of a model that generates text: by its stated modalities, else its mode, else its name.
+
+use crate::input::cursor::Cursor;
+use crate::input::json::Json;
+
+/// Modes without text generation, whose prices carry no information about decoding.
+const MODES_WITHOUT_TEXT: [&str; 8] = [
+    "audio_speech",
+    "embedding",
+    "image_edit",
+    "image_generation",
+    "moderation",
+    "rerank",
+    "vector_store",
+    "video_generation",
+];
+/// Words of names of models without text generation.
+const WORDS_WITHOUT_TEXT: [&str; 14] = [
+    "dall",
+    "embed",
+    "embedding",
+    "embeddings",
+    "flux",
+    "image",
+    "imagen",
+    "moderation",
+    "rerank",
+    "reranker",
+    "sdxl",
+    "sora",
+    "tts",
+    "veo",
+];
+/// The same, of models whose answers catalogs state as text, though they are numbers.
+const NUMBERS: [&str; 5] = ["embed", "embedding", "embeddings", "rerank", "reranker"];
+
+/// Whether the entry of a key is of a model that generates text; else a fault is recorded.
+pub(super) fn generates_text(key: &str, entry: &Cursor<'_>) -> bool {
+    let reason = without_text(key, entry.json);
+    if let Some(reason) = &reason {
+        entry.fault(
+            format!("the model does not generate text: {reason}"),
+            "send models that generate text, such as those of the mode `chat`",
+        );
+    }
+    reason.is_none()
+}
+
+/// The reason for which a model generates no text.
+fn without_text(key: &str, entry: &Json) -> Option<String> {
+    let lower = key.to_lowercase();
+    let words: Vec<&str> = lower
+        .rsplit('/')
+        .next()
+        .unwrap_or_default()
+        .split(|letter: char| !letter.is_alphanumeric())
+        .collect();
+    let word_of = |list: &[&'static str]| list.iter().copied().find(|word| words.contains(word));
+    let by_name = |word: &str| format!("its name has the word `{word}`");
+    let mode = entry.at("mode").and_then(Json::as_text);
+    if let Some(kinds) = modalities(entry) {
+        if !kinds.contains(&"text") {
+            return Some(format!("its output is {}", kinds.join(" and ")));
+        }
+        return match mode {
+            None => word_of(&NUMBERS).map(by_name),
+            Some(mode) => by_mode(mode).filter(|_| kinds.len() == 1),
+        };
+    }
+    match mode {
+        Some(mode) => by_mode(mode),
+        None => word_of(&WORDS_WITHOUT_TEXT).map(by_name),
+    }
+}
+
+fn by_mode(mode: &str) -> Option<String> {
+    MODES_WITHOUT_TEXT
+        .contains(&mode)
+        .then(|| format!("its mode is `{mode}`"))
+}
+
+/// The kinds of output that an entry states, as models.dev, `OpenRouter` or `LiteLLM` do.
+fn modalities(entry: &Json) -> Option<Vec<&str>> {
+    let places = [
+        entry.at("modalities").and_then(|kinds| kinds.at("output")),
+        entry
+            .at("architecture")
+            .and_then(|kinds| kinds.at("output_modalities")),
+        entry.at("supported_output_modalities"),
+    ];
+    let stated = places.into_iter().flatten().next()?;
+    let kinds: Vec<_> = stated.items().iter().filter_map(Json::as_text).collect();
+    (!kinds.is_empty()).then_some(kinds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::json;
+
+    #[test]
+    fn the_stated_modality_counts_first_then_the_mode_then_the_name() {
+        let reason =
+            |key: &str, entry: &str| without_text(key, &json::parse(entry.as_bytes()).unwrap());
+        let refused = [
+            (
+                "x/a",
+                r#"{"modalities": {"output": ["image"]}}"#,
+                "its output is image",
+            ),
+            (
+                "x/a",
+                r#"{"architecture": {"output_modalities": ["audio"]}}"#,
+                "its output is audio",
+            ),
+            ("x/a", r#"{"mode": "embedding"}"#, "its mode is `embedding`"),
+            ("x/a-rerank-v3", "{}", "its name has the word `rerank`"),
+            ("x/gpt-image-1", "{}", "its name has the word `image`"),
+            (
+                "x/text-embedding-3",
+                r#"{"modalities": {"output": ["text"]}}"#,
+                "its name has the word `embedding`",
+            ),
+        ];
+        for (key, entry, expected) in refused {
+            assert_eq!(
+                reason(key, entry).as_deref(),
+                Some(expected),
+                "{key} {entry}"
+            );
+        }
+        for (key, entry) in [
+            (
+                "x/gemini-image",
+                r#"{"modalities": {"output": ["text", "image"]}}"#,
+            ),
+            ("x/gemini-image", r#"{"mode": "chat"}"#),
+            (
+                "x/gemini",
+                r#"{"mode": "image_generation", "supported_output_modalities": ["text", "image"]}"#,
+            ),
+            ("image/gpt-5", "{}"),
+        ] {
+            assert_eq!(reason(key, entry), None, "{key} {entry}");
+        }
+    }
+}
