@@ -51,7 +51,10 @@ const NDJSON: &str = "application/x-ndjson";
             "at": "2026-11-20T17:00:00Z",
             "usage": {"prompt_tokens": 12_000, "cache_read_tokens": 10_000, "output_tokens": 800, "reasoning_tokens": 300}
         })),
-        (CostRequest = "application/x-ndjson"),
+        (CostRequest = "application/x-ndjson", example = json!({
+            "offer": {"provider": "google", "model": "gemini-2.5-pro"},
+            "usage": {"prompt_tokens": 12_000, "output_tokens": 800}
+        })),
     )),
     responses(
         (status = 200, description = "The cost, or a line for each usage", content((Cost = "application/json"), (CostEntry = "application/x-ndjson"))),

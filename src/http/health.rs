@@ -30,6 +30,8 @@ fn ok() -> impl IntoResponse {
 }
 
 /// Check liveness
+///
+/// Answers while the process does, whatever the state of the database.
 #[utoipa::path(get, path = "/healthz", tag = "health", responses(
     (status = 200, description = "OK", body = Health),
     (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
@@ -38,7 +40,9 @@ pub(super) async fn check_liveness(_: NoQuery) -> impl IntoResponse {
     ok()
 }
 
-/// Check readiness: the database answers and accepts writes
+/// Check readiness
+///
+/// Answers 200 while the database answers and accepts writes, and 503 from the stop signal on.
 #[utoipa::path(get, path = "/readyz", tag = "health", responses(
     (status = 200, description = "OK", body = Health),
     (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),

@@ -403,7 +403,8 @@ pub(super) struct WithdrawnSheet {
     path = "/price-sheets/{id}/withdraw",
     tag = "price sheets",
     params(("id" = Uuid, Path, description = "Id of the pricing content")),
-    request_body(content = WithdrawRequest, content_type = "application/json"),
+    request_body(content = WithdrawRequest, content_type = "application/json",
+        example = json!({"reason": "the output price lacked a digit"})),
     responses(
         (status = 200, description = "It is withdrawn", body = WithdrawnSheet),
         (status = 400, description = "The body is not JSON, or the query is wrong", body = Problem, content_type = "application/problem+json"),

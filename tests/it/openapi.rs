@@ -1,5 +1,7 @@
 //! The API document: committed, served, complete, and true of what is answered.
 
+pub(crate) mod examples;
+
 use std::collections::BTreeSet;
 
 use axum::http::{Method, StatusCode};
