@@ -10,12 +10,19 @@ use super::app::App;
 use super::extract::NoQuery;
 use super::problem::Problem;
 
+/// State of a service that works.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Works {
+    /// It does; anything else is a problem.
+    Ok,
+}
+
 /// State of the service.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Health {
     /// Always `ok`; anything else is a problem.
-    #[schema(example = "ok")]
-    status: &'static str,
+    status: Works,
 }
 
 fn ok() -> impl IntoResponse {
@@ -25,7 +32,7 @@ fn ok() -> impl IntoResponse {
     ];
     (
         headers,
-        serde_json::to_string(&Health { status: "ok" }).unwrap_or_default(),
+        serde_json::to_string(&Health { status: Works::Ok }).unwrap_or_default(),
     )
 }
 

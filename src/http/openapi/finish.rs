@@ -6,20 +6,29 @@ use serde_json::{Map, Value, json};
 
 /// Where references to schemas lead.
 const SCHEMAS: &str = "#/components/schemas/";
-/// Descriptions of response headers that handlers name without one.
-const HEADERS: [(&str, &str); 2] = [
+/// Descriptions of headers and parameters that are the same everywhere, for those that handlers name without one.
+const SAME_EVERYWHERE: [(&str, &str); 10] = [
     (
         "etag",
         "Version of the body; with it in `If-None-Match`, the answer is 304 while the body is the same.",
     ),
-    ("link", "The next page, if there is one"),
+    ("link", "The next page, if there is one."),
+    ("provider", "Billing provider."),
+    ("model", "Model name as the provider spells it."),
+    ("canonical_model", "Canonical name, `author/model`."),
+    ("region", "Region in which the model is served."),
+    ("currency", "Currency as an ISO 4217 code."),
+    ("as_of", "Time at which it is in force: RFC 3339, or milliseconds since 1970."),
+    ("limit", "Rows per page."),
+    ("cursor", "`next_cursor` of the previous page."),
 ];
 
 /// Puts the whole document right.
 pub(super) fn finish(document: &mut Value) {
     join_descriptions(document);
+    name_variants(document);
     for operation in operations(document) {
-        describe_headers(operation);
+        describe_the_usual(operation);
         prefill_only_required_parameters(operation);
     }
     separate_requests(document);
@@ -95,16 +104,75 @@ fn lift_description(property: &mut Value) {
     }
 }
 
-fn describe_headers(operation: &mut Value) {
+/// Gives the variants of tagged enums names, which generators of clients use, and tells by which field they differ.
+fn name_variants(document: &mut Value) {
+    let Some(schemas) = document["components"]["schemas"].as_object_mut() else {
+        return;
+    };
+    let mut named = Map::new();
+    for (name, schema) in schemas.iter_mut() {
+        let variants = schema.get_mut("oneOf").and_then(Value::as_array_mut);
+        let Some(variants) = variants else { continue };
+        let tags: Option<Vec<(String, String)>> = variants.iter_mut().map(read_tag).collect();
+        let Some(tags) = tags else { continue };
+        let mut mapping = Map::new();
+        for (variant, (_, tag)) in variants.iter_mut().zip(&tags) {
+            let variant_name = format!("{name}{}", in_pascal_case(tag));
+            let reference = format!("{SCHEMAS}{variant_name}");
+            mapping.insert(tag.clone(), json!(reference));
+            named.insert(variant_name, std::mem::replace(variant, json!({"$ref": reference})));
+        }
+        let field = tags.first().map(|(field, _)| field.as_str());
+        schema["discriminator"] = json!({"propertyName": field, "mapping": mapping});
+    }
+    schemas.extend(named);
+}
+
+/// The field that tells a variant of an enum from the others, and its value there.
+fn read_tag(variant: &mut Value) -> Option<(String, String)> {
+    let object = match variant.get_mut("allOf").and_then(Value::as_array_mut) {
+        Some(parts) => parts.last_mut()?,
+        None => variant,
+    };
+    let properties = object.get_mut("properties")?.as_object_mut()?;
+    let (field, property) = properties.iter_mut().next_back()?;
+    let [value] = property.get("enum")?.as_array()?.as_slice() else {
+        return None;
+    };
+    let value = value.as_str()?.to_owned();
+    property["description"] = json!(format!("Always `{value}`."));
+    Some((field.clone(), value))
+}
+
+fn in_pascal_case(name: &str) -> String {
+    let words = name.split(|sign: char| !sign.is_ascii_alphanumeric());
+    let capital = |word: &str| {
+        let mut signs = word.chars();
+        let first = signs.next().map(|first| first.to_ascii_uppercase());
+        first.into_iter().chain(signs).collect::<String>()
+    };
+    words.map(capital).collect()
+}
+
+fn describe_the_usual(operation: &mut Value) {
+    let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
+    for parameter in parameters.into_iter().flatten() {
+        let name = parameter["name"].as_str().unwrap_or_default().to_owned();
+        describe_if_usual(&name, parameter);
+    }
     let responses = operation.get_mut("responses").and_then(Value::as_object_mut);
     for response in responses.into_iter().flat_map(Map::values_mut) {
         let headers = response.get_mut("headers").and_then(Value::as_object_mut);
         for (name, header) in headers.into_iter().flatten() {
-            let known = HEADERS.iter().find(|(known, _)| known == name);
-            if let (Some((_, text)), None) = (known, header.get("description")) {
-                header["description"] = json!(text);
-            }
+            describe_if_usual(name, header);
         }
+    }
+}
+
+fn describe_if_usual(name: &str, described: &mut Value) {
+    let usual = SAME_EVERYWHERE.iter().find(|(usual, _)| *usual == name);
+    if let (Some((_, text)), None) = (usual, described.get("description")) {
+        described["description"] = json!(text);
     }
 }
 
@@ -217,14 +285,19 @@ fn reachable(document: &Value, part: &str) -> BTreeSet<String> {
     found
 }
 
+/// The schema to which a reference leads.
+fn name_of(reference: &Value) -> Option<&str> {
+    reference.as_str()?.strip_prefix(SCHEMAS)
+}
+
 fn references(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| references(item, found)),
         Value::Object(entries) => {
-            for (key, entry) in entries {
-                match entry.as_str().and_then(|target| target.strip_prefix(SCHEMAS)) {
-                    Some(name) if key == "$ref" => found.push(name.to_owned()),
-                    _ => references(entry, found),
+            for entry in entries.values() {
+                match name_of(entry) {
+                    Some(name) => found.push(name.to_owned()),
+                    None => references(entry, found),
                 }
             }
         }
@@ -302,11 +375,10 @@ fn rename(value: &mut Value, renamed: &BTreeMap<String, String>) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| rename(item, renamed)),
         Value::Object(entries) => {
-            for (key, entry) in entries {
-                let target = entry.as_str().and_then(|target| target.strip_prefix(SCHEMAS));
-                match target.and_then(|name| renamed.get(name)) {
-                    Some(name) if key == "$ref" => *entry = json!(format!("{SCHEMAS}{name}")),
-                    _ => rename(entry, renamed),
+            for entry in entries.values_mut() {
+                match name_of(entry).and_then(|name| renamed.get(name)) {
+                    Some(name) => *entry = json!(format!("{SCHEMAS}{name}")),
+                    None => rename(entry, renamed),
                 }
             }
         }

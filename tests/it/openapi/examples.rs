@@ -124,7 +124,7 @@ impl Shown {
                 Some(body) => request.header(header::CONTENT_TYPE, media_type).body(Body::from(body.to_string())),
                 None => request.body(Body::empty()),
             };
-            replies.push(send(&self.api, request.unwrap()).await);
+            replies.push(send(&self.api, request.unwrap(), 1).await);
         }
         replies
     }
@@ -143,15 +143,15 @@ fn request_examples(operation: &Value) -> Vec<(&str, Option<&Value>)> {
     examples.collect()
 }
 
-/// The reply; of a stream without an end, its beginning.
-async fn send(api: &Api, request: Request<Body>) -> Reply {
+/// The reply; of a stream without an end, so many events.
+async fn send(api: &Api, request: Request<Body>, events: usize) -> Reply {
     if !request.uri().path().ends_with("/stream") {
         return api.send(request).await;
     }
     let mut response = api.begin(request).await;
     let (status, headers) = (response.status(), response.headers().clone());
     let mut text = String::new();
-    while text.matches("\n\n").count() < 2 {
+    while text.matches("\n\n").count() < events {
         let frame = tokio::time::timeout(Duration::from_secs(5), response.body_mut().frame()).await;
         let frame = frame.expect("the stream has begun").unwrap().unwrap();
         text.push_str(std::str::from_utf8(frame.data_ref().unwrap()).unwrap());
@@ -274,7 +274,7 @@ impl Recorder {
             Some(body) => request.header(header::CONTENT_TYPE, media_type).body(Body::from(body.to_string())),
             None => request.body(Body::empty()),
         };
-        send(&self.shown.api, request.unwrap()).await
+        send(&self.shown.api, request.unwrap(), 2).await
     }
 
     /// Keeps the first answer of each kind.
