@@ -6,6 +6,8 @@ use serde_json::{Map, Value, json};
 
 /// Where references to schemas lead.
 const SCHEMAS: &str = "#/components/schemas/";
+/// Media type of lines, each of them JSON.
+const NDJSON: &str = "application/x-ndjson";
 /// Descriptions of headers and parameters that are the same everywhere, for those that handlers name without one.
 const SAME_EVERYWHERE: [(&str, &str); 10] = [
     (
@@ -30,6 +32,10 @@ pub(super) fn finish(document: &mut Value) {
     for operation in operations(document) {
         describe_the_usual(operation);
         prefill_only_required_parameters(operation);
+        describe_lines(operation);
+        if let Some(body) = operation.get_mut("requestBody") {
+            body["required"] = json!(true);
+        }
     }
     separate_requests(document);
 }
@@ -196,6 +202,34 @@ fn prefill_only_required_parameters(operation: &mut Value) {
         }
         if let Some(example) = examples.first() {
             add_text(parameter, &format!("Example: {}.", in_code(example)));
+        }
+    }
+}
+
+/// Says that a body of lines is a text, of which each line is what the handler names.
+fn describe_lines(operation: &mut Value) {
+    let responses = operation.get("responses").and_then(Value::as_object);
+    let statuses = responses.into_iter().flat_map(Map::keys);
+    let mut places: Vec<String> = statuses
+        .map(|status| format!("/responses/{status}/content"))
+        .collect();
+    places.push("/requestBody/content".to_owned());
+    for place in places {
+        let content = operation.pointer_mut(&place);
+        let Some(content) = content.and_then(|content| content.get_mut(NDJSON)) else {
+            continue;
+        };
+        let line = content["schema"].take();
+        let name = line["$ref"].as_str().and_then(|target| target.rsplit('/').next());
+        content["schema"] = json!({
+            "type": "string",
+            "format": "binary",
+            "description": format!("Lines, each a `{}` as JSON.", name.unwrap_or_default()),
+            "contentMediaType": NDJSON,
+            "contentSchema": line,
+        });
+        if let Some(example) = content.get_mut("example") {
+            *example = json!(format!("{example}\n"));
         }
     }
 }

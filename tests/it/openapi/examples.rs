@@ -121,7 +121,7 @@ impl Shown {
         for (media_type, body) in request_examples(operation) {
             let request = Request::builder().method(method.to_uppercase().as_str()).uri(&uri);
             let request = match body {
-                Some(body) => request.header(header::CONTENT_TYPE, media_type).body(Body::from(body.to_string())),
+                Some(body) => request.header(header::CONTENT_TYPE, media_type).body(text_of(body)),
                 None => request.body(Body::empty()),
             };
             replies.push(send(&self.api, request.unwrap(), 1).await);
@@ -141,6 +141,11 @@ fn request_examples(operation: &Value) -> Vec<(&str, Option<&Value>)> {
         (media_type.as_str(), example)
     });
     examples.collect()
+}
+
+/// A body as it is sent: a text as it is, anything else as JSON.
+fn text_of(body: &Value) -> Body {
+    Body::from(body.as_str().map_or_else(|| body.to_string(), str::to_owned))
 }
 
 /// The reply; of a stream without an end, so many events.
@@ -271,7 +276,7 @@ impl Recorder {
             .header(header::ACCEPT, accept)
             .header("x-request-id", "request-1");
         let request = match body {
-            Some(body) => request.header(header::CONTENT_TYPE, media_type).body(Body::from(body.to_string())),
+            Some(body) => request.header(header::CONTENT_TYPE, media_type).body(text_of(body)),
             None => request.body(Body::empty()),
         };
         send(&self.shown.api, request.unwrap(), 2).await
@@ -284,11 +289,7 @@ impl Recorder {
         };
         let media_type = media_type.split(';').next().unwrap().to_owned();
         let example = match media_type.as_str() {
-            "application/x-ndjson" => {
-                let longest = reply.text().lines().max_by_key(|line| line.len());
-                serde_json::from_str(longest.unwrap()).unwrap()
-            }
-            json if json.ends_with("json") => reply.json(),
+            json if json.ends_with("json") && !json.ends_with("ndjson") => reply.json(),
             _ => json!(reply.text()),
         };
         let place = (path.to_owned(), method.to_owned(), reply.status.as_str().to_owned(), media_type);

@@ -60,7 +60,14 @@ fn every_body_has_an_example_that_its_schema_allows() {
     let mut without = Vec::new();
     for (place, content) in all_content(&document) {
         match example_of(&document, content) {
-            Some(example) => assert_valid(&validator(&document, &content["schema"]), example, &place),
+            Some(example) => {
+                assert_valid(&validator(&document, &content["schema"]), example, &place);
+                let lines = &content["schema"]["contentSchema"];
+                for line in example.as_str().filter(|_| lines.is_object()).into_iter().flat_map(str::lines) {
+                    let line = serde_json::from_str(line).unwrap();
+                    assert_valid(&validator(&document, lines), &line, &place);
+                }
+            }
             None => without.push(place),
         }
     }
