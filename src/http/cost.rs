@@ -34,6 +34,9 @@ const NDJSON: &str = "application/x-ndjson";
     post,
     path = "/cost",
     tag = "price sheets",
+    // openapi-python-client needs an optional parameter where there are two kinds of bodies.
+    params(("x-request-id" = Option<String>, Header, nullable = false,
+        description = "Id of the request, as the answer and the log have it; generated if left out")),
     request_body(content(
         (CostRequest = "application/json", example = json!({
             "price_sheet": {

@@ -7,6 +7,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::openapi::RefOr;
+use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
 
@@ -52,8 +53,13 @@ struct ProblemType;
 impl PartialSchema for ProblemType {
     fn schema() -> RefOr<Schema> {
         let addresses = PROBLEM_KINDS.iter().map(ProblemKind::address);
+        let names = PROBLEM_KINDS.iter().map(|kind| kind.slug.replace('-', "_"));
+        let names: Vec<String> = names.chain(["blank".to_owned()]).collect();
+        // Generators of clients name the values by it.
+        let names = ExtensionsBuilder::new().add("x-enum-varnames", names);
         one_of_texts(addresses.chain([BLANK.to_owned()]))
             .description(Some("Address of the page that describes a class of problems."))
+            .extensions(Some(names.build()))
             .into()
     }
 }
