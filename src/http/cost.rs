@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use self::lines::answer_lines;
 use super::app::App;
 use super::budget::{Counted, Text};
+use super::described::BodyRefusals;
 use super::extract::{NoQuery, Question};
 use super::problem::{NOT_FOUND, Problem};
 use crate::storage::PriceInForce;
@@ -61,13 +62,8 @@ const NDJSON: &str = "application/x-ndjson";
     )),
     responses(
         (status = 200, description = "The cost, or a line for each usage", content((Cost = "application/json"), (CostEntry = "application/x-ndjson"))),
-        (status = 400, description = "The body is not JSON, or the query is wrong", body = Problem, content_type = "application/problem+json"),
+        BodyRefusals,
         (status = 404, description = "The offer has no price in force at the time", body = Problem, content_type = "application/problem+json"),
-        (status = 408, description = "The body did not arrive in time", body = Problem, content_type = "application/problem+json"),
-        (status = 413, description = "Larger than 1 MiB", body = Problem, content_type = "application/problem+json"),
-        (status = 415, description = "Neither JSON nor NDJSON in UTF-8", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "The body is JSON but not a valid request; `errors` lists every fault", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database is unreachable, or the request queue is full", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn price_usage(

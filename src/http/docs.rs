@@ -43,9 +43,7 @@ macro_rules! own {
             name: $name,
             media_type: $media_type,
             content: LazyLock::new(|| {
-                Ok(Bytes::from_static(include_bytes!(concat!(
-                    "docs/", $name
-                ))))
+                Ok(Bytes::from_static(include_bytes!(concat!("docs/", $name))))
             }),
         }
     };

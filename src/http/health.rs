@@ -7,6 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::app::App;
+use super::described::QueryRefusals;
 use super::extract::NoQuery;
 use super::problem::Problem;
 
@@ -41,7 +42,7 @@ fn ok() -> impl IntoResponse {
 /// Answers while the process does, whatever the state of the database.
 #[utoipa::path(get, path = "/healthz", tag = "health", responses(
     (status = 200, description = "OK", body = Health),
-    (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
+    QueryRefusals,
 ))]
 pub(super) async fn check_liveness(_: NoQuery) -> impl IntoResponse {
     ok()
@@ -52,7 +53,7 @@ pub(super) async fn check_liveness(_: NoQuery) -> impl IntoResponse {
 /// Answers 200 while the database answers and accepts writes, and 503 from the stop signal on.
 #[utoipa::path(get, path = "/readyz", tag = "health", responses(
     (status = 200, description = "OK", body = Health),
-    (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
+    QueryRefusals,
     (status = 503, description = "Not ready", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(super) async fn check_readiness(

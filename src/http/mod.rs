@@ -8,6 +8,7 @@ mod catalogs;
 mod changes;
 mod cost;
 mod csv;
+mod described;
 mod docs;
 mod estimates;
 mod extract;

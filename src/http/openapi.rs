@@ -12,6 +12,7 @@ use utoipa::OpenApi;
 use utoipa::openapi::schema::{ArrayItems, ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::openapi::{OpenApi as Document, Ref, RefOr};
 
+use super::described::QueryRefusals;
 use super::extract::NoQuery;
 use super::problem::Problem;
 use super::response_cache::CachedBody;
@@ -109,7 +110,7 @@ fn describe_rows(document: &mut Document) {
 #[utoipa::path(get, path = "/openapi.json", tag = "reference", responses(
     (status = 200, description = "This document", content_type = "application/json", body = Object, headers(("etag" = String))),
     (status = 304, description = "Not modified"),
-    (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
+    QueryRefusals,
 ))]
 pub(super) async fn show_openapi(_: NoQuery, headers: HeaderMap) -> Response<Body> {
     static BODY: LazyLock<CachedBody> =

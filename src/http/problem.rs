@@ -58,7 +58,9 @@ impl PartialSchema for ProblemType {
         // Generators of clients name the values by it.
         let names = ExtensionsBuilder::new().add("x-enum-varnames", names);
         one_of_texts(addresses.chain([BLANK.to_owned()]))
-            .description(Some("Address of the page that describes a class of problems."))
+            .description(Some(
+                "Address of the page that describes a class of problems.",
+            ))
             .extensions(Some(names.build()))
             .into()
     }

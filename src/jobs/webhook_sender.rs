@@ -52,7 +52,7 @@ fn rest_after(attempts: i64, delivery: Uuid) -> Option<Duration> {
     Some(*rest + (*rest / 10).mul_f64(f64::from(chance) / f64::from(u16::MAX)))
 }
 
-/// What is sent to a webhook: changes, in commit order.
+/// Body of a request to a webhook: changes, in commit order.
 #[derive(Serialize, ToSchema)]
 pub struct ChangeDelivery {
     /// Id of the webhook.

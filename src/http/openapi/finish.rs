@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-/// Where references to schemas lead.
+/// Prefix of references to schemas.
 const SCHEMAS: &str = "#/components/schemas/";
 /// Media type of lines, each of them JSON.
 const NDJSON: &str = "application/x-ndjson";
@@ -20,7 +20,10 @@ const SAME_EVERYWHERE: [(&str, &str); 10] = [
     ("canonical_model", "Canonical name, `author/model`."),
     ("region", "Region in which the model is served."),
     ("currency", "Currency as an ISO 4217 code."),
-    ("as_of", "Time at which it is in force: RFC 3339, or milliseconds since 1970."),
+    (
+        "as_of",
+        "Time at which it is in force: RFC 3339, or milliseconds since 1970.",
+    ),
     ("limit", "Rows per page."),
     ("cursor", "`next_cursor` of the previous page."),
 ];
@@ -102,7 +105,9 @@ fn lift_description(property: &mut Value) {
         .find(|variant| variant["description"].is_string());
     if let Some(variant) = described {
         let description = if variant.get("$ref").is_some() {
-            variant.as_object_mut().and_then(|it| it.remove("description"))
+            variant
+                .as_object_mut()
+                .and_then(|it| it.remove("description"))
         } else {
             variant.get("description").cloned()
         };
@@ -110,7 +115,7 @@ fn lift_description(property: &mut Value) {
     }
 }
 
-/// Gives the variants of tagged enums names, which generators of clients use, and tells by which field they differ.
+/// Gives the variants of tagged enums names, which generators of clients use, and names the field in which they differ.
 fn name_variants(document: &mut Value) {
     let Some(schemas) = document["components"]["schemas"].as_object_mut() else {
         return;
@@ -126,7 +131,10 @@ fn name_variants(document: &mut Value) {
             let variant_name = format!("{name}{}", in_pascal_case(tag));
             let reference = format!("{SCHEMAS}{variant_name}");
             mapping.insert(tag.clone(), json!(reference));
-            named.insert(variant_name, std::mem::replace(variant, json!({"$ref": reference})));
+            named.insert(
+                variant_name,
+                std::mem::replace(variant, json!({"$ref": reference})),
+            );
         }
         let field = tags.first().map(|(field, _)| field.as_str());
         schema["discriminator"] = json!({"propertyName": field, "mapping": mapping});
@@ -134,7 +142,7 @@ fn name_variants(document: &mut Value) {
     schemas.extend(named);
 }
 
-/// The field that tells a variant of an enum from the others, and its value there.
+/// The field in which the variants of an enum differ, and its value in this one.
 fn read_tag(variant: &mut Value) -> Option<(String, String)> {
     let object = match variant.get_mut("allOf").and_then(Value::as_array_mut) {
         Some(parts) => parts.last_mut()?,
@@ -161,12 +169,16 @@ fn in_pascal_case(name: &str) -> String {
 }
 
 fn describe_the_usual(operation: &mut Value) {
-    let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
+    let parameters = operation
+        .get_mut("parameters")
+        .and_then(Value::as_array_mut);
     for parameter in parameters.into_iter().flatten() {
         let name = parameter["name"].as_str().unwrap_or_default().to_owned();
         describe_if_usual(&name, parameter);
     }
-    let responses = operation.get_mut("responses").and_then(Value::as_object_mut);
+    let responses = operation
+        .get_mut("responses")
+        .and_then(Value::as_object_mut);
     for response in responses.into_iter().flat_map(Map::values_mut) {
         let headers = response.get_mut("headers").and_then(Value::as_object_mut);
         for (name, header) in headers.into_iter().flatten() {
@@ -185,7 +197,9 @@ fn describe_if_usual(name: &str, described: &mut Value) {
 /// Examples of parameters that may be left out become text: a page fills all parameters that have one in, and they do not
 /// go together.
 fn prefill_only_required_parameters(operation: &mut Value) {
-    let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
+    let parameters = operation
+        .get_mut("parameters")
+        .and_then(Value::as_array_mut);
     let optional = parameters
         .into_iter()
         .flatten()
@@ -220,7 +234,9 @@ fn describe_lines(operation: &mut Value) {
             continue;
         };
         let line = content["schema"].take();
-        let name = line["$ref"].as_str().and_then(|target| target.rsplit('/').next());
+        let name = line["$ref"]
+            .as_str()
+            .and_then(|target| target.rsplit('/').next());
         content["schema"] = json!({
             "type": "string",
             "format": "binary",
@@ -236,7 +252,9 @@ fn describe_lines(operation: &mut Value) {
 
 /// A value as code within a sentence.
 fn in_code(value: &Value) -> String {
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let text = value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned);
     format!("`{text}`")
 }
 
@@ -244,7 +262,11 @@ fn in_code(value: &Value) -> String {
 fn add_text(described: &mut Value, sentence: &str) {
     let text = described["description"].as_str().unwrap_or_default();
     let text = text.trim_end();
-    let stop = if text.is_empty() || text.ends_with('.') { "" } else { "." };
+    let stop = if text.is_empty() || text.ends_with('.') {
+        ""
+    } else {
+        "."
+    };
     let space = if text.is_empty() { "" } else { " " };
     described["description"] = json!(format!("{text}{stop}{space}{sentence}"));
 }
@@ -302,7 +324,10 @@ fn reachable(document: &Value, part: &str) -> BTreeSet<String> {
     for section in ["paths", "webhooks"] {
         // What is sent to a webhook is written like an answer.
         let is_sent = section == "webhooks" && part == "responses";
-        let items = document[section].as_object().into_iter().flat_map(Map::values);
+        let items = document[section]
+            .as_object()
+            .into_iter()
+            .flat_map(Map::values);
         for operation in items.filter_map(Value::as_object).flat_map(Map::values) {
             if section == "paths" {
                 references(&operation[part], &mut open);

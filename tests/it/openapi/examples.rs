@@ -21,7 +21,7 @@ const ITEMS_LEFT: usize = 2;
 /// Length from which an example that occurs again is written once.
 const SHARED: usize = 300;
 
-/// Where an answer belongs: path of the document, method, status, media type.
+/// Place of an answer in the document: path, method, status, media type.
 type Place = (String, String, String, String);
 
 /// Ids under which something is stored.
@@ -47,7 +47,10 @@ impl Ids {
                 address = address.replace(&name, &example);
             }
         }
-        assert!(!address.contains('{') && !address.contains("//"), "no example of {path}");
+        assert!(
+            !address.contains('{') && !address.contains("//"),
+            "no example of {path}"
+        );
         address
     }
 }
@@ -57,11 +60,20 @@ fn parameters<'a>(operation: &'a Value, place: &str) -> impl Iterator<Item = &'a
     parameters.filter(move |parameter| parameter["in"] == place)
 }
 
-/// What a page with forms writes into the field of a parameter.
+/// The text that a page with forms writes into the field of a parameter.
 fn prefill(parameter: &Value) -> Option<String> {
-    let places = ["/example", "/schema/example", "/schema/examples/0", "/schema/default"];
+    let places = [
+        "/example",
+        "/schema/example",
+        "/schema/examples/0",
+        "/schema/default",
+    ];
     let value = places.iter().find_map(|place| parameter.pointer(place))?;
-    Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+    Some(
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned),
+    )
 }
 
 /// The service with something to show under every path.
@@ -98,18 +110,33 @@ impl Shown {
         }
         let estimate = api.infer(&sheet()).await;
         let ids = Ids {
-            sheet: estimate.json()["price_sheets"][0]["id"].as_str().unwrap().to_owned(),
+            sheet: estimate.json()["price_sheets"][0]["id"]
+                .as_str()
+                .unwrap()
+                .to_owned(),
             estimate: estimate.id(),
             webhook: api
-                .post("/webhooks", json!({"url": "https://hooks.example.com/unroof"}).to_string())
+                .post(
+                    "/webhooks",
+                    json!({"url": "https://hooks.example.com/unroof"}).to_string(),
+                )
                 .await
                 .id(),
         };
-        Self { api, ids, _database: database }
+        Self {
+            api,
+            ids,
+            _database: database,
+        }
     }
 
     /// An operation as a page prefills it: parameters with their examples and defaults, and the body with its example.
-    pub(super) async fn send_prefilled(&self, path: &str, method: &str, operation: &Value) -> Vec<Reply> {
+    pub(super) async fn send_prefilled(
+        &self,
+        path: &str,
+        method: &str,
+        operation: &Value,
+    ) -> Vec<Reply> {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         for parameter in parameters(operation, "query") {
             if let Some(value) = prefill(parameter) {
@@ -119,9 +146,13 @@ impl Shown {
         let uri = format!("{}?{}", self.ids.fill(path, operation), query.finish());
         let mut replies = Vec::new();
         for (media_type, body) in request_examples(operation) {
-            let request = Request::builder().method(method.to_uppercase().as_str()).uri(&uri);
+            let request = Request::builder()
+                .method(method.to_uppercase().as_str())
+                .uri(&uri);
             let request = match body {
-                Some(body) => request.header(header::CONTENT_TYPE, media_type).body(text_of(body)),
+                Some(body) => request
+                    .header(header::CONTENT_TYPE, media_type)
+                    .body(text_of(body)),
                 None => request.body(Body::empty()),
             };
             replies.push(send(&self.api, request.unwrap(), 1).await);
@@ -137,7 +168,11 @@ fn request_examples(operation: &Value) -> Vec<(&str, Option<&Value>)> {
     };
     let examples = content.iter().map(|(media_type, content)| {
         let example = content.get("example");
-        assert!(example.is_some(), "no example of a request: {}", operation["operationId"]);
+        assert!(
+            example.is_some(),
+            "no example of a request: {}",
+            operation["operationId"]
+        );
         (media_type.as_str(), example)
     });
     examples.collect()
@@ -145,7 +180,10 @@ fn request_examples(operation: &Value) -> Vec<(&str, Option<&Value>)> {
 
 /// A body as it is sent: a text as it is, anything else as JSON.
 fn text_of(body: &Value) -> Body {
-    Body::from(body.as_str().map_or_else(|| body.to_string(), str::to_owned))
+    Body::from(
+        body.as_str()
+            .map_or_else(|| body.to_string(), str::to_owned),
+    )
 }
 
 /// The reply; of a stream without an end, so many events.
@@ -161,10 +199,14 @@ async fn send(api: &Api, request: Request<Body>, events: usize) -> Reply {
         let frame = frame.expect("the stream has begun").unwrap().unwrap();
         text.push_str(std::str::from_utf8(frame.data_ref().unwrap()).unwrap());
     }
-    Reply { status, headers, body: Bytes::from(text) }
+    Reply {
+        status,
+        headers,
+        body: Bytes::from(text),
+    }
 }
 
-/// What was answered so far.
+/// The answers so far.
 struct Recorder {
     shown: Shown,
     answers: BTreeMap<Place, Value>,
@@ -223,13 +265,19 @@ impl Recorder {
             uri = format!("{uri}?{}", query.join("&"));
         }
         let content = operation["responses"]["200"]["content"].as_object();
-        let accepted: Vec<&str> = content.map_or(vec!["*/*"], |content| content.keys().map(String::as_str).collect());
+        let accepted: Vec<&str> = content.map_or(vec!["*/*"], |content| {
+            content.keys().map(String::as_str).collect()
+        });
         for (media_type, body) in request_examples(operation) {
             for accepted in &accepted {
                 // The first request for an estimate stores it, the second finds it.
                 for _ in 0..if path == "/infer" { 2 } else { 1 } {
                     let reply = self.send(method, &uri, accepted, media_type, body).await;
-                    assert!(reply.status.is_success(), "{method} {uri}: {}", reply.text());
+                    assert!(
+                        reply.status.is_success(),
+                        "{method} {uri}: {}",
+                        reply.text()
+                    );
                     self.note(path, method, &reply);
                 }
             }
@@ -244,16 +292,22 @@ impl Recorder {
             let nothing = path
                 .replace("{id}", &Uuid::nil().to_string())
                 .replace("{slug}", "none")
-                .replace("{provider}/{model}", "nobody/none");
-            let unknown = json!({"offer": {"provider": "nobody", "model": "none"}, "usage": {"prompt_tokens": 1}});
-            let body = if path == "/cost" { Some(&unknown) } else { body };
+                .replace("{provider}/{model}", "acme/none");
+            let unknown = json!({"offer": {"provider": "acme", "model": "none"}, "usage": {"prompt_tokens": 1}});
+            let body = if path == "/cost" {
+                Some(&unknown)
+            } else {
+                body
+            };
             let reply = self.send(method, &nothing, "*/*", media_type, body).await;
             self.note(path, method, &reply);
         }
         if !responses["422"].is_null() {
             let uri = self.shown.ids.fill(path, operation);
             let wrong = json!({"unknown": 1});
-            let reply = self.send(method, &uri, "*/*", media_type, Some(&wrong)).await;
+            let reply = self
+                .send(method, &uri, "*/*", media_type, Some(&wrong))
+                .await;
             self.note(path, method, &reply);
         }
     }
@@ -262,21 +316,38 @@ impl Recorder {
     async fn record_full_webhooks(&mut self) {
         let webhook = json!({"url": "https://hooks.example.com/unroof"});
         loop {
-            let reply = self.send("post", "/webhooks", "*/*", "application/json", Some(&webhook)).await;
+            let reply = self
+                .send(
+                    "post",
+                    "/webhooks",
+                    "*/*",
+                    "application/json",
+                    Some(&webhook),
+                )
+                .await;
             if reply.status != StatusCode::CREATED {
                 return self.note("/webhooks", "post", &reply);
             }
         }
     }
 
-    async fn send(&self, method: &str, uri: &str, accept: &str, media_type: &str, body: Option<&Value>) -> Reply {
+    async fn send(
+        &self,
+        method: &str,
+        uri: &str,
+        accept: &str,
+        media_type: &str,
+        body: Option<&Value>,
+    ) -> Reply {
         let request = Request::builder()
             .method(method.to_uppercase().as_str())
             .uri(uri)
             .header(header::ACCEPT, accept)
             .header("x-request-id", "request-1");
         let request = match body {
-            Some(body) => request.header(header::CONTENT_TYPE, media_type).body(text_of(body)),
+            Some(body) => request
+                .header(header::CONTENT_TYPE, media_type)
+                .body(text_of(body)),
             None => request.body(Body::empty()),
         };
         send(&self.shown.api, request.unwrap(), 2).await
@@ -292,8 +363,15 @@ impl Recorder {
             json if json.ends_with("json") && !json.ends_with("ndjson") => reply.json(),
             _ => json!(reply.text()),
         };
-        let place = (path.to_owned(), method.to_owned(), reply.status.as_str().to_owned(), media_type);
-        self.answers.entry(place).or_insert_with(|| short(steady(&example)));
+        let place = (
+            path.to_owned(),
+            method.to_owned(),
+            reply.status.as_str().to_owned(),
+            media_type,
+        );
+        self.answers
+            .entry(place)
+            .or_insert_with(|| short(steady(&example)));
     }
 }
 
@@ -307,7 +385,10 @@ async fn a_delivery() -> ([Reply; 2], Value) {
         .wait_for_last(&id, "delivered", |last| last["state"] == "delivered")
         .await;
     let path = format!("/webhooks/{id}/deliveries?limit=1");
-    let csv = sender.api.ask(Method::GET, &path, &[("accept", "text/csv")]).await;
+    let csv = sender
+        .api
+        .ask(Method::GET, &path, &[("accept", "text/csv")])
+        .await;
     ([sender.api.get(&path).await, csv], receiver.first_body())
 }
 
@@ -321,19 +402,33 @@ async fn shared_problems() -> BTreeMap<String, Value> {
     let api = database.api_within(limits).await;
     let post = |path: &str, media_type: &str, body: Body| {
         let request = Request::post(path).header(header::CONTENT_TYPE, media_type);
-        request.header("x-request-id", "request-1").body(body).unwrap()
+        request
+            .header("x-request-id", "request-1")
+            .body(body)
+            .unwrap()
     };
     let sheets = api.infer(&sheet()).await.json();
-    let withdraw = format!("/price-sheets/{}/withdraw", sheets["price_sheets"][0]["id"].as_str().unwrap());
+    let withdraw = format!(
+        "/price-sheets/{}/withdraw",
+        sheets["price_sheets"][0]["id"].as_str().unwrap()
+    );
     let dearer = with(sheet(), "/rates/0/input", json!("2.50"));
     assert!(api.infer(&dearer).await.status.is_success());
     let endless = futures_util::stream::pending::<Result<Bytes, std::io::Error>>();
     let requests = [
         post("/infer", "application/json", "{".into()),
         post("/infer", "application/json", Body::from_stream(endless)),
-        post("/infer", "application/json", " ".repeat(1024 * 1024 + 1).into()),
+        post(
+            "/infer",
+            "application/json",
+            " ".repeat(1024 * 1024 + 1).into(),
+        ),
         post("/infer", "text/plain", "{}".into()),
-        post(&withdraw, "application/json", json!({"reason": "a typing error"}).to_string().into()),
+        post(
+            &withdraw,
+            "application/json",
+            json!({"reason": "a typing error"}).to_string().into(),
+        ),
     ];
     let mut problems = BTreeMap::new();
     for request in requests {
@@ -352,7 +447,9 @@ async fn shared_problems() -> BTreeMap<String, Value> {
 /// The same at every recording: random ids, cursors made of them and secrets are replaced.
 fn steady(example: &Value) -> Value {
     let mut text = example.to_string();
-    let random: BTreeSet<&str> = text.split(|sign: char| !sign.is_ascii_hexdigit() && sign != '-').collect();
+    let random: BTreeSet<&str> = text
+        .split(|sign: char| !sign.is_ascii_hexdigit() && sign != '-')
+        .collect();
     let random = random.into_iter().filter(|word| {
         let id = Uuid::try_parse(word).ok().filter(|_| word.len() == 36);
         id.is_some_and(|id| [4, 7].contains(&id.get_version_num()))
@@ -365,7 +462,10 @@ fn steady(example: &Value) -> Value {
         text = text.replace(&id, &format!("5f0c64d1-1f3a-4c1e-9d4b-{:012x}", number + 1));
     }
     let mut steady: Value = serde_json::from_str(&text).unwrap();
-    for (name, word) in [("secret", "0123456789abcdef"), ("next_cursor", "WyIyMDI2LTExLTIx")] {
+    for (name, word) in [
+        ("secret", "0123456789abcdef"),
+        ("next_cursor", "WyIyMDI2LTExLTIx"),
+    ] {
         if steady[name].is_string() {
             steady[name] = json!(word.repeat(4));
         }
@@ -384,7 +484,10 @@ fn short(example: Value) -> Value {
 fn cut(value: Value) -> Value {
     match value {
         Value::Array(items) => items.into_iter().take(ITEMS_LEFT).map(cut).collect(),
-        Value::Object(entries) => entries.into_iter().map(|(name, entry)| (name, cut(entry))).collect(),
+        Value::Object(entries) => entries
+            .into_iter()
+            .map(|(name, entry)| (name, cut(entry)))
+            .collect(),
         Value::String(text) if text.len() > LONG => {
             let lines: Vec<&str> = text.split_inclusive('\n').take(ITEMS_LEFT + 1).collect();
             json!(lines.concat())
@@ -394,7 +497,11 @@ fn cut(value: Value) -> Value {
 }
 
 /// Writes the examples into the document; one that occurs again is written once and referred to.
-fn write(document: &mut Value, answers: &BTreeMap<Place, Value>, problems: &BTreeMap<String, Value>) {
+fn write(
+    document: &mut Value,
+    answers: &BTreeMap<Place, Value>,
+    problems: &BTreeMap<String, Value>,
+) {
     let mut shared: Map<String, Value> = problems
         .iter()
         .map(|(status, problem)| (format!("problem_{status}"), json!({"value": problem})))
@@ -410,7 +517,12 @@ fn write(document: &mut Value, answers: &BTreeMap<Place, Value>, problems: &BTre
             for (status, response) in responses {
                 let content = response.get_mut("content").and_then(Value::as_object_mut);
                 for (media_type, content) in content.into_iter().flatten() {
-                    let place = (path.clone(), method.clone(), status.clone(), media_type.clone());
+                    let place = (
+                        path.clone(),
+                        method.clone(),
+                        status.clone(),
+                        media_type.clone(),
+                    );
                     let shared_name = match answers.get(&place) {
                         Some(example) if occurs_again(example) => {
                             let known = shared.iter().find(|(_, known)| known["value"] == *example);

@@ -1,4 +1,4 @@
-//! What every operation, schema and field of the API document must have. New routes are held to it too.
+//! Rules for every operation, schema and field of the API document; new routes are held to them too.
 
 use std::collections::BTreeSet;
 
@@ -49,8 +49,12 @@ fn example_of<'a>(document: &'a Value, content: &'a Value) -> Option<&'a Value> 
     let first = || content["examples"].as_object()?.values().next();
     content.get("example").or_else(|| {
         let first = first()?;
-        let target = first["$ref"].as_str().and_then(|target| target.strip_prefix('#'));
-        target.map_or(Some(first), |target| document.pointer(target))?.get("value")
+        let target = first["$ref"]
+            .as_str()
+            .and_then(|target| target.strip_prefix('#'));
+        target
+            .map_or(Some(first), |target| document.pointer(target))?
+            .get("value")
     })
 }
 
@@ -63,7 +67,12 @@ fn every_body_has_an_example_that_its_schema_allows() {
             Some(example) => {
                 assert_valid(&validator(&document, &content["schema"]), example, &place);
                 let lines = &content["schema"]["contentSchema"];
-                for line in example.as_str().filter(|_| lines.is_object()).into_iter().flat_map(str::lines) {
+                for line in example
+                    .as_str()
+                    .filter(|_| lines.is_object())
+                    .into_iter()
+                    .flat_map(str::lines)
+                {
                     let line = serde_json::from_str(line).unwrap();
                     assert_valid(&validator(&document, lines), &line, &place);
                 }
@@ -71,7 +80,10 @@ fn every_body_has_an_example_that_its_schema_allows() {
             None => without.push(place),
         }
     }
-    assert_none("no example: a request states one beside its body, an answer is recorded by `just bless`", &without);
+    assert_none(
+        "no example: a request states one beside its body, an answer is recorded by `just bless`",
+        &without,
+    );
 }
 
 #[test]
@@ -84,7 +96,10 @@ fn every_example_of_a_list_has_a_row() {
             empty.push(place);
         }
     }
-    assert_none("an empty list as an example: tests/it/openapi/examples.rs stores what is listed", &empty);
+    assert_none(
+        "an empty list as an example: tests/it/openapi/examples.rs stores what is listed",
+        &empty,
+    );
 }
 
 #[test]
@@ -135,9 +150,16 @@ fn every_part_is_described() {
 /// Calls a function with every property of a schema and its place.
 fn for_each_property<'a>(schema: &'a Value, place: &str, each: &mut impl FnMut(&str, &'a Value)) {
     match schema {
-        Value::Array(items) => items.iter().for_each(|item| for_each_property(item, place, each)),
+        Value::Array(items) => items
+            .iter()
+            .for_each(|item| for_each_property(item, place, each)),
         Value::Object(entries) => {
-            for (name, property) in entries.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            for (name, property) in entries
+                .get("properties")
+                .and_then(Value::as_object)
+                .into_iter()
+                .flatten()
+            {
                 let place = format!("{place}.{name}");
                 each(&place, property);
                 for_each_property(property, &place, each);
@@ -160,9 +182,16 @@ fn what_has_few_values_is_an_enum() {
     for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
         for_each_property(schema, name, &mut |place, property| {
             let types = &property["type"];
-            let is_text = *types == "string" || types.as_array().is_some_and(|types| types.contains(&json!("string")));
+            let is_text = *types == "string"
+                || types
+                    .as_array()
+                    .is_some_and(|types| types.contains(&json!("string")));
             let description = property["description"].as_str().unwrap_or_default();
-            if is_text && property["enum"].is_null() && property["pattern"].is_null() && lists_values(description) {
+            if is_text
+                && property["enum"].is_null()
+                && property["pattern"].is_null()
+                && lists_values(description)
+            {
                 open.push(format!("{place}: {description}"));
             }
         });
@@ -196,7 +225,9 @@ fn every_operation_has_one_declared_tag_and_a_name_of_its_own() {
             _ => wrong.push(format!("{method} {path}: one of the declared tags")),
         }
         let name = operation["operationId"].as_str().unwrap();
-        let is_snake_case = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+        let is_snake_case = name
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte == b'_');
         if !is_snake_case || !names.insert(name) {
             wrong.push(format!("{method} {path}: {name}"));
         }
@@ -208,7 +239,10 @@ fn every_operation_has_one_declared_tag_and_a_name_of_its_own() {
 #[test]
 fn the_document_says_who_serves_it_and_under_which_licence() {
     let document = committed();
-    assert_eq!(document["info"]["license"]["identifier"], "MIT OR Apache-2.0");
+    assert_eq!(
+        document["info"]["license"]["identifier"],
+        "MIT OR Apache-2.0"
+    );
     assert!(is_text(&document["info"]["contact"]["url"]));
     let servers = document["servers"].as_array().unwrap();
     assert_eq!(servers[0]["url"], "/");
@@ -223,8 +257,15 @@ fn parameters_that_may_be_left_out_have_no_example() {
     let mut wrong = Vec::new();
     for (path, method, operation) in all_operations(&document) {
         for parameter in operation["parameters"].as_array().into_iter().flatten() {
-            let places = ["/example", "/examples", "/schema/example", "/schema/examples"];
-            let has_example = places.iter().any(|place| parameter.pointer(place).is_some());
+            let places = [
+                "/example",
+                "/examples",
+                "/schema/example",
+                "/schema/examples",
+            ];
+            let has_example = places
+                .iter()
+                .any(|place| parameter.pointer(place).is_some());
             let is_id = parameter["schema"]["format"] == "uuid";
             if has_example != (parameter["required"] == true) && !is_id {
                 wrong.push(format!("{method} {path}: {}", parameter["name"]));
@@ -248,26 +289,47 @@ fn requests_need_nothing_that_has_a_default() {
         });
     }
     assert_none("a default as a keyword", &defaults);
-    let requires = |schema: &str| schemas[schema]["required"].to_string().contains("\"basis\"");
+    let requires = |schema: &str| {
+        schemas[schema]["required"]
+            .to_string()
+            .contains("\"basis\"")
+    };
     assert!(requires("RateCell") && !requires("RateCellRequest"));
     let stated = &schemas["RateCellRequest"]["properties"]["basis"]["description"];
-    assert!(stated.as_str().unwrap().ends_with("Default: `stated`."), "{stated}");
+    assert!(
+        stated.as_str().unwrap().ends_with("Default: `stated`."),
+        "{stated}"
+    );
 }
 
-/// What the button for trying a route out sends is answered with success.
+/// The button for trying a route out sends what is answered with success.
 #[tokio::test]
 async fn every_operation_succeeds_as_a_page_prefills_it() {
     let document = committed();
     let shown = Box::pin(Shown::new()).await;
     let mut count = 0;
     for method in ["get", "post", "delete"] {
-        for (path, _, operation) in operations(&document).into_iter().filter(|(_, listed, _)| *listed == method) {
+        for (path, _, operation) in operations(&document)
+            .into_iter()
+            .filter(|(_, listed, _)| *listed == method)
+        {
             for reply in shown.send_prefilled(path, method, operation).await {
                 let documented = &operation["responses"][reply.status.as_str()];
                 let is_documented_success = reply.status.is_success() && documented.is_object();
-                assert!(is_documented_success, "{method} {path}: {} {}", reply.status, reply.text());
-                if let ("application/x-ndjson", lines) = (reply.header("content-type").unwrap_or_default(), reply.text()) {
-                    assert!(!lines.contains("\"fault\"") && !lines.contains("\"failed\""), "{path}: {lines}");
+                assert!(
+                    is_documented_success,
+                    "{method} {path}: {} {}",
+                    reply.status,
+                    reply.text()
+                );
+                if let ("application/x-ndjson", lines) = (
+                    reply.header("content-type").unwrap_or_default(),
+                    reply.text(),
+                ) {
+                    assert!(
+                        !lines.contains("\"fault\"") && !lines.contains("\"failed\""),
+                        "{path}: {lines}"
+                    );
                 }
                 count += 1;
             }

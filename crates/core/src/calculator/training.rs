@@ -160,8 +160,16 @@ fn activations(question: &Question, pretraining_flop: f64) -> Vec<ActivationsIte
     let again = RECOMPUTING_FLOPS_PER_PARAMETER;
     let schemes = [
         (ActivationScheme::AllKept, activations.all_kept(), least),
-        (ActivationScheme::InputsKept, activations.inputs_kept(), again),
-        (ActivationScheme::Reversible, activations.reversible(), again),
+        (
+            ActivationScheme::InputsKept,
+            activations.inputs_kept(),
+            again,
+        ),
+        (
+            ActivationScheme::Reversible,
+            activations.reversible(),
+            again,
+        ),
     ];
     schemes
         .into_iter()

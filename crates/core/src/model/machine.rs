@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::assumptions::Assumptions;
 use super::quantity::{NINETY_PERCENT, Quantity as Q};
-use crate::reference::{Accelerator, AcceleratorStatus, accelerators, fitted_attainment, open_models};
+use crate::reference::{
+    Accelerator, AcceleratorStatus, accelerators, fitted_attainment, open_models,
+};
 use crate::roofline::compute_to_bandwidth;
 use crate::units::FlopPerSecond;
 

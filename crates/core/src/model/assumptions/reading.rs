@@ -160,8 +160,14 @@ fn closed(object: ObjectBuilder) -> ObjectBuilder {
 fn number_or_interval(bounds: Bounds, description: &str) -> Schema {
     let end = |description| number(bounds).description(Some(description));
     let interval = ObjectBuilder::new()
-        .property("low", end("Lower end, exceeded with a probability of 95 %."))
-        .property("high", end("Upper end, exceeded with a probability of 5 %."))
+        .property(
+            "low",
+            end("Lower end, exceeded with a probability of 95 %."),
+        )
+        .property(
+            "high",
+            end("Upper end, exceeded with a probability of 5 %."),
+        )
         .required("low")
         .required("high")
         .description(Some(format!("90 % interval of: {description}")));
