@@ -41,6 +41,8 @@ RULES = [
     r"/price_sheets: the first sheet names no `canonical_model`",
     r"/price_sheets: sheet \d+ is of .*, the first one of `.*`",
     r": there (is neither an offer nor|are both an offer and) a sheet",
+    r"/usage(/(prompt|uncached_input)_tokens)?: .* tokens, (of which|where) .*",
+    r"/usage(/reasoning_tokens)?: .* reasoning tokens among .*",
     # Addresses to which nothing is sent.
     r"/url: (it is not a URL|it is too long|the address is not a public one)",
     # A list that the document does not hold, and an open object.
