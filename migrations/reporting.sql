@@ -168,7 +168,7 @@ BEGIN
             ('other_catalog', 'The catalog that disagrees'),
             ('withdrawn_at', 'When it was withdrawn'),
             ('withdrawn_because', 'Why it was withdrawn'),
-            ('kind', 'What happened, such as sheet.added, sheet.changed, sheet.withdrawn or estimate.updated'),
+            ('kind', 'What happened, such as offer.added, price.changed, offer.delisted or estimate.updated'),
             ('summary', 'In words'),
             ('differences', 'In words'),
             ('largest_factor', 'The largest factor between two prices'),

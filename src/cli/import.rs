@@ -112,6 +112,7 @@ async fn import(
         dry_run: arguments.dry_run,
         observed_at,
         seen_now: arguments.observed_at.is_none(),
+        recorded_at: now,
         estimator: arguments.calibration.estimator()?,
         threads: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
     };

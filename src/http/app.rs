@@ -22,7 +22,7 @@ use crate::clock::Clock;
 use crate::import::Priority::{Long, Normal};
 use crate::jobs::egress::Names;
 use crate::jobs::{JobSettings, Jobs};
-use crate::storage::{DbTime, NewEstimate, Saved, Store, StoreError};
+use crate::storage::{DbTime, NewEstimate, Saved, SightedBy, Store, StoreError};
 use unroof_core::estimate::{Answer, CancelToken, Estimator, Format, Request, read_request};
 
 /// Shared state of the handlers.
@@ -101,6 +101,11 @@ pub(crate) struct Answered {
 }
 
 impl Answered {
+    /// Whether anything was stated about the machine, so that the request is a question.
+    pub(super) fn has_assumptions(&self) -> bool {
+        !self.answer.assumptions.is_empty()
+    }
+
     /// The response body, counted in the memory budget until it is sent.
     pub(super) fn into_document(self) -> Result<Bytes, Problem> {
         self.document.finish()
@@ -238,16 +243,20 @@ impl App {
         &self,
         answered: &Answered,
         seen_at: Option<Timestamp>,
+        sighted_by: Option<SightedBy>,
     ) -> Result<Saved, Problem> {
         let document =
             std::str::from_utf8(answered.document.bytes()).map_err(Problem::not_serialised)?;
         gather_hasty().await;
+        // Asked once: both times are those of one moment.
+        let now = self.store.not_ahead(self.now());
         let new = NewEstimate {
             answer: &answered.answer,
             document,
             sheets: &answered.request.sheets,
-            observed_at: self.store.not_ahead(seen_at.unwrap_or_else(|| self.now())),
-            counts_again: seen_at.is_some(),
+            observed_at: seen_at.map_or(now, |seen_at| self.store.not_ahead(seen_at)),
+            recorded_at: now,
+            sighted_by,
         };
         Ok(self.store.save(new).await?)
     }

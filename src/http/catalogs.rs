@@ -104,6 +104,7 @@ impl CatalogQuery {
             dry_run: self.dry_run.unwrap_or_default(),
             observed_at,
             seen_now: seen_at.is_none(),
+            recorded_at: now,
             estimator: app.jobs.estimator.clone(),
             threads: app.limits.computing,
         })

@@ -6,7 +6,9 @@ use axum::http::{HeaderMap, Response, StatusCode, Uri, header};
 use axum::response::IntoResponse;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 use uuid::Uuid;
 
 use super::app::App;
@@ -19,9 +21,10 @@ use crate::storage::{
 };
 use unroof_core::estimate::StoredRow;
 use unroof_core::estimate::quantities::JointQuantity;
+use unroof_core::history::UNKNOWN_START;
 use unroof_core::input;
+use unroof_core::input::schema::one_of_texts;
 use unroof_core::sheet::compare::difference::{first_words, in_words};
-use unroof_core::sheet::compare::timeline::UNKNOWN_START;
 use unroof_core::sheet::{PriceSheet, RateCell};
 use unroof_core::units::Decimal;
 
@@ -56,7 +59,7 @@ pub(super) struct HistoryItem {
     /// Time at which the price was seen.
     #[schema(value_type = String, format = DateTime)]
     observed_at: DbTime,
-    /// Source of the price: a catalog, or `official` for the provider's own page.
+    /// Source of the price: a catalog, or what a posted sheet names as its source.
     catalog: String,
     /// The sheet.
     sheet_id: Uuid,
@@ -72,6 +75,20 @@ pub(super) struct HistoryItem {
     output_per_mtok: Option<f64>,
     /// Prompt tokens found in the cache.
     cache_read_per_mtok: Option<f64>,
+    /// Source of the start: `stated` by a source, or `observed`, the time at which the price was first seen.
+    #[schema(value_type = Option<PriceStart>)]
+    start_basis: Option<String>,
+    /// Time at which the price before was last seen; null where none was, or where it is not known.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    not_before: Option<DbTime>,
+    /// Time at which a source last stated the price.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    last_seen_at: Option<DbTime>,
+    /// Reason for the end; null while it is in force.
+    #[schema(value_type = Option<PriceEnd>)]
+    ending: Option<String>,
+    /// Whether the price is probably a mistake, and listed only because no other source states one.
+    flagged: bool,
     /// Time of the withdrawal; null unless withdrawn.
     #[schema(value_type = Option<String>, format = DateTime)]
     withdrawn_at: Option<DbTime>,
@@ -85,6 +102,34 @@ pub(super) struct HistoryItem {
 }
 
 impl ListItem for HistoryItem {}
+
+/// The schema of the basis of a start.
+struct PriceStart;
+
+impl PartialSchema for PriceStart {
+    fn schema() -> RefOr<Schema> {
+        one_of_texts(["stated", "observed"])
+            .description(Some(
+                "Whether a source states the start, or the price was first seen then.",
+            ))
+            .into()
+    }
+}
+
+impl ToSchema for PriceStart {}
+
+/// The schema of the reason for an end.
+struct PriceEnd;
+
+impl PartialSchema for PriceEnd {
+    fn schema() -> RefOr<Schema> {
+        one_of_texts(["replaced", "expired", "delisted", "withdrawn"])
+            .description(Some("Reason for the end of a price."))
+            .into()
+    }
+}
+
+impl ToSchema for PriceEnd {}
 
 /// A row with its sheet read.
 struct Entry {
@@ -117,6 +162,11 @@ impl Entry {
             input_per_mtok: price(|rate| rate.input.as_ref()),
             output_per_mtok: price(|rate| rate.output.as_ref()),
             cache_read_per_mtok: price(|rate| rate.cache_read.as_ref()),
+            start_basis: row.start_basis.clone().filter(|_| is_known),
+            not_before: row.not_before,
+            last_seen_at: row.last_seen_at,
+            ending: row.ending.clone(),
+            flagged: row.is_flagged,
             withdrawn_at: row.withdrawn_at,
             withdrawn_because: row.withdrawn_because.clone(),
             difference: self.difference(before),
@@ -315,8 +365,9 @@ impl ListItem for DisagreementRow {}
 
 /// Disagreements between catalogs about a price
 ///
-/// An offer's price follows the catalog that priced it first, unless the provider's own page says otherwise. What other
-/// catalogs state is listed here until they agree.
+/// A whole catalog counts more than an entry of one, and that more than a posted sheet. Of two catalogs, a stated start
+/// beats one that was merely seen, and a sighting that is a day fresher beats an older one. What the others state is listed
+/// here until they agree.
 #[utoipa::path(
     get,
     path = "/disagreements",
@@ -394,10 +445,10 @@ pub(super) struct WithdrawnSheet {
 
 /// Withdraw a price
 ///
-/// A price in force ends now, an announced one is cancelled, and the previous price continues. The sheet and its
-/// estimates stay stored, and the history shows the reason. A repeated request changes nothing. The price is in force
-/// again when it is sent again, when a later catalog lists it, or when the withdrawal is undone:
-/// `DELETE /price-sheets/{id}/withdrawal`.
+/// A price in force ends now, an announced one is cancelled, and what held before holds again: another source's price, or
+/// the one before. The sheet and its estimates stay stored, and the history shows the reason. A repeated request changes
+/// nothing. The price is in force again when it is sent again, when its catalog is read again and still lists it, or when
+/// the withdrawal is undone: `DELETE /price-sheets/{id}/withdrawal`.
 #[utoipa::path(
     post,
     path = "/price-sheets/{id}/withdraw",
@@ -446,9 +497,8 @@ pub(super) async fn withdraw_price_sheet(
 
 /// Undo a withdrawal
 ///
-/// Restores the price as if it had not been withdrawn: until its former end, or until the start of a price announced
-/// since. The price that continued in its place ends where this one begins. A repeated request changes nothing; for a
-/// sheet that is not withdrawn, the request has no effect.
+/// Restores the price as if it had not been withdrawn. A repeated request changes nothing; for a sheet that is not
+/// withdrawn, the request has no effect.
 #[utoipa::path(
     delete,
     path = "/price-sheets/{id}/withdrawal",
@@ -458,7 +508,6 @@ pub(super) async fn withdraw_price_sheet(
         (status = 204, description = "It is not withdrawn"),
         (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No such sheet", body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "Another price is in force now", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
@@ -471,10 +520,5 @@ pub(super) async fn reinstate_price_sheet(
     match app.store.reinstate(id, now).await? {
         Reinstated::Done => Ok(StatusCode::NO_CONTENT),
         Reinstated::Unknown => Err(Problem::not_found("price sheet")),
-        Reinstated::Taken => Err(Problem::new(
-            CONFLICT,
-            "another price is in force in the period that the withdrawn price would get back",
-        )
-        .hint("send the sheet again to put it in force from now on, or withdraw the other price first")),
     }
 }

@@ -16,7 +16,8 @@ use super::budget::Counted;
 use super::described::BodyRefusals;
 use super::extract::{Query, Question};
 use super::page::Moment;
-use super::problem::{Problem, UNREADABLE};
+use super::problem::{INVALID, Problem, UNREADABLE};
+use crate::storage::SightedBy;
 use unroof_core::catalog::{CATALOGS, Catalog};
 use unroof_core::estimate::{Answer, Format, InferBody};
 use unroof_core::input::schema::{Name, one_of_texts};
@@ -35,7 +36,11 @@ pub(super) struct InferQuery {
     /// `false` only computes.
     #[param(nullable = false, default = true)]
     store: Option<bool>,
-    /// Time of observation of the price; now if left out. A price that was replaced since is then in force again.
+    /// Whether the sheet is an observation of a price, as it is by itself where no assumptions are stated, or a question:
+    /// that is stored and listed, but is no price, no history and no news. With assumptions, `true` is refused.
+    #[param(nullable = false)]
+    observe: Option<bool>,
+    /// Time of observation of the price; now if left out.
     /// RFC 3339, or milliseconds since 1970.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     observed_at: Option<Moment>,
@@ -132,7 +137,20 @@ pub(super) async fn infer_price_sheet(
         .map(|moment| moment.not_after(app.now()))
         .transpose()?;
     let format = query.format(|| seen_at.unwrap_or_else(|| app.now()))?;
+    let sighted_by = match &format {
+        Format::Canonical => SightedBy::post(seen_at.is_none()),
+        Format::Entry { catalog, .. } => SightedBy::entry(catalog.name(), seen_at.is_none()),
+    };
     let answered = app.answer(body, format).await?;
+    let is_stated = answered.has_assumptions();
+    if is_stated && query.observe == Some(true) {
+        return Err(Problem::new(
+            INVALID,
+            "a sheet with assumptions is a question, not an observation of a price",
+        )
+        .hint("leave out `assumptions`, or `observe=true`"));
+    }
+    let is_observed = query.observe.unwrap_or(!is_stated);
     let mut headers = HeaderMap::new();
     headers.insert(
         header::CONTENT_TYPE,
@@ -140,7 +158,11 @@ pub(super) async fn infer_price_sheet(
     );
     let mut status = StatusCode::OK;
     if query.store.unwrap_or(true) {
-        if app.save(&answered, seen_at).await?.is_new {
+        if app
+            .save(&answered, seen_at, is_observed.then_some(sighted_by))
+            .await?
+            .is_new
+        {
             status = StatusCode::CREATED;
         }
         let location = header::HeaderValue::from_str(&format!("/estimates/{}", answered.answer.id));

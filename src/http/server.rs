@@ -20,6 +20,7 @@ use super::queue::MANNERS;
 use super::refusals::Refusals;
 use super::{App, Limits, middleware, service};
 use crate::jobs::Refresh;
+use crate::storage::SightedBy;
 use unroof_core::estimate::Format;
 
 /// Size of the kernel's send buffer per connection, in bytes. By default the kernel grows it to megabytes and reports room
@@ -333,8 +334,9 @@ impl App {
                 .answer(body, Format::Canonical)
                 .await
                 .map_err(|problem| problem.detail)?;
+            let sighted_by = (!answered.has_assumptions()).then(|| SightedBy::post(true));
             let saved = self
-                .save(&answered, None)
+                .save(&answered, None, sighted_by)
                 .await
                 .map_err(|problem| problem.detail)?;
             new += usize::from(saved.is_new);

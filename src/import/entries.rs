@@ -9,11 +9,11 @@ use uuid::Uuid;
 use super::listed::Listed;
 use super::weight::bytes_of;
 use unroof_core::catalog::{CATALOGS, Catalog, UnknownFormat, recognize};
+use unroof_core::history::UNKNOWN_START;
 use unroof_core::input::RequestError;
 use unroof_core::input::cancel::{CancelToken, Cancelled};
 use unroof_core::input::cursor::{Cursor, Fault, Faults};
 use unroof_core::input::json::{self, Json, Stopped};
-use unroof_core::sheet::compare::timeline::UNKNOWN_START;
 use unroof_core::sheet::{PriceSheet, canonical};
 
 /// Format of a catalog.

@@ -18,12 +18,6 @@ impl Listed {
         offer_id(&self.sheet.provider, &self.sheet.model, &self.sheet.region)
     }
 
-    /// Name of the catalog.
-    pub(super) fn catalog(&self) -> &'static str {
-        let source = self.sheet.sources.first();
-        source.map_or("manual", |source| source.format.name())
-    }
-
     /// `provider/model`, with the region unless it is global.
     pub(super) fn name(&self) -> String {
         let PriceSheet {

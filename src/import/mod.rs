@@ -14,7 +14,6 @@ mod report;
 mod run;
 mod turn;
 mod weight;
-mod withdrawn;
 
 pub use entries::{CatalogError, CatalogFormat};
 pub use error::ImportError;

@@ -17,17 +17,19 @@ use super::names::CanonicalModels;
 use super::priority::Priority;
 use super::report::{Imported, Line, Outcome, Summary};
 use super::turn::Turn;
-use crate::storage::{DbTime, EstimateRecord, Listing, Recording, StatementRow, Store, StoreError};
+use crate::storage::{
+    DbTime, EstimateRecord, ListedOffer, ListedSheet, Listing, ListingRow, LookAt, Recording,
+    SheetFacts, SightedBy, Store, StoreError,
+};
 use unroof_core::catalog::model_key;
 use unroof_core::estimate::{Answer, CancelToken, Cancelled, Estimator, Request};
 use unroof_core::input::json;
 use unroof_core::model::assumptions::Assumptions;
-use unroof_core::sheet::compare::timeline::UNKNOWN_START;
 use unroof_core::sheet::{PriceSheet, SheetId, canonical};
 
 /// Sheets recorded per transaction: enough to be fast, few enough not to delay other writers.
 const ESTIMATES_AT_ONCE: usize = 64;
-pub(super) const DUPLICATES_AT_ONCE: usize = 200;
+const DUPLICATES_AT_ONCE: usize = 200;
 
 /// Options of an import.
 #[derive(Debug, Clone)]
@@ -44,6 +46,8 @@ pub struct Options {
     pub observed_at: Timestamp,
     /// Whether that is the current time, not a stated one.
     pub seen_now: bool,
+    /// Time at which it is recorded.
+    pub recorded_at: Timestamp,
     /// The estimator of new sheets.
     pub estimator: Estimator,
     /// Number of estimating threads.
@@ -136,8 +140,17 @@ impl Import {
         }
         let names = canonical_models(&store, &contents.sheets).await?;
         reporter.names(&contents.sheets, &names).await?;
-        let (fresh, withdrawn) =
-            set_known_aside(&store, contents.sheets, &names, &options, &mut reporter).await?;
+        let look = begin_look(&store, contents.format, &options).await?;
+        let found = Found::of(look.as_ref(), &contents.sheets, &contents.refused, &store).await?;
+        let fresh = set_known_aside(
+            &store,
+            contents.sheets,
+            found.as_ref(),
+            &names,
+            &options,
+            &mut reporter,
+        )
+        .await?;
         let originals = known_originals(&store, &fresh, &options.estimator, &turn).await?;
         // Classifying thousands of sheets takes a while and must not block an async thread.
         let sorting = turn.clone();
@@ -151,10 +164,15 @@ impl Import {
             store,
             names,
             options,
+            is_posted: found.is_none(),
             turn,
         };
-        recorder.reinstate(withdrawn, &mut reporter).await?;
         recorder.record(fresh, kinds, &mut reporter).await?;
+        if let Some(found) = found.filter(|_| !recorder.options.dry_run) {
+            found
+                .record(&recorder.store, recorder.options.recorded_at)
+                .await?;
+        }
         Ok(reporter.summary)
     }
 }
@@ -260,60 +278,216 @@ async fn canonical_models(
     Ok(names)
 }
 
-/// A sheet that was withdrawn before the catalog was seen, with its stored statement.
-pub(super) type Withdrawn = (Listed, StatementRow);
+/// Offers of a look per transaction.
+const OFFERS_AT_ONCE: usize = 500;
 
-/// Reports the known sheets, each with its estimate by this engine, and returns the others: the new ones, and the
-/// withdrawn ones that are listed again.
+/// The look at a whole catalog; none for sheets that stand for themselves.
+async fn begin_look(
+    store: &Store,
+    format: CatalogFormat,
+    options: &Options,
+) -> Result<Option<LookAt>, ImportError> {
+    let CatalogFormat::Published(catalog) = format else {
+        return Ok(None);
+    };
+    let source = catalog.name().to_owned();
+    let at = if options.seen_now {
+        store.time_of_look(&source, options.observed_at).await?
+    } else {
+        DbTime::from(options.observed_at).into()
+    };
+    let scope = options.provider.clone().unwrap_or_default();
+    Ok(Some(LookAt { source, scope, at }))
+}
+
+/// Findings of a look, beside the earlier listings of its catalog.
+struct Found {
+    look: LookAt,
+    is_between: bool,
+    listed: BTreeMap<Uuid, ListedOffer>,
+    before: Vec<ListedSheet>,
+    /// Sheets that were withdrawn and are listed still.
+    withdrawn: BTreeSet<Uuid>,
+    /// Keys of entries that cannot be read, which may be about any offer.
+    refused: BTreeSet<String>,
+}
+
+impl Found {
+    async fn of(
+        look: Option<&LookAt>,
+        sheets: &[Listed],
+        refused: &[super::entries::Refused],
+        store: &Store,
+    ) -> Result<Option<Self>, ImportError> {
+        let Some(look) = look else { return Ok(None) };
+        let is_between = store.is_between_looks(look).await?;
+        let mut listed: BTreeMap<Uuid, ListedOffer> = BTreeMap::new();
+        for one in sheets {
+            tokio::task::consume_budget().await;
+            let offer_id = one.offer_id();
+            let offer = listed.entry(offer_id).or_insert_with(|| ListedOffer {
+                offer_id,
+                provider: one.sheet.provider.clone(),
+                sheets: Vec::new(),
+            });
+            if !offer
+                .sheets
+                .iter()
+                .any(|sheet| sheet.sheet_id == one.sheet_id)
+            {
+                offer
+                    .sheets
+                    .push(SheetFacts::new(&one.sheet, one.sheet_id, false));
+            }
+        }
+        let withdrawn = store.withdrawn_before(look).await?;
+        Ok(Some(Self {
+            before: store.listed_by(look, is_between).await?,
+            look: look.clone(),
+            is_between,
+            listed,
+            withdrawn: withdrawn.into_iter().map(|sheet| sheet.sheet_id).collect(),
+            refused: refused
+                .iter()
+                .map(|refused| refused.entry.clone())
+                .collect(),
+        }))
+    }
+
+    /// The sheets that the catalog listed before, by offer.
+    fn before(&self) -> BTreeMap<Uuid, BTreeSet<Uuid>> {
+        let mut before: BTreeMap<Uuid, BTreeSet<Uuid>> = BTreeMap::new();
+        for sheet in &self.before {
+            before
+                .entry(sheet.offer_id)
+                .or_default()
+                .insert(sheet.sheet_id);
+        }
+        before
+    }
+
+    /// Records the look, some offers at a time, and completes it. A catalog without a sheet is no look.
+    async fn record(self, store: &Store, now: Timestamp) -> Result<(), ImportError> {
+        if self.listed.is_empty() {
+            return Ok(());
+        }
+        let ended = self.ended(store).await?;
+        let before = self.before();
+        let is_changed = |offer: &ListedOffer| {
+            let sheets: BTreeSet<Uuid> = offer.sheets.iter().map(|sheet| sheet.sheet_id).collect();
+            self.is_between || before.get(&offer.offer_id) != Some(&sheets)
+        };
+        let changed: Vec<ListedOffer> = self.listed.into_values().filter(is_changed).collect();
+        for offers in changed.chunks(OFFERS_AT_ONCE) {
+            store.record_look(&self.look, offers.to_vec(), now).await?;
+        }
+        store.complete_look(&self.look, ended, now).await?;
+        Ok(())
+    }
+
+    /// The offers that the catalog no longer lists, but for those whose entries cannot be read this time.
+    async fn ended(&self, store: &Store) -> Result<Vec<ListedOffer>, ImportError> {
+        let scope = &self.look.scope;
+        let mut ended: BTreeMap<Uuid, ListedOffer> = BTreeMap::new();
+        let mut sheets = Vec::new();
+        for sheet in &self.before {
+            let is_covered = scope.is_empty() || *scope == sheet.provider;
+            if !is_covered || self.listed.contains_key(&sheet.offer_id) {
+                continue;
+            }
+            sheets.push(sheet.clone());
+            ended.insert(
+                sheet.offer_id,
+                ListedOffer {
+                    offer_id: sheet.offer_id,
+                    provider: sheet.provider.clone(),
+                    sheets: Vec::new(),
+                },
+            );
+        }
+        if !self.refused.is_empty() {
+            let ids: Vec<Uuid> = sheets.iter().map(|sheet| sheet.sheet_id).collect();
+            let unread = store.sheets_of_entries(&ids, &self.refused).await?;
+            for sheet in sheets
+                .iter()
+                .filter(|sheet| unread.contains(&sheet.sheet_id))
+            {
+                ended.remove(&sheet.offer_id);
+            }
+        }
+        Ok(ended.into_values().collect())
+    }
+}
+
+/// Reports the sheets that are listed as before, each with its estimate by this engine, and returns the others.
 async fn set_known_aside(
     store: &Store,
     sheets: Vec<Listed>,
+    found: Option<&Found>,
     names: &CanonicalModels,
     options: &Options,
     reporter: &mut ProgressReporter<'_>,
-) -> Result<(Vec<Listed>, Vec<Withdrawn>), ImportError> {
-    let catalogs: BTreeSet<&str> = sheets.iter().map(Listed::catalog).collect();
-    let mut known = HashMap::new();
-    for catalog in catalogs {
-        for row in store.statements_of(catalog).await? {
-            let original = row.duplicate_of.unwrap_or(row.sheet_id);
-            if row.estimate_id == Some(options.estimator.estimate_id(SheetId(original))) {
-                let starts_at: Timestamp = row.starts_at.into();
-                known.insert(
-                    (catalog.to_owned(), row.offer_id, starts_at, row.sheet_id),
-                    row,
-                );
-            }
+) -> Result<Vec<Listed>, ImportError> {
+    let ids: Vec<Uuid> = sheets.iter().map(|listed| listed.sheet_id).collect();
+    let mut known: HashMap<Uuid, ListingRow> = HashMap::new();
+    for row in store.listings_of(&ids).await? {
+        let original = row.duplicate_of.unwrap_or(row.sheet_id);
+        if row.estimate_id == options.estimator.estimate_id(SheetId(original)) {
+            known.insert(row.sheet_id, row);
         }
     }
-    let (mut fresh, mut withdrawn) = (Vec::new(), Vec::new());
-    let observed_at = DbTime::from(options.observed_at);
+    let before = found.map(Found::before);
+    let mut fresh = Vec::new();
     for listed in sheets {
         tokio::task::consume_budget().await;
-        let starts_at = listed.sheet.valid_from.unwrap_or(UNKNOWN_START);
-        let place = (
-            listed.catalog().to_owned(),
-            listed.offer_id(),
-            starts_at,
-            listed.sheet_id,
-        );
-        let Some(row) = known.get(&place) else {
+        let is_listed = before.as_ref().is_none_or(|before| {
+            let sheets = before.get(&listed.offer_id());
+            sheets.is_some_and(|sheets| sheets.contains(&listed.sheet_id))
+        });
+        let Some(row) = known.get(&listed.sheet_id).filter(|_| is_listed) else {
             fresh.push(listed);
             continue;
         };
-        let is_later = |at| options.seen_now || at < observed_at;
-        if row.withdrawn_at.is_some_and(is_later) {
-            withdrawn.push((listed, row.clone()));
-            continue;
-        }
-        let unchanged = Imported {
-            estimate_id: row.estimate_id,
-            duplicate_of: row.duplicate_of,
-            ..Imported::of(&listed, names, Outcome::Unchanged)
+        let is_back = found.is_some_and(|found| found.withdrawn.contains(&listed.sheet_id));
+        let outcome = if is_back {
+            Outcome::Reinstated
+        } else {
+            Outcome::Unchanged
         };
+        let unchanged = Imported {
+            estimate_id: Some(row.estimate_id),
+            duplicate_of: row.duplicate_of,
+            ..Imported::of(&listed, names, outcome)
+        };
+        if found.is_none() && !options.dry_run {
+            let recording = Recording {
+                listing: Listing::Offer {
+                    duplicate_of: row.duplicate_of,
+                },
+                ..recording_of(&listed, row.estimate_id, names, options, true)
+            };
+            store.record(&[recording]).await?;
+        }
         reporter.entry(unchanged).await?;
     }
-    Ok((fresh, withdrawn))
+    Ok(fresh)
+}
+
+/// A sheet with its estimate, to be recorded. What stands for itself counts as posted; what a whole catalog lists is
+/// counted by its look.
+fn recording_of(
+    listed: &Listed,
+    estimate_id: Uuid,
+    names: &CanonicalModels,
+    options: &Options,
+    is_posted: bool,
+) -> Recording {
+    Recording {
+        canonical_model: names.of(&listed.sheet),
+        recorded_at: options.recorded_at,
+        sighted_by: is_posted.then(|| SightedBy::post(options.seen_now)),
+        ..Recording::new(listed.sheet.clone(), options.observed_at, estimate_id)
+    }
 }
 
 /// The stored sheets of which new ones may be duplicates.
@@ -360,10 +534,12 @@ struct Worked {
     reason: Option<String>,
 }
 
-pub(super) struct Recorder {
-    pub(super) store: Store,
-    pub(super) names: CanonicalModels,
-    pub(super) options: Options,
+struct Recorder {
+    store: Store,
+    names: CanonicalModels,
+    options: Options,
+    /// Whether each sheet stands for itself.
+    is_posted: bool,
     turn: Turn,
 }
 
@@ -475,17 +651,17 @@ impl Recorder {
         Ok(())
     }
 
-    pub(super) fn recording(&self, listed: &Listed, estimate_id: Uuid) -> Recording {
-        let canonical_model = self.names.of(&listed.sheet);
-        Recording {
-            canonical_model,
-            counts_again: true,
-            seen_now: self.options.seen_now,
-            ..Recording::new(listed.sheet.clone(), self.options.observed_at, estimate_id)
-        }
+    fn recording(&self, listed: &Listed, estimate_id: Uuid) -> Recording {
+        recording_of(
+            listed,
+            estimate_id,
+            &self.names,
+            &self.options,
+            self.is_posted,
+        )
     }
 
-    pub(super) async fn store(&self, recordings: &[Recording]) -> Result<(), ImportError> {
+    async fn store(&self, recordings: &[Recording]) -> Result<(), ImportError> {
         if !self.options.dry_run {
             self.store.record(recordings).await?;
         }

@@ -234,6 +234,7 @@ impl Jobs {
             dry_run: false,
             observed_at: self.store.not_ahead(self.clock.now()),
             seen_now: true,
+            recorded_at: self.clock.now(),
             estimator: self.estimator.clone(),
             threads: self.settings.threads,
         };

@@ -7,9 +7,10 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use super::plan::Known;
 use super::queue::{Group, Members, Waiting, refuse};
+use super::ready::Ready;
 use super::recording::{Recording, Saved};
+use super::work::Work;
 use super::{Store, StoreError};
 
 impl Store {
@@ -18,12 +19,12 @@ impl Store {
     pub(super) async fn record_in_group(
         &self,
         recordings: Vec<Recording>,
-        known: Option<Known>,
+        ready: Option<Ready>,
     ) -> Result<Saved, StoreError> {
         let (done, saved) = oneshot::channel();
         self.queue.waiting().push_back(Waiting {
             recordings,
-            known,
+            ready,
             since: Instant::now(),
             done,
         });
@@ -58,14 +59,17 @@ impl Store {
     async fn record_group(&self, group: Group) {
         let members = group.members;
         // The request may have left, so that sending the outcome may fail.
-        match self.record_at_once(&group.recordings, group.known).await {
+        let work = Work::of(group.recordings);
+        // Planned alone, it is not planned for a group.
+        let ready = group.ready.filter(|_| members.len() == 1);
+        match self.record_at_once(&work, ready).await {
             Ok(recorded) => {
                 for (range, done) in members {
                     let _ = done.send(Ok(recorded.saved(range)));
                 }
             }
             Err(error) if members.len() > 1 && !error.is_temporary() => {
-                self.record_each(&group.recordings, members).await;
+                self.record_each(&work.recordings, members).await;
             }
             Err(error) => refuse(members, error),
         }
@@ -75,7 +79,8 @@ impl Store {
         let mut members = VecDeque::from(members);
         while let Some((range, done)) = members.pop_front() {
             let count = range.len();
-            match self.record_at_once(&recordings[range.clone()], None).await {
+            let work = Work::of(recordings[range.clone()].to_vec());
+            match self.record_at_once(&work, None).await {
                 Ok(recorded) => drop(done.send(Ok(recorded.saved(0..count)))),
                 Err(error) if error.is_temporary() => {
                     members.push_front((range, done));

@@ -2,18 +2,15 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
-use sqlx::{Connection, Executor, FromRow, SqlSafeStr};
+use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::checksum::StoredDocument;
 use super::connection::on_connection;
-use super::names::ChangeKind;
 use super::plan::read_sheet;
 use super::query::Query;
-use super::record::ADVANCE_VERSION;
-use super::rows::{Connected, Piece, Rows, Statement};
-use super::value::{Kind, Value};
+use super::work::Work;
 use super::{DbTime, Filter, Store, StoreError};
 use unroof_core::sheet::PriceSheet;
 
@@ -30,12 +27,22 @@ pub struct HistoryRow {
     pub sheet_id: Uuid,
     /// Catalog that states it.
     pub catalog: String,
-    /// Inclusive; [`UNKNOWN_START`](unroof_core::sheet::compare::timeline::UNKNOWN_START) where it is not known.
+    /// Inclusive; [`UNKNOWN_START`](unroof_core::history::UNKNOWN_START) where it is not known.
     pub starts_at: DbTime,
     /// Exclusive.
     pub ends_at: Option<DbTime>,
     /// Time at which the price was seen.
     pub observed_at: DbTime,
+    /// Source of the start: `stated` or `observed`.
+    pub start_basis: Option<String>,
+    /// Time at which the price before was last seen.
+    pub not_before: Option<DbTime>,
+    /// Time at which a source last stated the price.
+    pub last_seen_at: Option<DbTime>,
+    /// Reason for the end: `replaced`, `expired`, `delisted` or `withdrawn`.
+    pub ending: Option<String>,
+    /// Whether the price is under quarantine.
+    pub is_flagged: bool,
     /// Time of the withdrawal.
     pub withdrawn_at: Option<DbTime>,
     /// Reason for the withdrawal.
@@ -123,7 +130,13 @@ pub struct DisagreementRow {
 const HISTORY: &str = "
     SELECT period.sequence, period.part, sheet.region, period.sheet_id, catalog, starts_at, ends_at, period.observed_at,
            withdrawn_at, withdrawn_because, listing.estimate_id, listing.duplicate_of, row_values,
-           sheet.document, sheet.checksum
+           sheet.document, sheet.checksum, start_basis, not_before, ending, is_flagged,
+           coalesce((SELECT max(looks.at)
+                     FROM sightings AS seen JOIN looks ON looks.source = seen.source
+                      AND (looks.scope = '' OR looks.scope = sheet.provider)
+                     WHERE seen.sheet_id = period.sheet_id AND seen.last_at IS NULL
+                       AND looks.at > period.last_seen_at
+                       AND (period.ends_at IS NULL OR period.ends_at > looks.at)), last_seen_at) AS last_seen_at
     FROM price_sheets AS sheet
     JOIN price_periods AS period ON period.sheet_id = sheet.id
     LEFT JOIN latest_listings AS listing ON listing.sheet_id = sheet.id
@@ -141,38 +154,14 @@ const DISAGREEMENTS: &str = "
 const WERE_OPEN: &str = "observed_at <= $1 AND (ended_at IS NULL OR ended_at > $1)";
 
 const DUE: &str = "
-    SELECT sequence, part, sheet_id, starts_at, ends_at, has_begun,
-           EXISTS (SELECT 1 FROM price_intervals AS next
-                   WHERE next.offer_id = period.offer_id AND next.starts_at <= $1 AND next.until > $1) AS has_price
-    FROM price_periods AS period
-    WHERE (has_begun = FALSE AND starts_at <= $1) OR (has_ended = FALSE AND ends_at <= $1)
-    ORDER BY starts_at, sequence, part
+    SELECT DISTINCT offer_id FROM (
+        SELECT offer_id FROM price_periods WHERE has_begun = FALSE AND starts_at <= $1
+        UNION ALL
+        SELECT offer_id FROM price_periods WHERE has_ended = FALSE AND ends_at <= $1) AS due
     LIMIT $2";
 
-/// Most prices that are announced at once.
+/// Most offers whose prices are announced at once.
 const MOST_DUE: i64 = 500;
-
-/// Adds changes of sheets to the feed: number, kind, time, sheet and summary.
-pub(super) const INSERT_CHANGES: Piece = Piece {
-    sql: "
-        INSERT INTO changes (sequence, kind, observed_at, provider, model, canonical_model, region, sheet_id,
-                             estimate_id, summary)
-        SELECT given.column1, given.column2, given.column3, sheet.provider, sheet.model, sheet.canonical_model,
-               sheet.region, sheet.id, listing.estimate_id, given.column5
-        FROM given
-        JOIN price_sheets AS sheet ON sheet.id = given.column4
-        LEFT JOIN latest_listings AS listing ON listing.sheet_id = sheet.id",
-    columns: &[Kind::Number, Kind::Text, Kind::Time, Kind::Id, Kind::Text],
-};
-
-const MARK_ANNOUNCED: Piece = Piece {
-    sql: "
-        UPDATE price_periods SET has_begun = TRUE, has_ended = given.column3 FROM given
-        WHERE sequence = given.column1 AND part = given.column2",
-    columns: &[Kind::Number, Kind::Number, Kind::Flag],
-};
-
-static ANNOUNCE: Statement = Statement::new(&[MARK_ANNOUNCED, INSERT_CHANGES]);
 
 const NEXT_DUE: &str = "
     SELECT min(at) FROM (
@@ -182,13 +171,7 @@ const NEXT_DUE: &str = "
 
 #[derive(FromRow)]
 struct DueRow {
-    sequence: i64,
-    part: i64,
-    sheet_id: Uuid,
-    starts_at: DbTime,
-    ends_at: Option<DbTime>,
-    has_begun: bool,
-    has_price: bool,
+    offer_id: Uuid,
 }
 
 impl Store {
@@ -245,34 +228,23 @@ impl Store {
         self.rows(list).await
     }
 
-    /// Records that prices have come into force or expired, on one replica only.
+    /// Announces that prices have come into force or expired, on one replica only.
     ///
     /// # Errors
     /// The query fails.
     pub async fn announce_due_prices(&self, now: Timestamp) -> Result<(), StoreError> {
+        let now = DbTime::from(now);
+        let due: Vec<DueRow> = self.rows(Query::new(DUE).bind(now).bind(MOST_DUE)).await?;
+        if due.is_empty() {
+            return Ok(());
+        }
+        let work = Work {
+            now: now.into(),
+            again: due.into_iter().map(|row| row.offer_id).collect(),
+            ..Work::default()
+        };
         let _writer = self.wait_to_write().await?;
-        on_connection!(self, connection => {
-            let now = DbTime::from(now);
-            let next: Option<DbTime> = sqlx::query_scalar(NEXT_DUE).fetch_one(&mut *connection).await?;
-            if next.is_none_or(|next| next > now) {
-                return Ok(());
-            }
-            let due: Vec<DueRow> =
-                sqlx::query_as(DUE).bind(now).bind(MOST_DUE).fetch_all(&mut *connection).await?;
-            let most = i64::try_from(due.len()).unwrap_or(MOST_DUE);
-            connection.prepare_rows(&ANNOUNCE).await?;
-            connection.prepare(ADVANCE_VERSION.into_sql_str()).await?;
-            let mut transaction = connection.begin_with(self.begin()).await?;
-            let version: i64 =
-                sqlx::query_scalar(ADVANCE_VERSION).bind(most).fetch_one(&mut *transaction).await?;
-            // Read again under the lock: another replica may have announced them.
-            let due: Vec<DueRow> =
-                sqlx::query_as(DUE).bind(now).bind(most).fetch_all(&mut *transaction).await?;
-            transaction.write_rows(&ANNOUNCE, &due_rows(&due, now, version - most)).await?;
-            transaction.commit().await?;
-            self.advance_version(version);
-            Ok(())
-        })
+        self.record_at_once(&work, None).await.map(drop)
     }
 
     /// Time at which the next price comes into force or expires.
@@ -284,55 +256,5 @@ impl Store {
             let next: Option<DbTime> = sqlx::query_scalar(NEXT_DUE).fetch_one(connection).await?;
             Ok(next.map(Timestamp::from))
         })
-    }
-}
-
-/// Rows for each piece of [`ANNOUNCE`]; changes are numbered from the one after `base`.
-fn due_rows(due: &[DueRow], now: DbTime, base: i64) -> [Rows<'static>; 2] {
-    let marks = due.iter().map(|row| {
-        let has_ended = row.ends_at.is_some_and(|end| end <= now);
-        vec![row.sequence.into(), row.part.into(), has_ended.into()]
-    });
-    let news = due
-        .iter()
-        .filter_map(|row| Some((row.sheet_id, row.news(now)?)));
-    let changes = news
-        .zip(base + 1..)
-        .map(|((sheet_id, (kind, summary)), number)| {
-            change_row(number, kind, now, sheet_id, summary)
-        });
-    [marks.collect(), changes.collect()]
-}
-
-/// A row for [`INSERT_CHANGES`].
-pub(super) fn change_row(
-    number: i64,
-    kind: ChangeKind,
-    at: DbTime,
-    sheet_id: Uuid,
-    summary: String,
-) -> Vec<Value<'static>> {
-    vec![
-        number.into(),
-        kind.name().into(),
-        at.into(),
-        sheet_id.into(),
-        summary.into(),
-    ]
-}
-
-impl DueRow {
-    /// The kind of change and its summary. The end of a price that was replaced is not a change.
-    fn news(&self, now: DbTime) -> Option<(ChangeKind, String)> {
-        let has_ended = self.ends_at.is_some_and(|end| end <= now);
-        if !self.has_begun && !has_ended {
-            let since = Timestamp::from(self.starts_at);
-            return Some((ChangeKind::SheetInForce, format!("in force since {since}")));
-        }
-        let end = Timestamp::from(self.ends_at.filter(|_| has_ended && !self.has_price)?);
-        Some((
-            ChangeKind::SheetExpired,
-            format!("no longer in force since {end}"),
-        ))
     }
 }

@@ -1,5 +1,6 @@
 //! Queries of an import before it records anything, and the records of import runs.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -10,27 +11,21 @@ use uuid::Uuid;
 use super::connection::on_connection;
 use super::database::{Importing, Pool, StoreLock};
 use super::names::stored_names;
+use super::plan::read_sheet;
 use super::query::Query;
 use super::rows::{Connected, Piece, Statement};
 use super::value::Kind;
 use super::{DbTime, Store, StoreError, locked};
 
-/// The last statement of a catalog about an offer, and its listing.
+/// A stored sheet with its listing.
 #[derive(Debug, Clone, FromRow)]
-pub struct StatementRow {
-    /// The offer.
-    pub offer_id: Uuid,
-    /// Start of the sheet's validity;
-    /// [`UNKNOWN_START`](unroof_core::sheet::compare::timeline::UNKNOWN_START) where it states none.
-    pub starts_at: DbTime,
+pub struct ListingRow {
     /// Id of the sheet.
     pub sheet_id: Uuid,
     /// The estimate that was last listed for it.
-    pub estimate_id: Option<Uuid>,
+    pub estimate_id: Uuid,
     /// The sheet that it is a copy of.
     pub duplicate_of: Option<Uuid>,
-    /// Time of the sheet's withdrawal, unless the sheet has been in force since.
-    pub withdrawn_at: Option<DbTime>,
 }
 
 /// A sheet with an estimate of its own.
@@ -115,19 +110,25 @@ impl Drop for RunningImport {
     }
 }
 
-const STATEMENTS: &str = "
-    SELECT statements.offer_id, statements.starts_at, statements.sheet_id, listing.estimate_id, listing.duplicate_of,
-           (SELECT max(withdrawn_at) FROM price_periods AS cut
-            WHERE cut.offer_id = statements.offer_id AND cut.sheet_id = statements.sheet_id
-              AND cut.withdrawn_at IS NOT NULL
-              AND NOT EXISTS (
-                  SELECT 1 FROM price_periods AS later
-                  WHERE later.sheet_id = cut.sheet_id AND later.withdrawn_at IS NULL
-                    AND (later.ends_at IS NULL
-                         OR (later.ends_at > cut.withdrawn_at AND later.ends_at > later.starts_at)))) AS withdrawn_at
-    FROM statements
-    LEFT JOIN latest_listings AS listing ON listing.sheet_id = statements.sheet_id
-    WHERE statements.catalog = $1";
+static LISTINGS: Statement = Statement::new(&[Piece {
+    sql: "
+        SELECT listing.sheet_id, listing.estimate_id, listing.duplicate_of
+        FROM given JOIN latest_listings AS listing ON listing.sheet_id = given.column1
+        JOIN price_sheets AS sheet ON sheet.id = listing.sheet_id
+        WHERE sheet.observed = TRUE",
+    columns: &[Kind::Id],
+}]);
+
+#[derive(FromRow)]
+struct DocumentRow {
+    id: Uuid,
+    document: String,
+}
+
+static DOCUMENTS: Statement = Statement::new(&[Piece {
+    sql: "SELECT sheet.id, sheet.document FROM given JOIN price_sheets AS sheet ON sheet.id = given.column1",
+    columns: &[Kind::Id],
+}]);
 
 static LEADERS: Statement = Statement::new(&[Piece {
     sql: "
@@ -168,12 +169,39 @@ const AND_NOT_LOCKED: &str =
     " AND pg_try_advisory_xact_lock(hashtext('unroof'), hashtext($1::text))";
 
 impl Store {
-    /// The last statements of a catalog, offer by offer.
+    /// The listings of those of some sheets that a source stated.
     ///
     /// # Errors
     /// The query fails.
-    pub async fn statements_of(&self, catalog: &str) -> Result<Vec<StatementRow>, StoreError> {
-        self.rows(Query::new(STATEMENTS).bind(catalog)).await
+    pub async fn listings_of(&self, sheets: &[Uuid]) -> Result<Vec<ListingRow>, StoreError> {
+        let ids = sheets.iter().map(|id| vec![(*id).into()]).collect();
+        on_connection!(self, connection => connection.read_rows(&LISTINGS, &ids).await)
+    }
+
+    /// Those of some sheets that a catalog states in entries with these keys.
+    ///
+    /// # Errors
+    /// The query fails, or a stored document is damaged.
+    pub async fn sheets_of_entries(
+        &self,
+        sheets: &[Uuid],
+        keys: &BTreeSet<String>,
+    ) -> Result<BTreeSet<Uuid>, StoreError> {
+        let ids = sheets.iter().map(|id| vec![(*id).into()]).collect();
+        let rows: Vec<DocumentRow> =
+            on_connection!(self, connection => connection.read_rows(&DOCUMENTS, &ids).await)?;
+        let mut found = BTreeSet::new();
+        for row in rows {
+            let sheet = read_sheet(row.id, Some(&row.document))?;
+            let mut locators = sheet
+                .sources
+                .iter()
+                .filter_map(|source| source.locator.as_ref());
+            if locators.any(|locator| keys.contains(locator)) {
+                found.insert(row.id);
+            }
+        }
+        Ok(found)
     }
 
     /// The sheets of some models that have an estimate of their own.

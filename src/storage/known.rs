@@ -1,151 +1,163 @@
 //! Reads the stored rows that a recording needs about its offers, sheets and estimates: one typed query per kind of
 //! row, and none for a kind without keys.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 
-use jiff::Timestamp;
 use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::checksum::StoredDocument;
-use super::plan::{Known, OpenDisagreement, StoredPeriod};
-use super::recording::Recording;
-use super::rows::{Connected, MOST_ROWS, Piece, Rows, Statement};
+use super::derive::StoredPeriod;
+use super::offers::{Cut, LookAmong, LookAt, Neighbours, Seen, SheetFacts, same_sighting_since};
+use super::plan::{Known, OpenDisagreement, SheetText, read_sheet};
+use super::rows::{Connected, Piece, Rows, Statement};
 use super::value::Kind;
+use super::work::Work;
 use super::{DbTime, StoreError};
-use unroof_core::sheet::compare::timeline::{Cut, Period};
+use unroof_core::history::{Ending, Period, Standing, StartBasis};
 
-/// Stored state of a recording: its sheet, estimate and offer, and its catalog's statement with the same start.
+/// Stored state of a recording: its sheet and estimate.
 #[derive(Debug, FromRow)]
 struct RecordedRow {
-    version: i64,
     sheet_id: Uuid,
     estimate_id: Uuid,
-    offer_id: Uuid,
     document: Option<String>,
     checksum: Option<Vec<u8>>,
+    is_question: Option<bool>,
     listed_estimate_id: Option<Uuid>,
-    catalog: Option<String>,
-    starts_at: Option<DbTime>,
-    stated_sheet_id: Option<Uuid>,
     has_estimate: bool,
-    has_offer: bool,
-    was_withdrawn: bool,
+    offer_id: Uuid,
+    is_repeated: bool,
 }
 
 static RECORDED: Statement = Statement::new(&[Piece {
     sql: "
-        SELECT (SELECT version FROM store_version WHERE id = 1) AS version, given.column1 AS sheet_id,
-               given.column2 AS estimate_id, given.column3 AS offer_id, sheet.document, sheet.checksum,
-               listing.estimate_id AS listed_estimate_id, statement.catalog, statement.starts_at,
-               statement.sheet_id AS stated_sheet_id,
+        SELECT given.column1 AS sheet_id, given.column2 AS estimate_id, sheet.document, sheet.checksum,
+               sheet.observed = FALSE AS is_question, listing.estimate_id AS listed_estimate_id,
                EXISTS (SELECT 1 FROM estimates WHERE estimates.id = given.column2) AS has_estimate,
-               EXISTS (SELECT 1 FROM price_sheets AS own WHERE own.offer_id = given.column3) AS has_offer,
-               EXISTS (SELECT 1 FROM price_periods AS cut
-                       WHERE cut.sheet_id = given.column1 AND cut.withdrawn_at IS NOT NULL) AS was_withdrawn
+               given.column3 AS offer_id,
+               EXISTS (
+                   SELECT 1 FROM sightings AS seen
+                   WHERE seen.offer_id = given.column3 AND seen.source = given.column4
+                     AND seen.sheet_id = given.column1 AND seen.last_at > given.column5
+                     AND NOT EXISTS (
+                         SELECT 1 FROM withdrawals AS cut
+                         WHERE cut.offer_id = seen.offer_id AND cut.sheet_id = seen.sheet_id
+                           AND cut.undone_at IS NULL AND cut.at >= seen.last_at)) AS is_repeated
         FROM given
         LEFT JOIN price_sheets AS sheet ON sheet.id = given.column1
-        LEFT JOIN latest_listings AS listing ON listing.sheet_id = given.column1
-        LEFT JOIN statements AS statement
-          ON statement.offer_id = given.column3 AND statement.catalog = given.column4
-         AND statement.starts_at = given.column5",
+        LEFT JOIN latest_listings AS listing ON listing.sheet_id = given.column1",
     columns: &[Kind::Id, Kind::Id, Kind::Id, Kind::Text, Kind::Time],
+}]);
+
+/// A sighting, with what matters of its sheet, and the looks of its source.
+#[derive(Debug, FromRow)]
+struct SightingRow {
+    offer_id: Uuid,
+    provider: String,
+    source: String,
+    standing: i64,
+    catalog: String,
+    sheet_id: Uuid,
+    first_at: DbTime,
+    last_at: Option<DbTime>,
+    newest_whole: Option<DbTime>,
+    newest_part: Option<DbTime>,
+    next_whole: Option<DbTime>,
+    next_part: Option<DbTime>,
+    tariff_id: Option<Uuid>,
+    valid_from: Option<DbTime>,
+    valid_to: Option<DbTime>,
+    currency: String,
+    input_price: Option<f64>,
+    output_price: Option<f64>,
+    is_misfit: bool,
+    /// Rows without a stored tariff.
+    document: Option<String>,
+}
+
+static SIGHTINGS: Statement = Statement::new(&[Piece {
+    sql: "
+        SELECT seen.offer_id, sheet.provider, seen.source, seen.standing, seen.catalog, seen.sheet_id, seen.first_at,
+               seen.last_at, sheet.tariff_id, sheet.valid_from, sheet.valid_to, sheet.currency, sheet.input_price,
+               sheet.output_price, sheet.is_misfit,
+               CASE WHEN sheet.tariff_id IS NULL THEN sheet.document END AS document,
+               (SELECT max(looks.at) FROM looks WHERE looks.source = seen.source AND looks.scope = '') AS newest_whole,
+               (SELECT max(looks.at) FROM looks
+                WHERE looks.source = seen.source AND looks.scope = sheet.provider) AS newest_part,
+               (SELECT min(looks.at) FROM looks
+                WHERE looks.source = seen.source AND looks.scope = '' AND looks.at > seen.last_at) AS next_whole,
+               (SELECT min(looks.at) FROM looks
+                WHERE looks.source = seen.source AND looks.scope = sheet.provider AND looks.at > seen.last_at)
+                 AS next_part
+        FROM given JOIN sightings AS seen ON seen.offer_id = given.column1
+        JOIN price_sheets AS sheet ON sheet.id = seen.sheet_id",
+    columns: &[Kind::Id],
+}]);
+
+/// A withdrawal, and the first look after it that listed the sheet still.
+#[derive(Debug, FromRow)]
+struct CutRow {
+    offer_id: Uuid,
+    sheet_id: Uuid,
+    at: DbTime,
+    because: String,
+    seen_at: Option<DbTime>,
+}
+
+static CUTS: Statement = Statement::new(&[Piece {
+    sql: "
+        SELECT cut.offer_id, cut.sheet_id, cut.at, cut.because,
+               (SELECT min(looks.at)
+                FROM sightings AS seen JOIN price_sheets AS sheet ON sheet.id = seen.sheet_id
+                JOIN looks ON looks.source = seen.source AND (looks.scope = '' OR looks.scope = sheet.provider)
+                 AND looks.at > cut.at AND (seen.last_at IS NULL OR looks.at <= seen.last_at)
+                WHERE seen.sheet_id = cut.sheet_id AND seen.first_at <= cut.at AND seen.standing = 1) AS seen_at
+        FROM given JOIN withdrawals AS cut ON cut.offer_id = given.column1 AND cut.undone_at IS NULL",
+    columns: &[Kind::Id],
 }]);
 
 /// A price with its period.
 #[derive(Debug, FromRow)]
-pub(super) struct PeriodRow {
-    pub(super) sequence: i64,
-    pub(super) part: i64,
-    pub(super) offer_id: Uuid,
-    pub(super) sheet_id: Uuid,
-    pub(super) catalog: String,
-    pub(super) starts_at: DbTime,
-    pub(super) ends_at: Option<DbTime>,
-    pub(super) observed_at: DbTime,
-    pub(super) withdrawn_at: Option<DbTime>,
-    pub(super) withdrawn_end: Option<DbTime>,
-}
-
-impl PeriodRow {
-    pub(super) fn period(&self) -> Period {
-        Period {
-            sheet_id: self.sheet_id,
-            catalog: self.catalog.clone(),
-            starts_at: self.starts_at.into(),
-            ends_at: self.ends_at.map(Into::into),
-            withdrawn: self.withdrawn_at.map(|at| Cut {
-                at: at.into(),
-                ends_at: self.withdrawn_end.map(Into::into),
-            }),
-        }
-    }
-}
-
-// An offer has up to thousands of prices. Of its periods those are read that end after something may change.
-static PERIODS: Statement = Statement::new(&[Piece {
-    sql: "
-        SELECT period.sequence, part, offer_id, sheet_id, catalog, starts_at, ends_at, observed_at, withdrawn_at,
-               withdrawn_end
-        FROM given JOIN price_intervals AS period ON period.offer_id = given.column1 AND period.until > given.column2",
-    columns: &[Kind::Id, Kind::Time],
-}]);
-
-// A sheet with dates has its place in time once and for all, and one that was withdrawn may be in force again.
-static PERIODS_OF_SHEETS: Statement = Statement::new(&[Piece {
-    sql: "
-        SELECT period.sequence, part, offer_id, sheet_id, catalog, starts_at, ends_at, observed_at, withdrawn_at,
-               withdrawn_end
-        FROM given JOIN price_periods AS period ON period.sheet_id = given.column1",
-    columns: &[Kind::Id],
-}]);
-
-/// A catalog's statement about an offer at a time, with its sheet.
-#[derive(Debug, FromRow)]
-struct StatementRow {
+struct PeriodRow {
+    sequence: i64,
+    part: i64,
     offer_id: Uuid,
+    sheet_id: Uuid,
+    tariff_id: Option<Uuid>,
     catalog: String,
     starts_at: DbTime,
-    #[sqlx(flatten)]
-    sheet: SheetRow,
+    ends_at: Option<DbTime>,
+    observed_at: DbTime,
+    start_basis: Option<String>,
+    not_before: Option<DbTime>,
+    last_seen_at: Option<DbTime>,
+    ending: Option<String>,
+    is_flagged: bool,
+    withdrawn_at: Option<DbTime>,
+    withdrawn_because: Option<String>,
+    has_begun: bool,
+    has_ended: bool,
+    document: Option<String>,
 }
 
-static STATEMENTS: Statement = Statement::new(&[Piece {
+static PERIODS: Statement = Statement::new(&[Piece {
     sql: "
-        SELECT statement.offer_id, statement.catalog, statement.starts_at, sheet.id, sheet.document, sheet.checksum
-        FROM (SELECT offer_id, catalog, max(starts_at) AS starts_at
-              FROM given
-              JOIN statements ON offer_id = given.column1 AND starts_at <= given.column2
-              GROUP BY given.column2, offer_id, catalog) AS last
-        JOIN statements AS statement
-          ON statement.offer_id = last.offer_id AND statement.catalog = last.catalog
-         AND statement.starts_at = last.starts_at
-        JOIN price_sheets AS sheet ON sheet.id = statement.sheet_id",
-    columns: &[Kind::Id, Kind::Time],
-}]);
-
-/// A sheet that others are compared with.
-#[derive(Debug, FromRow)]
-struct SheetRow {
-    id: Uuid,
-    #[sqlx(flatten)]
-    document: StoredDocument,
-}
-
-static SHEETS_IN_FORCE: Statement = Statement::new(&[Piece {
-    sql: "
-        SELECT sheet.id, sheet.document, sheet.checksum
-        FROM given JOIN price_intervals AS period
-          ON period.offer_id = given.column1 AND period.starts_at <= given.column2 AND period.until > given.column2
+        SELECT period.sequence, period.part, period.offer_id, period.sheet_id,
+               coalesce(period.tariff_id, sheet.tariff_id) AS tariff_id, period.catalog, period.starts_at,
+               period.ends_at, period.observed_at, period.start_basis, period.not_before, period.last_seen_at,
+               period.ending, period.is_flagged, period.withdrawn_at, period.withdrawn_because, period.has_begun,
+               period.has_ended,
+               CASE WHEN period.tariff_id IS NULL AND sheet.tariff_id IS NULL THEN sheet.document END AS document
+        FROM given JOIN price_periods AS period ON period.offer_id = given.column1
         JOIN price_sheets AS sheet ON sheet.id = period.sheet_id",
-    columns: &[Kind::Id, Kind::Time],
+    columns: &[Kind::Id],
 }]);
 
 /// A disagreement that has not ended.
 #[derive(Debug, FromRow)]
 struct DisagreementRow {
     offer_id: Uuid,
-    other_catalog: String,
     #[sqlx(flatten)]
     open: OpenDisagreement,
 }
@@ -157,118 +169,209 @@ static DISAGREEMENTS: Statement = Statement::new(&[Piece {
     columns: &[Kind::Id],
 }]);
 
+/// A sheet that is named in news, with its listed estimate.
+#[derive(Debug, FromRow)]
+struct SheetRow {
+    id: Uuid,
+    canonical_model: Option<String>,
+    estimate_id: Option<Uuid>,
+    #[sqlx(flatten)]
+    document: StoredDocument,
+}
+
+static SHEETS: Statement = Statement::new(&[Piece {
+    sql: "
+        SELECT sheet.id, sheet.canonical_model, sheet.document, sheet.checksum, listing.estimate_id
+        FROM given JOIN price_sheets AS sheet ON sheet.id = given.column1
+        LEFT JOIN latest_listings AS listing ON listing.sheet_id = sheet.id",
+    columns: &[Kind::Id],
+}]);
+
+/// Those of some sheets whose estimates fit no machine.
+#[derive(Debug, FromRow)]
+struct MisfitRow {
+    id: Uuid,
+}
+
+static MISFITS: Statement = Statement::new(&[Piece {
+    sql: "
+        SELECT sheet.id FROM given JOIN price_sheets AS sheet ON sheet.id = given.column1
+        WHERE sheet.is_misfit = TRUE",
+    columns: &[Kind::Id],
+}]);
+
+/// Looks of a source around a time, scope by scope.
+#[derive(Debug, FromRow)]
+struct AroundRow {
+    scope: String,
+    previous: Option<DbTime>,
+    next: Option<DbTime>,
+    newest: Option<DbTime>,
+}
+
+static AROUND: Statement = Statement::new(&[Piece {
+    sql: "
+        SELECT looks.scope, max(CASE WHEN looks.at < given.column2 THEN looks.at END) AS previous,
+               min(CASE WHEN looks.at > given.column2 THEN looks.at END) AS next, max(looks.at) AS newest
+        FROM given JOIN looks ON looks.source = given.column1
+        GROUP BY looks.scope",
+    columns: &[Kind::Text, Kind::Time],
+}]);
+
+const VERSION: &str = "SELECT version FROM store_version WHERE id = 1";
+
 /// Prepares all queries.
 pub(super) async fn prepare(connection: &mut impl Connected) -> Result<(), StoreError> {
     for statement in [
         &RECORDED,
+        &SIGHTINGS,
+        &CUTS,
         &PERIODS,
-        &PERIODS_OF_SHEETS,
-        &STATEMENTS,
-        &SHEETS_IN_FORCE,
         &DISAGREEMENTS,
+        &SHEETS,
+        &MISFITS,
+        &AROUND,
     ] {
         connection.prepare_rows(statement).await?;
     }
     Ok(())
 }
 
-/// Stored state of recordings, read through a connection to either database. Only offers that are stored and about
-/// which something new is stated take further queries.
+/// Stored state of what is to be recorded, read through a connection to either database. The version is read first: what
+/// another writer commits meanwhile has a later one.
 pub(super) async fn load(
     connection: &mut impl Connected,
-    recordings: &[Recording],
+    work: &Work,
 ) -> Result<Known, StoreError> {
-    let mut known = Known::default();
-    for (number, recordings) in recordings.chunks(MOST_ROWS).enumerate() {
-        let recorded = recorded(recordings);
-        let rows: Vec<RecordedRow> = connection.read_rows(&RECORDED, &recorded).await?;
-        if number == 0 {
-            known.version = rows.first().map_or(0, |row| row.version);
-        }
-        let wanted = Wanted::of(recordings, &rows);
-        for row in rows {
-            known.add_recorded(row)?;
-        }
-        let offers = wanted.offers.iter();
-        let offers = offers.map(|(offer, from)| vec![(*offer).into(), (*from).into()]);
-        for row in connection.read_rows(&PERIODS, &offers.collect()).await? {
-            known.add_period(&row);
-        }
-        let sheets = wanted.sheets.iter().map(|sheet| vec![(*sheet).into()]);
-        let sheets = sheets.collect();
-        for row in connection.read_rows(&PERIODS_OF_SHEETS, &sheets).await? {
-            known.add_period(&row);
-        }
-        let moments = wanted.moments.iter();
-        let moments = moments.map(|(offer, time)| vec![(*offer).into(), (*time).into()]);
-        let moments = moments.collect();
-        for row in connection.read_rows(&STATEMENTS, &moments).await? {
-            known.add_statement(row)?;
-        }
-        for row in connection.read_rows(&SHEETS_IN_FORCE, &moments).await? {
-            known.add_sheet(row)?;
-        }
-        let offers = wanted.offers.keys().map(|offer| vec![(*offer).into()]);
-        let offers = offers.collect();
-        for row in connection.read_rows(&DISAGREEMENTS, &offers).await? {
-            known.add_disagreement(row);
-        }
-    }
-    for periods in known.periods.values_mut() {
-        periods.sort_by_key(|stored| (stored.period.starts_at, stored.key));
-        periods.dedup_by_key(|stored| stored.key);
-    }
-    Ok(known)
-}
-
-/// Rows for [`RECORDED`].
-fn recorded(recordings: &[Recording]) -> Rows<'static> {
-    let row = |recording: &Recording| {
+    let mut known = Known {
+        version: connection.read_number(VERSION).await?,
+        ..Known::default()
+    };
+    let recorded = work.recordings.iter().map(|recording| {
+        let source = recording.repeatable_source();
         vec![
             recording.sheet_id.into(),
             recording.estimate_id.into(),
             recording.offer_id().into(),
-            recording.catalog().into(),
-            recording.statement_start().into(),
+            source.into(),
+            same_sighting_since(work.now).into(),
         ]
-    };
-    recordings.iter().map(row).collect()
-}
-
-/// Keys of the rows to read, for offers about which a recording states something new.
-#[derive(Debug, Default)]
-struct Wanted {
-    /// Offers, each with the time from which on something may change.
-    offers: BTreeMap<Uuid, Timestamp>,
-    /// Offers with the times at which they were seen.
-    moments: BTreeSet<(Uuid, Timestamp)>,
-    /// Sheets whose periods may be older.
-    sheets: BTreeSet<Uuid>,
-}
-
-impl Wanted {
-    fn of(recordings: &[Recording], rows: &[RecordedRow]) -> Self {
-        let known: BTreeMap<Uuid, &RecordedRow> =
-            rows.iter().map(|row| (row.sheet_id, row)).collect();
-        let mut wanted = Self::default();
-        for recording in recordings {
-            let Some(row) = known.get(&recording.sheet_id).filter(|row| row.has_offer) else {
-                continue;
-            };
-            let is_new = row.document.is_none();
-            if !is_new && !row.was_withdrawn && !recording.counts_again {
-                continue;
-            }
-            let statement = recording.statement();
-            if !is_new && (row.was_withdrawn || statement.is_dated()) {
-                wanted.sheets.insert(recording.sheet_id);
-            }
-            wanted.moments.insert((row.offer_id, recording.observed_at));
-            let from = statement.starts_at().min(recording.observed_at);
-            let earliest = wanted.offers.entry(row.offer_id).or_insert(from);
-            *earliest = from.min(*earliest);
+    });
+    let recorded = recorded.collect();
+    let mut repeated = BTreeSet::new();
+    let mut ids = work.offers();
+    for row in connection
+        .read_rows::<RecordedRow>(&RECORDED, &recorded)
+        .await?
+    {
+        if row.is_repeated && row.listed_estimate_id == Some(row.estimate_id) {
+            repeated.insert((row.offer_id, row.sheet_id));
         }
-        wanted
+        known.add_recorded(row)?;
+    }
+    known.unchanged = work.unchanged(&repeated);
+    ids.retain(|offer| !known.unchanged.contains(offer));
+    let sheets = work
+        .sheets()
+        .into_iter()
+        .map(|id| vec![id.into()])
+        .collect();
+    let misfits: Vec<MisfitRow> = connection.read_rows(&MISFITS, &sheets).await?;
+    known.misfits = misfits.into_iter().map(|row| row.id).collect();
+    let offers: Rows<'_> = ids.iter().map(|offer| vec![(*offer).into()]).collect();
+    for (offer, provider) in work.providers() {
+        known.offers.entry(offer).or_default().provider = provider;
+    }
+    for row in connection.read_rows(&SIGHTINGS, &offers).await? {
+        known.add_sighting(row)?;
+    }
+    for row in connection.read_rows::<CutRow>(&CUTS, &offers).await? {
+        let offer = known.offers.entry(row.offer_id).or_default();
+        offer.cuts.push(Cut {
+            sheet_id: row.sheet_id,
+            at: row.at.into(),
+            because: row.because,
+            seen_at: row.seen_at.map(Into::into),
+        });
+    }
+    for row in connection.read_rows(&PERIODS, &offers).await? {
+        known.add_period(row)?;
+    }
+    for periods in known.periods.values_mut() {
+        periods.sort_by_key(|stored| (stored.period.starts_at, stored.key));
+    }
+    for row in connection
+        .read_rows::<DisagreementRow>(&DISAGREEMENTS, &offers)
+        .await?
+    {
+        known
+            .disagreements
+            .entry(row.offer_id)
+            .or_default()
+            .push(row.open);
+    }
+    if let Some(look) = &work.look {
+        known.look = Some(look_among(connection, look).await?);
+    }
+    Ok(known)
+}
+
+/// A look with the looks around it.
+pub(super) async fn look_among(
+    connection: &mut impl Connected,
+    look: &LookAt,
+) -> Result<LookAmong, StoreError> {
+    let given = vec![vec![(&look.source).into(), look.at.into()]];
+    let rows: Vec<AroundRow> = connection.read_rows(&AROUND, &given).await?;
+    let scope = |row: AroundRow| {
+        let neighbours = Neighbours {
+            previous: row.previous.map(Into::into),
+            next: row.next.map(Into::into),
+            newest: row.newest.map(Into::into),
+        };
+        (row.scope, neighbours)
+    };
+    Ok(LookAmong {
+        look: look.clone(),
+        scopes: rows.into_iter().map(scope).collect(),
+    })
+}
+
+/// Sheets that are named in news.
+pub(super) async fn load_sheets(
+    connection: &mut impl Connected,
+    wanted: &BTreeSet<Uuid>,
+) -> Result<HashMap<Uuid, SheetText>, StoreError> {
+    let ids = wanted.iter().map(|id| vec![(*id).into()]).collect();
+    let rows: Vec<SheetRow> = connection.read_rows(&SHEETS, &ids).await?;
+    let text = |row: SheetRow| {
+        let text = SheetText {
+            document: row.document.checked(row.id)?,
+            canonical_model: row.canonical_model,
+            estimate_id: row.estimate_id,
+        };
+        Ok((row.id, text))
+    };
+    rows.into_iter().map(text).collect()
+}
+
+/// The stored identity of a sheet's prices, or that of its document.
+fn tariff_of(
+    stored: Option<Uuid>,
+    sheet_id: Uuid,
+    document: Option<&String>,
+) -> Result<Uuid, StoreError> {
+    match stored {
+        Some(tariff_id) => Ok(tariff_id),
+        None => Ok(read_sheet(sheet_id, document)?.tariff_id()),
+    }
+}
+
+fn standing(number: i64) -> Standing {
+    match number {
+        1 => Standing::Catalog,
+        2 => Standing::Entry,
+        _ => Standing::Sheet,
     }
 }
 
@@ -276,50 +379,84 @@ impl Known {
     fn add_recorded(&mut self, row: RecordedRow) -> Result<(), StoreError> {
         if let Some((document, checksum)) = row.document.zip(row.checksum) {
             let document = StoredDocument { document, checksum };
-            let id = row.sheet_id;
-            self.add_sheet(SheetRow { id, document })?;
+            self.sheets
+                .insert(row.sheet_id, document.checked(row.sheet_id)?);
+        }
+        if row.is_question == Some(true) {
+            self.questions.insert(row.sheet_id);
         }
         if row.has_estimate {
-            self.estimates.push(row.estimate_id);
+            self.estimates.insert(row.estimate_id);
         }
         if let Some(estimate_id) = row.listed_estimate_id {
             self.listings.insert(row.sheet_id, estimate_id);
         }
-        if let (Some(catalog), Some(starts_at), Some(sheet_id)) =
-            (row.catalog, row.starts_at, row.stated_sheet_id)
-        {
-            let place = (row.offer_id, catalog, starts_at.into());
-            self.statements.insert(place, sheet_id);
-        }
         Ok(())
     }
 
-    fn add_sheet(&mut self, row: SheetRow) -> Result<(), StoreError> {
-        self.sheets.insert(row.id, row.document.checked(row.id)?);
+    fn add_sighting(&mut self, row: SightingRow) -> Result<(), StoreError> {
+        let in_dollars = |price: Option<f64>| price.filter(|_| row.currency == "USD");
+        let sheet = SheetFacts {
+            sheet_id: row.sheet_id,
+            tariff_id: tariff_of(row.tariff_id, row.sheet_id, row.document.as_ref())?,
+            catalog: row.catalog,
+            valid_from: row.valid_from.map(Into::into),
+            valid_to: row.valid_to.map(Into::into),
+            is_misfit: row.is_misfit,
+            input_price: in_dollars(row.input_price),
+            output_price: in_dollars(row.output_price),
+        };
+        let newest = row.newest_whole.max(row.newest_part);
+        let next = [row.next_whole, row.next_part].into_iter().flatten().min();
+        let offer = self.offers.entry(row.offer_id).or_default();
+        offer.provider = row.provider;
+        offer.seen.push(Seen {
+            sheet,
+            source: row.source,
+            standing: standing(row.standing),
+            first_at: row.first_at.into(),
+            last_at: row.last_at.map(Into::into),
+            newest_look: newest.map(Into::into),
+            next_look: next.map(Into::into),
+        });
         Ok(())
     }
 
-    fn add_statement(&mut self, row: StatementRow) -> Result<(), StoreError> {
-        let place = (row.offer_id, row.catalog, row.starts_at.into());
-        self.statements.insert(place, row.sheet.id);
-        self.add_sheet(row.sheet)
-    }
-
-    fn add_period(&mut self, row: &PeriodRow) {
+    fn add_period(&mut self, row: PeriodRow) -> Result<(), StoreError> {
+        let tariff_id = tariff_of(row.tariff_id, row.sheet_id, row.document.as_ref())?;
+        let ending = match row.ending.as_deref() {
+            Some("expired") => Ending::Expired,
+            Some("delisted") => Ending::Delisted,
+            Some("withdrawn") => Ending::Withdrawn,
+            None if row.withdrawn_at.is_some() => Ending::Withdrawn,
+            _ => Ending::Replaced,
+        };
+        let is_stated = row.start_basis.as_deref() == Some("stated");
+        let withdrawn_at = row.withdrawn_at.map(Into::into);
         let stored = StoredPeriod {
             key: (row.sequence, row.part),
-            period: row.period(),
-            is_new: false,
-            is_changed: false,
-            // Only read where the period ends otherwise.
-            has_ended: false,
+            period: Period {
+                sheet_id: row.sheet_id,
+                tariff_id,
+                source: String::new(),
+                starts_at: row.starts_at.into(),
+                start_basis: if is_stated {
+                    StartBasis::Stated
+                } else {
+                    StartBasis::Observed
+                },
+                not_before: row.not_before.map(Into::into),
+                last_seen_at: row.last_seen_at.unwrap_or(row.observed_at).into(),
+                end: row.ends_at.map(|end| (end.into(), ending)),
+                is_flagged: row.is_flagged,
+            },
+            catalog: row.catalog,
             observed_at: row.observed_at.into(),
+            withdrawn: withdrawn_at.map(|at| (at, row.withdrawn_because.unwrap_or_default())),
+            has_begun: row.has_begun,
+            has_ended: row.has_ended,
         };
         self.periods.entry(row.offer_id).or_default().push(stored);
-    }
-
-    fn add_disagreement(&mut self, row: DisagreementRow) {
-        self.disagreements
-            .insert((row.offer_id, row.other_catalog), row.open);
+        Ok(())
     }
 }

@@ -1,10 +1,12 @@
 //! Stored sheets and estimates: the only place with SQL. One text serves SQLite and PostgreSQL.
 
+mod announced;
 mod changes;
 mod checksum;
 mod connection;
 mod database;
 mod database_url;
+mod derive;
 mod estimates;
 mod file;
 mod group;
@@ -12,13 +14,16 @@ mod history;
 mod imports;
 mod known;
 mod list;
+mod looks;
 mod migrate;
 mod names;
 mod offers;
 mod plan;
+mod price_in_force;
 mod price_sheets;
 mod query;
 mod queue;
+mod ready;
 mod record;
 mod recording;
 mod refusal;
@@ -32,6 +37,7 @@ mod version;
 mod watched;
 mod webhooks;
 mod withdrawals;
+mod work;
 mod writing;
 
 pub use changes::ChangeRow;
@@ -39,9 +45,10 @@ pub use database::{Store, StoreConnections, StoreLimits, StoreLock};
 pub use database_url::{DatabaseUrl, DatabaseUrlError};
 pub use estimates::{AsOf, EstimateRow, Latest, LatestKey};
 pub use history::{DisagreementRow, HistoryKey, HistoryRow, PricesOf};
-pub use imports::{ImportOutcome, ImportRow, LeaderRow, RunningImport, StatementRow};
+pub use imports::{ImportOutcome, ImportRow, LeaderRow, ListingRow, RunningImport};
 pub use names::{ChangeKind, UnknownName};
-pub use offers::{KeptPrices, PriceInForce};
+pub use offers::{ListedSheet, LookAt, POSTED, SheetFacts, SightedBy};
+pub use price_in_force::{KeptPrices, PriceInForce};
 pub use price_sheets::PriceSheetRow;
 pub use recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
 pub use refusal::Refusal;
@@ -54,6 +61,7 @@ pub use webhooks::{
     WebhookRow,
 };
 pub use withdrawals::{Reinstated, Withdrawal, Withdrawn};
+pub use work::ListedOffer;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

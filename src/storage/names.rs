@@ -43,20 +43,30 @@ pub(super) use stored_names;
 stored_names! {
     /// Kind of a change.
     ChangeKind {
-        /// An offer has its first price.
-        SheetAdded = "sheet.added",
         /// An offer has another price.
-        SheetChanged = "sheet.changed",
+        PriceChanged = "price.changed",
         /// An offer will have another price.
-        SheetAnnounced = "sheet.announced",
-        /// An announced price is in force from now on.
-        SheetInForce = "sheet.in_force",
+        PriceScheduled = "price.scheduled",
+        /// An offer has its first price.
+        OfferAdded = "offer.added",
+        /// No catalog lists an offer any more.
+        OfferDelisted = "offer.delisted",
+        /// An offer is listed again.
+        OfferRelisted = "offer.relisted",
+        /// An offer will end: its seller or a catalog states a date.
+        OfferRetiring = "offer.retiring",
+        /// An offer has other limits at the same prices.
+        LimitsChanged = "limits.changed",
+        /// Another name or form of an offer's model is known, at the same prices.
+        IdentityChanged = "identity.changed",
+        /// Prices or dates of the past are known that were not known before.
+        HistoryBackfilled = "history.backfilled",
+        /// The stated end of a price has come, and no other price is known.
+        PriceExpired = "price.expired",
         /// A price was withdrawn.
         SheetWithdrawn = "sheet.withdrawn",
         /// A withdrawn price is in force again.
         SheetReinstated = "sheet.reinstated",
-        /// A price has expired without a known successor.
-        SheetExpired = "sheet.expired",
         /// The same price has a new estimate.
         EstimateUpdated = "estimate.updated",
     }

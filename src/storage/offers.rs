@@ -1,217 +1,478 @@
-//! The price of an offer at a time: its sheet, its period, and the sheets of sources that state another price.
+//! The facts about an offer: what its sources stated and when, and what was withdrawn. Pure: facts are added here, and
+//! written elsewhere.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
+use std::collections::HashMap;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp, ToSpan};
 use uuid::Uuid;
 
-use super::history::{HistoryKey, HistoryRow, PricesOf};
-use super::plan::read_sheet;
-use super::{DbTime, Filter, Store, StoreError, Times};
-use unroof_core::cost::{OfferName, OtherSheet, SheetInForce};
-use unroof_core::input::cursor::Fault;
-use unroof_core::sheet::PriceSheet;
-use unroof_core::sheet::compare::timeline::UNKNOWN_START;
+use unroof_core::history::{Look, Sighting, Standing, Stretch, Withdrawal};
+use unroof_core::sheet::{PriceSheet, RateCell};
+use unroof_core::units::Decimal;
 
-/// Most regions of an offer.
-const MOST_REGIONS: u32 = 256;
-/// Prices of a history that are read at once: each has a document.
-const PRICES_AT_A_TIME: u32 = 16;
-/// Most sources that state another price.
-const MOST_OTHERS: u32 = 64;
+/// The source of posted sheets.
+pub const POSTED: &str = "posted";
 
-/// The price of an offer at a time.
-#[derive(Debug)]
-pub enum PriceInForce {
-    /// The sheet with its period.
-    Sheet(Arc<SheetInForce>),
-    /// No price is in force.
-    None,
-    /// The offer names no region, and has prices in several.
-    Regions(Vec<String>),
+/// A sheet that is stated again within this time is written no second time.
+const SAME_SIGHTING: SignedDuration = SignedDuration::from_hours(1);
+
+/// The earliest sighting that a sheet seen at a time does not extend.
+pub(super) fn same_sighting_since(at: Timestamp) -> Timestamp {
+    at.checked_sub(SAME_SIGHTING).unwrap_or(Timestamp::MIN)
 }
 
-impl PriceInForce {
-    /// The fault of a request that names an offer without a price, or with several.
+/// Facts of a sheet for the history of its offer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SheetFacts {
+    /// The sheet.
+    pub sheet_id: Uuid,
+    /// Identity of its prices.
+    pub tariff_id: Uuid,
+    /// The catalog that it names.
+    pub catalog: String,
+    /// Inclusive start of validity, if stated.
+    pub valid_from: Option<Timestamp>,
+    /// Exclusive end of validity, if stated.
+    pub valid_to: Option<Timestamp>,
+    /// Whether its estimate fits no machine.
+    pub is_misfit: bool,
+    /// Input price in USD per million tokens.
+    pub input_price: Option<f64>,
+    /// Output price in USD per million tokens.
+    pub output_price: Option<f64>,
+}
+
+impl SheetFacts {
+    /// Facts of a sheet with this id.
     #[must_use]
-    pub fn fault(&self, offer: &OfferName, at: Timestamp) -> Fault {
-        let name = format!("`{}` of `{}`", offer.model, offer.provider);
-        let (detail, hint) = match self {
-            Self::Regions(regions) => (
-                format!("{name} has prices in several regions and none for `global`"),
-                format!("state `region`: {}", regions.join(", ")),
-            ),
-            _ => (
-                format!("{name} has no price in force at {at}"),
-                "GET /price-sheets lists the names, and the history of a model its periods"
-                    .to_owned(),
-            ),
-        };
-        Fault {
-            pointer: "/offer".to_owned(),
-            detail,
-            hint,
+    pub fn new(sheet: &PriceSheet, sheet_id: Uuid, is_misfit: bool) -> Self {
+        let base = sheet.base_rate().filter(|_| sheet.currency == "USD");
+        let price = |of: fn(&RateCell) -> Option<&Decimal>| base.and_then(of).map(Decimal::to_f64);
+        let source = sheet.sources.first();
+        Self {
+            sheet_id,
+            tariff_id: sheet.tariff_id(),
+            catalog: source
+                .map_or("manual", |source| source.format.name())
+                .to_owned(),
+            valid_from: sheet.valid_from.map(stored),
+            valid_to: sheet.valid_to.map(stored),
+            is_misfit,
+            input_price: price(|rate| rate.input.as_ref()),
+            output_price: price(|rate| rate.output.as_ref()),
         }
     }
 }
 
-/// Most prices that a list keeps.
-const MOST_KEPT: usize = 64;
+/// A time as the databases keep it.
+pub(super) fn stored(at: Timestamp) -> Timestamp {
+    super::DbTime::from(at).into()
+}
 
-/// Prices that were read for earlier usages of a list.
-#[derive(Debug, Default)]
-pub struct KeptPrices(VecDeque<(OfferName, Arc<SheetInForce>)>);
+/// A sheet that a source stated for a time.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Seen {
+    pub(super) sheet: SheetFacts,
+    pub(super) source: String,
+    pub(super) standing: Standing,
+    pub(super) first_at: Timestamp,
+    /// None while the newest look of the source lists it.
+    pub(super) last_at: Option<Timestamp>,
+    /// The newest look of the source at the offer.
+    pub(super) newest_look: Option<Timestamp>,
+    /// The first look after the last sighting, where this is known.
+    pub(super) next_look: Option<Timestamp>,
+}
 
-impl KeptPrices {
-    /// The price of an offer at a time, from the kept ones if its period is among them.
-    ///
-    /// # Errors
-    /// A query fails, or a document is damaged.
-    pub async fn price_in_force(
-        &mut self,
-        store: &Store,
-        offer: &OfferName,
-        at: Timestamp,
-    ) -> Result<PriceInForce, StoreError> {
-        let is_it = |(name, priced_by): &&(OfferName, Arc<SheetInForce>)| {
-            let sheet = &priced_by.sheet;
-            name == offer
-                && sheet.valid_from.is_none_or(|from| from <= at)
-                && sheet.valid_to.is_none_or(|to| at < to)
-        };
-        if let Some((_, priced_by)) = self.0.iter().find(is_it) {
-            return Ok(PriceInForce::Sheet(Arc::clone(priced_by)));
-        }
-        let found = store.price_in_force(offer, at).await?;
-        if let PriceInForce::Sheet(priced_by) = &found {
-            if self.0.len() >= MOST_KEPT {
-                self.0.pop_front();
-            }
-            self.0.push_back((offer.clone(), Arc::clone(priced_by)));
-        }
-        Ok(found)
+/// A withdrawal that was not undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Cut {
+    pub(super) sheet_id: Uuid,
+    pub(super) at: Timestamp,
+    pub(super) because: String,
+    /// First look after it at which a source that stated the sheet already stated it still.
+    pub(super) seen_at: Option<Timestamp>,
+}
+
+/// A whole catalog, or one provider of it, as it was read.
+#[derive(Debug, Clone)]
+pub struct LookAt {
+    /// The catalog.
+    pub source: String,
+    /// The provider that it was restricted to; empty where it was not.
+    pub scope: String,
+    /// Time of the look.
+    pub at: Timestamp,
+}
+
+impl LookAt {
+    /// Whether it would have found an offer of a provider.
+    pub(super) fn covers(&self, provider: &str) -> bool {
+        self.scope.is_empty() || self.scope == provider
     }
 }
 
-impl Store {
-    /// The price of an offer at a time. Without a region, that of the only region, or of `global`.
-    ///
-    /// # Errors
-    /// A query fails, or a document is damaged.
-    pub async fn price_in_force(
-        &self,
-        offer: &OfferName,
-        at: Timestamp,
-    ) -> Result<PriceInForce, StoreError> {
-        let at = DbTime::from(at);
-        let filter = Filter {
-            provider: Some(offer.provider.clone()),
-            model: Some(offer.model.clone()),
-            region: offer.region.clone(),
-            ..Filter::default()
-        };
-        let times = Times {
-            as_of: Some(at),
-            ..Times::default()
-        };
-        let rows = self
-            .price_sheets(&filter, &times, None, MOST_REGIONS)
-            .await?;
-        let default = rows
-            .iter()
-            .find(|row| row.region == PriceSheet::DEFAULT_REGION);
-        let row = match (default, rows.as_slice()) {
-            (_, []) => return Ok(PriceInForce::None),
-            (Some(row), _) | (None, [row]) => row,
-            (None, several) => {
-                let mut regions: Vec<String> =
-                    several.iter().map(|row| row.region.clone()).collect();
-                regions.sort_unstable();
-                return Ok(PriceInForce::Regions(regions));
-            }
-        };
-        let prices = PricesOf {
-            provider: &row.provider,
-            model: &row.model,
-            region: Some(&row.region),
-            as_of: Some(at),
-        };
-        let Some(period) = self.period_of(prices, row.id, at).await? else {
-            return Ok(PriceInForce::None);
-        };
-        let starts_at = Timestamp::from(period.starts_at);
-        let filter = Filter {
-            region: Some(row.region.clone()),
-            ..filter
-        };
-        let others = self
-            .others(&filter, row.id, period.ends_at.map(|_| at))
-            .await?;
-        Ok(PriceInForce::Sheet(Arc::new(SheetInForce {
-            id: row.id.to_string(),
-            sheet: PriceSheet {
-                valid_from: Some(starts_at).filter(|start| *start != UNKNOWN_START),
-                valid_to: period.ends_at.map(Timestamp::from),
-                ..self.stored_sheet(row.id).await?
-            },
-            source: Some(period.catalog),
-            others,
-        })))
+/// Complete looks of a source in one scope, around a time.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Neighbours {
+    pub(super) previous: Option<Timestamp>,
+    pub(super) next: Option<Timestamp>,
+    pub(super) newest: Option<Timestamp>,
+}
+
+impl Neighbours {
+    /// Looks of two scopes as one sequence.
+    fn with(self, other: Self) -> Self {
+        Self {
+            previous: self.previous.max(other.previous),
+            next: [self.next, other.next].into_iter().flatten().min(),
+            newest: self.newest.max(other.newest),
+        }
+    }
+}
+
+/// A look with the looks around it, by scope.
+#[derive(Debug, Clone)]
+pub(super) struct LookAmong {
+    pub(super) look: LookAt,
+    pub(super) scopes: HashMap<String, Neighbours>,
+}
+
+impl LookAmong {
+    fn around(&self, provider: &str) -> Neighbours {
+        let of = |scope: &str| self.scopes.get(scope).copied().unwrap_or_default();
+        of("").with(of(provider))
+    }
+}
+
+/// Recorded facts of an offer.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Offer {
+    pub(super) provider: String,
+    pub(super) seen: Vec<Seen>,
+    pub(super) cuts: Vec<Cut>,
+}
+
+impl Offer {
+    /// The newest time that is recorded of it, be it that of a look that did not find it any more.
+    pub(super) fn newest(&self) -> Option<Timestamp> {
+        let looks = self.seen.iter().filter_map(|seen| seen.newest_look);
+        let seen = self
+            .sightings()
+            .into_iter()
+            .map(|sighting| sighting.last_at);
+        let cuts = self.cuts.iter().map(|cut| cut.at);
+        looks.chain(seen).chain(cuts).max()
     }
 
-    /// The period of a sheet at a time.
-    async fn period_of(
-        &self,
-        prices: PricesOf<'_>,
-        sheet_id: Uuid,
-        at: DbTime,
-    ) -> Result<Option<HistoryRow>, StoreError> {
-        let mut from: Option<HistoryKey> = None;
-        let mut found = None;
-        loop {
-            let rows = self
-                .history(prices, from.as_ref(), PRICES_AT_A_TIME)
-                .await?;
-            let is_end = rows.len() < PRICES_AT_A_TIME as usize;
-            from = rows.last().map(|row| HistoryKey {
-                region: row.region.clone(),
-                starts_at: row.starts_at,
-                sequence: row.sequence,
-                part: row.part,
-            });
-            let is_meant = |row: &HistoryRow| {
-                row.sheet_id == sheet_id && row.ends_at.is_none_or(|end| end > at)
+    /// Time at which a source last listed its open sightings: all of them were listed at its newest look at the offer.
+    fn open_until(&self, source: &str) -> Option<Timestamp> {
+        let open = self.seen.iter();
+        let open = open.filter(|seen| seen.source == source && seen.last_at.is_none());
+        open.map(|seen| {
+            seen.newest_look
+                .map_or(seen.first_at, |look| look.max(seen.first_at))
+        })
+        .max()
+    }
+
+    /// The sightings, each with its last time.
+    pub(super) fn sightings(&self) -> Vec<Sighting> {
+        let sighting = |seen: &Seen| {
+            let open = || self.open_until(&seen.source).unwrap_or(seen.first_at);
+            let is_catalog = seen.standing == Standing::Catalog;
+            Sighting {
+                sheet_id: seen.sheet.sheet_id,
+                tariff_id: seen.sheet.tariff_id,
+                source: seen.source.clone(),
+                standing: seen.standing,
+                valid_from: seen.sheet.valid_from,
+                valid_to: seen.sheet.valid_to,
+                first_at: seen.first_at,
+                last_at: seen.last_at.unwrap_or_else(open),
+                next_at: seen
+                    .next_look
+                    .filter(|_| is_catalog && seen.last_at.is_some()),
+                is_sellers_own: false,
+                is_misfit: seen.sheet.is_misfit,
+                input_price: seen.sheet.input_price,
+                output_price: seen.sheet.output_price,
+            }
+        };
+        self.seen.iter().map(sighting).collect()
+    }
+
+    /// The withdrawals, each with the sighting that ended it.
+    pub(super) fn withdrawals(&self) -> Vec<Withdrawal> {
+        let sightings = self.sightings();
+        let withdrawal = |cut: &Cut| {
+            let own = || {
+                let own = sightings.iter();
+                own.filter(|sighting| sighting.sheet_id == cut.sheet_id)
             };
-            found = rows.into_iter().rfind(is_meant).or(found);
-            if is_end {
-                return Ok(found);
+            let again = own()
+                .map(|sighting| sighting.first_at)
+                .filter(|at| *at > cut.at);
+            let covers = |at: &Timestamp| {
+                own().any(|sighting| sighting.first_at <= *at && *at <= sighting.last_at)
+            };
+            Withdrawal {
+                sheet_id: cut.sheet_id,
+                at: cut.at,
+                seen_again_at: again.chain(cut.seen_at.filter(covers)).min(),
+            }
+        };
+        self.cuts.iter().map(withdrawal).collect()
+    }
+
+    /// Adds what a look found of the offer.
+    pub(super) fn look(&mut self, among: &LookAmong, listed: &[SheetFacts]) {
+        let around = among.around(&self.provider);
+        let look = &among.look;
+        if around.newest.is_some_and(|newest| look.at <= newest) {
+            return self.look_between(among, around, listed);
+        }
+        let open_until = self.open_until(&look.source);
+        let is_listed = |id: Uuid| listed.iter().any(|sheet| sheet.sheet_id == id);
+        let own = self.seen.iter_mut();
+        for seen in own.filter(|seen| seen.source == look.source && seen.last_at.is_none()) {
+            if !is_listed(seen.sheet.sheet_id) {
+                seen.last_at = open_until;
+            }
+        }
+        for sheet in listed {
+            let is_open = self.seen.iter().any(|seen| {
+                seen.source == look.source
+                    && seen.last_at.is_none()
+                    && seen.sheet.sheet_id == sheet.sheet_id
+            });
+            if is_open {
+                continue;
+            }
+            self.seen.push(Seen {
+                sheet: sheet.clone(),
+                source: look.source.clone(),
+                standing: Standing::Catalog,
+                first_at: look.at,
+                last_at: None,
+                newest_look: around.newest,
+                next_look: None,
+            });
+        }
+    }
+
+    /// Adds what a look found that is not later than all others.
+    fn look_between(&mut self, among: &LookAmong, around: Neighbours, listed: &[SheetFacts]) {
+        let look = &among.look;
+        let sightings = self.sightings();
+        let stretch = |(seen, sighting): (&Seen, Sighting)| {
+            (seen.source == look.source).then_some(Stretch {
+                sheet_id: sighting.sheet_id,
+                first_at: sighting.first_at,
+                last_at: sighting.last_at,
+            })
+        };
+        let stretches: Vec<Stretch> = self
+            .seen
+            .iter()
+            .zip(sightings)
+            .filter_map(stretch)
+            .collect();
+        let ids: Vec<Uuid> = listed.iter().map(|sheet| sheet.sheet_id).collect();
+        let after = Look {
+            at: look.at,
+            previous: around.previous,
+            next: around.next,
+        };
+        let after = after.add(&stretches, &ids);
+        let (own, others): (Vec<Seen>, Vec<Seen>) = std::mem::take(&mut self.seen)
+            .into_iter()
+            .partition(|seen| seen.source == look.source);
+        self.seen = others;
+        for stretch in after {
+            let known = own
+                .iter()
+                .find(|seen| seen.sheet.sheet_id == stretch.sheet_id);
+            let sheet = known.map(|seen| &seen.sheet).or_else(|| {
+                listed
+                    .iter()
+                    .find(|sheet| sheet.sheet_id == stretch.sheet_id)
+            });
+            let Some(sheet) = sheet.cloned() else {
+                continue;
+            };
+            let is_open = around.newest.is_none_or(|newest| newest <= stretch.last_at);
+            let same_end = own
+                .iter()
+                .find(|seen| seen.last_at == Some(stretch.last_at));
+            self.seen.push(Seen {
+                sheet,
+                source: look.source.clone(),
+                standing: Standing::Catalog,
+                first_at: stretch.first_at,
+                last_at: (!is_open).then_some(stretch.last_at),
+                newest_look: around.newest,
+                next_look: same_end.map_or(around.next, |seen| seen.next_look),
+            });
+        }
+    }
+
+    /// Counts a look as complete: it ends what the source no longer lists.
+    pub(super) fn complete(&mut self, look: &LookAt) {
+        if !look.covers(&self.provider) {
+            return;
+        }
+        let own = self.seen.iter_mut();
+        for seen in own.filter(|seen| seen.source == look.source) {
+            seen.newest_look = seen.newest_look.max(Some(look.at));
+            if seen.last_at.is_some_and(|last_at| last_at < look.at) {
+                let next = seen.next_look.map_or(look.at, |next| next.min(look.at));
+                seen.next_look = Some(next);
+            }
+        }
+        let sightings = self.sightings();
+        for cut in &mut self.cuts {
+            let lists = |sighting: &&Sighting| {
+                sighting.sheet_id == cut.sheet_id
+                    && sighting.source == look.source
+                    && sighting.first_at <= cut.at
+                    && look.at <= sighting.last_at
+            };
+            if cut.at < look.at && sightings.iter().any(|sighting| lists(&sighting)) {
+                let seen_at = cut.seen_at.map_or(look.at, |seen_at| seen_at.min(look.at));
+                cut.seen_at = Some(seen_at);
             }
         }
     }
 
-    /// The sheets of sources that state another price than a sheet, now or at a time.
-    async fn others(
-        &self,
-        filter: &Filter,
-        sheet_id: Uuid,
-        as_of: Option<DbTime>,
-    ) -> Result<Vec<OtherSheet>, StoreError> {
-        let rows = self.disagreements(filter, as_of, None, MOST_OTHERS).await?;
-        let mut others = Vec::new();
-        for row in rows.into_iter().filter(|row| row.sheet_id == sheet_id) {
-            others.push(OtherSheet {
-                source: row.other_catalog,
-                id: row.other_sheet_id.to_string(),
-                sheet: self.stored_sheet(row.other_sheet_id).await?,
+    /// Adds a sheet or an entry that was posted.
+    pub(super) fn post(&mut self, sheet: &SheetFacts, by: &SightedBy, at: Timestamp) {
+        let at = if by.is_now {
+            self.post_now(sheet, by, at)
+        } else {
+            Some(at)
+        };
+        let Some(mut at) = at else { return };
+        let own = |seen: &Seen| seen.source == by.source;
+        // Of two sheets that were seen at one time, the one that came later was seen later.
+        while self.seen.iter().any(|seen| {
+            own(seen)
+                && seen.sheet.sheet_id != sheet.sheet_id
+                && (seen.first_at == at || seen.last_at == Some(at))
+        }) {
+            let Ok(next) = at.checked_add(1.microsecond()) else {
+                return;
+            };
+            at = next;
+        }
+        let covers = |seen: &Seen| seen.first_at <= at && seen.last_at >= Some(at);
+        let mut parts = Vec::new();
+        self.seen.retain(|seen| {
+            let is_split = own(seen) && covers(seen) && seen.sheet.sheet_id != sheet.sheet_id;
+            if is_split {
+                let last_at = seen.last_at.unwrap_or(seen.first_at);
+                parts.push(Seen {
+                    last_at: Some(seen.first_at),
+                    ..seen.clone()
+                });
+                parts.push(Seen {
+                    first_at: last_at,
+                    ..seen.clone()
+                });
+            }
+            !is_split
+        });
+        self.seen.extend(parts);
+        let is_known =
+            |seen: &Seen| own(seen) && covers(seen) && seen.sheet.sheet_id == sheet.sheet_id;
+        if !self.seen.iter().any(is_known) {
+            self.seen.push(Seen {
+                sheet: sheet.clone(),
+                source: by.source.clone(),
+                standing: by.standing,
+                first_at: at,
+                last_at: Some(at),
+                newest_look: None,
+                next_look: None,
             });
         }
-        others.sort_by(|one, other| one.source.cmp(&other.source));
-        Ok(others)
     }
 
-    async fn stored_sheet(&self, id: Uuid) -> Result<PriceSheet, StoreError> {
-        let document = self.price_sheet(id, None).await?;
-        read_sheet(id, document.as_ref())
+    /// The time of a sheet that is seen now: never before what is recorded already. None where it is known.
+    fn post_now(&mut self, sheet: &SheetFacts, by: &SightedBy, at: Timestamp) -> Option<Timestamp> {
+        let newest = self.newest();
+        let at = newest.map_or(at, |newest| newest.max(at));
+        let withdrawn_at = self
+            .cuts
+            .iter()
+            .filter(|cut| cut.sheet_id == sheet.sheet_id);
+        let withdrawn_at = withdrawn_at.map(|cut| cut.at).max();
+        let own = self.seen.iter_mut().filter(|seen| seen.source == by.source);
+        let mut own: Vec<&mut Seen> = own.collect();
+        own.sort_by_key(|seen| (seen.last_at, seen.first_at));
+        let newest_of_sheet = own
+            .iter()
+            .rposition(|seen| seen.sheet.sheet_id == sheet.sheet_id);
+        if let Some(index) = newest_of_sheet
+            && withdrawn_at.is_none_or(|withdrawn_at| Some(withdrawn_at) < own[index].last_at)
+        {
+            // A request that is sent again does not bring back what was replaced since: its client may only have lost
+            // the answer.
+            if index + 1 == own.len()
+                && let Some(last_at) = own[index].last_at
+                && at.duration_since(last_at) >= SAME_SIGHTING
+            {
+                own[index].last_at = Some(at);
+            }
+            return None;
+        }
+        if newest == Some(at) {
+            return at.checked_add(1.microsecond()).ok();
+        }
+        Some(at)
+    }
+}
+
+/// A sheet that a catalog lists as of its newest look.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct ListedSheet {
+    /// The offer.
+    pub offer_id: Uuid,
+    /// The sheet.
+    pub sheet_id: Uuid,
+    /// Provider that bills.
+    pub provider: String,
+}
+
+/// Source of the sighting of a single sheet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SightedBy {
+    /// A catalog's entries, or [`POSTED`].
+    pub source: String,
+    /// Its standing.
+    pub standing: Standing,
+    /// Whether it is seen now: then never before what is recorded of its offer already, whatever the clock says.
+    pub is_now: bool,
+}
+
+impl SightedBy {
+    /// A sheet that was posted.
+    #[must_use]
+    pub fn post(is_now: bool) -> Self {
+        Self {
+            source: POSTED.to_owned(),
+            standing: Standing::Sheet,
+            is_now,
+        }
+    }
+
+    /// An entry of a catalog that was posted.
+    #[must_use]
+    pub fn entry(catalog: &str, is_now: bool) -> Self {
+        Self {
+            source: format!("{catalog}_entry"),
+            standing: Standing::Entry,
+            is_now,
+        }
     }
 }

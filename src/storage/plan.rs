@@ -1,52 +1,42 @@
-//! The plan of a recording: its effect on the tables, computed before anything is written.
+//! The plan of a transaction: its effect on the tables, computed before anything is written.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use jiff::{Timestamp, ToSpan};
+use jiff::Timestamp;
 use serde_json::Value;
 use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::StoreError;
-use super::names::ChangeKind;
+use super::derive::{Derived, StoredPeriod};
+use super::offers::{Cut, LookAmong, Offer, SheetFacts};
 use super::recording::{Listing, Recording};
-use super::rows::Rows;
+use super::work::{Act, Work};
 use unroof_core::input::json;
-use unroof_core::sheet::compare::difference::{
-    PriceDifference, contradiction_words, contradictions, first_words, in_words,
-};
-use unroof_core::sheet::compare::timeline::{Edit, Period, Statement, admit, withdrawn_at};
-use unroof_core::sheet::{MOST_SOURCES, PriceSheet, SheetId, canonical};
+use unroof_core::sheet::{MOST_SOURCES, PriceSheet, canonical};
 
-/// The stored rows that matter to some recordings.
+/// The stored rows that matter to some work.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Known {
-    /// The version of the store at which all of this was read.
+    /// The version of the store before all of this was read.
     pub(super) version: i64,
-    /// Documents of the sheets that are recorded, and of those that they are compared with.
+    /// Documents of the sheets that are recorded.
     pub(super) sheets: HashMap<Uuid, String>,
+    /// Sheets of questions, which no source stated so far.
+    pub(super) questions: HashSet<Uuid>,
     /// Estimates that are stored.
-    pub(super) estimates: Vec<Uuid>,
+    pub(super) estimates: HashSet<Uuid>,
     /// Sheet, and the estimate that was last listed for it without assumptions.
     pub(super) listings: HashMap<Uuid, Uuid>,
-    /// (offer, catalog, start) to sheet: those of the same start, and those in force.
-    pub(super) statements: BTreeMap<(Uuid, String, Timestamp), Uuid>,
-    /// By offer, in the order of their starts: those that end after something may change.
+    pub(super) offers: HashMap<Uuid, Offer>,
+    /// Offers of which nothing new is stated: their facts are not read.
+    pub(super) unchanged: BTreeSet<Uuid>,
+    /// By offer, in the order of their starts.
     pub(super) periods: HashMap<Uuid, Vec<StoredPeriod>>,
-    /// Open disagreements by (offer, other catalog).
-    pub(super) disagreements: HashMap<(Uuid, String), OpenDisagreement>,
-}
-
-/// A period and its place in the table.
-#[derive(Debug, Clone)]
-pub(super) struct StoredPeriod {
-    pub(super) key: (i64, i64),
-    pub(super) period: Period,
-    pub(super) is_new: bool,
-    pub(super) is_changed: bool,
-    /// Whether the period had already ended; the end of any other period is announced when it is due.
-    pub(super) has_ended: bool,
-    pub(super) observed_at: Timestamp,
+    pub(super) disagreements: HashMap<Uuid, Vec<OpenDisagreement>>,
+    pub(super) look: Option<LookAmong>,
+    /// Stored sheets whose estimates fit no machine.
+    pub(super) misfits: HashSet<Uuid>,
 }
 
 /// A disagreement that has not ended.
@@ -54,7 +44,16 @@ pub(super) struct StoredPeriod {
 pub(super) struct OpenDisagreement {
     pub(super) id: Uuid,
     pub(super) sheet_id: Uuid,
+    pub(super) other_catalog: String,
     pub(super) other_sheet_id: Uuid,
+}
+
+/// A sheet that is named in news.
+#[derive(Debug, Clone)]
+pub(super) struct SheetText {
+    pub(super) document: String,
+    pub(super) canonical_model: Option<String>,
+    pub(super) estimate_id: Option<Uuid>,
 }
 
 /// Effect of one recording on its sheet.
@@ -68,15 +67,22 @@ pub(super) enum SheetStep {
 
 /// Effect of one recording.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says whether one row is written"
+)]
 pub(super) struct Step {
-    /// Number of the recording.
-    pub(super) number: i64,
     pub(super) sheet: SheetStep,
     pub(super) inserts_estimate: bool,
     pub(super) inserts_listing: bool,
-    /// The start of the statement, if it is new or belonged to another sheet.
-    pub(super) statement: Option<Timestamp>,
-    pub(super) change: Option<Change>,
+    /// Whether it adds to what is known of its offer.
+    pub(super) is_sighting: bool,
+    /// Whether the sheet of a question is stated now.
+    pub(super) reveals: bool,
+    /// Whether the listed estimate of a known price is another one.
+    pub(super) is_update: bool,
+    /// Whether that price is in force.
+    pub(super) is_in_force: bool,
 }
 
 impl Step {
@@ -84,162 +90,207 @@ impl Step {
         self.sheet == SheetStep::Nothing
             && !self.inserts_estimate
             && !self.inserts_listing
-            && self.statement.is_none()
+            && !self.reveals
+            && !self.is_sighting
     }
 }
 
-/// A row of the change feed.
+/// Effect on an offer.
 #[derive(Debug)]
-pub(super) struct Change {
-    pub(super) kind: ChangeKind,
-    pub(super) summary: String,
+pub(super) struct OfferPlan {
+    pub(super) id: Uuid,
+    pub(super) before: Offer,
+    pub(super) after: Offer,
+    pub(super) derived: Derived,
+    pub(super) disagreements: Vec<OpenDisagreement>,
+    /// Time at which the change was seen.
+    pub(super) seen_at: Timestamp,
 }
 
-/// The first period that a recording opened.
-#[derive(Debug, Clone, Copy)]
-struct Opened {
-    starts_at: Timestamp,
-    is_to_come: bool,
-    /// Whether the sheet was withdrawn and is seen later than that.
-    is_back: bool,
+impl OfferPlan {
+    fn is_empty(&self) -> bool {
+        self.before.seen == self.after.seen
+            && self.before.cuts == self.after.cuts
+            && self.derived.is_empty()
+    }
 }
 
-/// All rows to write.
-#[derive(Debug)]
+/// Outcome of a withdrawal, or of undoing one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Acted {
+    /// It is withdrawn, now or since an earlier request; or not withdrawn any more.
+    Done(Option<(Timestamp, String)>),
+    /// The price is neither in force nor announced.
+    Over,
+}
+
+/// All that is to be written.
+#[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// The number below that of the first recording.
-    pub(super) base: i64,
     pub(super) steps: Vec<Step>,
-    /// Periods that are new or have a new end, with their offer.
-    pub(super) periods: Vec<(Uuid, StoredPeriod)>,
-    /// Rows for the statements that end disagreements and add them.
-    pub(super) ended_disagreements: Rows<'static>,
-    pub(super) new_disagreements: Rows<'static>,
-    /// Documents of the sheets that are recorded, and of others.
+    pub(super) offers: Vec<OfferPlan>,
+    /// Documents of the sheets that are recorded.
     pub(super) sheets: HashMap<Uuid, String>,
+    /// Those of them that no source stated so far.
+    pub(super) questions: HashSet<Uuid>,
+    pub(super) acted: Option<Acted>,
+    /// Whether the act changed anything.
+    pub(super) has_acted: bool,
 }
 
 impl Plan {
-    /// Computes the writes that record the recordings. The number of recording `i` is `base + 1 + i`.
+    /// Computes the effect of some work.
     ///
     /// # Errors
     /// A stored document is damaged.
-    pub(super) fn make(
-        recordings: &[Recording],
-        mut known: Known,
-        base: i64,
-    ) -> Result<Self, StoreError> {
-        let mut plan = Self {
-            base,
-            steps: Vec::with_capacity(recordings.len()),
-            periods: Vec::new(),
-            ended_disagreements: Vec::new(),
-            new_disagreements: Vec::new(),
-            sheets: HashMap::new(),
-        };
-        // The last recording of every offer that changed.
-        let mut touched: BTreeMap<Uuid, usize> = BTreeMap::new();
-        for (index, recording) in recordings.iter().enumerate() {
-            let step = known.step(recording, plan.number(index))?;
-            if step.statement.is_some() {
-                touched.insert(recording.offer_id(), index);
+    pub(super) fn make(work: &Work, mut known: Known) -> Result<Self, StoreError> {
+        let mut plan = Self::default();
+        for recording in &work.recordings {
+            let step = known.step(recording, work.now)?;
+            if step.sheet == SheetStep::Insert && recording.is_misfit() {
+                known.misfits.insert(recording.sheet_id);
             }
             plan.steps.push(step);
         }
-        for (offer, index) in touched {
-            plan.compare_catalogs(&known, offer, recordings, index)?;
+        let facts = |sheet: &SheetFacts| SheetFacts {
+            is_misfit: known.misfits.contains(&sheet.sheet_id),
+            ..sheet.clone()
+        };
+        let mut after = known.offers.clone();
+        for (recording, step) in work.recordings.iter().zip(&mut plan.steps) {
+            if let Some(by) = &recording.sighted_by
+                && !known.unchanged.contains(&recording.offer_id())
+            {
+                let offer = after.entry(recording.offer_id()).or_default();
+                let before = offer.seen.clone();
+                offer.post(&facts(&recording.facts()), by, recording.observed_at);
+                step.is_sighting = before != offer.seen;
+            }
         }
-        for (offer, periods) in known.periods {
-            let changed = periods
-                .into_iter()
-                .filter(|period| period.is_new || period.is_changed);
-            plan.periods.extend(changed.map(|period| (offer, period)));
+        if let Some(among) = &known.look {
+            for listed in &work.listed {
+                let offer = after.entry(listed.offer_id).or_default();
+                let sheets: Vec<SheetFacts> = listed.sheets.iter().map(facts).collect();
+                offer.look(among, &sheets);
+            }
+            if work.completes {
+                for offer in after.values_mut() {
+                    offer.complete(&among.look);
+                }
+            }
+        }
+        if let Some(act) = &work.act {
+            let offer = after.entry(act.offer_id).or_default();
+            let periods = known.periods.get(&act.offer_id);
+            let before = offer.cuts.clone();
+            plan.acted = Some(offer.act(act, periods.map_or(&[], Vec::as_slice), work.now));
+            plan.has_acted = before != offer.cuts;
+        }
+        let mut seen_at = BTreeMap::new();
+        for recording in &work.recordings {
+            seen_at.insert(recording.offer_id(), recording.observed_at);
+        }
+        let touched = work.touched().into_iter();
+        for id in touched.filter(|offer| !known.unchanged.contains(offer)) {
+            let before = known.offers.remove(&id).unwrap_or_default();
+            let after = after.remove(&id).unwrap_or_default();
+            let stored = known.periods.remove(&id).unwrap_or_default();
+            let look_at = work.look.as_ref().map(|look| look.at);
+            let recorded = [after.newest(), look_at].into_iter().flatten().max();
+            let now = recorded.map_or(work.now, |recorded| recorded.max(work.now));
+            let seen_at = seen_at.get(&id).copied().or(look_at).unwrap_or(now);
+            let offer = OfferPlan {
+                id,
+                derived: Derived::new(&stored, &before, &after, now),
+                before,
+                after,
+                disagreements: known.disagreements.remove(&id).unwrap_or_default(),
+                seen_at,
+            };
+            if !offer.is_empty() {
+                plan.offers.push(offer);
+            }
         }
         plan.sheets = known.sheets;
+        plan.questions = known.questions;
         Ok(plan)
     }
 
-    /// The number of a recording.
-    pub(super) fn number(&self, index: usize) -> i64 {
-        self.base + 1 + i64::try_from(index).unwrap_or(i64::MAX - self.base - 1)
-    }
-
-    /// The recording with a number.
-    pub(super) fn index(&self, number: i64) -> usize {
-        usize::try_from(number - self.base - 1).unwrap_or(usize::MAX)
-    }
-
     pub(super) fn is_empty(&self) -> bool {
-        self.steps.iter().all(Step::is_empty) && self.periods.is_empty()
+        self.steps.iter().all(Step::is_empty) && self.offers.is_empty()
     }
 
-    /// Compares the other catalogs' statements with the sheet in force; finds new and settled disagreements.
-    fn compare_catalogs(
-        &mut self,
-        known: &Known,
-        offer: Uuid,
-        recordings: &[Recording],
-        index: usize,
-    ) -> Result<(), StoreError> {
-        let recording = &recordings[index];
-        let now = known.time(recording, offer);
-        let in_force = known.in_force(offer, now).map(|stored| &stored.period);
-        let end = |open: &OpenDisagreement| vec![open.id.into(), recording.observed_at.into()];
-        let mut found: Vec<String> = Vec::new();
-        if let Some(in_force) = in_force {
-            let sheet = known.sheet(in_force.sheet_id, recordings)?;
-            for (catalog, sheet_id) in known.statements_in_force(offer, now) {
-                if catalog == in_force.catalog || sheet_id == in_force.sheet_id {
-                    continue;
-                }
-                let other = known.sheet(sheet_id, recordings)?;
-                let is_over = other.valid_to.is_some_and(|end| end <= now);
-                let contradictions = contradictions(&sheet, &other);
-                if is_over || contradictions.is_empty() {
-                    continue;
-                }
-                found.push(catalog.to_owned());
-                let open = known.disagreements.get(&(offer, catalog.to_owned()));
-                if open.is_some_and(|open| {
-                    open.sheet_id == in_force.sheet_id && open.other_sheet_id == sheet_id
-                }) {
-                    continue;
-                }
-                self.ended_disagreements.extend(open.map(end));
-                let factors = contradictions.iter().filter_map(PriceDifference::factor);
-                self.new_disagreements.push(vec![
-                    disagreement_id(offer, catalog, self.number(index)).into(),
-                    offer.into(),
-                    recording.sheet.provider.clone().into(),
-                    recording.sheet.model.clone().into(),
-                    recording.sheet.region.clone().into(),
-                    in_force.catalog.clone().into(),
-                    in_force.sheet_id.into(),
-                    catalog.to_owned().into(),
-                    sheet_id.into(),
-                    contradiction_words(&contradictions, &sheet).into(),
-                    factors.reduce(f64::max).into(),
-                    recording.observed_at.into(),
-                ]);
+    /// The sheets that its news and comparisons name, but for those that are recorded.
+    pub(super) fn wanted_sheets(&self) -> BTreeSet<Uuid> {
+        let mut wanted = BTreeSet::new();
+        for offer in &self.offers {
+            for news in &offer.derived.news {
+                wanted.insert(news.sheet_id);
+                wanted.extend(news.previous_sheet_id);
             }
+            // Rows of periods have the names of their offer.
+            wanted.extend(offer.derived.written.iter().map(|row| row.period.sheet_id));
+            if let Some(stated) = &offer.derived.stated {
+                wanted.extend(stated.in_force);
+                wanted.extend(stated.others.iter().map(|other| other.sheet_id));
+            }
+            let open = offer.disagreements.iter();
+            wanted.extend(open.map(|open| open.sheet_id));
         }
-        let settled = known
-            .disagreements
+        wanted
+    }
+}
+
+impl Offer {
+    /// Withdraws a sheet, or undoes that.
+    fn act(&mut self, act: &Act, periods: &[StoredPeriod], now: Timestamp) -> Acted {
+        let own = |cut: &&Cut| cut.sheet_id == act.sheet_id;
+        let withdrawals = self.withdrawals();
+        let holds = self.cuts.iter().zip(&withdrawals);
+        let holds =
+            holds.filter(|(cut, withdrawal)| own(cut) && withdrawal.seen_again_at.is_none());
+        let holds: Option<Cut> = holds.map(|(cut, _)| cut.clone()).max_by_key(|cut| cut.at);
+        let Some(because) = &act.because else {
+            if let Some(holds) = &holds {
+                self.cuts.retain(|cut| cut != holds);
+            }
+            return Acted::Done(None);
+        };
+        if let Some(cut) = holds {
+            return Acted::Done(Some((cut.at, cut.because)));
+        }
+        let newest = self.newest();
+        let after_all = newest.and_then(|newest| {
+            let next = newest.checked_add(jiff::Span::new().microseconds(1));
+            next.ok()
+        });
+        let at = after_all.map_or(now, |after_all| after_all.max(now));
+        let mut own = self
+            .seen
             .iter()
-            .filter(|((of, catalog), _)| *of == offer && !found.contains(catalog));
-        self.ended_disagreements
-            .extend(settled.map(|(_, open)| end(open)));
-        Ok(())
+            .filter(|seen| seen.sheet.sheet_id == act.sheet_id);
+        let tariff_id = own.next().map(|seen| seen.sheet.tariff_id);
+        let is_price = periods.iter().any(|stored| {
+            Some(stored.period.tariff_id) == tariff_id
+                && stored.period.ends_at().is_none_or(|end| end > at)
+        });
+        if !is_price {
+            return Acted::Over;
+        }
+        self.cuts.push(Cut {
+            sheet_id: act.sheet_id,
+            at,
+            because: because.clone(),
+            seen_at: None,
+        });
+        Acted::Done(Some((at, because.clone())))
     }
 }
 
 impl Known {
     /// Writes that a recording needs. From then on the recording is known.
-    fn step(&mut self, recording: &Recording, number: i64) -> Result<Step, StoreError> {
-        let mut step = Step {
-            number,
-            ..Step::default()
-        };
+    fn step(&mut self, recording: &Recording, now: Timestamp) -> Result<Step, StoreError> {
+        let mut step = Step::default();
         let sheet_id = recording.sheet_id;
         match self.sheets.get(&sheet_id) {
             None => {
@@ -247,197 +298,43 @@ impl Known {
                 let document = serde_json::to_string(&recording.sheet)
                     .expect("a sheet of texts and numbers serialises");
                 self.sheets.insert(sheet_id, document);
+                if !recording.is_observed {
+                    self.questions.insert(sheet_id);
+                }
             }
             Some(stored) => {
-                if let Some(document) = with_new_sources(stored, &recording.sheet, sheet_id)? {
+                if let Some(document) = with_new_sources(stored, &recording.sheet, sheet_id)?
+                    && recording.is_observed
+                {
                     step.sheet = SheetStep::AddSources;
                     self.sheets.insert(sheet_id, document);
                 }
+                step.reveals = recording.is_observed && self.questions.remove(&sheet_id);
             }
         }
-        if recording.estimate.is_some() && !self.estimates.contains(&recording.estimate_id) {
+        if recording.estimate.is_some() && self.estimates.insert(recording.estimate_id) {
             step.inserts_estimate = true;
-            self.estimates.push(recording.estimate_id);
         }
-        let offer = recording.offer_id();
-        let seen_at = self.time(recording, offer);
-        let before = self.in_force(offer, seen_at);
-        let before = before.map(|stored| stored.period.sheet_id);
-        let withdrawn_at = withdrawn_at(&periods_of(self.stored(offer)), sheet_id);
-        let is_back = withdrawn_at.is_some_and(|at| at < seen_at);
-        let opened = if step.sheet == SheetStep::Insert || recording.counts_again || is_back {
-            self.admit(recording, seen_at, &mut step)
-        } else {
-            None
-        };
         step.inserts_listing = match recording.listing {
             Listing::Unlisted => false,
             Listing::Stated | Listing::Pooled { .. } => step.inserts_estimate,
             Listing::Offer { .. } => {
                 let last = self.listings.insert(sheet_id, recording.estimate_id);
-                opened.is_some() || last != Some(recording.estimate_id)
+                step.is_update = last.is_some_and(|last| last != recording.estimate_id);
+                last != Some(recording.estimate_id)
             }
         };
-        let opened = opened.map(|starts_at| Opened {
-            starts_at,
-            is_to_come: starts_at > seen_at,
-            is_back,
-        });
-        step.change = self.change(recording, before, opened, &step)?;
+        if let Listing::Pooled { is_stated: false } = recording.listing {
+            step.is_update = step.inserts_listing && recording.is_observed;
+        } else {
+            step.is_update &= recording.is_observed;
+            let periods = self.periods.get(&recording.offer_id());
+            let mut periods = periods.into_iter().flatten();
+            step.is_in_force = periods
+                .any(|stored| stored.period.sheet_id == sheet_id && stored.period.covers(now));
+        }
         Ok(step)
     }
-
-    /// Time at which a sheet was seen. A sheet that is seen now is later than all that is recorded of its offer, also
-    /// where a clock was ahead when that was recorded.
-    fn time(&self, recording: &Recording, offer: Uuid) -> Timestamp {
-        let seen_at = recording.observed_at;
-        let stored = self.stored(offer);
-        if !recording.seen_now || stored.is_empty() {
-            return seen_at;
-        }
-        let last = stored.iter().map(|stored| stored.observed_at).max();
-        let withdrawn_at = withdrawn_at(&periods_of(stored), recording.sheet_id);
-        let after = withdrawn_at.and_then(|at| at.checked_add(1.microsecond()).ok());
-        let last = last.max(after);
-        last.map_or(seen_at, |last| last.max(seen_at))
-    }
-
-    fn stored(&self, offer: Uuid) -> &[StoredPeriod] {
-        self.periods.get(&offer).map_or(&[], Vec::as_slice)
-    }
-
-    /// The price in force.
-    fn in_force(&self, offer: Uuid, at: Timestamp) -> Option<&StoredPeriod> {
-        let mut last_first = self.stored(offer).iter().rev();
-        last_first.find(|stored| stored.period.covers(at))
-    }
-
-    /// Adds the statement to the timeline, and returns the start of the first period that it opened.
-    fn admit(
-        &mut self,
-        recording: &Recording,
-        seen_at: Timestamp,
-        step: &mut Step,
-    ) -> Option<Timestamp> {
-        let offer = recording.offer_id();
-        let catalog = recording.catalog();
-        let key = recording.statement_start();
-        let place = (offer, catalog.to_owned(), key);
-        let stated = self.statements.insert(place, recording.sheet_id);
-        if stated != Some(recording.sheet_id) {
-            step.statement = Some(key);
-        }
-        let stored = self.periods.entry(offer).or_default();
-        let periods = periods_of(stored);
-        let statement = Statement {
-            observed_at: seen_at,
-            ..recording.statement()
-        };
-        // A catalog that repeats its statement changes nothing, even if others stated another price meanwhile, unless it was
-        // withdrawn.
-        let is_withdrawn = withdrawn_at(&periods, recording.sheet_id).is_some();
-        if step.statement.is_none() && !is_withdrawn {
-            return None;
-        }
-        let is_over = |end: Option<Timestamp>| end.is_some_and(|end| end <= seen_at);
-        let mut opened = None;
-        let mut part = 0;
-        for edit in admit(&periods, &statement) {
-            match edit {
-                Edit::End(index, end) => {
-                    stored[index].period.ends_at = end;
-                    stored[index].is_changed = true;
-                    stored[index].has_ended = is_over(end);
-                }
-                Edit::Open(period) => {
-                    if period.sheet_id == recording.sheet_id {
-                        opened = opened.or(Some(period.starts_at));
-                    }
-                    stored.push(StoredPeriod {
-                        has_ended: is_over(period.ends_at),
-                        key: (step.number, part),
-                        period,
-                        is_new: true,
-                        is_changed: false,
-                        observed_at: seen_at,
-                    });
-                    part += 1;
-                }
-            }
-        }
-        stored.sort_by_key(|stored| (stored.period.starts_at, stored.key));
-        // Stated again, so that it is compared with the other catalogs' statements.
-        step.statement = step.statement.or(opened.map(|_| key));
-        opened
-    }
-
-    fn change(
-        &self,
-        recording: &Recording,
-        before: Option<Uuid>,
-        opened: Option<Opened>,
-        step: &Step,
-    ) -> Result<Option<Change>, StoreError> {
-        let sheet = &recording.sheet;
-        let Some(opened) = opened else {
-            let summary = match recording.listing {
-                Listing::Pooled { .. } => "estimate of several hosts' sheets stored",
-                Listing::Stated => "estimate with stated assumptions stored",
-                _ => "estimate stored",
-            };
-            return Ok(step.inserts_listing.then(|| Change {
-                kind: ChangeKind::EstimateUpdated,
-                summary: summary.to_owned(),
-            }));
-        };
-        let is_to_come = opened.is_to_come;
-        let (mut kind, mut summary) = match before.filter(|before| *before != recording.sheet_id) {
-            None if is_to_come => (ChangeKind::SheetAnnounced, first_words(sheet)),
-            None => (ChangeKind::SheetAdded, first_words(sheet)),
-            Some(before) => {
-                let before = read_sheet(before, self.sheets.get(&before))?;
-                let kind = if is_to_come {
-                    ChangeKind::SheetAnnounced
-                } else {
-                    ChangeKind::SheetChanged
-                };
-                (kind, in_words(&before, sheet))
-            }
-        };
-        if is_to_come {
-            summary = format!("from {}: {summary}", opened.starts_at);
-        }
-        if opened.is_back {
-            kind = ChangeKind::SheetReinstated;
-            summary = format!("seen again after it was withdrawn: {summary}");
-        }
-        Ok(Some(Change { kind, summary }))
-    }
-
-    /// The current sheet of each catalog.
-    fn statements_in_force(&self, offer: Uuid, now: Timestamp) -> BTreeMap<&str, Uuid> {
-        self.statements
-            .iter()
-            .filter(|((of, _, starts_at), _)| *of == offer && *starts_at <= now)
-            .map(|((_, catalog, _), sheet_id)| (catalog.as_str(), *sheet_id))
-            .collect()
-    }
-
-    fn sheet(&self, id: Uuid, recordings: &[Recording]) -> Result<PriceSheet, StoreError> {
-        match recordings.iter().find(|recording| recording.sheet_id == id) {
-            Some(recording) => Ok(recording.sheet.clone()),
-            None => read_sheet(id, self.sheets.get(&id)),
-        }
-    }
-}
-
-fn periods_of(stored: &[StoredPeriod]) -> Vec<Period> {
-    stored.iter().map(|stored| stored.period.clone()).collect()
-}
-
-/// A unique id without randomness, from the number of the recording.
-fn disagreement_id(offer: Uuid, catalog: &str, number: i64) -> Uuid {
-    SheetId::digest(format!("{offer}\n{catalog}\n{number}").as_bytes())
 }
 
 /// A stored sheet.

@@ -59,7 +59,7 @@ const PRICE_SHEETS: &str = "
     SELECT id, sequence, provider, model, canonical_model, region, currency, valid_from, valid_to, observed_at,
            input_price, output_price, cache_read_price
     FROM price_sheets
-    WHERE sequence < ";
+    WHERE observed = TRUE AND sequence < ";
 // As a value: PostgreSQL would take a condition for a join, and walk through all sheets newer than an old time.
 const IS_IN_FORCE: &str = "
     AND TRUE = EXISTS (SELECT 1 FROM price_intervals AS period WHERE period.sheet_id = price_sheets.id AND";

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::plan::Known;
+use super::ready::Ready;
 use super::recording::{Recording, Saved};
 use super::{StoreError, locked};
 
@@ -28,8 +28,8 @@ pub(super) struct Queue {
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) recordings: Vec<Recording>,
-    /// Stored rows of the recordings, if they were read.
-    pub(super) known: Option<Known>,
+    /// Rows to be written, if they were planned.
+    pub(super) ready: Option<Ready>,
     pub(super) since: Instant,
     pub(super) done: oneshot::Sender<Result<Saved, StoreError>>,
 }
@@ -38,8 +38,8 @@ pub(super) struct Waiting {
 #[derive(Debug, Default)]
 pub(super) struct Group {
     pub(super) recordings: Vec<Recording>,
-    /// Stored rows of a single member's recordings, if they were read.
-    pub(super) known: Option<Known>,
+    /// Rows of a single member, if they were planned.
+    pub(super) ready: Option<Ready>,
     pub(super) members: Members,
 }
 
@@ -68,7 +68,7 @@ impl Queue {
                 continue;
             };
             let start = group.recordings.len();
-            group.known = next.known.filter(|_| group.members.is_empty());
+            group.ready = next.ready.filter(|_| group.members.is_empty());
             group.recordings.extend(next.recordings);
             let range = start..group.recordings.len();
             group.members.push((range, next.done));

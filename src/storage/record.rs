@@ -1,14 +1,19 @@
-//! Records sheets and their estimates: new content is stored, the price before it ends, and the change is added to
-//! the feed. A batch is recorded in full or not at all.
+//! Records facts and the content that they are about: new content is stored, the periods of the offers are derived again,
+//! and what changed is added to the feed. All of a batch, or nothing.
 
 use std::ops::Range;
 
 use sqlx::{Connection, Executor, SqlSafeStr};
 
 use super::connection::on_connection;
-use super::plan::{Known, Plan, Step};
+use super::plan::{Acted, Step};
+use super::ready::Ready;
 use super::recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
-use super::{Store, StoreError, known, tables};
+use super::work::Work;
+use super::{Store, StoreError, tables};
+
+/// Times that a plan is made without the lock, while other writers commit.
+const MOST_TRIES: usize = 3;
 
 /// Takes the writers' lock and reserves this many sequence numbers.
 pub(super) const ADVANCE_VERSION: &str =
@@ -29,8 +34,9 @@ impl Store {
             .map(|sheet| {
                 let mut recording = Recording::new(sheet.clone(), new.observed_at, new.answer.id);
                 recording.listing = Listing::Unlisted;
-                recording.counts_again = new.counts_again;
-                recording.seen_now = !new.counts_again;
+                recording.recorded_at = new.recorded_at;
+                recording.sighted_by.clone_from(&new.sighted_by);
+                recording.is_observed = new.sighted_by.is_some();
                 recording
             })
             .collect();
@@ -58,55 +64,79 @@ impl Store {
         if recordings.len() > 1 {
             return self.record_in_group(recordings, None).await;
         }
-        let known = on_connection!(self, connection => known::load(connection, &recordings).await)?;
-        if Plan::make(&recordings, known.clone(), 0)?.is_empty() {
+        let work = Work::of(recordings);
+        let ready = on_connection!(self, connection => Ready::make(connection, &work).await)?;
+        if ready.plan.is_empty() {
             return Ok(Saved::KNOWN);
         }
-        self.record_in_group(recordings, Some(known)).await
+        self.record_in_group(work.recordings, Some(ready)).await
     }
 
     /// Records in one transaction. What is known is read before it, if it was not, and read again where another
     /// writer has committed since.
     pub(super) async fn record_at_once(
         &self,
-        recordings: &[Recording],
-        known: Option<Known>,
+        work: &Work,
+        ready: Option<Ready>,
     ) -> Result<Recorded, StoreError> {
         on_connection!(self, within_write_timeout, connection => {
             tables::prepare(connection).await?;
             connection.prepare(ADVANCE_VERSION.into_sql_str()).await?;
-            let known = match known {
-                Some(known) if known.version == self.newest() => known,
-                _ => known::load(connection, recordings).await?,
+            let mut ready = match ready {
+                Some(ready) if ready.version == self.newest() => ready,
+                _ => Ready::make(connection, work).await?,
             };
-            let mut transaction = connection.begin_with(self.begin()).await?;
-            let count = i64::try_from(recordings.len()).unwrap_or(i64::MAX);
-            // The version is the lock of the writers: from here to the end there are two round trips.
-            let version: i64 =
-                sqlx::query_scalar(ADVANCE_VERSION).bind(count).fetch_one(&mut *transaction).await?;
-            let known = if known.version == version - count {
-                known
-            } else {
-                known::load(&mut *transaction, recordings).await?
-            };
-            let plan = Plan::make(recordings, known, version - count)?;
-            if plan.is_empty() {
-                transaction.rollback().await?;
-            } else {
-                tables::write(&mut *transaction, recordings, &plan).await?;
+            let mut tries = 0;
+            loop {
+                tries += 1;
+                let is_empty = ready.plan.is_empty();
+                if is_empty && !work.completes {
+                    return Ok(ready.recorded(None));
+                }
+                let mut transaction = connection.begin_with(self.begin()).await?;
+                // The version is the lock of the writers: from here to the end there are two round trips. A look that
+                // found what was there before is no new version.
+                let count = if is_empty { 0 } else { ready.count };
+                let advance = sqlx::query_scalar(ADVANCE_VERSION).bind(count);
+                let mut version: i64 = advance.fetch_one(&mut *transaction).await?;
+                let mut base = version - count;
+                if ready.version != base && tries < MOST_TRIES {
+                    // What another writer has committed is read without the lock.
+                    transaction.rollback().await?;
+                    ready = Ready::make(connection, work).await?;
+                    continue;
+                }
+                if ready.version != base {
+                    ready = Ready::make(&mut *transaction, work).await?;
+                    let advance = sqlx::query_scalar(ADVANCE_VERSION).bind(ready.count);
+                    base = version;
+                    version = advance.fetch_one(&mut *transaction).await?;
+                }
+                tables::write(&mut *transaction, work, &ready.plan, &ready.announced, base).await?;
                 transaction.commit().await?;
                 self.advance_version(version);
+                return Ok(ready.recorded(Some(version)));
             }
-            Ok(Recorded { version, steps: plan.steps })
         })
+    }
+}
+
+impl Ready {
+    fn recorded(self, version: Option<i64>) -> Recorded {
+        Recorded {
+            version,
+            steps: self.plan.steps,
+            acted: self.plan.acted,
+        }
     }
 }
 
 /// Result of a transaction.
 #[derive(Debug)]
 pub(super) struct Recorded {
-    version: i64,
+    version: Option<i64>,
     steps: Vec<Step>,
+    pub(super) acted: Option<Acted>,
 }
 
 impl Recorded {
@@ -118,7 +148,7 @@ impl Recorded {
         }
         Saved {
             is_new: steps.iter().any(|step| step.inserts_estimate),
-            version: Some(self.version),
+            version: self.version,
         }
     }
 }

@@ -3,13 +3,13 @@
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use super::offers::{SheetFacts, SightedBy, stored};
 use unroof_core::catalog::offer_id;
 use unroof_core::estimate::{Answer, ListRow};
 use unroof_core::sheet::PriceSheet;
-use unroof_core::sheet::compare::timeline::{Statement, UNKNOWN_START};
 
 /// An estimate to be stored.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct NewEstimate<'a> {
     /// The answer.
     pub answer: &'a Answer,
@@ -19,8 +19,10 @@ pub struct NewEstimate<'a> {
     pub sheets: &'a [PriceSheet],
     /// Time at which the estimate was requested, or the price was seen.
     pub observed_at: Timestamp,
-    /// Whether a replaced price is in force again; false for a repeated request.
-    pub counts_again: bool,
+    /// Time at which it is recorded.
+    pub recorded_at: Timestamp,
+    /// Source of the sighting; none for a question.
+    pub sighted_by: Option<SightedBy>,
 }
 
 /// Result of storing an estimate.
@@ -51,6 +53,8 @@ pub struct EstimateRecord {
     pub readings_defined: i64,
     /// Conflicts between readings.
     pub conflicts: i64,
+    /// Whether it fits no machine.
+    pub is_misfit: bool,
     /// JSON: a nullable number per column of a list.
     pub numbers: String,
     /// The serialised answer.
@@ -67,6 +71,7 @@ impl EstimateRecord {
             engine_version: answer.engine_version,
             readings_defined: count(answer.textbook.readings_defined),
             conflicts: count(answer.textbook.conflicts.len()),
+            is_misfit: answer.joint.misfit.flagged,
             numbers: serde_json::to_string(&ListRow::new(answer))
                 .expect("a row of numbers serialises"),
             document,
@@ -106,7 +111,7 @@ impl Listing {
     }
 }
 
-/// A sheet that was seen, and the estimate that is listed for it.
+/// A sheet with the estimate that is listed for it, and how it was seen, if it was.
 #[derive(Debug, Clone)]
 pub struct Recording {
     /// The sheet, with sources and remarks.
@@ -117,17 +122,30 @@ pub struct Recording {
     pub canonical_model: Option<String>,
     /// Time at which the sheet was seen.
     pub observed_at: Timestamp,
-    /// Whether a replaced price is in force again when it is seen again; false for a repeated request.
-    pub counts_again: bool,
-    /// Whether it was seen just now: its time is then not earlier than any recorded time of the offer, even if the
-    /// clock is behind.
-    pub seen_now: bool,
+    /// Time at which it is recorded.
+    pub recorded_at: Timestamp,
+    /// Source of the sighting. None for a question, and for the sheets of a catalog, whose look follows.
+    pub sighted_by: Option<SightedBy>,
+    /// Whether some source states it; false for a question.
+    pub is_observed: bool,
     /// The listed estimate.
     pub estimate_id: Uuid,
     /// Listing of the estimate.
     pub listing: Listing,
     /// The estimate, unless it is known to be stored.
     pub estimate: Option<EstimateRecord>,
+}
+
+/// The provider that estimates from several hosts' sheets are listed under.
+const POOLED: &str = "pooled";
+
+/// The names under which an estimate is listed.
+pub(super) struct Place<'a> {
+    pub(super) provider: &'a str,
+    pub(super) model: &'a str,
+    pub(super) region: &'a str,
+    /// The recording of the sheet, unless there are several.
+    pub(super) of: Option<&'a Recording>,
 }
 
 impl Recording {
@@ -138,9 +156,10 @@ impl Recording {
             sheet_id: sheet.id().0,
             canonical_model: sheet.canonical_model.clone(),
             sheet,
-            observed_at,
-            counts_again: false,
-            seen_now: false,
+            observed_at: stored(observed_at),
+            recorded_at: stored(observed_at),
+            sighted_by: None,
+            is_observed: true,
             estimate_id,
             listing: Listing::Offer { duplicate_of: None },
             estimate: None,
@@ -153,31 +172,48 @@ impl Recording {
         offer_id(&self.sheet.provider, &self.sheet.model, &self.sheet.region)
     }
 
+    /// The source whose clients may send the sheet twice; empty where the sheet was seen at a stated time.
+    pub(super) fn repeatable_source(&self) -> &str {
+        let seen_now = self.sighted_by.as_ref().filter(|by| by.is_now);
+        seen_now.map_or("", |by| &by.source)
+    }
+
     /// Whether the sheet has an estimate of its own; false for a duplicate.
     pub(super) fn is_drawn_from(&self, estimate_id: Uuid) -> bool {
         self.estimate_id == estimate_id && self.listing.duplicate_of().is_none()
     }
 
-    /// Catalog that states it: that of its first source.
-    #[must_use]
-    pub fn catalog(&self) -> &'static str {
-        let source = self.sheet.sources.first();
-        source.map_or("manual", |source| source.format.name())
+    /// Facts of the sheet for the history of its offer.
+    pub(super) fn facts(&self) -> SheetFacts {
+        SheetFacts::new(&self.sheet, self.sheet_id, self.is_misfit())
     }
 
-    /// Statement of the sheet.
-    pub(super) fn statement(&self) -> Statement<'static> {
-        Statement {
-            sheet_id: self.sheet_id,
-            catalog: self.catalog(),
-            valid_from: self.sheet.valid_from,
-            valid_to: self.sheet.valid_to,
-            observed_at: self.observed_at,
+    /// Whether its estimate, without stated assumptions, fits no machine.
+    pub(super) fn is_misfit(&self) -> bool {
+        let is_own = matches!(self.listing, Listing::Offer { .. });
+        is_own
+            && self
+                .estimate
+                .as_ref()
+                .is_some_and(|estimate| estimate.is_misfit)
+    }
+
+    /// The names under which its estimate is listed.
+    pub(super) fn place(&self) -> Place<'_> {
+        let sheet = &self.sheet;
+        if let Listing::Pooled { .. } = self.listing {
+            return Place {
+                provider: POOLED,
+                model: self.canonical_model.as_ref().unwrap_or(&sheet.model),
+                region: PriceSheet::DEFAULT_REGION,
+                of: None,
+            };
         }
-    }
-
-    /// The start of the statement.
-    pub(super) fn statement_start(&self) -> Timestamp {
-        self.sheet.valid_from.unwrap_or(UNKNOWN_START)
+        Place {
+            provider: &sheet.provider,
+            model: &sheet.model,
+            region: &sheet.region,
+            of: Some(self),
+        }
     }
 }

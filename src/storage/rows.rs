@@ -36,7 +36,7 @@ pub(super) struct Statement {
     text: OnceLock<String>,
 }
 
-/// Rows per statement of SQLite: each has up to seventeen values, and a statement takes 32,766 of them.
+/// Rows per statement of SQLite: each has up to twenty-one values, and a statement takes 32,766 of them.
 pub(super) const MOST_ROWS: usize = 1_000;
 
 /// A type that is read from a row of either database.
@@ -182,6 +182,14 @@ pub(super) trait Connected {
             }
         }
         Ok(())
+    }
+
+    /// The number that a query without parameters finds.
+    async fn read_number(&mut self, sql: &'static str) -> Result<i64, StoreError> {
+        Ok(match self.either() {
+            Either::Postgres(connection) => sqlx::query_scalar(sql).fetch_one(connection).await?,
+            Either::Sqlite(connection) => sqlx::query_scalar(sql).fetch_one(connection).await?,
+        })
     }
 
     /// The rows that a statement of one piece finds for given ones. Without any, the database is not asked.

@@ -22,6 +22,7 @@ mod import;
 mod joint;
 mod metrics;
 mod openapi;
+mod record;
 mod reporting;
 mod server;
 mod storage;

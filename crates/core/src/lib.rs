@@ -8,6 +8,7 @@ pub mod catalog;
 pub mod clue;
 pub mod cost;
 pub mod estimate;
+pub mod history;
 pub mod input;
 pub mod model;
 pub mod reference;

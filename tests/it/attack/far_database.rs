@@ -139,7 +139,7 @@ async fn prices_that_come_into_force_are_made_known_in_three_round_trips_under_t
         assert!(
             changes
                 .iter()
-                .all(|change| change.kind == ChangeKind::SheetInForce),
+                .all(|change| change.kind == ChangeKind::PriceChanged),
             "{changes:?}"
         );
         assert_eq!(store.next_due().await.unwrap(), None);
@@ -177,9 +177,9 @@ async fn an_offer_with_a_thousand_prices_is_read_as_fast_as_one_with_ten() {
     let add = |from: usize, to: usize| {
         format!(
             "INSERT INTO price_sheets (id, sequence, provider, model, region, currency, observed_at, document, offer_id,
-                                       model_key, checksum)
+                                       model_key, checksum, tariff_id)
              SELECT md5(number::text)::uuid, -number, provider, model, region, currency, observed_at, document, offer_id,
-                    model_key, checksum
+                    model_key, checksum, md5(number::text)::uuid
              FROM price_sheets CROSS JOIN generate_series({from}, {to}) AS number WHERE sequence > 0;
              INSERT INTO price_periods (sequence, part, offer_id, provider, model, region, sheet_id, catalog, starts_at,
                                         ends_at, observed_at, has_begun, has_ended)
@@ -187,9 +187,11 @@ async fn an_offer_with_a_thousand_prices_is_read_as_fast_as_one_with_ten() {
                     starts_at - (number + 1) * interval '1 day', starts_at - number * interval '1 day', observed_at, true,
                     true
              FROM price_periods CROSS JOIN generate_series({from}, {to}) AS number WHERE sequence > 0;
-             INSERT INTO statements (catalog, offer_id, starts_at, sheet_id, observed_at)
-             SELECT catalog, offer_id, now() - (number + 1) * interval '1 day', md5(number::text)::uuid, observed_at
-             FROM statements CROSS JOIN generate_series({from}, {to}) AS number WHERE starts_at = '0001-01-01T00:00:00Z'"
+             INSERT INTO sightings (offer_id, source, sheet_id, catalog, first_at, last_at, standing)
+             SELECT offer_id, source, md5(number::text)::uuid, catalog, first_at - (number + 1) * interval '1 day',
+                    first_at - (number + 1) * interval '1 day', standing
+             FROM sightings CROSS JOIN generate_series({from}, {to}) AS number
+             WHERE sheet_id IN (SELECT id FROM price_sheets WHERE sequence > 0)"
         )
     };
     on_postgres(async |database| {
@@ -220,7 +222,7 @@ async fn an_offer_with_a_thousand_prices_is_read_as_fast_as_one_with_ten() {
         assert_eq!(tokio::task::block_in_place(|| infer(&server, &dearer)), 201);
         let reported = get(&client(), &format!("{}/changes", server.address)).1;
         assert!(
-            reported.contains("sheet.changed") && reported.contains("7.5"),
+            reported.contains("price.changed") && reported.contains("7.5"),
             "{reported}"
         );
     })

@@ -150,13 +150,13 @@ fn the_same_sheet_sent_after_its_withdrawal_is_in_force_from_then_on() {
         service.sees(&priced("2"), &format!("?observed_at={}", now()));
         assert_eq!(service.in_force(), 1);
         let kinds = [
-            "added",
-            "withdrawn",
-            "reinstated",
-            "withdrawn",
-            "reinstated",
+            "offer.added",
+            "sheet.withdrawn",
+            "sheet.reinstated",
+            "sheet.withdrawn",
+            "sheet.reinstated",
         ];
-        assert_eq!(service.kinds(), kinds.map(|kind| format!("sheet.{kind}")));
+        assert_eq!(service.kinds(), kinds);
     });
 }
 
@@ -205,24 +205,21 @@ fn a_withdrawal_that_is_undone_leaves_the_history_as_it_was() {
 }
 
 #[test]
-fn a_withdrawal_is_not_undone_over_a_price_that_is_in_force_since() {
+fn a_withdrawal_that_is_undone_leaves_a_price_in_force_since_alone() {
     on_each_database_blocking(|database| {
         let service = Service::start(database);
         let first = service.sees(&priced("2"), "?observed_at=2026-06-01T00:00:00Z");
         service.withdraw(&first);
         let second = service.sees(&priced("3"), "");
-        let before = service.history();
-        let (status, text) = service.undo(&first);
-        assert_eq!(status, 409, "{text}");
-        assert!(text.contains("withdraw the other price first"), "{text}");
-        assert_eq!(service.history(), before);
+        assert_eq!(service.undo(&first).0, 204);
+        let rows = service.history();
+        let prices: Vec<&Value> = rows.iter().map(|row| &row["input_per_mtok"]).collect();
+        assert_eq!(prices, [2.0, 3.0]);
+        assert_eq!(rows[0]["valid_to"], rows[1]["valid_from"]);
+        assert_eq!(rows[0]["withdrawn_at"], Value::Null);
+        // Without the other price, the first one holds still.
         service.withdraw(&second);
-        assert_eq!(
-            service.undo(&first).0,
-            409,
-            "the other price held in that time"
-        );
-        service.sees(&priced("2"), "");
         assert_eq!(service.in_force(), 1);
+        assert_eq!(service.history().last().unwrap()["input_per_mtok"], 2.0);
     });
 }

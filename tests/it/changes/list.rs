@@ -49,14 +49,21 @@ async fn changes_come_in_their_order_and_the_next_place_is_there_also_where_noth
         let kinds: Vec<&Value> = rows.iter().map(|row| &row["kind"]).collect();
         assert_eq!(
             kinds,
-            ["sheet.added", "sheet.added", "sheet.added", "sheet.changed"]
+            ["offer.added", "offer.added", "offer.added", "price.changed"]
         );
         let last = &rows[3];
         assert_eq!(last["sequence"], place);
         assert_eq!(last["estimate_id"], json!(id));
         assert!(last["summary"].as_str().unwrap().contains("2.5"), "{last}");
+        let numbers = ["old_value", "new_value", "factor"].map(|name| last[name].as_f64().unwrap());
+        assert_eq!(
+            (last["cell"].as_str(), numbers),
+            (Some("input"), [1.25, 2.5, 2.0])
+        );
+        assert_eq!(last["in_force"], true);
+        assert_eq!(last["previous_sheet_id"], rows[0]["sheet_id"]);
         let columns: Vec<&String> = last.as_object().unwrap().keys().collect();
-        assert_eq!(columns.len(), 10, "{columns:?}");
+        assert_eq!(columns.len(), 17, "{columns:?}");
         assert_eq!(read_on(&api, place).await, (vec![], place));
         assert_eq!(read_on(&api, place + 100).await, (vec![], place + 100));
         let of_a = api.get("/changes?model=a&provider=acme").await;
@@ -91,7 +98,8 @@ async fn the_list_is_polled_like_the_others_and_is_there_as_csv() {
         let mut lines = csv.text().lines();
         assert_eq!(
             lines.next().unwrap(),
-            "sequence,kind,observed_at,provider,model,canonical_model,region,sheet_id,estimate_id,summary"
+            "sequence,kind,observed_at,provider,model,canonical_model,region,sheet_id,estimate_id,summary,cell,old_value,\
+             new_value,factor,in_force,valid_from,previous_sheet_id"
         );
         assert_eq!(lines.count(), 2);
         assert_eq!(csv.header("link"), Some(link));
@@ -131,7 +139,7 @@ async fn places_and_limits_that_are_none_are_400() {
 async fn a_transaction_that_commits_late_is_not_skipped() {
     const BEGIN: &str = "BEGIN; UPDATE store_version SET version = version + 1;
         INSERT INTO changes (sequence, kind, observed_at, provider, model, region, summary)
-        SELECT version, 'sheet.added', now(), 'acme', 'late', 'global', 'late' FROM store_version";
+        SELECT version, 'offer.added', now(), 'acme', 'late', 'global', 'late' FROM store_version";
     on_postgres(async |database: &TestDatabase| {
         let store = database.store().await;
         let api = database.api().await;

@@ -8,7 +8,7 @@ mod stream;
 pub(crate) mod webhooks;
 
 use jiff::Timestamp;
-use unroof::storage::{EstimateRecord, Recording, Store};
+use unroof::storage::{EstimateRecord, Recording, SightedBy, Store};
 use unroof_core::estimate::{Format, infer, read_request};
 
 use crate::support::{NOW, sheet_of};
@@ -25,6 +25,7 @@ impl Prepared {
         let document = serde_json::to_string(&answer).unwrap();
         let observed_at: Timestamp = NOW.parse().unwrap();
         let mut recording = Recording::new(request.sheets[0].clone(), observed_at, answer.id);
+        recording.sighted_by = Some(SightedBy::post(true));
         recording.estimate = Some(EstimateRecord::new(&answer, document));
         Self(recording)
     }

@@ -67,7 +67,7 @@ async fn a_stream_sends_what_is_committed_from_then_on_and_resumes_where_it_was(
             (model(&first), model(&second)),
             ("a".to_owned(), "b".to_owned())
         );
-        assert_eq!(first.kind, "sheet.added");
+        assert_eq!(first.kind, "offer.added");
         drop(stream);
         served.store("c");
         let list = served

@@ -62,16 +62,16 @@ async fn a_price_that_starts_or_expires_is_announced_by_one_replica() {
         assert!(reported("2026-11-30T23:59:59Z").await.is_empty());
         assert_eq!(
             reported("2026-12-01T00:00:00Z").await,
-            ["sheet.in_force m-1", "sheet.in_force m-2"]
+            ["price.changed m-1", "price.changed m-2"]
         );
         // The price before the promotion is back.
         assert_eq!(
             reported("2026-12-24T00:00:00Z").await,
-            ["sheet.in_force m-1"]
+            ["price.changed m-1"]
         );
         assert_eq!(
             reported("2027-06-01T00:00:00Z").await,
-            ["sheet.expired m-2"]
+            ["price.expired m-2"]
         );
         assert!(reported("2027-06-01T00:00:00Z").await.is_empty());
         assert_eq!(replicas[0].next_due().await.unwrap(), None);

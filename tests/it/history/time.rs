@@ -162,14 +162,26 @@ async fn a_price_that_is_back_is_a_third_row_and_a_request_sent_again_is_none() 
 async fn catalogs_that_disagree_are_reported_until_they_agree() {
     on_each_database(async |database: &TestDatabase| {
         let api = database.api().await;
-        let stated_by =
-            |price: &str, format: &str| with(priced(price), "/sources/0/format", json!(format));
-        seen(&api, &stated_by("1", "litellm"), "2026-03-01T00:00:00Z").await;
-        seen(&api, &stated_by("1.5", "portkey"), "2026-03-02T00:00:00Z").await;
+        let listed = async |catalog: Value, at: &str| {
+            let format = if catalog["m-1"].is_object() { "litellm" } else { "models.dev" };
+            let path = format!("/catalogs?observed_at={at}&format={format}");
+            let reply = api.post(&path, catalog.to_string()).await;
+            assert!(reply.text().contains("\"type\":\"done\""), "{}", reply.text());
+        };
+        let litellm = |input: &str| {
+            json!({"m-1": {"litellm_provider": "acme", "mode": "chat", "input_cost_per_token": input,
+                           "output_cost_per_token": "1e-5"}})
+        };
+        let models_dev = |input: f64| {
+            json!({"acme": {"id": "acme", "name": "Acme", "models": {"m-1": {
+                "id": "m-1", "name": "m-1", "cost": {"input": input, "output": 10}}}}})
+        };
+        listed(litellm("1e-6"), "2026-03-01T00:00:00Z").await;
+        listed(models_dev(1.5), "2026-03-01T12:00:00Z").await;
         let rows = api.get("/disagreements").await.rows();
         assert_eq!(rows.len(), 1);
         assert_eq!(rows[0]["catalog"], "litellm");
-        assert_eq!(rows[0]["other_catalog"], "portkey");
+        assert_eq!(rows[0]["other_catalog"], "models.dev");
         assert_eq!(rows[0]["differences"], "input 1 against 1.5 $/Mtok");
         assert_eq!(rows[0]["largest_factor"], 1.5);
         // The price stays that of the catalog that stated it first.
@@ -178,39 +190,21 @@ async fn catalogs_that_disagree_are_reported_until_they_agree() {
             api.get("/disagreements?provider=other").await.rows().len(),
             0
         );
-        seen(&api, &stated_by("1.5", "litellm"), "2026-05-01T00:00:00Z").await;
+        listed(litellm("1.5e-6"), "2026-05-01T00:00:00Z").await;
         assert_eq!(api.get("/disagreements").await.rows().len(), 0);
-        assert_eq!(
-            api.get("/disagreements?as_of=2026-04-01T00:00:00Z")
-                .await
-                .rows()
-                .len(),
-            1
-        );
-        assert_eq!(
-            api.get("/disagreements?as_of=2026-05-01T00:00:00Z")
-                .await
-                .rows()
-                .len(),
-            0
-        );
-        // The provider's own page takes precedence.
-        seen(&api, &stated_by("1.25", "official"), "2026-06-01T00:00:00Z").await;
+        for (at, count) in [("2026-04-01T00:00:00Z", 1), ("2026-05-01T00:00:00Z", 0)] {
+            let rows = api.get(&format!("/disagreements?as_of={at}")).await.rows();
+            assert_eq!(rows.len(), count, "{at}");
+        }
+        // A sheet that was posted does not displace what a catalog lists, whatever it says of itself.
+        seen(&api, &priced("1.25"), "2026-06-01T00:00:00Z").await;
         assert_eq!(
             written(&history(&api).await),
-            [
-                "1.0 2026-03-01..2026-05-01",
-                "1.5 2026-05-01..2026-06-01",
-                "1.25 2026-06-01.."
-            ]
+            ["1.0 2026-03-01..2026-05-01", "1.5 2026-05-01.."]
         );
         let rows = api.get("/disagreements").await.rows();
-        let others: Vec<&str> = rows
-            .iter()
-            .map(|row| row["other_catalog"].as_str().unwrap())
-            .collect();
-        assert_eq!(others.len(), 2, "{rows:?}");
-        assert!(rows.iter().all(|row| row["catalog"] == "official"));
+        assert_eq!(rows.len(), 1, "{rows:?}");
+        assert_eq!(rows[0]["other_catalog"], "posted");
     })
     .await;
 }

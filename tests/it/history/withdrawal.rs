@@ -43,13 +43,14 @@ async fn a_rise_that_is_called_off_never_comes_and_its_reason_is_kept() {
             .iter()
             .map(|row| row["kind"].as_str().unwrap())
             .collect();
-        assert_eq!(kinds, ["sheet.added", "sheet.announced", "sheet.withdrawn"]);
+        assert_eq!(kinds, ["offer.added", "price.scheduled", "sheet.withdrawn"]);
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_price_in_force_that_is_withdrawn_ends_now_and_one_that_is_over_cannot_be() {
+async fn a_price_in_force_that_is_withdrawn_gives_way_to_the_one_before_and_one_that_is_over_cannot_be()
+ {
     on_each_database(async |database: &TestDatabase| {
         let api = database.api().await;
         let first = seen(&api, &priced("1"), "2026-03-01T00:00:00Z").await;
@@ -60,7 +61,9 @@ async fn a_price_in_force_that_is_withdrawn_ends_now_and_one_that_is_over_cannot
             written(&history(&api).await)[1],
             "2.0 2026-06-01..2026-11-21"
         );
-        assert!(api.get("/estimates/latest").await.rows().is_empty());
+        // What held before holds again.
+        assert!(written(&history(&api).await)[2].starts_with("1.0 2026-11-21.."));
+        assert_eq!(api.get("/estimates/latest").await.rows().len(), 1);
         assert_eq!(
             api.get("/price-sheets?as_of=2026-07-01T00:00:00Z")
                 .await

@@ -142,7 +142,7 @@ async fn sending_a_catalog_again_changes_nothing_and_a_changed_price_is_one_chan
             .await
             .unwrap();
         assert_eq!(feed.len(), 1, "{feed:?}");
-        assert_eq!(feed[0].kind, ChangeKind::SheetChanged);
+        assert_eq!(feed[0].kind, ChangeKind::PriceChanged);
         assert_eq!(
             feed[0].summary,
             "output 3.96 → 2.64 $/Mtok, input and cache read unchanged"

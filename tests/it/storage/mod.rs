@@ -6,7 +6,9 @@ mod plans;
 mod save;
 
 use serde_json::Value;
-use unroof::storage::{AsOf, EstimateRow, Filter, Latest, NewEstimate, Saved, Store, Times};
+use unroof::storage::{
+    AsOf, EstimateRow, Filter, Latest, NewEstimate, Saved, SightedBy, Store, Times,
+};
 use unroof_core::estimate::{Answer, Format, Request, infer, read_request};
 use uuid::Uuid;
 
@@ -41,7 +43,12 @@ impl Question {
             document: &self.document,
             sheets: &self.request.sheets,
             observed_at: observed_at.parse().unwrap(),
-            counts_again: false,
+            recorded_at: observed_at.parse().unwrap(),
+            sighted_by: self
+                .answer
+                .assumptions
+                .is_empty()
+                .then(|| SightedBy::post(true)),
         };
         store.save(new).await.unwrap()
     }

@@ -283,12 +283,20 @@ const FILL: &str = "
     SELECT sequence, 0, offer_id, provider, model, region, id, '', observed_at,
            CASE WHEN sequence % 5 < 4 THEN observed_at + interval '1 minute' END, observed_at, true, sequence % 5 < 4
     FROM price_sheets;
+    INSERT INTO sightings (offer_id, source, sheet_id, catalog, first_at, last_at, standing)
+    SELECT offer_id, 'source-' || sequence % 100, id, '', observed_at,
+           CASE WHEN sequence % 5 < 4 THEN observed_at + interval '1 minute' END, 1
+    FROM price_sheets;
+    INSERT INTO looks (source, scope, at)
+    SELECT 'source-' || sequence % 100, CASE WHEN sequence % 7 = 0 THEN provider ELSE '' END, observed_at FROM price_sheets;
+    INSERT INTO withdrawals (offer_id, sheet_id, at, because)
+    SELECT offer_id, id, observed_at, '' FROM price_sheets;
     INSERT INTO disagreements
     SELECT id, offer_id, provider, model, region, '', id, '', id, '', 1, observed_at,
            CASE WHEN sequence % 100 > 0 THEN observed_at + interval '1 day' END
     FROM price_sheets;
     INSERT INTO changes
-    SELECT sequence, 'sheet.added', observed_at, provider, model, canonical_model, region, id, NULL, '' FROM price_sheets;
+    SELECT sequence, 'offer.added', observed_at, provider, model, canonical_model, region, id, NULL, '' FROM price_sheets;
     INSERT INTO imports (id, source, started_at, outcome)
     SELECT id, 'source-' || sequence % 100, observed_at, 'done' FROM price_sheets;
     INSERT INTO webhook_deliveries

@@ -6,7 +6,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use crate::sheet::PriceSheet;
+use crate::sheet::{Limits, PriceSheet};
 
 /// Identity of a sheet's pricing content: the same content has the same id on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -85,8 +85,25 @@ impl PriceSheet {
     /// Identity of the pricing content.
     #[must_use]
     pub fn id(&self) -> SheetId {
-        let content = serde_json::to_vec(&self.pricing_content())
-            .expect("a sheet of texts and numbers serialises");
-        SheetId(SheetId::digest(&content))
+        SheetId(digest(&self.pricing_content()))
     }
+
+    /// Identity of the prices alone: without dates, limits and the names of the model.
+    #[must_use]
+    pub fn tariff_id(&self) -> Uuid {
+        digest(&Self {
+            canonical_model: None,
+            upstream_provider: None,
+            quantization: None,
+            valid_from: None,
+            valid_to: None,
+            limits: Limits::default(),
+            ..self.pricing_content()
+        })
+    }
+}
+
+fn digest(content: &PriceSheet) -> Uuid {
+    let content = serde_json::to_vec(content).expect("a sheet of texts and numbers serialises");
+    SheetId::digest(&content)
 }

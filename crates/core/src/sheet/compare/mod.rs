@@ -1,8 +1,7 @@
-//! Comparison of sheets: identity by content, pricing decisions, differences, and prices over time.
+//! Comparison of sheets: identity by content, pricing decisions, and differences.
 
 mod content;
 pub mod decision;
 pub mod difference;
-pub mod timeline;
 
 pub use content::SheetId;

@@ -1,0 +1,153 @@
+//! Keeps sightings as stretches: a catalog is read many times, and most of it is the same each time.
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+/// A sheet that a source listed at every look from a first to a last one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Stretch {
+    /// The sheet.
+    pub sheet_id: Uuid,
+    /// Time of the first look.
+    pub first_at: Timestamp,
+    /// Time of the last look.
+    pub last_at: Timestamp,
+}
+
+/// A look at a source, between its other looks.
+#[derive(Debug, Clone, Copy)]
+pub struct Look {
+    /// Its time.
+    pub at: Timestamp,
+    /// The look before it.
+    pub previous: Option<Timestamp>,
+    /// The look after it.
+    pub next: Option<Timestamp>,
+}
+
+impl Look {
+    /// A look among others, which are sorted.
+    #[must_use]
+    pub fn among(looks: &[Timestamp], at: Timestamp) -> Self {
+        let earlier = looks.partition_point(|look| *look < at);
+        let later = looks.partition_point(|look| *look <= at);
+        Self {
+            at,
+            previous: earlier.checked_sub(1).map(|index| looks[index]),
+            next: looks.get(later).copied(),
+        }
+    }
+
+    /// The stretches of an offer with what the look found, whether looks come in their order or not.
+    #[must_use]
+    pub fn add(self, stretches: &[Stretch], listed: &[Uuid]) -> Vec<Stretch> {
+        let mut after = Vec::with_capacity(stretches.len() + listed.len());
+        for stretch in stretches {
+            let covers = stretch.first_at <= self.at && self.at <= stretch.last_at;
+            if !covers || listed.contains(&stretch.sheet_id) {
+                after.push(*stretch);
+            } else {
+                after.extend(self.split(*stretch));
+            }
+        }
+        for sheet_id in listed {
+            if !after.iter().any(|stretch| {
+                stretch.sheet_id == *sheet_id
+                    && stretch.first_at <= self.at
+                    && self.at <= stretch.last_at
+            }) {
+                self.extend(&mut after, *sheet_id);
+            }
+        }
+        after.sort_by_key(|stretch| (stretch.first_at, stretch.last_at, stretch.sheet_id));
+        after
+    }
+
+    /// A stretch without this look.
+    fn split(self, stretch: Stretch) -> impl Iterator<Item = Stretch> {
+        let before = self
+            .previous
+            .filter(|previous| *previous >= stretch.first_at);
+        let before = before.map(|last_at| Stretch { last_at, ..stretch });
+        let after = self.next.filter(|next| *next <= stretch.last_at);
+        let after = after.map(|first_at| Stretch {
+            first_at,
+            ..stretch
+        });
+        before.into_iter().chain(after)
+    }
+
+    /// Adds the look to the stretches on both sides, or begins one.
+    fn extend(self, stretches: &mut Vec<Stretch>, sheet_id: Uuid) {
+        let mut grown = Stretch {
+            sheet_id,
+            first_at: self.at,
+            last_at: self.at,
+        };
+        stretches.retain(|stretch| {
+            let is_own = stretch.sheet_id == sheet_id;
+            if is_own && Some(stretch.last_at) == self.previous {
+                grown.first_at = stretch.first_at;
+                return false;
+            }
+            if is_own && Some(stretch.first_at) == self.next {
+                grown.last_at = stretch.last_at;
+                return false;
+            }
+            true
+        });
+        stretches.push(grown);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn at(day: u8) -> Timestamp {
+        Timestamp::from_second(1_700_000_000 + i64::from(day) * 86_400).unwrap()
+    }
+
+    fn replay(looks: &[(u8, Option<u8>)]) -> Vec<Stretch> {
+        let mut times = Vec::new();
+        let mut stretches = Vec::new();
+        for (day, sheet) in looks {
+            let listed: Vec<Uuid> = sheet
+                .iter()
+                .map(|sheet| Uuid::from_u128(u128::from(*sheet)))
+                .collect();
+            stretches = Look::among(&times, at(*day)).add(&stretches, &listed);
+            times.push(at(*day));
+            times.sort();
+        }
+        stretches
+    }
+
+    proptest! {
+        #[test]
+        fn looks_in_any_order_give_the_stretches_of_looks_in_order(
+            sheets in prop::collection::vec(prop::option::of(0_u8..3), 1..12),
+            order in any::<u64>(),
+        ) {
+            let in_order: Vec<(u8, Option<u8>)> = (0..).zip(sheets).collect();
+            let mut shuffled = in_order.clone();
+            shuffled.sort_by_key(|(day, _)| (u64::from(*day) + 1).wrapping_mul(order | 1));
+            prop_assert_eq!(replay(&shuffled), replay(&in_order));
+        }
+    }
+
+    #[test]
+    fn a_sheet_that_a_later_look_repeats_keeps_one_stretch() {
+        let stretches = replay(&[(1, Some(1)), (2, Some(1)), (5, Some(1))]);
+        assert_eq!(stretches.len(), 1);
+        assert_eq!(
+            (stretches[0].first_at, stretches[0].last_at),
+            (at(1), at(5))
+        );
+        // A look between them that found another sheet.
+        let stretches = replay(&[(1, Some(1)), (2, Some(1)), (5, Some(1)), (3, Some(2))]);
+        assert_eq!(stretches.len(), 3);
+    }
+}

@@ -1,0 +1,28 @@
+//! Price history of an offer, derived from what its sources stated: sightings and withdrawals in, periods and news out.
+//!
+//! The history is a function of a set of facts. The order in which facts arrive has no part in it, and no clock has.
+//!
+//! At every time each source has at most one statement, and the best of them is the price:
+//!
+//! 1. A price that is under quarantine gives way to any other.
+//! 2. A better standing is preferred.
+//! 3. A statement that was last seen [`FRESH_FOR`] later than another is preferred. Until its last sighting a statement
+//!    counts as seen.
+//! 4. A stated start is preferred to one that was merely seen, then the later start. A source's first statement of an offer
+//!    is no news; among such statements the earliest is preferred.
+
+mod looks;
+mod news;
+mod quarantine;
+mod sighting;
+mod timeline;
+
+pub use looks::{Look, Stretch};
+pub use news::{Event, News, news};
+pub use sighting::{Sighting, Standing, Withdrawal};
+pub use timeline::{
+    Ending, FRESH_FOR, Period, StartBasis, UNKNOWN_START, price_at, stated_at, timeline,
+};
+
+#[cfg(test)]
+mod tests;

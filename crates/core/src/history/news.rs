@@ -1,0 +1,160 @@
+//! News of an offer: the differences between its old and its new history.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::timeline::{Ending, Period, price_at};
+
+/// A kind of news about an offer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// The offer has its first price.
+    Added,
+    /// Another price is in force.
+    Changed,
+    /// A price will come into force.
+    Scheduled,
+    /// No catalog lists the offer any more.
+    Delisted,
+    /// The offer is listed again.
+    Relisted,
+    /// The price was withdrawn.
+    Withdrawn,
+    /// The withdrawn price is in force again.
+    Reinstated,
+    /// The stated end of the price came, and no other price is known.
+    Expired,
+    /// Prices or dates of the past are known that were not known before.
+    Backfilled,
+}
+
+/// One piece of news.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct News {
+    /// Its kind.
+    pub event: Event,
+    /// The sheet that it is about.
+    pub sheet_id: Uuid,
+    /// The sheet that was in force before.
+    pub previous_sheet_id: Option<Uuid>,
+    /// Start of the price.
+    pub starts_at: Timestamp,
+    /// Whether the sheet is in force after it.
+    pub in_force: bool,
+}
+
+/// Differences between two histories of an offer, as far as they matter at a time. Replayed in order, the news that are in
+/// force give the sheet in force, and those that end it leave none.
+#[must_use]
+pub fn news(before: &[Period], after: &[Period], now: Timestamp) -> Vec<News> {
+    let (old, new) = (price_at(before, now), price_at(after, now));
+    let past = of_the_past(before, after, now, old, new);
+    let mut news: Vec<News> = past.into_iter().collect();
+    news.extend(of_the_present(before, after, now, old, new));
+    let known: BTreeSet<_> = upcoming(before, now)
+        .map(|period| (period.tariff_id, period.starts_at))
+        .collect();
+    let scheduled = upcoming(after, now)
+        .filter(|period| !known.contains(&(period.tariff_id, period.starts_at)));
+    let last = new.map(|period| period.sheet_id);
+    news.extend(scheduled.map(|period| piece(Event::Scheduled, period, last, false)));
+    news
+}
+
+fn upcoming(periods: &[Period], now: Timestamp) -> impl Iterator<Item = &Period> {
+    periods.iter().filter(move |period| period.starts_at > now)
+}
+
+fn piece(event: Event, period: &Period, previous: Option<Uuid>, in_force: bool) -> News {
+    News {
+        event,
+        sheet_id: period.sheet_id,
+        previous_sheet_id: previous.filter(|previous| *previous != period.sheet_id),
+        starts_at: period.starts_at,
+        in_force,
+    }
+}
+
+fn of_the_present(
+    before: &[Period],
+    after: &[Period],
+    now: Timestamp,
+    old: Option<&Period>,
+    new: Option<&Period>,
+) -> Vec<News> {
+    let previous = old.map(|old| old.sheet_id);
+    match (old, new) {
+        (None, None) => Vec::new(),
+        (None, Some(new)) => {
+            let event = match last_ending(before, now) {
+                None => Event::Added,
+                Some((_, Ending::Withdrawn)) => Event::Reinstated,
+                Some(_) => Event::Relisted,
+            };
+            vec![piece(event, new, None, true)]
+        }
+        (Some(old), None) => {
+            let event = match last_ending(after, now) {
+                Some((_, Ending::Withdrawn)) => Event::Withdrawn,
+                Some((_, Ending::Expired)) => Event::Expired,
+                _ => Event::Delisted,
+            };
+            vec![piece(event, old, None, false)]
+        }
+        (Some(old), Some(new)) if old.tariff_id != new.tariff_id => {
+            let withdrawn = last_ending(after, now)
+                .is_some_and(|ending| ending == (old.tariff_id, Ending::Withdrawn));
+            let withdrawn = withdrawn.then(|| piece(Event::Withdrawn, old, None, false));
+            let changed = piece(Event::Changed, new, previous, true);
+            withdrawn.into_iter().chain([changed]).collect()
+        }
+        (Some(old), Some(new)) => {
+            let is_known = old.sheet_id == new.sheet_id && old.starts_at == new.starts_at;
+            let dated = (!is_known).then(|| piece(Event::Backfilled, new, previous, true));
+            dated.into_iter().collect()
+        }
+    }
+}
+
+/// The last price before a time, and the reason for which it ended.
+fn last_ending(periods: &[Period], now: Timestamp) -> Option<(Uuid, Ending)> {
+    let ended = periods.iter().rev().filter_map(|period| {
+        let (at, ending) = period.end?;
+        (at <= now).then_some((period.tariff_id, ending))
+    });
+    ended.into_iter().next()
+}
+
+/// Whether prices that are over differ, but for the end of the price that was in force.
+fn of_the_past(
+    before: &[Period],
+    after: &[Period],
+    now: Timestamp,
+    old: Option<&Period>,
+    new: Option<&Period>,
+) -> Option<News> {
+    let over = |periods: &[Period]| -> BTreeSet<(Uuid, Timestamp, Option<Timestamp>)> {
+        let over = periods
+            .iter()
+            .filter(|period| period.ends_at().is_some_and(|end| end <= now));
+        over.map(|period| (period.tariff_id, period.starts_at, period.ends_at()))
+            .collect()
+    };
+    let (known, mut found) = (over(before), over(after));
+    let is_back = new.is_some_and(|new| known.iter().any(|(_, start, _)| *start == new.starts_at));
+    if let Some(old) = old {
+        found.retain(|(tariff, start, _)| (*tariff, *start) != (old.tariff_id, old.starts_at));
+    }
+    let differ = if is_back {
+        found.difference(&known).next().is_some()
+    } else {
+        found != known
+    };
+    let last = after
+        .iter()
+        .rev()
+        .find(|period| period.ends_at().is_some_and(|end| end <= now))?;
+    differ.then(|| piece(Event::Backfilled, last, None, false))
+}

@@ -1,0 +1,116 @@
+-- The record of what sources state: facts, from which the periods of prices are derived. Whatever the order in which facts
+-- arrive, the same facts give the same periods.
+
+-- Every time at which a whole catalog was read, or all that it lists of one provider.
+CREATE TABLE looks (
+    source text COLLATE "C" NOT NULL,
+    -- The provider that it was restricted to; empty where it was not.
+    scope  text COLLATE "C" NOT NULL,
+    at     timestamptz NOT NULL,
+    PRIMARY KEY (source, scope, at)
+);
+
+-- A sheet that a source stated from a first to a last time, and did not drop between them.
+CREATE TABLE sightings (
+    offer_id uuid NOT NULL,
+    -- A catalog, an entry of one, or `posted`.
+    source   text COLLATE "C" NOT NULL,
+    sheet_id uuid NOT NULL REFERENCES price_sheets (id),
+    -- The catalog that the sheet names.
+    catalog  text COLLATE "C" NOT NULL,
+    first_at timestamptz NOT NULL,
+    -- Null while the newest look of the source lists it.
+    last_at  timestamptz,
+    -- How it arrived: 1 a whole catalog, 2 an entry of a catalog, 3 a sheet.
+    standing bigint NOT NULL,
+    PRIMARY KEY (offer_id, source, sheet_id, first_at)
+);
+CREATE INDEX sightings_by_sheet ON sightings (sheet_id);
+CREATE INDEX sightings_by_source ON sightings (source, offer_id);
+CREATE INDEX sightings_open ON sightings (source, offer_id) WHERE last_at IS NULL;
+
+-- Sheets that were withdrawn, until they are seen again.
+CREATE TABLE withdrawals (
+    offer_id  uuid NOT NULL,
+    sheet_id  uuid NOT NULL REFERENCES price_sheets (id),
+    at        timestamptz NOT NULL,
+    because   text COLLATE "C" NOT NULL,
+    undone_at timestamptz,
+    PRIMARY KEY (offer_id, sheet_id, at)
+);
+CREATE INDEX withdrawals_by_sheet ON withdrawals (sheet_id);
+CREATE INDEX withdrawals_by_time ON withdrawals (at);
+
+-- Identity of the prices alone: without dates, limits and names. Null in rows that are older than this column.
+ALTER TABLE price_sheets ADD COLUMN tariff_id uuid;
+-- Whether its estimate fits no machine.
+ALTER TABLE price_sheets ADD COLUMN is_misfit boolean NOT NULL DEFAULT false;
+-- Whether some source stated it; the sheet of a question is not listed.
+ALTER TABLE price_sheets ADD COLUMN observed boolean NOT NULL DEFAULT true;
+-- Whether the listing is that of a price that was observed; a question is none.
+ALTER TABLE estimate_listings ADD COLUMN observed boolean NOT NULL DEFAULT true;
+
+-- Null in rows that are older than these columns, until their offer changes.
+ALTER TABLE price_periods ADD COLUMN tariff_id uuid;
+-- How the start is known: `stated` or `observed`.
+ALTER TABLE price_periods ADD COLUMN start_basis text COLLATE "C";
+-- When the price before was last seen.
+ALTER TABLE price_periods ADD COLUMN not_before timestamptz;
+-- When the price was last seen, as far as its offer has changed since.
+ALTER TABLE price_periods ADD COLUMN last_seen_at timestamptz;
+-- Why it ended: `replaced`, `expired`, `delisted` or `withdrawn`.
+ALTER TABLE price_periods ADD COLUMN ending text COLLATE "C";
+-- Whether it is in force only because no other source states a price.
+ALTER TABLE price_periods ADD COLUMN is_flagged boolean NOT NULL DEFAULT false;
+
+UPDATE estimate_listings SET observed = NOT stated_assumptions;
+
+ALTER TABLE changes DROP CONSTRAINT changes_kind_check;
+-- The price that changed, by the name of its cell.
+ALTER TABLE changes ADD COLUMN cell text COLLATE "C";
+ALTER TABLE changes ADD COLUMN old_value double precision;
+ALTER TABLE changes ADD COLUMN new_value double precision;
+-- The larger over the smaller.
+ALTER TABLE changes ADD COLUMN factor double precision;
+-- Whether the sheet is in force after the change.
+ALTER TABLE changes ADD COLUMN in_force boolean NOT NULL DEFAULT false;
+-- Start of the price.
+ALTER TABLE changes ADD COLUMN valid_from timestamptz;
+-- The sheet that was in force before.
+ALTER TABLE changes ADD COLUMN previous_sheet_id uuid;
+UPDATE changes
+SET in_force = kind IN ('sheet.added', 'sheet.changed', 'sheet.in_force', 'sheet.reinstated'),
+    kind = CASE kind WHEN 'sheet.added' THEN 'offer.added' WHEN 'sheet.changed' THEN 'price.changed'
+                      WHEN 'sheet.announced' THEN 'price.scheduled' WHEN 'sheet.in_force' THEN 'price.changed'
+                      WHEN 'sheet.expired' THEN 'price.expired' ELSE kind END;
+ALTER TABLE changes ADD CONSTRAINT changes_kind_check CHECK (kind IN (
+        'price.changed', 'price.scheduled', 'offer.added', 'offer.delisted', 'offer.relisted', 'offer.retiring',
+        'limits.changed', 'identity.changed', 'history.backfilled', 'price.expired', 'sheet.withdrawn',
+        'sheet.reinstated', 'estimate.updated'));
+
+-- What was recorded before: the newest statements are listed still, the prices before them were seen once. A catalog counts
+-- as read at the time of its newest import.
+INSERT INTO looks (source, scope, at)
+SELECT catalog, '', max(started_at) FROM imports
+WHERE outcome IN ('done', 'not_modified') AND catalog IS NOT NULL AND catalog <> 'pricesheet/v1'
+GROUP BY catalog;
+
+INSERT INTO sightings (offer_id, source, sheet_id, catalog, first_at, last_at, standing)
+SELECT offer_id, CASE WHEN is_listed THEN catalog ELSE 'posted' END, sheet_id, catalog, min(observed_at),
+       CASE WHEN is_listed AND max(is_current) = 1 THEN NULL ELSE max(observed_at) END,
+       CASE WHEN is_listed THEN 1 ELSE 3 END
+FROM (SELECT offer_id, sheet_id, catalog, observed_at, 1 AS is_current,
+             EXISTS (SELECT 1 FROM looks WHERE source = catalog) AS is_listed
+      FROM statements
+      UNION ALL
+      SELECT offer_id, sheet_id, catalog, observed_at, 0,
+             EXISTS (SELECT 1 FROM looks WHERE source = catalog)
+      FROM price_periods) AS stated
+GROUP BY offer_id, sheet_id, catalog, is_listed
+ON CONFLICT DO NOTHING;
+DROP TABLE statements;
+
+INSERT INTO withdrawals (offer_id, sheet_id, at, because)
+SELECT offer_id, sheet_id, withdrawn_at, max(coalesce(withdrawn_because, '')) FROM price_periods
+WHERE withdrawn_at IS NOT NULL
+GROUP BY offer_id, sheet_id, withdrawn_at;

@@ -1,0 +1,255 @@
+//! The periods of an offer and its news, derived from its facts. Pure: what is to be written is written elsewhere.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::offers::Offer;
+use unroof_core::history::{
+    Ending, Event, News, Period, Sighting, StartBasis, Withdrawal, news, price_at, stated_at,
+    timeline,
+};
+
+/// A stored period and its place in the table.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct StoredPeriod {
+    pub(super) key: (i64, i64),
+    pub(super) period: Period,
+    pub(super) catalog: String,
+    pub(super) observed_at: Timestamp,
+    pub(super) withdrawn: Option<(Timestamp, String)>,
+    /// Whether its start and its end were announced.
+    pub(super) has_begun: bool,
+    pub(super) has_ended: bool,
+}
+
+impl StoredPeriod {
+    /// A price that was withdrawn before it began has an empty period, which no history counts.
+    fn is_empty(&self) -> bool {
+        self.period.ends_at() == Some(self.period.starts_at)
+    }
+}
+
+/// A statement of another source that may differ from the price in force.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Other {
+    pub(super) source: String,
+    pub(super) sheet_id: Uuid,
+    pub(super) tariff_id: Uuid,
+}
+
+/// The price in force, with what all sources state.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Stated {
+    pub(super) in_force: Option<Uuid>,
+    pub(super) others: BTreeSet<Other>,
+}
+
+/// Rows that follow from the facts of an offer.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Derived {
+    /// Rows of periods that go away.
+    pub(super) gone: Vec<(i64, i64)>,
+    /// Rows of periods that are new, with a key of 0, or differ.
+    pub(super) written: Vec<StoredPeriod>,
+    pub(super) news: Vec<News>,
+    /// Statements of the sources, if they differ from before.
+    pub(super) stated: Option<Stated>,
+}
+
+impl Derived {
+    pub(super) fn is_empty(&self) -> bool {
+        self.gone.is_empty()
+            && self.written.is_empty()
+            && self.news.is_empty()
+            && self.stated.is_none()
+    }
+
+    /// Derives the periods of an offer whose facts were others before, as far as they matter at a time.
+    pub(super) fn new(
+        stored: &[StoredPeriod],
+        before: &Offer,
+        after: &Offer,
+        now: Timestamp,
+    ) -> Self {
+        let known: Vec<&StoredPeriod> = stored.iter().filter(|one| !one.is_empty()).collect();
+        let mut announced = due(&known, now);
+        let old: Vec<Period> = known.iter().map(|one| one.period.clone()).collect();
+        let (sightings, withdrawals) = (after.sightings(), after.withdrawals());
+        let periods = timeline(&sightings, &withdrawals);
+        announced.extend(news(&old, &periods, now));
+        let rows = rows(after, &sightings, &withdrawals, periods.clone(), now);
+        let mut derived = Self {
+            news: announced,
+            ..Self::default()
+        };
+        derived.compare_rows(stored, rows);
+        let was = state(&before.sightings(), &before.withdrawals(), &old, now);
+        let is = state(&sightings, &withdrawals, &periods, now);
+        derived.stated = (was != is).then_some(is);
+        derived
+    }
+
+    /// Finds the rows that differ from the stored ones.
+    fn compare_rows(&mut self, stored: &[StoredPeriod], rows: Vec<StoredPeriod>) {
+        let mut left: Vec<&StoredPeriod> = stored.iter().collect();
+        for mut row in rows {
+            let is_same = |one: &&StoredPeriod| {
+                one.period.starts_at == row.period.starts_at
+                    && one.period.tariff_id == row.period.tariff_id
+                    && one.is_empty() == row.is_empty()
+            };
+            match left.iter().position(is_same) {
+                None => self.written.push(row),
+                Some(index) => {
+                    let one = left.swap_remove(index);
+                    row.key = one.key;
+                    // A price that is listed still is seen all the time: that alone is not written.
+                    let seen_at = one.period.last_seen_at;
+                    let mut unseen = row.clone();
+                    unseen.period.last_seen_at = seen_at;
+                    unseen.period.source.clone_from(&one.period.source);
+                    if unseen != *one {
+                        self.written.push(row);
+                    }
+                }
+            }
+        }
+        self.gone = left.into_iter().map(|one| one.key).collect();
+    }
+}
+
+/// News of prices that began or ended since their offer was last written.
+fn due(known: &[&StoredPeriod], now: Timestamp) -> Vec<News> {
+    let mut announced: Option<&StoredPeriod> = None;
+    let mut news = Vec::new();
+    let piece = |event, one: &StoredPeriod, previous: Option<Uuid>, in_force| News {
+        event,
+        sheet_id: one.period.sheet_id,
+        previous_sheet_id: previous,
+        starts_at: one.period.starts_at,
+        in_force,
+    };
+    for one in known.iter().filter(|one| one.period.starts_at <= now) {
+        if one.has_begun {
+            announced = Some(one);
+        } else if one.period.covers(now) {
+            let previous = announced.filter(|announced| {
+                !announced.has_ended || announced.period.ends_at() == Some(one.period.starts_at)
+            });
+            let previous = previous.map(|announced| announced.period.sheet_id);
+            news.push(piece(Event::Changed, one, previous, true));
+            announced = Some(one);
+        }
+    }
+    let is_over =
+        |one: &&StoredPeriod| !one.has_ended && one.period.ends_at().is_some_and(|end| end <= now);
+    if let Some(one) = announced.filter(is_over) {
+        let event = match one.period.end {
+            Some((_, Ending::Delisted)) => Event::Delisted,
+            Some((_, Ending::Withdrawn)) => Event::Withdrawn,
+            _ => Event::Expired,
+        };
+        let covers = known.iter().any(|other| other.period.covers(now));
+        news.extend((!covers).then(|| piece(event, one, None, false)));
+    }
+    news
+}
+
+fn state(
+    sightings: &[Sighting],
+    withdrawals: &[Withdrawal],
+    periods: &[Period],
+    now: Timestamp,
+) -> Stated {
+    let Some(price) = price_at(periods, now) else {
+        return Stated::default();
+    };
+    let others = stated_at(sightings, withdrawals, now).into_iter();
+    let others = others.filter(|other| other.tariff_id != price.tariff_id);
+    let other = |other: &Sighting| Other {
+        source: other.source.clone(),
+        sheet_id: other.sheet_id,
+        tariff_id: other.tariff_id,
+    };
+    Stated {
+        in_force: Some(price.sheet_id),
+        others: others.map(other).collect(),
+    }
+}
+
+/// Rows of the periods, with an empty one for each price that was withdrawn before it began.
+fn rows(
+    offer: &Offer,
+    sightings: &[Sighting],
+    withdrawals: &[Withdrawal],
+    periods: Vec<Period>,
+    now: Timestamp,
+) -> Vec<StoredPeriod> {
+    let because = |sheet_id: Uuid, at: Timestamp| {
+        let cut = offer
+            .cuts
+            .iter()
+            .find(|cut| cut.sheet_id == sheet_id && cut.at == at);
+        cut.map(|cut| (at, cut.because.clone()))
+    };
+    let mut rows: Vec<StoredPeriod> = Vec::with_capacity(periods.len());
+    for period in periods {
+        let withdrawn = match period.end {
+            Some((at, Ending::Withdrawn)) => because(period.sheet_id, at),
+            _ => None,
+        };
+        rows.push(row(offer, sightings, period, withdrawn, now));
+    }
+    for cut in withdrawals.iter().filter(|cut| cut.seen_again_at.is_none()) {
+        let Some(sighting) = sightings.iter().find(|one| one.sheet_id == cut.sheet_id) else {
+            continue;
+        };
+        let Some(starts_at) = sighting.valid_from.filter(|start| *start >= cut.at) else {
+            continue;
+        };
+        let period = Period {
+            sheet_id: sighting.sheet_id,
+            tariff_id: sighting.tariff_id,
+            source: sighting.source.clone(),
+            starts_at,
+            start_basis: StartBasis::Stated,
+            not_before: None,
+            last_seen_at: sighting.last_at,
+            end: Some((starts_at, Ending::Withdrawn)),
+            is_flagged: false,
+        };
+        let mut row = row(offer, sightings, period, because(cut.sheet_id, cut.at), now);
+        (row.has_begun, row.has_ended) = (true, true);
+        rows.push(row);
+    }
+    rows
+}
+
+fn row(
+    offer: &Offer,
+    sightings: &[Sighting],
+    period: Period,
+    withdrawn: Option<(Timestamp, String)>,
+    now: Timestamp,
+) -> StoredPeriod {
+    let seen = sightings
+        .iter()
+        .filter(|one| one.tariff_id == period.tariff_id && one.last_at >= period.starts_at);
+    let first_at = seen.map(|one| one.first_at).min();
+    let sheet = offer
+        .seen
+        .iter()
+        .find(|seen| seen.sheet.sheet_id == period.sheet_id && seen.source == period.source);
+    let has_ended = period.ends_at().is_some_and(|end| end <= now);
+    StoredPeriod {
+        key: (0, 0),
+        catalog: sheet.map_or_else(|| period.source.clone(), |seen| seen.sheet.catalog.clone()),
+        observed_at: first_at.unwrap_or(period.last_seen_at),
+        withdrawn,
+        has_begun: period.starts_at <= now,
+        has_ended,
+        period,
+    }
+}

@@ -1,0 +1,270 @@
+//! The record of what sources state: whatever the order in which it arrives, the same facts give the same state, and the
+//! feed reports it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use crate::support::{Api, TestDatabase, on_each_database, sheet, with};
+
+/// Input price by model, as two catalogs write it.
+type Prices = BTreeMap<&'static str, u32>;
+
+fn litellm(prices: &Prices) -> Value {
+    let entry = |input: &u32| {
+        json!({
+            "litellm_provider": "acme", "mode": "chat", "output_cost_per_token": "1e-5",
+            "input_cost_per_token": format!("{input}e-6"),
+        })
+    };
+    let entries = prices
+        .iter()
+        .map(|(model, input)| ((*model).to_owned(), entry(input)));
+    Value::Object(entries.collect())
+}
+
+fn models_dev(prices: &Prices) -> Value {
+    let model = |model: &str, input: &u32| {
+        json!({
+            "id": model, "name": model, "release_date": "2026-01-01", "last_updated": "2026-01-01",
+            "attachment": false, "reasoning": false, "tool_call": true, "open_weights": false,
+            "modalities": {"input": ["text"], "output": ["text"]},
+            "limit": {"context": 128_000, "output": 8_000}, "cost": {"input": input, "output": 10},
+        })
+    };
+    let models = prices
+        .iter()
+        .map(|(name, input)| ((*name).to_owned(), model(name, input)));
+    let models = Value::Object(models.collect());
+    json!({"acme": {"id": "acme", "name": "Acme", "env": ["ACME_KEY"], "npm": "acme", "models": models}})
+}
+
+async fn import(api: &Api, query: &str, catalog: &Value) {
+    let reply = api
+        .post(&format!("/catalogs{query}"), catalog.to_string())
+        .await;
+    let last = reply.text().lines().last().unwrap().to_owned();
+    assert!(last.contains("\"type\":\"done\""), "{last}");
+}
+
+/// One thing that happens.
+#[derive(Debug, Clone)]
+enum Event {
+    /// A whole catalog is read: which, when (hours; none for now), and what it lists.
+    Import(bool, Option<u32>, Prices),
+    /// A sheet is posted: its model, price and time.
+    Post(&'static str, u32, Option<u32>),
+    /// A price is withdrawn.
+    Withdraw(&'static str, u32),
+}
+
+impl Event {
+    fn hour(&self) -> Option<u32> {
+        match self {
+            Self::Import(_, hour, _) | Self::Post(_, _, hour) => *hour,
+            Self::Withdraw(..) => None,
+        }
+    }
+}
+
+fn at(hour: Option<u32>) -> String {
+    hour.map_or_else(String::new, |hour| {
+        format!(
+            "?observed_at=2026-05-{:02}T{:02}:00:00Z",
+            1 + hour / 24,
+            hour % 24
+        )
+    })
+}
+
+fn priced(model: &str, input: u32) -> Value {
+    let sheet = with(sheet(), "/model", json!(model));
+    with(sheet, "/rates/0/input", json!(input.to_string()))
+}
+
+async fn apply(api: &Api, event: &Event) {
+    match event {
+        Event::Import(true, hour, prices) => import(api, &at(*hour), &litellm(prices)).await,
+        Event::Import(false, hour, prices) => import(api, &at(*hour), &models_dev(prices)).await,
+        Event::Post(model, input, hour) => {
+            let path = format!("/infer{}", at(*hour));
+            let reply = api.post(&path, priced(model, *input).to_string()).await;
+            assert!(reply.status.is_success(), "{}", reply.text());
+        }
+        Event::Withdraw(model, input) => {
+            let sheets = api
+                .get(&format!("/price-sheets?model={model}&limit=2000"))
+                .await
+                .rows();
+            let wanted = f64::from(*input);
+            for sheet in sheets
+                .iter()
+                .filter(|sheet| sheet["input_per_mtok"] == wanted)
+            {
+                let path = format!("/price-sheets/{}/withdraw", sheet["id"].as_str().unwrap());
+                api.post(&path, json!({"reason": "a mistake"}).to_string())
+                    .await;
+            }
+        }
+    }
+}
+
+/// Numbers from a seed.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: u32) -> u32 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        u32::try_from(self.0 >> 33).unwrap() % limit
+    }
+}
+
+const MODELS: [&str; 2] = ["m-1", "m-2"];
+
+fn events(numbers: &mut Numbers, count: u32) -> Vec<Event> {
+    let mut hours: Vec<u32> = (0..count).map(|number| number * 17).collect();
+    let mut events = Vec::new();
+    for _ in 0..count {
+        let hour = hours.swap_remove(numbers.below(u32::try_from(hours.len()).unwrap()) as usize);
+        let hour = (numbers.below(5) > 0).then_some(hour);
+        let model = MODELS[numbers.below(2) as usize];
+        events.push(match numbers.below(8) {
+            0 => Event::Withdraw(model, 1 + numbers.below(2)),
+            1 | 2 => Event::Post(model, 1 + numbers.below(2), hour),
+            _ => {
+                let mut prices: Prices = MODELS
+                    .iter()
+                    .map(|model| (*model, 1 + numbers.below(2)))
+                    .collect();
+                if numbers.below(3) == 0 {
+                    prices.remove(model);
+                }
+                Event::Import(numbers.below(2) == 0, hour, prices)
+            }
+        });
+    }
+    events
+}
+
+/// Periods of an offer, with the reasons for their ends and the sources of their starts.
+const PERIODS: &str = "
+    SELECT model || ' ' || input_price || ' ' || starts_at || ' ' || coalesce(CAST(ends_at AS text), '') || ' '
+           || coalesce(ending, '') || ' ' || start_basis || ' ' || coalesce(CAST(not_before AS text), '')
+    FROM price_periods AS period
+    JOIN (SELECT id, input_price FROM price_sheets) AS sheet ON sheet.id = period.sheet_id
+    ORDER BY 1";
+
+/// The sheets in force by offer, from the feed alone.
+async fn mirror(api: &Api) -> BTreeMap<String, String> {
+    let mut mirror = BTreeMap::new();
+    for row in api.get("/changes?limit=2000").await.rows() {
+        let offer = format!(
+            "{}/{}",
+            row["provider"].as_str().unwrap(),
+            row["model"].as_str().unwrap()
+        );
+        let sheet = row["sheet_id"].as_str().unwrap_or_default().to_owned();
+        let ends = ["offer.delisted", "price.expired", "sheet.withdrawn"];
+        if row["in_force"] == true {
+            mirror.insert(offer, sheet);
+        } else if ends.contains(&row["kind"].as_str().unwrap())
+            && mirror.get(&offer) == Some(&sheet)
+        {
+            mirror.remove(&offer);
+        }
+    }
+    mirror
+}
+
+async fn in_force(api: &Api) -> BTreeMap<String, String> {
+    let rows = api
+        .get("/price-sheets?as_of=2026-11-22T00:00:00Z&limit=2000")
+        .await
+        .rows();
+    let offer = |row: &Value| {
+        let name = format!(
+            "{}/{}",
+            row["provider"].as_str().unwrap(),
+            row["model"].as_str().unwrap()
+        );
+        (name, row["id"].as_str().unwrap().to_owned())
+    };
+    let found: BTreeMap<String, String> = rows.iter().map(offer).collect();
+    assert_eq!(found.len(), rows.len(), "one price per offer");
+    found
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn random_events_in_any_order_of_arrival_give_the_state_of_a_replay_in_order() {
+    for seed in 0..12 {
+        let mut numbers = Numbers(seed * 7919 + 1);
+        let events = events(&mut numbers, 10);
+        // What happens now stays in its order, after all that was observed before.
+        let mut in_order = events.clone();
+        in_order.sort_by_key(|event| event.hour().unwrap_or(u32::MAX));
+        let mut states: Vec<Vec<String>> = Vec::new();
+        let mut was_refused = BTreeSet::new();
+        for events in [&events, &in_order] {
+            let database = TestDatabase::sqlite();
+            let api = database.api().await;
+            for (number, event) in events.iter().enumerate() {
+                apply(&api, event).await;
+                assert_eq!(
+                    mirror(&api).await,
+                    in_force(&api).await,
+                    "seed {seed}, event {number} of {events:#?}"
+                );
+            }
+            let withdrawals = "SELECT CAST(count(*) AS text) FROM withdrawals";
+            was_refused.insert(database.texts(withdrawals).await);
+            states.push(database.texts(PERIODS).await);
+        }
+        // A withdrawal is refused where its price is not known yet, or no more.
+        if was_refused.len() == 1 {
+            assert_eq!(states[0], states[1], "seed {seed}: {events:#?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stated_start_beats_what_another_catalog_showed_before_in_either_order() {
+    let seen = models_dev(&Prices::from([("gpt-5.6-luna", 1)]));
+    let stated = json!([{
+        "id": "acme", "name": "Acme", "api_pattern": "acme", "pricing_urls": [],
+        "models": [{"id": "gpt-5.6-luna", "match": {"equals": "gpt-5.6-luna"}, "prices": [
+            {"prices": {"input_mtok": 1, "output_mtok": 6}},
+            {"constraint": {"start_date": "2026-07-30"}, "prices": {"input_mtok": 0.2, "output_mtok": 1.2}},
+        ]}],
+    }]);
+    let imports = [
+        ("?observed_at=2026-07-17T00:00:00Z", seen),
+        ("?observed_at=2026-08-20T00:00:00Z", stated),
+    ];
+    for order in [[0, 1], [1, 0]] {
+        on_each_database(async |database: &TestDatabase| {
+            let api = database.api().await;
+            for index in order {
+                let (query, catalog) = &imports[index];
+                import(&api, query, catalog).await;
+            }
+            for (at, price) in [
+                ("2026-07-20", 1.0),
+                ("2026-07-29", 1.0),
+                ("2026-07-30", 0.2),
+                ("2026-08-25", 0.2),
+            ] {
+                let rows = api
+                    .get(&format!("/price-sheets?as_of={at}T12:00:00Z"))
+                    .await
+                    .rows();
+                let prices: Vec<&Value> = rows.iter().map(|row| &row["input_per_mtok"]).collect();
+                assert_eq!(prices, [price], "{at} {order:?}");
+            }
+            assert_eq!(mirror(&api).await, in_force(&api).await);
+        })
+        .await;
+    }
+}
