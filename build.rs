@@ -11,15 +11,7 @@ use utoipa_swagger_ui_vendored::SWAGGER_UI_VENDORED;
 use zip::ZipArchive;
 
 /// The files of Swagger UI that `/docs` serves as they are.
-const SWAGGER_UI: [&str; 7] = [
-    "favicon-16x16.png",
-    "favicon-32x32.png",
-    "index.css",
-    "index.html",
-    "swagger-ui-bundle.js",
-    "swagger-ui-standalone-preset.js",
-    "swagger-ui.css",
-];
+const SWAGGER_UI: [&str; 2] = ["swagger-ui-bundle.js", "swagger-ui.css"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     // An incremental build sees changed files, not new ones.

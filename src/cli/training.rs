@@ -55,7 +55,7 @@ fn write_training(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Resul
     writeln!(out, "{}", label("activations, per micro-batch"))?;
     let row = |item: &ActivationsItem| {
         vec![
-            item.scheme.replace('_', " "),
+            item.scheme.in_words().to_owned(),
             size(item.bytes),
             readable(item.flops_per_parameter_and_token),
             format!("{}×", readable(item.compute_over_all_kept)),

@@ -1,18 +1,16 @@
 //! `POST /simulate`, `/layout` and `/training`: the calculators, each with its answer as JSON or its series as CSV.
 
-use std::collections::BTreeMap;
-
 use axum::Extension;
-use axum::extract::State;
-use axum::http::{HeaderMap, header};
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use utoipa::IntoResponses;
-use utoipa::openapi::{self, Content, Ref, RefOr, ResponseBuilder};
 
 use super::app::App;
 use super::budget::{Counted, Text};
 use super::csv::write_csv_of_rows;
+use super::described::BodyRefusals;
 use super::extract::{NoQuery, Question};
 use super::problem::Problem;
 use super::response_cache::prefers_csv;
@@ -23,63 +21,58 @@ use unroof_core::calculator::simulate::{SimulationAnswer, read_simulation};
 use unroof_core::calculator::training::request::TrainingRequest;
 use unroof_core::calculator::training::{TrainingAnswer, training};
 
-/// Refusals of a calculator.
-struct CalculatorRefusals;
+/// A question to a calculator.
+pub(super) struct Asked {
+    app: App,
+    body: Bytes,
+    /// Whether the client wants the series alone, as CSV.
+    is_csv: bool,
+}
 
-impl IntoResponses for CalculatorRefusals {
-    fn responses() -> BTreeMap<String, RefOr<openapi::Response>> {
-        let refusals = [
-            ("400", "The body is not JSON, or the query is wrong"),
-            ("408", "The body did not arrive in time"),
-            ("413", "Larger than 1 MiB"),
-            ("415", "Not JSON in UTF-8"),
-            (
-                "422",
-                "The body is JSON but not a valid request; `errors` lists every fault",
-            ),
-            ("503", "The request queue is full"),
-        ];
-        let problem = || Content::new(Some(Ref::from_schema_name("Problem")));
-        let refusal = |description: &str| {
-            ResponseBuilder::new()
-                .description(description)
-                .content("application/problem+json", problem())
-                .build()
-        };
-        let refusals = refusals.map(|(status, text)| (status.to_owned(), refusal(text).into()));
-        BTreeMap::from(refusals)
+impl FromRequest<App> for Asked {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        let (mut parts, body) = request.into_parts();
+        let NoQuery {} = NoQuery::from_request_parts(&mut parts, app).await?;
+        let is_csv = prefers_csv(&parts.headers);
+        let request = Request::from_parts(parts, body);
+        let Question(body) = Question::from_request(request, app).await?;
+        let app = app.clone();
+        Ok(Self { app, body, is_csv })
     }
 }
 
-/// Answer of a calculator: all of it as JSON, or its series as CSV. For a long answer, the calculator reserves memory
-/// before it computes.
-async fn calculated<Answer: Serialize, Row: Serialize>(
-    app: &App,
-    headers: &HeaderMap,
-    answer: impl FnOnce(&mut Text) -> Result<Answer, Problem> + Send + 'static,
-    series: impl FnOnce(&Answer) -> &[Row] + Send + 'static,
-) -> Result<Response, Problem> {
-    let is_csv = prefers_csv(headers);
-    let budget = app.budget.clone();
-    let text = app
-        .compute(move |_| {
-            let mut text = Text::new(&budget)?;
-            let answer = answer(&mut text)?;
-            if is_csv {
-                text.write_with(|text| write_csv_of_rows(text, series(&answer)))?;
-            } else {
-                text.write_with(|text| serde_json::to_writer(text, &answer))?;
-            }
-            text.finish()
-        })
-        .await?;
-    let media_type = if is_csv {
-        "text/csv; charset=utf-8"
-    } else {
-        "application/json"
-    };
-    let headers = [(header::CONTENT_TYPE, media_type), (header::VARY, "accept")];
-    Ok((headers, Extension(Counted), text).into_response())
+impl Asked {
+    /// Answer of a calculator: all of it as JSON, or its series as CSV. For a long answer, the calculator reserves memory
+    /// before it computes.
+    async fn answered<Answer: Serialize, Row: Serialize>(
+        self,
+        answer: impl FnOnce(&[u8], &mut Text) -> Result<Answer, Problem> + Send + 'static,
+        series: impl FnOnce(&Answer) -> &[Row] + Send + 'static,
+    ) -> Result<Response, Problem> {
+        let Self { app, body, is_csv } = self;
+        let budget = app.budget.clone();
+        let text = app
+            .compute(move |_| {
+                let mut text = Text::new(&budget)?;
+                let answer = answer(&body, &mut text)?;
+                if is_csv {
+                    text.write_with(|text| write_csv_of_rows(text, series(&answer)))?;
+                } else {
+                    text.write_with(|text| serde_json::to_writer(text, &answer))?;
+                }
+                text.finish()
+            })
+            .await?;
+        let media_type = if is_csv {
+            "text/csv; charset=utf-8"
+        } else {
+            "application/json"
+        };
+        let headers = [(header::CONTENT_TYPE, media_type), (header::VARY, "accept")];
+        Ok((headers, Extension(Counted), text).into_response())
+    }
 }
 
 /// Approximate bytes of the answer per point of a grid.
@@ -105,26 +98,16 @@ const BYTES_PER_POINT: usize = 700;
     })),
     responses(
         (status = 200, description = "Answered", content((SimulationAnswer = "application/json"), (String = "text/csv"))),
-        CalculatorRefusals,
+        BodyRefusals,
     )
 )]
-pub(super) async fn simulate_model(
-    State(app): State<App>,
-    _: NoQuery,
-    headers: HeaderMap,
-    Question(body): Question,
-) -> Result<Response, Problem> {
-    calculated(
-        &app,
-        &headers,
-        move |text| {
-            let question = read_simulation(&body)?;
-            text.expect(question.points() * BYTES_PER_POINT)?;
-            Ok(question.answer())
-        },
-        |answer| &answer.series,
-    )
-    .await
+pub(super) async fn simulate_model(asked: Asked) -> Result<Response, Problem> {
+    let answer = |body: &[u8], text: &mut Text| {
+        let question = read_simulation(body)?;
+        text.expect(question.points() * BYTES_PER_POINT)?;
+        Ok(question.answer())
+    };
+    asked.answered(answer, |answer| &answer.series).await
 }
 
 /// Lay a model out on racks
@@ -143,22 +126,12 @@ pub(super) async fn simulate_model(
     })),
     responses(
         (status = 200, description = "Answered", content((LayoutAnswer = "application/json"), (String = "text/csv"))),
-        CalculatorRefusals,
+        BodyRefusals,
     )
 )]
-pub(super) async fn lay_out_model(
-    State(app): State<App>,
-    _: NoQuery,
-    headers: HeaderMap,
-    Question(body): Question,
-) -> Result<Response, Problem> {
-    calculated(
-        &app,
-        &headers,
-        move |_| Ok(layout(&body)?),
-        |answer| &answer.series,
-    )
-    .await
+pub(super) async fn lay_out_model(asked: Asked) -> Result<Response, Problem> {
+    let answer = |body: &[u8], _: &mut Text| Ok(layout(body)?);
+    asked.answered(answer, |answer| &answer.series).await
 }
 
 /// Plan the training of a model
@@ -177,20 +150,10 @@ pub(super) async fn lay_out_model(
     })),
     responses(
         (status = 200, description = "Answered", content((TrainingAnswer = "application/json"), (String = "text/csv"))),
-        CalculatorRefusals,
+        BodyRefusals,
     )
 )]
-pub(super) async fn plan_training(
-    State(app): State<App>,
-    _: NoQuery,
-    headers: HeaderMap,
-    Question(body): Question,
-) -> Result<Response, Problem> {
-    calculated(
-        &app,
-        &headers,
-        move |_| Ok(training(&body)?),
-        |answer| &answer.series,
-    )
-    .await
+pub(super) async fn plan_training(asked: Asked) -> Result<Response, Problem> {
+    let answer = |body: &[u8], _: &mut Text| Ok(training(body)?);
+    asked.answered(answer, |answer| &answer.series).await
 }

@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use self::lines::answer_lines;
 use super::app::App;
 use super::budget::{Counted, Text};
+use super::described::BodyRefusals;
 use super::extract::{NoQuery, Question};
 use super::problem::{NOT_FOUND, Problem};
 use crate::storage::PriceInForce;
@@ -34,6 +35,9 @@ const NDJSON: &str = "application/x-ndjson";
     post,
     path = "/cost",
     tag = "price sheets",
+    // openapi-python-client needs an optional parameter where there are two kinds of bodies.
+    params(("x-request-id" = Option<String>, Header, nullable = false,
+        description = "Id of the request, as the answer and the log have it; generated if left out")),
     request_body(content(
         (CostRequest = "application/json", example = json!({
             "price_sheet": {
@@ -51,17 +55,15 @@ const NDJSON: &str = "application/x-ndjson";
             "at": "2026-11-20T17:00:00Z",
             "usage": {"prompt_tokens": 12_000, "cache_read_tokens": 10_000, "output_tokens": 800, "reasoning_tokens": 300}
         })),
-        (CostRequest = "application/x-ndjson"),
+        (CostRequest = "application/x-ndjson", example = json!({
+            "offer": {"provider": "google", "model": "gemini-2.5-pro"},
+            "usage": {"prompt_tokens": 12_000, "output_tokens": 800}
+        })),
     )),
     responses(
         (status = 200, description = "The cost, or a line for each usage", content((Cost = "application/json"), (CostEntry = "application/x-ndjson"))),
-        (status = 400, description = "The body is not JSON, or the query is wrong", body = Problem, content_type = "application/problem+json"),
+        BodyRefusals,
         (status = 404, description = "The offer has no price in force at the time", body = Problem, content_type = "application/problem+json"),
-        (status = 408, description = "The body did not arrive in time", body = Problem, content_type = "application/problem+json"),
-        (status = 413, description = "Larger than 1 MiB", body = Problem, content_type = "application/problem+json"),
-        (status = 415, description = "Neither JSON nor NDJSON in UTF-8", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "The body is JSON but not a valid request; `errors` lists every fault", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database is unreachable, or the request queue is full", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn price_usage(

@@ -1,4 +1,4 @@
-//! The page `/docs`: Swagger UI, which shows the API document.
+//! The page `/docs`: Swagger UI, which shows the API document. The page's own files are under `docs/`.
 
 use std::io::{self, Read};
 use std::sync::LazyLock;
@@ -36,34 +36,28 @@ macro_rules! swagger_ui {
     };
 }
 
-static ASSETS: [Asset; 8] = [
-    swagger_ui!("favicon-16x16.png", "image/png"),
-    swagger_ui!("favicon-32x32.png", "image/png"),
-    swagger_ui!("index.css", "text/css"),
-    swagger_ui!("index.html", "text/html"),
-    swagger_ui!("swagger-ui-bundle.js", "text/javascript"),
-    swagger_ui!("swagger-ui-standalone-preset.js", "text/javascript"),
-    swagger_ui!("swagger-ui.css", "text/css"),
-    Asset {
-        name: "swagger-initializer.js",
-        media_type: "text/javascript",
-        content: LazyLock::new(|| Ok(Bytes::from_static(START.as_bytes()))),
-    },
-];
+/// A file of this repository, as it is.
+macro_rules! own {
+    ($name:literal, $media_type:literal) => {
+        Asset {
+            name: $name,
+            media_type: $media_type,
+            content: LazyLock::new(|| {
+                Ok(Bytes::from_static(include_bytes!(concat!("docs/", $name))))
+            }),
+        }
+    };
+}
 
-/// Script that starts the page, without the validator, which would send the document to another server.
-const START: &str = r##"window.onload = function () {
-  window.ui = SwaggerUIBundle({
-    "dom_id": "#swagger-ui",
-    "url": "/openapi.json",
-    "deepLinking": true,
-    "validatorUrl": "none",
-    "layout": "StandaloneLayout",
-    "presets": [SwaggerUIBundle.presets.apis, SwaggerUIStandalonePreset],
-    "plugins": [SwaggerUIBundle.plugins.DownloadUrl],
-  });
-};
-"##;
+/// The page, its own files, and those of Swagger UI.
+static ASSETS: [Asset; 6] = [
+    own!("index.html", "text/html; charset=utf-8"),
+    own!("page.css", "text/css; charset=utf-8"),
+    own!("icon.svg", "image/svg+xml"),
+    own!("start.js", "text/javascript; charset=utf-8"),
+    swagger_ui!("swagger-ui-bundle.js", "text/javascript"),
+    swagger_ui!("swagger-ui.css", "text/css"),
+];
 
 /// The routes of the page.
 pub(super) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {

@@ -7,15 +7,23 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::app::App;
+use super::described::QueryRefusals;
 use super::extract::NoQuery;
 use super::problem::Problem;
+
+/// State of a service that works.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Works {
+    /// It does; anything else is a problem.
+    Ok,
+}
 
 /// State of the service.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Health {
     /// Always `ok`; anything else is a problem.
-    #[schema(example = "ok")]
-    status: &'static str,
+    status: Works,
 }
 
 fn ok() -> impl IntoResponse {
@@ -25,23 +33,27 @@ fn ok() -> impl IntoResponse {
     ];
     (
         headers,
-        serde_json::to_string(&Health { status: "ok" }).unwrap_or_default(),
+        serde_json::to_string(&Health { status: Works::Ok }).unwrap_or_default(),
     )
 }
 
 /// Check liveness
+///
+/// Answers while the process does, whatever the state of the database.
 #[utoipa::path(get, path = "/healthz", tag = "health", responses(
     (status = 200, description = "OK", body = Health),
-    (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
+    QueryRefusals,
 ))]
 pub(super) async fn check_liveness(_: NoQuery) -> impl IntoResponse {
     ok()
 }
 
-/// Check readiness: the database answers and accepts writes
+/// Check readiness
+///
+/// Answers 200 while the database answers and accepts writes, and 503 from the stop signal on.
 #[utoipa::path(get, path = "/readyz", tag = "health", responses(
     (status = 200, description = "OK", body = Health),
-    (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
+    QueryRefusals,
     (status = 503, description = "Not ready", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(super) async fn check_readiness(

@@ -6,7 +6,9 @@ use axum::http::{HeaderMap, Response, StatusCode, Uri, header};
 use axum::response::IntoResponse;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 use uuid::Uuid;
 
 use super::app::App;
@@ -21,6 +23,7 @@ use unroof_core::estimate::StoredRow;
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::history::UNKNOWN_START;
 use unroof_core::input;
+use unroof_core::input::schema::one_of_texts;
 use unroof_core::sheet::compare::difference::{first_words, in_words};
 use unroof_core::sheet::{PriceSheet, RateCell};
 use unroof_core::units::Decimal;
@@ -107,7 +110,7 @@ pub(super) struct HistoryItem {
     /// Prompt tokens found in the cache.
     cache_read_per_mtok: Option<f64>,
     /// Source of the start: `stated` by a source, or `observed`, the time at which the price was first seen.
-    #[schema(example = "stated")]
+    #[schema(value_type = Option<PriceStart>)]
     start_basis: Option<String>,
     /// Time at which the price before was last seen; null where none was, or where it is not known.
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -115,8 +118,8 @@ pub(super) struct HistoryItem {
     /// Time at which a source last stated the price.
     #[schema(value_type = Option<String>, format = DateTime)]
     last_seen_at: Option<DbTime>,
-    /// Reason for the end: `replaced`, `expired`, `delisted` or `withdrawn`; null while it is in force.
-    #[schema(example = "replaced")]
+    /// Reason for the end; null while it is in force.
+    #[schema(value_type = Option<PriceEnd>)]
     ending: Option<String>,
     /// Whether the price is probably a mistake, and listed only because no other source states one.
     flagged: bool,
@@ -133,6 +136,34 @@ pub(super) struct HistoryItem {
 }
 
 impl ListItem for HistoryItem {}
+
+/// The schema of the basis of a start.
+struct PriceStart;
+
+impl PartialSchema for PriceStart {
+    fn schema() -> RefOr<Schema> {
+        one_of_texts(["stated", "observed"])
+            .description(Some(
+                "Whether a source states the start, or the price was first seen then.",
+            ))
+            .into()
+    }
+}
+
+impl ToSchema for PriceStart {}
+
+/// The schema of the reason for an end.
+struct PriceEnd;
+
+impl PartialSchema for PriceEnd {
+    fn schema() -> RefOr<Schema> {
+        one_of_texts(["replaced", "expired", "delisted", "withdrawn"])
+            .description(Some("Reason for the end of a price."))
+            .into()
+    }
+}
+
+impl ToSchema for PriceEnd {}
 
 /// A row with its sheet read.
 struct Entry {
@@ -518,7 +549,8 @@ pub(super) struct WithdrawnSheet {
     path = "/price-sheets/{id}/withdraw",
     tag = "price sheets",
     params(("id" = Uuid, Path, description = "Id of the pricing content")),
-    request_body(content = WithdrawRequest, content_type = "application/json"),
+    request_body(content = WithdrawRequest, content_type = "application/json",
+        example = json!({"reason": "the output price lacked a digit"})),
     responses(
         (status = 200, description = "It is withdrawn", body = WithdrawnSheet),
         (status = 400, description = "The body is not JSON, or the query is wrong", body = Problem, content_type = "application/problem+json"),

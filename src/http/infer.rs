@@ -13,6 +13,7 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::app::App;
 use super::budget::Counted;
+use super::described::BodyRefusals;
 use super::extract::{Query, Question};
 use super::observation::{InferAnswer, Observation};
 use super::page::Moment;
@@ -124,12 +125,7 @@ impl InferQuery {
         (status = 201, description = "Answered and stored", body = InferAnswer,
             headers(("location" = String, description = "Path of the stored estimate"))),
         (status = 200, description = "A known estimate, or one computed without storing", body = InferAnswer),
-        (status = 400, description = "The body is not JSON, or the query is wrong", body = Problem, content_type = "application/problem+json"),
-        (status = 408, description = "The body did not arrive in time", body = Problem, content_type = "application/problem+json"),
-        (status = 413, description = "Larger than 1 MiB", body = Problem, content_type = "application/problem+json"),
-        (status = 415, description = "Not JSON in UTF-8", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "The body is JSON but not a valid request; `errors` lists every fault", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database is unreachable, or the request queue is full", body = Problem, content_type = "application/problem+json"),
+        BodyRefusals,
     )
 )]
 pub(super) async fn infer_price_sheet(

@@ -10,6 +10,7 @@ mod coding;
 mod compression;
 mod cost;
 mod csv;
+mod described;
 mod docs;
 mod estimates;
 mod extract;
@@ -49,7 +50,6 @@ use pastey::paste;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 use utoipa::Path;
-use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::{PathItemExt, routes};
 
@@ -125,9 +125,10 @@ macro_rules! document_of {
     };
 }
 
-/// The API document, made from the handlers. The program itself has it as the file `openapi/openapi.json`.
+/// The API document but its examples of answers, made from the handlers. The program itself has it as the file
+/// `openapi/openapi.json`.
 #[must_use]
-pub fn openapi() -> OpenApi {
+pub fn openapi() -> serde_json::Value {
     openapi::complete(with_handlers!(document_of))
 }
 

@@ -1,29 +1,42 @@
 //! The OpenAPI document: what utoipa cannot derive from the handlers, and its route.
 
+mod finish;
+mod webhooks;
+
 use std::sync::LazyLock;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Response};
+use serde_json::{Value, json};
 use utoipa::OpenApi;
 use utoipa::openapi::schema::{ArrayItems, ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::openapi::{OpenApi as Document, Ref, RefOr};
 
+use super::described::QueryRefusals;
 use super::extract::NoQuery;
 use super::problem::Problem;
 use super::response_cache::CachedBody;
-use unroof_core::estimate::row_columns;
+use unroof_core::estimate::columns;
 
 /// The document as JSON, generated from the handlers by `just bless`.
 pub const DOCUMENT: &str = include_str!("../../openapi/openapi.json");
 
-/// Title, licence and tags of the document.
+/// Title, licence, servers and tags of the document.
 #[derive(OpenApi)]
 #[openapi(
     info(
         title = "unroof",
         description = "Reads an LLM provider's public price sheet, inverts the serving roofline behind it, and shows what \
-                       the sheet reveals about the machine. POST a sheet to `/infer`; poll `/estimates/latest`.",
-        license(name = "MIT OR Apache-2.0"),
+                       the sheet reveals about the machine. POST a sheet to `/infer`; poll `/estimates/latest`.\n\n\
+                       Lists are pages: `next_cursor` leads to the next one. Errors are problems as RFC 9457 describes \
+                       them; `request_id` is in the log. The examples are answers of the service itself; in long ones, \
+                       each list ends after two items.",
+        contact(name = "unroof", url = "https://github.com/unroof/unroof"),
+        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
+    ),
+    servers(
+        (url = "/", description = "The service that sends this document"),
+        (url = "http://127.0.0.1:8080", description = "A service on this machine, as `unroof serve` starts it"),
     ),
     tags(
         (name = "estimates", description = "Estimates from price sheets"),
@@ -43,24 +56,39 @@ pub(super) fn description() -> Document {
     Description::openapi()
 }
 
-/// Adds what utoipa cannot derive: the reading columns of list rows, the references from pages and tables to their rows,
-/// and `additionalProperties: false` of an attention group.
-pub(super) fn complete(mut document: Document) -> Document {
+/// The document as JSON, with what utoipa cannot derive.
+pub(super) fn complete(mut document: Document) -> Value {
+    describe_rows(&mut document);
+    let sent = webhooks::Webhooks::openapi();
+    if let (Some(components), Some(of_sent)) = (&mut document.components, sent.components) {
+        components.schemas.extend(of_sent.schemas);
+    }
+    document.webhooks = Some(sent.paths);
+    let mut document = serde_json::to_value(document).unwrap_or_default();
+    // Nothing is asked of a client.
+    document["security"] = json!([]);
+    finish::finish(&mut document);
+    document
+}
+
+/// Adds the reading columns of list rows, and the references from pages and tables to their rows.
+fn describe_rows(document: &mut Document) {
     let Some(components) = &mut document.components else {
-        return document;
+        return;
     };
     if let Some(RefOr::T(Schema::Object(row))) = components.schemas.get_mut("EstimateItem") {
-        for column in row_columns() {
-            let value = if column.ends_with("_identified") {
+        for column in columns() {
+            let value = if column.is_flag {
                 Type::Boolean
             } else {
                 Type::Number
             };
             let value = ObjectBuilder::new()
                 .schema_type(SchemaType::from_iter([value, Type::Null]))
+                .description(Some(column.description.as_str()))
                 .build();
-            row.properties.insert(column.to_owned(), value.into());
-            row.required.push(column.to_owned());
+            row.properties.insert(column.name.to_owned(), value.into());
+            row.required.push(column.name.to_owned());
         }
     }
     for (name, schema) in &mut components.schemas {
@@ -74,14 +102,15 @@ pub(super) fn complete(mut document: Document) -> Document {
             data.items = ArrayItems::RefOrSchema(Box::new(Ref::from_schema_name(row).into()));
         }
     }
-    document
 }
 
 /// Show the OpenAPI document
+///
+/// This document, as JSON.
 #[utoipa::path(get, path = "/openapi.json", tag = "reference", responses(
     (status = 200, description = "This document", content_type = "application/json", body = Object, headers(("etag" = String))),
     (status = 304, description = "Not modified"),
-    (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
+    QueryRefusals,
 ))]
 pub(super) async fn show_openapi(_: NoQuery, headers: HeaderMap) -> Response<Body> {
     static BODY: LazyLock<CachedBody> =

@@ -6,22 +6,28 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::extensions::ExtensionsBuilder;
+use utoipa::openapi::schema::Schema;
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::jobs::outage;
 use crate::storage::{Refusal, StoreError};
 use unroof_core::input::RequestError;
 use unroof_core::input::cursor::Fault;
+use unroof_core::input::schema::one_of_texts;
 
 /// Media type of a problem.
 pub(super) const PROBLEM_JSON: &str = "application/problem+json";
+/// Type of a problem that says no more than its status.
+const BLANK: &str = "about:blank";
 
 /// A rejected request, as an RFC 9457 problem.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct Problem {
     /// URI of the page that describes this class of problem.
     #[serde(rename = "type")]
-    #[schema(example = "/problems/invalid-request")]
+    #[schema(value_type = ProblemType)]
     pub(crate) kind: Cow<'static, str>,
     /// Name of the class.
     pub(crate) title: Cow<'static, str>,
@@ -41,6 +47,27 @@ pub(crate) struct Problem {
     pub(crate) request_id: String,
 }
 
+/// The schema of a problem's type.
+struct ProblemType;
+
+impl PartialSchema for ProblemType {
+    fn schema() -> RefOr<Schema> {
+        let addresses = PROBLEM_KINDS.iter().map(ProblemKind::address);
+        let names = PROBLEM_KINDS.iter().map(|kind| kind.slug.replace('-', "_"));
+        let names: Vec<String> = names.chain(["blank".to_owned()]).collect();
+        // Generators of clients name the values by it.
+        let names = ExtensionsBuilder::new().add("x-enum-varnames", names);
+        one_of_texts(addresses.chain([BLANK.to_owned()]))
+            .description(Some(
+                "Address of the page that describes a class of problems.",
+            ))
+            .extensions(Some(names.build()))
+            .into()
+    }
+}
+
+impl ToSchema for ProblemType {}
+
 /// A class of problems.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ProblemKind {
@@ -53,6 +80,11 @@ pub(super) struct ProblemKind {
 }
 
 impl ProblemKind {
+    /// Address of its page.
+    fn address(&self) -> String {
+        format!("/problems/{}", self.slug)
+    }
+
     /// The text of the page: status, title and meaning.
     pub(super) fn text(&self) -> String {
         let (status, title) = (self.status.as_u16(), self.title);
@@ -108,7 +140,7 @@ problem_kinds! {
 impl Problem {
     pub(super) fn new(kind: ProblemKind, detail: impl Into<String>) -> Self {
         Self {
-            kind: Cow::Owned(format!("/problems/{}", kind.slug)),
+            kind: Cow::Owned(kind.address()),
             title: kind.title.into(),
             status: kind.status.as_u16(),
             detail: detail.into(),
@@ -156,7 +188,7 @@ impl Problem {
         match known {
             Some(kind) => Self::new(*kind, kind.title),
             None => Self {
-                kind: "about:blank".into(),
+                kind: BLANK.into(),
                 title: status.canonical_reason().unwrap_or("Refused").into(),
                 status: status.as_u16(),
                 ..Self::new(INTERNAL, status.canonical_reason().unwrap_or("Refused"))

@@ -1,5 +1,6 @@
 //! `GET /problems/{slug}`: the meaning of each kind of problem.
 
+use super::described::QueryRefusals;
 use super::extract::{NoQuery, Path};
 use super::problem::{NOT_FOUND, PROBLEM_KINDS, Problem, ProblemKind};
 
@@ -10,7 +11,7 @@ use super::problem::{NOT_FOUND, PROBLEM_KINDS, Problem, ProblemKind};
     params(("slug" = String, Path, description = "Last part of the address", example = "invalid-request")),
     responses(
         (status = 200, description = "Description of the class", body = String, content_type = "text/plain"),
-        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
+        QueryRefusals,
         (status = 404, description = "No such class", body = Problem, content_type = "application/problem+json"),
     ))]
 pub(super) async fn describe_problem(

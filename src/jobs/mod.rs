@@ -19,6 +19,7 @@ use unroof_core::estimate::Estimator;
 
 pub(crate) use change_feed::{ChangeFeed, News, PAGE, PAUSE};
 pub use refresh::Refresh;
+pub use webhook_sender::ChangeDelivery;
 use webhook_sender::Unrecorded;
 
 use crate::clock::Clock;

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use sha2::Sha256;
 use tokio::sync::{Notify, Semaphore};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{Jobs, PAUSE};
@@ -51,11 +52,14 @@ fn rest_after(attempts: i64, delivery: Uuid) -> Option<Duration> {
     Some(*rest + (*rest / 10).mul_f64(f64::from(chance) / f64::from(u16::MAX)))
 }
 
-/// Body of a delivery.
-#[derive(Serialize)]
-struct Body {
+/// Body of a request to a webhook: changes, in commit order.
+#[derive(Serialize, ToSchema)]
+pub struct ChangeDelivery {
+    /// Id of the webhook.
     webhook_id: Uuid,
+    /// Up to 100 changes.
     changes: Vec<ChangeRow>,
+    /// Sequence number of the last one.
     next_since: i64,
 }
 
@@ -238,7 +242,7 @@ impl Jobs {
         attempt: &Attempt,
         changes: Vec<ChangeRow>,
     ) -> Result<u16, String> {
-        let body = Body {
+        let body = ChangeDelivery {
             webhook_id: lease.id,
             changes,
             next_since: attempt.next_since,

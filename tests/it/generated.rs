@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use axum::http::Request;
 use serde_json::{Value, json};
 
+use crate::openapi::examples::record;
 use crate::server::output_of;
 use crate::support::{TestDatabase, repository, say};
 
@@ -56,9 +57,11 @@ fn infer(example: &str, arguments: &[&str]) -> String {
     output_of(&[&["infer", file.as_str()], arguments].concat())
 }
 
-#[test]
-fn the_api_document_and_the_schema_of_sheets() {
-    let document = serde_json::to_string_pretty(&unroof::http::openapi()).unwrap();
+#[tokio::test(flavor = "multi_thread")]
+async fn the_api_document_and_the_schema_of_sheets() {
+    let mut document = unroof::http::openapi();
+    Box::pin(record(&mut document)).await;
+    let document = serde_json::to_string_pretty(&document).unwrap();
     assert_generated("openapi/openapi.json", &format!("{document}\n"));
     assert_generated("openapi/pricesheet.schema.json", &output_of(&["schema"]));
 }

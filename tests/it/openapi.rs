@@ -1,5 +1,8 @@
 //! The API document: committed, served, complete, and true of what is answered.
 
+pub(crate) mod examples;
+mod rules;
+
 use std::collections::BTreeSet;
 
 use axum::http::{Method, StatusCode};

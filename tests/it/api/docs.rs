@@ -44,7 +44,7 @@ async fn the_docs_need_no_other_server() {
     let page = fetch(&api, "/docs/").await;
     let mut assets = quoted_after(&page, "src=\"");
     assets.extend(quoted_after(&page, "href=\""));
-    assert!(assets.len() >= 4, "{assets:?}");
+    assert!(assets.len() >= 5, "{assets:?}");
     for asset in &assets {
         assert!(!asset.contains("//"), "{asset}");
         let name = asset.trim_start_matches("./").trim_start_matches("/docs/");
@@ -62,7 +62,7 @@ async fn the_docs_need_no_other_server() {
         !page.contains("http://") && !page.contains("https://"),
         "{page}"
     );
-    let start = fetch(&api, "/docs/swagger-initializer.js").await;
+    let start = fetch(&api, "/docs/start.js").await;
     assert!(
         !start.contains("http://") && !start.contains("https://"),
         "{start}"

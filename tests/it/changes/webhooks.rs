@@ -54,6 +54,12 @@ impl Receiver {
         self.received.lock().unwrap().len()
     }
 
+    /// The body of the first request.
+    pub(crate) fn first_body(&self) -> Value {
+        let received = self.received.lock().unwrap();
+        serde_json::from_str(&received[0].1).unwrap()
+    }
+
     /// Waits for so many requests in all.
     pub(crate) async fn wait_for(&self, count: usize) {
         let began = Instant::now();
@@ -118,7 +124,7 @@ impl Hand {
         Self(Arc::new(Mutex::new(NOW.parse().unwrap())))
     }
 
-    fn clock(&self) -> Clock {
+    pub(crate) fn clock(&self) -> Clock {
         let now = Arc::clone(&self.0);
         Clock::new(move || *now.lock().unwrap())
     }

@@ -4,7 +4,7 @@
 mod answer;
 pub mod request;
 
-use self::answer::EQUATIONS;
+use self::answer::{ActivationScheme, EQUATIONS};
 use self::request::{Cluster, Quality, Question, read_question};
 
 use super::inputs::NoValue;
@@ -159,9 +159,17 @@ fn activations(question: &Question, pretraining_flop: f64) -> Vec<ActivationsIte
     let least = TokenCost::PRETRAINING.flops_per_parameter;
     let again = RECOMPUTING_FLOPS_PER_PARAMETER;
     let schemes = [
-        ("all_kept", activations.all_kept(), least),
-        ("inputs_kept", activations.inputs_kept(), again),
-        ("reversible", activations.reversible(), again),
+        (ActivationScheme::AllKept, activations.all_kept(), least),
+        (
+            ActivationScheme::InputsKept,
+            activations.inputs_kept(),
+            again,
+        ),
+        (
+            ActivationScheme::Reversible,
+            activations.reversible(),
+            again,
+        ),
     ];
     schemes
         .into_iter()

@@ -27,11 +27,21 @@ pub struct NearModel {
     pub kv_bytes_per_token_stored: f64,
 }
 
+/// Kind of attention of a layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LayoutKind {
+    /// Heads share keys and values in groups.
+    GroupedQuery,
+    /// All heads share one latent.
+    Latent,
+}
+
 /// An attention layout with a KV cache of this size.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct AttentionLayout {
-    /// `grouped_query` or `latent`.
-    pub kind: &'static str,
+    /// Kind of attention.
+    pub kind: LayoutKind,
     /// Layers with a cache.
     pub layers: u32,
     /// KV heads per layer, where there are such.
@@ -136,9 +146,9 @@ fn layout((layers, kv_heads, head_dimension): (u32, Option<u32>, u32)) -> Attent
     });
     AttentionLayout {
         kind: if kv_heads.is_some() {
-            "grouped_query"
+            LayoutKind::GroupedQuery
         } else {
-            "latent"
+            LayoutKind::Latent
         },
         layers,
         kv_heads,

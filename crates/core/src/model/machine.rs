@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::assumptions::Assumptions;
 use super::quantity::{NINETY_PERCENT, Quantity as Q};
-use crate::reference::{Accelerator, accelerators, fitted_attainment, open_models};
+use crate::reference::{
+    Accelerator, AcceleratorStatus, accelerators, fitted_attainment, open_models,
+};
 use crate::roofline::compute_to_bandwidth;
 use crate::units::FlopPerSecond;
 
@@ -75,7 +77,7 @@ pub fn machines(assumptions: &Assumptions) -> Vec<Machine> {
 }
 
 fn is_on_offer(row: &Accelerator) -> bool {
-    row.status == "shipping" && row.rental_usd_per_hour.typical.is_some()
+    row.status == AcceleratorStatus::Shipping && row.rental_usd_per_hour.typical.is_some()
 }
 
 /// Bytes per parameter of the open-weight models, each with its share.

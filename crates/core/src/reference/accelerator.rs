@@ -73,6 +73,16 @@ pub struct RentalUsdPerHour {
     pub high: Option<UsdPerHour>,
 }
 
+/// Whether an accelerator can be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AcceleratorStatus {
+    /// It can be rented or bought.
+    Shipping,
+    /// Its maker has published figures.
+    Announced,
+}
+
 /// One accelerator, per chip or package as it is sold.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct Accelerator {
@@ -104,8 +114,8 @@ pub struct Accelerator {
     #[serde(default)]
     #[schema(required = true)]
     pub rental_usd_per_hour: RentalUsdPerHour,
-    /// `shipping` or `announced`.
-    pub status: String,
+    /// Whether it can be had.
+    pub status: AcceleratorStatus,
     /// Columns that are estimates or unverified.
     #[serde(deserialize_with = "words")]
     pub estimates: Vec<String>,

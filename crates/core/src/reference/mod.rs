@@ -28,14 +28,16 @@ mod open_model;
 mod storage_tier;
 mod track_record;
 
-pub use accelerator::{Accelerator, NumberFormat, RentalUsdPerHour, accelerator, accelerators};
+pub use accelerator::{
+    Accelerator, AcceleratorStatus, NumberFormat, RentalUsdPerHour, accelerator, accelerators,
+};
 pub use attainment::{Attainment, fitted_attainment};
 pub use kernel_time::{KernelTime, kernel_times};
 pub use moe_quality::{
     PublishedEquivalent, RoutedLaw, published_equivalents, routed_law, routed_laws,
 };
 pub use open_model::{OpenModel, open_model, open_models};
-pub use storage_tier::{StorageTier, TALK_DRAIN_TIMES, storage_tiers};
+pub use storage_tier::{CostBasis, StorageKind, StorageTier, TALK_DRAIN_TIMES, storage_tiers};
 pub use track_record::{
     NamedRecord, TrackRecord, TrackRecords, track_record_of_quantity, track_record_of_reading,
 };

@@ -11,13 +11,49 @@ embedded_tables! {
     storage_tiers: StorageTier = "storage_tiers.csv";
 }
 
+/// A kind of storage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StorageKind {
+    /// High-bandwidth memory, with its accelerator.
+    Hbm,
+    /// High-bandwidth memory by itself.
+    HbmComponent,
+    /// Memory of a host.
+    Dram,
+    /// Memory behind Compute Express Link.
+    Cxl,
+    /// Flash of a host.
+    Flash,
+    /// Flash across the network.
+    NetworkedFlash,
+    /// Spinning disk.
+    Disk,
+    /// Object storage of a cloud.
+    ObjectStorage,
+}
+
+/// Basis of the cost of storage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub enum CostBasis {
+    /// Price of renting it.
+    #[serde(rename = "rental")]
+    Rental,
+    /// Price of buying it, spread over five years.
+    #[serde(rename = "capital over 5 years")]
+    Capital,
+    /// An estimate.
+    #[serde(rename = "estimate")]
+    Estimate,
+}
+
 /// One device that a KV cache can live on.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct StorageTier {
     /// The id that readings name.
     pub id: String,
-    /// The kind of storage: `hbm`, `dram`, `cxl`, `flash`, `networked-flash`, `disk`, `object-storage`.
-    pub tier: String,
+    /// The kind of storage.
+    pub tier: StorageKind,
     /// Kind of device.
     pub name: String,
     /// The device the figures are for.
@@ -38,8 +74,8 @@ pub struct StorageTier {
     pub read_low_usd_per_byte: Option<f64>,
     /// Reading cost of the largest such device.
     pub read_high_usd_per_byte: Option<f64>,
-    /// Basis of the costs: `rental`, `capital over 5 years` or `estimate`.
-    pub basis: String,
+    /// Basis of the costs.
+    pub basis: CostBasis,
     /// Columns that are estimates or unverified.
     #[serde(deserialize_with = "words")]
     pub estimates: Vec<String>,

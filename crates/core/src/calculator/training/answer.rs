@@ -124,11 +124,35 @@ pub struct ReinforcementCost {
     pub compute_per_token_over_pretraining: f64,
 }
 
+/// A way to keep activations for the backward pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ActivationScheme {
+    /// All are kept.
+    AllKept,
+    /// The inputs of each layer are kept, and the rest is computed again.
+    InputsKept,
+    /// None is kept: reversible layers compute their inputs from their outputs.
+    Reversible,
+}
+
+impl ActivationScheme {
+    /// Its name in a report.
+    #[must_use]
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::AllKept => "all kept",
+            Self::InputsKept => "inputs kept",
+            Self::Reversible => "reversible",
+        }
+    }
+}
+
 /// A scheme for keeping activations.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ActivationsItem {
-    /// `all_kept`, `inputs_kept` (of each layer) or `reversible`.
-    pub scheme: &'static str,
+    /// The scheme.
+    pub scheme: ActivationScheme,
     /// Activations kept per micro-batch.
     pub bytes: Bytes,
     /// Ratio to the bytes of `all_kept`.

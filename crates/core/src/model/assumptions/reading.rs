@@ -158,9 +158,16 @@ fn closed(object: ObjectBuilder) -> ObjectBuilder {
 
 /// A number, or a 90 % interval.
 fn number_or_interval(bounds: Bounds, description: &str) -> Schema {
+    let end = |description| number(bounds).description(Some(description));
     let interval = ObjectBuilder::new()
-        .property("low", number(bounds))
-        .property("high", number(bounds))
+        .property(
+            "low",
+            end("Lower end, exceeded with a probability of 95 %."),
+        )
+        .property(
+            "high",
+            end("Upper end, exceeded with a probability of 5 %."),
+        )
         .required("low")
         .required("high")
         .description(Some(format!("90 % interval of: {description}")));
@@ -180,6 +187,9 @@ fn quantities(quantities: impl Iterator<Item = Q>) -> ObjectBuilder {
 impl PartialSchema for Assumptions {
     fn schema() -> RefOr<Schema> {
         let accelerator = OneOfBuilder::new()
+            .description(Some(
+                "The accelerator: its id, or its figures. One that is not stated follows from the prices.",
+            ))
             .item(AcceleratorId.schema())
             .item(closed(quantities(Q::in_accelerator())));
         let speed = number_or_interval(Bounds::SPEED, "output speed against the standard tier");
@@ -192,7 +202,12 @@ impl PartialSchema for Assumptions {
         let object = quantities(Q::top_level())
             .property("accelerator", accelerator)
             .property("speed_multiplier", speeds);
-        closed(object).into()
+        closed(object)
+            .description(Some(
+                "Assumptions about the machine behind a sheet and its operator. A number fixes a value, `{\"low\", \"high\"}` is \
+                 a 90 % interval.",
+            ))
+            .into()
     }
 }
 
