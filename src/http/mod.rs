@@ -2,9 +2,12 @@
 
 mod answer_time;
 mod app;
+mod atom;
 mod budget;
 mod calculator;
 mod catalogs;
+mod change_query;
+mod change_summary;
 mod changes;
 mod cost;
 mod csv;
@@ -29,6 +32,7 @@ mod reference;
 mod refusals;
 mod response_cache;
 mod server;
+mod since;
 mod watchlist;
 mod webhooks;
 mod workers;
@@ -75,6 +79,8 @@ macro_rules! with_handlers {
             catalogs::list_imports,
             changes::list_changes,
             changes::stream_changes,
+            change_summary::summarise_changes,
+            atom::show_atom_feed,
             webhooks::add_webhook,
             webhooks::list_webhooks,
             webhooks::show_webhook,
