@@ -115,6 +115,7 @@ impl LimitArguments {
             heartbeat: self.heartbeat.0,
             webhook_allow_private: self.webhook_allow_private,
             webhook_rest: default.webhook_rest,
+            webhook_gathering: default.webhook_gathering,
             cache_bytes: self.cache_bytes,
             stop_notice: self.stop_notice.0,
             drain_time: self.drain_timeout.0,

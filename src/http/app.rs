@@ -133,6 +133,7 @@ impl App {
             streams: limits.streams,
             webhook_allow_private: limits.webhook_allow_private,
             webhook_rest: limits.webhook_rest,
+            webhook_gathering: limits.webhook_gathering,
             threads,
         };
         let jobs = Jobs::new(store.clone(), clock, settings);

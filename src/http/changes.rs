@@ -11,18 +11,19 @@ use axum::http::{HeaderMap, HeaderName, Response, Uri};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response as AnyResponse};
 use futures_util::stream;
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::Serialize;
 use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, broadcast};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::app::App;
+use super::change_query::filtered_query;
 use super::extract::Query;
-use super::page::{FilterText, Limit, ListItem, ListQuery, PageRequest, WrittenRows, next_link};
+use super::page::{FilterText, Limit, ListItem, PageRequest, WrittenRows, next_link};
 use super::problem::{Problem, UNREADABLE};
+use super::since::Since;
 use crate::jobs::{News, PAGE, PAUSE};
-use crate::storage::{ChangeRow, Filter};
+use crate::storage::{ChangeFilter, ChangeRow};
 
 pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
@@ -37,50 +38,26 @@ pub(super) struct ChangePage {
     /// Changes in commit order.
     data: Vec<ChangeRow>,
     /// Position after these changes; send it as `since` to get the next ones.
+    #[schema(example = 17)]
     next_since: i64,
     /// Whether more changes are already there.
+    #[schema(example = false)]
     has_more: bool,
 }
 
-/// A position in the list of changes; 0 is before the first.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Since(i64);
-
-impl Since {
-    fn read(text: &str) -> Result<Self, String> {
-        let place = text.parse().ok().filter(|place| *place >= 0);
-        place
-            .map(Self)
-            .ok_or_else(|| format!("`{text}` is not a number from 0 to {}", i64::MAX))
+filtered_query! {
+    /// Filter and page of the changes.
+    ChangesQuery {
+        /// `next_since` of the previous page; 0 is before the first change.
+        #[param(value_type = i64, minimum = 0, default = 0)]
+        since: Since,
+        /// Fields of a row, separated by commas; all if left out.
+        #[param(nullable = false, inline, value_type = Option<FilterText>)]
+        fields: Option<String>,
+        /// Changes per page.
+        #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
+        limit: Limit,
     }
-}
-
-impl<'de> Deserialize<'de> for Since {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::read(&String::deserialize(deserializer)?).map_err(D::Error::custom)
-    }
-}
-
-/// Filter and page of the changes.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(super) struct ChangesQuery {
-    /// `next_since` of the previous page; 0 is before the first change.
-    #[param(value_type = i64, minimum = 0, default = 0)]
-    since: Since,
-    /// Billing provider.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    provider: Option<String>,
-    /// Model name as the provider spells it.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    model: Option<String>,
-    /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    fields: Option<String>,
-    /// Changes per page.
-    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
-    limit: Limit,
 }
 
 /// List changes since a position, in commit order
@@ -102,20 +79,14 @@ pub(super) struct ChangesQuery {
 )]
 pub(super) async fn list_changes(
     State(app): State<App>,
-    Query(query): Query<ChangesQuery>,
+    Query(mut query): Query<ChangesQuery>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
     let (Since(since), limit) = (query.since, query.limit);
-    let names = ListQuery {
-        provider: query.provider,
-        model: query.model,
-        fields: query.fields,
-        ..ListQuery::default()
-    };
-    let filter = names.filter()?;
+    let filter = query.filter();
     let page = PageRequest::new(&app, "changes", limit, &uri, &headers);
-    let page = page.of_fields(names.fields.as_deref());
+    let page = page.of_fields(query.fields.as_deref());
     let rows =
         |after: Option<i64>, limit| app.store.changes(&filter, after.unwrap_or(since), limit);
     let items = |rows: Vec<ChangeRow>| Ok(rows);
@@ -133,28 +104,27 @@ pub(super) async fn list_changes(
         page.end(text, end, link).await
     };
     app.polled(
-        format!("changes {since} {limit:?} {names:?}"),
+        format!("changes {since} {limit:?} {filter:?}"),
         &headers,
         Box::pin(body),
     )
     .await
 }
 
-/// Start of a stream.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(super) struct StreamQuery {
-    /// Position after which the stream begins; now if left out. `Last-Event-ID` takes precedence.
-    #[param(nullable = false, value_type = Option<i64>, minimum = 0)]
-    since: Option<Since>,
+filtered_query! {
+    /// Start and filter of a stream.
+    StreamQuery {
+        /// Position after which the stream begins; now if left out. `Last-Event-ID` takes precedence.
+        #[param(nullable = false, value_type = Option<i64>, minimum = 0)]
+        since: Option<Since>,
+    }
 }
 
 /// Stream changes as server-sent events
 ///
 /// One event per change: `id` is its position, `event` its kind, `data` the row as JSON. A client that reconnects with the
-/// header `Last-Event-ID`, as browsers do by themselves, continues where it was. Comments keep an idle stream open. The
-/// stream ends when the service stops.
+/// header `Last-Event-ID`, as browsers do by themselves, continues where it was; the filter is that of the new request.
+/// Comments keep an idle stream open. The stream ends when the service stops.
 #[utoipa::path(
     get,
     path = "/changes/stream",
@@ -169,7 +139,7 @@ pub(super) struct StreamQuery {
 )]
 pub(super) async fn stream_changes(
     State(app): State<App>,
-    Query(query): Query<StreamQuery>,
+    Query(mut query): Query<StreamQuery>,
     headers: HeaderMap,
 ) -> Result<AnyResponse, Problem> {
     let since = last_event_id(&headers)?.or(query.since);
@@ -187,6 +157,7 @@ pub(super) async fn stream_changes(
     let heartbeat = app.limits.heartbeat;
     let changes = ChangeStream {
         app,
+        filter: query.filter(),
         news,
         position,
         is_behind: since.is_some(),
@@ -220,8 +191,9 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<Since>, Problem> {
 /// The stream of one client.
 struct ChangeStream {
     app: App,
+    filter: ChangeFilter,
     news: broadcast::Receiver<Arc<News>>,
-    /// Position of the last change sent.
+    /// Position of the last change sent or left out.
     position: i64,
     /// Whether changes may have been broadcast before this stream subscribed, or faster than it read.
     is_behind: bool,
@@ -254,7 +226,12 @@ impl ChangeStream {
                 continue;
             }
             match self.news.recv().await {
-                Ok(news) if news.sequence > self.position => return Some(self.event(&news)),
+                Ok(news) if news.row.sequence > self.position => {
+                    self.position = news.row.sequence;
+                    if self.filter.has(&news.row) {
+                        return Some(self.event(&news));
+                    }
+                }
                 // Already sent from the backlog.
                 Ok(_) => {}
                 Err(broadcast::error::RecvError::Lagged(_)) => self.is_behind = true,
@@ -278,17 +255,17 @@ impl ChangeStream {
     async fn backlog(&self) -> Result<VecDeque<News>, Problem> {
         let app = &self.app;
         let _place = app.writing.admit().await?;
-        let filter = Filter::default();
-        let rows = app.store.changes(&filter, self.position, PAGE).await?;
+        let rows = app.store.changes(&self.filter, self.position, PAGE);
+        let rows = rows.await?;
         let news = || rows.into_iter().map(News::from).collect();
         app.writing.run(news).await
     }
 
     fn event(&mut self, news: &News) -> Event {
-        self.position = news.sequence;
+        self.position = news.row.sequence;
         Event::default()
-            .id(news.sequence.to_string())
-            .event(news.kind.name())
+            .id(news.row.sequence.to_string())
+            .event(news.row.kind.name())
             .data(&news.data)
     }
 }

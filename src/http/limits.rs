@@ -37,6 +37,8 @@ pub struct Limits {
     pub webhook_allow_private: bool,
     /// Interval between searches for deliveries left by another process.
     pub webhook_rest: Duration,
+    /// Time for which changes are gathered before a webhook is sent them.
+    pub webhook_gathering: Duration,
     /// Size of the response cache, in bytes.
     pub cache_bytes: u64,
     /// Time between the stop signal, from which `/readyz` reports 503, and the refusal of new connections.
@@ -67,6 +69,7 @@ impl Default for Limits {
             heartbeat: Duration::from_secs(15),
             webhook_allow_private: false,
             webhook_rest: Duration::from_secs(30),
+            webhook_gathering: Duration::from_millis(500),
             cache_bytes: 64 * 1024 * 1024,
             stop_notice: Duration::from_secs(1),
             drain_time: Duration::from_secs(10),

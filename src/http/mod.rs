@@ -2,9 +2,12 @@
 
 mod answer_time;
 mod app;
+mod atom;
 mod budget;
 mod calculator;
 mod catalogs;
+mod change_query;
+mod change_summary;
 mod changes;
 mod coding;
 mod compression;
@@ -35,6 +38,7 @@ mod refusals;
 mod response_cache;
 mod search;
 mod server;
+mod since;
 mod watchlist;
 mod webhooks;
 mod workers;
@@ -82,6 +86,8 @@ macro_rules! with_handlers {
             catalogs::list_imports,
             changes::list_changes,
             changes::stream_changes,
+            change_summary::summarise_changes,
+            atom::show_atom_feed,
             webhooks::add_webhook,
             webhooks::list_webhooks,
             webhooks::show_webhook,

@@ -568,6 +568,11 @@ pub(super) struct WrittenRows<Key> {
 
 /// A link to the same list with another cursor or position.
 pub(super) fn next_link(uri: &Uri, parameter: &str, place: &str) -> String {
+    format!("<{}>; rel=\"next\"", link_with(uri, parameter, place))
+}
+
+/// The same address with another value of a parameter.
+pub(super) fn link_with(uri: &Uri, parameter: &str, place: &str) -> String {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     for (name, value) in url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {
         if name != parameter {
@@ -575,5 +580,5 @@ pub(super) fn next_link(uri: &Uri, parameter: &str, place: &str) -> String {
         }
     }
     query.append_pair(parameter, place);
-    format!("<{}?{}>; rel=\"next\"", uri.path(), query.finish())
+    format!("{}?{}", uri.path(), query.finish())
 }

@@ -6,18 +6,22 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response as AnyResponse};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use url::Url;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::app::App;
+use super::change_query::{LARGEST_FACTOR, MOST_VALUES};
 use super::extract::{JsonBody, NoQuery, Path, Query};
 use super::page::{Limit, ListItem, ListQuery, Page, PageRequest};
 use super::problem::{FULL, Problem};
 use super::response_cache::CachedBody;
+use crate::jobs::SECRET_PREFIX;
 use crate::jobs::egress::{NOT_PUBLIC, NameFault, is_public, read_url};
-use crate::storage::{DbTime, DeliveryRow, NewWebhook, WebhookRow};
+use crate::storage::{ChangeFilter, ChangeKind, DbTime, DeliveryRow, NewWebhook, WebhookRow};
 use unroof_core::input::cursor::{Cursor, Fault};
 use unroof_core::input::{RequestError, read};
 
@@ -25,10 +29,10 @@ use unroof_core::input::{RequestError, read};
 const MOST_WEBHOOKS: u32 = 64;
 /// Timeout of the DNS lookup.
 const NAME_TIME: Duration = Duration::from_secs(5);
-/// Length of a secret, in characters.
-const SECRET_LENGTH: std::ops::RangeInclusive<usize> = 16..=255;
+/// Length of the key of a secret, in bytes.
+const KEY_LENGTH: std::ops::RangeInclusive<usize> = 24..=64;
 
-/// Address and signing key of a webhook.
+/// Address, signing key and filter of a webhook.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WebhookRequest {
@@ -39,20 +43,23 @@ pub(super) struct WebhookRequest {
         example = "https://hooks.example.com/unroof"
     )]
     url: String,
-    /// Key that signs the deliveries; generated if left out.
+    /// Secret of the signatures: `whsec_` and the base64 of a key of 24 to 64 bytes; generated if left out.
     #[schema(
         nullable = false,
-        min_length = 16,
-        max_length = 255,
-        pattern = "^[!-~]+$"
+        pattern = "^whsec_(([A-Za-z0-9+/]{4}){8,21}([A-Za-z0-9+/][AQgw]==)?|([A-Za-z0-9+/]{4}){8,20}[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)$",
+        example = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
     )]
     secret: Option<String>,
+    /// Changes that are sent; all if left out.
+    #[schema(nullable = false)]
+    filter: Option<ChangeFilter>,
 }
 
 /// A parsed [`WebhookRequest`].
 struct WebhookBody {
     url: Url,
     secret: Option<String>,
+    filter: ChangeFilter,
 }
 
 impl WebhookBody {
@@ -61,10 +68,12 @@ impl WebhookBody {
         let url = fields.required("url", "write the address to which changes are sent");
         let url = url.and_then(|url| read_target(&url));
         let secret = fields.optional("secret", read_secret);
+        let filter = fields.optional("filter", read_filter);
         fields.refuse_unknown();
         Some(Self {
             url: url?,
             secret: secret.ok()?,
+            filter: filter.ok()?.unwrap_or_default(),
         })
     }
 }
@@ -78,15 +87,53 @@ fn read_target(field: &Cursor<'_>) -> Option<Url> {
 
 fn read_secret(field: &Cursor<'_>) -> Option<String> {
     let secret = field.name()?;
-    let is_fit =
-        SECRET_LENGTH.contains(&secret.len()) && secret.bytes().all(|byte| byte.is_ascii_graphic());
+    let key = secret.strip_prefix(SECRET_PREFIX);
+    let key = key.and_then(|key| STANDARD.decode(key).ok());
+    let is_fit = key.is_some_and(|key| KEY_LENGTH.contains(&key.len()));
     if !is_fit {
         field.fault(
             "invalid secret",
-            "write 16 to 255 ASCII letters, digits or symbols, or leave it out",
+            "write `whsec_` and the base64 of a key of 24 to 64 bytes, or leave it out",
         );
     }
     is_fit.then_some(secret)
+}
+
+fn read_filter(filter: &Cursor<'_>) -> Option<ChangeFilter> {
+    let fields = filter.fields()?;
+    let kinds: Vec<_> = ChangeKind::ALL
+        .iter()
+        .map(|kind| (kind.name(), *kind))
+        .collect();
+    let kind = fields.optional("kind", |kind| values(kind, |kind| kind.one_of(&kinds)));
+    let names = |name| fields.optional(name, |names| values(names, read_name));
+    let (provider, model) = (names("provider"), names("model"));
+    let canonical_model = names("canonical_model");
+    let in_force = fields.optional("in_force", Cursor::truth);
+    let factors = 1.0..=LARGEST_FACTOR;
+    let min_factor = fields.optional("min_factor", |least| least.number_within(factors));
+    fields.refuse_unknown();
+    Some(ChangeFilter {
+        kind: kind.ok()?.unwrap_or_default(),
+        provider: provider.ok()?.unwrap_or_default(),
+        model: model.ok()?.unwrap_or_default(),
+        canonical_model: canonical_model.ok()?.unwrap_or_default(),
+        in_force: in_force.ok()?,
+        min_factor: min_factor.ok()?,
+    })
+}
+
+fn read_name(name: &Cursor<'_>) -> Option<String> {
+    name.name()
+}
+
+/// The values of a list in a filter.
+fn values<T>(list: &Cursor<'_>, read: impl Fn(&Cursor<'_>) -> Option<T>) -> Option<Vec<T>> {
+    if list.items()?.len() > MOST_VALUES {
+        let detail = format!("a list of more than {MOST_VALUES} values");
+        return list.refuse(detail, "write fewer, or leave the filter out");
+    }
+    list.list_of(read)
 }
 
 impl ListItem for WebhookRow {}
@@ -95,15 +142,19 @@ impl ListItem for WebhookRow {}
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct NewWebhookItem {
     /// Id of the webhook.
+    #[schema(example = "3f0a9c1e-52b7-4d8e-9a61-c2d3e4f5a6b7")]
     id: Uuid,
     /// Target of the deliveries.
+    #[schema(example = "https://hooks.example.com/unroof")]
     url: String,
+    /// Changes that are sent to it; all if it is empty.
+    filter: ChangeFilter,
     /// Time at which it was added.
-    #[schema(value_type = String, format = DateTime)]
+    #[schema(value_type = String, format = DateTime, example = "2026-11-21T06:00:00Z")]
     created_at: DbTime,
-    /// Generated signing key, if the request had none. Shown only here.
+    /// Generated secret, if the request had none. Shown only here.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, example = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")]
     secret: Option<String>,
 }
 
@@ -111,16 +162,17 @@ impl ListItem for DeliveryRow {}
 
 /// Add a webhook
 ///
-/// Later changes are sent as `{"webhook_id", "changes": [...], "next_since"}`, up to 100 at a time, in order and at least
-/// once. The header `Unroof-Signature` is `v1=` and the hexadecimal HMAC-SHA256 of `Unroof-Timestamp`, a dot and the body;
-/// `Unroof-Delivery` is the same for every attempt of a delivery. Any 2xx confirms it; after any other response it is sent
-/// again, up to eight times within a day; 410 ends the webhook. Redirects are not followed.
+/// Later changes that pass the filter are sent in messages `{"type": "changes", "timestamp", "webhook_id", "next_since",
+/// "data": [...]}`: up to 100 changes each, in order and at least once, within a second. They are signed by the Standard
+/// Webhooks scheme: `webhook-signature` is `v1,` and the base64 HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the
+/// body, with dots between; `webhook-id` and the body are the same for every attempt. Any 2xx confirms a message; after
+/// any other response it is sent again, up to eight times within a day; 410 ends the webhook. Redirects are not followed.
 #[utoipa::path(
     post,
     path = "/webhooks",
     tag = "changes",
     request_body(content = WebhookRequest, content_type = "application/json",
-        example = json!({"url": "https://hooks.example.com/unroof"})),
+        example = json!({"url": "https://hooks.example.com/unroof", "filter": {"kind": ["price.changed"], "min_factor": 1.5}})),
     responses(
         (status = 201, description = "Added", body = NewWebhookItem,
             headers(("location" = String, description = "Path of the webhook"))),
@@ -151,6 +203,7 @@ pub(super) async fn add_webhook(
         id,
         url: asked.url.as_str(),
         secret: secret.map_or("", String::as_str),
+        filter: &asked.filter,
         created_at,
     };
     if !app.store.add_webhook(new, MOST_WEBHOOKS.into()).await? {
@@ -159,6 +212,7 @@ pub(super) async fn add_webhook(
     let item = NewWebhookItem {
         id,
         url: asked.url.into(),
+        filter: asked.filter,
         created_at: created_at.into(),
         secret: made,
     };
@@ -179,11 +233,10 @@ fn full() -> Problem {
     .hint("delete one first")
 }
 
-/// A secret of 244 random bits.
+/// A secret of 32 bytes, 244 bits of which are random.
 fn new_secret() -> String {
-    [Uuid::new_v4(), Uuid::new_v4()]
-        .map(|part| part.simple().to_string())
-        .concat()
+    let key = [Uuid::new_v4(), Uuid::new_v4()].map(Uuid::into_bytes);
+    format!("{SECRET_PREFIX}{}", STANDARD.encode(key.concat()))
 }
 
 impl App {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 
 use super::Jobs;
-use crate::storage::{ChangeKind, ChangeRow, Filter, StoreError};
+use crate::storage::{ChangeFilter, ChangeRow, StoreError};
 
 /// Changes read at once.
 pub(crate) const PAGE: u32 = 200;
@@ -29,8 +29,7 @@ pub(crate) struct ChangeFeed {
 /// A change as streams send it.
 #[derive(Debug)]
 pub(crate) struct News {
-    pub(crate) sequence: i64,
-    pub(crate) kind: ChangeKind,
+    pub(crate) row: ChangeRow,
     /// The row as JSON.
     pub(crate) data: String,
 }
@@ -39,8 +38,7 @@ impl From<ChangeRow> for News {
     fn from(row: ChangeRow) -> Self {
         let data = serde_json::to_string(&row);
         Self {
-            sequence: row.sequence,
-            kind: row.kind,
+            row,
             data: data.expect("a row of texts and numbers serialises"),
         }
     }
@@ -115,7 +113,7 @@ impl Jobs {
                 let _ = newest.changed().await;
                 continue;
             }
-            let filter = Filter::default();
+            let filter = ChangeFilter::default();
             let Ok(rows) = self.store.changes(&filter, position, PAGE).await else {
                 self.feed.mark_stale();
                 tokio::time::sleep(PAUSE).await;

@@ -20,6 +20,7 @@ use unroof_core::estimate::Estimator;
 pub(crate) use change_feed::{ChangeFeed, News, PAGE, PAUSE};
 pub use refresh::Refresh;
 pub use webhook_sender::ChangeDelivery;
+pub(crate) use webhook_sender::SECRET_PREFIX;
 use webhook_sender::Unrecorded;
 
 use crate::clock::Clock;
@@ -38,6 +39,8 @@ pub struct JobSettings {
     pub webhook_allow_private: bool,
     /// Longest pause between two checks for deliveries that another process left unfinished.
     pub webhook_rest: Duration,
+    /// Time for which changes are gathered before a webhook is sent them.
+    pub webhook_gathering: Duration,
     /// Number of estimating threads of a refresh.
     pub threads: usize,
 }

@@ -1,10 +1,12 @@
-//! The webhook sender: delivers changes in order, retries failures, and runs in one process at a time.
+//! The webhook sender: delivers changes in order, signed by the Standard Webhooks scheme, retries failures, and runs in one
+//! process at a time.
 
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -15,7 +17,7 @@ use uuid::Uuid;
 
 use super::{Jobs, PAUSE};
 use crate::storage::{
-    Attempt, ChangeRow, Ended, EndedAttempt, Filter, Outcome, StoreError, WebhookLease,
+    Attempt, ChangeRow, DbTime, Ended, EndedAttempt, Outcome, StoreError, WebhookLease,
 };
 
 /// Most changes of a delivery.
@@ -52,27 +54,38 @@ fn rest_after(attempts: i64, delivery: Uuid) -> Option<Duration> {
     Some(*rest + (*rest / 10).mul_f64(f64::from(chance) / f64::from(u16::MAX)))
 }
 
-/// Body of a request to a webhook: changes, in commit order.
+/// Prefix of a secret by the Standard Webhooks scheme; base64 of the key follows.
+pub(crate) const SECRET_PREFIX: &str = "whsec_";
+
+/// Message to a webhook: changes, in commit order.
 #[derive(Serialize, ToSchema)]
 pub struct ChangeDelivery {
+    /// Type of the message.
+    #[schema(example = "changes")]
+    r#type: &'static str,
+    /// Time of the first attempt: every attempt sends the same body.
+    #[schema(value_type = String, format = DateTime)]
+    timestamp: DbTime,
     /// Id of the webhook.
     webhook_id: Uuid,
-    /// Up to 100 changes.
-    changes: Vec<ChangeRow>,
-    /// Sequence number of the last one.
+    /// Sequence number of the last change.
     next_since: i64,
+    /// Up to 100 changes.
+    data: Vec<ChangeRow>,
 }
 
-/// Header `unroof-signature`: the HMAC-SHA256 of the time of sending and the body, with the webhook's secret as key.
-/// The receiver checks with it that the sender knows the secret, and when the body was sent.
-fn signature(secret: &str, timestamp: i64, body: &str) -> String {
-    let mut code = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("a key of any length");
-    code.update(format!("{timestamp}.{body}").as_bytes());
-    let mut signature = "v1=".to_owned();
-    for byte in code.finalize().into_bytes() {
-        let _ = write!(signature, "{byte:02x}");
-    }
-    signature
+/// Key of a secret. A secret without the prefix, of a webhook that was added before the scheme, is the key itself.
+fn key(secret: &str) -> Vec<u8> {
+    let stated = secret.strip_prefix(SECRET_PREFIX);
+    let key = stated.and_then(|text| STANDARD.decode(text).ok());
+    key.unwrap_or_else(|| secret.as_bytes().to_vec())
+}
+
+/// Header `webhook-signature`: the HMAC-SHA256 of the message's id, the time of sending and the body.
+fn signature(secret: &str, id: Uuid, timestamp: i64, body: &str) -> String {
+    let mut code = Hmac::<Sha256>::new_from_slice(&key(secret)).expect("a key of any length");
+    code.update(format!("{id}.{timestamp}.{body}").as_bytes());
+    format!("v1,{}", STANDARD.encode(code.finalize().into_bytes()))
 }
 
 /// A finished attempt and its outcome.
@@ -137,7 +150,8 @@ impl Jobs {
                 }
                 Ok(Err(rest)) => {
                     tokio::select! {
-                        _ = newest.changed() => {}
+                        // Changes that come one after the other go as one message.
+                        _ = newest.changed() => tokio::time::sleep(self.settings.webhook_gathering).await,
                         () = is_done.notified() => {}
                         () = tokio::time::sleep(rest) => {}
                     }
@@ -179,8 +193,13 @@ impl Jobs {
             self.note(lease, &sent).await;
             return Ok(());
         }
-        let filter = Filter::default();
-        let mut changes = self.store.changes(&filter, lease.since, BATCH).await?;
+        // Read before the changes: all up to it are visible to the next query.
+        let newest = self.store.newest_change().await?;
+        let filter = &lease.filter;
+        let mut changes = self.store.changes(filter, lease.since, BATCH).await?;
+        if changes.is_empty() {
+            return self.store.pass_over(lease, newest).await;
+        }
         let began = self.clock.now();
         let Some(attempt) = self.store.begin_attempt(lease, &changes, began).await? else {
             return Ok(());
@@ -242,23 +261,23 @@ impl Jobs {
         attempt: &Attempt,
         changes: Vec<ChangeRow>,
     ) -> Result<u16, String> {
-        let body = ChangeDelivery {
+        let message = ChangeDelivery {
+            r#type: "changes",
+            timestamp: attempt.created_at,
             webhook_id: lease.id,
-            changes,
             next_since: attempt.next_since,
+            data: changes,
         };
-        let body = serde_json::to_string(&body).expect("rows of texts and numbers serialise");
+        let body = serde_json::to_string(&message).expect("rows of texts and numbers serialise");
         let timestamp = self.clock.now().as_second();
+        let signature = signature(&lease.secret, attempt.id, timestamp, &body);
         let request = self
             .webhook_client
             .post(&lease.url)
             .header("content-type", "application/json")
-            .header("unroof-timestamp", timestamp.to_string())
-            .header(
-                "unroof-signature",
-                signature(&lease.secret, timestamp, &body),
-            )
-            .header("unroof-delivery", attempt.id.to_string());
+            .header("webhook-id", attempt.id.to_string())
+            .header("webhook-timestamp", timestamp.to_string())
+            .header("webhook-signature", signature);
         let sent = tokio::task::spawn_blocking(move || request.send(body)).await;
         match sent {
             Ok(Ok(answer)) => Ok(answer.status().as_u16()),
@@ -271,6 +290,16 @@ impl Jobs {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_secret_without_the_prefix_signs_as_the_key_that_it_is() {
+        let body = "{}";
+        let old = signature("at-least-16-characters", Uuid::nil(), 7, body);
+        let spelled = STANDARD.encode("at-least-16-characters");
+        let new = signature(&format!("whsec_{spelled}"), Uuid::nil(), 7, body);
+        assert_eq!(old, new);
+        assert_ne!(old, signature(&spelled, Uuid::nil(), 7, body));
+    }
 
     #[test]
     fn eight_attempts_take_less_than_a_day_and_every_rest_is_longer_than_the_last() {

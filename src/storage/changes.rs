@@ -5,52 +5,76 @@ use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::connection::on_connection;
 use super::names::ChangeKind;
 use super::query::Query;
-use super::{DbTime, Filter, Store, StoreError};
+use super::rows::Connected;
+use super::{ChangeFilter, DbTime, Store, StoreError};
 
 /// A change.
 #[derive(Debug, Clone, PartialEq, FromRow, Serialize, ToSchema)]
 pub struct ChangeRow {
     /// Sequence number: a client that has seen this change has seen all earlier ones.
+    #[schema(example = 17)]
     pub sequence: i64,
     /// Kind of the change.
     #[sqlx(try_from = "String")]
-    #[schema(inline)]
+    #[schema(inline, example = "price.changed")]
     pub kind: ChangeKind,
     /// Time at which the change was seen.
-    #[schema(value_type = String, format = DateTime)]
+    #[schema(value_type = String, format = DateTime, example = "2026-11-21T06:00:00Z")]
     pub observed_at: DbTime,
     /// Provider that bills.
+    #[schema(example = "openai")]
     pub provider: String,
     /// Model name as the provider spells it.
+    #[schema(example = "gpt-5.4")]
     pub model: String,
-    /// author/model
+    /// Name of the model at any provider, `author/model`; null where it is not known.
+    #[schema(example = "openai/gpt-5.4")]
     pub canonical_model: Option<String>,
     /// Region in which the model is served.
+    #[schema(example = "global")]
     pub region: String,
-    /// Id of the sheet.
+    /// Id of the sheet that the change is about.
+    #[schema(example = "5d0c1f0e-8a55-8c3b-9d6e-0f4b6f1c2a10")]
     pub sheet_id: Option<Uuid>,
-    /// The listed estimate.
+    /// Id of the estimate that is listed for the sheet.
+    #[schema(example = "b7f6a1c2-31d4-8b9e-a2f0-6c5d4e3f2a1b")]
     pub estimate_id: Option<Uuid>,
-    /// In words.
+    /// The change in words.
+    #[schema(example = "output 15 → 12 $/Mtok, input and cache read unchanged")]
     pub summary: String,
     /// The price that changed, by the name of its cell; null where the change is not that of one price.
     #[schema(example = "output")]
     pub cell: Option<String>,
-    /// The price before, in the sheet's currency per million tokens or per unit.
+    /// The price before, in the sheet's currency per million tokens or per unit; null where there was none.
+    #[schema(example = 15.0)]
     pub old_value: Option<f64>,
-    /// The price after.
+    /// The price after, in the same unit; null where there is none.
+    #[schema(example = 12.0)]
     pub new_value: Option<f64>,
-    /// The larger of the two over the smaller.
+    /// The larger of the two over the smaller; null where one of them is 0 or missing.
+    #[schema(example = 1.25)]
     pub factor: Option<f64>,
     /// Whether the sheet is in force after the change.
+    #[schema(example = true)]
     pub in_force: bool,
     /// Start of the price; null where it is not known.
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[schema(value_type = Option<String>, format = DateTime, example = "2026-11-21T00:00:00Z")]
     pub valid_from: Option<DbTime>,
-    /// The sheet that was in force before.
+    /// Id of the sheet that was in force before; null where there was none.
+    #[schema(example = "0e9b2d7c-44aa-8f10-b3c5-7d8e9f0a1b2c")]
     pub previous_sheet_id: Option<Uuid>,
+}
+
+/// Where a page of the feed begins, and its direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangesFrom {
+    /// After a sequence number, the first committed first.
+    After(i64),
+    /// Before a sequence number, the last committed first.
+    Before(i64),
 }
 
 // Numbers are given out under the lock on the version, which a writer holds until it has committed: a reader of
@@ -59,24 +83,50 @@ const CHANGES: &str = "
     SELECT sequence, kind, observed_at, provider, model, canonical_model, region, sheet_id, estimate_id, summary,
            cell, old_value, new_value, factor, in_force, valid_from, previous_sheet_id
     FROM changes
-    WHERE sequence > ";
+    WHERE sequence";
+
+const NEWEST: &str = "SELECT coalesce(max(sequence), 0) FROM changes";
 
 impl Store {
-    /// Changes after a sequence number, in order, filtered by provider and model.
+    /// Changes after a sequence number, in order, that pass a filter.
     ///
     /// # Errors
     /// The query fails.
     pub async fn changes(
         &self,
-        filter: &Filter,
+        filter: &ChangeFilter,
         since: i64,
         limit: u32,
     ) -> Result<Vec<ChangeRow>, StoreError> {
-        let list = Query::new(CHANGES)
-            .value(since)
-            .and("provider = ", filter.provider.as_deref())
-            .and("model = ", filter.model.as_deref())
-            .page(" ORDER BY sequence", limit);
-        self.rows(list).await
+        let from = ChangesFrom::After(since);
+        self.changes_from(filter, from, limit).await
+    }
+
+    /// Changes that pass a filter, in either direction.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn changes_from(
+        &self,
+        filter: &ChangeFilter,
+        from: ChangesFrom,
+        limit: u32,
+    ) -> Result<Vec<ChangeRow>, StoreError> {
+        let list = Query::new(CHANGES);
+        let (list, order) = match from {
+            ChangesFrom::After(since) => (list.text(" > ").value(since), " ORDER BY sequence"),
+            ChangesFrom::Before(sequence) => {
+                (list.text(" < ").value(sequence), " ORDER BY sequence DESC")
+            }
+        };
+        self.rows(list.of_changes(filter).page(order, limit)).await
+    }
+
+    /// Sequence number of the newest change; 0 if there is none.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn newest_change(&self) -> Result<i64, StoreError> {
+        on_connection!(self, connection => connection.read_number(NEWEST).await)
     }
 }

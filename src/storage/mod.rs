@@ -1,6 +1,8 @@
 //! Stored sheets and estimates: the only place with SQL. One text serves SQLite and PostgreSQL.
 
 mod announced;
+mod change_filter;
+mod change_summary;
 mod changes;
 mod checksum;
 mod connection;
@@ -42,7 +44,9 @@ mod withdrawals;
 mod work;
 mod writing;
 
-pub use changes::ChangeRow;
+pub use change_filter::ChangeFilter;
+pub use change_summary::{ChangeCount, MoveRow, Summarised};
+pub use changes::{ChangeRow, ChangesFrom};
 pub use database::{Store, StoreConnections, StoreLimits, StoreLock};
 pub use database_url::{DatabaseUrl, DatabaseUrlError};
 pub use effect::{Effect, Other};

@@ -9,7 +9,7 @@ pub struct UnknownName(pub(super) String);
 macro_rules! stored_names {
     ($(#[$about:meta])* $Type:ident { $($(#[$meaning:meta])* $Variant:ident = $name:tt,)* }) => {
         $(#[$about])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
         pub enum $Type {
             $($(#[$meaning])* #[serde(rename = $name)] $Variant,)*
         }

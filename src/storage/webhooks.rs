@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::connection::on_connection;
 use super::names::stored_names;
 use super::query::Query;
-use super::{ChangeRow, DbTime, Store, StoreError};
+use super::{ChangeFilter, ChangeRow, DbTime, Store, StoreError};
 
 /// A webhook to be added.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +21,8 @@ pub struct NewWebhook<'a> {
     pub url: &'a str,
     /// Key with which deliveries are signed.
     pub secret: &'a str,
+    /// Changes that are sent to it.
+    pub filter: &'a ChangeFilter,
     /// Time of the request that adds it.
     pub created_at: Timestamp,
 }
@@ -29,16 +31,22 @@ pub struct NewWebhook<'a> {
 #[derive(Debug, Clone, FromRow, Serialize, ToSchema)]
 pub struct WebhookRow {
     /// Its id.
+    #[schema(example = "3f0a9c1e-52b7-4d8e-9a61-c2d3e4f5a6b7")]
     pub id: Uuid,
     /// Address to which changes are sent.
+    #[schema(example = "https://hooks.example.com/unroof")]
     pub url: String,
+    /// Changes that are sent to it; all if it is empty.
+    #[sqlx(try_from = "Option<String>")]
+    pub filter: ChangeFilter,
     /// Time at which it was added.
-    #[schema(value_type = String, format = DateTime)]
+    #[schema(value_type = String, format = DateTime, example = "2026-11-21T06:00:00Z")]
     pub created_at: DbTime,
-    /// Sequence number of the last change that was delivered or given up.
+    /// Sequence number of the last change that was delivered, given up or left out by the filter.
+    #[schema(example = 1204)]
     pub since: i64,
-    /// Time at which its receiver answered 410; nothing is sent to it after that.
-    #[schema(value_type = Option<String>, format = DateTime)]
+    /// Time at which its receiver answered 410, after which nothing is sent to it; null while it is sent changes.
+    #[schema(value_type = Option<String>, format = DateTime, example = json!(null))]
     pub disabled_at: Option<DbTime>,
 }
 
@@ -57,32 +65,39 @@ stored_names! {
 /// A delivery.
 #[derive(Debug, Clone, FromRow, Serialize, ToSchema)]
 pub struct DeliveryRow {
-    /// Its id, as in the header `Unroof-Delivery`; the same at every attempt.
+    /// Its id, as in the header `webhook-id`; the same at every attempt.
+    #[schema(example = "8d4f2b1a-6c3e-4f5d-8a7b-9c0d1e2f3a4b")]
     pub id: Uuid,
     /// Its state.
     #[sqlx(try_from = "String")]
-    #[schema(inline)]
+    #[schema(inline, example = "delivered")]
     pub state: DeliveryState,
-    /// Sequence number before its first change.
+    /// Sequence number after which its changes begin.
+    #[schema(example = 1104)]
     pub since: i64,
     /// Sequence number of its last change.
+    #[schema(example = 1204)]
     pub next_since: i64,
-    /// Number of changes.
+    /// Number of changes, 1 to 100.
+    #[schema(example = 100)]
     pub changes: i64,
-    /// Number of attempts.
+    /// Number of attempts, 1 to 8.
+    #[schema(example = 1)]
     pub attempts: i64,
-    /// Time of the first attempt.
-    #[schema(value_type = String, format = DateTime)]
+    /// Time of the first attempt, which is the `timestamp` of the message.
+    #[schema(value_type = String, format = DateTime, example = "2026-11-21T06:00:00Z")]
     pub created_at: DbTime,
     /// Time of the last attempt.
-    #[schema(value_type = String, format = DateTime)]
+    #[schema(value_type = String, format = DateTime, example = "2026-11-21T06:00:00Z")]
     pub attempted_at: DbTime,
     /// Time of the next attempt; null if there is none.
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[schema(value_type = Option<String>, format = DateTime, example = json!(null))]
     pub next_attempt_at: Option<DbTime>,
-    /// Status code of the last response.
+    /// Status code of the last response; null if there was none.
+    #[schema(example = 200)]
     pub status: Option<i64>,
-    /// Reason why the last attempt got no response.
+    /// Reason why the last attempt got no response; null if it got one.
+    #[schema(example = json!(null))]
     pub error: Option<String>,
 }
 
@@ -99,6 +114,9 @@ pub struct WebhookLease {
     pub secret: String,
     /// Changes after this one.
     pub since: i64,
+    /// Changes that are sent.
+    #[sqlx(try_from = "Option<String>")]
+    pub filter: ChangeFilter,
 }
 
 /// An attempt that begins now.
@@ -110,6 +128,8 @@ pub struct Attempt {
     pub next_since: i64,
     /// Which attempt it is, from 1.
     pub attempts: i64,
+    /// Time of the first attempt.
+    pub created_at: DbTime,
 }
 
 /// An attempt that was made.
@@ -150,13 +170,13 @@ pub enum Ended {
 }
 
 const WEBHOOKS: &str = "
-    SELECT id, url, created_at, since, disabled_at FROM webhooks
+    SELECT id, url, filter, created_at, since, disabled_at FROM webhooks
     WHERE ($1 IS NULL OR id = $1)
     ORDER BY created_at, id";
 
 const INSERT_WEBHOOK: &str = "
-    INSERT INTO webhooks (id, url, secret, created_at, since, due_at)
-    SELECT $1, $2, $3, $4, (SELECT coalesce(max(sequence), 0) FROM changes), $4
+    INSERT INTO webhooks (id, url, secret, created_at, since, due_at, filter)
+    SELECT $1, $2, $3, $4, (SELECT coalesce(max(sequence), 0) FROM changes), $4, $6
     WHERE (SELECT count(*) FROM webhooks) < $5";
 
 const DELETE_WEBHOOK: &str = "DELETE FROM webhooks WHERE id = $1";
@@ -181,7 +201,7 @@ const LEASE: &str = "
           AND since < (SELECT max(sequence) FROM changes)
         ORDER BY due_at, id LIMIT 1)
       AND (leased_until IS NULL OR leased_until <= $1)
-    RETURNING id, lease_id, url, secret, since";
+    RETURNING id, lease_id, url, secret, since, filter";
 
 // A delivery that was begun keeps its id and its changes.
 const BEGIN_ATTEMPT: &str = "
@@ -189,7 +209,10 @@ const BEGIN_ATTEMPT: &str = "
     SELECT $3, id, since, $4, $5, 'pending', 1, $6, $6 FROM webhooks WHERE id = $1 AND lease_id = $2
     ON CONFLICT (webhook_id, since)
     DO UPDATE SET attempts = webhook_deliveries.attempts + 1, attempted_at = excluded.attempted_at, next_attempt_at = NULL
-    RETURNING id, next_since, attempts";
+    RETURNING id, next_since, attempts, created_at";
+
+const PASS_OVER: &str = "
+    UPDATE webhooks SET since = $3, lease_id = NULL, leased_until = NULL WHERE id = $1 AND lease_id = $2";
 
 const END_LEASE: &str = "
     UPDATE webhooks SET since = $3, due_at = $4, disabled_at = $5, lease_id = NULL, leased_until = NULL
@@ -212,7 +235,8 @@ impl Store {
             .bind(new.url)
             .bind(new.secret)
             .bind(new.created_at)
-            .bind(most);
+            .bind(most)
+            .bind(new.filter.stored());
         Ok(self.write(insert).await? > 0)
     }
 
@@ -292,6 +316,18 @@ impl Store {
             .bind(i64::try_from(changes.len()).unwrap_or(i64::MAX))
             .bind(now);
         self.written_row(begin).await
+    }
+
+    /// Passes over changes of which none passes the filter, up to a sequence number, and releases the lease.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn pass_over(&self, lease: &WebhookLease, up_to: i64) -> Result<(), StoreError> {
+        let pass = Query::new(PASS_OVER)
+            .bind(lease.id)
+            .bind(lease.lease_id)
+            .bind(up_to.max(lease.since));
+        self.write(pass).await.map(drop)
     }
 
     /// Records the outcome of an attempt, and releases the lease. Deliveries before `oldest` are deleted.

@@ -68,6 +68,8 @@ async fn every_route_is_listed_and_every_listed_route_is_there() {
         ("/imports", "get"),
         ("/changes", "get"),
         ("/changes/stream", "get"),
+        ("/changes/summary", "get"),
+        ("/changes.atom", "get"),
         ("/webhooks", "post"),
         ("/webhooks", "get"),
         ("/webhooks/{id}", "get"),

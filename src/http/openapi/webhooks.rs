@@ -13,12 +13,12 @@ use crate::jobs::ChangeDelivery;
     path = "changes",
     tag = "changes",
     params(
-        ("unroof-delivery" = Uuid, Header, description = "Id of the delivery, the same at every attempt",
+        ("webhook-id" = Uuid, Header, description = "Id of the message, the same at every attempt",
             example = "7f8e6f0a-5f0b-4b52-9d5c-0c1d2f6f3a10"),
-        ("unroof-timestamp" = i64, Header, description = "Time of sending, in seconds since 1970", example = 1_795_262_400),
-        ("unroof-signature" = String, Header,
-            description = "`v1=` and the hexadecimal HMAC-SHA256 of `unroof-timestamp`, a dot and the body, with the webhook's secret as key",
-            example = "v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd"),
+        ("webhook-timestamp" = i64, Header, description = "Time of sending, in seconds since 1970", example = 1_795_262_400),
+        ("webhook-signature" = String, Header,
+            description = "`v1,` and the base64 HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by dots, with the webhook's secret as key: the Standard Webhooks scheme",
+            example = "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="),
     ),
     request_body(content = ChangeDelivery, content_type = "application/json", description = "Up to 100 changes"),
     responses(

@@ -11,7 +11,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
 use unroof::storage::{
-    ChangeKind, Filter, Listing, Recording, Saved, Store, StoreError, StoreLimits,
+    ChangeFilter, ChangeKind, Listing, Recording, Saved, Store, StoreError, StoreLimits,
 };
 
 use crate::changes::Prepared;
@@ -131,7 +131,7 @@ async fn prices_that_come_into_force_are_made_known_in_three_round_trips_under_t
             proxy.longest_transaction()
         );
         let changes = store
-            .changes(&Filter::default(), before, 1_000)
+            .changes(&ChangeFilter::default(), before, 1_000)
             .await
             .unwrap();
         let models: BTreeSet<&str> = changes.iter().map(|change| change.model.as_str()).collect();
@@ -317,7 +317,7 @@ async fn waiting_writes_are_recorded_together_and_each_gets_its_own_outcome() {
         // The one that came first, and all that waited for it.
         assert_eq!(proxy.transactions(), 2);
         let changes = store
-            .changes(&Filter::default(), before, 100)
+            .changes(&ChangeFilter::default(), before, 100)
             .await
             .unwrap();
         let models: Vec<&str> = changes.iter().map(|change| change.model.as_str()).collect();
@@ -359,7 +359,10 @@ async fn one_that_cannot_be_recorded_does_not_keep_the_others_from_it() {
             matches!(error, StoreError::Damaged(id) if ids.contains(&id)),
             "{error}"
         );
-        let changes = store.changes(&Filter::default(), 0, 100).await.unwrap();
+        let changes = store
+            .changes(&ChangeFilter::default(), 0, 100)
+            .await
+            .unwrap();
         assert_eq!(changes.len(), 2 + 1 + 4, "{changes:?}");
     })
     .await;
@@ -372,7 +375,7 @@ async fn follow(store: Store, is_over: Arc<AtomicBool>) -> Vec<i64> {
         let is_last = is_over.load(Ordering::Relaxed);
         let last = seen.last().copied().unwrap_or(0);
         let changes = store
-            .changes(&Filter::default(), last, 1_000)
+            .changes(&ChangeFilter::default(), last, 1_000)
             .await
             .unwrap();
         if changes.is_empty() && is_last {
@@ -422,7 +425,10 @@ async fn two_replicas_that_write_at_once_far_away_keep_the_feed_in_order() {
             writer.await.unwrap();
         }
         is_over.store(true, Ordering::Relaxed);
-        let all = near.changes(&Filter::default(), 0, 2_000).await.unwrap();
+        let all = near
+            .changes(&ChangeFilter::default(), 0, 2_000)
+            .await
+            .unwrap();
         let all: Vec<i64> = all.iter().map(|change| change.sequence).collect();
         assert_eq!(all.len(), 2 * WRITERS * EACH);
         for follower in followers {

@@ -1,6 +1,7 @@
 //! Changes as a list, as a stream and by webhook.
 
 mod client;
+mod filter;
 mod list;
 mod lock;
 mod replicas;

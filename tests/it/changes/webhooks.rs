@@ -1,7 +1,6 @@
 //! Webhooks: allowed receivers, deliveries, retries.
 
 use std::collections::VecDeque;
-use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -11,9 +10,11 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::IntoResponse;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
+use standardwebhooks::Webhook;
 use tokio::task::JoinSet;
 use unroof::clock::Clock;
 use unroof::http::{App, Limits};
@@ -91,7 +92,7 @@ impl Receiver {
 }
 
 fn models_of(body: &Value) -> Vec<String> {
-    let changes = body["changes"].as_array().unwrap().iter();
+    let changes = body["data"].as_array().unwrap().iter();
     changes
         .map(|change| change["model"].as_str().unwrap().to_owned())
         .collect()
@@ -146,10 +147,26 @@ impl Sender {
         let limits = Limits {
             webhook_allow_private: allows_private,
             webhook_rest: Duration::from_millis(20),
+            webhook_gathering: Duration::from_millis(20),
             ..Limits::default()
         };
+        Self::start(database, hand.clock(), limits).await
+    }
+
+    /// One that may send to this machine.
+    async fn with(database: &TestDatabase, clock: Clock, gathering: Duration) -> Self {
+        let limits = Limits {
+            webhook_allow_private: true,
+            webhook_rest: Duration::from_millis(20),
+            webhook_gathering: gathering,
+            ..Limits::default()
+        };
+        Self::start(database, clock, limits).await
+    }
+
+    async fn start(database: &TestDatabase, clock: Clock, limits: Limits) -> Self {
         let store = database.store().await;
-        let app = App::new(store.clone(), hand.clock(), limits);
+        let app = App::new(store.clone(), clock, limits);
         let mut background = JoinSet::new();
         background.spawn(app.jobs().clone().follow_changes());
         Self {
@@ -202,20 +219,6 @@ impl Sender {
     }
 }
 
-/// HMAC as RFC 2104 writes it down.
-fn hmac(key: &[u8], text: &str) -> String {
-    let mut block = [0; 64];
-    block[..key.len()].copy_from_slice(key);
-    let padded = |with: u8| block.map(|byte| byte ^ with);
-    let inner = Sha256::digest([&padded(0x36)[..], text.as_bytes()].concat());
-    let outer = Sha256::digest([&padded(0x5c)[..], &inner[..]].concat());
-    let mut digits = String::new();
-    for byte in outer {
-        let _ = write!(digits, "{byte:02x}");
-    }
-    digits
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn what_changes_is_sent_in_order_and_signed() {
     on_each_database(async |database: &TestDatabase| {
@@ -224,7 +227,8 @@ async fn what_changes_is_sent_in_order_and_signed() {
         let prepared = Prepared::new();
         prepared.record(&sender.store, &["before".to_owned()]).await;
         let url = format!("http://{}/hook", receiver.listen().await);
-        let secret = "a secret of one's own".replace(' ', "-");
+        let secret = format!("whsec_{}", STANDARD.encode([7; 24]));
+        let verifier = Webhook::new(&secret).unwrap();
         let webhook = sender.add(&json!({"url": url, "secret": secret})).await;
         assert_eq!(webhook.get("secret"), None);
         let id = webhook["id"].as_str().unwrap();
@@ -249,7 +253,7 @@ async fn what_changes_is_sent_in_order_and_signed() {
             assert_eq!(header("content-type"), "application/json");
             let body: Value = serde_json::from_str(&body).unwrap();
             assert_eq!(body["webhook_id"], id);
-            let changes = body["changes"].as_array().unwrap();
+            let changes = body["data"].as_array().unwrap();
             assert!((1..=100).contains(&changes.len()), "{}", changes.len());
             assert_eq!(body["next_since"], changes.last().unwrap()["sequence"]);
             let (since, limit) = (next.unwrap_or(1), changes.len());
@@ -341,17 +345,22 @@ async fn what_fails_is_sent_again_eight_times_within_a_day_and_then_the_next() {
         let deliveries = receiver.received.lock().unwrap().clone();
         let ids: Vec<_> = deliveries
             .iter()
-            .map(|(headers, _)| &headers["unroof-delivery"])
+            .map(|(headers, _)| &headers["webhook-id"])
             .collect();
         assert!(
             ids[..8].iter().all(|id| *id == ids[0]) && ids[8] != ids[0],
             "{ids:?}"
         );
+        // Every attempt sends the same bytes.
+        assert!(
+            deliveries[..8]
+                .iter()
+                .all(|(_, body)| *body == deliveries[0].1)
+        );
         let bodies: Vec<Value> = deliveries
             .iter()
             .map(|(_, body)| serde_json::from_str(body).unwrap())
             .collect();
-        assert!(bodies[..8].iter().all(|body| *body == bodies[0]));
         assert_eq!(
             (models_of(&bodies[0]), models_of(&bodies[8])),
             (models(0..2), models(2..3))
@@ -428,7 +437,8 @@ async fn secrets_are_shown_once_and_not_weak() {
     let url = "https://hooks.example.com/unroof";
     let made = sender.add(&json!({"url": url})).await;
     let secret = made["secret"].as_str().unwrap();
-    assert_eq!(secret.len(), 64);
+    let key = STANDARD.decode(secret.strip_prefix("whsec_").unwrap());
+    assert_eq!(key.unwrap().len(), 32);
     let other = sender.add(&json!({"url": url})).await;
     assert_ne!(other["secret"], made["secret"]);
     let id = made["id"].as_str().unwrap();
@@ -445,12 +455,15 @@ async fn secrets_are_shown_once_and_not_weak() {
     }
     let listed = sender.api.get("/webhooks").await.rows();
     assert_eq!((listed.len(), &listed[0]["url"]), (2, &json!(url)));
+    let of_length = |length| format!("whsec_{}", STANDARD.encode(vec![7; length]));
     for wrong in [
-        "",
-        "short",
-        "fifteen-letters",
-        "with a space in the middle",
-        "ünïcödë-ünïcödë-ünïcödë",
+        String::new(),
+        "at-least-16-characters".to_owned(),
+        of_length(23),
+        of_length(65),
+        of_length(24).replace("whsec_", ""),
+        of_length(25).trim_end_matches('=').to_owned(),
+        of_length(24).replace('B', "-"),
     ] {
         let body = json!({"url": url, "secret": wrong});
         let problem = sender
@@ -600,4 +613,113 @@ async fn of_several_replicas_one_sends_and_another_continues_when_it_dies() {
         assert_eq!(receiver.models(), models(0..601));
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_receiver_with_the_library_of_standard_webhooks_verifies_a_message_and_no_other() {
+    let (database, receiver) = (TestDatabase::sqlite(), Receiver::default());
+    let sender = Sender::with(&database, Clock::system(), Duration::from_millis(20)).await;
+    let url = format!("http://{}/hook", receiver.listen().await);
+    let webhook = sender.add(&json!({"url": url})).await;
+    let verifier = Webhook::new(webhook["secret"].as_str().unwrap()).unwrap();
+    Prepared::new().record(&sender.store, &models(0..1)).await;
+    receiver.wait_for(1).await;
+    let (headers, body) = receiver.received.lock().unwrap()[0].clone();
+    verifier.verify(body.as_bytes(), &headers).unwrap();
+    let other = body.replace("m-0000", "m-0001");
+    assert!(verifier.verify(other.as_bytes(), &headers).is_err());
+    let stranger = Webhook::from_bytes(vec![7; 32]).unwrap();
+    assert!(stranger.verify(body.as_bytes(), &headers).is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_that_come_one_after_the_other_are_one_message_within_a_second() {
+    on_each_database(async |database: &TestDatabase| {
+        let receiver = Receiver::default();
+        let gathering = Limits::default().webhook_gathering;
+        assert!(gathering < Duration::from_secs(1));
+        let sender = Sender::with(database, Hand::new().clock(), gathering).await;
+        sender.add_at(receiver.listen().await).await;
+        let prepared = Prepared::new();
+        // The tables are warm, and the loop of the sender waits.
+        prepared.record(&sender.store, &models(0..1)).await;
+        receiver.wait_for(1).await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let began = Instant::now();
+        for model in models(1..4) {
+            prepared.record(&sender.store, &[model]).await;
+        }
+        let took = began.elapsed();
+        receiver.wait_for(2).await;
+        if took < gathering / 2 {
+            let last = receiver.received.lock().unwrap()[1].1.clone();
+            let last: Value = serde_json::from_str(&last).unwrap();
+            assert_eq!(models_of(&last), models(1..4), "{}", database.name);
+        }
+        while receiver.models().len() < 4 {
+            assert!(began.elapsed() < LONGEST_WAIT);
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert_eq!(receiver.models(), models(0..4));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_webhook_with_a_filter_is_sent_what_passes_it_and_passes_over_the_rest() {
+    on_each_database(async |database: &TestDatabase| {
+        let (hand, receiver) = (Hand::new(), Receiver::default());
+        let sender = Sender::new(database, &hand, true).await;
+        let url = format!("http://{}/hook", receiver.listen().await);
+        let filter =
+            json!({"kind": ["offer.added"], "model": ["m-0001", "m-0205"], "in_force": true});
+        let webhook = sender.add(&json!({"url": url, "filter": filter})).await;
+        assert_eq!(webhook["filter"], filter);
+        let path = format!("/webhooks/{}", webhook["id"].as_str().unwrap());
+        let prepared = Prepared::new();
+        for batch in models(0..250).chunks(125) {
+            prepared.record(&sender.store, batch).await;
+        }
+        let began = Instant::now();
+        loop {
+            let shown = sender.api.get(&path).await.json();
+            assert_eq!(shown["filter"], filter);
+            if shown["since"] == 250 {
+                break;
+            }
+            assert!(began.elapsed() < LONGEST_WAIT, "{shown}");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert_eq!(receiver.models(), ["m-0001", "m-0205"], "{}", database.name);
+        prepared.record(&sender.store, &models(250..260)).await;
+        receiver.assert_silent().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_filter_that_is_none_is_refused_at_its_place() {
+    let (hand, database) = (Hand::new(), TestDatabase::sqlite());
+    let sender = Sender::new(&database, &hand, true).await;
+    for (filter, pointer) in [
+        (json!("price.changed"), "/filter"),
+        (json!({"kind": "price.changed"}), "/filter/kind"),
+        (
+            json!({"kind": ["price.changed", "sheet.changed"]}),
+            "/filter/kind/1",
+        ),
+        (json!({"provider": [""]}), "/filter/provider/0"),
+        (json!({"model": vec!["m"; 65]}), "/filter/model"),
+        (json!({"in_force": "true"}), "/filter/in_force"),
+        (json!({"min_factor": 0.5}), "/filter/min_factor"),
+        (json!({"region": ["global"]}), "/filter/region"),
+    ] {
+        let body = json!({"url": "https://hooks.example.com/unroof", "filter": filter});
+        let problem = sender
+            .api
+            .post("/webhooks", body.to_string())
+            .await
+            .problem(422);
+        assert_eq!(problem["errors"][0]["pointer"], pointer, "{problem}");
+    }
 }

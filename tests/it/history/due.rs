@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use serde_json::json;
-use unroof::storage::Filter;
+use unroof::storage::ChangeFilter;
 
 use super::{from, priced, seen};
 use crate::support::{TestDatabase, on_each_database, with};
@@ -45,7 +45,7 @@ async fn a_price_that_starts_or_expires_is_announced_by_one_replica() {
             one.unwrap();
             other.unwrap();
             let changes = replicas[0]
-                .changes(&Filter::default(), since, 100)
+                .changes(&ChangeFilter::default(), since, 100)
                 .await
                 .unwrap();
             let mut reported: Vec<String> = changes

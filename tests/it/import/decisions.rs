@@ -1,7 +1,7 @@
 //! One pricing decision is estimated once for all its sellers.
 
 use serde_json::json;
-use unroof::storage::{ChangeKind, Filter};
+use unroof::storage::{ChangeFilter, ChangeKind};
 
 use super::{catalog, entry, import, outcomes, summary};
 use crate::support::{TestDatabase, on_each_database};
@@ -138,7 +138,7 @@ async fn sending_a_catalog_again_changes_nothing_and_a_changed_price_is_one_chan
             "the refused ones and the changed one: {reported:?}"
         );
         let feed = store
-            .changes(&Filter::default(), version, 10)
+            .changes(&ChangeFilter::default(), version, 10)
             .await
             .unwrap();
         assert_eq!(feed.len(), 1, "{feed:?}");

@@ -15,9 +15,9 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry};
 use unroof::storage::{
-    AsOf, DbTime, Filter, HistoryKey, ImportOrder, ImportPlace, ImportSelection, Latest, LatestKey,
-    NameKind, NamePrefix, Order, Place, PricesOf, Selection, SortKey, Store, StoreError,
-    StoreLimits, Times,
+    AsOf, ChangeFilter, ChangeKind, ChangesFrom, DbTime, HistoryKey, ImportOrder,
+    ImportPlace, ImportSelection, Latest, LatestKey, NameKind, NamePrefix, Order, Place, PricesOf,
+    Selection, SortKey, Store, StoreError, StoreLimits, Times,
 };
 use uuid::Uuid;
 
@@ -172,16 +172,7 @@ async fn list_all(store: &Store) -> Result<(), StoreError> {
             }
         }
     }
-    for provider in [None, Some("provider-7")] {
-        for model in [None, Some("model-7")] {
-            let filter = Filter {
-                provider: provider.map(str::to_owned),
-                model: model.map(str::to_owned),
-                ..Filter::default()
-            };
-            store.changes(&filter, 15_000, LIMIT).await?;
-        }
-    }
+    list_changes(store).await?;
     list_imports(store).await?;
     list_history(store).await?;
     let models = [("provider-7", "model-7"), ("provider-8", "model-8")];
@@ -213,6 +204,32 @@ async fn list_in_every_order(store: &Store, selection: &Selection) -> Result<(),
                 estimates.await?;
             }
         }
+    }
+    Ok(())
+}
+
+/// The feed by every combination of its filters, with one value and with two.
+async fn list_changes(store: &Store) -> Result<(), StoreError> {
+    let several = |number: u32, bit: u32, name: &str| {
+        let names = (0..number >> (2 * bit) & 3).map(|value| format!("{name}-{}", 7 + value));
+        names.collect::<Vec<_>>()
+    };
+    let kinds = [ChangeKind::OfferDelisted, ChangeKind::PriceChanged];
+    // Three of the four numbers of two bits: no value, one, two.
+    for number in (0..256).filter(|number| number & number >> 1 & 0b0101_0101 == 0) {
+        let filter = ChangeFilter {
+            provider: several(number, 0, "provider"),
+            model: several(number, 1, "model"),
+            canonical_model: several(number, 2, "author/model"),
+            kind: kinds[..(number >> 6 & 3) as usize].to_vec(),
+            in_force: (number & 1 == 1).then_some(true),
+            min_factor: (number & 4 == 4).then_some(2.0),
+        };
+        for from in [ChangesFrom::After(15_000), ChangesFrom::Before(15_000)] {
+            store.changes_from(&filter, from, LIMIT).await?;
+        }
+        let from = time("2020-01-08T00:00:00Z");
+        store.change_summary(&filter, from, LIMIT).await?;
     }
     Ok(())
 }
@@ -347,11 +364,14 @@ async fn explain_on_sqlite() {
 
 /// Whether a step of a plan reads a table without an index.
 fn reads_whole_table(step: &str) -> bool {
-    const ROWS: [&str; 7] = [
+    const ROWS: [&str; 10] = [
         "SCAN priced",
         "SCAN latest",
         "SCAN of_kind",
         "SCAN in_force",
+        "SCAN steps",
+        "SCAN moves",
+        "SCAN ranked",
         "SCAN (",
         "VIRTUAL TABLE",
         "CONSTANT ROW",

@@ -1,0 +1,124 @@
+//! Query parameters that filter the feed of changes: the same for the list, the stream, the Atom feed and the summary.
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+
+use crate::storage::ChangeKind;
+
+/// Values that one parameter may have.
+pub(super) const MOST_VALUES: usize = 64;
+/// Largest factor between two prices that a filter may state.
+pub(super) const LARGEST_FACTOR: f64 = 1e12;
+
+/// Names separated by commas, and all of them as one name: a name may have a comma.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Names(pub(super) Vec<String>);
+
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text.contains('\0') {
+            return Err(D::Error::custom("a value contains the NUL character"));
+        }
+        let mut names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+        if names.len() > MOST_VALUES {
+            let detail = format!("a parameter has more than {MOST_VALUES} names");
+            return Err(D::Error::custom(detail));
+        }
+        names.push(text);
+        names.sort();
+        names.dedup();
+        Ok(Self(names))
+    }
+}
+
+/// Kinds of changes separated by commas.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Kinds(pub(super) Vec<ChangeKind>);
+
+impl<'de> Deserialize<'de> for Kinds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let mut kinds = Vec::new();
+        for name in text.split(',').map(str::trim) {
+            let kind = ChangeKind::try_from(name.to_owned()).map_err(|_| {
+                let shown: String = name.chars().take(100).collect();
+                let known: Vec<&str> = ChangeKind::ALL.iter().map(|kind| kind.name()).collect();
+                D::Error::custom(format!("`{shown}` is not one of {}", known.join(", ")))
+            })?;
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        Ok(Self(kinds))
+    }
+}
+
+/// A factor between two prices: the larger over the smaller.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Factor(pub(super) f64);
+
+impl<'de> Deserialize<'de> for Factor {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let factor = text.parse().ok();
+        let factor = factor.filter(|factor: &f64| (1.0..=LARGEST_FACTOR).contains(factor));
+        factor.map(Self).ok_or_else(|| {
+            D::Error::custom(format!(
+                "`{text}` is not a number from 1 to {LARGEST_FACTOR:e}"
+            ))
+        })
+    }
+}
+
+/// Declares a query with all parameters of the filter after its own.
+macro_rules! filtered_query {
+    ($(#[$about:meta])* $Query:ident { $($(#[$field_about:meta])* $field:ident: $Field:ty,)* }) => {
+        $(#[$about])*
+        #[derive(Debug, Default, serde::Deserialize, utoipa::IntoParams)]
+        #[serde(deny_unknown_fields, default)]
+        #[into_params(parameter_in = Query)]
+        pub(super) struct $Query {
+            $($(#[$field_about])* $field: $Field,)*
+            /// Kinds of changes, separated by commas; all if left out.
+            #[param(nullable = false, inline, style = Form, explode = false,
+                value_type = Option<Vec<$crate::storage::ChangeKind>>)]
+            kind: Option<$crate::http::change_query::Kinds>,
+            /// Billing provider; several separated by commas.
+            #[param(nullable = false, inline, value_type = Option<$crate::http::page::FilterText>)]
+            provider: Option<$crate::http::change_query::Names>,
+            /// Model name as the provider spells it; several separated by commas.
+            #[param(nullable = false, inline, value_type = Option<$crate::http::page::FilterText>)]
+            model: Option<$crate::http::change_query::Names>,
+            /// Canonical name, `author/model`; several separated by commas.
+            #[param(nullable = false, inline, value_type = Option<$crate::http::page::FilterText>)]
+            canonical_model: Option<$crate::http::change_query::Names>,
+            /// Whether the sheet is in force after the change.
+            #[param(nullable = false)]
+            in_force: Option<bool>,
+            /// Smallest factor between the old and the new price, in either direction. Changes without a factor are left
+            /// out.
+            #[param(nullable = false, value_type = Option<f64>, minimum = 1, maximum = 1e12)]
+            min_factor: Option<$crate::http::change_query::Factor>,
+        }
+
+        impl $Query {
+            /// The filter.
+            fn filter(&mut self) -> $crate::storage::ChangeFilter {
+                use $crate::http::change_query::{Factor, Kinds, Names};
+                let names = |names: &mut Option<Names>| names.take().unwrap_or_default().0;
+                let Kinds(kind) = self.kind.take().unwrap_or_default();
+                $crate::storage::ChangeFilter {
+                    kind,
+                    provider: names(&mut self.provider),
+                    model: names(&mut self.model),
+                    canonical_model: names(&mut self.canonical_model),
+                    in_force: self.in_force,
+                    min_factor: self.min_factor.map(|Factor(least)| least),
+                }
+            }
+        }
+    };
+}
+
+pub(super) use filtered_query;

@@ -1,0 +1,125 @@
+//! Filter of the feed of changes: one for the list, the stream, the Atom feed and every webhook.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::query::Query;
+use super::{ChangeKind, ChangeRow};
+
+/// Restricts the feed of changes: of every list of values one, or any value where the list is empty.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ChangeFilter {
+    /// Kinds of changes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 64, inline, example = json!(["price.changed", "offer.delisted"]))]
+    pub kind: Vec<ChangeKind>,
+    /// Providers that bill.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 64, example = json!(["openai"]))]
+    pub provider: Vec<String>,
+    /// Model names as the providers spell them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 64, example = json!(["gpt-5.4"]))]
+    pub model: Vec<String>,
+    /// Canonical names, `author/model`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 64, example = json!(["openai/gpt-5.4"]))]
+    pub canonical_model: Vec<String>,
+    /// Whether the sheet is in force after the change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = true)]
+    pub in_force: Option<bool>,
+    /// Smallest factor between the old and the new price, in either direction. Changes without a factor are left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 1, maximum = 1e12, example = 1.5)]
+    pub min_factor: Option<f64>,
+}
+
+impl ChangeFilter {
+    /// Whether it lets every change pass.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether a change passes, for changes that are in memory already. The same as [`Query::of_changes`].
+    #[must_use]
+    pub fn has(&self, change: &ChangeRow) -> bool {
+        let is_one_of = |values: &[String], value: Option<&String>| {
+            values.is_empty() || value.is_some_and(|value| values.contains(value))
+        };
+        (self.kind.is_empty() || self.kind.contains(&change.kind))
+            && is_one_of(&self.provider, Some(&change.provider))
+            && is_one_of(&self.model, Some(&change.model))
+            && is_one_of(&self.canonical_model, change.canonical_model.as_ref())
+            && self.in_force.is_none_or(|wanted| change.in_force == wanted)
+            && self
+                .min_factor
+                .is_none_or(|least| change.factor.is_some_and(|factor| factor >= least))
+    }
+
+    /// The filter as it is stored; none if it is empty.
+    pub(super) fn stored(&self) -> Option<String> {
+        let text = || serde_json::to_string(self).expect("texts and finite numbers serialise");
+        (!self.is_empty()).then(text)
+    }
+}
+
+impl TryFrom<Option<String>> for ChangeFilter {
+    type Error = serde_json::Error;
+
+    fn try_from(stored: Option<String>) -> Result<Self, Self::Error> {
+        stored.map_or(Ok(Self::default()), |text| serde_json::from_str(&text))
+    }
+}
+
+impl<'a> Query<'a> {
+    /// The conditions of a filter of changes. Of its lists, the one by which the fewest rows are found is compared by
+    /// value, so that SQLite, which has no statistics, takes its index; the others are compared as ranges of one value.
+    pub(super) fn of_changes(self, filter: &'a ChangeFilter) -> Self {
+        let is_canonical = !filter.canonical_model.is_empty();
+        let has_names = is_canonical || !filter.model.is_empty() || !filter.provider.is_empty();
+        let texts = |names: &'a [String]| names.iter().map(String::as_str).collect();
+        let kinds = filter.kind.iter().map(|kind| kind.name()).collect();
+        let columns: [(&'static str, bool, Vec<&str>); 4] = [
+            ("canonical_model", false, texts(&filter.canonical_model)),
+            ("model", is_canonical, texts(&filter.model)),
+            ("provider", is_canonical, texts(&filter.provider)),
+            ("kind", has_names, kinds),
+        ];
+        columns
+            .into_iter()
+            .fold(self, |query, (column, has_key, values)| {
+                query.one_of(column, has_key, &values)
+            })
+            .and("in_force = ", filter.in_force)
+            .and("factor >= ", filter.min_factor)
+    }
+
+    fn one_of(self, column: &'static str, has_key: bool, values: &[&'a str]) -> Self {
+        match values {
+            [] => self,
+            values if has_key => {
+                let query = self.text(" AND (FALSE");
+                let ranges = values.iter().fold(query, |query, value| {
+                    let query = query.text(" OR ").text(column);
+                    query
+                        .text(" BETWEEN ")
+                        .value(*value)
+                        .text(" AND ")
+                        .value(*value)
+                });
+                ranges.text(")")
+            }
+            [value] => self.text(" AND ").text(column).text(" = ").value(*value),
+            [first, others @ ..] => {
+                let query = self.text(" AND ").text(column).text(" IN (").value(*first);
+                let list = others
+                    .iter()
+                    .fold(query, |query, value| query.text(", ").value(*value));
+                list.text(")")
+            }
+        }
+    }
+}
