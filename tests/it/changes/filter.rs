@@ -210,16 +210,14 @@ async fn the_summary_counts_by_day_and_kind_and_names_the_largest_moves() {
     on_each_database(async |database: &TestDatabase| {
         let api = filled(database).await;
         // There and back is no move; a price of 0 has no factor.
-        for (model, price) in [
-            ("d", "1.00"),
-            ("d", "9.00"),
-            ("d", "1.00"),
-            ("e", "1.00"),
-            ("e", "0"),
-        ] {
+        for (model, price) in [("d", "1.00"), ("d", "9.00"), ("e", "1.00"), ("e", "0")] {
             let sheet = with(sheet_of(model), "/rates/0/input", json!(price));
             api.infer(&sheet).await;
         }
+        // A sheet that was replaced would not count as seen again: this one has a limit as well.
+        let back = with(sheet_of("d"), "/rates/0/input", json!("1.00"));
+        let back = with(back, "/limits", json!({"context": 7_777}));
+        api.infer(&back).await;
         let summary = api.get("/changes/summary?window=30d").await.json();
         let counts = |rows: &Value| -> i64 {
             let rows = rows.as_array().unwrap().iter();

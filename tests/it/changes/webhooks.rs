@@ -245,14 +245,18 @@ async fn what_changes_is_sent_in_order_and_signed() {
         let deliveries = receiver.received.lock().unwrap().clone();
         for (headers, body) in deliveries {
             let header = |name: &str| headers[name].to_str().unwrap().to_owned();
-            let time = header("unroof-timestamp");
             let now: Timestamp = NOW.parse().unwrap();
-            assert_eq!(time, now.as_second().to_string());
-            let expected = hmac(secret.as_bytes(), &format!("{time}.{body}"));
-            assert_eq!(header("unroof-signature"), format!("v1={expected}"));
+            assert_eq!(header("webhook-timestamp"), now.as_second().to_string());
+            let signed = verifier.sign(&header("webhook-id"), now.as_second(), body.as_bytes());
+            assert_eq!(header("webhook-signature"), signed.unwrap());
             assert_eq!(header("content-type"), "application/json");
             let body: Value = serde_json::from_str(&body).unwrap();
-            assert_eq!(body["webhook_id"], id);
+            assert_eq!(
+                (&body["type"], &body["webhook_id"]),
+                (&json!("changes"), &json!(id))
+            );
+            let sent_at: Timestamp = body["timestamp"].as_str().unwrap().parse().unwrap();
+            assert_eq!(sent_at, now);
             let changes = body["data"].as_array().unwrap();
             assert!((1..=100).contains(&changes.len()), "{}", changes.len());
             assert_eq!(body["next_since"], changes.last().unwrap()["sequence"]);

@@ -15,9 +15,9 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry};
 use unroof::storage::{
-    AsOf, ChangeFilter, ChangeKind, ChangesFrom, DbTime, HistoryKey, ImportOrder,
-    ImportPlace, ImportSelection, Latest, LatestKey, NameKind, NamePrefix, Order, Place, PricesOf,
-    Selection, SortKey, Store, StoreError, StoreLimits, Times,
+    AsOf, ChangeFilter, ChangeKind, ChangesFrom, DbTime, HistoryKey, ImportOrder, ImportPlace,
+    ImportSelection, Latest, LatestKey, NameKind, NamePrefix, Order, Place, PricesOf, Selection,
+    SortKey, Store, StoreError, StoreLimits, Times,
 };
 use uuid::Uuid;
 
