@@ -315,3 +315,34 @@ async fn a_price_that_its_catalog_no_longer_states_has_ended_in_either_order() {
     }
     assert_eq!(states.len(), 1, "{states:#?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_real_cut_of_a_cache_price_to_a_fortieth_is_in_force_at_once() {
+    // As in `history/price_changes.csv`; the other catalog follows later.
+    let by_models_dev = |prices: [f64; 3]| {
+        let mut catalog = models_dev(&Prices::from([("deepseek-v4-pro", 1)]));
+        let [input, output, cache_read] = prices;
+        catalog["acme"]["models"]["deepseek-v4-pro"]["cost"] =
+            json!({"input": input, "output": output, "cache_read": cache_read});
+        catalog
+    };
+    let by_litellm = json!({"acme/deepseek-v4-pro": {
+        "litellm_provider": "acme", "mode": "chat", "input_cost_per_token": "1.74e-6",
+        "output_cost_per_token": "3.48e-6", "cache_read_input_token_cost": "1.45e-7",
+    }});
+    let (before, after) = ([1.74, 3.48, 0.145], [0.435, 0.87, 0.003_625]);
+    let api = TestDatabase::sqlite().api().await;
+    import(&api, &at(Some(0)), &by_models_dev(before)).await;
+    import(&api, &at(Some(1)), &by_litellm).await;
+    import(&api, &at(Some(24)), &by_models_dev(after)).await;
+    import(&api, &at(Some(25)), &by_litellm).await;
+    let rows = api
+        .get("/price-sheets?as_of=2026-05-02T02:00:00Z")
+        .await
+        .rows();
+    let prices: Vec<&Value> = rows.iter().map(|row| &row["cache_read_per_mtok"]).collect();
+    assert_eq!(prices, [after[2]]);
+    let history = api.get("/models/acme/deepseek-v4-pro/history").await.rows();
+    let flagged: Vec<&Value> = history.iter().map(|row| &row["flagged"]).collect();
+    assert_eq!(flagged, [false, false], "{history:#?}");
+}
