@@ -256,7 +256,9 @@ impl Recorder {
             let is_wanted = parameter["required"] == true || name == "since";
             match prefill(parameter) {
                 _ if name == "limit" => query.push(format!("limit={ITEMS_LEFT}")),
-                _ if path.ends_with("/stream") => query.push(format!("{name}=0")),
+                _ if path.ends_with("/stream") && name == "since" => {
+                    query.push("since=0".to_owned());
+                }
                 Some(value) if is_wanted => query.push(format!("{name}={value}")),
                 _ => {}
             }
