@@ -133,7 +133,7 @@ fn entry(row: &ChangeRow) -> Entry {
             "application/json",
         ));
     }
-    // The number is one of this database; the rest tells it from the same number of another one.
+    // The number is one of this database; the rest differs in another one.
     let key = format!(
         "change {} {} {} {} {} {} {:?} {:?}",
         row.sequence,

@@ -164,7 +164,7 @@ impl ChangeSummary {
 
 /// Summarise the changes of a window
 ///
-/// How many changes were seen by day and kind, and which prices moved most: per offer and cell, from the value before
+/// Counts of changes by day and kind, and the prices that moved most: per offer and cell, from the value before
 /// its first `price.changed` in the window to the value after its last. A price that is back where it began, and one
 /// that was or is 0, is not listed.
 #[utoipa::path(

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::names::ChangeKind;
 use super::query::Query;
-use super::{ChangeKind, ChangeRow};
 
 /// Restricts the feed of changes: of every list of values one, or any value where the list is empty.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -41,22 +41,6 @@ impl ChangeFilter {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
-    }
-
-    /// Whether a change passes, for changes that are in memory already. The same as [`Query::of_changes`].
-    #[must_use]
-    pub fn has(&self, change: &ChangeRow) -> bool {
-        let is_one_of = |values: &[String], value: Option<&String>| {
-            values.is_empty() || value.is_some_and(|value| values.contains(value))
-        };
-        (self.kind.is_empty() || self.kind.contains(&change.kind))
-            && is_one_of(&self.provider, Some(&change.provider))
-            && is_one_of(&self.model, Some(&change.model))
-            && is_one_of(&self.canonical_model, change.canonical_model.as_ref())
-            && self.in_force.is_none_or(|wanted| change.in_force == wanted)
-            && self
-                .min_factor
-                .is_none_or(|least| change.factor.is_some_and(|factor| factor >= least))
     }
 
     /// The filter as it is stored; none if it is empty.

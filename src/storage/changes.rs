@@ -68,7 +68,25 @@ pub struct ChangeRow {
     pub previous_sheet_id: Option<Uuid>,
 }
 
-/// Where a page of the feed begins, and its direction.
+impl ChangeFilter {
+    /// Whether a change passes, for changes that are in memory already. The same as the conditions of a query.
+    #[must_use]
+    pub fn has(&self, change: &ChangeRow) -> bool {
+        let is_one_of = |values: &[String], value: Option<&String>| {
+            values.is_empty() || value.is_some_and(|value| values.contains(value))
+        };
+        (self.kind.is_empty() || self.kind.contains(&change.kind))
+            && is_one_of(&self.provider, Some(&change.provider))
+            && is_one_of(&self.model, Some(&change.model))
+            && is_one_of(&self.canonical_model, change.canonical_model.as_ref())
+            && self.in_force.is_none_or(|wanted| change.in_force == wanted)
+            && self
+                .min_factor
+                .is_none_or(|least| change.factor.is_some_and(|factor| factor >= least))
+    }
+}
+
+/// Begin and direction of a page of the feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangesFrom {
     /// After a sequence number, the first committed first.
