@@ -295,6 +295,10 @@ impl Recorder {
                 .replace("{id}", &Uuid::nil().to_string())
                 .replace("{slug}", "none")
                 .replace("{provider}/{model}", "acme/none");
+            let nothing = match path {
+                "/history" => "/history?provider=acme&model=none".to_owned(),
+                _ => nothing,
+            };
             let unknown = json!({"offer": {"provider": "acme", "model": "none"}, "usage": {"prompt_tokens": 1}});
             let body = if path == "/cost" {
                 Some(&unknown)
