@@ -9,7 +9,7 @@ DROP VIEW IF EXISTS reporting.latest_estimates, reporting.estimates, reporting.p
 CREATE VIEW reporting.estimates AS
 SELECT estimates.id, listing.provider, listing.model, listing.canonical_model, listing.region, listing.currency,
        listing.valid_from, listing.valid_to, listing.observed_at, listing.duplicate_of, estimates.engine_version,
-       estimates.readings_defined, estimates.conflicts, value.*, listing.stated_assumptions,
+       estimates.readings_defined, estimates.conflicts, value.*, listing.observed, listing.stated_assumptions,
        listing.sheet_id AS price_sheet_id, listing.sequence
 FROM estimate_listings AS listing
 JOIN estimates ON estimates.id = listing.estimate_id
@@ -91,7 +91,13 @@ COMMENT ON VIEW reporting.latest_estimates IS
 
 CREATE VIEW reporting.price_sheets AS
 SELECT id, provider, model, canonical_model, region, currency, valid_from, valid_to, observed_at,
-       input_price AS input_per_mtok, output_price AS output_per_mtok, cache_read_price AS cache_read_per_mtok
+       input_price AS input_per_mtok, output_price AS output_per_mtok, cache_read_price AS cache_read_per_mtok,
+       EXISTS (
+           SELECT 1 FROM disagreements
+           WHERE other_sheet_id = price_sheets.id AND is_flagged AND ended_at IS NULL)
+       OR EXISTS (
+           SELECT 1 FROM price_periods AS period
+           WHERE period.sheet_id = price_sheets.id AND is_flagged AND ends_at IS NULL) AS flagged
 FROM price_sheets
 WHERE observed;
 COMMENT ON VIEW reporting.price_sheets IS 'Every price sheet as GET /price-sheets lists it, with the prices of its base cell';
@@ -109,12 +115,13 @@ COMMENT ON VIEW reporting.price_history IS
 
 CREATE VIEW reporting.changes AS
 SELECT sequence, kind, observed_at, provider, model, canonical_model, region, summary, sheet_id AS price_sheet_id,
-       estimate_id
+       estimate_id, cell, old_value, new_value, factor, in_force, valid_from
 FROM changes;
 COMMENT ON VIEW reporting.changes IS 'What changed, in the order in which it was stored';
 
 CREATE VIEW reporting.disagreements AS
 SELECT said.provider, said.model, said.region, said.catalog, said.other_catalog, said.differences, said.largest_factor,
+       said.is_flagged AS flagged,
        sheet.input_price AS input_per_mtok, sheet.output_price AS output_per_mtok,
        other.input_price AS other_input_per_mtok, other.output_price AS other_output_per_mtok, said.observed_at,
        said.ended_at, said.sheet_id AS price_sheet_id, said.other_sheet_id AS other_price_sheet_id
@@ -303,6 +310,12 @@ BEGIN
             ('engine_version', 'Version of the engine'),
             ('readings_defined', 'Readings that have a value'),
             ('conflicts', 'Pairs of readings that contradict each other'),
+            ('observed', 'Whether it is the estimate of an observed price; false for a question'),
+            ('flagged', 'Whether the price is under quarantine: far from that of other sources, or of no machine'),
+            ('cell', 'The price that changed, by the name of its cell'),
+            ('old_value', 'The price before'),
+            ('new_value', 'The price after'),
+            ('factor', 'The larger over the smaller'),
             ('stated_assumptions', 'Whether something was stated about the machine'),
             ('price_sheet_id', 'The sheet'),
             ('other_price_sheet_id', 'The sheet of the other catalog'),

@@ -63,6 +63,10 @@ ALTER TABLE price_periods ADD COLUMN ending text COLLATE "C";
 -- Whether it is in force only because no other source states a price.
 ALTER TABLE price_periods ADD COLUMN is_flagged boolean NOT NULL DEFAULT false;
 
+-- Whether the other price is under quarantine.
+ALTER TABLE disagreements ADD COLUMN is_flagged boolean NOT NULL DEFAULT false;
+CREATE INDEX disagreements_flagged ON disagreements (other_sheet_id) WHERE is_flagged AND ended_at IS NULL;
+
 UPDATE estimate_listings SET observed = NOT stated_assumptions;
 
 CREATE OR REPLACE VIEW latest_listings AS

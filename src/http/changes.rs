@@ -104,7 +104,7 @@ pub(super) async fn list_changes(
         page.end(text, end, link).await
     };
     app.polled(
-        format!("changes {since} {limit:?} {filter:?}"),
+        format!("changes {since} {limit:?} {filter:?} {:?}", query.fields),
         &headers,
         Box::pin(body),
     )

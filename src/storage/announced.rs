@@ -50,6 +50,8 @@ pub(super) struct Disagreement {
     pub(super) sheet_id: Uuid,
     pub(super) other_catalog: String,
     pub(super) other_sheet_id: Uuid,
+    /// Whether the other price is under quarantine.
+    pub(super) is_flagged: bool,
     pub(super) differences: String,
     pub(super) largest_factor: Option<f64>,
     pub(super) observed_at: Timestamp,
@@ -242,6 +244,7 @@ impl Announced {
                 open.sheet_id == in_force
                     && open.other_sheet_id == other.sheet_id
                     && open.other_catalog == other.source
+                    && open.is_flagged == other.is_flagged
             });
             if let Some(open) = open {
                 found.push(open.id);
@@ -255,8 +258,8 @@ impl Announced {
             }
             let factors = contradictions.iter().filter_map(PriceDifference::factor);
             let id = format!(
-                "{}\n{}\n{in_force}\n{}\n{}",
-                offer.id, other.source, other.sheet_id, offer.seen_at
+                "{}\n{}\n{in_force}\n{}\n{}\n{}",
+                offer.id, other.source, other.sheet_id, offer.seen_at, other.is_flagged
             );
             self.disagreements.push(Disagreement {
                 id: SheetId::digest(id.as_bytes()),
@@ -265,6 +268,7 @@ impl Announced {
                 sheet_id: in_force,
                 other_catalog: other.source.clone(),
                 other_sheet_id: other.sheet_id,
+                is_flagged: other.is_flagged,
                 differences: contradiction_words(&contradictions, &sheet),
                 largest_factor: factors.reduce(f64::max),
                 observed_at: offer.seen_at,
@@ -331,11 +335,30 @@ fn rows_of(
         valid_from: (news.starts_at != UNKNOWN_START).then_some(news.starts_at),
         previous_sheet_id: news.previous_sheet_id,
     };
-    let has_cells = matches!(news.event, Event::Changed | Event::Scheduled);
+    let retirement = retirement(&change, previous.as_ref(), &sheet);
+    let mut rows = rows_of_cells(change, news.event, previous.as_ref(), &sheet);
+    match retirement {
+        // The retirement is all that is new.
+        Some(retirement) if kind == ChangeKind::HistoryBackfilled && same_tariff.is_some() => {
+            rows = vec![retirement];
+        }
+        retirement => rows.extend(retirement),
+    }
+    Ok(rows)
+}
+
+/// A row for each price that changes, or one for all.
+fn rows_of_cells(
+    change: Change,
+    event: Event,
+    previous: Option<&PriceSheet>,
+    sheet: &PriceSheet,
+) -> Vec<Change> {
+    let has_cells = matches!(event, Event::Changed | Event::Scheduled);
     let Some(previous) = previous.filter(|_| has_cells) else {
-        return Ok(vec![change]);
+        return vec![change];
     };
-    let cells = price_differences(&previous, &sheet).into_iter();
+    let cells = price_differences(previous, sheet).into_iter();
     let cells = cells.filter(|cell| !cell.is_unchanged());
     let rows: Vec<Change> = cells
         .map(|cell| Change {
@@ -343,7 +366,32 @@ fn rows_of(
             ..change.clone()
         })
         .collect();
-    Ok(if rows.is_empty() { vec![change] } else { rows })
+    if rows.is_empty() { vec![change] } else { rows }
+}
+
+/// The row of a retirement of an offer in force that was not announced before.
+fn retirement(
+    change: &Change,
+    previous: Option<&PriceSheet>,
+    sheet: &PriceSheet,
+) -> Option<Change> {
+    let announced = |sheet: &PriceSheet| (sheet.retires_at, sheet.status.clone());
+    let is_known = previous.is_some_and(|previous| announced(previous) == announced(sheet));
+    let is_past = sheet.retires_at.is_some_and(|at| at <= change.observed_at);
+    if !change.in_force || is_known || is_past {
+        return None;
+    }
+    let summary = match (sheet.retires_at, &sheet.status) {
+        (Some(at), _) => format!("is no longer sold from {at}"),
+        (None, Some(_)) => "is deprecated, without a date".to_owned(),
+        (None, None) => return None,
+    };
+    Some(Change {
+        kind: ChangeKind::OfferRetiring,
+        summary,
+        price: None,
+        ..change.clone()
+    })
 }
 
 /// Meaning of another sheet with the same prices.

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::offers::Offer;
 use unroof_core::history::{
-    Ending, Event, News, Period, Sighting, StartBasis, Withdrawal, news, price_at, stated_at,
+    self, Ending, Event, News, Period, Sighting, StartBasis, Withdrawal, news, price_at, stated_at,
     timeline,
 };
 
@@ -37,6 +37,8 @@ pub(super) struct Other {
     pub(super) source: String,
     pub(super) sheet_id: Uuid,
     pub(super) tariff_id: Uuid,
+    /// Whether it is under quarantine.
+    pub(super) is_flagged: bool,
 }
 
 /// The price in force, with what all sources state.
@@ -170,11 +172,15 @@ fn state(
         return Stated::default();
     };
     let others = stated_at(sightings, withdrawals, now).into_iter();
-    let others = others.filter(|other| other.tariff_id != price.tariff_id);
-    let other = |other: &Sighting| Other {
-        source: other.source.clone(),
-        sheet_id: other.sheet_id,
-        tariff_id: other.tariff_id,
+    let others = others.filter(|other| other.sighting.tariff_id != price.tariff_id);
+    let other = |history::Stated {
+                     sighting,
+                     is_flagged,
+                 }: history::Stated<'_>| Other {
+        source: sighting.source.clone(),
+        sheet_id: sighting.sheet_id,
+        tariff_id: sighting.tariff_id,
+        is_flagged,
     };
     Stated {
         in_force: Some(price.sheet_id),

@@ -4,9 +4,7 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::offers::{Offer, SheetFacts};
-use unroof_core::history::{
-    Period, Sighting, Statement, Withdrawal, is_flagged, price_at, stated_at,
-};
+use unroof_core::history::{Period, Withdrawal, price_at, stated_at};
 
 /// Effect of a seen sheet on the price of its offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,15 +63,12 @@ impl Effect {
         if withdrawals.iter().any(is_withdrawn) {
             return Self::Withdrawn;
         }
-        let stated: Vec<&Sighting> = stated_at(&sightings, &withdrawals, now);
-        let mut statements = Vec::with_capacity(stated.len());
-        for sighting in stated {
-            let since = sighting.first_at;
-            statements.push(Statement { sighting, since });
-        }
-        let is_own = |one: &&Statement<'_>| one.sighting.sheet_id == sheet.sheet_id;
-        match statements.iter().find(is_own).zip(price) {
-            Some((own, price)) if is_flagged(*own, &statements) => Self::Quarantined(other(price)),
+        let stated = stated_at(&sightings, &withdrawals, now);
+        let own = stated
+            .iter()
+            .find(|one| one.sighting.sheet_id == sheet.sheet_id);
+        match own.zip(price) {
+            Some((own, price)) if own.is_flagged => Self::Quarantined(other(price)),
             Some((_, price)) => Self::Lesser(other(price)),
             None => Self::Past,
         }

@@ -114,6 +114,9 @@ pub struct DisagreementRow {
     pub other_catalog: String,
     /// Its sheet.
     pub other_sheet_id: Uuid,
+    /// Whether the other price is under quarantine: it is far from that of other sources, or fits no machine.
+    #[sqlx(rename = "is_flagged")]
+    pub flagged: bool,
     /// The prices that differ, each in force first.
     #[schema(example = "input 0.66 against 1.32 $/Mtok")]
     pub differences: String,
@@ -146,8 +149,8 @@ const HISTORY: &str = "
 const BY_START: &str = " ORDER BY sheet.region, starts_at, period.sequence, part";
 
 const DISAGREEMENTS: &str = "
-    SELECT id, provider, model, region, catalog, sheet_id, other_catalog, other_sheet_id, differences, largest_factor,
-           observed_at, ended_at
+    SELECT id, provider, model, region, catalog, sheet_id, other_catalog, other_sheet_id, is_flagged, differences,
+           largest_factor, observed_at, ended_at
     FROM disagreements
     WHERE ";
 

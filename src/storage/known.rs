@@ -47,7 +47,7 @@ static RECORDED: Statement = Statement::new(&[Piece {
                AND EXISTS (
                    SELECT 1 FROM price_periods AS period
                    WHERE period.offer_id = given.column3 AND period.sheet_id = given.column1
-                     AND period.starts_at <= given.column6
+                     AND has_begun = TRUE AND has_ended = FALSE
                      AND (period.ends_at IS NULL OR period.ends_at > given.column6)) AS is_repeated
         FROM given
         LEFT JOIN price_sheets AS sheet ON sheet.id = given.column1
@@ -169,7 +169,7 @@ struct DisagreementRow {
 
 static DISAGREEMENTS: Statement = Statement::new(&[Piece {
     sql: "
-        SELECT open.id, open.offer_id, open.sheet_id, open.other_catalog, open.other_sheet_id
+        SELECT open.id, open.offer_id, open.sheet_id, open.other_catalog, open.other_sheet_id, open.is_flagged
         FROM given JOIN disagreements AS open ON open.offer_id = given.column1 AND open.ended_at IS NULL",
     columns: &[Kind::Id],
 }]);

@@ -193,7 +193,7 @@ impl Offer {
                 next_at: seen
                     .next_look
                     .filter(|_| is_catalog && seen.last_at.is_some()),
-                is_sellers_own: false,
+                is_sellers_own: is_catalog && seen.source == self.provider,
                 is_misfit: seen.sheet.is_misfit,
                 input_price: seen.sheet.input_price,
                 output_price: seen.sheet.output_price,

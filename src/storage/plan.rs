@@ -47,6 +47,7 @@ pub(super) struct OpenDisagreement {
     pub(super) sheet_id: Uuid,
     pub(super) other_catalog: String,
     pub(super) other_sheet_id: Uuid,
+    pub(super) is_flagged: bool,
 }
 
 /// A sheet that is named in news.

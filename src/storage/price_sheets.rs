@@ -47,6 +47,9 @@ pub struct PriceSheetRow {
     /// Prompt tokens found in the cache.
     #[sqlx(rename = "cache_read_price")]
     pub cache_read_per_mtok: Option<f64>,
+    /// Whether the price is under quarantine: it is far from that of other sources, or fits no machine. It is not in force
+    /// while another source disagrees.
+    pub flagged: bool,
 }
 
 const PRICE_SHEET: &str = "
@@ -58,7 +61,11 @@ const PRICE_SHEET: &str = "
 
 const PRICE_SHEETS: &str = "
     SELECT id, sequence, provider, model, canonical_model, region, currency, valid_from, valid_to, observed_at,
-           input_price, output_price, cache_read_price
+           input_price, output_price, cache_read_price,
+           EXISTS (SELECT 1 FROM disagreements
+                   WHERE other_sheet_id = price_sheets.id AND is_flagged AND ended_at IS NULL)
+           OR EXISTS (SELECT 1 FROM price_periods AS period
+                      WHERE period.sheet_id = price_sheets.id AND is_flagged AND ends_at IS NULL) AS flagged
     FROM price_sheets
     WHERE observed = TRUE AND ";
 const SEQUENCE: &str = "sequence";

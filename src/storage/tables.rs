@@ -385,6 +385,7 @@ impl<'a> Writing<'a> {
                 (&one.differences).into(),
                 one.largest_factor.into(),
                 one.observed_at.into(),
+                one.is_flagged.into(),
             ]
         };
         self.announced.disagreements.iter().map(row).collect()
@@ -537,10 +538,10 @@ static WRITE: Statement = Statement::new(&[
     Piece {
         sql: "
             INSERT INTO disagreements (id, offer_id, provider, model, region, catalog, sheet_id, other_catalog,
-                                       other_sheet_id, differences, largest_factor, observed_at)
+                                       other_sheet_id, differences, largest_factor, observed_at, is_flagged)
             SELECT * FROM given",
         columns: &[
-            Id, Id, Text, Text, Text, Text, Id, Text, Id, Text, Real, Time,
+            Id, Id, Text, Text, Text, Text, Id, Text, Id, Text, Real, Time, Flag,
         ],
     },
     Piece {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::database_faults::cluster::Cluster;
 use crate::server::{Server, client, get, post};
-use crate::support::{TestDatabase, on_each_database_blocking, sheet_of, wait_for};
+use crate::support::{TestDatabase, on_each_database_blocking, sheet_of, stored_answer, wait_for};
 
 const WRITERS: usize = 32;
 const FAULTS: usize = 20;
@@ -37,7 +37,8 @@ impl Log {
                 // 200 where it was stored before, and the answer did not arrive.
                 Some((200 | 201, body)) => {
                     let id = body[7..43].to_owned();
-                    self.acknowledged.lock().unwrap().insert(id, body);
+                    let answer = stored_answer(&body);
+                    self.acknowledged.lock().unwrap().insert(id, answer);
                     self.count.fetch_add(1, Ordering::Relaxed);
                     number += 1;
                 }

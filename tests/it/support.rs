@@ -392,6 +392,12 @@ impl Api {
     }
 }
 
+/// An answer of `/infer` as it is stored: without the effect of the request, which comes last.
+pub(crate) fn stored_answer(answer: &str) -> String {
+    let (stored, _) = answer.rsplit_once(",\"observe\":").unwrap();
+    format!("{stored}}}")
+}
+
 /// The response.
 #[derive(Debug)]
 pub(crate) struct Reply {
@@ -403,8 +409,7 @@ pub(crate) struct Reply {
 impl Reply {
     /// The answer of `/infer` as it is stored: without the effect of the request, which comes last.
     pub(crate) fn stored_body(&self) -> String {
-        let (answer, _) = self.text().rsplit_once(",\"observe\":").unwrap();
-        format!("{answer}}}")
+        stored_answer(self.text())
     }
 
     pub(crate) fn text(&self) -> &str {

@@ -139,10 +139,10 @@ async fn bodies_that_are_no_single_question_are_refused_with_what_to_send() {
 #[tokio::test]
 async fn an_entry_without_a_token_price_is_refused_with_the_reason() {
     let api = TestDatabase::sqlite().api().await;
-    let path = "/infer?format=litellm&model=sora-2";
+    let path = "/infer?format=litellm&model=gpt-5-live";
     let rows = [
         (
-            json!({"litellm_provider": "openai", "mode": "video", "output_cost_per_second": 0.1}),
+            json!({"litellm_provider": "openai", "output_cost_per_second": 0.1}),
             "the entry has no token price; it is priced by output_cost_per_second",
         ),
         (

@@ -24,7 +24,7 @@ const ESTIMATE_COLUMNS: [&str; 14] = [
     "conflicts",
 ];
 
-const SHEET_COLUMNS: [&str; 12] = [
+const SHEET_COLUMNS: [&str; 13] = [
     "id",
     "provider",
     "model",
@@ -37,6 +37,7 @@ const SHEET_COLUMNS: [&str; 12] = [
     "input_per_mtok",
     "output_per_mtok",
     "cache_read_per_mtok",
+    "flagged",
 ];
 
 async fn with_examples(api: &Api) -> Vec<Value> {

@@ -11,7 +11,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
 use unroof::storage::{
-    ChangeFilter, ChangeKind, Listing, Recording, Saved, Store, StoreError, StoreLimits,
+    ChangeFilter, ChangeKind, Effect, Listing, Recording, Saved, Store, StoreError, StoreLimits,
 };
 
 use crate::changes::Prepared;
@@ -311,7 +311,7 @@ async fn waiting_writes_are_recorded_together_and_each_gets_its_own_outcome() {
             Saved {
                 is_new: false,
                 version: None,
-                effects: Vec::new(),
+                effects: vec![Effect::InForce, Effect::InForce],
             }
         );
         // The one that came first, and all that waited for it.

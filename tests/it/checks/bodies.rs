@@ -150,7 +150,7 @@ pub(super) fn bodies() -> Vec<(&'static str, Value)> {
     ];
     bodies.push((
         "/webhooks",
-        json!({"url": "https://93.184.216.34/hook", "secret": "a-secret-of-ones-own"}),
+        json!({"url": "https://93.184.216.34/hook", "secret": "whsec_YS1zZWNyZXQtb2Ytb25lcy1vd24tMTIz"}),
     ));
     let stated = every_other_assumption();
     bodies.push((

@@ -534,7 +534,11 @@ fn write(
                             let known = shared.iter().find(|(_, known)| known["value"] == *example);
                             let known = known.map(|(known, _)| known.clone());
                             known.unwrap_or_else(|| {
-                                let name = format!("{name}_{status}");
+                                let name = if media_type == "text/csv" {
+                                    format!("{name}_{status}_csv")
+                                } else {
+                                    format!("{name}_{status}")
+                                };
                                 shared.insert(name.clone(), json!({"value": example}));
                                 name
                             })

@@ -346,3 +346,144 @@ async fn the_real_cut_of_a_cache_price_to_a_fortieth_is_in_force_at_once() {
     let flagged: Vec<&Value> = history.iter().map(|row| &row["flagged"]).collect();
     assert_eq!(flagged, [false, false], "{history:#?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_price_far_from_another_source_is_flagged_until_a_second_source_confirms_it() {
+    on_each_database(async |database: &TestDatabase| {
+        let api = database.api().await;
+        let flags = async |path: &str, price: &str| -> Vec<Value> {
+            let rows = api.get(path).await.rows();
+            let flag = |row: &Value| json!([row[price], row["flagged"]]);
+            rows.iter().map(flag).collect()
+        };
+        import(
+            &api,
+            "?observed_at=2026-11-01T00:00:00Z",
+            &litellm(&Prices::from([("m", 1)])),
+        )
+        .await;
+        import(
+            &api,
+            "?observed_at=2026-11-02T00:00:00Z",
+            &models_dev(&Prices::from([("m", 50)])),
+        )
+        .await;
+        let sheets = flags(
+            "/price-sheets?sort=input_per_mtok&order=asc",
+            "input_per_mtok",
+        )
+        .await;
+        assert_eq!(sheets, [json!([1.0, false]), json!([50.0, true])]);
+        assert_eq!(
+            flags("/disagreements", "other_catalog").await,
+            [json!(["models.dev", true])]
+        );
+        let now = flags("/price-sheets?as_of=2026-11-21T00:00:00Z", "input_per_mtok").await;
+        assert_eq!(now, [json!([1.0, false])]);
+        let posted = api.infer(&priced("m", 90)).await.json();
+        assert_eq!(
+            posted["observe"]["sheets"][0]["effect"], "quarantined",
+            "{}",
+            posted["observe"]
+        );
+        assert_eq!(posted["observe"]["sheets"][0]["source"], "litellm");
+        import(
+            &api,
+            "?observed_at=2026-11-03T00:00:00Z",
+            &litellm(&Prices::from([("m", 50)])),
+        )
+        .await;
+        let now = flags("/price-sheets?as_of=2026-11-21T00:00:00Z", "input_per_mtok").await;
+        assert_eq!(now, [json!([50.0, false])]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_announced_retirement_is_news_once_and_the_price_stays_in_force() {
+    on_each_database(async |database: &TestDatabase| {
+        let api = database.api().await;
+        let plain = litellm(&Prices::from([("kept", 1), ("leaving", 2), ("past", 3)]));
+        let with_date = |date: &str| {
+            let leaving = with(plain.clone(), "/leaving/deprecation_date", json!(date));
+            with(leaving, "/past/deprecation_date", json!("2026-01-31"))
+        };
+        import(&api, "?observed_at=2026-11-01T00:00:00Z", &plain).await;
+        for (at, date) in [
+            ("02", "2027-03-30"),
+            ("03", "2027-03-30"),
+            ("04", "2027-06-30"),
+        ] {
+            import(
+                &api,
+                &format!("?observed_at=2026-11-{at}T00:00:00Z"),
+                &with_date(date),
+            )
+            .await;
+        }
+        let rows = api.get("/changes?kind=offer.retiring").await.rows();
+        let reported: Vec<String> = rows
+            .iter()
+            .map(|row| format!("{} {}", row["model"], row["summary"]))
+            .collect();
+        assert_eq!(
+            reported,
+            [
+                "\"leaving\" \"is no longer sold from 2027-03-30T00:00:00Z\"",
+                "\"leaving\" \"is no longer sold from 2027-06-30T00:00:00Z\"",
+            ]
+        );
+        assert_eq!(in_force(&api).await.len(), 3);
+        assert_eq!(mirror(&api).await, in_force(&api).await);
+        let changed = api
+            .get("/changes?kind=price.changed,price.scheduled")
+            .await
+            .rows();
+        assert_eq!(changed, Vec::<Value>::new());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_says_what_its_request_did_to_the_record() {
+    on_each_database(async |database: &TestDatabase| {
+        let api = database.api().await;
+        let effect = async |query: &str, body: &Value| {
+            let reply = api
+                .post(&format!("/infer{query}"), body.to_string())
+                .await
+                .json();
+            let effect = reply["observe"]["sheets"][0]["effect"].as_str();
+            (
+                reply["observe"]["observed"].clone(),
+                effect.map(str::to_owned),
+            )
+        };
+        let seen = |effect: &str| (json!(true), Some(effect.to_owned()));
+        let question = json!({"price_sheet": priced("m", 1), "assumptions": {"chips": 8}});
+        let later = with(priced("m", 4), "/valid_from", json!("2027-06-01T00:00:00Z"));
+        assert_eq!(effect("", &question).await, (json!(false), None));
+        assert_eq!(
+            effect("?observe=false", &priced("m", 7)).await,
+            (json!(false), None)
+        );
+        assert_eq!(
+            effect("?store=false", &priced("m", 7)).await,
+            (Value::Null, None)
+        );
+        assert!(api.get("/estimates/latest").await.rows().is_empty());
+        assert_eq!(effect("", &priced("m", 1)).await, seen("in_force"));
+        assert_eq!(effect("", &priced("m", 2)).await, seen("in_force"));
+        assert_eq!(effect("", &priced("m", 2)).await, seen("in_force"));
+        assert_eq!(effect("", &priced("m", 1)).await, seen("past"));
+        assert_eq!(effect("?observe=true", &later).await, seen("scheduled"));
+        import(&api, "", &litellm(&Prices::from([("m", 3)]))).await;
+        assert_eq!(effect("", &priced("m", 5)).await, seen("lesser"));
+        let wrong = api.post("/infer?observe=true", question.to_string()).await;
+        wrong.problem(422);
+        let rows = api.get("/estimates").await.rows();
+        let observed = rows.iter().filter(|row| row["observed"] == true).count();
+        assert_eq!((rows.len(), observed), (7, 5), "{rows:#?}");
+    })
+    .await;
+}

@@ -19,10 +19,9 @@ mod timeline;
 
 pub use looks::{Look, Stretch};
 pub use news::{Event, News, news};
-pub use quarantine::{Statement, is_flagged};
 pub use sighting::{Sighting, Standing, Withdrawal};
 pub use timeline::{
-    Ending, FRESH_FOR, Period, StartBasis, UNKNOWN_START, price_at, stated_at, timeline,
+    Ending, FRESH_FOR, Period, StartBasis, Stated, UNKNOWN_START, price_at, stated_at, timeline,
 };
 
 #[cfg(test)]

@@ -12,11 +12,10 @@ const SAME_PRICE: f64 = 0.05;
 
 /// Statement of a source at a time.
 #[derive(Clone, Copy)]
-pub struct Statement<'a> {
-    /// The sighting.
-    pub sighting: &'a Sighting,
+pub(super) struct Statement<'a> {
+    pub(super) sighting: &'a Sighting,
     /// Time since which the source states these prices.
-    pub since: Timestamp,
+    pub(super) since: Timestamp,
 }
 
 impl Statement<'_> {
@@ -28,7 +27,7 @@ impl Statement<'_> {
 /// Whether a statement is under quarantine, among the statements of all sources at one time. A second source with the same
 /// prices lifts it, and so does the seller's own list.
 #[must_use]
-pub fn is_flagged(of: Statement<'_>, among: &[Statement<'_>]) -> bool {
+pub(super) fn is_flagged(of: Statement<'_>, among: &[Statement<'_>]) -> bool {
     let own = of.sighting;
     let others = || {
         let others = among.iter();

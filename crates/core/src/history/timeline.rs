@@ -110,14 +110,23 @@ pub fn timeline(sightings: &[Sighting], withdrawals: &[Withdrawal]) -> Vec<Perio
     periods.finish(withdrawals)
 }
 
+/// Statement of a source at a time.
+#[derive(Debug, Clone, Copy)]
+pub struct Stated<'a> {
+    /// The sighting.
+    pub sighting: &'a Sighting,
+    /// Whether it is under quarantine.
+    pub is_flagged: bool,
+}
+
 /// Statement of each source at a time.
 #[must_use]
 pub fn stated_at<'a>(
     sightings: &'a [Sighting],
     withdrawals: &[Withdrawal],
     at: Timestamp,
-) -> Vec<&'a Sighting> {
-    let mut stated: BTreeMap<&str, (Rank, &Sighting)> = BTreeMap::new();
+) -> Vec<Stated<'a>> {
+    let mut stated: BTreeMap<&str, (Rank, Statement<'a>)> = BTreeMap::new();
     for claim in claims(sightings, withdrawals) {
         let covers = |span: &Span| span.0 <= at && span.1.is_none_or(|until| at < until);
         if !claim.spans.iter().any(covers) {
@@ -125,12 +134,21 @@ pub fn stated_at<'a>(
         }
         let rank = claim.rank();
         let sighting = claim.sighting;
-        let last = stated.entry(&sighting.source).or_insert((rank, sighting));
+        let statement = Statement {
+            sighting,
+            since: claim.since,
+        };
+        let last = stated.entry(&sighting.source).or_insert((rank, statement));
         if last.0 < rank {
-            *last = (rank, sighting);
+            *last = (rank, statement);
         }
     }
-    stated.into_values().map(|(_, sighting)| sighting).collect()
+    let stated: Vec<Statement<'a>> = stated.into_values().map(|(_, last)| last).collect();
+    let with_flag = |one: &Statement<'a>| Stated {
+        sighting: one.sighting,
+        is_flagged: is_flagged(*one, &stated),
+    };
+    stated.iter().map(with_flag).collect()
 }
 
 /// A sighting with the times at which it may be the price.
