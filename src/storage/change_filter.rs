@@ -12,27 +12,27 @@ use super::query::Query;
 pub struct ChangeFilter {
     /// Kinds of changes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(max_items = 64, inline, example = json!(["price.changed", "offer.delisted"]))]
+    #[schema(required = false, max_items = 64, inline, example = json!(["price.changed", "offer.delisted"]))]
     pub kind: Vec<ChangeKind>,
     /// Providers that bill.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(max_items = 64, example = json!(["openai"]))]
+    #[schema(required = false, max_items = 64, example = json!(["openai"]))]
     pub provider: Vec<String>,
     /// Model names as the providers spell them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(max_items = 64, example = json!(["gpt-5.4"]))]
+    #[schema(required = false, max_items = 64, example = json!(["gpt-5.4"]))]
     pub model: Vec<String>,
     /// Canonical names, `author/model`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(max_items = 64, example = json!(["openai/gpt-5.4"]))]
+    #[schema(required = false, max_items = 64, example = json!(["openai/gpt-5.4"]))]
     pub canonical_model: Vec<String>,
     /// Whether the sheet is in force after the change.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, example = true)]
+    #[schema(required = false, nullable = false, example = true)]
     pub in_force: Option<bool>,
     /// Smallest factor between the old and the new price, in either direction. Changes without a factor are left out.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, minimum = 1, maximum = 1e12, example = 1.5)]
+    #[schema(required = false, nullable = false, minimum = 1, maximum = 1e12, example = 1.5)]
     pub min_factor: Option<f64>,
 }
 
