@@ -1,7 +1,7 @@
 //! Liveness and readiness.
 
 use axum::extract::State;
-use axum::http::header;
+use axum::http::{HeaderName, header};
 use axum::response::IntoResponse;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -10,6 +10,9 @@ use super::app::App;
 use super::described::QueryRefusals;
 use super::extract::NoQuery;
 use super::problem::Problem;
+
+/// Header with the random id of the process that answers, by which `unroof import` recognises the service of a file.
+pub const INSTANCE: HeaderName = HeaderName::from_static("unroof-instance");
 
 /// State of a service that works.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
@@ -41,11 +44,12 @@ fn ok() -> impl IntoResponse {
 ///
 /// Answers while the process does, whatever the state of the database.
 #[utoipa::path(get, path = "/healthz", tag = "health", responses(
-    (status = 200, description = "OK", body = Health),
+    (status = 200, description = "OK", body = Health,
+        headers(("unroof-instance" = uuid::Uuid, description = "Random id of the process that answers"))),
     QueryRefusals,
 ))]
-pub(super) async fn check_liveness(_: NoQuery) -> impl IntoResponse {
-    ok()
+pub(super) async fn check_liveness(State(app): State<App>, _: NoQuery) -> impl IntoResponse {
+    ([(INSTANCE, app.instance().to_string())], ok())
 }
 
 /// Check readiness
