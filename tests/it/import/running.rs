@@ -218,7 +218,7 @@ fn server_names_the_service_whatever_the_database() {
 fn answer_once(listener: &TcpListener, answer: &str) -> String {
     let (mut stream, _) = listener.accept().unwrap();
     let mut request = Vec::new();
-    let mut piece = [0; 65536];
+    let mut piece = vec![0; 65536];
     let is_whole = |request: &[u8]| {
         let text = String::from_utf8_lossy(request);
         let length = |head: &str| -> Option<usize> {
@@ -250,8 +250,8 @@ fn an_answer_that_ends_early_is_no_success_and_credentials_are_sent_as_authoriza
         answer_once(&listener, busy);
         answer_once(&listener, &format!("{head}{started}\n"))
     });
-    let server = format!("http://ann:cret@{address}/unroof/");
-    let arguments = ["-", "--provider", "anthropic", "--server", &server];
+    let address = format!("http://ann:cret@{address}/unroof/");
+    let arguments = ["-", "--provider", "anthropic", "--server", &address];
     let mut command = unroof(&["import"]);
     let ended = run_with(command.args(arguments), &catalog().to_string());
     assert_eq!(ended.code, Some(1), "{}", ended.out);
