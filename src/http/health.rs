@@ -1,7 +1,7 @@
 //! Liveness and readiness.
 
 use axum::extract::State;
-use axum::http::{HeaderName, header};
+use axum::http::header;
 use axum::response::IntoResponse;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -10,9 +10,7 @@ use super::app::App;
 use super::described::QueryRefusals;
 use super::extract::NoQuery;
 use super::problem::Problem;
-
-/// Header with the random id of the process that answers, by which `unroof import` recognises the service of a file.
-pub const INSTANCE: HeaderName = HeaderName::from_static("unroof-instance");
+use crate::storage::INSTANCE_HEADER;
 
 /// State of a service that works.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
@@ -49,7 +47,7 @@ fn ok() -> impl IntoResponse {
     QueryRefusals,
 ))]
 pub(super) async fn check_liveness(State(app): State<App>, _: NoQuery) -> impl IntoResponse {
-    ([(INSTANCE, app.instance().to_string())], ok())
+    ([(INSTANCE_HEADER, app.instance().to_string())], ok())
 }
 
 /// Check readiness

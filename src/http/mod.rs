@@ -59,7 +59,6 @@ use utoipa_axum::{PathItemExt, routes};
 
 pub use app::App;
 pub use budget::LARGEST_ANSWER;
-pub use health::INSTANCE;
 pub use hosts::host_name;
 pub use limits::Limits;
 pub use metrics_page::metrics_router;

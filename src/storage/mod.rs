@@ -65,7 +65,7 @@ pub use price_sheets::PriceSheetRow;
 pub use recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
 pub use refusal::Refusal;
 pub use search::NameRow;
-pub use service_address::{ServiceAddress, ServiceAddressFile};
+pub use service_address::{INSTANCE_HEADER, ServiceAddress, ServiceAddressFile};
 pub use serving_lock::ServingLock;
 pub use time::DbTime;
 pub use version::Listener;

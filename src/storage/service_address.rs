@@ -10,6 +10,9 @@ use uuid::Uuid;
 use super::file::make_private_file;
 use super::{DatabaseUrl, StoreError};
 
+/// Header in which `/healthz` states the instance of a service.
+pub const INSTANCE_HEADER: &str = "unroof-instance";
+
 /// The file with the address of a running service: one line, its URL with the service's instance as the fragment. The
 /// file is removed on drop; a process that is killed leaves it.
 #[derive(Debug)]
@@ -22,7 +25,7 @@ pub struct ServiceAddressFile {
 pub struct ServiceAddress {
     /// `http://127.0.0.1:8080/`: always that of a loopback interface.
     pub url: Url,
-    /// Instance of the service, which it states in its answers.
+    /// Instance of the service, which it states in [`INSTANCE_HEADER`].
     pub instance: Uuid,
 }
 

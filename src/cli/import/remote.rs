@@ -11,12 +11,11 @@ use ureq::http::Response;
 use url::Url;
 
 use crate::cli::Failure;
-use crate::http::INSTANCE;
 use crate::import::{
     CatalogFormat, Line, Summary, client_error, without_credentials, without_secrets,
 };
 use crate::secrets::{AMBIGUOUS, is_certain};
-use crate::storage::{DatabaseUrl, ServiceAddress};
+use crate::storage::{DatabaseUrl, INSTANCE_HEADER, ServiceAddress};
 
 /// Timeout of the health check of a service on this machine.
 const LONGEST_CHECK: Duration = Duration::from_secs(3);
@@ -80,7 +79,7 @@ impl Service {
         let answer = answer
             .map_err(|error| anyhow!(client_error(&error)))
             .with_context(|| format!("the address beside the file, {url}, does not answer"))?;
-        let stated = answer.headers().get(INSTANCE);
+        let stated = answer.headers().get(INSTANCE_HEADER);
         if stated.is_none_or(|stated| stated.as_bytes() != instance.to_string().as_bytes()) {
             return Err(anyhow!(
                 "the address beside the file, {url}, is that of another process"
