@@ -18,6 +18,11 @@ pub(super) struct CalibrationArguments {
 }
 
 impl CalibrationArguments {
+    /// Whether another calibration than the built-in one is named.
+    pub(super) fn is_given(&self) -> bool {
+        self.calibration.is_some()
+    }
+
     /// The estimator with this calibration.
     pub(super) fn estimator(&self) -> Result<Estimator, Failure> {
         let given = self.calibration.as_deref().map(read).transpose()?;

@@ -1,26 +1,27 @@
-//! `unroof import`: imports whole catalogs into the database, without a server.
+//! `unroof import`: imports whole catalogs into the database, or sends them to the service that runs on it.
 
-use std::io::{IsTerminal, Write};
+mod remote;
+mod report;
+
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 
 use super::calibration::CalibrationArguments;
 use super::infer::read_input;
-use super::report::{paragraph, table, write_table};
-use super::{DatabaseArguments, Failure, terminal};
+use super::{DatabaseArguments, Failure};
 use crate::clock::Clock;
 use crate::import::{
-    CatalogError, CatalogFormat, Fetched, Imported, Importer, Line, LineReceiver, Options, Outcome,
-    Priority, Summary, Turn, Version, fetch, lines, without_secrets,
+    CatalogError, CatalogFormat, Fetched, Importer, LineReceiver, Options, Priority, Summary, Turn,
+    Version, fetch, lines, without_secrets,
 };
-use crate::storage::{ServingLock, Store, StoreLimits};
+use crate::storage::{DatabaseUrl, ServingLock, Store, StoreError, StoreLimits};
+use remote::{Query, Service};
+use report::LinePrinter;
 use unroof_core::estimate::CancelToken;
-use unroof_core::input::text::printable;
 
 /// Arguments of `unroof import`.
 #[derive(Debug, Args)]
@@ -28,6 +29,7 @@ use unroof_core::input::text::printable;
 Examples:
   unroof import model_prices_and_context_window.json
   unroof import https://models.dev/api.json --only-changed
+  unroof import catalog.json --server http://127.0.0.1:8080
   curl -s https://example.com/litellm.json | unroof import - --dry-run --provider openai")]
 pub(super) struct ImportArguments {
     /// Catalogs: files, addresses (http or https), or `-` for standard input
@@ -51,6 +53,11 @@ pub(super) struct ImportArguments {
     /// Print one JSON object per line, as POST /catalogs does
     #[arg(long)]
     json: bool,
+    /// Send the catalogs to this running service instead of writing to a database
+    ///
+    /// A service that runs on the SQLite file of `--database-url` is found without it.
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
     #[command(flatten)]
     calibration: CalibrationArguments,
     #[command(flatten)]
@@ -59,21 +66,69 @@ pub(super) struct ImportArguments {
 
 pub(super) fn run(arguments: &ImportArguments) -> Result<(), Failure> {
     arguments.database.start_logging()?;
+    if let Some(server) = &arguments.server {
+        return send_all(arguments, &Service::at(server)?);
+    }
+    let url = arguments.database.database_url()?;
+    // A process that serves this file would not see the changes; it imports the catalogs itself.
+    let _lock = match ServingLock::take(&url) {
+        Ok(lock) => lock,
+        Err(served @ StoreError::Served(_)) => {
+            return send_all(arguments, &service_on(&url, &served)?);
+        }
+        Err(error) => {
+            return Err(Failure::Other(
+                anyhow!(error).context(format!("cannot write to {url}")),
+            ));
+        }
+    };
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-    runtime.block_on(import_all(arguments))
+    runtime.block_on(import_all(arguments, &url))
 }
 
-async fn import_all(arguments: &ImportArguments) -> Result<(), Failure> {
-    let url = arguments.database.database_url()?;
-    // A process that serves this file would not see the changes; use its /catalogs.
-    let taken = ServingLock::take(&url);
-    let _lock = taken.with_context(|| {
-        format!(
-            "cannot write to {url}; send the catalog to the running service's /catalogs instead"
+/// The service that runs on the file of a database whose lock another process holds.
+fn service_on(url: &DatabaseUrl, served: &StoreError) -> Result<Service, Failure> {
+    Service::on(url).map_err(|reason| {
+        let hint = "if a service runs on it, name its address with `--server URL`";
+        Failure::Other(
+            reason
+                .context(format!("{served}"))
+                .context(format!("cannot write to {url}; {hint}")),
         )
-    })?;
+    })
+}
+
+/// Sends the catalogs to a running service.
+fn send_all(arguments: &ImportArguments, service: &Service) -> Result<(), Failure> {
+    if arguments.calibration.is_given() {
+        tracing::warn!(
+            "the service estimates with its own calibration, not with that of --calibration"
+        );
+    }
+    let now = Clock::system().now();
+    let query = Query {
+        format: arguments.format,
+        provider: arguments.provider.as_deref(),
+        only_changed: arguments.only_changed,
+        dry_run: arguments.dry_run,
+        observed_at: arguments.observed_at,
+    };
+    for source in &arguments.sources {
+        let name = name_of(source);
+        let (text, _) = read_source(source, &name)?;
+        check_observed_at(arguments, now)?;
+        let answer = service.send(&name, &text, &query)?;
+        let mut printer = LinePrinter::new(arguments.json);
+        let ended = answer.read(|line| printer.add(line));
+        printer.finish()?;
+        check_summary(&name, arguments, &ended?)?;
+    }
+    Ok(())
+}
+
+async fn import_all(arguments: &ImportArguments, url: &DatabaseUrl) -> Result<(), Failure> {
     let limits = StoreLimits::without_timeouts();
-    let opened = Store::open(&url, limits).await;
+    let opened = Store::open(url, limits).await;
     let store = opened.with_context(|| format!("cannot open the database {url}"))?;
     let migrated = store.migrate().await;
     migrated.with_context(|| format!("cannot bring the tables of {url} up to date"))?;
@@ -95,22 +150,15 @@ async fn import(
     now: Timestamp,
     source: &str,
 ) -> Result<(), Failure> {
-    let name = if source.contains("://") {
-        without_secrets(source)
-    } else {
-        source.to_owned()
-    };
+    let name = name_of(source);
     let (text, version) = read_source(source, &name)?;
-    let observed_at = arguments.observed_at.unwrap_or(now);
-    if observed_at > now {
-        return Err(Failure::Usage(anyhow!("--observed-at is in the future")));
-    }
+    check_observed_at(arguments, now)?;
     let options = Options {
         format: arguments.format,
         provider: arguments.provider.clone(),
         only_changed: arguments.only_changed,
         dry_run: arguments.dry_run,
-        observed_at,
+        observed_at: arguments.observed_at.unwrap_or(now),
         seen_now: arguments.observed_at.is_none(),
         recorded_at: now,
         estimator: arguments.calibration.estimator()?,
@@ -130,14 +178,38 @@ async fn import(
     let summary = ended
         .with_context(|| format!("{name} was not fully imported; run it again to continue"))?;
     printed?;
-    // A filter that matches nothing is a mistake that should not pass for an import.
-    if summary.sheets == 0 {
-        return Err(Failure::Other(match &arguments.provider {
-            Some(provider) => anyhow!("{name} has no usable offer of the provider `{provider}`"),
-            None => anyhow!("{name} has no usable entry"),
-        }));
+    check_summary(&name, arguments, &summary)
+}
+
+/// Name of a source in messages, without secrets.
+fn name_of(source: &str) -> String {
+    if source.contains("://") {
+        without_secrets(source)
+    } else {
+        source.to_owned()
+    }
+}
+
+fn check_observed_at(arguments: &ImportArguments, now: Timestamp) -> Result<(), Failure> {
+    if arguments.observed_at.is_some_and(|at| at > now) {
+        return Err(Failure::Usage(anyhow!("--observed-at is in the future")));
     }
     Ok(())
+}
+
+/// Refuses an import without a sheet: a filter that matches nothing is a mistake that should not pass for an import.
+fn check_summary(
+    name: &str,
+    arguments: &ImportArguments,
+    summary: &Summary,
+) -> Result<(), Failure> {
+    if summary.sheets > 0 {
+        return Ok(());
+    }
+    Err(Failure::Other(match &arguments.provider {
+        Some(provider) => anyhow!("{name} has no usable offer of the provider `{provider}`"),
+        None => anyhow!("{name} has no usable entry"),
+    }))
 }
 
 /// Reads a file or fetches an address; `name` is its name in messages, without secrets.
@@ -155,135 +227,11 @@ fn read_source(source: &str, name: &str) -> Result<(Vec<u8>, Version), Failure> 
     }
 }
 
-/// Prints the lines as JSON, or as a progress bar and tables.
+/// Prints the lines until the last.
 async fn print_lines(mut lines: LineReceiver, as_json: bool) -> Result<(), Failure> {
-    let bar = progress_bar(as_json);
-    let mut report = Report::default();
+    let mut printer = LinePrinter::new(as_json);
     while let Some(line) = lines.next().await {
-        if as_json {
-            let text = serde_json::to_string(&line).context("a line could not be serialised")?;
-            writeln!(terminal::stdout(), "{text}")?;
-            continue;
-        }
-        match line {
-            Line::Started { format, sheets, .. } => {
-                bar.set_length(sheets as u64);
-                bar.set_message(format);
-            }
-            Line::Progress { done, .. } => bar.set_position(done as u64),
-            Line::Entry(imported) => report.add(imported),
-            Line::UnmatchedNames { names } => report.unmatched = names,
-            Line::Done(summary) => report.summary = Some(summary),
-            Line::Failed { reason } => report.failure = Some(reason),
-        }
+        printer.add(line)?;
     }
-    bar.finish_and_clear();
-    if as_json {
-        return Ok(());
-    }
-    Ok(report.write(&mut terminal::stdout())?)
-}
-
-fn progress_bar(as_json: bool) -> ProgressBar {
-    let style = ProgressStyle::with_template("{msg} [{bar:40}] {pos}/{len} sheets, {eta} left")
-        .map(|style| style.progress_chars("=> "));
-    let bar =
-        ProgressBar::no_length().with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    if as_json || !std::io::stderr().is_terminal() {
-        bar.set_draw_target(ProgressDrawTarget::hidden());
-    }
-    bar
-}
-
-/// The report for the terminal.
-#[derive(Default)]
-struct Report {
-    /// Changed entries, up to [`Self::MOST_ENTRIES`].
-    entries: Vec<Imported>,
-    /// Number of entries by outcome and reason.
-    reasons: std::collections::BTreeMap<(Outcome, String), usize>,
-    unmatched: Vec<String>,
-    summary: Option<Summary>,
-    failure: Option<String>,
-}
-
-impl Report {
-    /// Most entries, reasons and names shown.
-    const MOST_ENTRIES: usize = 50;
-    const MOST_REASONS: usize = 12;
-    const MOST_NAMES: usize = 8;
-
-    fn add(&mut self, imported: Imported) {
-        if let Some(reason) = imported
-            .reason
-            .as_ref()
-            .filter(|_| imported.outcome != Outcome::Duplicate)
-        {
-            // The part after the semicolon is specific to the entry.
-            let general = reason.split(';').next().unwrap_or(reason).to_owned();
-            *self.reasons.entry((imported.outcome, general)).or_default() += 1;
-        }
-        if imported.outcome != Outcome::Unchanged && self.entries.len() <= Self::MOST_ENTRIES {
-            self.entries.push(imported);
-        }
-    }
-
-    fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
-        let Some(summary) = &self.summary else {
-            let reason = self.failure.as_deref().unwrap_or("the import ended early");
-            return writeln!(out, "{}", printable(reason));
-        };
-        let are_listed = self.entries.len() <= Self::MOST_ENTRIES;
-        if !self.entries.is_empty() && are_listed {
-            let rows = self.entries.iter().map(|imported| {
-                let reason = imported.reason.as_deref().unwrap_or_default();
-                vec![
-                    printable(&imported.entry).into_owned(),
-                    imported.outcome.words().to_owned(),
-                    printable(reason).into_owned(),
-                ]
-            });
-            write_table(out, &table(&["entry", "outcome", "why"], rows))?;
-        }
-        let counts = summary.by_outcome().into_iter();
-        let counts =
-            counts.map(|(outcome, count)| vec![outcome.words().to_owned(), count.to_string()]);
-        write_table(out, &table(&["outcome", "count"], counts))?;
-        let sum = format!(
-            "{} entries, {} sheets; {} quantities identified in new estimates; {} fields kept under `unmapped`.",
-            summary.entries, summary.sheets, summary.identified_quantities, summary.unmapped
-        );
-        paragraph(out, &sum, 0)?;
-        writeln!(out)?;
-        // A list of all entries already has the reasons.
-        if !self.reasons.is_empty() && !are_listed {
-            let mut reasons: Vec<_> = self.reasons.iter().collect();
-            reasons.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-            let rows = reasons.into_iter().take(Self::MOST_REASONS);
-            let rows = rows.map(|((outcome, reason), count)| {
-                vec![
-                    count.to_string(),
-                    outcome.words().to_owned(),
-                    printable(reason).into_owned(),
-                ]
-            });
-            write_table(out, &table(&["count", "outcome", "why"], rows))?;
-        }
-        if !self.unmatched.is_empty() {
-            let shown: Vec<&str> = self
-                .unmatched
-                .iter()
-                .take(Self::MOST_NAMES)
-                .map(String::as_str)
-                .collect();
-            let names = format!(
-                "{} sheets have a canonical model name; {} names match no canonical model, such as {}. --json lists all.",
-                summary.joined_names,
-                summary.unmatched_names,
-                shown.join(", ")
-            );
-            paragraph(out, &printable(&names), 0)?;
-        }
-        Ok(())
-    }
+    printer.finish()
 }

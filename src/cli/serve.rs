@@ -16,7 +16,7 @@ use crate::http::{
     App, Limits, Server, StopSignals, WatchedModel, Watchlist, serve, serve_metrics,
 };
 use crate::jobs::Refresh;
-use crate::storage::{DatabaseUrl, ServingLock, Store};
+use crate::storage::{DatabaseUrl, ServiceAddressFile, ServingLock, Store};
 use unroof_core::estimate::Estimator;
 
 /// Arguments of `unroof serve`.
@@ -111,6 +111,7 @@ async fn run_service(
     let app = App::new(store.clone(), Clock::system(), limits)
         .estimating_with(estimator)
         .watching(watchlist);
+    let _address_file = write_address(url, address, &app);
     let metrics = async {
         match metrics_server {
             Some(server) => {
@@ -142,6 +143,15 @@ async fn run_service(
         error = unprepared => Err(error),
         never = metrics => never,
     }
+}
+
+/// Writes the address beside the file of an embedded database, for `unroof import`. The service runs without it too.
+fn write_address(url: &DatabaseUrl, address: SocketAddr, app: &App) -> Option<ServiceAddressFile> {
+    ServiceAddressFile::write(url, address, app.instance()).unwrap_or_else(|error| {
+        let error = error.with_causes();
+        tracing::warn!(database = %url, error, "the address is not written; `unroof import` needs --server");
+        None
+    })
 }
 
 fn bind(address: SocketAddr) -> anyhow::Result<Server> {

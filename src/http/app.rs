@@ -30,6 +30,8 @@ use unroof_core::sheet::PriceSheet;
 /// Shared state of the handlers.
 #[derive(Debug, Clone)]
 pub struct App {
+    /// Random id of this process, by which a client recognises it.
+    pub(super) instance: Uuid,
     pub(super) store: Store,
     pub(super) limits: Arc<Limits>,
     pub(super) metrics: Arc<Metrics>,
@@ -141,6 +143,7 @@ impl App {
             Arc::new(Workers::new(name, priority, threads, at_once, waiting))
         };
         Self {
+            instance: Uuid::new_v4(),
             store,
             metrics: Arc::new(Metrics::new()),
             watchlist: Arc::default(),
@@ -174,6 +177,12 @@ impl App {
             watchlist: Arc::new(watchlist),
             ..self
         }
+    }
+
+    /// Random id of this process, which `/healthz` states.
+    #[must_use]
+    pub fn instance(&self) -> Uuid {
+        self.instance
     }
 
     /// The state that requests share with the jobs.

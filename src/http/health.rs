@@ -10,6 +10,7 @@ use super::app::App;
 use super::described::QueryRefusals;
 use super::extract::NoQuery;
 use super::problem::Problem;
+use crate::storage::INSTANCE_HEADER;
 
 /// State of a service that works.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
@@ -41,11 +42,12 @@ fn ok() -> impl IntoResponse {
 ///
 /// Answers while the process does, whatever the state of the database.
 #[utoipa::path(get, path = "/healthz", tag = "health", responses(
-    (status = 200, description = "OK", body = Health),
+    (status = 200, description = "OK", body = Health,
+        headers(("unroof-instance" = uuid::Uuid, description = "Random id of the process that answers"))),
     QueryRefusals,
 ))]
-pub(super) async fn check_liveness(_: NoQuery) -> impl IntoResponse {
-    ok()
+pub(super) async fn check_liveness(State(app): State<App>, _: NoQuery) -> impl IntoResponse {
+    ([(INSTANCE_HEADER, app.instance().to_string())], ok())
 }
 
 /// Check readiness

@@ -95,7 +95,8 @@ pub fn fetch(url: &str, known: &Version) -> Result<Fetched, FetchError> {
 }
 
 /// Splits an address into the address without credentials and the value of `Authorization`.
-fn without_credentials(url: &str) -> (String, Option<String>) {
+#[must_use]
+pub fn without_credentials(url: &str) -> (String, Option<String>) {
     let Ok(mut address) = url::Url::parse(url) else {
         return (url.to_owned(), None);
     };

@@ -19,7 +19,10 @@ mod weight;
 
 pub use entries::{CatalogError, CatalogFormat};
 pub use error::ImportError;
-pub use fetch::{FetchError, Fetched, MOST_BYTES, Version, client_error, fetch, without_secrets};
+pub use fetch::{
+    FetchError, Fetched, MOST_BYTES, Version, client_error, fetch, without_credentials,
+    without_secrets,
+};
 pub use importer::Importer;
 pub use lines::{LineReceiver, LineSender, lines};
 pub use options::Options;

@@ -1,11 +1,13 @@
 //! Report of an import: a line per sheet or refused entry, progress, and a summary.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 /// Outcome of an entry, or of one of its sheets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// A new price was estimated.
@@ -38,7 +40,7 @@ impl Outcome {
 }
 
 /// Outcome of one sheet, or of an entry without a sheet.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Imported {
     /// Key of the entry in the catalog.
     pub entry: String,
@@ -81,13 +83,13 @@ pub struct Imported {
 }
 
 /// A line of an import's report.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Line {
     /// The catalog has been read.
     Started {
         /// Format of the catalog.
-        format: &'static str,
+        format: Cow<'static, str>,
         /// Number of entries.
         entries: usize,
         /// Number of sheets.
@@ -117,7 +119,7 @@ pub enum Line {
 }
 
 /// Summary of an import.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Summary {
     /// Number of entries in the catalog.
     pub entries: usize,

@@ -103,7 +103,7 @@ impl Import {
         };
         reporter
             .say(Line::Started {
-                format: contents.format.name(),
+                format: contents.format.name().into(),
                 entries: contents.entries,
                 sheets: contents.sheets.len(),
             })

@@ -4,6 +4,7 @@ mod command;
 mod decisions;
 mod refresh;
 mod request;
+mod running;
 mod snapshots;
 
 use std::collections::BTreeMap;

@@ -1,0 +1,162 @@
+//! Output of `unroof import`: the lines as JSON, or a progress bar and tables.
+
+use std::io::{IsTerminal, Write};
+
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::cli::report::{paragraph, table, write_table};
+use crate::cli::{Failure, terminal};
+use crate::import::{Imported, Line, Outcome, Summary};
+use unroof_core::input::text::printable;
+
+/// Prints the lines of one import, of this process or of a service.
+pub(super) struct LinePrinter {
+    as_json: bool,
+    bar: ProgressBar,
+    report: Report,
+}
+
+impl LinePrinter {
+    pub(super) fn new(as_json: bool) -> Self {
+        Self {
+            as_json,
+            bar: progress_bar(as_json),
+            report: Report::default(),
+        }
+    }
+
+    /// Prints a line, or keeps it for the tables.
+    pub(super) fn add(&mut self, line: Line) -> Result<(), Failure> {
+        if self.as_json {
+            let text = serde_json::to_string(&line).context("a line could not be serialised")?;
+            writeln!(terminal::stdout(), "{text}")?;
+            return Ok(());
+        }
+        match line {
+            Line::Started { format, sheets, .. } => {
+                self.bar.set_length(sheets as u64);
+                self.bar.set_message(format);
+            }
+            Line::Progress { done, .. } => self.bar.set_position(done as u64),
+            Line::Entry(imported) => self.report.add(imported),
+            Line::UnmatchedNames { names } => self.report.unmatched = names,
+            Line::Done(summary) => self.report.summary = Some(summary),
+            Line::Failed { reason } => self.report.failure = Some(reason),
+        }
+        Ok(())
+    }
+
+    /// Prints the tables after the last line.
+    pub(super) fn finish(self) -> Result<(), Failure> {
+        self.bar.finish_and_clear();
+        if self.as_json {
+            return Ok(());
+        }
+        Ok(self.report.write(&mut terminal::stdout())?)
+    }
+}
+
+fn progress_bar(as_json: bool) -> ProgressBar {
+    let style = ProgressStyle::with_template("{msg} [{bar:40}] {pos}/{len} sheets, {eta} left")
+        .map(|style| style.progress_chars("=> "));
+    let bar =
+        ProgressBar::no_length().with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    if as_json || !std::io::stderr().is_terminal() {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+    bar
+}
+
+/// The report for the terminal.
+#[derive(Default)]
+struct Report {
+    /// Changed entries, up to [`Self::MOST_ENTRIES`].
+    entries: Vec<Imported>,
+    /// Number of entries by outcome and reason.
+    reasons: std::collections::BTreeMap<(Outcome, String), usize>,
+    unmatched: Vec<String>,
+    summary: Option<Summary>,
+    failure: Option<String>,
+}
+
+impl Report {
+    /// Most entries, reasons and names shown.
+    const MOST_ENTRIES: usize = 50;
+    const MOST_REASONS: usize = 12;
+    const MOST_NAMES: usize = 8;
+
+    fn add(&mut self, imported: Imported) {
+        if let Some(reason) = imported
+            .reason
+            .as_ref()
+            .filter(|_| imported.outcome != Outcome::Duplicate)
+        {
+            // The part after the semicolon is specific to the entry.
+            let general = reason.split(';').next().unwrap_or(reason).to_owned();
+            *self.reasons.entry((imported.outcome, general)).or_default() += 1;
+        }
+        if imported.outcome != Outcome::Unchanged && self.entries.len() <= Self::MOST_ENTRIES {
+            self.entries.push(imported);
+        }
+    }
+
+    fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+        let Some(summary) = &self.summary else {
+            let reason = self.failure.as_deref().unwrap_or("the import ended early");
+            return writeln!(out, "{}", printable(reason));
+        };
+        let are_listed = self.entries.len() <= Self::MOST_ENTRIES;
+        if !self.entries.is_empty() && are_listed {
+            let rows = self.entries.iter().map(|imported| {
+                let reason = imported.reason.as_deref().unwrap_or_default();
+                vec![
+                    printable(&imported.entry).into_owned(),
+                    imported.outcome.words().to_owned(),
+                    printable(reason).into_owned(),
+                ]
+            });
+            write_table(out, &table(&["entry", "outcome", "why"], rows))?;
+        }
+        let counts = summary.by_outcome().into_iter();
+        let counts =
+            counts.map(|(outcome, count)| vec![outcome.words().to_owned(), count.to_string()]);
+        write_table(out, &table(&["outcome", "count"], counts))?;
+        let sum = format!(
+            "{} entries, {} sheets; {} quantities identified in new estimates; {} fields kept under `unmapped`.",
+            summary.entries, summary.sheets, summary.identified_quantities, summary.unmapped
+        );
+        paragraph(out, &sum, 0)?;
+        writeln!(out)?;
+        // A list of all entries already has the reasons.
+        if !self.reasons.is_empty() && !are_listed {
+            let mut reasons: Vec<_> = self.reasons.iter().collect();
+            reasons.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+            let rows = reasons.into_iter().take(Self::MOST_REASONS);
+            let rows = rows.map(|((outcome, reason), count)| {
+                vec![
+                    count.to_string(),
+                    outcome.words().to_owned(),
+                    printable(reason).into_owned(),
+                ]
+            });
+            write_table(out, &table(&["count", "outcome", "why"], rows))?;
+        }
+        if !self.unmatched.is_empty() {
+            let shown: Vec<&str> = self
+                .unmatched
+                .iter()
+                .take(Self::MOST_NAMES)
+                .map(String::as_str)
+                .collect();
+            let names = format!(
+                "{} sheets have a canonical model name; {} names match no canonical model, such as {}. --json lists all.",
+                summary.joined_names,
+                summary.unmatched_names,
+                shown.join(", ")
+            );
+            paragraph(out, &printable(&names), 0)?;
+        }
+        Ok(())
+    }
+}
