@@ -5,6 +5,8 @@
     reason = "what is shown is what is stored, to the last digit"
 )]
 
+mod meters;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -129,7 +131,10 @@ impl Replica {
         let names = watched.iter().map(|name| name.parse().unwrap()).collect();
         let store = database.store().await;
         let app = App::new(store.clone(), clock(), Limits::default());
-        let app = app.watching(Watchlist::new(names));
+        Self::of(app.watching(Watchlist::new(names)), store)
+    }
+
+    fn of(app: App, store: Store) -> Self {
         Self {
             api: Api::new(app.clone()),
             app,
