@@ -385,8 +385,8 @@ fn assert_shown(scrape: &Scrape, row: &Value) {
         text("region")
     );
     for (name, column, units) in GAUGES {
-        for (end, quantile) in [("low_90", "0.05"), ("median", "0.5"), ("high_90", "0.95")] {
-            let labels = format!("{{{offer},quantile=\"{quantile}\"}}");
+        for (end, level) in [("low_90", "0.05"), ("median", "0.5"), ("high_90", "0.95")] {
+            let labels = format!("{{{offer},level=\"{level}\"}}");
             let expected = row[format!("{column}_{end}")].as_f64().unwrap() / units;
             assert_eq!(labelled(scrape, name, &labels), expected, "{name}{labels}");
         }
