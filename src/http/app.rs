@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use super::Limits;
 use super::budget::{Budget, Text};
+use super::meters::Meters;
 use super::metrics::Metrics;
 use super::observation::Observation;
 use super::problem::{INTERNAL, Problem};
@@ -36,6 +37,7 @@ pub struct App {
     pub(super) limits: Arc<Limits>,
     pub(super) metrics: Arc<Metrics>,
     pub(super) watchlist: Arc<Watchlist>,
+    pub(super) meters: Arc<Meters>,
     pub(super) bodies: BodyCache,
     /// Permits for connections.
     pub(super) connections: Arc<Semaphore>,
@@ -147,6 +149,7 @@ impl App {
             store,
             metrics: Arc::new(Metrics::new()),
             watchlist: Arc::default(),
+            meters: Arc::default(),
             bodies: BodyCache::new(limits.cache_bytes),
             connections: Arc::new(Semaphore::new(limits.connections)),
             jobs,

@@ -112,9 +112,12 @@ impl App {
         self.metrics.register(&mut registry);
         let version = self.version().await;
         let now = self.now().into();
+        let is_up = version.is_ok();
         self.watchlist
             .register(&self.store, version, now, &mut registry)
             .await;
+        self.meters.register(&self.jobs, is_up, &mut registry).await;
+        let takes_writes = self.store.require_writable().is_ok();
         let connections = self.limits.connections;
         let open = connections.saturating_sub(self.connections.available_permits());
         let (bytes, most_bytes) = self.budget.used();
@@ -125,6 +128,7 @@ impl App {
             "unroof_computations_waiting", "Requests in the request queue" => ConstGauge::new(self.computing.queued());
             "unroof_bytes_in_flight", "Bytes of bodies and responses in memory, with the response cache" => ConstGauge::new(bytes);
             "unroof_bytes_in_flight_limit", "Limit of bytes of bodies and responses in memory" => ConstGauge::new(most_bytes);
+            "unroof_database_writable", "Whether the database is not known to refuse writes" => ConstGauge::new(u32::from(takes_writes));
             "unroof_database_connections_used", "Connections to the database in use" => ConstGauge::new(database.used);
             "unroof_database_connections_idle", "Idle connections to the database" => ConstGauge::new(database.idle);
             "unroof_database_connections_limit", "Limit of connections to the database" => ConstGauge::new(database.limit);

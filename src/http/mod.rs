@@ -23,6 +23,7 @@ mod hosts;
 mod infer;
 mod limits;
 mod list_text;
+mod meters;
 mod metrics;
 mod metrics_page;
 mod middleware;

@@ -76,7 +76,8 @@ struct OfferLabels {
 struct QuantileLabels {
     #[prometheus(flatten)]
     offer: OfferLabels,
-    quantile: &'static str,
+    /// Level of the quantile. Prometheus reserves the name `quantile` for summaries.
+    level: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -182,16 +183,16 @@ impl Gauges {
         };
         for (quantity, family) in JointQuantity::ALL.into_iter().zip(&self.quantities) {
             let shown = values.quantity(quantity);
-            let quantiles = [
+            let levels = [
                 ("0.05", shown.low_90),
                 ("0.5", shown.median),
                 ("0.95", shown.high_90),
             ];
-            for (quantile, value) in quantiles {
+            for (level, value) in levels {
                 let Some(value) = value else { continue };
                 let offer = offer.clone();
                 let value = value / quantity.definition().gauge.divisor;
-                let gauge = family.get_or_create(&QuantileLabels { offer, quantile });
+                let gauge = family.get_or_create(&QuantileLabels { offer, level });
                 gauge.set(value);
             }
             if let Some(identified) = shown.identified {

@@ -23,7 +23,9 @@ pub(crate) struct ChangeFeed {
     /// True while the listener is connected.
     is_current: AtomicBool,
     news: broadcast::Sender<Arc<News>>,
+    /// Permits for streams, and their number.
     places: Arc<Semaphore>,
+    limit: usize,
 }
 
 /// A change as streams send it.
@@ -50,6 +52,7 @@ impl ChangeFeed {
             is_current: AtomicBool::new(false),
             news: broadcast::Sender::new(KEPT),
             places: Arc::new(Semaphore::new(streams)),
+            limit: streams,
         }
     }
 
@@ -61,6 +64,12 @@ impl ChangeFeed {
     /// Marks the feed stale after a database error, until the listener reconnects.
     pub(crate) fn mark_stale(&self) {
         self.is_current.store(false, Ordering::Relaxed);
+    }
+
+    /// The number of open streams, and their limit.
+    pub(crate) fn streams(&self) -> (usize, usize) {
+        let open = self.limit.saturating_sub(self.places.available_permits());
+        (open, self.limit)
     }
 
     /// A permit for a stream with its receiver; none if the limit of streams is reached.

@@ -1,6 +1,7 @@
 //! Background jobs of a serving process: they follow changes, send webhooks, refresh catalogs, announce prices as they
 //! come into force, and close lost imports. [`Jobs::start`] is the one place that starts them.
 
+mod attempts;
 mod change_feed;
 mod due_prices;
 pub(crate) mod egress;
@@ -9,7 +10,7 @@ pub(crate) mod outage;
 mod refresh;
 mod webhook_sender;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
@@ -17,6 +18,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use unroof_core::estimate::Estimator;
 
+use attempts::AttemptCounts;
 pub(crate) use change_feed::{ChangeFeed, News, PAGE, PAUSE};
 pub use refresh::Refresh;
 pub use webhook_sender::ChangeDelivery;
@@ -56,6 +58,10 @@ pub struct Jobs {
     pub(crate) stopping: CancellationToken,
     /// The estimator of requests and refreshes.
     pub(crate) estimator: Estimator,
+    /// Attempts to deliver changes to webhooks.
+    pub(crate) attempts: Arc<AttemptCounts>,
+    /// The refreshes that were started.
+    refreshes: Arc<OnceLock<Vec<Refresh>>>,
     settings: JobSettings,
     webhook_client: ureq::Agent,
     unrecorded: Arc<Unrecorded>,
@@ -72,6 +78,8 @@ impl Jobs {
             feed: Arc::new(ChangeFeed::new(settings.streams)),
             stopping: CancellationToken::new(),
             webhook_client: egress::client(settings.webhook_allow_private),
+            attempts: Arc::default(),
+            refreshes: Arc::default(),
             unrecorded: Arc::default(),
             fetching: Arc::new(Semaphore::new(1)),
             estimator: Estimator::default(),
@@ -81,9 +89,16 @@ impl Jobs {
         }
     }
 
+    /// The refreshes that were started.
+    pub(crate) fn refreshes(&self) -> &[Refresh] {
+        self.refreshes.get().map_or(&[], Vec::as_slice)
+    }
+
     /// Starts every job. All end when the set is dropped.
     #[must_use]
     pub fn start(&self, refreshes: &[Refresh]) -> JoinSet<()> {
+        // Jobs start once.
+        let _ = self.refreshes.set(refreshes.to_vec());
         let mut running = JoinSet::new();
         running.spawn(self.clone().follow_changes());
         running.spawn(self.clone().announce_due_prices());

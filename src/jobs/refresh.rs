@@ -81,8 +81,18 @@ impl fmt::Debug for Refresh {
 
 impl Refresh {
     /// Source of its imports, as their list shows it: the URL without secrets.
-    fn source(&self) -> String {
+    pub(crate) fn source(&self) -> String {
         without_secrets(&self.url)
+    }
+
+    /// Format of the catalog.
+    pub(crate) fn catalog(&self) -> &'static str {
+        self.format.name()
+    }
+
+    /// Interval between two fetches.
+    pub(crate) fn period(&self) -> Duration {
+        self.period
     }
 
     /// Time of the next run, from the runs so far, the latest first. None before the first run.

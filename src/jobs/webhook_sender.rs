@@ -213,6 +213,7 @@ impl Jobs {
             _ => rest_after(attempt.attempts, attempt.id)
                 .map_or(Outcome::Failed, |rest| Outcome::Again(at + rest)),
         };
+        self.attempts.count(outcome);
         tracing::info!(webhook.id = %lease.id, delivery.id = %attempt.id, attempt.attempts, ?answer, ?outcome, "sent");
         let sent = Arc::new(Sent {
             attempt,

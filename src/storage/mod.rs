@@ -18,6 +18,7 @@ mod imports;
 mod known;
 mod list;
 mod looks;
+mod meters;
 mod migrate;
 mod names;
 mod offers;
@@ -58,6 +59,7 @@ pub use imports::{
     RunningImport,
 };
 pub use list::{NamePrefix, Order, Place, Selection, SortKey};
+pub use meters::{CatalogImports, SourceImports, WebhookCounts};
 pub use names::{ChangeKind, NameKind, UnknownName};
 pub use offers::{ListedSheet, LookAt, POSTED, SheetFacts, SightedBy};
 pub use price_in_force::{KeptPrices, PriceInForce};

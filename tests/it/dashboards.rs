@@ -32,10 +32,12 @@ async fn dashboards_and_rules_ask_for_metrics_that_there_are() {
     let database = TestDatabase::sqlite();
     let replica = Replica::new(&database, &["acme/m-1"]).await;
     replica.api.store(&sheet()).await;
+    replica.import().await;
     let exported = replica.names().await;
     let folder = repository().join("dashboards");
     let mut files: Vec<PathBuf> = json_files(&folder.join("grafana"));
     files.push(folder.join("prometheus/rules.yml"));
+    files.push(folder.join("prometheus/rules-test.yml"));
     let mut asked = BTreeSet::new();
     for file in &files {
         let metrics = metrics_in(&std::fs::read_to_string(file).unwrap());

@@ -5,6 +5,8 @@
     reason = "what is shown is what is stored, to the last digit"
 )]
 
+mod meters;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -129,7 +131,10 @@ impl Replica {
         let names = watched.iter().map(|name| name.parse().unwrap()).collect();
         let store = database.store().await;
         let app = App::new(store.clone(), clock(), Limits::default());
-        let app = app.watching(Watchlist::new(names));
+        Self::of(app.watching(Watchlist::new(names)), store)
+    }
+
+    fn of(app: App, store: Store) -> Self {
         Self {
             api: Api::new(app.clone()),
             app,
@@ -380,8 +385,8 @@ fn assert_shown(scrape: &Scrape, row: &Value) {
         text("region")
     );
     for (name, column, units) in GAUGES {
-        for (end, quantile) in [("low_90", "0.05"), ("median", "0.5"), ("high_90", "0.95")] {
-            let labels = format!("{{{offer},quantile=\"{quantile}\"}}");
+        for (end, level) in [("low_90", "0.05"), ("median", "0.5"), ("high_90", "0.95")] {
+            let labels = format!("{{{offer},level=\"{level}\"}}");
             let expected = row[format!("{column}_{end}")].as_f64().unwrap() / units;
             assert_eq!(labelled(scrape, name, &labels), expected, "{name}{labels}");
         }
