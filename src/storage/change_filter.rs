@@ -32,7 +32,13 @@ pub struct ChangeFilter {
     pub in_force: Option<bool>,
     /// Smallest factor between the old and the new price, in either direction. Changes without a factor are left out.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(required = false, nullable = false, minimum = 1, maximum = 1e12, example = 1.5)]
+    #[schema(
+        required = false,
+        nullable = false,
+        minimum = 1,
+        maximum = 1e12,
+        example = 1.5
+    )]
     pub min_factor: Option<f64>,
 }
 
