@@ -375,7 +375,7 @@ fn retirement(
     previous: Option<&PriceSheet>,
     sheet: &PriceSheet,
 ) -> Option<Change> {
-    let announced = |sheet: &PriceSheet| (sheet.retires_at, sheet.status.clone());
+    let announced = |sheet: &PriceSheet| (sheet.retires_at, sheet.status);
     let is_known = previous.is_some_and(|previous| announced(previous) == announced(sheet));
     let is_past = sheet.retires_at.is_some_and(|at| at <= change.observed_at);
     if !change.in_force || is_known || is_past {
