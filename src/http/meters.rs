@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 
 use super::metrics::register;
 use crate::import::CatalogFormat;
-use crate::jobs::Jobs;
+use crate::jobs::{Jobs, Refresh};
 use crate::storage::{CatalogImports, DbTime, StoreError, WebhookCounts};
 
 type FloatGauge = Gauge<f64, AtomicU64>;
@@ -72,7 +72,7 @@ impl Meters {
 
 impl Stored {
     async fn read(jobs: &Jobs) -> Result<Self, StoreError> {
-        let sources: Vec<String> = jobs.refreshes().iter().map(|one| one.source()).collect();
+        let sources: Vec<String> = jobs.refreshes().iter().map(Refresh::source).collect();
         let store = &jobs.store;
         let catalogs = store.imports_of_catalogs(CatalogFormat::names()).await?;
         let sources = store.imports_of_sources(sources.iter().map(String::as_str));
