@@ -148,7 +148,8 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
         entry.note_lifetime("genai-prices", context.write_lifetime_s);
     }
     entry.take_same("id", name);
-    let is_deprecated = matches!(entry.look_at("deprecated"), Some(field) if *field.json == Json::Bool(true));
+    let is_deprecated =
+        matches!(entry.look_at("deprecated"), Some(field) if *field.json == Json::Bool(true));
     if is_deprecated {
         entry.take("deprecated");
     }

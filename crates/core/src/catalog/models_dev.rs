@@ -21,8 +21,8 @@ use super::{Catalog, CatalogEntry, canonical, names};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;
 use crate::sheet::{
-    ContextTier, JsonObject, Limits, MOST_COUNT, OfferStatus, OtherMeter, PriceSheet, RateCell, ServiceTier,
-    Source, SourceFormat,
+    ContextTier, JsonObject, Limits, MOST_COUNT, OfferStatus, OtherMeter, PriceSheet, RateCell,
+    ServiceTier, Source, SourceFormat,
 };
 
 /// The catalog.

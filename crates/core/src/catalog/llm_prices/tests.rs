@@ -293,7 +293,14 @@ fn an_entry_that_is_listed_twice_is_kept_once_and_other_dates_are_a_history() {
     let keys = |rows: &str| testing::keys(&CATALOG, &format!(r#"{{"prices": [{rows}]}}"#)).unwrap();
     let row = |rest: &str| format!(r#"{{"vendor": "a", "id": "b", "input": 1{rest}}}"#);
     assert_eq!(keys(&format!("{0}, {0}", row(""))), ["a/b"]);
-    assert_eq!(keys(&format!("{}, {}", row(""), row(r#", "output": 2"#))), ["a/b (contradicted)"]);
-    let history = format!("{}, {}", row(r#", "to_date": "2026-02-01""#), row(r#", "from_date": "2026-02-01""#));
+    assert_eq!(
+        keys(&format!("{}, {}", row(""), row(r#", "output": 2"#))),
+        ["a/b (contradicted)"]
+    );
+    let history = format!(
+        "{}, {}",
+        row(r#", "to_date": "2026-02-01""#),
+        row(r#", "from_date": "2026-02-01""#)
+    );
     assert_eq!(keys(&history), ["a/b", "a/b@2026-02-01"]);
 }
