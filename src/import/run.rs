@@ -19,7 +19,7 @@ use super::priority::Priority;
 use super::report::{Imported, Line, Outcome, Summary};
 use super::turn::Turn;
 use crate::storage::{
-    EstimateRecord, Listing, ListingRow, Recording, SightedBy, Store, StoreError,
+    EstimateRecord, LeaderRow, Listing, ListingRow, Recording, SightedBy, Store, StoreError,
 };
 use unroof_core::catalog::model_key;
 use unroof_core::estimate::{Answer, CancelToken, Cancelled, Estimator, Request};
@@ -328,6 +328,9 @@ fn recording_of(
     }
 }
 
+/// Models whose stored sheets are read by one query: a large database answers it within its time limit.
+const MODELS_READ_AT_ONCE: usize = 250;
+
 /// The stored sheets of which new ones may be duplicates.
 async fn known_originals(
     store: &Store,
@@ -340,28 +343,33 @@ async fn known_originals(
         .map(|listed| model_key(&listed.sheet.model))
         .collect();
     let keys: Vec<String> = keys.into_iter().collect();
-    let rows = store.leaders(&keys).await?;
-    let (turn, estimator) = (turn.clone(), estimator.clone());
-    let read = tokio::task::spawn_blocking(move || {
-        let mut originals: Originals = BTreeMap::new();
-        for row in rows {
-            turn.wanted().check()?;
-            if row.estimate_id != estimator.estimate_id(SheetId(row.id)) {
-                continue;
-            }
-            let tree = json::parse(row.document.as_bytes()).ok();
-            let sheet = tree.and_then(|tree| canonical::read(&tree).ok());
-            let sheet = sheet.ok_or(StoreError::Damaged(row.id))?;
-            let name = format!("{}/{}", sheet.provider, sheet.model);
-            let original = Original::new(row.id, name, &sheet);
-            originals
-                .entry(model_key(&sheet.model))
-                .or_default()
-                .push(original);
-        }
-        Ok::<_, ImportError>(originals)
-    });
-    read.await.map_err(|_| ImportError::Crashed)?
+    let mut originals: Originals = BTreeMap::new();
+    for keys in keys.chunks(MODELS_READ_AT_ONCE) {
+        let mut rows = store.leaders(keys).await?;
+        rows.retain(|row| row.estimate_id == estimator.estimate_id(SheetId(row.id)));
+        let turn = turn.clone();
+        let read = tokio::task::spawn_blocking(move || read_originals(rows, &turn));
+        originals.extend(read.await.map_err(|_| ImportError::Crashed)??);
+    }
+    Ok(originals)
+}
+
+/// The originals among stored sheets, by the key of their model.
+fn read_originals(rows: Vec<LeaderRow>, turn: &Turn) -> Result<Originals, ImportError> {
+    let mut originals: Originals = BTreeMap::new();
+    for row in rows {
+        turn.wanted().check()?;
+        let tree = json::parse(row.document.as_bytes()).ok();
+        let sheet = tree.and_then(|tree| canonical::read(&tree).ok());
+        let sheet = sheet.ok_or(StoreError::Damaged(row.id))?;
+        let name = format!("{}/{}", sheet.provider, sheet.model);
+        let original = Original::new(row.id, name, &sheet);
+        originals
+            .entry(model_key(&sheet.model))
+            .or_default()
+            .push(original);
+    }
+    Ok(originals)
 }
 
 /// A finished estimate.
