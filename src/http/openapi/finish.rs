@@ -306,9 +306,9 @@ fn separate_requests(document: &mut Value) {
     for name in &answered {
         if let Some(schema) = schemas.get_mut(name) {
             each_property(schema, &mut |_, property| {
-                property
-                    .as_object_mut()
-                    .is_some_and(|it| it.remove("default").is_some())
+                let default = property.as_object_mut().and_then(|it| it.remove("default"));
+                // What is empty by default may be left out of an answer too.
+                default.is_some_and(|default| !default.is_null() && default != json!([]))
             });
         }
     }

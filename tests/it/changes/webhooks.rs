@@ -643,12 +643,14 @@ async fn changes_that_come_one_after_the_other_are_one_message_within_a_second()
         let gathering = Limits::default().webhook_gathering;
         assert!(gathering < Duration::from_secs(1));
         let sender = Sender::with(database, Hand::new().clock(), gathering).await;
-        sender.add_at(receiver.listen().await).await;
+        let id = sender.add_at(receiver.listen().await).await;
         let prepared = Prepared::new();
         // The tables are warm, and the loop of the sender waits.
         prepared.record(&sender.store, &models(0..1)).await;
-        receiver.wait_for(1).await;
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        sender
+            .wait_for_last(&id, "delivered", |last| last["state"] == "delivered")
+            .await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
         let began = Instant::now();
         for model in models(1..4) {
             prepared.record(&sender.store, &[model]).await;
