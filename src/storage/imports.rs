@@ -204,9 +204,8 @@ impl Drop for RunningImport {
 static LISTINGS: Statement = Statement::new(&[Piece {
     sql: "
         SELECT listing.sheet_id, listing.estimate_id, listing.duplicate_of
-        FROM given JOIN latest_listings AS listing ON listing.sheet_id = given.column1
-        JOIN price_sheets AS sheet ON sheet.id = listing.sheet_id
-        WHERE sheet.observed = TRUE",
+        FROM given CROSS JOIN price_sheets AS sheet CROSS JOIN latest_listings AS listing
+        WHERE sheet.id = given.column1 AND sheet.observed = TRUE AND listing.sheet_id = sheet.id",
     columns: &[Kind::Id],
 }]);
 
@@ -224,9 +223,9 @@ static DOCUMENTS: Statement = Statement::new(&[Piece {
 static LEADERS: Statement = Statement::new(&[Piece {
     sql: "
         SELECT price_sheets.id, listing.estimate_id, price_sheets.document
-        FROM given JOIN price_sheets ON price_sheets.model_key = given.column1
-        JOIN latest_listings AS listing ON listing.sheet_id = price_sheets.id
-        WHERE listing.duplicate_of IS NULL",
+        FROM given CROSS JOIN price_sheets CROSS JOIN latest_listings AS listing
+        WHERE price_sheets.model_key = given.column1 AND listing.sheet_id = price_sheets.id
+          AND listing.duplicate_of IS NULL",
     columns: &[Kind::Text],
 }]);
 
