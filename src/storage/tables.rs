@@ -149,15 +149,21 @@ impl<'a> Writing<'a> {
             .collect()
     }
 
-    /// Documents of known sheets that have other sources now, as they are in the end.
+    /// Documents of known sheets that have other sources or another fit now, as they are in the end.
     fn documents(&self) -> Rows<'a> {
         let ids = |does| self.with(does).map(|(recording, _)| recording.sheet_id);
         let new: BTreeSet<Uuid> = ids(|step| step.sheet == SheetStep::Insert).collect();
-        let is_changed = |step: &Step| step.sheet == SheetStep::AddSources || step.reveals;
+        let is_changed =
+            |step: &Step| step.sheet == SheetStep::AddSources || step.reveals || step.is_other_fit;
         let changed: BTreeSet<Uuid> = ids(is_changed).collect();
         let row = |id: &Uuid| {
             let document = &self.plan.sheets[id];
-            vec![(*id).into(), document.into(), checksum(document).into()]
+            vec![
+                (*id).into(),
+                document.into(),
+                checksum(document).into(),
+                self.plan.misfits.contains(id).into(),
+            ]
         };
         changed.difference(&new).map(row).collect()
     }
@@ -445,9 +451,10 @@ static WRITE: Statement = Statement::new(&[
     },
     Piece {
         sql: "
-            UPDATE price_sheets SET document = given.column2, checksum = given.column3, observed = TRUE FROM given
-            WHERE price_sheets.id = given.column1",
-        columns: &[Id, Text, Bytes],
+            UPDATE price_sheets
+            SET document = given.column2, checksum = given.column3, is_misfit = given.column4, observed = TRUE
+            FROM given WHERE price_sheets.id = given.column1",
+        columns: &[Id, Text, Bytes, Flag],
     },
     Piece {
         sql: "

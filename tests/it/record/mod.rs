@@ -399,6 +399,55 @@ async fn a_price_far_from_another_source_is_flagged_until_a_second_source_confir
     .await;
 }
 
+/// A catalog in which sellers have a model at equal prices, be it with a cached prompt token that costs more than a fresh one.
+fn copies(sellers: &[(&str, Option<u32>)]) -> Value {
+    let mut catalog = json!({});
+    for (seller, cache_read) in sellers {
+        let mut own = models_dev(&Prices::from([("m", 2)]))["acme"].take();
+        own["id"] = json!(seller);
+        if let Some(cache_read) = cache_read {
+            own["models"]["m"]["cost"]["cache_read"] = json!(cache_read);
+        }
+        catalog[*seller] = own;
+    }
+    catalog
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whether_a_price_fits_no_machine_does_not_depend_on_which_of_its_copies_came_first() {
+    let whole = copies(&[("plain", None), ("odd", Some(9))]);
+    for first in [copies(&[("plain", None)]), copies(&[("odd", Some(9))])] {
+        on_each_database(async |database: &TestDatabase| {
+            let api = database.api().await;
+            import(&api, "?observed_at=2026-11-01T00:00:00Z", &first).await;
+            import(&api, "?observed_at=2026-11-02T00:00:00Z", &whole).await;
+            let rows = api.get("/price-sheets?as_of=2026-11-03T00:00:00Z").await;
+            let flags: Vec<Value> = rows
+                .rows()
+                .iter()
+                .map(|row| json!([row["provider"], row["flagged"]]))
+                .collect();
+            assert_eq!(flags, [json!(["odd", true]), json!(["plain", false])]);
+        })
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_price_that_was_asked_about_before_it_was_seen_is_flagged_all_the_same() {
+    on_each_database(async |database: &TestDatabase| {
+        let api = database.api().await;
+        let sheet = with(priced("m", 2), "/rates/0/cache_read", json!("9"));
+        let question = json!({"price_sheet": sheet, "assumptions": {"chips": 8}});
+        assert!(api.infer(&question).await.status.is_success());
+        assert!(api.infer(&sheet).await.status.is_success());
+        let rows = api.get("/price-sheets").await.rows();
+        let flags: Vec<&Value> = rows.iter().map(|row| &row["flagged"]).collect();
+        assert_eq!(flags, [true]);
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_announced_retirement_is_news_once_and_the_price_stays_in_force() {
     on_each_database(async |database: &TestDatabase| {
