@@ -248,8 +248,8 @@ async fn random_events_in_any_order_of_arrival_give_the_state_of_a_replay_in_ord
             was_refused.insert(database.texts(withdrawals).await);
             states.push(database.texts(PERIODS).await);
         }
-        // A withdrawal is refused where its price is not known yet, or no more; of copies, those that are known are withdrawn, and a
-        // clock that stands still gives other times.
+        // A withdrawal is refused where its price is not known yet, or no more; of copies, those that are known are withdrawn. The clock
+        // of a test is fixed, so that their times differ.
         if was_refused.len() == 1 {
             assert_eq!(states[0], states[1], "seed {seed}: {events:#?}");
         }
@@ -456,7 +456,7 @@ async fn a_price_that_was_asked_about_before_it_was_seen_is_flagged_all_the_same
     .await;
 }
 
-/// What an entry stated that cannot be read stays in force, and is not seen again by that.
+/// Looks at a catalog in which an entry is readable, unreadable, another one, and gone, in eight orders.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_entry_that_cannot_be_read_leaves_its_offer_as_it_was_in_any_order() {
     const SEEN: &str = "
