@@ -120,8 +120,8 @@ impl Import {
         reporter.names(&contents.sheets, &names).await?;
         // Held to the end: what a catalog listed before must be known as of its newest look.
         let _catalog = lock_catalog(&store, contents.format, &options, &turn).await?;
-        let look = begin_look(&store, contents.format, &options).await?;
-        let found = Found::of(look.as_ref(), &contents.sheets, &contents.refused, &store).await?;
+        let look = begin_look(&store, contents.format, &options, &contents.refused).await?;
+        let found = Found::of(look.as_ref(), &contents.sheets, &store).await?;
         let fresh = set_known_aside(
             &store,
             contents.sheets,

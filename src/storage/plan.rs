@@ -38,6 +38,8 @@ pub(super) struct Known {
     pub(super) look: Option<LookAmong>,
     /// Stored sheets whose estimates fit no machine.
     pub(super) misfits: HashSet<Uuid>,
+    /// Entries that a look at the same time could not read.
+    pub(super) unread: BTreeSet<String>,
 }
 
 /// A disagreement that has not ended.
@@ -142,6 +144,8 @@ pub(super) struct Plan {
     pub(super) questions: HashSet<Uuid>,
     /// Those of them whose estimates fit no machine.
     pub(super) misfits: HashSet<Uuid>,
+    /// Entries that a look at the same time could not read, and this one could.
+    pub(super) now_read: BTreeSet<String>,
     pub(super) acted: Option<Acted>,
     /// Whether the act changed anything.
     pub(super) has_acted: bool,
@@ -192,6 +196,7 @@ impl Plan {
                 offer.look(among, &sheets);
             }
             if work.completes {
+                plan.now_read = &known.unread - &among.look.unread;
                 for offer in after.values_mut() {
                     offer.complete(&among.look);
                 }

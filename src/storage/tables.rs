@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::announced::{Announced, Change, Disagreement};
 use super::checksum::checksum;
 use super::names::ChangeKind;
-use super::offers::{Cut, Offer, Seen};
+use super::offers::{Cut, LookAt, Offer, Seen};
 use super::plan::{OfferPlan, Plan, SheetStep, Step};
 use super::recording::{EstimateRecord, Recording};
 use super::rows::{Connected, Piece, Rows, Statement};
@@ -104,6 +104,8 @@ impl<'a> Writing<'a> {
             self.lost_sightings(),
             self.sightings(),
             self.looks(),
+            self.read_entries(),
+            self.unread_entries(),
             self.withdrawals(),
             self.gone_periods(),
             self.periods(),
@@ -279,6 +281,7 @@ impl<'a> Writing<'a> {
                 (&seen.source).into(),
                 seen.sheet.sheet_id.into(),
                 (&seen.sheet.catalog).into(),
+                seen.sheet.entry.as_deref().into(),
                 seen.first_at.into(),
                 seen.last_at.into(),
                 standing(seen.standing).into(),
@@ -293,6 +296,25 @@ impl<'a> Writing<'a> {
         let look = self.work.look.iter().filter(|_| self.work.completes);
         look.map(|look| vec![(&look.source).into(), (&look.scope).into(), look.at.into()])
             .collect()
+    }
+
+    fn read_entries(&self) -> Rows<'a> {
+        let look = self.work.look.iter();
+        let row = |look: &'a LookAt, entry: &'a String| {
+            vec![(&look.source).into(), look.at.into(), entry.into()]
+        };
+        let rows =
+            look.flat_map(|look| self.plan.now_read.iter().map(move |entry| row(look, entry)));
+        rows.collect()
+    }
+
+    fn unread_entries(&self) -> Rows<'a> {
+        let look = self.work.look.iter().filter(|_| self.work.completes);
+        let row = |look: &'a LookAt, entry: &'a String| {
+            vec![(&look.source).into(), look.at.into(), entry.into()]
+        };
+        let rows = look.flat_map(|look| look.unread.iter().map(move |entry| row(look, entry)));
+        rows.collect()
     }
 
     fn withdrawals(&self) -> Rows<'a> {
@@ -505,11 +527,11 @@ static WRITE: Statement = Statement::new(&[
     },
     Piece {
         sql: "
-            INSERT INTO sightings (offer_id, source, sheet_id, catalog, first_at, last_at, standing)
+            INSERT INTO sightings (offer_id, source, sheet_id, catalog, entry, first_at, last_at, standing)
             SELECT * FROM given
             WHERE TRUE
             ON CONFLICT (offer_id, source, sheet_id, first_at) DO UPDATE SET last_at = excluded.last_at",
-        columns: &[Id, Text, Id, Text, Time, Time, Number],
+        columns: &[Id, Text, Id, Text, Text, Time, Time, Number],
     },
     Piece {
         sql: "
@@ -517,6 +539,19 @@ static WRITE: Statement = Statement::new(&[
             WHERE TRUE
             ON CONFLICT (source, scope, at) DO NOTHING",
         columns: &[Text, Text, Time],
+    },
+    Piece {
+        sql: "
+            DELETE FROM unread_entries WHERE (source, at, entry) IN (
+                SELECT given.column1, given.column2, given.column3 FROM given)",
+        columns: &[Text, Time, Text],
+    },
+    Piece {
+        sql: "
+            INSERT INTO unread_entries (source, at, entry) SELECT * FROM given
+            WHERE TRUE
+            ON CONFLICT (source, entry, at) DO NOTHING",
+        columns: &[Text, Time, Text],
     },
     Piece {
         sql: "

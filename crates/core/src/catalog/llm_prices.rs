@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::canonical::canonical_model;
 use super::entry::Entry;
-use super::rules::{FREE, context_tier_of, is_free, is_usable, split_key, start_of_day, unique};
+use super::rules::{FREE, context_tier_of, is_free, is_usable, split_key, start_of_day, unique_by};
 use super::values::{is_name, renamed, thousands};
 use super::{Catalog, CatalogEntry};
 use crate::input::cursor::Cursor;
@@ -67,7 +67,21 @@ fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
     let keyed = items
         .into_iter()
         .map(|cursor| entry_of(vendor.as_deref(), cursor));
-    Some(unique(keyed.collect::<Option<_>>()?))
+    Some(unique_by(keyed.collect::<Option<_>>()?, is_copy))
+}
+
+/// Whether two entries of a model state the same: their display names may differ, but not the threshold in them.
+fn is_copy(first: &Json, then: &Json) -> bool {
+    let (Json::Object(first), Json::Object(then)) = (first, then) else {
+        return first == then;
+    };
+    let threshold = |name: Option<&Json>| {
+        let (_, threshold) = name?.as_text()?.rsplit_once('>')?;
+        Some(threshold.trim().to_owned())
+    };
+    let is_stated = |(key, _): &(&str, &Json)| *key != "name";
+    first.iter().filter(is_stated).eq(then.iter().filter(is_stated))
+        && threshold(first.get("name")) == threshold(then.get("name"))
 }
 
 /// Builds an entry. The key of a past row includes its start date, to distinguish it from the other rows of its model.
