@@ -317,6 +317,25 @@ fn news_of_the_past_are_backfilled_and_of_the_present_changes() {
     let back = news(&withdrawn, &before, day(100));
     assert_eq!(back[0].event, Event::Reinstated);
     assert_eq!(news(&[], &before, day(100))[0].event, Event::Added);
+    // Another price than the one that was withdrawn.
+    let other = timeline(&[old[0].clone(), listed("b", 2, 60, 60)], &[withdrawal]);
+    let told = news(&withdrawn, &other, day(100));
+    assert_eq!(
+        (told[0].event, told[0].previous_sheet_id),
+        (Event::Changed, Some(id(1)))
+    );
+    // The withdrawn price while the one before it is in force.
+    let both = [posted(1, 0), posted(2, 5)];
+    let mut withdrawal = Withdrawal {
+        sheet_id: id(2),
+        at: day(7),
+        seen_again_at: None,
+    };
+    let restored = timeline(&both, &[withdrawal]);
+    withdrawal.seen_again_at = Some(day(9));
+    let again = news(&restored, &timeline(&both, &[withdrawal]), day(100));
+    let events: Vec<Event> = again.iter().map(|news| news.event).collect();
+    assert_eq!(events, [Event::Backfilled, Event::Reinstated]);
 }
 
 /// The facts of a catalog that are about the prices of a fact without a break, that one included.
