@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::timeline::{Ending, Period, price_at};
+use super::period::{Ending, Period, price_at};
 
 /// A kind of news about an offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,59 +1,9 @@
-//! The rules of histories, by example and at every time.
+//! The rules of histories by example.
 
 use jiff::{SignedDuration, Timestamp};
-use proptest::prelude::*;
-use uuid::Uuid;
 
-use super::*;
-
-fn day(day: i64) -> Timestamp {
-    Timestamp::from_second(1_700_000_000 + day * 86_400).unwrap()
-}
-
-fn id(number: u128) -> Uuid {
-    Uuid::from_u128(number)
-}
-
-/// A sheet of a catalog, seen on these days. Its prices are its number.
-fn listed(source: &str, sheet: u32, first: i64, last: i64) -> Sighting {
-    Sighting {
-        sheet_id: id(u128::from(sheet)),
-        tariff_id: id(u128::from(sheet)),
-        source: source.to_owned(),
-        standing: Standing::Catalog,
-        valid_from: None,
-        valid_to: None,
-        first_at: day(first),
-        last_at: day(last),
-        next_at: None,
-        is_sellers_own: false,
-        is_misfit: false,
-        states_limits: false,
-        input_price: Some(f64::from(sheet)),
-        output_price: None,
-    }
-}
-
-fn since(sighting: Sighting, start: i64) -> Sighting {
-    Sighting {
-        valid_from: Some(day(start)),
-        ..sighting
-    }
-}
-
-fn gone(sighting: Sighting, next: i64) -> Sighting {
-    Sighting {
-        next_at: Some(day(next)),
-        ..sighting
-    }
-}
-
-fn posted(sheet: u32, at: i64) -> Sighting {
-    Sighting {
-        standing: Standing::Sheet,
-        ..listed("posted", sheet, at, at)
-    }
-}
+use super::super::*;
+use super::{cells, day, gone, id, listed, posted, since, with_cells};
 
 /// Number of the sheet and day of the start of each period, and the day of the end of the last.
 fn shape(periods: &[Period]) -> (Vec<(u128, i64)>, Option<i64>) {
@@ -163,6 +113,98 @@ fn of_catalogs_that_agree_one_is_shown_until_it_says_otherwise_or_is_old() {
 }
 
 #[test]
+fn a_silent_catalog_confirms_and_takes_nothing_away() {
+    let rich = cells(&[
+        ("standard", 0, [1, 4, 2]),
+        ("standard", 200_000, [2, 6, 0]),
+        ("batch", 0, [3, 5, 0]),
+    ]);
+    let poor = cells(&[("standard", 0, [1, 4, 0])]);
+    let full = with_cells(listed("a", 1, 10, 10), rich.clone());
+    // Read later, with a stated start.
+    let silent = with_cells(since(listed("b", 2, 12, 60), 11), poor.clone());
+    let periods = timeline(&[full.clone(), silent.clone()], &[]);
+    assert_eq!(shape(&periods), (vec![(1, 10)], None));
+    // It has the price before the richer catalog has it, and after that no longer lists the offer.
+    let early = with_cells(since(listed("b", 2, 12, 60), 5), poor);
+    let known = [gone(full.clone(), 20), early];
+    assert_eq!(
+        shape(&timeline(&known, &[])),
+        (vec![(2, 5), (1, 10), (2, 20)], None)
+    );
+    // What drops a cell is the catalog that stated it, or another one that contradicts.
+    let dropped = with_cells(listed("a", 3, 20, 60), cells(&[("standard", 0, [1, 4, 2])]));
+    let known = [gone(full.clone(), 20), dropped, silent.clone()];
+    assert_eq!(
+        shape(&timeline(&known, &[])),
+        (vec![(1, 10), (3, 20)], None)
+    );
+    let other = with_cells(listed("b", 4, 40, 60), cells(&[("standard", 0, [1, 5, 0])]));
+    let before = Sighting {
+        last_at: day(39),
+        ..gone(silent, 40)
+    };
+    let known = [full, before, other];
+    assert_eq!(
+        shape(&timeline(&known, &[])),
+        (vec![(1, 10), (4, 40)], None)
+    );
+}
+
+#[test]
+fn of_catalogs_that_agree_on_the_price_the_later_word_on_another_cell_counts() {
+    let batch = |input| cells(&[("standard", 0, [1, 4, 0]), ("batch", 0, [input, 0, 0])]);
+    // The first has the price by a stated start, and says nothing of batches.
+    let first = with_cells(
+        since(listed("a", 1, 0, 60), 0),
+        cells(&[("standard", 0, [1, 4, 0])]),
+    );
+    let second = with_cells(listed("b", 2, 1, 60), batch(2));
+    let third = [
+        gone(with_cells(listed("c", 3, 2, 30), batch(2)), 31),
+        with_cells(listed("c", 4, 31, 60), batch(3)),
+    ];
+    let facts = [first, second, third[0].clone(), third[1].clone()];
+    let expected = vec![(1, 0), (2, 1), (4, 31)];
+    assert_eq!(shape(&timeline(&facts, &[])), (expected, None));
+}
+
+#[test]
+fn cells_that_appear_are_no_later_change_of_the_price() {
+    let stating = |input, cache_read| cells(&[("standard", 0, [input, 4, cache_read])]);
+    // One has changed its price; the other repeats what it said, and begins to state what cache reads cost.
+    let changed = [
+        gone(with_cells(listed("a", 1, 0, 9), stating(1, 0)), 10),
+        with_cells(listed("a", 2, 10, 60), stating(2, 0)),
+    ];
+    let repeated = [
+        gone(with_cells(listed("b", 3, 0, 19), stating(1, 0)), 20),
+        with_cells(listed("b", 4, 20, 60), stating(1, 1)),
+    ];
+    let facts = [changed, repeated].concat();
+    assert_eq!(shape(&timeline(&facts, &[])), (vec![(1, 0), (2, 10)], None));
+}
+
+#[test]
+fn an_observed_start_is_the_time_of_a_sighting() {
+    // The first catalog is not read again; the other one is read later and knows of an earlier start.
+    let facts = [
+        since(listed("a", 1, 0, 0), -20),
+        since(listed("b", 2, 60, 60), -10),
+    ];
+    let periods = timeline(&facts, &[]);
+    assert_eq!(shape(&periods), (vec![(1, -20), (2, -10)], None));
+    assert_eq!(periods[1].start_basis, StartBasis::Stated);
+    let facts = [
+        since(listed("a", 1, 0, 0), -10),
+        since(listed("b", 2, 60, 60), -20),
+    ];
+    let periods = timeline(&facts, &[]);
+    assert_eq!(shape(&periods), (vec![(2, -20)], None));
+    assert_eq!(periods[0].start_basis, StartBasis::Stated);
+}
+
+#[test]
 fn a_backdated_correction_corrects() {
     let facts = [
         since(gone(listed("a", 1, 10, 10), 20), 5),
@@ -248,6 +290,7 @@ fn a_price_far_from_the_others_waits_for_a_second_source() {
 fn other_limits_do_not_make_a_price_newer() {
     let relimited = |sheet: u32, tariff: u128, first: i64, last: i64| Sighting {
         tariff_id: id(tariff),
+        cells: listed("b", u32::try_from(tariff).unwrap(), first, last).cells,
         input_price: Some(1.0),
         ..listed("b", sheet, first, last)
     };
@@ -335,240 +378,5 @@ fn news_of_the_past_are_backfilled_and_of_the_present_changes() {
     withdrawal.seen_again_at = Some(day(9));
     let again = news(&restored, &timeline(&both, &[withdrawal]), day(100));
     let events: Vec<Event> = again.iter().map(|news| news.event).collect();
-    assert_eq!(events, [Event::Backfilled, Event::Reinstated]);
-}
-
-/// The facts of a catalog that are about the prices of a fact without a break, that one included.
-fn one_listing<'a>(facts: &'a [Sighting], fact: &'a Sighting) -> Vec<&'a Sighting> {
-    let content = |fact: &Sighting| {
-        let dates = (fact.valid_from, fact.valid_to);
-        (fact.source.clone(), fact.tariff_id, dates)
-    };
-    let mut found = vec![fact];
-    let meets = |one: &Sighting, other: &Sighting| {
-        one.first_at <= other.first_at
-            && (one.last_at >= other.first_at
-                || one.next_at.is_none_or(|next| next == other.first_at))
-    };
-    while fact.standing == Standing::Catalog
-        && let Some(more) = facts.iter().find(|other| {
-            content(other) == content(fact)
-                && !found.iter().any(|one| one == other)
-                && found
-                    .iter()
-                    .any(|one| meets(one, other) || meets(other, one))
-        })
-    {
-        found.push(more);
-    }
-    found
-}
-
-fn priced_since(facts: &[Sighting], fact: &Sighting) -> Timestamp {
-    let listing = one_listing(facts, fact);
-    listing.iter().map(|one| one.first_at).min().unwrap()
-}
-
-fn priced_until(facts: &[Sighting], fact: &Sighting) -> Timestamp {
-    let listing = one_listing(facts, fact);
-    listing.iter().map(|one| one.last_at).max().unwrap()
-}
-
-/// Time at which the prices of a fact were last seen by a time.
-fn seen_by(facts: &[Sighting], fact: &Sighting, at: Timestamp) -> Timestamp {
-    let listing = one_listing(facts, fact);
-    let begun = listing.iter().filter(|one| one.first_at <= at);
-    let Some(last) = begun.map(|one| one.last_at).max() else {
-        return at;
-    };
-    let next = listing.iter().map(|one| one.first_at);
-    let next = next.filter(|first| *first > at).min();
-    match next {
-        Some(next) if next.duration_since(last) < FRESH_FOR => at,
-        _ => last.min(at),
-    }
-}
-
-/// The price that was in force at the times before, and the first of these.
-type Chosen = Option<(String, Uuid, Timestamp)>;
-
-/// The price at a time by the rules as they are written, statement by statement, given the price before.
-fn price_by_the_rules(
-    facts: &[Sighting],
-    withdrawals: &[Withdrawal],
-    at: Timestamp,
-    chosen: &Chosen,
-) -> Option<Sighting> {
-    let is_listed = |fact: &Sighting| {
-        let own = || facts.iter().filter(|other| other.source == fact.source);
-        let seen = own()
-            .filter(|other| other.first_at <= at)
-            .max_by_key(|other| other.last_at);
-        let next = seen.and_then(|seen| seen.next_at);
-        next.is_none_or(|next| at < next)
-    };
-    let holds = |fact: &&Sighting| {
-        let is_over = fact.valid_to.is_some_and(|end| end <= fact.first_at);
-        let start = fact.valid_from.unwrap_or(if is_over {
-            UNKNOWN_START
-        } else {
-            fact.first_at
-        });
-        let withdrawn = withdrawals
-            .iter()
-            .any(|cut| cut.sheet_id == fact.sheet_id && cut.covers(at));
-        start <= at && fact.valid_to.is_none_or(|end| at < end) && !withdrawn && is_listed(fact)
-    };
-    let mut best: Vec<&Sighting> = Vec::new();
-    for fact in facts.iter().filter(holds) {
-        let rank = |fact: &Sighting| {
-            let start = fact.valid_from.unwrap_or(fact.first_at);
-            match fact.standing {
-                Standing::Catalog => {
-                    let since = fact.valid_from.unwrap_or(priced_since(facts, fact));
-                    (priced_until(facts, fact), start.min(since), fact.sheet_id)
-                }
-                _ => (start, fact.last_at, fact.sheet_id),
-            }
-        };
-        match best.iter_mut().find(|other| other.source == fact.source) {
-            Some(other) if rank(other) < rank(fact) => *other = fact,
-            Some(_) => {}
-            None => best.push(fact),
-        }
-    }
-    let standing = best.iter().map(|fact| fact.standing).min()?;
-    best.retain(|fact| fact.standing == standing);
-    let seen = |fact: &Sighting| seen_by(facts, fact, at);
-    let newest = best.iter().map(|fact| seen(fact)).max()?;
-    best.retain(|fact| newest.duration_since(seen(fact)) < FRESH_FOR);
-    if let Some((source, tariff, since)) = chosen {
-        let is_it = |fact: &&&Sighting| fact.source == *source && fact.tariff_id == *tariff;
-        if let Some(kept) = best.iter().find(is_it).copied() {
-            let seen = |fact: &Sighting| seen_by(facts, fact, *since);
-            best.retain(|fact| {
-                let start = fact.valid_from.unwrap_or(priced_since(facts, fact));
-                start > *since || seen(kept).duration_since(seen(fact)) < FRESH_FOR
-            });
-        }
-    }
-    let first = |fact: &Sighting| {
-        facts
-            .iter()
-            .filter(|other| other.source == fact.source)
-            .map(|other| other.first_at)
-            .min()
-    };
-    best.sort_by_key(|fact| (priced_since(facts, fact), fact.source.clone()));
-    let news = |fact: &Sighting| {
-        let since = priced_since(facts, fact);
-        let is_news = fact.valid_from.is_some() || Some(since) > first(fact);
-        let start = fact.valid_from.unwrap_or(since);
-        (fact.valid_from.is_some(), is_news.then_some(start))
-    };
-    let mut found = best[0];
-    for fact in &best[1..] {
-        if news(fact) > news(found) {
-            found = fact;
-        }
-    }
-    Some(found.clone())
-}
-
-/// Facts of two catalogs that are read at different paces, of entries and of posted sheets.
-fn some_facts() -> impl Strategy<Value = Vec<Sighting>> {
-    let fact = (
-        0_usize..4,
-        0_u32..4,
-        0_i64..7,
-        0_i64..3,
-        0_u8..6,
-        prop::option::of(0_i64..25),
-    );
-    prop::collection::vec(fact, 1..8).prop_map(|facts| {
-        let facts = facts
-            .into_iter()
-            .map(|(source, sheet, first, length, dated, end)| {
-                // One of them pauses for longer than what counts as fresh.
-                let every = [15, 9, 4, 4][source];
-                let (first, last) = (first * every, (first + length) * every);
-                // Prices stay near each other: the quarantine has its own test.
-                let mut fact = listed(
-                    ["a", "b", "entry", "posted"][source],
-                    10 + sheet,
-                    first,
-                    last,
-                );
-                fact.standing = [
-                    Standing::Catalog,
-                    Standing::Catalog,
-                    Standing::Entry,
-                    Standing::Sheet,
-                ][source];
-                fact.valid_from = (dated < 2).then(|| day(first - 12 + i64::from(dated) * 20));
-                fact.valid_to = end
-                    .filter(|_| dated == 0)
-                    .map(|end| day(first - 8 + 4 * end));
-                fact.next_at = (source < 2 && last < 60).then(|| day(last + every));
-                fact
-            });
-        facts.collect()
-    })
-}
-
-proptest! {
-    #[test]
-    fn the_timeline_follows_the_rules_at_every_time(
-        facts in some_facts(),
-        cuts in prop::collection::vec((0_u128..4, 0_i64..90, prop::option::of(1_i64..40)), 0..3),
-        order in any::<u64>(),
-    ) {
-        let withdrawals: Vec<Withdrawal> = cuts.into_iter().map(|(sheet, at, back)| Withdrawal {
-            sheet_id: id(10 + sheet),
-            at: day(at),
-            seen_again_at: back.map(|days| day(at + days)),
-        }).collect();
-        let periods = timeline(&facts, &withdrawals);
-        let mut chosen = Chosen::None;
-        for half_days in -40..300 {
-            let at = day(0) + SignedDuration::from_hours(12 * half_days);
-            let expected = price_by_the_rules(&facts, &withdrawals, at, &chosen);
-            let found = price_at(&periods, at).map(|period| period.tariff_id);
-            let tariff = expected.as_ref().map(|fact| fact.tariff_id);
-            prop_assert_eq!(found, tariff, "at half day {}: {:?}", half_days, periods);
-            let is_it = |(source, tariff, _): &(String, Uuid, Timestamp)| {
-                expected.as_ref().is_some_and(|fact| fact.source == *source && fact.tariff_id == *tariff)
-            };
-            chosen = chosen.filter(is_it).or_else(|| {
-                expected.as_ref().map(|fact| (fact.source.clone(), fact.tariff_id, at))
-            });
-        }
-        for pair in periods.windows(2) {
-            prop_assert!(pair[0].ends_at().is_some_and(|end| end <= pair[1].starts_at));
-        }
-        let mut shuffled = facts;
-        shuffled.sort_by_key(|fact| fact.first_at.as_second().unsigned_abs().wrapping_mul(order | 1));
-        prop_assert_eq!(timeline(&shuffled, &withdrawals), periods);
-    }
-
-    #[test]
-    fn a_mirror_of_the_news_has_the_price_in_force(
-        histories in prop::collection::vec(some_facts(), 1..6),
-    ) {
-        let now = day(60);
-        let mut mirror: Option<Uuid> = None;
-        let mut before: Vec<Period> = Vec::new();
-        for facts in histories {
-            let after = timeline(&facts, &[]);
-            for news in news(&before, &after, now) {
-                match news.event {
-                    Event::Delisted | Event::Expired | Event::Withdrawn => mirror = None,
-                    _ if news.in_force => mirror = Some(news.sheet_id),
-                    _ => {}
-                }
-            }
-            prop_assert_eq!(mirror, price_at(&after, now).map(|period| period.sheet_id));
-            before = after;
-        }
-    }
+    assert_eq!(events, [Event::Reinstated]);
 }
