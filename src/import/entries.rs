@@ -128,6 +128,10 @@ const MOST_ENTRY_VALUES: usize = 50_000;
 /// Most memory for the sheets of a catalog, in bytes.
 const MOST_SHEET_BYTES: usize = 160 * 1024 * 1024;
 
+/// Reason of an entry that occurs twice.
+const TWICE: &str =
+    "it, or a field of it, occurs twice with different contents; none of them is used";
+
 /// A refused entry.
 #[derive(Debug, Clone)]
 pub(super) struct Refused {
@@ -142,6 +146,8 @@ pub(super) struct Contents {
     pub(super) entries: usize,
     pub(super) sheets: Vec<Listed>,
     pub(super) refused: Vec<Refused>,
+    /// Places of sheets that a later one contradicts.
+    contradicted: BTreeSet<usize>,
     sheet_bytes: usize,
 }
 
@@ -176,6 +182,7 @@ pub(super) fn read(
         entries: 0,
         sheets: Vec::new(),
         refused: Vec::new(),
+        contradicted: BTreeSet::new(),
         sheet_bytes: 0,
     };
     let mut seen = HashMap::new();
@@ -228,6 +235,7 @@ pub(super) fn read(
         }
         contents.entries += usize::from(contents.sheets.len() + contents.refused.len() > before);
     }
+    contents.take_out_contradicted();
     match provider {
         Some(provider) if !providers.contains(provider) && contents.entries == 0 => {
             Err(CatalogError::no_provider(provider, &providers))
@@ -279,8 +287,8 @@ fn name_of(place: &str) -> String {
     keys.join("/")
 }
 
-/// Entry and sheet by offer and start.
-type Seen = HashMap<(Uuid, Timestamp), (String, Uuid)>;
+/// Place among the sheets by offer and start.
+type Seen = HashMap<(Uuid, Timestamp), usize>;
 
 impl Contents {
     /// Refuses entries that occur twice with different contents.
@@ -290,13 +298,13 @@ impl Contents {
             self.entries += 1;
             self.refused.push(Refused {
                 entry: printable(&shortened(name)).into_owned(),
-                reason: "it, or a field of it, occurs twice with different contents; none of them is used"
-                    .to_owned(),
+                reason: TWICE.to_owned(),
             });
         }
     }
 
-    /// Adds a sheet. Two entries may price one offer at one time: both are kept if they agree, else only the first.
+    /// Adds a sheet. Two entries may price one offer at one time: both are kept if they agree. Else the first counts,
+    /// as its key is another name of the offer; in a list of canonical sheets, which have no keys, neither does.
     fn add(
         &mut self,
         entry: String,
@@ -316,17 +324,10 @@ impl Contents {
         };
         let start = listed.sheet.valid_from.unwrap_or(UNKNOWN_START);
         let place = (listed.offer_id(), start);
-        if let Some((first, sheet_id)) = seen.get(&place)
-            && *sheet_id != listed.sheet_id
+        if let Some(first) = seen.get(&place)
+            && self.sheets[*first].sheet_id != listed.sheet_id
         {
-            let reason = format!(
-                "the catalog prices {} twice; the first entry `{first}` has other prices and is used",
-                listed.name()
-            );
-            self.refused.push(Refused {
-                entry: listed.entry,
-                reason,
-            });
+            self.refuse_second(*first, listed);
             return Ok(());
         }
         self.sheet_bytes += bytes_of(&listed);
@@ -334,9 +335,38 @@ impl Contents {
             let most = MOST_SHEET_BYTES / (1024 * 1024);
             return Err(CatalogError::TooMuch(format!("{most} MiB of sheets")));
         }
-        seen.insert(place, (listed.entry.clone(), listed.sheet_id));
+        seen.insert(place, self.sheets.len());
         self.sheets.push(listed);
         Ok(())
+    }
+
+    /// Refuses a sheet whose offer has other prices in the sheet at a place.
+    fn refuse_second(&mut self, first: usize, second: Listed) {
+        let reason = match self.format {
+            CatalogFormat::Canonical => {
+                self.contradicted.insert(first);
+                TWICE.to_owned()
+            }
+            CatalogFormat::Published(_) => format!(
+                "the catalog prices {} twice; the first entry `{}` has other prices and is used",
+                second.name(),
+                self.sheets[first].entry
+            ),
+        };
+        self.refused.push(Refused {
+            entry: second.entry,
+            reason,
+        });
+    }
+
+    /// Moves the sheets that another one contradicts to the refused entries.
+    fn take_out_contradicted(&mut self) {
+        for place in std::mem::take(&mut self.contradicted).into_iter().rev() {
+            self.refused.push(Refused {
+                entry: self.sheets.remove(place).entry,
+                reason: TWICE.to_owned(),
+            });
+        }
     }
 }
 
@@ -406,15 +436,39 @@ mod tests {
     }
 
     #[test]
+    fn of_canonical_sheets_of_one_offer_with_other_prices_none_is_used() {
+        let sheet = |model: &str, price: &str, start: &str| {
+            format!(
+                r#"{{"schema": "pricesheet/v1", "provider": "acme", "model": "{model}", "currency": "USD",
+                    "unit": "per_1m_tokens", "valid_from": "{start}T00:00:00Z", "rates": [{{"input": "{price}"}}],
+                    "sources": [{{"url": "https://example.com/", "format": "manual"}}]}}"#
+            )
+        };
+        let day = "2026-01-01";
+        let sheets = [
+            sheet("other", "1", day),
+            sheet("same", "1", day),
+            sheet("history", "1", day),
+            sheet("same", "1", day),
+            sheet("history", "2", "2026-02-01"),
+            sheet("other", "2", day),
+        ];
+        let (kept, refused) = outcome(&format!("[{}]", sheets.join(",")));
+        assert_eq!(kept, ["acme/same", "acme/history", "acme/same", "acme/history"]);
+        assert_eq!(refused, ["acme/other", "acme/other"]);
+    }
+
+    #[test]
     fn of_a_key_that_occurs_twice_equal_copies_are_one_and_others_are_refused() {
         let entry = |price: &str| {
             format!(r#"{{"litellm_provider": "acme", "input_cost_per_token": {price}}}"#)
         };
         let inside = r#"{"litellm_provider": "acme", "input_cost_per_token": 1e-6, "input_cost_per_token": 2e-6}"#;
         let text = format!(
-            r#"{{"same": {0}, "other": {0}, "same": {0}, "other": {1}, "in/side": {inside}, "once": {0}}}"#,
+            r#"{{"same": {0}, "other": {0}, "same": {2}, "other": {1}, "in/side": {inside}, "once": {0}}}"#,
             entry("1e-6"),
-            entry("2e-6")
+            entry("2e-6"),
+            entry("0.0000010")
         );
         let (sheets, refused) = outcome(&text);
         assert_eq!(sheets, ["once", "same"]);

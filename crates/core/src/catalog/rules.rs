@@ -177,7 +177,7 @@ pub(super) fn unique(entries: Vec<CatalogEntry<'_>>) -> Vec<CatalogEntry<'_>> {
     for entry in entries {
         if let Some(place) = places.get(&entry.key) {
             let first = &mut kept[*place];
-            first.is_contradicted |= first.cursor.json != entry.cursor.json;
+            first.is_contradicted |= !first.cursor.json.is_same_as(entry.cursor.json);
         } else {
             places.insert(entry.key.clone(), kept.len());
             kept.push(entry);

@@ -37,8 +37,11 @@ impl PriceDifference {
     /// Larger price divided by the smaller one, if both are stated and not 0.
     #[must_use]
     pub fn factor(&self) -> Option<f64> {
-        let ratio = self.after.as_ref()?.to_f64() / self.before.as_ref()?.to_f64();
-        (ratio.is_finite() && ratio > 0.0).then(|| ratio.max(1.0 / ratio))
+        let (before, after) = (self.before.as_ref()?, self.after.as_ref()?);
+        if before.is_zero() || after.is_zero() {
+            return None;
+        }
+        Some(after.over(before).max(before.over(after)))
     }
 }
 
