@@ -98,11 +98,22 @@ impl CatalogError {
         let provider = shortened(provider);
         let provider = printable(&provider);
         let reason = format!("the catalog has no usable offer of the provider `{provider}`");
-        if names.is_empty() {
-            return Self::NoProvider(reason);
-        }
-        let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        Self::NoProvider(format!("{reason}; did you mean {}?", quoted.join(" or ")))
+        let quoted = |names: &[&str]| -> Vec<String> {
+            let names = names.iter().map(|name| printable(&shortened(name)).into_owned());
+            names.map(|name| format!("`{name}`")).collect()
+        };
+        Self::NoProvider(if known.is_empty() {
+            reason
+        } else if names.is_empty() {
+            let (shown, others) = known.split_at(known.len().min(MOST_PROVIDERS));
+            let more = match others.len() {
+                0 => String::new(),
+                count => format!(" and {count} more"),
+            };
+            format!("{reason}; it lists {}{more}", quoted(shown).join(", "))
+        } else {
+            format!("{reason}; did you mean {}?", quoted(&names).join(" or "))
+        })
     }
 }
 
@@ -125,6 +136,8 @@ impl From<Cancelled> for CatalogError {
 const MOST_ENTRIES: usize = 100_000;
 /// Most values of one entry.
 const MOST_ENTRY_VALUES: usize = 50_000;
+/// Most providers that the message about an unknown one names.
+const MOST_PROVIDERS: usize = 20;
 /// Most memory for the sheets of a catalog, in bytes.
 const MOST_SHEET_BYTES: usize = 160 * 1024 * 1024;
 
@@ -515,6 +528,8 @@ mod tests {
             error.to_string().ends_with("did you mean `anthropic`?"),
             "{error}"
         );
+        let error = read_text(text, Some("typo")).unwrap_err().to_string();
+        assert!(error.ends_with("`typo`; it lists `anthropic`"), "{error}");
         assert_eq!(read_text(text, Some("anthropic")).unwrap().sheets.len(), 1);
     }
 }
