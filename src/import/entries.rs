@@ -99,7 +99,9 @@ impl CatalogError {
         let provider = printable(&provider);
         let reason = format!("the catalog has no usable offer of the provider `{provider}`");
         let quoted = |names: &[&str]| -> Vec<String> {
-            let names = names.iter().map(|name| printable(&shortened(name)).into_owned());
+            let names = names
+                .iter()
+                .map(|name| printable(&shortened(name)).into_owned());
             names.map(|name| format!("`{name}`")).collect()
         };
         Self::NoProvider(if known.is_empty() {
@@ -467,7 +469,10 @@ mod tests {
             sheet("other", "2", day),
         ];
         let (kept, refused) = outcome(&format!("[{}]", sheets.join(",")));
-        assert_eq!(kept, ["acme/same", "acme/history", "acme/same", "acme/history"]);
+        assert_eq!(
+            kept,
+            ["acme/same", "acme/history", "acme/same", "acme/history"]
+        );
         assert_eq!(refused, ["acme/other", "acme/other"]);
     }
 

@@ -1,6 +1,7 @@
 //! Findings of a look at a whole catalog, beside the earlier listings of the catalog.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -40,14 +41,17 @@ pub(super) async fn lock_catalog(
     Ok(Some(lock))
 }
 
-/// Reasons of refusal that are no mistake of an entry: the catalog states no price of text for it.
-const WITHOUT_PRICE: [&str; 2] = ["does not generate text", "has no token price"];
+/// Reasons of refusal that are no mistake of an entry: the catalog states no price of text for it, or another entry for its
+/// offer.
+const IS_READ: [&str; 3] = [
+    "does not generate text",
+    "has no token price",
+    "has other prices and is used",
+];
 
-/// Whether an entry is read, and states no price. Then the price that it stated before has ended.
-fn states_no_price(refused: &Refused) -> bool {
-    WITHOUT_PRICE
-        .iter()
-        .any(|reason| refused.reason.contains(reason))
+/// Whether an entry could be read. Then a price that it stated before has ended.
+fn is_read(refused: &Refused) -> bool {
+    IS_READ.iter().any(|reason| refused.reason.contains(reason))
 }
 
 /// The look at a whole catalog; none for sheets that stand for themselves.
@@ -55,6 +59,7 @@ pub(super) async fn begin_look(
     store: &Store,
     format: CatalogFormat,
     options: &Options,
+    refused: &[Refused],
 ) -> Result<Option<LookAt>, ImportError> {
     let CatalogFormat::Published(catalog) = format else {
         return Ok(None);
@@ -66,7 +71,14 @@ pub(super) async fn begin_look(
         DbTime::from(options.observed_at).into()
     };
     let scope = options.provider.clone().unwrap_or_default();
-    Ok(Some(LookAt { source, scope, at }))
+    let unread = refused.iter().filter(|refused| !is_read(refused));
+    let unread: BTreeSet<String> = unread.map(|refused| refused.entry.clone()).collect();
+    Ok(Some(LookAt {
+        source,
+        scope,
+        at,
+        unread: Arc::new(unread),
+    }))
 }
 
 /// Findings of a look, beside the earlier listings of its catalog.
@@ -77,15 +89,12 @@ pub(super) struct Found {
     before: Vec<ListedSheet>,
     /// Sheets that were withdrawn and are listed still.
     pub(super) withdrawn: BTreeSet<Uuid>,
-    /// Keys of entries that cannot be read, which may be about any offer.
-    refused: BTreeSet<String>,
 }
 
 impl Found {
     pub(super) async fn of(
         look: Option<&LookAt>,
         sheets: &[Listed],
-        refused: &[Refused],
         store: &Store,
     ) -> Result<Option<Self>, ImportError> {
         let Some(look) = look else { return Ok(None) };
@@ -116,11 +125,6 @@ impl Found {
             is_between,
             listed,
             withdrawn: withdrawn.into_iter().map(|sheet| sheet.sheet_id).collect(),
-            refused: refused
-                .iter()
-                .filter(|refused| !states_no_price(refused))
-                .map(|refused| refused.entry.clone())
-                .collect(),
         }))
     }
 
@@ -141,7 +145,7 @@ impl Found {
         if self.listed.is_empty() {
             return Ok(());
         }
-        let ended = self.ended(store).await?;
+        let ended = self.ended();
         let before = self.before();
         let is_changed = |offer: &ListedOffer| {
             let sheets: BTreeSet<Uuid> = offer.sheets.iter().map(|sheet| sheet.sheet_id).collect();
@@ -155,36 +159,21 @@ impl Found {
         Ok(())
     }
 
-    /// The offers that the catalog no longer lists, but for those whose entries cannot be read this time.
-    async fn ended(&self, store: &Store) -> Result<Vec<ListedOffer>, ImportError> {
-        let scope = &self.look.scope;
+    /// The offers that the catalog lists no longer, or in entries that it could not read.
+    fn ended(&self) -> Vec<ListedOffer> {
         let mut ended: BTreeMap<Uuid, ListedOffer> = BTreeMap::new();
-        let mut sheets = Vec::new();
         for sheet in &self.before {
-            let is_covered = scope.is_empty() || *scope == sheet.provider;
-            if !is_covered || self.listed.contains_key(&sheet.offer_id) {
-                continue;
-            }
-            sheets.push(sheet.clone());
-            ended.insert(
-                sheet.offer_id,
-                ListedOffer {
-                    offer_id: sheet.offer_id,
-                    provider: sheet.provider.clone(),
-                    sheets: Vec::new(),
-                },
-            );
-        }
-        if !self.refused.is_empty() {
-            let ids: Vec<Uuid> = sheets.iter().map(|sheet| sheet.sheet_id).collect();
-            let unread = store.sheets_of_entries(&ids, &self.refused).await?;
-            for sheet in sheets
-                .iter()
-                .filter(|sheet| unread.contains(&sheet.sheet_id))
-            {
-                ended.remove(&sheet.offer_id);
+            if self.look.covers(&sheet.provider) && !self.listed.contains_key(&sheet.offer_id) {
+                ended.insert(
+                    sheet.offer_id,
+                    ListedOffer {
+                        offer_id: sheet.offer_id,
+                        provider: sheet.provider.clone(),
+                        sheets: Vec::new(),
+                    },
+                );
             }
         }
-        Ok(ended.into_values().collect())
+        ended.into_values().collect()
     }
 }

@@ -1,6 +1,7 @@
 //! Import of whole catalogs: parses every entry, finds duplicates of one pricing decision, estimates each decision once,
 //! records everything, and reports one line per entry.
 
+mod copies;
 mod duplicates;
 mod entries;
 mod error;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
+use super::copies::{Checks, Copy};
 use super::duplicates::{Original, Originals, SheetKind, classify};
 use super::entries::{CatalogError, Contents, read};
 use super::error::ImportError;
@@ -29,7 +30,7 @@ use unroof_core::sheet::{PriceSheet, SheetId, canonical};
 
 /// Sheets recorded per transaction: enough to be fast, few enough not to delay other writers.
 const ESTIMATES_AT_ONCE: usize = 64;
-const DUPLICATES_AT_ONCE: usize = 200;
+const COPIES_AT_ONCE: usize = 200;
 
 /// A parsed catalog, ready to be imported.
 #[derive(Debug)]
@@ -119,8 +120,8 @@ impl Import {
         reporter.names(&contents.sheets, &names).await?;
         // Held to the end: what a catalog listed before must be known as of its newest look.
         let _catalog = lock_catalog(&store, contents.format, &options, &turn).await?;
-        let look = begin_look(&store, contents.format, &options).await?;
-        let found = Found::of(look.as_ref(), &contents.sheets, &contents.refused, &store).await?;
+        let look = begin_look(&store, contents.format, &options, &contents.refused).await?;
+        let found = Found::of(look.as_ref(), &contents.sheets, &store).await?;
         let fresh = set_known_aside(
             &store,
             contents.sheets,
@@ -397,31 +398,40 @@ impl Recorder {
         kinds: Vec<SheetKind>,
         reporter: &mut ProgressReporter<'_>,
     ) -> Result<(), ImportError> {
-        let (mut originals, mut duplicates) = (Vec::new(), Vec::new());
+        let (mut originals, mut copies) = (Vec::new(), Vec::new());
         for (listed, kind) in sheets.into_iter().zip(kinds) {
             match kind {
                 SheetKind::Original => originals.push(listed),
-                SheetKind::Duplicate(of, name) => duplicates.push((listed, of, name)),
+                SheetKind::Duplicate(of, original) => copies.push(Copy {
+                    listed,
+                    of,
+                    original,
+                }),
             }
         }
-        self.record_originals(Arc::new(originals), reporter).await?;
-        for duplicates in duplicates.chunks(DUPLICATES_AT_ONCE) {
-            let recordings: Vec<Recording> = duplicates
+        let mut checks = Checks::new(&self.options, &self.turn);
+        self.record_originals(Arc::new(originals), &mut checks, reporter)
+            .await?;
+        for copies in copies.chunks(COPIES_AT_ONCE) {
+            let misfits = checks.of(copies).await?;
+            let recordings = copies
                 .iter()
-                .map(|(listed, of, _)| Recording {
+                .zip(misfits)
+                .map(|(copy, is_misfit)| Recording {
                     listing: Listing::Offer {
-                        duplicate_of: Some(*of),
+                        duplicate_of: Some(copy.of),
                     },
-                    ..self.recording(listed, self.options.estimator.estimate_id(SheetId(*of)))
-                })
-                .collect();
+                    is_misfit: Some(is_misfit),
+                    ..self.recording(&copy.listed, self.estimate_of(copy))
+                });
+            let recordings: Vec<Recording> = recordings.collect();
             self.store(&recordings).await?;
-            for (listed, of, name) in duplicates {
+            for copy in copies {
                 let duplicate = Imported {
-                    reason: Some(format!("duplicate of {name}")),
-                    estimate_id: Some(self.options.estimator.estimate_id(SheetId(*of))),
-                    duplicate_of: Some(*of),
-                    ..Imported::of(listed, &self.names, Outcome::Duplicate)
+                    reason: Some(format!("duplicate of {}", copy.original)),
+                    estimate_id: Some(self.estimate_of(copy)),
+                    duplicate_of: Some(copy.of),
+                    ..Imported::of(&copy.listed, &self.names, Outcome::Duplicate)
                 };
                 reporter.entry(duplicate).await?;
             }
@@ -429,9 +439,14 @@ impl Recorder {
         Ok(())
     }
 
+    fn estimate_of(&self, copy: &Copy) -> Uuid {
+        self.options.estimator.estimate_id(SheetId(copy.of))
+    }
+
     async fn record_originals(
         &self,
         originals: Arc<Vec<Listed>>,
+        checks: &mut Checks,
         reporter: &mut ProgressReporter<'_>,
     ) -> Result<(), ImportError> {
         // Stops the estimates if recording fails or the client disconnects.
@@ -465,6 +480,7 @@ impl Recorder {
             } in batch.drain(..)
             {
                 let listed = &originals[index];
+                checks.add(&listed.sheet, record.is_misfit);
                 reporter.summary.identified_quantities += identified;
                 let outcome = if identified == 0 {
                     Outcome::NotIdentifiable

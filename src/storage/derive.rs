@@ -84,11 +84,21 @@ impl Derived {
         let periods = timeline(&sightings, &withdrawals);
         announced.extend(news(&old, &periods, now));
         let rows = rows(after, &sightings, &withdrawals, periods.clone(), now);
+        // A price that is listed still is seen all the time: that alone is not written.
+        let is_listed = |row: &StoredPeriod| {
+            let mut own = after.seen.iter().zip(&sightings);
+            !row.has_ended
+                && own.any(|(seen, sighting)| {
+                    seen.last_at.is_none()
+                        && sighting.tariff_id == row.period.tariff_id
+                        && sighting.last_at >= row.period.last_seen_at
+                })
+        };
         let mut derived = Self {
             news: announced,
             ..Self::default()
         };
-        derived.compare_rows(stored, rows);
+        derived.compare_rows(stored, rows, is_listed);
         let was = state(&before.sightings(), &before.withdrawals(), &old, now);
         let is = state(&sightings, &withdrawals, &periods, now);
         derived.stated = (was != is).then_some(is);
@@ -96,8 +106,13 @@ impl Derived {
         derived
     }
 
-    /// Finds the rows that differ from the stored ones.
-    fn compare_rows(&mut self, stored: &[StoredPeriod], rows: Vec<StoredPeriod>) {
+    /// Finds the rows that differ from the stored ones, be it by the last sighting of a price that is not listed.
+    fn compare_rows(
+        &mut self,
+        stored: &[StoredPeriod],
+        rows: Vec<StoredPeriod>,
+        is_listed: impl Fn(&StoredPeriod) -> bool,
+    ) {
         let mut left: Vec<&StoredPeriod> = stored.iter().collect();
         for mut row in rows {
             let is_same = |one: &&StoredPeriod| {
@@ -110,10 +125,10 @@ impl Derived {
                 Some(index) => {
                     let one = left.swap_remove(index);
                     row.key = one.key;
-                    // A price that is listed still is seen all the time: that alone is not written.
-                    let seen_at = one.period.last_seen_at;
                     let mut unseen = row.clone();
-                    unseen.period.last_seen_at = seen_at;
+                    if is_listed(&row) {
+                        unseen.period.last_seen_at = one.period.last_seen_at;
+                    }
                     unseen.period.source.clone_from(&one.period.source);
                     if unseen != *one {
                         self.written.push(row);

@@ -137,7 +137,10 @@ const HISTORY: &str = "
            coalesce((SELECT max(looks.at)
                      FROM sightings AS seen JOIN looks ON looks.source = seen.source
                       AND (looks.scope = '' OR looks.scope = sheet.provider)
-                     WHERE seen.sheet_id = period.sheet_id AND seen.last_at IS NULL
+                      AND looks.at >= seen.first_at
+                     JOIN price_sheets AS stated ON stated.id = seen.sheet_id
+                      AND (stated.tariff_id = period.tariff_id OR stated.id = period.sheet_id)
+                     WHERE period.has_ended = FALSE AND seen.offer_id = period.offer_id AND seen.last_at IS NULL
                        AND looks.at > period.last_seen_at
                        AND (period.ends_at IS NULL OR period.ends_at > looks.at)), last_seen_at) AS last_seen_at
     FROM price_sheets AS sheet

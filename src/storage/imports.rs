@@ -1,6 +1,5 @@
 //! Queries of an import before it records anything, and the records of import runs.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -12,7 +11,6 @@ use uuid::Uuid;
 use super::connection::on_connection;
 use super::database::{Importing, Pool, StoreLock};
 use super::names::stored_names;
-use super::plan::read_sheet;
 use super::query::Query;
 use super::rows::{Connected, Piece, Statement};
 use super::value::{Kind, Value};
@@ -209,17 +207,6 @@ static LISTINGS: Statement = Statement::new(&[Piece {
     columns: &[Kind::Id],
 }]);
 
-#[derive(FromRow)]
-struct DocumentRow {
-    id: Uuid,
-    document: String,
-}
-
-static DOCUMENTS: Statement = Statement::new(&[Piece {
-    sql: "SELECT sheet.id, sheet.document FROM given JOIN price_sheets AS sheet ON sheet.id = given.column1",
-    columns: &[Kind::Id],
-}]);
-
 static LEADERS: Statement = Statement::new(&[Piece {
     sql: "
         SELECT price_sheets.id, listing.estimate_id, price_sheets.document
@@ -266,32 +253,6 @@ impl Store {
     pub async fn listings_of(&self, sheets: &[Uuid]) -> Result<Vec<ListingRow>, StoreError> {
         let ids = sheets.iter().map(|id| vec![(*id).into()]).collect();
         on_connection!(self, connection => connection.read_rows(&LISTINGS, &ids).await)
-    }
-
-    /// Those of some sheets that a catalog states in entries with these keys.
-    ///
-    /// # Errors
-    /// The query fails, or a stored document is damaged.
-    pub async fn sheets_of_entries(
-        &self,
-        sheets: &[Uuid],
-        keys: &BTreeSet<String>,
-    ) -> Result<BTreeSet<Uuid>, StoreError> {
-        let ids = sheets.iter().map(|id| vec![(*id).into()]).collect();
-        let rows: Vec<DocumentRow> =
-            on_connection!(self, connection => connection.read_rows(&DOCUMENTS, &ids).await)?;
-        let mut found = BTreeSet::new();
-        for row in rows {
-            let sheet = read_sheet(row.id, Some(&row.document))?;
-            let mut locators = sheet
-                .sources
-                .iter()
-                .filter_map(|source| source.locator.as_ref());
-            if locators.any(|locator| keys.contains(locator)) {
-                found.insert(row.id);
-            }
-        }
-        Ok(found)
     }
 
     /// The sheets of some models that have an estimate of their own.

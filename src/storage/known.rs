@@ -63,6 +63,7 @@ struct SightingRow {
     source: String,
     standing: i64,
     catalog: String,
+    entry: Option<String>,
     sheet_id: Uuid,
     first_at: DbTime,
     last_at: Option<DbTime>,
@@ -83,18 +84,25 @@ struct SightingRow {
 
 static SIGHTINGS: Statement = Statement::new(&[Piece {
     sql: "
-        SELECT seen.offer_id, sheet.provider, seen.source, seen.standing, seen.catalog, seen.sheet_id, seen.first_at,
+        SELECT seen.offer_id, sheet.provider, seen.source, seen.standing, seen.catalog, seen.entry, seen.sheet_id, seen.first_at,
                seen.last_at, sheet.tariff_id, sheet.valid_from, sheet.valid_to, sheet.currency, sheet.input_price,
                sheet.output_price, sheet.is_misfit,
                CASE WHEN sheet.tariff_id IS NULL THEN sheet.document END AS document,
                (SELECT max(looks.at) FROM looks WHERE looks.source = seen.source AND looks.scope = '') AS newest_whole,
                (SELECT max(looks.at) FROM looks
                 WHERE looks.source = seen.source AND looks.scope = sheet.provider) AS newest_part,
-               (SELECT min(looks.at) FROM looks
-                WHERE looks.source = seen.source AND looks.scope = '' AND looks.at > seen.last_at) AS next_whole,
-               (SELECT min(looks.at) FROM looks
-                WHERE looks.source = seen.source AND looks.scope = sheet.provider AND looks.at > seen.last_at)
-                 AS next_part
+               (SELECT looks.at FROM looks
+                WHERE looks.source = seen.source AND looks.scope = '' AND looks.at > seen.last_at
+                  AND NOT EXISTS (
+                      SELECT 1 FROM unread_entries AS unread
+                      WHERE unread.source = looks.source AND unread.entry = seen.entry AND unread.at = looks.at)
+                ORDER BY looks.at LIMIT 1) AS next_whole,
+               (SELECT looks.at FROM looks
+                WHERE looks.source = seen.source AND looks.scope = sheet.provider AND looks.at > seen.last_at
+                  AND NOT EXISTS (
+                      SELECT 1 FROM unread_entries AS unread
+                      WHERE unread.source = looks.source AND unread.entry = seen.entry AND unread.at = looks.at)
+                ORDER BY looks.at LIMIT 1) AS next_part
         FROM given JOIN sightings AS seen ON seen.offer_id = given.column1
         JOIN price_sheets AS sheet ON sheet.id = seen.sheet_id",
     columns: &[Kind::Id],
@@ -223,6 +231,19 @@ static AROUND: Statement = Statement::new(&[Piece {
     columns: &[Kind::Text, Kind::Time],
 }]);
 
+/// An entry that a look could not read.
+#[derive(Debug, FromRow)]
+struct UnreadRow {
+    entry: String,
+}
+
+static UNREAD: Statement = Statement::new(&[Piece {
+    sql: "
+        SELECT unread.entry
+        FROM given JOIN unread_entries AS unread ON unread.source = given.column1 AND unread.at = given.column2",
+    columns: &[Kind::Text, Kind::Time],
+}]);
+
 const VERSION: &str = "SELECT version FROM store_version WHERE id = 1";
 
 /// Prepares all queries.
@@ -236,6 +257,7 @@ pub(super) async fn prepare(connection: &mut impl Connected) -> Result<(), Store
         &SHEETS,
         &MISFITS,
         &AROUND,
+        &UNREAD,
     ] {
         connection.prepare_rows(statement).await?;
     }
@@ -318,6 +340,11 @@ pub(super) async fn load(
     }
     if let Some(look) = &work.look {
         known.look = Some(look_among(connection, look).await?);
+    }
+    if let Some(look) = work.look.as_ref().filter(|_| work.completes) {
+        let given = vec![vec![(&look.source).into(), look.at.into()]];
+        let unread: Vec<UnreadRow> = connection.read_rows(&UNREAD, &given).await?;
+        known.unread = unread.into_iter().map(|row| row.entry).collect();
     }
     Ok(known)
 }
@@ -406,6 +433,7 @@ impl Known {
             sheet_id: row.sheet_id,
             tariff_id: tariff_of(row.tariff_id, row.sheet_id, row.document.as_ref())?,
             catalog: row.catalog,
+            entry: row.entry,
             valid_from: row.valid_from.map(Into::into),
             valid_to: row.valid_to.map(Into::into),
             is_misfit: row.is_misfit,

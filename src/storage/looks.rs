@@ -34,7 +34,8 @@ const WITHDRAWN: &str = "
 const IS_BETWEEN: &str = "
     SELECT max(at) AS at FROM looks WHERE source = $1 AND at >= $2 AND (scope = '' OR $3 = '' OR scope = $3)";
 
-// What is seen for longer may win over other catalogs, and a withdrawn price that is listed still is in force again.
+// What is seen for longer may win over other catalogs, and a withdrawn price that is listed still is in force again. What
+// an entry stated that could not be read has ended where that entry is missing now.
 const AGAIN: &str = "
     SELECT mine.offer_id
     FROM sightings AS mine JOIN sightings AS other ON other.offer_id = mine.offer_id
@@ -43,7 +44,13 @@ const AGAIN: &str = "
     UNION
     SELECT mine.offer_id
     FROM sightings AS mine JOIN withdrawals AS cut ON cut.sheet_id = mine.sheet_id AND cut.undone_at IS NULL
-    WHERE mine.source = $1 AND mine.last_at IS NULL AND cut.at < $2";
+    WHERE mine.source = $1 AND mine.last_at IS NULL AND cut.at < $2
+    UNION
+    SELECT mine.offer_id
+    FROM unread_entries AS unread
+    JOIN sightings AS mine ON mine.source = unread.source AND mine.entry = unread.entry AND mine.last_at < unread.at
+    WHERE unread.source = $1 AND EXISTS (
+        SELECT 1 FROM price_periods AS period WHERE period.offer_id = mine.offer_id AND has_ended = FALSE)";
 
 const ALL_OFFERS: &str = "SELECT DISTINCT offer_id FROM sightings WHERE source = $1";
 

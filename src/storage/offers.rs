@@ -1,7 +1,8 @@
 //! The facts about an offer: what its sources stated and when, and what was withdrawn. Pure: facts are added here, and
 //! written elsewhere.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp, ToSpan};
 use uuid::Uuid;
@@ -30,6 +31,8 @@ pub struct SheetFacts {
     pub tariff_id: Uuid,
     /// The catalog that it names.
     pub catalog: String,
+    /// The key of its entry there.
+    pub entry: Option<String>,
     /// Inclusive start of validity, if stated.
     pub valid_from: Option<Timestamp>,
     /// Exclusive end of validity, if stated.
@@ -55,6 +58,7 @@ impl SheetFacts {
             catalog: source
                 .map_or("manual", |source| source.format.name())
                 .to_owned(),
+            entry: source.and_then(|source| source.locator.clone()),
             valid_from: sheet.valid_from.map(stored),
             valid_to: sheet.valid_to.map(stored),
             is_misfit,
@@ -103,12 +107,21 @@ pub struct LookAt {
     pub scope: String,
     /// Time of the look.
     pub at: Timestamp,
+    /// Keys of the entries that it could not read: it says nothing about what they stated before.
+    pub unread: Arc<BTreeSet<String>>,
 }
 
 impl LookAt {
     /// Whether it would have found an offer of a provider.
-    pub(super) fn covers(&self, provider: &str) -> bool {
+    #[must_use]
+    pub fn covers(&self, provider: &str) -> bool {
         self.scope.is_empty() || self.scope == provider
+    }
+
+    /// Whether it could not read the entry of a sheet.
+    fn is_blind_to(&self, seen: &Seen) -> bool {
+        let entry = seen.sheet.entry.as_ref();
+        entry.is_some_and(|entry| self.unread.contains(entry))
     }
 }
 
@@ -190,9 +203,7 @@ impl Offer {
                 valid_to: seen.sheet.valid_to,
                 first_at: seen.first_at,
                 last_at: seen.last_at.unwrap_or_else(open),
-                next_at: seen
-                    .next_look
-                    .filter(|_| is_catalog && seen.last_at.is_some()),
+                next_at: self.next_at(seen).filter(|_| is_catalog),
                 is_sellers_own: is_catalog && seen.source == self.provider,
                 is_misfit: seen.sheet.is_misfit,
                 input_price: seen.sheet.input_price,
@@ -200,6 +211,14 @@ impl Offer {
             }
         };
         self.seen.iter().map(sighting).collect()
+    }
+
+    /// The look of its source at which a sighting had ended: the next one that is about the offer.
+    fn next_at(&self, seen: &Seen) -> Option<Timestamp> {
+        let last_at = seen.last_at?;
+        let own = self.seen.iter().filter(|one| one.source == seen.source);
+        let listed = own.map(|one| one.first_at).filter(|at| *at > last_at);
+        listed.chain(seen.next_look).min()
     }
 
     /// The withdrawals, each with the sighting that ended it.
@@ -325,7 +344,7 @@ impl Offer {
         let own = self.seen.iter_mut();
         for seen in own.filter(|seen| seen.source == look.source) {
             seen.newest_look = seen.newest_look.max(Some(look.at));
-            if seen.last_at.is_some_and(|last_at| last_at < look.at) {
+            if seen.last_at.is_some_and(|last_at| last_at < look.at) && !look.is_blind_to(seen) {
                 let next = seen.next_look.map_or(look.at, |next| next.min(look.at));
                 seen.next_look = Some(next);
             }

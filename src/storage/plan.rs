@@ -38,6 +38,8 @@ pub(super) struct Known {
     pub(super) look: Option<LookAmong>,
     /// Stored sheets whose estimates fit no machine.
     pub(super) misfits: HashSet<Uuid>,
+    /// Entries that a look at the same time could not read.
+    pub(super) unread: BTreeSet<String>,
 }
 
 /// A disagreement that has not ended.
@@ -81,6 +83,8 @@ pub(super) struct Step {
     pub(super) is_sighting: bool,
     /// Whether the sheet of a question is stated now.
     pub(super) reveals: bool,
+    /// Whether a known sheet fits a machine, or none, other than was known.
+    pub(super) is_other_fit: bool,
     /// Whether the listed estimate of a known price is another one.
     pub(super) is_update: bool,
     /// Whether that price is in force.
@@ -95,6 +99,7 @@ impl Step {
             && !self.inserts_estimate
             && !self.inserts_listing
             && !self.reveals
+            && !self.is_other_fit
             && !self.is_sighting
     }
 }
@@ -139,6 +144,8 @@ pub(super) struct Plan {
     pub(super) questions: HashSet<Uuid>,
     /// Those of them whose estimates fit no machine.
     pub(super) misfits: HashSet<Uuid>,
+    /// Entries that a look at the same time could not read, and this one could.
+    pub(super) now_read: BTreeSet<String>,
     pub(super) acted: Option<Acted>,
     /// Whether the act changed anything.
     pub(super) has_acted: bool,
@@ -153,12 +160,6 @@ impl Plan {
         let mut plan = Self::default();
         for recording in &work.recordings {
             let step = known.step(recording, work.now)?;
-            // A copy of a price that fits no machine fits none either.
-            let original = recording.listing.duplicate_of();
-            let is_copy = original.is_some_and(|of| known.misfits.contains(&of));
-            if step.sheet == SheetStep::Insert && (recording.is_misfit() || is_copy) {
-                known.misfits.insert(recording.sheet_id);
-            }
             plan.steps.push(step);
         }
         let facts = |sheet: &SheetFacts| SheetFacts {
@@ -166,6 +167,18 @@ impl Plan {
             ..sheet.clone()
         };
         let mut after = known.offers.clone();
+        let mut touched = work.touched();
+        let steps = work.recordings.iter().zip(&plan.steps);
+        for (recording, _) in steps.filter(|(_, step)| step.is_other_fit) {
+            let offer_id = recording.offer_id();
+            let seen = after.entry(offer_id).or_default().seen.iter_mut();
+            for seen in seen.filter(|seen| seen.sheet.sheet_id == recording.sheet_id) {
+                seen.sheet = facts(&seen.sheet);
+            }
+            if !touched.contains(&offer_id) {
+                touched.push(offer_id);
+            }
+        }
         for (recording, step) in work.recordings.iter().zip(&mut plan.steps) {
             if let Some(by) = &recording.sighted_by
                 && !known.unchanged.contains(&recording.offer_id())
@@ -183,6 +196,7 @@ impl Plan {
                 offer.look(among, &sheets);
             }
             if work.completes {
+                plan.now_read = &known.unread - &among.look.unread;
                 for offer in after.values_mut() {
                     offer.complete(&among.look);
                 }
@@ -199,7 +213,7 @@ impl Plan {
         for recording in &work.recordings {
             seen_at.insert(recording.offer_id(), recording.observed_at);
         }
-        let touched = work.touched().into_iter();
+        let touched = touched.into_iter();
         for id in touched.filter(|offer| !known.unchanged.contains(offer)) {
             let before = known.offers.remove(&id).unwrap_or_default();
             let after = after.remove(&id).unwrap_or_default();
@@ -344,6 +358,7 @@ impl Known {
                 step.reveals = recording.is_observed && self.questions.remove(&sheet_id);
             }
         }
+        self.check_fit(recording, &mut step);
         if recording.estimate.is_some() && self.estimates.insert(recording.estimate_id) {
             step.inserts_estimate = true;
         }
@@ -366,6 +381,25 @@ impl Known {
                 .any(|stored| stored.period.sheet_id == sheet_id && stored.period.covers(now));
         }
         Ok(step)
+    }
+}
+
+impl Known {
+    /// Notes whether the sheet of a recording fits no machine. What a question says of a known sheet does not count.
+    fn check_fit(&mut self, recording: &Recording, step: &mut Step) {
+        let (sheet_id, is_new) = (recording.sheet_id, step.sheet == SheetStep::Insert);
+        let Some(is_misfit) = recording
+            .is_misfit()
+            .filter(|_| is_new || recording.is_observed)
+        else {
+            return;
+        };
+        let is_other = if is_misfit {
+            self.misfits.insert(sheet_id)
+        } else {
+            self.misfits.remove(&sheet_id)
+        };
+        step.is_other_fit = is_other && !is_new;
     }
 }
 

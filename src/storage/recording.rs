@@ -129,6 +129,8 @@ pub struct Recording {
     pub listing: Listing,
     /// The estimate, unless it is known to be stored.
     pub estimate: Option<EstimateRecord>,
+    /// Whether a sheet without an estimate of its own fits no machine, where that was checked.
+    pub is_misfit: Option<bool>,
 }
 
 /// The provider that estimates from several hosts' sheets are listed under.
@@ -158,6 +160,7 @@ impl Recording {
             estimate_id,
             listing: Listing::Offer { duplicate_of: None },
             estimate: None,
+            is_misfit: None,
         }
     }
 
@@ -180,17 +183,19 @@ impl Recording {
 
     /// Facts of the sheet for the history of its offer.
     pub(super) fn facts(&self) -> SheetFacts {
-        SheetFacts::new(&self.sheet, self.sheet_id, self.is_misfit())
+        let is_misfit = self.is_misfit().unwrap_or_default();
+        SheetFacts::new(&self.sheet, self.sheet_id, is_misfit)
     }
 
-    /// Whether its estimate, without stated assumptions, fits no machine.
-    pub(super) fn is_misfit(&self) -> bool {
-        let is_own = matches!(self.listing, Listing::Offer { .. });
-        is_own
-            && self
-                .estimate
-                .as_ref()
-                .is_some_and(|estimate| estimate.is_misfit)
+    /// Whether it fits no machine, by a check of its own or its estimate without stated assumptions; none where it was
+    /// checked before, or never.
+    pub(super) fn is_misfit(&self) -> Option<bool> {
+        let estimate = match self.listing {
+            Listing::Offer { .. } => self.estimate.as_ref(),
+            _ => None,
+        };
+        let of_estimate = estimate.map(|estimate| estimate.is_misfit);
+        self.is_misfit.or(of_estimate)
     }
 
     /// The names under which its estimate is listed.

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::announced::{Announced, Change, Disagreement};
 use super::checksum::checksum;
-use super::offers::{Cut, Offer, Seen};
+use super::offers::{Cut, LookAt, Offer, Seen};
 use super::plan::{OfferPlan, Plan, SheetStep, Step};
 use super::recording::{EstimateRecord, Recording};
 use super::rows::{Connected, Piece, Rows, Statement};
@@ -97,6 +97,8 @@ impl<'a> Writing<'a> {
             self.lost_sightings(),
             self.sightings(),
             self.looks(),
+            self.read_entries(),
+            self.unread_entries(),
             self.withdrawals(),
             self.gone_periods(),
             self.periods(),
@@ -149,15 +151,21 @@ impl<'a> Writing<'a> {
             .collect()
     }
 
-    /// Documents of known sheets that have other sources now, as they are in the end.
+    /// Documents of known sheets that have other sources or another fit now, as they are in the end.
     fn documents(&self) -> Rows<'a> {
         let ids = |does| self.with(does).map(|(recording, _)| recording.sheet_id);
         let new: BTreeSet<Uuid> = ids(|step| step.sheet == SheetStep::Insert).collect();
-        let is_changed = |step: &Step| step.sheet == SheetStep::AddSources || step.reveals;
+        let is_changed =
+            |step: &Step| step.sheet == SheetStep::AddSources || step.reveals || step.is_other_fit;
         let changed: BTreeSet<Uuid> = ids(is_changed).collect();
         let row = |id: &Uuid| {
             let document = &self.plan.sheets[id];
-            vec![(*id).into(), document.into(), checksum(document).into()]
+            vec![
+                (*id).into(),
+                document.into(),
+                checksum(document).into(),
+                self.plan.misfits.contains(id).into(),
+            ]
         };
         changed.difference(&new).map(row).collect()
     }
@@ -263,6 +271,7 @@ impl<'a> Writing<'a> {
                 (&seen.source).into(),
                 seen.sheet.sheet_id.into(),
                 (&seen.sheet.catalog).into(),
+                seen.sheet.entry.as_deref().into(),
                 seen.first_at.into(),
                 seen.last_at.into(),
                 standing(seen.standing).into(),
@@ -277,6 +286,25 @@ impl<'a> Writing<'a> {
         let look = self.work.look.iter().filter(|_| self.work.completes);
         look.map(|look| vec![(&look.source).into(), (&look.scope).into(), look.at.into()])
             .collect()
+    }
+
+    fn read_entries(&self) -> Rows<'a> {
+        let look = self.work.look.iter();
+        let row = |look: &'a LookAt, entry: &'a String| {
+            vec![(&look.source).into(), look.at.into(), entry.into()]
+        };
+        let rows =
+            look.flat_map(|look| self.plan.now_read.iter().map(move |entry| row(look, entry)));
+        rows.collect()
+    }
+
+    fn unread_entries(&self) -> Rows<'a> {
+        let look = self.work.look.iter().filter(|_| self.work.completes);
+        let row = |look: &'a LookAt, entry: &'a String| {
+            vec![(&look.source).into(), look.at.into(), entry.into()]
+        };
+        let rows = look.flat_map(|look| look.unread.iter().map(move |entry| row(look, entry)));
+        rows.collect()
     }
 
     fn withdrawals(&self) -> Rows<'a> {
@@ -445,9 +473,10 @@ static WRITE: Statement = Statement::new(&[
     },
     Piece {
         sql: "
-            UPDATE price_sheets SET document = given.column2, checksum = given.column3, observed = TRUE FROM given
-            WHERE price_sheets.id = given.column1",
-        columns: &[Id, Text, Bytes],
+            UPDATE price_sheets
+            SET document = given.column2, checksum = given.column3, is_misfit = given.column4, observed = TRUE
+            FROM given WHERE price_sheets.id = given.column1",
+        columns: &[Id, Text, Bytes, Flag],
     },
     Piece {
         sql: "
@@ -484,11 +513,11 @@ static WRITE: Statement = Statement::new(&[
     },
     Piece {
         sql: "
-            INSERT INTO sightings (offer_id, source, sheet_id, catalog, first_at, last_at, standing)
+            INSERT INTO sightings (offer_id, source, sheet_id, catalog, entry, first_at, last_at, standing)
             SELECT * FROM given
             WHERE TRUE
             ON CONFLICT (offer_id, source, sheet_id, first_at) DO UPDATE SET last_at = excluded.last_at",
-        columns: &[Id, Text, Id, Text, Time, Time, Number],
+        columns: &[Id, Text, Id, Text, Text, Time, Time, Number],
     },
     Piece {
         sql: "
@@ -496,6 +525,19 @@ static WRITE: Statement = Statement::new(&[
             WHERE TRUE
             ON CONFLICT (source, scope, at) DO NOTHING",
         columns: &[Text, Text, Time],
+    },
+    Piece {
+        sql: "
+            DELETE FROM unread_entries WHERE (source, at, entry) IN (
+                SELECT given.column1, given.column2, given.column3 FROM given)",
+        columns: &[Text, Time, Text],
+    },
+    Piece {
+        sql: "
+            INSERT INTO unread_entries (source, at, entry) SELECT * FROM given
+            WHERE TRUE
+            ON CONFLICT (source, entry, at) DO NOTHING",
+        columns: &[Text, Time, Text],
     },
     Piece {
         sql: "

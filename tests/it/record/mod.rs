@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 
 use crate::support::{Api, TestDatabase, on_each_database, sheet, with};
 
-/// Input price by model, as two catalogs write it.
+/// Input price by model, as two catalogs write it. An entry with the price 0 cannot be read.
 type Prices = BTreeMap<&'static str, u32>;
 
 fn litellm(prices: &Prices) -> Value {
     let entry = |input: &u32| {
         json!({
             "litellm_provider": "acme", "mode": "chat", "output_cost_per_token": "1e-5",
-            "input_cost_per_token": format!("{input}e-6"),
+            "input_cost_per_token": if *input == 0 { json!({}) } else { json!(format!("{input}e-6")) },
         })
     };
     let entries = prices
@@ -33,7 +33,8 @@ fn models_dev(prices: &Prices) -> Value {
             "id": model, "name": model, "release_date": "2026-01-01", "last_updated": "2026-01-01",
             "attachment": false, "reasoning": false, "tool_call": true, "open_weights": false,
             "modalities": {"input": ["text"], "output": ["text"]},
-            "limit": {"context": 128_000, "output": 8_000}, "cost": {"input": input, "output": 10},
+            "limit": {"context": 128_000, "output": 8_000},
+            "cost": {"input": if *input == 0 { json!({}) } else { json!(input) }, "output": 10},
         })
     };
     let models = prices
@@ -143,8 +144,10 @@ fn events(numbers: &mut Numbers, count: u32) -> Vec<Event> {
                     .iter()
                     .map(|model| (*model, 1 + numbers.below(2)))
                     .collect();
-                if numbers.below(3) == 0 {
-                    prices.remove(model);
+                match numbers.below(6) {
+                    0 | 1 => drop(prices.remove(model)),
+                    2 => drop(prices.insert(model, 0)),
+                    _ => {}
                 }
                 Event::Import(numbers.below(2) == 0, hour, prices)
             }
@@ -241,11 +244,12 @@ async fn random_events_in_any_order_of_arrival_give_the_state_of_a_replay_in_ord
                     "seed {seed}, event {number} of {events:#?}"
                 );
             }
-            let withdrawals = "SELECT CAST(count(*) AS text) FROM withdrawals";
+            let withdrawals = "SELECT hex(sheet_id) || ' ' || at FROM withdrawals ORDER BY 1";
             was_refused.insert(database.texts(withdrawals).await);
             states.push(database.texts(PERIODS).await);
         }
-        // A withdrawal is refused where its price is not known yet, or no more.
+        // A withdrawal is refused where its price is not known yet, or no more; of copies, those that are known are withdrawn. The clock
+        // of a test is fixed, so that their times differ.
         if was_refused.len() == 1 {
             assert_eq!(states[0], states[1], "seed {seed}: {events:#?}");
         }
@@ -397,6 +401,119 @@ async fn a_price_far_from_another_source_is_flagged_until_a_second_source_confir
         assert_eq!(now, [json!([50.0, false])]);
     })
     .await;
+}
+
+/// A catalog in which sellers have a model at equal prices, be it with a cached prompt token that costs more than a fresh one.
+fn copies(sellers: &[(&str, Option<u32>)]) -> Value {
+    let mut catalog = json!({});
+    for (seller, cache_read) in sellers {
+        let mut own = models_dev(&Prices::from([("m", 2)]))["acme"].take();
+        own["id"] = json!(seller);
+        if let Some(cache_read) = cache_read {
+            own["models"]["m"]["cost"]["cache_read"] = json!(cache_read);
+        }
+        catalog[*seller] = own;
+    }
+    catalog
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whether_a_price_fits_no_machine_does_not_depend_on_which_of_its_copies_came_first() {
+    let whole = copies(&[("plain", None), ("odd", Some(9))]);
+    for first in [copies(&[("plain", None)]), copies(&[("odd", Some(9))])] {
+        on_each_database(async |database: &TestDatabase| {
+            let api = database.api().await;
+            import(&api, "?observed_at=2026-11-01T00:00:00Z", &first).await;
+            import(&api, "?observed_at=2026-11-02T00:00:00Z", &whole).await;
+            let rows = api.get("/price-sheets?as_of=2026-11-03T00:00:00Z").await;
+            let flags: BTreeMap<String, Value> = rows
+                .rows()
+                .iter()
+                .map(|row| (row["provider"].to_string(), row["flagged"].clone()))
+                .collect();
+            let expected = [("\"odd\"", json!(true)), ("\"plain\"", json!(false))];
+            assert_eq!(
+                flags,
+                expected.map(|(name, flag)| (name.to_owned(), flag)).into()
+            );
+        })
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_price_that_was_asked_about_before_it_was_seen_is_flagged_all_the_same() {
+    on_each_database(async |database: &TestDatabase| {
+        let api = database.api().await;
+        let sheet = with(priced("m", 2), "/rates/0/cache_read", json!("9"));
+        let question = json!({"price_sheet": sheet, "assumptions": {"chips": 8}});
+        assert!(api.infer(&question).await.status.is_success());
+        assert!(api.infer(&sheet).await.status.is_success());
+        let rows = api.get("/price-sheets").await.rows();
+        let flags: Vec<&Value> = rows.iter().map(|row| &row["flagged"]).collect();
+        assert_eq!(flags, [true]);
+    })
+    .await;
+}
+
+/// Looks at a catalog in which an entry is readable, unreadable, another one, and gone, in eight orders.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_entry_that_cannot_be_read_leaves_its_offer_as_it_was_in_any_order() {
+    const SEEN: &str = "
+        SELECT model || ' ' || starts_at || ' ' || coalesce(ends_at, '') || ' ' || coalesce(ending, '')
+               || ' ' || CASE WHEN has_ended THEN last_seen_at ELSE '' END || ' ' || coalesce(not_before, '')
+        FROM price_periods ORDER BY 1";
+    let look = |input: Option<u32>| {
+        let priced = input.map(|input| ("m-1", input));
+        Prices::from_iter(priced.into_iter().chain([("m-2", 5)]))
+    };
+    let day = |day: usize| format!("2026-05-{day:02}T00:00:00Z");
+    // Day by day: 1, unread twice, 1, unread, 2, unread, gone.
+    let looks = [
+        Some(1),
+        Some(0),
+        Some(0),
+        Some(1),
+        Some(0),
+        Some(2),
+        Some(0),
+        None,
+    ];
+    let mut states = BTreeSet::new();
+    let mut last_seen = BTreeSet::new();
+    let mut numbers = Numbers(15);
+    for round in 0..8 {
+        let write = if round % 2 == 0 { litellm } else { models_dev };
+        let database = TestDatabase::sqlite();
+        let api = database.api().await;
+        let mut left: Vec<usize> = (0..looks.len()).collect();
+        while !left.is_empty() {
+            let next = numbers.below(u32::try_from(left.len()).unwrap()) as usize;
+            let next = left.remove(if round < 2 { 0 } else { next });
+            let query = format!("?observed_at={}", day(next + 1));
+            let body = write(&look(looks[next])).to_string();
+            let reply = api.post(&format!("/catalogs{query}"), body).await;
+            let is_refused = reply.text().contains("\"refused\":1");
+            assert_eq!(is_refused, looks[next] == Some(0), "{}", reply.text());
+            assert_eq!(mirror(&api).await, in_force(&api).await, "{round} {left:?}");
+        }
+        let mut seen = Vec::new();
+        for number in 1..=looks.len() {
+            let path = format!("/price-sheets?as_of={}&model=m-1", day(number));
+            let rows = api.get(&path).await.rows();
+            seen.extend(rows.iter().map(|row| row["input_per_mtok"].as_f64()));
+        }
+        assert_eq!(
+            seen,
+            [1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0].map(Some),
+            "{round}"
+        );
+        states.insert(database.texts(SEEN).await);
+        let history = api.get("/models/acme/m-2/history").await.rows();
+        last_seen.insert(history[0]["last_seen_at"].to_string());
+    }
+    assert_eq!(states.len(), 1, "{states:#?}");
+    assert_eq!(last_seen.len(), 1, "{last_seen:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

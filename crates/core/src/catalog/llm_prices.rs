@@ -11,11 +11,11 @@ use jiff::Timestamp;
 
 use super::canonical::canonical_model;
 use super::entry::Entry;
-use super::rules::{FREE, context_tier_of, is_free, is_usable, split_key, start_of_day, unique};
+use super::rules::{FREE, context_tier_of, is_free, is_usable, split_key, start_of_day, unique_by};
 use super::values::{is_name, renamed, thousands};
 use super::{Catalog, CatalogEntry};
 use crate::input::cursor::Cursor;
-use crate::input::json::Json;
+use crate::input::json::{Json, Object};
 use crate::sheet::{ContextTier, PriceSheet, RateCell, Source, SourceFormat};
 
 /// The catalog.
@@ -67,7 +67,25 @@ fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
     let keyed = items
         .into_iter()
         .map(|cursor| entry_of(vendor.as_deref(), cursor));
-    Some(unique(keyed.collect::<Option<_>>()?))
+    Some(unique_by(keyed.collect::<Option<_>>()?, is_copy))
+}
+
+/// Whether two entries of a model state the same: their display names may differ, but not the threshold in them.
+fn is_copy(first: &Json, then: &Json) -> bool {
+    let (Json::Object(first), Json::Object(then)) = (first, then) else {
+        return first.is_same_as(then);
+    };
+    let threshold = |name: Option<&Json>| {
+        let (_, threshold) = name?.as_text()?.rsplit_once('>')?;
+        Some(threshold.trim().to_owned())
+    };
+    let stated =
+        |fields: &Object| -> Vec<_> { fields.iter().filter(|(key, _)| *key != "name").collect() };
+    let (stated, stated_then) = (stated(first), stated(then));
+    let mut pairs = stated.iter().zip(&stated_then);
+    stated.len() == stated_then.len()
+        && pairs.all(|((key, one), (other, then))| key == other && one.is_same_as(then))
+        && threshold(first.get("name")) == threshold(then.get("name"))
 }
 
 /// Builds an entry. The key of a past row includes its start date, to distinguish it from the other rows of its model.

@@ -70,7 +70,9 @@ pub(super) fn generates_text(key: &str, entry: &Cursor<'_>) -> bool {
 fn without_text(key: &str, entry: &Json) -> Option<String> {
     let lower = key.to_lowercase();
     let name = lower.rsplit('/').next().unwrap_or_default();
-    let words: Vec<&str> = name.split(|letter: char| !letter.is_alphanumeric()).collect();
+    let words: Vec<&str> = name
+        .split(|letter: char| !letter.is_alphanumeric())
+        .collect();
     let has = |word: &str| words.contains(&word) || (word.contains('-') && name.contains(word));
     let word_of = |list: &[&'static str]| list.iter().copied().find(|word| has(word));
     let by_name = |word: &str| format!("its name has the word `{word}`");

@@ -172,12 +172,20 @@ pub(super) fn has_room(cursor: &Cursor<'_>, sheet: &PriceSheet) -> bool {
 
 /// The entries of a catalog, each key once: an equal copy is left out, and of others the first is marked as contradicted.
 pub(super) fn unique(entries: Vec<CatalogEntry<'_>>) -> Vec<CatalogEntry<'_>> {
+    unique_by(entries, Json::is_same_as)
+}
+
+/// The same, where copies may differ in what states no price.
+pub(super) fn unique_by(
+    entries: Vec<CatalogEntry<'_>>,
+    is_copy: impl Fn(&Json, &Json) -> bool,
+) -> Vec<CatalogEntry<'_>> {
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut kept: Vec<CatalogEntry<'_>> = Vec::new();
     for entry in entries {
         if let Some(place) = places.get(&entry.key) {
             let first = &mut kept[*place];
-            first.is_contradicted |= !first.cursor.json.is_same_as(entry.cursor.json);
+            first.is_contradicted |= !is_copy(first.cursor.json, entry.cursor.json);
         } else {
             places.insert(entry.key.clone(), kept.len());
             kept.push(entry);

@@ -8,7 +8,7 @@ use super::{Answer, Request, infer_while};
 use crate::input::cancel::{CancelToken, Cancelled};
 use crate::model::assumptions::Assumptions;
 use crate::reference::calibration::Calibration;
-use crate::sheet::SheetId;
+use crate::sheet::{PriceSheet, SheetId};
 
 /// Estimates with one calibration. Estimates by another calibration have other ids.
 #[derive(Debug, Clone)]
@@ -46,6 +46,36 @@ impl Estimator {
     /// The request is cancelled.
     pub fn infer(&self, request: &Request, wanted: &CancelToken) -> Result<Answer, Cancelled> {
         infer_while(request, &self.calibration, wanted)
+    }
+
+    /// The part of a sheet that its check for a misfit reads: the prices and limits. Sheets with one of them have one result.
+    #[must_use]
+    pub fn evidence(&self, sheet: &PriceSheet) -> PriceSheet {
+        let mut evidence = PriceSheet {
+            upstream_provider: None,
+            canonical_model: None,
+            quantization: None,
+            valid_from: None,
+            valid_to: None,
+            retires_at: None,
+            status: None,
+            ..sheet.pricing_content()
+        };
+        evidence.model.clear();
+        evidence.region.clear();
+        // Of a host that the calibration knows, the usual markup is known.
+        if !self.calibration.hosts.contains_key(&evidence.provider) {
+            evidence.provider.clear();
+        }
+        evidence
+    }
+
+    /// Whether a sheet fits no machine: `misfit.flagged` of its estimate without assumptions.
+    ///
+    /// # Errors
+    /// The check is cancelled.
+    pub fn is_misfit(&self, sheet: &PriceSheet, wanted: &CancelToken) -> Result<bool, Cancelled> {
+        super::joint::is_misfit(&sheet.pricing_content(), &self.calibration, wanted)
     }
 
     /// The id of the answer to one sheet without assumptions.

@@ -92,6 +92,30 @@ pub fn estimate(
     })
 }
 
+/// Whether a sheet fits no machine: `misfit.flagged` of its estimate without assumptions, at less than half of the work.
+///
+/// # Errors
+/// The work is cancelled.
+pub(super) fn is_misfit(
+    content: &PriceSheet,
+    calibration: &Calibration,
+    wanted: &CancelToken,
+) -> Result<bool, Cancelled> {
+    let contents = std::slice::from_ref(content);
+    if model_check::check(contents, &[]).flagged {
+        return Ok(true);
+    }
+    let assumptions = Assumptions::default();
+    let terms = clue::observed(contents, &assumptions, calibration);
+    if terms.is_empty() {
+        return Ok(false);
+    }
+    let prior = Prior::new(calibration, &assumptions);
+    let posterior = sample_while(&prior, &terms, DRAWS, wanted)?;
+    let steps = steps(&posterior, &terms, wanted)?;
+    Ok(model_check::check(contents, &steps).flagged)
+}
+
 /// The limit of decoding, memory or compute, and its probability.
 fn regime(draws: &Draws<'_>) -> (Regime, f64) {
     let is_memory_bound = |unknowns: &Unknowns<'_>| unknowns.log_actual_memory_over_compute() > 0.0;
