@@ -15,7 +15,7 @@ RULES = [
     r".*/valid_to: `valid_to` is not after `valid_from`",
     r"/grid/(batch|context_tokens): the axis ends before it begins",
     r"/price_sheet(/thresholds_tokens)?: the threshold .* is not below the longest context .*",
-    r"/price_sheet/(thresholds_tokens|cache_ttls_seconds): .* values that do not rise, .*",
+    r"/price_sheet/(thresholds_tokens|cache_ttls_seconds): the values do not rise",
     r"/operating_point/accepted_tokens_per_step: .* is not a number from 1 to .*",
     r"/operating_point(/batch)?: a batch of .* sequences over all chips",
     r"/model(/active_parameters)?: more active than total parameters",
@@ -43,12 +43,15 @@ RULES = [
     r": there (is neither an offer nor|are both an offer and) a sheet",
     r"/usage(/(prompt|uncached_input)_tokens)?: .* tokens, (of which|where) .*",
     r"/usage(/reasoning_tokens)?: .* reasoning tokens among .*",
+    r": a sheet with assumptions is a question, not an observation of a price",
     # Addresses to which nothing is sent.
     r"/url: (it is not a URL|it is too long|the address is not a public one)",
     # A list that the document does not hold, and an open object.
     r".*/timezone: `.*` is not a time zone",
     r"(/entry)?: the entry has no token price.*",
     r".*/(schedules|service_tiers): \d+ entries",
+    r": invalid query string: `(fields|sort)` names `.*`, which no row has",
+    r": the catalog has no usable offer of the provider `.*`",
     r": the catalog's format is not recognised; known formats: .*",
     r": line \d+, column \d+: a text holds the NUL character",
     # The time at which a request arrives.

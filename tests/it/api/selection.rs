@@ -305,12 +305,15 @@ async fn rows_have_the_fields_that_are_named_in_their_order() {
     api.store(&sheet()).await;
     let catalog = json!([sheet_of("m-2")]).to_string();
     api.post("/catalogs", catalog).await;
+    let webhook = json!({"url": "https://hooks.example.com/unroof"}).to_string();
+    api.post("/webhooks", webhook).await;
     for (path, fields) in [
         ("/estimates", "model,active_parameters_median,id"),
         ("/estimates/latest", "model,provider"),
         ("/price-sheets", "output_per_mtok,model"),
         ("/changes", "kind,sequence"),
         ("/imports", "source,entries"),
+        ("/webhooks", "url,id"),
         ("/history?provider=acme&model=m-1", "catalog,difference"),
     ] {
         let and = if path.contains('?') { '&' } else { '?' };
