@@ -24,7 +24,7 @@ use super::response_cache::CachedBody;
 use crate::jobs::SECRET_PREFIX;
 use crate::jobs::egress::{NOT_PUBLIC, NameFault, is_public, read_url};
 use crate::storage::{ChangeFilter, ChangeKind, DbTime, DeliveryRow, NewWebhook, WebhookRow};
-use unroof_core::input::cursor::{Cursor, Fault};
+use unroof_core::input::cursor::{Cursor, Fault, FaultKind};
 use unroof_core::input::{RequestError, read};
 
 /// Limit of webhooks.
@@ -267,6 +267,7 @@ impl App {
             detail: NOT_PUBLIC.to_owned(),
             hint: "write a host with a public address; an operator can allow private ones with `--webhook-allow-private`"
                 .to_owned(),
+            kind: FaultKind::Wrong,
         };
         Err(RequestError::Wrong(vec![fault]).into())
     }

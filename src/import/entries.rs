@@ -12,7 +12,7 @@ use unroof_core::catalog::{CATALOGS, Catalog, CatalogEntry, UnknownFormat, recog
 use unroof_core::history::UNKNOWN_START;
 use unroof_core::input::RequestError;
 use unroof_core::input::cancel::{CancelToken, Cancelled};
-use unroof_core::input::cursor::{Cursor, Fault, Faults, nearest_names, shortened};
+use unroof_core::input::cursor::{Cursor, Fault, FaultKind, Faults, nearest_names, shortened};
 use unroof_core::input::json::{self, Json, Stopped};
 use unroof_core::input::text::printable;
 use unroof_core::sheet::{PriceSheet, canonical};
@@ -133,6 +133,8 @@ const MOST_SHEET_BYTES: usize = 160 * 1024 * 1024;
 pub(super) struct Refused {
     pub(super) entry: String,
     pub(super) reason: String,
+    /// Whether it is read, and states no price of text. Then the price that it stated before has ended.
+    pub(super) states_no_price: bool,
 }
 
 /// A parsed catalog.
@@ -213,6 +215,9 @@ pub(super) fn read(
                     contents.refused.push(Refused {
                         entry: key,
                         reason: reasons(&entry.pointer(), &found),
+                        states_no_price: found
+                            .iter()
+                            .any(|fault| fault.kind == FaultKind::WithoutPrice),
                     });
                 }
                 continue;
@@ -292,6 +297,7 @@ impl Contents {
                 entry: printable(&shortened(name)).into_owned(),
                 reason: "it, or a field of it, occurs twice with different contents; none of them is used"
                     .to_owned(),
+                states_no_price: false,
             });
         }
     }
@@ -326,6 +332,7 @@ impl Contents {
             self.refused.push(Refused {
                 entry: listed.entry,
                 reason,
+                states_no_price: false,
             });
             return Ok(());
         }

@@ -40,16 +40,6 @@ pub(super) async fn lock_catalog(
     Ok(Some(lock))
 }
 
-/// Reasons of refusal that are no mistake of an entry: the catalog states no price of text for it.
-const WITHOUT_PRICE: [&str; 2] = ["does not generate text", "has no token price"];
-
-/// Whether an entry is read, and states no price. Then the price that it stated before has ended.
-fn states_no_price(refused: &Refused) -> bool {
-    WITHOUT_PRICE
-        .iter()
-        .any(|reason| refused.reason.contains(reason))
-}
-
 /// The look at a whole catalog; none for sheets that stand for themselves.
 pub(super) async fn begin_look(
     store: &Store,
@@ -118,7 +108,7 @@ impl Found {
             withdrawn: withdrawn.into_iter().map(|sheet| sheet.sheet_id).collect(),
             refused: refused
                 .iter()
-                .filter(|refused| !states_no_price(refused))
+                .filter(|refused| !refused.states_no_price)
                 .map(|refused| refused.entry.clone())
                 .collect(),
         }))

@@ -38,7 +38,7 @@ const NUMBERS: [&str; 5] = ["embed", "embedding", "embeddings", "rerank", "reran
 pub(super) fn generates_text(key: &str, entry: &Cursor<'_>) -> bool {
     let reason = without_text(key, entry.json);
     if let Some(reason) = &reason {
-        entry.fault(
+        entry.fault_without_price(
             format!("the model does not generate text: {reason}"),
             "send models that generate text, such as those of the mode `chat`",
         );
