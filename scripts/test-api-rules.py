@@ -50,7 +50,7 @@ RULES = [
     r".*/timezone: `.*` is not a time zone",
     r"(/entry)?: the entry has no token price.*",
     r".*/(schedules|service_tiers): \d+ entries",
-    r": invalid query string: `sort` names `.*`, which no row has",
+    r": invalid query string: `sort` names `.*`, by which no row can be sorted",
     r": the catalog has no usable offer of the provider `.*`",
     r": the catalog's format is not recognised; known formats: .*",
     r": line \d+, column \d+: a text holds the NUL character",

@@ -16,7 +16,7 @@ use super::extract::{Path, Query};
 use super::page::{
     FieldNames, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest, without_nul,
 };
-use super::problem::Problem;
+use super::problem::{NOT_FOUND, Problem};
 use crate::storage::{DbTime, HistoryKey, HistoryRow, PricesOf, Store, StoreError};
 use unroof_core::estimate::StoredRow;
 use unroof_core::estimate::quantities::JointQuantity;
@@ -357,7 +357,7 @@ async fn respond(
 }
 
 fn no_price() -> Problem {
-    Problem::not_found("price of this provider and model")
+    Problem::new(NOT_FOUND, "there is no price of this provider and model")
         .hint("GET /search finds names; in a path, write `/` in a model's name as `%2F`")
 }
 

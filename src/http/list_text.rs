@@ -157,9 +157,13 @@ fn only(fields: &[String], row: &impl Serialize) -> serde_json::Result<Map<Strin
     Ok(fields.iter().map(field).collect())
 }
 
-/// The refusal of a parameter that names a field which no row has.
+/// The refusal of a parameter that names a field which no row has, or by which no row can be sorted.
 pub(super) fn no_field(parameter: &str, name: &str, columns: &[String]) -> Problem {
     let name: String = name.chars().take(100).collect();
-    let detail = format!("invalid query string: `{parameter}` names `{name}`, which no row has");
+    let why = match parameter {
+        "sort" => "by which no row can be sorted",
+        _ => "which no row has",
+    };
+    let detail = format!("invalid query string: `{parameter}` names `{name}`, {why}");
     Problem::new(UNREADABLE, detail).hint(format!("the fields are {}", columns.join(", ")))
 }

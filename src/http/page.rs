@@ -316,7 +316,8 @@ pub(super) fn without_nul(text: &str) -> Result<(), Problem> {
         return Err(Problem::new(
             UNREADABLE,
             "invalid query string: a value contains the NUL character",
-        ));
+        )
+        .hint("GET /search finds names; none contains it"));
     }
     Ok(())
 }

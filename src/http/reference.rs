@@ -66,7 +66,7 @@ impl TableQuery {
     /// The rows that are asked for.
     ///
     /// # Errors
-    /// No row has a field that is named.
+    /// No row has a field that is named, or none has a text or number there by which it is sorted.
     fn body(&self, rows: &[Map<String, Value>]) -> Result<CachedBody, Problem> {
         let mut columns: Vec<String> = Vec::new();
         for name in rows.iter().flat_map(Map::keys) {
@@ -80,6 +80,10 @@ impl TableQuery {
         let mut found: Vec<&Map<String, Value>> =
             rows.iter().filter(|row| has_word(row, typed)).collect();
         if let Some(sort) = &self.sort {
+            let is_value = |row: &Map<String, Value>, name: &str| {
+                matches!(row.get(name), Some(Value::Number(_) | Value::String(_)))
+            };
+            columns.retain(|name| rows.iter().any(|row| is_value(row, name)));
             if !columns.contains(sort) {
                 return Err(no_field("sort", sort, &columns));
             }
