@@ -17,14 +17,13 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::app::App;
 use super::list_text::ListText;
-pub(super) use super::list_text::{ListItem, fields};
+pub(super) use super::list_text::{FieldNames, ListItem, fields};
+use super::names::Names;
 use super::problem::{Problem, UNREADABLE};
 use super::queue::Turn;
 use super::response_cache::CachedBody;
 use super::workers::Workers;
-use crate::storage::{
-    DbTime, Filter, NamePrefix, Order, Place, Selection, SortKey, StoreError, Times,
-};
+use crate::storage::{DbTime, NamePrefix, Order, Place, Selection, SortKey, StoreError, Times};
 
 const MOST_ROWS: u32 = 2_000;
 const ROWS: u32 = 100;
@@ -184,20 +183,20 @@ pub(super) enum EstimateSort {
 #[into_params(parameter_in = Query)]
 pub(super) struct ListQuery {
     /// Billing provider; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    pub(super) provider: Option<String>,
+    #[param(nullable = false, inline)]
+    pub(super) provider: Option<Names>,
     /// Model name as the provider spells it; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    pub(super) model: Option<String>,
+    #[param(nullable = false, inline)]
+    pub(super) model: Option<Names>,
     /// Canonical name, `author/model`; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    pub(super) canonical_model: Option<String>,
+    #[param(nullable = false, inline)]
+    pub(super) canonical_model: Option<Names>,
     /// Region in which the model is served; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    pub(super) region: Option<String>,
+    #[param(nullable = false, inline)]
+    pub(super) region: Option<Names>,
     /// Currency as an ISO 4217 code; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    pub(super) currency: Option<String>,
+    #[param(nullable = false, inline)]
+    pub(super) currency: Option<Names>,
     /// Beginning of the provider, the model or the canonical name, with or without what is before the last `/`, in any case.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     pub(super) q: Option<String>,
@@ -217,7 +216,7 @@ pub(super) struct ListQuery {
     #[param(nullable = false, inline)]
     pub(super) order: Option<Direction>,
     /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
     pub(super) fields: Option<String>,
     /// Rows per page.
     #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
@@ -228,50 +227,18 @@ pub(super) struct ListQuery {
 }
 
 impl ListQuery {
-    /// The filter.
+    /// The offers.
     ///
     /// # Errors
-    /// A value contains NUL, which PostgreSQL rejects.
-    pub(super) fn filter(&self) -> Result<Filter, Problem> {
-        let filter = Filter {
-            provider: self.provider.clone(),
-            model: self.model.clone(),
-            canonical_model: self.canonical_model.clone(),
-            region: self.region.clone(),
-            currency: self.currency.clone(),
-        };
-        let values = [
-            &filter.provider,
-            &filter.model,
-            &filter.canonical_model,
-            &filter.region,
-            &filter.currency,
-        ];
-        if values
-            .into_iter()
-            .flatten()
-            .any(|value| value.contains('\0'))
-        {
-            return Err(Problem::new(
-                UNREADABLE,
-                "invalid query string: a value contains the NUL character",
-            ));
-        }
-        Ok(filter)
-    }
-
-    /// The filter of a list that takes several names at once.
-    ///
-    /// # Errors
-    /// A value contains NUL, or a parameter has too many names.
+    /// The beginning of a name contains NUL.
     pub(super) fn selection(&self) -> Result<Selection, Problem> {
-        let filter = self.filter()?;
+        let names = |names: &Option<Names>| Names::list(names.clone());
         Ok(Selection {
-            provider: several("provider", filter.provider)?,
-            model: several("model", filter.model)?,
-            canonical_model: several("canonical_model", filter.canonical_model)?,
-            region: several("region", filter.region)?,
-            currency: several("currency", filter.currency)?,
+            provider: names(&self.provider),
+            model: names(&self.model),
+            canonical_model: names(&self.canonical_model),
+            region: names(&self.region),
+            currency: names(&self.currency),
             prefix: prefix(self.q.as_deref())?,
         })
     }
@@ -330,45 +297,29 @@ impl ListQuery {
     }
 }
 
-/// Names that one parameter may have.
-const MOST_NAMES: usize = 64;
-
-/// The names of a parameter, and all of it as one name: a name may have a comma.
-///
-/// # Errors
-/// It has too many names.
-pub(super) fn several(parameter: &str, text: Option<String>) -> Result<Vec<String>, Problem> {
-    let Some(text) = text else {
-        return Ok(Vec::new());
-    };
-    if !text.contains(',') {
-        return Ok(vec![text]);
-    }
-    let mut names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
-    if names.len() > MOST_NAMES {
-        let detail =
-            format!("invalid query string: `{parameter}` has more than {MOST_NAMES} names");
-        return Err(Problem::new(UNREADABLE, detail).hint("ask for fewer at a time"));
-    }
-    names.push(text);
-    names.sort();
-    names.dedup();
-    Ok(names)
-}
-
 /// The beginning of a name, unless it is empty.
 ///
 /// # Errors
 /// It contains NUL.
 pub(super) fn prefix(text: Option<&str>) -> Result<Option<NamePrefix>, Problem> {
     let text = text.filter(|text| !text.is_empty());
-    if text.is_some_and(|text| text.contains('\0')) {
+    text.map(without_nul).transpose()?;
+    Ok(text.map(NamePrefix::new))
+}
+
+/// Refuses NUL: PostgreSQL does, and no stored text contains it.
+///
+/// # Errors
+/// The text contains it.
+pub(super) fn without_nul(text: &str) -> Result<(), Problem> {
+    if text.contains('\0') {
         return Err(Problem::new(
             UNREADABLE,
             "invalid query string: a value contains the NUL character",
-        ));
+        )
+        .hint("GET /search finds names; none contains it"));
     }
-    Ok(text.map(NamePrefix::new))
+    Ok(())
 }
 
 /// Name of a list in an order: a cursor belongs to both.
@@ -417,6 +368,7 @@ pub(super) struct Page<Row> {
     /// The rows.
     data: Vec<Row>,
     /// Cursor of the next page; null on the last page.
+    #[schema(required)]
     next_cursor: Option<String>,
 }
 

@@ -12,7 +12,7 @@ use unroof_core::catalog::{CATALOGS, Catalog, CatalogEntry, UnknownFormat, recog
 use unroof_core::history::UNKNOWN_START;
 use unroof_core::input::RequestError;
 use unroof_core::input::cancel::{CancelToken, Cancelled};
-use unroof_core::input::cursor::{Cursor, Fault, Faults, nearest_names, shortened};
+use unroof_core::input::cursor::{Cursor, Fault, FaultKind, Faults, nearest_names, shortened};
 use unroof_core::input::json::{self, Json, Stopped};
 use unroof_core::input::text::printable;
 use unroof_core::sheet::{PriceSheet, canonical};
@@ -143,15 +143,14 @@ const MOST_PROVIDERS: usize = 20;
 /// Most memory for the sheets of a catalog, in bytes.
 const MOST_SHEET_BYTES: usize = 160 * 1024 * 1024;
 
-/// Reason of an entry that occurs twice.
-const TWICE: &str =
-    "it, or a field of it, occurs twice with different contents; none of them is used";
-
 /// A refused entry.
 #[derive(Debug, Clone)]
 pub(super) struct Refused {
     pub(super) entry: String,
     pub(super) reason: String,
+    /// Whether it could be read: it states no price of text, or another entry counts for its offer. Then the price that it
+    /// stated before has ended.
+    pub(super) is_read: bool,
 }
 
 /// A parsed catalog.
@@ -235,6 +234,9 @@ pub(super) fn read(
                     contents.refused.push(Refused {
                         entry: key,
                         reason: reasons(&entry.pointer(), &found),
+                        is_read: found
+                            .iter()
+                            .any(|fault| fault.kind == FaultKind::WithoutPrice),
                     });
                 }
                 continue;
@@ -305,16 +307,27 @@ fn name_of(place: &str) -> String {
 /// Place among the sheets by offer and start.
 type Seen = HashMap<(Uuid, Timestamp), usize>;
 
+impl Refused {
+    /// An entry that occurs twice with different contents, which is none.
+    fn twice(entry: String) -> Self {
+        Self {
+            entry,
+            reason:
+                "it, or a field of it, occurs twice with different contents; none of them is used"
+                    .to_owned(),
+            is_read: false,
+        }
+    }
+}
+
 impl Contents {
     /// Refuses entries that occur twice with different contents.
     fn refuse_contradictions(&mut self, names: &[String], provider: Option<&str>) {
         let is_wanted = |name: &&String| provider.is_none_or(|provider| name.starts_with(provider));
         for name in names.iter().filter(is_wanted) {
             self.entries += 1;
-            self.refused.push(Refused {
-                entry: printable(&shortened(name)).into_owned(),
-                reason: TWICE.to_owned(),
-            });
+            let entry = printable(&shortened(name)).into_owned();
+            self.refused.push(Refused::twice(entry));
         }
     }
 
@@ -357,30 +370,29 @@ impl Contents {
 
     /// Refuses a sheet whose offer has other prices in the sheet at a place.
     fn refuse_second(&mut self, first: usize, second: Listed) {
-        let reason = match self.format {
+        let refused = match self.format {
             CatalogFormat::Canonical => {
                 self.contradicted.insert(first);
-                TWICE.to_owned()
+                Refused::twice(second.entry)
             }
-            CatalogFormat::Published(_) => format!(
-                "the catalog prices {} twice; the first entry `{}` has other prices and is used",
-                second.name(),
-                self.sheets[first].entry
-            ),
+            CatalogFormat::Published(_) => Refused {
+                reason: format!(
+                    "the catalog prices {} twice; the first entry `{}` has other prices and is used",
+                    second.name(),
+                    self.sheets[first].entry
+                ),
+                entry: second.entry,
+                is_read: true,
+            },
         };
-        self.refused.push(Refused {
-            entry: second.entry,
-            reason,
-        });
+        self.refused.push(refused);
     }
 
     /// Moves the sheets that another one contradicts to the refused entries.
     fn take_out_contradicted(&mut self) {
         for place in std::mem::take(&mut self.contradicted).into_iter().rev() {
-            self.refused.push(Refused {
-                entry: self.sheets.remove(place).entry,
-                reason: TWICE.to_owned(),
-            });
+            let entry = self.sheets.remove(place).entry;
+            self.refused.push(Refused::twice(entry));
         }
     }
 }

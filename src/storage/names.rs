@@ -27,6 +27,12 @@ macro_rules! stored_names {
             }
         }
 
+        impl AsRef<str> for $Type {
+            fn as_ref(&self) -> &str {
+                self.name()
+            }
+        }
+
         impl TryFrom<String> for $Type {
             type Error = $crate::storage::UnknownName;
 

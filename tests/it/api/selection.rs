@@ -305,12 +305,15 @@ async fn rows_have_the_fields_that_are_named_in_their_order() {
     api.store(&sheet()).await;
     let catalog = json!([sheet_of("m-2")]).to_string();
     api.post("/catalogs", catalog).await;
+    let webhook = json!({"url": "https://hooks.example.com/unroof"}).to_string();
+    api.post("/webhooks", webhook).await;
     for (path, fields) in [
         ("/estimates", "model,active_parameters_median,id"),
         ("/estimates/latest", "model,provider"),
         ("/price-sheets", "output_per_mtok,model"),
         ("/changes", "kind,sequence"),
         ("/imports", "source,entries"),
+        ("/webhooks", "url,id"),
         ("/history?provider=acme&model=m-1", "catalog,difference"),
     ] {
         let and = if path.contains('?') { '&' } else { '?' };
@@ -413,4 +416,34 @@ async fn search_completes_names_of_every_kind() {
         assert_eq!(models(&api, "/estimates?q=org/po").await, ["org/pool"]);
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_table_is_sorted_by_what_has_an_order() {
+    let api = TestDatabase::sqlite().api().await;
+    let names = async |query: &str| models_of(&api, query).await;
+    let ascending = names("sort=sparsity&fields=name").await;
+    let mut descending = names("sort=sparsity&order=desc&fields=name").await;
+    assert_ne!(ascending, descending);
+    descending.sort();
+    let mut sorted = ascending;
+    sorted.sort();
+    assert_eq!(sorted, descending);
+    for wrong in ["architecture", "sources", "nothing"] {
+        let refused = api
+            .get(&format!("/reference/open-models?sort={wrong}"))
+            .await;
+        let hint = refused.problem(400)["hint"].as_str().unwrap().to_owned();
+        assert!(
+            hint.contains("sparsity") && !hint.contains("architecture"),
+            "{hint}"
+        );
+    }
+}
+
+/// The names of the open-weight models that are asked for.
+async fn models_of(api: &Api, query: &str) -> Vec<String> {
+    let rows = rows(api, &format!("/reference/open-models?{query}")).await;
+    let name = |row: &Value| row["name"].as_str().unwrap().to_owned();
+    rows.iter().map(name).collect()
 }

@@ -58,7 +58,7 @@ const NUMBERS: [&str; 11] = [
 pub(super) fn generates_text(key: &str, entry: &Cursor<'_>) -> bool {
     let reason = without_text(key, entry.json);
     if let Some(reason) = &reason {
-        entry.fault(
+        entry.fault_without_price(
             format!("the model does not generate text: {reason}"),
             "send models that generate text, such as those of the mode `chat`",
         );

@@ -284,7 +284,7 @@ pub(super) fn is_usable(
         return false;
     }
     if !rates.iter().any(RateCell::prices_tokens) {
-        cursor.fault(
+        cursor.fault_without_price(
             format!("the entry has no token price{}", listed(other_prices)),
             "write the price of a token, in the unit and under the names of the catalog",
         );
