@@ -48,7 +48,7 @@ pub(super) struct CatalogQuery {
     /// `true` reports the outcome of each entry without storing anything.
     #[param(nullable = false, default = false)]
     dry_run: Option<bool>,
-    /// Time of observation of the catalog; now if left out. RFC 3339, or milliseconds since 1970.
+    /// Time of observation of the catalog; now if left out. RFC 3339, milliseconds since 1970, or `now`.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     observed_at: Option<Moment>,
 }

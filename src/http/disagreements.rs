@@ -32,7 +32,7 @@ pub(super) struct DisagreementsQuery {
     /// Beginning of the provider, the model or the canonical name, with or without what is before the last `/`, in any case.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     q: Option<String>,
-    /// State at this time instead of now: RFC 3339, or milliseconds since 1970.
+    /// State at this time instead of now: RFC 3339, milliseconds since 1970, or `now`.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     as_of: Option<Moment>,
     /// Fields of a row, separated by commas; all if left out.

@@ -165,7 +165,7 @@ pub(super) struct LatestQuery {
     /// Beginning of the provider, the model or the canonical name, with or without what is before the last `/`, in any case.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     q: Option<String>,
-    /// Time at which the price is in force, now if left out: RFC 3339, or milliseconds since 1970.
+    /// Time at which the price is in force, now if left out: RFC 3339, milliseconds since 1970, or `now`.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     as_of: Option<Moment>,
     /// Sort key; `provider` if left out.

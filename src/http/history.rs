@@ -34,7 +34,7 @@ pub(super) struct HistoryQuery {
     /// Region that serves the model.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     region: Option<String>,
-    /// Up to the price in force at this time: RFC 3339, or milliseconds since 1970.
+    /// Up to the price in force at this time: RFC 3339, milliseconds since 1970, or `now`.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     as_of: Option<Moment>,
     /// Fields of a row, separated by commas; all if left out.
@@ -62,7 +62,7 @@ pub(super) struct NamedHistoryQuery {
     /// Region that serves the model.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     region: Option<String>,
-    /// Up to the price in force at this time: RFC 3339, or milliseconds since 1970.
+    /// Up to the price in force at this time: RFC 3339, milliseconds since 1970, or `now`.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     as_of: Option<Moment>,
     /// Fields of a row, separated by commas; all if left out.

@@ -42,7 +42,7 @@ pub(super) struct InferQuery {
     #[param(nullable = false)]
     observe: Option<bool>,
     /// Time of observation of the price; now if left out.
-    /// RFC 3339, or milliseconds since 1970.
+    /// RFC 3339, milliseconds since 1970, or `now`.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     observed_at: Option<Moment>,
 }

@@ -23,6 +23,7 @@ use super::problem::{Problem, UNREADABLE};
 use super::queue::Turn;
 use super::response_cache::CachedBody;
 use super::workers::Workers;
+use crate::clock::Clock;
 use crate::storage::{DbTime, NamePrefix, Order, Place, Selection, SortKey, StoreError, Times};
 
 const MOST_ROWS: u32 = 2_000;
@@ -78,20 +79,23 @@ impl PartialSchema for FilterText {
 
 impl ToSchema for FilterText {}
 
-/// A point in time: RFC 3339, or milliseconds since 1970 as dashboards send them.
+/// A point in time: RFC 3339, milliseconds since 1970 as dashboards send them, or `now`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment(pub(super) Timestamp);
 
 impl<'de> Deserialize<'de> for Moment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
+        if text == "now" {
+            return Ok(Self(Clock::system().now()));
+        }
         let milliseconds = text.parse().ok().map(Timestamp::from_millisecond);
         let read = milliseconds.unwrap_or_else(|| text.parse());
         // Databases store years of four digits.
         let is_kept = |moment: &Timestamp| *moment >= Timestamp::UNIX_EPOCH;
         read.ok().filter(is_kept).map(Self).ok_or_else(|| {
             D::Error::custom(format!(
-                "`{text}` is not a time: write RFC 3339, such as 2026-11-21T00:00:00Z, or milliseconds since 1970"
+                "`{text}` is not a time: write RFC 3339, such as 2026-11-21T00:00:00Z, milliseconds since 1970, or `now`"
             ))
         })
     }
@@ -119,7 +123,7 @@ impl PartialSchema for Moment {
         ObjectBuilder::new()
             .schema_type(Type::String)
             .pattern(Some(
-                r"^([0-9]{1,13}|(19[7-9]|[2-9][0-9]{2})[0-9]-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z)$",
+                r"^(now|[0-9]{1,13}|(19[7-9]|[2-9][0-9]{2})[0-9]-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z)$",
             ))
             .examples(["2026-11-21T00:00:00Z", "1795219200000"])
             .into()
@@ -133,7 +137,7 @@ impl ToSchema for Moment {}
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub(super) struct AsOfQuery {
-    /// Time at which it must be in force: RFC 3339, or milliseconds since 1970.
+    /// Time at which it must be in force: RFC 3339, milliseconds since 1970, or `now`.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     as_of: Option<Moment>,
 }
@@ -200,7 +204,7 @@ pub(super) struct ListQuery {
     /// Beginning of the provider, the model or the canonical name, with or without what is before the last `/`, in any case.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     pub(super) q: Option<String>,
-    /// Earliest time of storing, inclusive: RFC 3339, or milliseconds since 1970.
+    /// Earliest time of storing, inclusive: RFC 3339, milliseconds since 1970, or `now`.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     pub(super) from: Option<Moment>,
     /// Latest time of storing, exclusive.

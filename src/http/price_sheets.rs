@@ -60,7 +60,7 @@ pub(super) struct SheetsQuery {
     /// Beginning of the provider, the model or the canonical name, with or without what is before the last `/`, in any case.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     q: Option<String>,
-    /// Earliest time of storing, inclusive: RFC 3339, or milliseconds since 1970.
+    /// Earliest time of storing, inclusive: RFC 3339, milliseconds since 1970, or `now`.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     from: Option<Moment>,
     /// Latest time of storing, exclusive.

@@ -22,7 +22,7 @@ const SAME_EVERYWHERE: [(&str, &str); 10] = [
     ("currency", "Currency as an ISO 4217 code."),
     (
         "as_of",
-        "Time at which it is in force: RFC 3339, or milliseconds since 1970.",
+        "Time at which it is in force: RFC 3339, milliseconds since 1970, or `now`.",
     ),
     ("limit", "Rows per page."),
     ("cursor", "`next_cursor` of the previous page."),

@@ -32,6 +32,9 @@ async fn with_offers(database: &TestDatabase) -> Api {
         if let Some(canonical) = canonical {
             sheet = with(sheet, "/canonical_model", json!(canonical));
         }
+        if provider == "azure" {
+            sheet = with(sheet, "/aliases", json!(["zeppelin/X-1"]));
+        }
         api.store(&with(sheet, "/rates/0/input", json!(price)))
             .await;
     }
@@ -392,6 +395,11 @@ async fn search_completes_names_of_every_kind() {
             [pair("model", "gpt-5"), pair("model", "openai/GPT-5-mini")]
         );
         assert_eq!(found("q=gpt-5&kind=model&limit=1").await.len(), 1);
+        for alias in ["ZEPP", "x-1"] {
+            assert_eq!(found(&format!("q={alias}")).await, [pair("model", "gpt-5")]);
+            let named = models(&api, &format!("/price-sheets?q={alias}")).await;
+            assert_eq!(named, ["gpt-5"]);
+        }
         assert_eq!(found("q=nothing").await, []);
         assert_eq!(found("q=%25").await, [pair("model", "%_'")]);
         let all = found("").await;
