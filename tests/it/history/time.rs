@@ -1,5 +1,6 @@
 //! Prices that are announced, and what is asked for as of a time.
 
+use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use super::{from, history, priced, seen, written};
