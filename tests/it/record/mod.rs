@@ -598,6 +598,9 @@ async fn an_answer_says_what_its_request_did_to_the_record() {
         assert_eq!(effect("", &priced("m", 5)).await, seen("lesser"));
         let wrong = api.post("/infer?observe=true", question.to_string()).await;
         wrong.problem(422);
+        let unstored = format!("{}", priced("m", 5));
+        let wrong = api.post("/infer?observe=true&store=false", unstored).await;
+        wrong.problem(400);
         let rows = api.get("/estimates").await.rows();
         let observed = rows.iter().filter(|row| row["observed"] == true).count();
         assert_eq!((rows.len(), observed), (7, 5), "{rows:#?}");
