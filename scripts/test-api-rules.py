@@ -58,7 +58,7 @@ RULES = [
     r": invalid query string: `observed_at` is in the future",
 ]
 
-# What lists gave: cursors by list and order, and the fields of their rows.
+# Cursors that lists gave, by list and order, and fields of their rows.
 cursors = {}
 fields = {}
 

@@ -6,7 +6,30 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::page::FilterText;
+/// A filter value. NUL is rejected: no stored text contains it.
+#[derive(Debug)]
+pub(super) struct FilterText(pub(super) String);
+
+impl<'de> Deserialize<'de> for FilterText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text.contains('\0') {
+            return Err(D::Error::custom("a value contains the NUL character"));
+        }
+        Ok(Self(text))
+    }
+}
+
+impl PartialSchema for FilterText {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .pattern(Some(r"^[^\x00]*$"))
+            .into()
+    }
+}
+
+impl ToSchema for FilterText {}
 
 /// Names that one parameter may have.
 pub(super) const MOST_NAMES: usize = 64;

@@ -18,6 +18,7 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 use super::app::App;
 use super::list_text::ListText;
 pub(super) use super::list_text::{FieldNames, ListItem, fields};
+pub(super) use super::names::FilterText;
 use super::names::Names;
 use super::problem::{Problem, UNREADABLE};
 use super::queue::Turn;
@@ -53,31 +54,6 @@ impl<'de> Deserialize<'de> for Limit {
         })
     }
 }
-
-/// A filter value. NUL is rejected: no stored text contains it.
-#[derive(Debug)]
-pub(super) struct FilterText(pub(super) String);
-
-impl<'de> Deserialize<'de> for FilterText {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        if text.contains('\0') {
-            return Err(D::Error::custom("a value contains the NUL character"));
-        }
-        Ok(Self(text))
-    }
-}
-
-impl PartialSchema for FilterText {
-    fn schema() -> RefOr<Schema> {
-        ObjectBuilder::new()
-            .schema_type(Type::String)
-            .pattern(Some(r"^[^\x00]*$"))
-            .into()
-    }
-}
-
-impl ToSchema for FilterText {}
 
 /// A point in time: RFC 3339, milliseconds since 1970 as dashboards send them, or `now`.
 #[derive(Debug, Clone, Copy)]
