@@ -15,7 +15,7 @@ use super::rules::{FREE, context_tier_of, is_free, is_usable, split_key, start_o
 use super::values::{is_name, renamed, thousands};
 use super::{Catalog, CatalogEntry};
 use crate::input::cursor::Cursor;
-use crate::input::json::{Json, Object};
+use crate::input::json::Json;
 use crate::sheet::{ContextTier, PriceSheet, RateCell, Source, SourceFormat};
 
 /// The catalog.
@@ -79,12 +79,16 @@ fn is_copy(first: &Json, then: &Json) -> bool {
         let (_, threshold) = name?.as_text()?.rsplit_once('>')?;
         Some(threshold.trim().to_owned())
     };
-    let stated =
-        |fields: &Object| -> Vec<_> { fields.iter().filter(|(key, _)| *key != "name").collect() };
-    let (stated, stated_then) = (stated(first), stated(then));
-    let mut pairs = stated.iter().zip(&stated_then);
-    stated.len() == stated_then.len()
-        && pairs.all(|((key, one), (other, then))| key == other && one.is_same_as(then))
+    let is_stated = |(key, _): &(&str, &Json)| *key != "name";
+    let (one, other) = (
+        first.iter().filter(is_stated),
+        then.iter().filter(is_stated),
+    );
+    first.contains_key("name") == then.contains_key("name")
+        && first.len() == then.len()
+        && one
+            .zip(other)
+            .all(|((key, one), (other_key, other))| key == other_key && one.is_same_as(other))
         && threshold(first.get("name")) == threshold(then.get("name"))
 }
 
