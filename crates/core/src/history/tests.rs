@@ -319,9 +319,9 @@ fn news_of_the_past_are_backfilled_and_of_the_present_changes() {
     assert_eq!(news(&[], &before, day(100))[0].event, Event::Added);
     // Another price than the one that was withdrawn.
     let other = timeline(&[old[0].clone(), listed("b", 2, 60, 60)], &[withdrawal]);
-    let told = news(&withdrawn, &other, day(100));
+    let found = news(&withdrawn, &other, day(100));
     assert_eq!(
-        (told[0].event, told[0].previous_sheet_id),
+        (found[0].event, found[0].previous_sheet_id),
         (Event::Changed, Some(id(1)))
     );
     // The withdrawn price while the one before it is in force.
