@@ -335,7 +335,7 @@ fn news_of_the_past_are_backfilled_and_of_the_present_changes() {
     withdrawal.seen_again_at = Some(day(9));
     let again = news(&restored, &timeline(&both, &[withdrawal]), day(100));
     let events: Vec<Event> = again.iter().map(|news| news.event).collect();
-    assert_eq!(events, [Event::Backfilled, Event::Reinstated]);
+    assert_eq!(events, [Event::Reinstated]);
 }
 
 /// The facts of a catalog that are about the prices of a fact without a break, that one included.
