@@ -92,6 +92,7 @@ COMMENT ON VIEW reporting.latest_estimates IS
 CREATE VIEW reporting.price_sheets AS
 SELECT id, provider, model, canonical_model, region, currency, valid_from, valid_to, observed_at,
        input_price AS input_per_mtok, output_price AS output_per_mtok, cache_read_price AS cache_read_per_mtok,
+       retires_at, status,
        EXISTS (
            SELECT 1 FROM disagreements
            WHERE other_sheet_id = price_sheets.id AND is_flagged AND ended_at IS NULL)
@@ -107,8 +108,8 @@ SELECT sheet.provider, sheet.model, sheet.canonical_model, sheet.region, sheet.c
        nullif(period.starts_at, '0001-01-01T00:00:00Z') AS starts_at, period.ends_at,
        period.withdrawn_at IS NULL AND starts_at <= now() AND until > now() AS in_force,
        sheet.input_price AS input_per_mtok, sheet.output_price AS output_per_mtok,
-       sheet.cache_read_price AS cache_read_per_mtok, period.catalog, period.observed_at, period.withdrawn_at,
-       period.withdrawn_because, period.sheet_id AS price_sheet_id
+       sheet.cache_read_price AS cache_read_per_mtok, sheet.retires_at, sheet.status, period.catalog,
+       period.observed_at, period.withdrawn_at, period.withdrawn_because, period.sheet_id AS price_sheet_id
 FROM price_intervals AS period JOIN price_sheets AS sheet ON sheet.id = period.sheet_id;
 COMMENT ON VIEW reporting.price_history IS
     'What an offer costs when: those of its periods that were not withdrawn do not overlap';
@@ -311,6 +312,8 @@ BEGIN
             ('readings_defined', 'Readings that have a value'),
             ('conflicts', 'Pairs of readings that contradict each other'),
             ('observed', 'Whether it is the estimate of an observed price; false for a question'),
+            ('retires_at', 'Time from which the offer is no longer sold, as announced'),
+            ('status', 'deprecated where the offer is to be retired, at retires_at or at a time that is not stated'),
             ('flagged', 'Whether the price is under quarantine: far from that of other sources, or of no machine'),
             ('cell', 'The price that changed, by the name of its cell'),
             ('old_value', 'The price before'),

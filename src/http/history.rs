@@ -23,7 +23,7 @@ use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::history::UNKNOWN_START;
 use unroof_core::input::schema::one_of_texts;
 use unroof_core::sheet::compare::difference::{first_words, in_words};
-use unroof_core::sheet::{PriceSheet, RateCell};
+use unroof_core::sheet::{OfferStatus, PriceSheet, RateCell};
 use unroof_core::units::Decimal;
 
 /// The part of a history to return.
@@ -107,13 +107,19 @@ pub(super) struct HistoryItem {
     output_per_mtok: Option<f64>,
     /// Prompt tokens found in the cache.
     cache_read_per_mtok: Option<f64>,
+    /// Time from which the offer is no longer sold, as announced.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    retires_at: Option<DbTime>,
+    /// `deprecated` where the offer is to be retired, at `retires_at` or at a time that is not stated.
+    status: Option<String>,
     /// Source of the start: `stated` by a source, or `observed`, the time at which the price was first seen.
     #[schema(value_type = Option<PriceStart>)]
     start_basis: Option<String>,
     /// Time at which the price before was last seen; null where none was, or where it is not known.
     #[schema(value_type = Option<String>, format = DateTime)]
     not_before: Option<DbTime>,
-    /// Time at which a source last stated the price.
+    /// Time at which a source last stated the price; before `valid_from` where the price holds again because another was
+    /// withdrawn or ended.
     #[schema(value_type = Option<String>, format = DateTime)]
     last_seen_at: Option<DbTime>,
     /// Reason for the end; null while it is in force.
@@ -194,6 +200,12 @@ impl Entry {
             input_per_mtok: price(|rate| rate.input.as_ref()),
             output_per_mtok: price(|rate| rate.output.as_ref()),
             cache_read_per_mtok: price(|rate| rate.cache_read.as_ref()),
+            retires_at: self.sheet.retires_at.map(Into::into),
+            status: self
+                .sheet
+                .status
+                .as_ref()
+                .map(|OfferStatus::Deprecated| "deprecated".to_owned()),
             start_basis: row.start_basis.clone().filter(|_| is_known),
             not_before: row.not_before,
             last_seen_at: row.last_seen_at,

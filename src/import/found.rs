@@ -71,7 +71,8 @@ pub(super) async fn begin_look(
 /// Findings of a look, beside the earlier listings of its catalog.
 pub(super) struct Found {
     look: LookAt,
-    is_between: bool,
+    /// Whether each sighting is written: the look is not later than all others, or follows a pause.
+    is_each: bool,
     listed: BTreeMap<Uuid, ListedOffer>,
     before: Vec<ListedSheet>,
     /// Sheets that were withdrawn and are listed still.
@@ -109,7 +110,7 @@ impl Found {
         Ok(Some(Self {
             before: store.listed_by(look, is_between).await?,
             look: look.clone(),
-            is_between,
+            is_each: is_between || store.is_after_pause(look).await?,
             listed,
             withdrawn: withdrawn.into_iter().map(|sheet| sheet.sheet_id).collect(),
         }))
@@ -136,7 +137,7 @@ impl Found {
         let before = self.before();
         let is_changed = |offer: &ListedOffer| {
             let sheets: BTreeSet<Uuid> = offer.sheets.iter().map(|sheet| sheet.sheet_id).collect();
-            self.is_between || before.get(&offer.offer_id) != Some(&sheets)
+            self.is_each || before.get(&offer.offer_id) != Some(&sheets)
         };
         let changed: Vec<ListedOffer> = self.listed.into_values().filter(is_changed).collect();
         for offers in changed.chunks(OFFERS_AT_ONCE) {

@@ -6,7 +6,9 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::StoreError;
+use super::derive::RetirementNews;
 use super::names::ChangeKind;
+use super::offers::Retirement;
 use super::plan::{OfferPlan, Plan, SheetText, read_sheet};
 use super::recording::Listing;
 use super::work::Work;
@@ -15,6 +17,7 @@ use unroof_core::sheet::compare::difference::{
     PriceDifference, contradiction_words, contradictions, first_words, in_words, price_differences,
 };
 use unroof_core::sheet::{PriceSheet, SheetId};
+use unroof_core::units::Decimal;
 
 /// Names under which a change is listed.
 #[derive(Debug, Clone)]
@@ -141,6 +144,7 @@ impl Announced {
                 let mut rows = rows_of(news, offer, &mut sheets)?;
                 announced.changes.append(&mut rows);
             }
+            announced.add_retirements(offer, &mut sheets)?;
             announced.compare(offer, &mut sheets)?;
             for row in &offer.derived.written {
                 let sheet = &sheets.get(row.period.sheet_id)?.sheet;
@@ -151,6 +155,38 @@ impl Announced {
         announced.add_act(work, plan, &mut sheets)?;
         announced.add_estimates(work, plan);
         Ok(announced)
+    }
+
+    /// Retirements of an offer in force. Where they are all that is new of its sheet, they say so alone.
+    fn add_retirements(
+        &mut self,
+        offer: &OfferPlan,
+        sheets: &mut Sheets<'_>,
+    ) -> Result<(), StoreError> {
+        for news in &offer.derived.retirements {
+            let is_same = |change: &Change| {
+                change.kind == ChangeKind::HistoryBackfilled
+                    && change.in_force
+                    && change.subject.sheet_id == Some(news.sheet_id)
+                    && change.previous_sheet_id.is_some()
+            };
+            self.changes.retain(|change| !is_same(change));
+            self.changes.push(Change {
+                kind: ChangeKind::OfferRetiring,
+                observed_at: offer.seen_at,
+                subject: sheets.subject(news.sheet_id)?,
+                summary: words_of_retirement(news),
+                price: Some(PriceDifference {
+                    price: "retires_at".to_owned(),
+                    before: seconds(news.before),
+                    after: seconds(news.after),
+                }),
+                in_force: true,
+                valid_from: (news.starts_at != UNKNOWN_START).then_some(news.starts_at),
+                previous_sheet_id: None,
+            });
+        }
+        Ok(())
     }
 
     /// An act on a price that is not in force is news of its own.
@@ -335,16 +371,7 @@ fn rows_of(
         valid_from: (news.starts_at != UNKNOWN_START).then_some(news.starts_at),
         previous_sheet_id: news.previous_sheet_id,
     };
-    let retirement = retirement(&change, previous.as_ref(), &sheet);
-    let mut rows = rows_of_cells(change, news.event, previous.as_ref(), &sheet);
-    match retirement {
-        // The retirement is all that is new.
-        Some(retirement) if kind == ChangeKind::HistoryBackfilled && same_tariff.is_some() => {
-            rows = vec![retirement];
-        }
-        retirement => rows.extend(retirement),
-    }
-    Ok(rows)
+    Ok(rows_of_cells(change, news.event, previous.as_ref(), &sheet))
 }
 
 /// A row for each price that changes, or one for all.
@@ -369,29 +396,20 @@ fn rows_of_cells(
     if rows.is_empty() { vec![change] } else { rows }
 }
 
-/// The row of a retirement of an offer in force that was not announced before.
-fn retirement(
-    change: &Change,
-    previous: Option<&PriceSheet>,
-    sheet: &PriceSheet,
-) -> Option<Change> {
-    let announced = |sheet: &PriceSheet| (sheet.retires_at, sheet.status);
-    let is_known = previous.is_some_and(|previous| announced(previous) == announced(sheet));
-    let is_past = sheet.retires_at.is_some_and(|at| at <= change.observed_at);
-    if !change.in_force || is_known || is_past {
-        return None;
+/// A retirement in words.
+fn words_of_retirement(news: &RetirementNews) -> String {
+    match (news.before, news.after) {
+        (_, Some(Retirement(Some(at)))) => format!("is no longer sold from {at}"),
+        (_, Some(Retirement(None))) => "is deprecated, without a date".to_owned(),
+        (Some(Retirement(Some(at))), None) => format!("the retirement at {at} is called off"),
+        (_, None) => "is deprecated no more".to_owned(),
     }
-    let summary = match (sheet.retires_at, &sheet.status) {
-        (Some(at), _) => format!("is no longer sold from {at}"),
-        (None, Some(_)) => "is deprecated, without a date".to_owned(),
-        (None, None) => return None,
-    };
-    Some(Change {
-        kind: ChangeKind::OfferRetiring,
-        summary,
-        price: None,
-        ..change.clone()
-    })
+}
+
+/// Seconds from 1970 to a retirement, as the value of a change.
+fn seconds(retirement: Option<Retirement>) -> Option<Decimal> {
+    let at = retirement?.0?;
+    at.as_second().to_string().parse().ok()
 }
 
 /// Meaning of another sheet with the same prices.

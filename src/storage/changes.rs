@@ -45,10 +45,11 @@ pub struct ChangeRow {
     /// The change in words.
     #[schema(example = "output 15 → 12 $/Mtok, input and cache read unchanged")]
     pub summary: String,
-    /// The price that changed, by the name of its cell; null where the change is not that of one price.
+    /// The price that changed, by the name of its cell, or `retires_at`; null where the change is not that of one price.
     #[schema(example = "output")]
     pub cell: Option<String>,
-    /// The price before, in the sheet's currency per million tokens or per unit; null where there was none.
+    /// The price before, in the sheet's currency per million tokens or per unit; null where there was none. Of a retirement
+    /// its date, in seconds since 1970.
     #[schema(example = 15.0)]
     pub old_value: Option<f64>,
     /// The price after, in the same unit; null where there is none.

@@ -1,11 +1,11 @@
 //! The periods of an offer and its news, derived from its facts. Pure: what is to be written is written elsewhere.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::offers::Offer;
+use super::offers::{Offer, Retirement};
 use unroof_core::history::{
     self, Ending, Event, News, Period, Sighting, StartBasis, Withdrawal, news, price_at, stated_at,
     timeline,
@@ -48,6 +48,19 @@ pub(super) struct Stated {
     pub(super) others: BTreeSet<Other>,
 }
 
+/// News of the retirement of an offer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct RetirementNews {
+    /// Announcement of the source before.
+    pub(super) before: Option<Retirement>,
+    /// Announcement now; none where it is called off.
+    pub(super) after: Option<Retirement>,
+    /// The sheet in force.
+    pub(super) sheet_id: Uuid,
+    /// Start of the price.
+    pub(super) starts_at: Timestamp,
+}
+
 /// Rows that follow from the facts of an offer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Derived {
@@ -56,6 +69,7 @@ pub(super) struct Derived {
     /// Rows of periods that are new, with a key of 0, or differ.
     pub(super) written: Vec<StoredPeriod>,
     pub(super) news: Vec<News>,
+    pub(super) retirements: Vec<RetirementNews>,
     /// The history after it.
     pub(super) periods: Vec<Period>,
     /// Statements of the sources, if they differ from before.
@@ -67,6 +81,7 @@ impl Derived {
         self.gone.is_empty()
             && self.written.is_empty()
             && self.news.is_empty()
+            && self.retirements.is_empty()
             && self.stated.is_none()
     }
 
@@ -102,6 +117,11 @@ impl Derived {
         let was = state(&before.sightings(), &before.withdrawals(), &old, now);
         let is = state(&sightings, &withdrawals, &periods, now);
         derived.stated = (was != is).then_some(is);
+        if let Some(price) = price_at(&periods, now) {
+            let known = price_at(&old, now).map(|_| announced_by(before, now));
+            let known = known.unwrap_or_default();
+            derived.retirements = retirements(&known, &announced_by(after, now), price, now);
+        }
         derived.periods = periods;
         derived
     }
@@ -173,6 +193,54 @@ fn due(known: &[&StoredPeriod], now: Timestamp) -> Vec<News> {
         };
         let covers = known.iter().any(|other| other.period.covers(now));
         news.extend((!covers).then(|| piece(event, one, None, false)));
+    }
+    news
+}
+
+/// Retirements that the sources announce at a time, if they announce one.
+type Announced<'a> = BTreeMap<&'a str, Option<Retirement>>;
+
+fn announced_by(offer: &Offer, at: Timestamp) -> Announced<'_> {
+    let sightings = offer.sightings();
+    let stated = stated_at(&sightings, &offer.withdrawals(), at);
+    let sheets = stated.iter().filter_map(|one| {
+        let seen = offer.seen.iter();
+        let mut seen = seen.filter(|seen| {
+            seen.source == one.sighting.source && seen.sheet.sheet_id == one.sighting.sheet_id
+        });
+        seen.next()
+    });
+    sheets
+        .map(|seen| (seen.source.as_str(), seen.sheet.retirement))
+        .collect()
+}
+
+/// Retirements that no source announced before, and those that a source called off which lists the offer still.
+fn retirements(
+    before: &Announced<'_>,
+    after: &Announced<'_>,
+    price: &Period,
+    now: Timestamp,
+) -> Vec<RetirementNews> {
+    let mut named = BTreeSet::new();
+    let mut news = Vec::new();
+    for (source, announced) in after {
+        let known = before.get(source).copied().flatten();
+        let is_past = |one: &Retirement| one.0.is_some_and(|at| at <= now);
+        let (was, is) = (known, announced.filter(|one| !is_past(one)));
+        let is_over = |all: &Announced<'_>, one: Option<Retirement>| {
+            one.is_some() && !all.values().any(|other| *other == one)
+        };
+        let is_news = is_over(before, is);
+        let is_called_off = announced.is_none() && is_over(after, was);
+        if (is_news || is_called_off) && named.insert((is_news, is.or(was))) {
+            news.push(RetirementNews {
+                before: was,
+                after: is,
+                sheet_id: price.sheet_id,
+                starts_at: price.starts_at,
+            });
+        }
     }
     news
 }

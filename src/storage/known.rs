@@ -8,7 +8,9 @@ use uuid::Uuid;
 
 use super::checksum::StoredDocument;
 use super::derive::StoredPeriod;
-use super::offers::{Cut, LookAmong, LookAt, Neighbours, Seen, SheetFacts, same_sighting_since};
+use super::offers::{
+    Cut, LookAmong, LookAt, Neighbours, Retirement, Seen, SheetFacts, same_sighting_since,
+};
 use super::plan::{Known, OpenDisagreement, SheetText, read_sheet};
 use super::rows::{Connected, Piece, Rows, Statement};
 use super::value::Kind;
@@ -78,6 +80,9 @@ struct SightingRow {
     input_price: Option<f64>,
     output_price: Option<f64>,
     is_misfit: bool,
+    states_limits: bool,
+    retires_at: Option<DbTime>,
+    status: Option<String>,
     /// Rows without a stored tariff.
     document: Option<String>,
 }
@@ -86,7 +91,7 @@ static SIGHTINGS: Statement = Statement::new(&[Piece {
     sql: "
         SELECT seen.offer_id, sheet.provider, seen.source, seen.standing, seen.catalog, seen.entry, seen.sheet_id, seen.first_at,
                seen.last_at, sheet.tariff_id, sheet.valid_from, sheet.valid_to, sheet.currency, sheet.input_price,
-               sheet.output_price, sheet.is_misfit,
+               sheet.output_price, sheet.is_misfit, sheet.states_limits, sheet.retires_at, sheet.status,
                CASE WHEN sheet.tariff_id IS NULL THEN sheet.document END AS document,
                (SELECT max(looks.at) FROM looks WHERE looks.source = seen.source AND looks.scope = '') AS newest_whole,
                (SELECT max(looks.at) FROM looks
@@ -437,6 +442,8 @@ impl Known {
             valid_from: row.valid_from.map(Into::into),
             valid_to: row.valid_to.map(Into::into),
             is_misfit: row.is_misfit,
+            states_limits: row.states_limits,
+            retirement: Retirement::of(row.retires_at.map(Into::into), row.status.is_some()),
             input_price: in_dollars(row.input_price),
             output_price: in_dollars(row.output_price),
         };

@@ -8,6 +8,7 @@ use super::offers::{ListedSheet, LookAt};
 use super::query::Query;
 use super::work::{ListedOffer, Work};
 use super::{DbTime, Store, StoreError};
+use unroof_core::history::FRESH_FOR;
 
 /// Offers that are derived again in one transaction: few enough not to delay other writers.
 const OFFERS_AT_ONCE: usize = 200;
@@ -33,6 +34,9 @@ const WITHDRAWN: &str = "
 
 const IS_BETWEEN: &str = "
     SELECT max(at) AS at FROM looks WHERE source = $1 AND at >= $2 AND (scope = '' OR $3 = '' OR scope = $3)";
+
+const PREVIOUS: &str = "
+    SELECT max(at) AS at FROM looks WHERE source = $1 AND at < $2 AND (scope = '' OR scope = $3)";
 
 // What is seen for longer may win over other catalogs, and a withdrawn price that is listed still is in force again. What
 // an entry stated that could not be read has ended where that entry is missing now.
@@ -129,6 +133,18 @@ impl Store {
         let query = query.bind(look.at).bind(&look.scope);
         let row: Option<TimeRow> = self.row(query).await?;
         Ok(row.is_some_and(|row| row.at.is_some()))
+    }
+
+    /// Whether the catalog was not read for so long that what it lists was not known in between.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn is_after_pause(&self, look: &LookAt) -> Result<bool, StoreError> {
+        let query = Query::new(PREVIOUS).bind(&look.source);
+        let query = query.bind(look.at).bind(&look.scope);
+        let row: Option<TimeRow> = self.row(query).await?;
+        let previous = row.and_then(|row| row.at).map(Timestamp::from);
+        Ok(previous.is_some_and(|previous| look.at.duration_since(previous) >= FRESH_FOR))
     }
 
     /// Records what a look found of some offers. The look is not complete with it.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp, ToSpan};
 use uuid::Uuid;
 
-use unroof_core::history::{Look, Sighting, Standing, Stretch, Withdrawal};
-use unroof_core::sheet::{PriceSheet, RateCell};
+use unroof_core::history::{FRESH_FOR, Look, Sighting, Standing, Stretch, Withdrawal};
+use unroof_core::sheet::{Limits, PriceSheet, RateCell};
 use unroof_core::units::Decimal;
 
 /// The source of posted sheets.
@@ -39,10 +39,25 @@ pub struct SheetFacts {
     pub valid_to: Option<Timestamp>,
     /// Whether its estimate fits no machine.
     pub is_misfit: bool,
+    /// Whether it states limits.
+    pub states_limits: bool,
+    /// Retirement that it announces.
+    pub retirement: Option<Retirement>,
     /// Input price in USD per million tokens.
     pub input_price: Option<f64>,
     /// Output price in USD per million tokens.
     pub output_price: Option<f64>,
+}
+
+/// Announced retirement of an offer: its time, or none where it is not stated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Retirement(pub Option<Timestamp>);
+
+impl Retirement {
+    /// That of a sheet with a time of retirement or the status `deprecated`.
+    pub(super) fn of(retires_at: Option<Timestamp>, is_deprecated: bool) -> Option<Self> {
+        (retires_at.is_some() || is_deprecated).then_some(Self(retires_at))
+    }
 }
 
 impl SheetFacts {
@@ -62,6 +77,8 @@ impl SheetFacts {
             valid_from: sheet.valid_from.map(stored),
             valid_to: sheet.valid_to.map(stored),
             is_misfit,
+            states_limits: sheet.limits != Limits::default(),
+            retirement: Retirement::of(sheet.retires_at.map(stored), sheet.status.is_some()),
             input_price: price(|rate| rate.input.as_ref()),
             output_price: price(|rate| rate.output.as_ref()),
         }
@@ -206,6 +223,7 @@ impl Offer {
                 next_at: self.next_at(seen).filter(|_| is_catalog),
                 is_sellers_own: is_catalog && seen.source == self.provider,
                 is_misfit: seen.sheet.is_misfit,
+                states_limits: seen.sheet.states_limits,
                 input_price: seen.sheet.input_price,
                 output_price: seen.sheet.output_price,
             }
@@ -253,9 +271,10 @@ impl Offer {
         }
         let open_until = self.open_until(&look.source);
         let is_listed = |id: Uuid| listed.iter().any(|sheet| sheet.sheet_id == id);
+        let is_paused = open_until.is_some_and(|until| look.at.duration_since(until) >= FRESH_FOR);
         let own = self.seen.iter_mut();
         for seen in own.filter(|seen| seen.source == look.source && seen.last_at.is_none()) {
-            if !is_listed(seen.sheet.sheet_id) {
+            if is_paused || !is_listed(seen.sheet.sheet_id) {
                 seen.last_at = open_until;
             }
         }

@@ -274,6 +274,8 @@ impl Plan {
                 wanted.insert(news.sheet_id);
                 wanted.extend(news.previous_sheet_id);
             }
+            let retirements = offer.derived.retirements.iter();
+            wanted.extend(retirements.map(|news| news.sheet_id));
             // Rows of periods have the names of their offer.
             wanted.extend(offer.derived.written.iter().map(|row| row.period.sheet_id));
             if let Some(stated) = &offer.derived.stated {

@@ -47,6 +47,11 @@ pub struct PriceSheetRow {
     /// Prompt tokens found in the cache.
     #[sqlx(rename = "cache_read_price")]
     pub cache_read_per_mtok: Option<f64>,
+    /// Time from which the offer is no longer sold, as announced.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub retires_at: Option<DbTime>,
+    /// `deprecated` where the offer is to be retired, at `retires_at` or at a time that is not stated.
+    pub status: Option<String>,
     /// Whether the price is under quarantine: it is far from that of other sources, or fits no machine. It is not in force
     /// while another source disagrees.
     pub flagged: bool,
@@ -61,7 +66,7 @@ const PRICE_SHEET: &str = "
 
 const PRICE_SHEETS: &str = "
     SELECT id, sequence, provider, model, canonical_model, region, currency, valid_from, valid_to, observed_at,
-           input_price, output_price, cache_read_price,
+           input_price, output_price, cache_read_price, retires_at, status,
            EXISTS (SELECT 1 FROM disagreements
                    WHERE other_sheet_id = price_sheets.id AND is_flagged AND ended_at IS NULL)
            OR EXISTS (SELECT 1 FROM price_periods AS period

@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use super::announced::{Announced, Change, Disagreement};
 use super::checksum::checksum;
+use super::names::{ChangeKind, ending, standing, status_name};
 use super::offers::{Cut, LookAt, Offer, Seen};
 use super::plan::{OfferPlan, Plan, SheetStep, Step};
 use super::recording::{EstimateRecord, Recording};
@@ -16,9 +17,9 @@ use super::value::Kind::{Bytes, Flag, Id, Number, Real, Text, Time};
 use super::work::Work;
 use super::{StoreError, known};
 use unroof_core::catalog::model_key;
-use unroof_core::history::{Ending, Standing, StartBasis};
-use unroof_core::sheet::RateCell;
+use unroof_core::history::StartBasis;
 use unroof_core::sheet::compare::difference::PriceDifference;
+use unroof_core::sheet::{Limits, RateCell};
 use unroof_core::units::Decimal;
 
 /// Prepares all statements of a recording before the write lock is taken.
@@ -65,23 +66,6 @@ struct Writing<'a> {
     plan: &'a Plan,
     announced: &'a Announced,
     base: i64,
-}
-
-fn standing(standing: Standing) -> i64 {
-    match standing {
-        Standing::Catalog => 1,
-        Standing::Entry => 2,
-        Standing::Sheet => 3,
-    }
-}
-
-fn ending(ending: Ending) -> &'static str {
-    match ending {
-        Ending::Replaced => "replaced",
-        Ending::Expired => "expired",
-        Ending::Delisted => "delisted",
-        Ending::Withdrawn => "withdrawn",
-    }
 }
 
 impl<'a> Writing<'a> {
@@ -144,6 +128,9 @@ impl<'a> Writing<'a> {
                 sheet.tariff_id().into(),
                 self.plan.misfits.contains(&recording.sheet_id).into(),
                 (!self.plan.questions.contains(&recording.sheet_id)).into(),
+                sheet.retires_at.into(),
+                sheet.status.as_ref().map(status_name).into(),
+                (sheet.limits != Limits::default()).into(),
             ]
         };
         self.with(|step| step.sheet == SheetStep::Insert)
@@ -438,7 +425,10 @@ impl<'a> Writing<'a> {
                 price.map(|price| price.price.as_str()).into(),
                 value(price.and_then(|price| price.before.as_ref())).into(),
                 value(price.and_then(|price| price.after.as_ref())).into(),
-                price.and_then(PriceDifference::factor).into(),
+                price
+                    .filter(|_| change.kind != ChangeKind::OfferRetiring)
+                    .and_then(PriceDifference::factor)
+                    .into(),
                 change.in_force.into(),
                 change.valid_from.into(),
                 change.previous_sheet_id.into(),
@@ -464,11 +454,12 @@ static WRITE: Statement = Statement::new(&[
         sql: "
             INSERT INTO price_sheets (id, sequence, offer_id, model_key, provider, model, canonical_model, region,
                                       currency, valid_from, valid_to, observed_at, input_price, output_price,
-                                      cache_read_price, checksum, document, tariff_id, is_misfit, observed)
+                                      cache_read_price, checksum, document, tariff_id, is_misfit, observed,
+                                      retires_at, status, states_limits)
             SELECT * FROM given",
         columns: &[
             Id, Number, Id, Text, Text, Text, Text, Text, Text, Time, Time, Time, Real, Real, Real, Bytes, Text, Id,
-            Flag, Flag,
+            Flag, Flag, Time, Text, Flag,
         ],
     },
     Piece {

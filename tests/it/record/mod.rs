@@ -2,6 +2,7 @@
 //! feed reports it.
 
 mod interrupted;
+mod news;
 mod replicas;
 mod snapshots;
 mod unread;

@@ -3,7 +3,10 @@
 use jiff::Timestamp;
 use uuid::Uuid;
 
-/// A sheet that a source listed at every look from a first to a last one.
+use super::timeline::FRESH_FOR;
+
+/// A sheet that a source listed at every look from a first to a last one. A pause of [`FRESH_FOR`] ends it: what a catalog
+/// says was not known in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stretch {
     /// The sheet.
@@ -86,11 +89,14 @@ impl Look {
         };
         stretches.retain(|stretch| {
             let is_own = stretch.sheet_id == sheet_id;
-            if is_own && Some(stretch.last_at) == self.previous {
+            let is_near =
+                |from: Timestamp, until: Timestamp| until.duration_since(from) < FRESH_FOR;
+            if is_own && Some(stretch.last_at) == self.previous && is_near(stretch.last_at, self.at)
+            {
                 grown.first_at = stretch.first_at;
                 return false;
             }
-            if is_own && Some(stretch.first_at) == self.next {
+            if is_own && Some(stretch.first_at) == self.next && is_near(self.at, stretch.first_at) {
                 grown.last_at = stretch.last_at;
                 return false;
             }
@@ -131,7 +137,8 @@ mod tests {
             sheets in prop::collection::vec(prop::option::of(0_u8..3), 1..12),
             order in any::<u64>(),
         ) {
-            let in_order: Vec<(u8, Option<u8>)> = (0..).zip(sheets).collect();
+            // Twice this is a pause.
+            let in_order: Vec<(u8, Option<u8>)> = (0..).step_by(7).zip(sheets).collect();
             let mut shuffled = in_order.clone();
             shuffled.sort_by_key(|(day, _)| (u64::from(*day) + 1).wrapping_mul(order | 1));
             prop_assert_eq!(replay(&shuffled), replay(&in_order));
@@ -146,6 +153,10 @@ mod tests {
             (stretches[0].first_at, stretches[0].last_at),
             (at(1), at(5))
         );
+        // A pause of two weeks ends a stretch.
+        let paused = replay(&[(1, Some(1)), (15, Some(1)), (20, Some(1))]);
+        assert_eq!((paused[0].last_at, paused[1].first_at), (at(1), at(15)));
+        assert_eq!((paused.len(), paused[1].last_at), (2, at(20)));
         // A look between them that found another sheet.
         let stretches = replay(&[(1, Some(1)), (2, Some(1)), (5, Some(1)), (3, Some(2))]);
         assert_eq!(stretches.len(), 3);

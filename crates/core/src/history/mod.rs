@@ -6,10 +6,13 @@
 //!
 //! 1. A price that is under quarantine gives way to any other.
 //! 2. A better standing is preferred.
-//! 3. A statement that was last seen [`FRESH_FOR`] later than another is preferred. Until its last sighting a statement
-//!    counts as seen.
+//! 3. A statement that was last seen [`FRESH_FOR`] later than another is preferred. Between two sightings that are closer
+//!    a statement counts as seen. One that was preferred so stays it where the other is seen again unchanged.
 //! 4. A stated start is preferred to one that was merely seen, then the later start. A source's first statement of an offer
 //!    is no news; among such statements the earliest is preferred.
+//!
+//! Of sources that agree on the price, the sheet of the one that was shown before stays: until it says otherwise, or is
+//! staler than another one by [`FRESH_FOR`] and not alone in stating limits.
 
 mod looks;
 mod news;

@@ -88,15 +88,19 @@ fn of_the_present(
     match (old, new) {
         (None, None) => Vec::new(),
         (None, Some(new)) => {
-            let event = match last_ending(before, now) {
-                None => Event::Added,
-                Some((_, Ending::Withdrawn)) => Event::Reinstated,
-                Some(_) => Event::Relisted,
+            let last = last_ended(before, now);
+            let withdrawn = last.filter(|(_, ending)| *ending == Ending::Withdrawn);
+            let news = match (last, withdrawn) {
+                (None, _) => piece(Event::Added, new, None, true),
+                _ if is_withdrawn(before, new, now) => piece(Event::Reinstated, new, None, true),
+                // Another price than the one that was withdrawn.
+                (_, Some((last, _))) => piece(Event::Changed, new, Some(last.sheet_id), true),
+                _ => piece(Event::Relisted, new, None, true),
             };
-            vec![piece(event, new, None, true)]
+            vec![news]
         }
         (Some(old), None) => {
-            let event = match last_ending(after, now) {
+            let event = match last_ended(after, now) {
                 Some((_, Ending::Withdrawn)) => Event::Withdrawn,
                 Some((_, Ending::Expired)) => Event::Expired,
                 _ => Event::Delisted,
@@ -104,10 +108,16 @@ fn of_the_present(
             vec![piece(event, old, None, false)]
         }
         (Some(old), Some(new)) if old.tariff_id != new.tariff_id => {
-            let withdrawn = last_ending(after, now)
-                .is_some_and(|ending| ending == (old.tariff_id, Ending::Withdrawn));
+            let withdrawn = last_ended(after, now).is_some_and(|(last, ending)| {
+                (last.tariff_id, ending) == (old.tariff_id, Ending::Withdrawn)
+            });
             let withdrawn = withdrawn.then(|| piece(Event::Withdrawn, old, None, false));
-            let changed = piece(Event::Changed, new, previous, true);
+            let event = if is_withdrawn(before, new, now) {
+                Event::Reinstated
+            } else {
+                Event::Changed
+            };
+            let changed = piece(event, new, previous, true);
             withdrawn.into_iter().chain([changed]).collect()
         }
         (Some(old), Some(new)) => {
@@ -119,12 +129,20 @@ fn of_the_present(
 }
 
 /// The last price before a time, and the reason for which it ended.
-fn last_ending(periods: &[Period], now: Timestamp) -> Option<(Uuid, Ending)> {
-    let ended = periods.iter().rev().filter_map(|period| {
+fn last_ended(periods: &[Period], now: Timestamp) -> Option<(&Period, Ending)> {
+    let mut ended = periods.iter().rev().filter_map(|period| {
         let (at, ending) = period.end?;
-        (at <= now).then_some((period.tariff_id, ending))
+        (at <= now).then_some((period, ending))
     });
-    ended.into_iter().next()
+    ended.next()
+}
+
+/// Whether a price was withdrawn when it was last in force.
+fn is_withdrawn(before: &[Period], new: &Period, now: Timestamp) -> bool {
+    let mut own = before.iter().rev();
+    let last = own.find(|one| one.tariff_id == new.tariff_id && one.starts_at <= now);
+    last.and_then(|last| last.end)
+        .is_some_and(|(at, ending)| at <= now && ending == Ending::Withdrawn)
 }
 
 /// Whether prices that are over differ, but for the end of the price that was in force.

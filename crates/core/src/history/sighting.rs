@@ -39,6 +39,8 @@ pub struct Sighting {
     pub is_sellers_own: bool,
     /// Whether the estimate of the sheet fits no machine.
     pub is_misfit: bool,
+    /// Whether the sheet states limits.
+    pub states_limits: bool,
     /// Input price in USD per million tokens.
     pub input_price: Option<f64>,
     /// Output price in USD per million tokens.

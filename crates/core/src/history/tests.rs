@@ -28,6 +28,7 @@ fn listed(source: &str, sheet: u32, first: i64, last: i64) -> Sighting {
         next_at: None,
         is_sellers_own: false,
         is_misfit: false,
+        states_limits: false,
         input_price: Some(f64::from(sheet)),
         output_price: None,
     }
@@ -102,6 +103,66 @@ fn a_fresher_sighting_beats_an_older_one_and_daily_catalogs_do_not_displace_each
 }
 
 #[test]
+fn a_catalog_that_is_read_again_unchanged_changes_no_price() {
+    // Every few days, in turn.
+    let facts = [listed("a", 1, 4, 9), listed("b", 2, 7, 7)];
+    assert_eq!(shape(&timeline(&facts, &[])), (vec![(1, 4)], None));
+    // After a pause of two weeks the fresher one counts, and continues to count where the other one is read again.
+    let paused = [
+        gone(listed("a", 1, 0, 5), 40),
+        listed("a", 1, 40, 50),
+        listed("b", 2, 30, 45),
+    ];
+    assert_eq!(shape(&timeline(&paused[1..], &[])).0, [(2, 30)]);
+    assert_eq!(
+        shape(&timeline(&paused, &[])),
+        (vec![(1, 0), (2, 30)], None)
+    );
+    // A new price of it counts.
+    let mut news = paused.to_vec();
+    news[1].last_at = day(41);
+    news[1].next_at = Some(day(42));
+    news.push(listed("a", 3, 42, 50));
+    let expected = vec![(1, 0), (2, 30), (3, 42)];
+    assert_eq!(shape(&timeline(&news, &[])), (expected, None));
+    // And so does it where the other catalog is not read for as long.
+    news[2].last_at = day(36);
+    news.truncate(3);
+    news[1].last_at = day(60);
+    news[1].next_at = None;
+    let expected = vec![(1, 0), (2, 30), (1, 50)];
+    assert_eq!(shape(&timeline(&news, &[])), (expected, None));
+}
+
+#[test]
+fn of_catalogs_that_agree_one_is_shown_until_it_says_otherwise_or_is_old() {
+    let stating = |sighting: Sighting, sheet: u128| Sighting {
+        sheet_id: id(sheet),
+        states_limits: true,
+        ..sighting
+    };
+    let shown = |facts: &[Sighting]| -> Vec<u128> {
+        let periods = timeline(facts, &[]);
+        let sheets = periods.iter().map(|period| period.sheet_id.as_u128());
+        sheets.collect()
+    };
+    let own = listed("a", 1, 0, 9);
+    let other = listed("b", 1, 4, 20);
+    assert_eq!(shown(&[own.clone(), stating(other.clone(), 2)]), [1]);
+    // The other one comes to the same price later.
+    let later = stating(listed("b", 1, 8, 12), 2);
+    let before = gone(listed("b", 3, 0, 7), 8);
+    assert_eq!(shown(&[own.clone(), before, later]), [1]);
+    // Two weeks later the fresher one is shown, unless it is silent about limits.
+    let fresher = Sighting {
+        last_at: day(40),
+        ..other
+    };
+    assert_eq!(shown(&[own.clone(), stating(fresher.clone(), 2)]), [2]);
+    assert_eq!(shown(&[stating(own, 2), fresher]), [2]);
+}
+
+#[test]
 fn a_backdated_correction_corrects() {
     let facts = [
         since(gone(listed("a", 1, 10, 10), 20), 5),
@@ -166,15 +227,15 @@ fn a_price_far_from_the_others_waits_for_a_second_source() {
     let mut facts = vec![listed("a", 1, 0, 9), listed("b", 40, 5, 30)];
     let periods = timeline(&facts, &[]);
     assert_eq!(shape(&periods), (vec![(1, 0)], None), "{periods:?}");
-    facts.push(listed("c", 40, 20, 30));
+    facts.push(listed("c", 40, 25, 30));
     assert_eq!(
         shape(&timeline(&facts, &[])),
-        (vec![(1, 0), (40, 20)], None)
+        (vec![(1, 0), (40, 25)], None)
     );
     // The seller's own list needs no second source.
     facts.truncate(2);
     facts[1].is_sellers_own = true;
-    assert_eq!(shape(&timeline(&facts, &[])).0.last(), Some(&(40, 10)));
+    assert_eq!(shape(&timeline(&facts, &[])).0.last(), Some(&(40, 23)));
     // Without another source, a flagged price is better than none.
     let lone = Sighting {
         is_misfit: true,
@@ -199,9 +260,9 @@ fn other_limits_do_not_make_a_price_newer() {
     assert_eq!(shape(&timeline(&facts, &[])), (vec![(1, 0)], None));
     // Nor do they make it older: it counts as seen between two looks that both found it.
     let facts = [
-        gone(relimited(2, 2, 0, 0), 20),
-        relimited(3, 2, 20, 20),
-        listed("a", 1, 10, 10),
+        gone(relimited(2, 2, 0, 0), 13),
+        relimited(3, 2, 13, 13),
+        listed("a", 1, 14, 14),
     ];
     assert_eq!(shape(&timeline(&facts, &[])).0, [(3, 0)]);
     // Of two entries of one catalog, the one that counts stays the same.
@@ -256,6 +317,25 @@ fn news_of_the_past_are_backfilled_and_of_the_present_changes() {
     let back = news(&withdrawn, &before, day(100));
     assert_eq!(back[0].event, Event::Reinstated);
     assert_eq!(news(&[], &before, day(100))[0].event, Event::Added);
+    // Another price than the one that was withdrawn.
+    let other = timeline(&[old[0].clone(), listed("b", 2, 60, 60)], &[withdrawal]);
+    let found = news(&withdrawn, &other, day(100));
+    assert_eq!(
+        (found[0].event, found[0].previous_sheet_id),
+        (Event::Changed, Some(id(1)))
+    );
+    // The withdrawn price while the one before it is in force.
+    let both = [posted(1, 0), posted(2, 5)];
+    let mut withdrawal = Withdrawal {
+        sheet_id: id(2),
+        at: day(7),
+        seen_again_at: None,
+    };
+    let restored = timeline(&both, &[withdrawal]);
+    withdrawal.seen_again_at = Some(day(9));
+    let again = news(&restored, &timeline(&both, &[withdrawal]), day(100));
+    let events: Vec<Event> = again.iter().map(|news| news.event).collect();
+    assert_eq!(events, [Event::Reinstated]);
 }
 
 /// The facts of a catalog that are about the prices of a fact without a break, that one included.
@@ -267,7 +347,8 @@ fn one_listing<'a>(facts: &'a [Sighting], fact: &'a Sighting) -> Vec<&'a Sightin
     let mut found = vec![fact];
     let meets = |one: &Sighting, other: &Sighting| {
         one.first_at <= other.first_at
-            && (one.last_at >= other.first_at || one.next_at == Some(other.first_at))
+            && (one.last_at >= other.first_at
+                || one.next_at.is_none_or(|next| next == other.first_at))
     };
     while fact.standing == Standing::Catalog
         && let Some(more) = facts.iter().find(|other| {
@@ -293,12 +374,31 @@ fn priced_until(facts: &[Sighting], fact: &Sighting) -> Timestamp {
     listing.iter().map(|one| one.last_at).max().unwrap()
 }
 
-/// The price at a time by the rules as they are written, statement by statement.
+/// Time at which the prices of a fact were last seen by a time.
+fn seen_by(facts: &[Sighting], fact: &Sighting, at: Timestamp) -> Timestamp {
+    let listing = one_listing(facts, fact);
+    let begun = listing.iter().filter(|one| one.first_at <= at);
+    let Some(last) = begun.map(|one| one.last_at).max() else {
+        return at;
+    };
+    let next = listing.iter().map(|one| one.first_at);
+    let next = next.filter(|first| *first > at).min();
+    match next {
+        Some(next) if next.duration_since(last) < FRESH_FOR => at,
+        _ => last.min(at),
+    }
+}
+
+/// The price that was in force at the times before, and the first of these.
+type Chosen = Option<(String, Uuid, Timestamp)>;
+
+/// The price at a time by the rules as they are written, statement by statement, given the price before.
 fn price_by_the_rules(
     facts: &[Sighting],
     withdrawals: &[Withdrawal],
     at: Timestamp,
-) -> Option<Uuid> {
+    chosen: &Chosen,
+) -> Option<Sighting> {
     let is_listed = |fact: &Sighting| {
         let own = || facts.iter().filter(|other| other.source == fact.source);
         let seen = own()
@@ -339,9 +439,19 @@ fn price_by_the_rules(
     }
     let standing = best.iter().map(|fact| fact.standing).min()?;
     best.retain(|fact| fact.standing == standing);
-    let seen = |fact: &Sighting| priced_until(facts, fact).min(at);
+    let seen = |fact: &Sighting| seen_by(facts, fact, at);
     let newest = best.iter().map(|fact| seen(fact)).max()?;
     best.retain(|fact| newest.duration_since(seen(fact)) < FRESH_FOR);
+    if let Some((source, tariff, since)) = chosen {
+        let is_it = |fact: &&&Sighting| fact.source == *source && fact.tariff_id == *tariff;
+        if let Some(kept) = best.iter().find(is_it).copied() {
+            let seen = |fact: &Sighting| seen_by(facts, fact, *since);
+            best.retain(|fact| {
+                let start = fact.valid_from.unwrap_or(priced_since(facts, fact));
+                start > *since || seen(kept).duration_since(seen(fact)) < FRESH_FOR
+            });
+        }
+    }
     let first = |fact: &Sighting| {
         facts
             .iter()
@@ -362,10 +472,10 @@ fn price_by_the_rules(
             found = fact;
         }
     }
-    Some(found.sheet_id)
+    Some(found.clone())
 }
 
-/// Facts of two catalogs that are read every two and three days, of entries and of posted sheets.
+/// Facts of two catalogs that are read at different paces, of entries and of posted sheets.
 fn some_facts() -> impl Strategy<Value = Vec<Sighting>> {
     let fact = (
         0_usize..4,
@@ -379,7 +489,8 @@ fn some_facts() -> impl Strategy<Value = Vec<Sighting>> {
         let facts = facts
             .into_iter()
             .map(|(source, sheet, first, length, dated, end)| {
-                let every = [2, 3, 1, 1][source];
+                // One of them pauses for longer than what counts as fresh.
+                let every = [15, 9, 4, 4][source];
                 let (first, last) = (first * every, (first + length) * every);
                 // Prices stay near each other: the quarantine has its own test.
                 let mut fact = listed(
@@ -394,9 +505,11 @@ fn some_facts() -> impl Strategy<Value = Vec<Sighting>> {
                     Standing::Entry,
                     Standing::Sheet,
                 ][source];
-                fact.valid_from = (dated < 2).then(|| day(first - 3 + i64::from(dated) * 5));
-                fact.valid_to = end.filter(|_| dated == 0).map(|end| day(first - 2 + end));
-                fact.next_at = (source < 2 && last < 12).then(|| day(last + every));
+                fact.valid_from = (dated < 2).then(|| day(first - 12 + i64::from(dated) * 20));
+                fact.valid_to = end
+                    .filter(|_| dated == 0)
+                    .map(|end| day(first - 8 + 4 * end));
+                fact.next_at = (source < 2 && last < 60).then(|| day(last + every));
                 fact
             });
         facts.collect()
@@ -407,7 +520,7 @@ proptest! {
     #[test]
     fn the_timeline_follows_the_rules_at_every_time(
         facts in some_facts(),
-        cuts in prop::collection::vec((0_u128..4, 0_i64..24, prop::option::of(1_i64..9)), 0..3),
+        cuts in prop::collection::vec((0_u128..4, 0_i64..90, prop::option::of(1_i64..40)), 0..3),
         order in any::<u64>(),
     ) {
         let withdrawals: Vec<Withdrawal> = cuts.into_iter().map(|(sheet, at, back)| Withdrawal {
@@ -416,11 +529,19 @@ proptest! {
             seen_again_at: back.map(|days| day(at + days)),
         }).collect();
         let periods = timeline(&facts, &withdrawals);
-        for half_days in -20..120 {
+        let mut chosen = Chosen::None;
+        for half_days in -40..300 {
             let at = day(0) + SignedDuration::from_hours(12 * half_days);
-            let expected = price_by_the_rules(&facts, &withdrawals, at);
+            let expected = price_by_the_rules(&facts, &withdrawals, at, &chosen);
             let found = price_at(&periods, at).map(|period| period.tariff_id);
-            prop_assert_eq!(found, expected, "at half day {}: {:?}", half_days, periods);
+            let tariff = expected.as_ref().map(|fact| fact.tariff_id);
+            prop_assert_eq!(found, tariff, "at half day {}: {:?}", half_days, periods);
+            let is_it = |(source, tariff, _): &(String, Uuid, Timestamp)| {
+                expected.as_ref().is_some_and(|fact| fact.source == *source && fact.tariff_id == *tariff)
+            };
+            chosen = chosen.filter(is_it).or_else(|| {
+                expected.as_ref().map(|fact| (fact.source.clone(), fact.tariff_id, at))
+            });
         }
         for pair in periods.windows(2) {
             prop_assert!(pair[0].ends_at().is_some_and(|end| end <= pair[1].starts_at));
@@ -434,7 +555,7 @@ proptest! {
     fn a_mirror_of_the_news_has_the_price_in_force(
         histories in prop::collection::vec(some_facts(), 1..6),
     ) {
-        let now = day(15);
+        let now = day(60);
         let mut mirror: Option<Uuid> = None;
         let mut before: Vec<Period> = Vec::new();
         for facts in histories {

@@ -11,9 +11,9 @@ use super::sighting::{Sighting, Standing, Withdrawal};
 
 /// Placeholder of an unknown start: the start of the year 1. Stated times are from 1970 on.
 pub const UNKNOWN_START: Timestamp = Timestamp::constant(-62_135_596_800, 0);
-/// Age difference of two last sightings up to which both count as equally fresh: catalogs that are read once a day do not
-/// displace each other's prices.
-pub const FRESH_FOR: SignedDuration = SignedDuration::from_hours(24);
+/// Age difference of two last sightings from which on the later one counts. Below it both are equally fresh: catalogs that
+/// are read once a week do not displace each other's prices.
+pub const FRESH_FOR: SignedDuration = SignedDuration::from_hours(14 * 24);
 
 /// Source of the start of a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,19 +93,25 @@ pub fn timeline(sightings: &[Sighting], withdrawals: &[Withdrawal]) -> Vec<Perio
                 marks.entry(*until).or_default().push(Mark::End(index));
             }
         }
-        if let Ok(stale_at) = claim.until.checked_add(FRESH_FOR) {
-            marks.entry(stale_at).or_default();
+        for (from, until) in &claim.seen {
+            marks.entry(*from).or_default();
+            if let Ok(stale_at) = until.checked_add(FRESH_FOR) {
+                marks.entry(stale_at).or_default();
+            }
         }
     }
     let mut current = Current::default();
     let mut periods = Periods::default();
+    let mut chosen = None;
     let mut times = marks.into_iter().peekable();
     while let Some((at, marks)) = times.next() {
         for mark in marks {
             current.apply(&claims, mark);
         }
         let until = times.peek().map(|(next, _)| *next);
-        periods.add(at, until, current.best(&claims, at), &current, &claims);
+        let best = current.best(&claims, at, chosen.as_ref());
+        chosen = Chosen::after(chosen, best.as_ref(), &claims, at);
+        periods.add(at, until, best.as_ref(), &current, &claims);
     }
     periods.finish(withdrawals)
 }
@@ -158,8 +164,8 @@ struct Claim<'a> {
     start: Timestamp,
     /// Time since which the source lists these prices, be it with other limits or names.
     since: Timestamp,
-    /// Time at which it last listed them in a row.
-    until: Timestamp,
+    /// First and last times at which it listed them in a row, each row without a pause of [`FRESH_FOR`].
+    seen: Vec<(Timestamp, Timestamp)>,
     /// Whether the source stated another price of the offer before.
     is_news: bool,
     spans: Vec<Span>,
@@ -178,16 +184,30 @@ impl Claim<'_> {
     fn rank(&self) -> Rank {
         let sighting = self.sighting;
         let (first, second) = match sighting.standing {
-            Standing::Catalog => (self.until, self.news_at()),
+            Standing::Catalog => (self.until(), self.news_at()),
             Standing::Entry | Standing::Sheet => (self.start, sighting.last_at),
         };
         let last = (sighting.last_at, sighting.sheet_id);
         (first, second, sighting.tariff_id, last.0, last.1)
     }
 
-    /// Time of its last sighting up to a time; between two sightings it counts as seen.
+    /// Time at which it was last listed in a row.
+    fn until(&self) -> Timestamp {
+        let last = self.seen.last();
+        last.map_or(self.sighting.last_at, |(_, until)| *until)
+    }
+
+    /// Time of its last sighting up to a time; between two sightings of a row, and before the first, it counts as seen.
     fn seen_by(&self, at: Timestamp) -> Timestamp {
-        self.until.min(at)
+        let begun = self.seen.partition_point(|(from, _)| *from <= at);
+        begun
+            .checked_sub(1)
+            .map_or(at, |last| self.seen[last].1.min(at))
+    }
+
+    /// Whether it was known at a time at which another one was much fresher.
+    fn was_stale(&self, other: &Self, at: Timestamp) -> bool {
+        self.news_at() <= at && other.seen_by(at).duration_since(self.seen_by(at)) >= FRESH_FOR
     }
 
     /// Start of its validity, or the time since which the prices are listed.
@@ -231,8 +251,8 @@ fn claims<'a>(sightings: &'a [Sighting], withdrawals: &[Withdrawal]) -> Vec<Clai
         let first_at = own[0].first_at;
         for (index, sighting) in own.iter().enumerate() {
             let start = start(sighting);
-            let since = since(&own[..index], sighting);
-            let until = until(&own[index + 1..], sighting);
+            let listing = listing(&own, index);
+            let since = listing[0].first_at;
             let cut = |spans: Vec<Span>, gap: Span| {
                 spans
                     .into_iter()
@@ -253,7 +273,7 @@ fn claims<'a>(sightings: &'a [Sighting], withdrawals: &[Withdrawal]) -> Vec<Clai
                 sighting,
                 start,
                 since,
-                until,
+                seen: rows(&listing),
                 is_news,
                 spans,
             });
@@ -262,34 +282,46 @@ fn claims<'a>(sightings: &'a [Sighting], withdrawals: &[Withdrawal]) -> Vec<Clai
     claims
 }
 
-/// Whether two sightings of a catalog, the first of which came first, are about the same prices without a break.
+/// Whether two sightings of a catalog, the first of which came first, are about the same prices without a look that did not
+/// find them.
 fn is_one_listing(first: &Sighting, then: &Sighting) -> bool {
     first.standing == Standing::Catalog
         && (first.tariff_id, first.valid_from, first.valid_to)
             == (then.tariff_id, then.valid_from, then.valid_to)
-        && (first.last_at >= then.first_at || first.next_at == Some(then.first_at))
+        && (first.last_at >= then.first_at
+            || first.next_at.is_none_or(|next| next >= then.first_at))
 }
 
-/// Time since which a catalog lists the prices of a sighting, given its earlier sightings.
-fn since(earlier: &[&Sighting], sighting: &Sighting) -> Timestamp {
-    let mut first = sighting;
-    for other in earlier.iter().rev() {
-        if is_one_listing(other, first) {
-            first = other;
+/// The sightings of a source, in order, at which it listed the prices of one of them without a break.
+fn listing<'a>(own: &[&'a Sighting], index: usize) -> Vec<&'a Sighting> {
+    let mut listing = vec![own[index]];
+    for other in own[..index].iter().rev() {
+        if is_one_listing(other, listing[0]) {
+            listing.insert(0, other);
         }
     }
-    first.first_at
-}
-
-/// Time until which it lists them, given its later sightings.
-fn until(later: &[&Sighting], sighting: &Sighting) -> Timestamp {
-    let mut last = sighting;
-    for other in later {
+    let mut last = own[index];
+    for other in &own[index + 1..] {
         if is_one_listing(last, other) && last.last_at <= other.last_at {
             last = other;
+            listing.push(other);
         }
     }
-    last.last_at
+    listing
+}
+
+/// First and last times of the rows of a listing.
+fn rows(listing: &[&Sighting]) -> Vec<(Timestamp, Timestamp)> {
+    let mut rows: Vec<(Timestamp, Timestamp)> = Vec::new();
+    for sighting in listing {
+        match rows.last_mut() {
+            Some((_, until)) if sighting.first_at.duration_since(*until) < FRESH_FOR => {
+                *until = sighting.last_at.max(*until);
+            }
+            _ => rows.push((sighting.first_at, sighting.last_at)),
+        }
+    }
+    rows
 }
 
 /// Times at which a whole catalog did not list the offer, from its sightings in order.
@@ -357,8 +389,8 @@ impl Current {
             .filter_map(|of_source| Some(of_source.last()?.1))
     }
 
-    /// The best statement at a time.
-    fn best(&self, claims: &[Claim<'_>], at: Timestamp) -> Option<Best> {
+    /// The best statement at a time, given the one before.
+    fn best(&self, claims: &[Claim<'_>], at: Timestamp, chosen: Option<&Chosen>) -> Option<Best> {
         let stated: Vec<usize> = self.stated().collect();
         let statement = |index: usize| Statement {
             sighting: claims[index].sighting,
@@ -381,22 +413,85 @@ impl Current {
             .min()?;
         left.retain(|index| claims[*index].sighting.standing == standing);
         let newest = left.iter().map(|index| claims[*index].seen_by(at)).max()?;
+        let listed = left.clone();
         left.retain(|index| newest.duration_since(claims[*index].seen_by(at)) < FRESH_FOR);
+        // A fresher catalog keeps the price until another one states something new, not until that is read again.
+        if let Some(chosen) = chosen
+            && let Some(kept) = left.iter().find(|index| chosen.is(&claims[**index]))
+        {
+            let kept = &claims[*kept];
+            left.retain(|index| !claims[*index].was_stale(kept, chosen.at));
+        }
+        let fresh = left.clone();
         let best = left.into_iter().max_by_key(|index| {
             let claim = &claims[*index];
             let news = (claim.is_stated() || claim.is_news).then_some(claim.news_at());
             let first = Reverse((claim.since, &claim.sighting.source));
             (claim.is_stated(), news, first)
         });
-        best.map(|index| Best { index, is_flagged })
+        best.map(|index| Best {
+            index,
+            is_flagged,
+            fresh,
+            listed,
+        })
     }
 }
 
 /// The best statement at a time.
-#[derive(Clone, Copy)]
 struct Best {
     index: usize,
     is_flagged: bool,
+    /// Statements that are as fresh.
+    fresh: Vec<usize>,
+    /// These, and the stale ones.
+    listed: Vec<usize>,
+}
+
+impl Best {
+    /// The statement whose sheet stands for the price: that of the source which had the same price in force before, while
+    /// it is fresh, or is alone in stating limits.
+    fn sheet(&self, claims: &[Claim<'_>], source: &str) -> usize {
+        let best = claims[self.index].sighting;
+        let is_same = |index: &&usize| {
+            let sighting = claims[**index].sighting;
+            sighting.source == source && sighting.tariff_id == best.tariff_id
+        };
+        let fresh = self.fresh.iter().find(is_same);
+        let stale = self.listed.iter().find(is_same);
+        let stale =
+            stale.filter(|index| claims[**index].sighting.states_limits && !best.states_limits);
+        fresh.or(stale).copied().unwrap_or(self.index)
+    }
+}
+
+/// The statement that was found the best, and since when.
+struct Chosen {
+    source: String,
+    tariff_id: Uuid,
+    at: Timestamp,
+}
+
+impl Chosen {
+    fn is(&self, claim: &Claim<'_>) -> bool {
+        (&self.source, self.tariff_id) == (&claim.sighting.source, claim.sighting.tariff_id)
+    }
+
+    fn after(
+        before: Option<Self>,
+        best: Option<&Best>,
+        claims: &[Claim<'_>],
+        at: Timestamp,
+    ) -> Option<Self> {
+        let claim = &claims[best?.index];
+        before.filter(|before| before.is(claim)).or_else(|| {
+            Some(Self {
+                source: claim.sighting.source.clone(),
+                tariff_id: claim.sighting.tariff_id,
+                at,
+            })
+        })
+    }
 }
 
 /// The periods so far.
@@ -413,7 +508,7 @@ impl Periods {
         &mut self,
         at: Timestamp,
         until: Option<Timestamp>,
-        best: Option<Best>,
+        best: Option<&Best>,
         current: &Current,
         claims: &[Claim<'_>],
     ) {
@@ -438,9 +533,10 @@ impl Periods {
             && last.tariff_id == sighting.tariff_id
             && last.is_flagged == best.is_flagged
         {
+            let shown = claims[best.sheet(claims, &last.source)].sighting;
             last.last_seen_at = last.last_seen_at.max(seen_at);
-            last.sheet_id = sighting.sheet_id;
-            last.source.clone_from(&sighting.source);
+            last.sheet_id = shown.sheet_id;
+            last.source.clone_from(&shown.source);
         } else {
             let is_start = sighting.valid_from == Some(at);
             let is_stated = is_start || self.valid_to == Some(at);
