@@ -30,11 +30,10 @@ impl Jobs {
                     PAUSE_WITHOUT_DATABASE
                 }
             };
-            tokio::time::sleep(SHORTEST_REST).await;
             tokio::select! {
                 // A price that was scheduled in between may be due before the rest ends.
-                _ = newest.changed() => {}
-                () = tokio::time::sleep(rest.clamp(SHORTEST_REST, LONGEST_REST) - SHORTEST_REST) => {}
+                _ = newest.changed() => tokio::time::sleep(SHORTEST_REST).await,
+                () = tokio::time::sleep(rest.clamp(SHORTEST_REST, LONGEST_REST)) => {}
             }
         }
     }

@@ -86,13 +86,11 @@ fn without_text(key: &str, entry: &Json) -> Option<String> {
             Some(mode) => by_mode(mode).filter(|_| kinds.len() == 1),
         };
     }
-    match mode {
-        Some(mode) => by_mode(mode),
-        None => {
-            let word = word_of(&WORDS_WITHOUT_TEXT).or_else(|| word_of(&NUMBERS));
-            word.map(by_name)
-        }
+    if let Some(mode) = mode {
+        return by_mode(mode);
     }
+    let word = word_of(&WORDS_WITHOUT_TEXT).or_else(|| word_of(&NUMBERS));
+    word.map(by_name)
 }
 
 fn by_mode(mode: &str) -> Option<String> {
@@ -111,12 +109,11 @@ fn modalities(entry: &Json) -> Option<Vec<&str>> {
         entry.at("supported_output_modalities"),
     ];
     let listed = places.into_iter().flatten().next();
-    let kinds: Vec<_> = match listed {
-        Some(listed) => listed.items().iter().filter_map(Json::as_text).collect(),
-        None => {
-            let modality = entry.at("architecture")?.at("modality")?.as_text()?;
-            modality.split_once("->")?.1.split('+').collect()
-        }
+    let kinds: Vec<_> = if let Some(listed) = listed {
+        listed.items().iter().filter_map(Json::as_text).collect()
+    } else {
+        let modality = entry.at("architecture")?.at("modality")?.as_text()?;
+        modality.split_once("->")?.1.split('+').collect()
     };
     (!kinds.is_empty()).then_some(kinds)
 }
