@@ -14,7 +14,7 @@ async fn an_entry_that_cannot_be_read_leaves_its_offer_as_it_was_in_any_order() 
         FROM price_periods ORDER BY 1";
     let look = |input: Option<u32>| {
         let priced = input.map(|input| ("m-1", input));
-        Prices::from_iter(priced.into_iter().chain([("m-2", 5)]))
+        priced.into_iter().chain([("m-2", 5)]).collect::<Prices>()
     };
     let day = |day: usize| format!("2026-05-{day:02}T00:00:00Z");
     // Day by day: 1, unread twice, 1, unread, 2, unread, gone.
