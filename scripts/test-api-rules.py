@@ -15,7 +15,7 @@ RULES = [
     r".*/valid_to: `valid_to` is not after `valid_from`",
     r"/grid/(batch|context_tokens): the axis ends before it begins",
     r"/price_sheet(/thresholds_tokens)?: the threshold .* is not below the longest context .*",
-    r"/price_sheet/(thresholds_tokens|cache_ttls_seconds): .* values that do not rise, .*",
+    r"/price_sheet/(thresholds_tokens|cache_ttls_seconds): the values do not rise",
     r"/operating_point/accepted_tokens_per_step: .* is not a number from 1 to .*",
     r"/operating_point(/batch)?: a batch of .* sequences over all chips",
     r"/model(/active_parameters)?: more active than total parameters",
@@ -43,19 +43,24 @@ RULES = [
     r": there (is neither an offer nor|are both an offer and) a sheet",
     r"/usage(/(prompt|uncached_input)_tokens)?: .* tokens, (of which|where) .*",
     r"/usage(/reasoning_tokens)?: .* reasoning tokens among .*",
+    r": a sheet with assumptions is a question, not an observation of a price",
     # Addresses to which nothing is sent.
     r"/url: (it is not a URL|it is too long|the address is not a public one)",
     # A list that the document does not hold, and an open object.
     r".*/timezone: `.*` is not a time zone",
     r"(/entry)?: the entry has no token price.*",
     r".*/(schedules|service_tiers): \d+ entries",
+    r": invalid query string: `sort` names `.*`, by which no row can be sorted",
+    r": the catalog has no usable offer of the provider `.*`",
     r": the catalog's format is not recognised; known formats: .*",
     r": line \d+, column \d+: a text holds the NUL character",
     # The time at which a request arrives.
     r": invalid query string: `observed_at` is in the future",
 ]
 
+# Cursors that lists gave, by list and order, and fields of their rows.
 cursors = {}
+fields = {}
 
 
 @schemathesis.serializer("application/x-ndjson")
@@ -70,7 +75,8 @@ def is_meant_right(case):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """An entry goes with `format` and `model`, a catalog with its format or none; a cursor is one that its list gave."""
+    """An entry goes with `format` and `model`, a catalog with its format or none; a cursor is one that its list gave in
+    this order, and fields are some that its rows have."""
     if not is_meant_right(case):
         return
     if case.path == "/infer" and isinstance(case.body, dict):
@@ -80,20 +86,34 @@ def before_call(context, case, kwargs):
             case.query.update({"format": "litellm", "model": model})
     elif case.path == "/catalogs":
         case.query.pop("format", None)
-    elif "cursor" in case.query:
-        cursor = cursors.get(case.path)
-        case.query.update({"cursor": cursor} if cursor else {})
-        if cursor is None:
-            del case.query["cursor"]
+    if "cursor" in case.query:
+        replace(case.query, "cursor", cursors.get(list_of(case)))
+    if "fields" in case.query:
+        known = fields.get(case.path, [])
+        replace(case.query, "fields", ",".join(known[: 1 + len(case.query["fields"])]))
+
+
+def list_of(case):
+    return case.path, case.query.get("sort"), case.query.get("order")
+
+
+def replace(query, name, value):
+    """Another value of a parameter; without one, it is left out."""
+    del query[name]
+    if value:
+        query[name] = value
 
 
 @schemathesis.hook
 def after_call(context, case, response):
-    """Remembers the cursors of lists."""
+    """Remembers the cursors of lists and the fields of their rows."""
     if response.status_code == 200 and response.headers.get("content-type", [""])[0].startswith("application/json"):
         page = response.json()
         if isinstance(page, dict) and page.get("next_cursor"):
-            cursors[case.path] = page["next_cursor"]
+            cursors[list_of(case)] = page["next_cursor"]
+        rows = page.get("data") if isinstance(page, dict) else None
+        if rows and "fields" not in case.query:
+            fields[case.path] = list(rows[0])
 
 
 @schemathesis.hook

@@ -18,23 +18,28 @@ CREATE TABLE names (
     PRIMARY KEY (kind, name_key, name)
 );
 
--- Every key of every sheet and of every pooled estimate, by the number under which it was stored.
+-- Every key of every sheet and of every pooled estimate, by the number under which it was stored. An alias is another
+-- spelling of its model.
 CREATE VIEW spellings AS
 SELECT sequence, provider, model, kind, name,
-       lower(CASE WHEN is_whole = 1 THEN name
-                  ELSE substr(name, length(rtrim(name, replace(name, '/', ''))) + 1) END) AS name_key
+       lower(CASE WHEN is_whole = 1 THEN spelling
+                  ELSE substr(spelling, length(rtrim(spelling, replace(spelling, '/', ''))) + 1) END) AS name_key
 FROM (
-    SELECT sequence, provider, model, 'provider' AS kind, provider AS name FROM price_sheets
+    SELECT sequence, provider, model, 'provider' AS kind, provider AS name, provider AS spelling FROM price_sheets
     UNION ALL
-    SELECT sequence, provider, model, 'canonical_model', canonical_model FROM price_sheets
+    SELECT sequence, provider, model, 'canonical_model', canonical_model, canonical_model FROM price_sheets
     UNION ALL
-    SELECT sequence, provider, model, 'model', model FROM price_sheets
+    SELECT sequence, provider, model, 'model', model, model FROM price_sheets
     UNION ALL
-    SELECT sequence, provider, model, 'provider', provider FROM estimate_listings WHERE sheet_id IS NULL
+    SELECT sequence, provider, model, 'model', model, alias FROM price_sheets
+    CROSS JOIN LATERAL json_array_elements_text(document::json -> 'aliases') AS alias
     UNION ALL
-    SELECT sequence, provider, model, 'canonical_model', canonical_model FROM estimate_listings WHERE sheet_id IS NULL
+    SELECT sequence, provider, model, 'provider', provider, provider FROM estimate_listings WHERE sheet_id IS NULL
     UNION ALL
-    SELECT sequence, provider, model, 'model', model FROM estimate_listings WHERE sheet_id IS NULL) AS named
+    SELECT sequence, provider, model, 'canonical_model', canonical_model, canonical_model
+    FROM estimate_listings WHERE sheet_id IS NULL
+    UNION ALL
+    SELECT sequence, provider, model, 'model', model, model FROM estimate_listings WHERE sheet_id IS NULL) AS named
 CROSS JOIN (SELECT 1 AS is_whole UNION ALL SELECT 0) AS forms
 WHERE name IS NOT NULL;
 
@@ -51,7 +56,10 @@ BEGIN
         INSERT INTO offer_names (name_key, provider, model)
         SELECT DISTINCT name_key, provider, model
         FROM added
-        CROSS JOIN LATERAL (VALUES (provider), (canonical_model), (model)) AS said (name)
+        CROSS JOIN LATERAL (
+            VALUES (provider), (canonical_model), (model)
+            UNION ALL
+            SELECT json_array_elements_text(document::json -> 'aliases')) AS said (name)
         CROSS JOIN LATERAL (
             VALUES (lower(name)), (lower(substr(name, length(rtrim(name, replace(name, '/', ''))) + 1)))) AS keys (name_key)
         WHERE name IS NOT NULL AND NOT EXISTS (
@@ -62,9 +70,13 @@ BEGIN
     SELECT DISTINCT kind, name_key, name
     FROM added
     CROSS JOIN LATERAL (
-        VALUES ('provider', provider), ('canonical_model', canonical_model), ('model', model)) AS said (kind, name)
+        VALUES ('provider', provider, provider), ('canonical_model', canonical_model, canonical_model),
+               ('model', model, model)
+        UNION ALL
+        SELECT 'model', model, json_array_elements_text(document::json -> 'aliases')) AS said (kind, name, spelling)
     CROSS JOIN LATERAL (
-        VALUES (lower(name)), (lower(substr(name, length(rtrim(name, replace(name, '/', ''))) + 1)))) AS keys (name_key)
+        VALUES (lower(spelling)),
+               (lower(substr(spelling, length(rtrim(spelling, replace(spelling, '/', ''))) + 1)))) AS keys (name_key)
     WHERE name IS NOT NULL
     ON CONFLICT DO NOTHING;
     RETURN NULL;

@@ -12,6 +12,7 @@ use unroof_core::sheet::SheetId;
 use super::app::App;
 use super::budget::Text;
 use super::change_query::filtered_query;
+use super::described::{StoreRefusals, Unchanged};
 use super::extract::Query;
 use super::page::{Limit, link_with};
 use super::problem::Problem;
@@ -43,9 +44,7 @@ filtered_query! {
     responses(
         (status = 200, description = "A page of the feed", body = String, content_type = "application/atom+xml",
             headers(("etag" = String), ("link" = String, description = "The next page"))),
-        (status = 304, description = "Not modified"),
-        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
+        Unchanged, StoreRefusals,
     )
 )]
 pub(super) async fn show_atom_feed(

@@ -11,14 +11,16 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use tokio::sync::OwnedSemaphorePermit;
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema, Type};
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::app::App;
+use super::described::{BodyRefusals, StoreRefusals, Unchanged};
 use super::extract::{MostBytes, Query};
+use super::names::{Names, some_of};
 use super::page::{
-    Direction, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest, bad_cursor,
-    list_in_order, several,
+    Direction, FieldNames, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest,
+    bad_cursor, list_in_order,
 };
 use super::problem::{INTERNAL, INVALID, Problem};
 use super::queue::is_hasty;
@@ -46,7 +48,7 @@ pub(super) struct CatalogQuery {
     /// `true` reports the outcome of each entry without storing anything.
     #[param(nullable = false, default = false)]
     dry_run: Option<bool>,
-    /// Time of observation of the catalog; now if left out. RFC 3339, or milliseconds since 1970.
+    /// Time of observation of the catalog; now if left out. RFC 3339, milliseconds since 1970, or `now`.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     observed_at: Option<Moment>,
 }
@@ -162,10 +164,8 @@ impl From<CatalogError> for Problem {
     })),
     responses(
         (status = 200, description = "Lines, each a JSON object; the last one has the type `done` or `failed`", body = Line, content_type = "application/x-ndjson"),
-        (status = 400, description = "The body is not JSON, or the query is wrong", body = Problem, content_type = "application/problem+json"),
-        (status = 408, description = "The body did not arrive in time", body = Problem, content_type = "application/problem+json"),
+        BodyRefusals,
         (status = 413, description = "Larger than 64 MiB", body = Problem, content_type = "application/problem+json"),
-        (status = 415, description = "Not JSON in UTF-8", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "The body is JSON but not a catalog, or the catalog is too large", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "The database is unreachable, another catalog is being imported, or four clients are still reading the results of their imports", body = Problem, content_type = "application/problem+json"),
     )
@@ -251,13 +251,7 @@ impl<'de> Deserialize<'de> for Outcomes {
 
 impl PartialSchema for Outcomes {
     fn schema() -> RefOr<Schema> {
-        let known: Vec<&str> = ImportOutcome::ALL.iter().map(|one| one.name()).collect();
-        let one = format!("({})", known.join("|"));
-        ObjectBuilder::new()
-            .schema_type(Type::String)
-            .pattern(Some(format!("^{one}(,{one})*$")))
-            .examples(["done", "failed,running"])
-            .into()
+        some_of(ImportOutcome::ALL.iter().map(|outcome| outcome.name()))
     }
 }
 
@@ -269,13 +263,13 @@ impl ToSchema for Outcomes {}
 #[into_params(parameter_in = Query)]
 pub(super) struct ImportsQuery {
     /// Source: an address as it was given to `--refresh`, or `request`; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    source: Option<FilterText>,
+    #[param(nullable = false, inline)]
+    source: Option<Names>,
     /// Format of the catalog; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    catalog: Option<FilterText>,
+    #[param(nullable = false, inline)]
+    catalog: Option<Names>,
     /// Outcome of the run; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<Outcomes>)]
+    #[param(nullable = false, inline)]
     outcome: Option<Outcomes>,
     /// Sort key; `started_at` if left out.
     #[param(nullable = false, inline)]
@@ -284,7 +278,7 @@ pub(super) struct ImportsQuery {
     #[param(nullable = false, inline)]
     order: Option<Direction>,
     /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
     fields: Option<String>,
     /// Rows per page.
     #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
@@ -308,16 +302,12 @@ impl ImportsQuery {
     }
 
     /// The names that it filters by.
-    ///
-    /// # Errors
-    /// A parameter has too many names.
-    fn take_selection(&mut self) -> Result<ImportSelection, Problem> {
-        let text = |filter: &mut Option<FilterText>| filter.take().map(|FilterText(text)| text);
-        Ok(ImportSelection {
-            source: several("source", text(&mut self.source))?,
-            catalog: several("catalog", text(&mut self.catalog))?,
+    fn take_selection(&mut self) -> ImportSelection {
+        ImportSelection {
+            source: Names::list(self.source.take()),
+            catalog: Names::list(self.catalog.take()),
             outcome: self.outcome.take().unwrap_or_default().0,
-        })
+        }
     }
 }
 
@@ -343,9 +333,7 @@ impl ListItem for ImportRow {}
     responses(
         (status = 200, description = "A page of runs", content((Page<ImportRow> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
-        (status = 304, description = "The client's copy is current"),
-        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
+        Unchanged, StoreRefusals,
     )
 )]
 pub(super) async fn list_imports(
@@ -355,7 +343,7 @@ pub(super) async fn list_imports(
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
     const LIST: &str = "imports";
-    let (selection, order) = (&query.take_selection()?, query.order());
+    let (selection, order) = (&query.take_selection(), query.order());
     let list = list_in_order(LIST, order, ImportOrder::NEWEST);
     let paged = ListQuery {
         limit: query.limit,

@@ -2,35 +2,15 @@
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+use utoipa::{PartialSchema, ToSchema};
 
+use super::names::some_of;
 use crate::storage::ChangeKind;
 
-/// Values that one parameter may have.
-pub(super) const MOST_VALUES: usize = 64;
 /// Largest factor between two prices that a filter may state.
 pub(super) const LARGEST_FACTOR: f64 = 1e12;
-
-/// Names separated by commas, and all of them as one name: a name may have a comma.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Names(pub(super) Vec<String>);
-
-impl<'de> Deserialize<'de> for Names {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        if text.contains('\0') {
-            return Err(D::Error::custom("a value contains the NUL character"));
-        }
-        let mut names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
-        if names.len() > MOST_VALUES {
-            let detail = format!("a parameter has more than {MOST_VALUES} names");
-            return Err(D::Error::custom(detail));
-        }
-        names.push(text);
-        names.sort();
-        names.dedup();
-        Ok(Self(names))
-    }
-}
 
 /// Kinds of changes separated by commas.
 #[derive(Debug, Clone, Default)]
@@ -53,6 +33,14 @@ impl<'de> Deserialize<'de> for Kinds {
         Ok(Self(kinds))
     }
 }
+
+impl PartialSchema for Kinds {
+    fn schema() -> RefOr<Schema> {
+        some_of(ChangeKind::ALL.iter().map(|kind| kind.name()))
+    }
+}
+
+impl ToSchema for Kinds {}
 
 /// A factor between two prices: the larger over the smaller.
 #[derive(Debug, Clone, Copy)]
@@ -81,18 +69,17 @@ macro_rules! filtered_query {
         pub(super) struct $Query {
             $($(#[$field_about])* $field: $Field,)*
             /// Kinds of changes, separated by commas; all if left out.
-            #[param(nullable = false, inline, style = Form, explode = false,
-                value_type = Option<Vec<$crate::storage::ChangeKind>>)]
+            #[param(nullable = false, inline)]
             kind: Option<$crate::http::change_query::Kinds>,
             /// Billing provider; several separated by commas.
-            #[param(nullable = false, inline, value_type = Option<$crate::http::page::FilterText>)]
-            provider: Option<$crate::http::change_query::Names>,
+            #[param(nullable = false, inline)]
+            provider: Option<$crate::http::names::Names>,
             /// Model name as the provider spells it; several separated by commas.
-            #[param(nullable = false, inline, value_type = Option<$crate::http::page::FilterText>)]
-            model: Option<$crate::http::change_query::Names>,
+            #[param(nullable = false, inline)]
+            model: Option<$crate::http::names::Names>,
             /// Canonical name, `author/model`; several separated by commas.
-            #[param(nullable = false, inline, value_type = Option<$crate::http::page::FilterText>)]
-            canonical_model: Option<$crate::http::change_query::Names>,
+            #[param(nullable = false, inline)]
+            canonical_model: Option<$crate::http::names::Names>,
             /// Whether the sheet is in force after the change.
             #[param(nullable = false)]
             in_force: Option<bool>,
@@ -105,14 +92,14 @@ macro_rules! filtered_query {
         impl $Query {
             /// The filter.
             fn filter(&mut self) -> $crate::storage::ChangeFilter {
-                use $crate::http::change_query::{Factor, Kinds, Names};
-                let names = |names: &mut Option<Names>| names.take().unwrap_or_default().0;
+                use $crate::http::change_query::{Factor, Kinds};
+                use $crate::http::names::Names;
                 let Kinds(kind) = self.kind.take().unwrap_or_default();
                 $crate::storage::ChangeFilter {
                     kind,
-                    provider: names(&mut self.provider),
-                    model: names(&mut self.model),
-                    canonical_model: names(&mut self.canonical_model),
+                    provider: Names::list(self.provider.take()),
+                    model: Names::list(self.model.take()),
+                    canonical_model: Names::list(self.canonical_model.take()),
                     in_force: self.in_force,
                     min_factor: self.min_factor.map(|Factor(least)| least),
                 }

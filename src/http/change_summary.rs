@@ -9,9 +9,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::app::App;
-use super::change_query::Names;
+use super::described::{StoreRefusals, Unchanged};
 use super::extract::Query;
-use super::page::FilterText;
+use super::names::Names;
 use super::problem::Problem;
 use super::response_cache::CachedBody;
 use crate::storage::{ChangeCount, ChangeFilter, ChangeKind, DbTime, MoveRow, Summarised};
@@ -99,13 +99,13 @@ pub(super) struct SummaryQuery {
     #[param(value_type = u32, minimum = 1, maximum = 100, default = 10)]
     limit: Movers,
     /// Billing provider; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    #[param(nullable = false, inline)]
     provider: Option<Names>,
     /// Model name as the provider spells it; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    #[param(nullable = false, inline)]
     model: Option<Names>,
     /// Canonical name, `author/model`; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    #[param(nullable = false, inline)]
     canonical_model: Option<Names>,
 }
 
@@ -174,9 +174,7 @@ impl ChangeSummary {
     params(SummaryQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
     responses(
         (status = 200, description = "The summary", body = ChangeSummary, headers(("etag" = String))),
-        (status = 304, description = "Not modified"),
-        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
+        Unchanged, StoreRefusals,
     )
 )]
 pub(super) async fn summarise_changes(
@@ -184,11 +182,10 @@ pub(super) async fn summarise_changes(
     Query(query): Query<SummaryQuery>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
-    let names = |names: Option<Names>| names.unwrap_or_default().0;
     let filter = ChangeFilter {
-        provider: names(query.provider),
-        model: names(query.model),
-        canonical_model: names(query.canonical_model),
+        provider: Names::list(query.provider),
+        model: Names::list(query.model),
+        canonical_model: Names::list(query.canonical_model),
         ..ChangeFilter::default()
     };
     let (window, Movers(limit)) = (query.window, query.limit);

@@ -18,8 +18,9 @@ use utoipa::ToSchema;
 
 use super::app::App;
 use super::change_query::filtered_query;
+use super::described::{StoreRefusals, Unchanged};
 use super::extract::Query;
-use super::page::{FilterText, Limit, ListItem, PageRequest, WrittenRows, next_link};
+use super::page::{FieldNames, Limit, ListItem, PageRequest, WrittenRows, next_link};
 use super::problem::{Problem, UNREADABLE};
 use super::since::Since;
 use crate::jobs::{News, PAGE, PAUSE};
@@ -52,7 +53,7 @@ filtered_query! {
         #[param(value_type = i64, minimum = 0, default = 0)]
         since: Since,
         /// Fields of a row, separated by commas; all if left out.
-        #[param(nullable = false, inline, value_type = Option<FilterText>)]
+        #[param(nullable = false, inline, value_type = Option<FieldNames>)]
         fields: Option<String>,
         /// Changes per page.
         #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
@@ -72,9 +73,7 @@ filtered_query! {
     responses(
         (status = 200, description = "A page of changes", content((ChangePage = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
-        (status = 304, description = "Not modified"),
-        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
+        Unchanged, StoreRefusals,
     )
 )]
 pub(super) async fn list_changes(

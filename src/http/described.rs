@@ -26,6 +26,11 @@ refusals! {
     QueryRefusals {
         "400": "Invalid query",
     }
+    /// Of a route that reads its query and the database.
+    StoreRefusals {
+        "400": "Invalid query",
+        "503": "The database is unreachable",
+    }
     /// Of a route that computes what a JSON body asks.
     BodyRefusals {
         "400": "The body is not JSON, or the query is wrong",
@@ -34,6 +39,16 @@ refusals! {
         "415": "Not a media type of the body, or not UTF-8",
         "422": "The body is JSON but not a valid request; `errors` lists every fault",
         "503": "The request queue is full, or the database is unreachable where it is needed",
+    }
+}
+
+/// The answer to a client whose copy is current.
+pub(super) struct Unchanged;
+
+impl IntoResponses for Unchanged {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        let unchanged = ResponseBuilder::new().description("The client's copy is current");
+        BTreeMap::from([("304".to_owned(), unchanged.build().into())])
     }
 }
 

@@ -9,10 +9,12 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::app::App;
+use super::described::{StoreRefusals, Unchanged};
 use super::extract::{Path, Query};
+use super::names::Names;
 use super::page::{
-    AsOfQuery, Direction, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest,
-    bad_cursor, fields, list_in_order,
+    AsOfQuery, Direction, FieldNames, FilterText, Limit, ListItem, ListQuery, Moment, Page,
+    PageRequest, bad_cursor, fields, list_in_order,
 };
 use super::problem::Problem;
 use crate::storage::{AsOf, DbTime, EstimateRow, Latest, LatestKey, Order, Place, SortKey};
@@ -114,9 +116,7 @@ impl From<EstimateRow> for EstimateItem {
     responses(
         (status = 200, description = "A page of estimates", content((Page<EstimateItem> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
-        (status = 304, description = "Not modified"),
-        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
+        Unchanged, StoreRefusals,
     )
 )]
 pub(super) async fn list_estimates(
@@ -148,29 +148,26 @@ pub(super) async fn list_estimates(
 #[into_params(parameter_in = Query)]
 pub(super) struct LatestQuery {
     /// Billing provider; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    provider: Option<String>,
+    #[param(nullable = false, inline)]
+    provider: Option<Names>,
     /// Model name as the provider spells it; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    model: Option<String>,
+    #[param(nullable = false, inline)]
+    model: Option<Names>,
     /// Canonical name, `author/model`; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    canonical_model: Option<String>,
+    #[param(nullable = false, inline)]
+    canonical_model: Option<Names>,
     /// Region in which the model is served; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    region: Option<String>,
+    #[param(nullable = false, inline)]
+    region: Option<Names>,
     /// Currency as an ISO 4217 code; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    currency: Option<String>,
+    #[param(nullable = false, inline)]
+    currency: Option<Names>,
     /// Beginning of the provider, the model or the canonical name, with or without what is before the last `/`, in any case.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     q: Option<String>,
-    /// Time at which the price is in force, now if left out: RFC 3339, or milliseconds since 1970.
+    /// Time at which the price is in force, now if left out: RFC 3339, milliseconds since 1970, or `now`.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     as_of: Option<Moment>,
-    /// `any` includes estimates with stated assumptions.
-    #[param(nullable = false, inline)]
-    assumptions: Option<AnyAssumptions>,
     /// Sort key; `provider` if left out.
     #[param(nullable = false, inline)]
     sort: Option<LatestSort>,
@@ -178,7 +175,7 @@ pub(super) struct LatestQuery {
     #[param(nullable = false, inline)]
     order: Option<Direction>,
     /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
     fields: Option<String>,
     /// Rows per page.
     #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
@@ -186,14 +183,6 @@ pub(super) struct LatestQuery {
     /// `next_cursor` of the previous page.
     #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
     cursor: Option<String>,
-}
-
-/// Includes every estimate.
-#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum AnyAssumptions {
-    /// Estimates with and without stated assumptions.
-    Any,
 }
 
 /// Sort key of the latest estimates.
@@ -217,9 +206,7 @@ pub(super) enum LatestSort {
     responses(
         (status = 200, description = "A page of estimates", content((Page<EstimateItem> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
-        (status = 304, description = "Not modified"),
-        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
+        Unchanged, StoreRefusals,
     )
 )]
 pub(super) async fn list_latest_estimates(
@@ -229,7 +216,7 @@ pub(super) async fn list_latest_estimates(
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
     const LIST: &str = "estimates/latest";
-    let (any, sort) = (query.assumptions.is_some(), query.sort);
+    let sort = query.sort;
     let query = ListQuery {
         provider: query.provider,
         model: query.model,
@@ -271,7 +258,6 @@ pub(super) async fn list_latest_estimates(
     let store = &app.store;
     let latest = Latest {
         selection: &selection,
-        any_assumptions: any,
         as_of,
         order,
     };
@@ -284,12 +270,8 @@ pub(super) async fn list_latest_estimates(
         store.latest_estimates(latest, after.as_ref(), limit).await
     };
     let body = page.write::<_, EstimateItem, _, _>(after, key, rows);
-    app.polled(
-        format!("{LIST} {any} {by:?} {query:?}"),
-        &headers,
-        Box::pin(body),
-    )
-    .await
+    app.polled(format!("{LIST} {by:?} {query:?}"), &headers, Box::pin(body))
+        .await
 }
 
 /// Show an estimate
@@ -302,10 +284,8 @@ pub(super) async fn list_latest_estimates(
     params(("id" = Uuid, Path, description = "Id of the estimate"), AsOfQuery),
     responses(
         (status = 200, description = "The estimate", body = Answer, headers(("etag" = String))),
-        (status = 304, description = "Not modified"),
-        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
+        Unchanged, StoreRefusals,
         (status = 404, description = "No such estimate", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn show_estimate(

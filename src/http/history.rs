@@ -1,9 +1,8 @@
-//! Price history of a model, disagreements between catalogs, and withdrawn prices.
+//! `/history`: the prices of an offer, each with its period.
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response, StatusCode, Uri, header};
-use axum::response::IntoResponse;
+use axum::http::{HeaderMap, Response, Uri};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::RefOr;
@@ -12,17 +11,16 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 use uuid::Uuid;
 
 use super::app::App;
-use super::extract::{JsonBody, NoQuery, Path, Query};
-use super::page::{FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest};
-use super::problem::{CONFLICT, Problem};
-use crate::storage::{
-    DbTime, DisagreementRow, HistoryKey, HistoryRow, PricesOf, Reinstated, Store, StoreError,
-    Withdrawn,
+use super::described::{StoreRefusals, Unchanged};
+use super::extract::{Path, Query};
+use super::page::{
+    FieldNames, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest, without_nul,
 };
+use super::problem::{NOT_FOUND, Problem};
+use crate::storage::{DbTime, HistoryKey, HistoryRow, PricesOf, Store, StoreError};
 use unroof_core::estimate::StoredRow;
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::history::UNKNOWN_START;
-use unroof_core::input;
 use unroof_core::input::schema::one_of_texts;
 use unroof_core::sheet::compare::difference::{first_words, in_words};
 use unroof_core::sheet::{OfferStatus, PriceSheet, RateCell};
@@ -36,11 +34,11 @@ pub(super) struct HistoryQuery {
     /// Region that serves the model.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     region: Option<String>,
-    /// Up to the price in force at this time: RFC 3339, or milliseconds since 1970.
+    /// Up to the price in force at this time: RFC 3339, milliseconds since 1970, or `now`.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     as_of: Option<Moment>,
     /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
     fields: Option<String>,
     /// Rows per page.
     #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
@@ -64,11 +62,11 @@ pub(super) struct NamedHistoryQuery {
     /// Region that serves the model.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     region: Option<String>,
-    /// Up to the price in force at this time: RFC 3339, or milliseconds since 1970.
+    /// Up to the price in force at this time: RFC 3339, milliseconds since 1970, or `now`.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     as_of: Option<Moment>,
     /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
     fields: Option<String>,
     /// Rows per page.
     #[serde(default)]
@@ -268,10 +266,8 @@ fn estimate_moves(before: &StoredRow, after: &StoredRow) -> Vec<String> {
     responses(
         (status = 200, description = "A page of prices", content((Page<HistoryItem> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
-        (status = 304, description = "The client's copy is current"),
-        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+        Unchanged, StoreRefusals,
         (status = 404, description = "No such model", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn show_history(
@@ -295,10 +291,8 @@ pub(super) async fn show_history(
     responses(
         (status = 200, description = "A page of prices", content((Page<HistoryItem> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
-        (status = 304, description = "The client's copy is current"),
-        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
+        Unchanged, StoreRefusals,
         (status = 404, description = "No such model", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn find_history(
@@ -325,26 +319,28 @@ async fn respond(
     uri: &Uri,
 ) -> Result<Response<Body>, Problem> {
     const LIST: &str = "history";
-    let names = ListQuery {
-        provider: Some(provider),
-        model: Some(model),
-        region: query.region,
+    let asked = [Some(provider), Some(model), query.region];
+    asked
+        .iter()
+        .flatten()
+        .try_for_each(|name| without_nul(name))?;
+    let [provider, model, region] = &asked;
+    let part = ListQuery {
         fields: query.fields,
         limit: query.limit,
         cursor: query.cursor,
         ..ListQuery::default()
     };
-    let filter = names.filter()?;
-    let after = names.after::<PriceKey>(LIST)?;
-    let page = PageRequest::new(app, LIST, names.limit, uri, headers);
-    let mut page = page.of_fields(names.fields.as_deref());
+    let after = part.after::<PriceKey>(LIST)?;
+    let page = PageRequest::new(app, LIST, part.limit, uri, headers);
+    let mut page = page.of_fields(part.fields.as_deref());
     page.piece = SHEETS_AT_A_TIME;
     let prices = Prices {
         store: &app.store,
         of: PricesOf {
-            provider: filter.provider.as_deref().unwrap_or_default(),
-            model: filter.model.as_deref().unwrap_or_default(),
-            region: filter.region.as_deref(),
+            provider: provider.as_deref().unwrap_or_default(),
+            model: model.as_deref().unwrap_or_default(),
+            region: region.as_deref(),
             as_of: query.as_of.map(|moment| moment.0.into()),
         },
     };
@@ -368,12 +364,12 @@ async fn respond(
     };
     // The link to the next page has the path that was asked for.
     let path = uri.path();
-    let question = format!("{LIST} {path} {:?} {names:?}", prices.of.as_of);
+    let question = format!("{LIST} {path} {asked:?} {:?} {part:?}", prices.of.as_of);
     app.polled(question, headers, Box::pin(body)).await
 }
 
 fn no_price() -> Problem {
-    Problem::not_found("price of this provider and model")
+    Problem::new(NOT_FOUND, "there is no price of this provider and model")
         .hint("GET /search finds names; in a path, write `/` in a model's name as `%2F`")
 }
 
@@ -431,201 +427,5 @@ impl Prices<'_> {
             .await?;
         rows.drain(..overlap.min(rows.len()));
         Ok(rows)
-    }
-}
-
-/// Which disagreements.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(super) struct DisagreementsQuery {
-    /// Billing provider; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    provider: Option<String>,
-    /// Model name as the provider spells it; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    model: Option<String>,
-    /// Region in which the model is served; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    region: Option<String>,
-    /// Beginning of the provider, the model or the canonical name, with or without what is before the last `/`, in any case.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    q: Option<String>,
-    /// State at this time instead of now: RFC 3339, or milliseconds since 1970.
-    #[param(nullable = false, inline, value_type = Option<Moment>)]
-    as_of: Option<Moment>,
-    /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    fields: Option<String>,
-    /// Rows per page.
-    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
-    limit: Limit,
-    /// `next_cursor` of the previous page.
-    #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
-    cursor: Option<String>,
-}
-
-impl ListItem for DisagreementRow {}
-
-/// Disagreements between catalogs about a price
-///
-/// A whole catalog counts more than an entry of one, and that more than a posted sheet. Of two catalogs, a stated start
-/// beats one that was merely seen, and a sighting that is a day fresher beats an older one. What the others state is listed
-/// here until they agree.
-#[utoipa::path(
-    get,
-    path = "/disagreements",
-    tag = "price sheets",
-    params(DisagreementsQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
-    responses(
-        (status = 200, description = "A page of disagreements", content((Page<DisagreementRow> = "application/json"), (String = "text/csv")),
-            headers(("etag" = String), ("link" = String, description = "The next page"))),
-        (status = 304, description = "The client's copy is current"),
-        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
-    )
-)]
-pub(super) async fn list_disagreements(
-    State(app): State<App>,
-    Query(query): Query<DisagreementsQuery>,
-    headers: HeaderMap,
-    uri: Uri,
-) -> Result<Response<Body>, Problem> {
-    const LIST: &str = "disagreements";
-    let names = ListQuery {
-        provider: query.provider,
-        model: query.model,
-        region: query.region,
-        q: query.q,
-        fields: query.fields,
-        limit: query.limit,
-        cursor: query.cursor,
-        ..ListQuery::default()
-    };
-    let (selection, after) = (names.selection()?, names.after::<Uuid>(LIST)?);
-    let as_of = query.as_of.map(|moment| moment.0.into());
-    let page = PageRequest::new(&app, LIST, names.limit, &uri, &headers);
-    let page = page.of_fields(names.fields.as_deref());
-    let rows = |after, limit| app.store.disagreements(&selection, as_of, after, limit);
-    let body = page.write::<_, DisagreementRow, _, _>(after, |row| row.id, rows);
-    app.polled(
-        format!("{LIST} {as_of:?} {names:?}"),
-        &headers,
-        Box::pin(body),
-    )
-    .await
-}
-
-/// Reason for the withdrawal of a price.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct WithdrawRequest {
-    /// Reason, shown in the price history.
-    #[schema(value_type = unroof_core::input::schema::Text, example = "the rise announced for January was called off")]
-    reason: String,
-}
-
-impl WithdrawRequest {
-    fn read(text: &[u8]) -> Result<Self, Problem> {
-        let request = input::read(text, |body| {
-            let fields = body.fields()?;
-            let reason = fields.required("reason", "state the reason; the price history shows it");
-            let reason = reason.and_then(|reason| reason.text());
-            fields.refuse_unknown();
-            Some(Self { reason: reason? })
-        });
-        Ok(request?)
-    }
-}
-
-/// A price that is withdrawn.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct WithdrawnSheet {
-    /// The sheet.
-    sheet_id: Uuid,
-    /// Time of the withdrawal.
-    #[schema(value_type = String, format = DateTime)]
-    withdrawn_at: DbTime,
-    /// Reason for the withdrawal.
-    reason: String,
-}
-
-/// Withdraw a price
-///
-/// A price in force ends now, an announced one is cancelled, and what held before holds again: another source's price, or
-/// the one before. The sheet and its estimates stay stored, and the history shows the reason. A repeated request changes
-/// nothing. The price is in force again when it is sent again, when its catalog is read again and still lists it, or when
-/// the withdrawal is undone: `DELETE /price-sheets/{id}/withdrawal`.
-#[utoipa::path(
-    post,
-    path = "/price-sheets/{id}/withdraw",
-    tag = "price sheets",
-    params(("id" = Uuid, Path, description = "Id of the pricing content")),
-    request_body(content = WithdrawRequest, content_type = "application/json",
-        example = json!({"reason": "the output price lacked a digit"})),
-    responses(
-        (status = 200, description = "It is withdrawn", body = WithdrawnSheet),
-        (status = 400, description = "The body is not JSON, or the query is wrong", body = Problem, content_type = "application/problem+json"),
-        (status = 404, description = "No such sheet", body = Problem, content_type = "application/problem+json"),
-        (status = 408, description = "The body did not arrive in time", body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "The price is neither in force nor announced", body = Problem, content_type = "application/problem+json"),
-        (status = 413, description = "Larger than 1 MiB", body = Problem, content_type = "application/problem+json"),
-        (status = 415, description = "Not JSON in UTF-8", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "The body is JSON but not a valid request", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
-    )
-)]
-pub(super) async fn withdraw_price_sheet(
-    State(app): State<App>,
-    Path(id): Path<Uuid>,
-    _: NoQuery,
-    JsonBody(body): JsonBody,
-) -> Result<Response<Body>, Problem> {
-    let request = WithdrawRequest::read(&body)?;
-    let now = app.store.not_ahead(app.now());
-    match app.store.withdraw(id, &request.reason, now).await? {
-        Withdrawn::Unknown => Err(Problem::not_found("price sheet")),
-        Withdrawn::Over => Err(Problem::new(
-            CONFLICT,
-            "the sheet is neither in force nor announced",
-        )
-        .hint("GET /models/{provider}/{model}/history lists every price with its period")),
-        Withdrawn::Done(withdrawal) => {
-            let answer = WithdrawnSheet {
-                sheet_id: id,
-                withdrawn_at: withdrawal.withdrawn_at,
-                reason: withdrawal.withdrawn_because,
-            };
-            let text = serde_json::to_string(&answer).map_err(Problem::not_serialised)?;
-            Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
-        }
-    }
-}
-
-/// Undo a withdrawal
-///
-/// Restores the price as if it had not been withdrawn. A repeated request changes nothing; for a sheet that is not
-/// withdrawn, the request has no effect.
-#[utoipa::path(
-    delete,
-    path = "/price-sheets/{id}/withdrawal",
-    tag = "price sheets",
-    params(("id" = Uuid, Path, description = "Id of the pricing content")),
-    responses(
-        (status = 204, description = "It is not withdrawn"),
-        (status = 400, description = "The query is wrong", body = Problem, content_type = "application/problem+json"),
-        (status = 404, description = "No such sheet", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
-    )
-)]
-pub(super) async fn reinstate_price_sheet(
-    State(app): State<App>,
-    Path(id): Path<Uuid>,
-    _: NoQuery,
-) -> Result<StatusCode, Problem> {
-    let now = app.store.not_ahead(app.now());
-    match app.store.reinstate(id, now).await? {
-        Reinstated::Done => Ok(StatusCode::NO_CONTENT),
-        Reinstated::Unknown => Err(Problem::not_found("price sheet")),
     }
 }

@@ -38,11 +38,11 @@ pub(super) struct InferQuery {
     #[param(nullable = false, default = true)]
     store: Option<bool>,
     /// Whether the sheet is an observation of a price, as it is by itself where no assumptions are stated, or a question:
-    /// that is stored and listed, but is no price, no history and no news. With assumptions, `true` is refused.
+    /// that is stored and listed, but is no price, no history and no news. With assumptions, or `store=false`, `true` is refused.
     #[param(nullable = false)]
     observe: Option<bool>,
     /// Time of observation of the price; now if left out.
-    /// RFC 3339, or milliseconds since 1970.
+    /// RFC 3339, milliseconds since 1970, or `now`.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     observed_at: Option<Moment>,
 }
@@ -151,6 +151,14 @@ pub(super) async fn infer_price_sheet(
         )
         .hint("leave out `assumptions`, or `observe=true`"));
     }
+    let is_stored = query.store.unwrap_or(true);
+    if !is_stored && query.observe == Some(true) {
+        return Err(Problem::new(
+            UNREADABLE,
+            "invalid query string: `observe=true` goes with storing",
+        )
+        .hint("leave out `store=false`, or `observe=true`"));
+    }
     let is_observed = query.observe.unwrap_or(!is_stated);
     let mut headers = HeaderMap::new();
     headers.insert(
@@ -159,14 +167,14 @@ pub(super) async fn infer_price_sheet(
     );
     let mut status = StatusCode::OK;
     let mut observation = None;
-    if query.store.unwrap_or(true) {
+    if is_stored {
         let sighted_by = is_observed.then_some(sighted_by);
         let saved = app.save(&answered, seen_at, sighted_by).await?;
         if saved.is_new {
             status = StatusCode::CREATED;
         }
         observation = Some(if is_observed {
-            Observation::of_sheets(answered.sheets(), saved.effects)
+            Observation::of_sheets(answered.sheets(), saved.effects, query.observe.is_some())
         } else {
             Observation::of_question(is_stated)
         });

@@ -6,7 +6,7 @@ use axum::http::HeaderMap;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::Schema;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::app::App;
@@ -29,6 +29,35 @@ pub(super) fn fields<Row: PartialSchema + ?Sized>() -> Vec<String> {
         RefOr::T(Schema::Object(row)) => row.properties.into_keys().collect(),
         _ => Vec::new(),
     }
+}
+
+/// Describes the field of a row.
+pub(super) struct FieldName;
+
+impl PartialSchema for FieldName {
+    fn schema() -> RefOr<Schema> {
+        named("^[a-z][a-z0-9_]*$")
+    }
+}
+
+impl ToSchema for FieldName {}
+
+/// Describes several fields of a row.
+pub(super) struct FieldNames;
+
+impl PartialSchema for FieldNames {
+    fn schema() -> RefOr<Schema> {
+        named("^[a-z][a-z0-9_]*(,[a-z][a-z0-9_]*)*$")
+    }
+}
+
+impl ToSchema for FieldNames {}
+
+fn named(pattern: &str) -> RefOr<Schema> {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .pattern(Some(pattern))
+        .into()
 }
 
 /// A list being serialised in the client's preferred format.
@@ -128,9 +157,13 @@ fn only(fields: &[String], row: &impl Serialize) -> serde_json::Result<Map<Strin
     Ok(fields.iter().map(field).collect())
 }
 
-/// The refusal of a parameter that names a field which no row has.
+/// The refusal of a parameter that names a field which no row has, or by which no row can be sorted.
 pub(super) fn no_field(parameter: &str, name: &str, columns: &[String]) -> Problem {
     let name: String = name.chars().take(100).collect();
-    let detail = format!("invalid query string: `{parameter}` names `{name}`, which no row has");
+    let why = match parameter {
+        "sort" => "by which no row can be sorted",
+        _ => "which no row has",
+    };
+    let detail = format!("invalid query string: `{parameter}` names `{name}`, {why}");
     Problem::new(UNREADABLE, detail).hint(format!("the fields are {}", columns.join(", ")))
 }

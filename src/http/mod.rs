@@ -14,6 +14,7 @@ mod compression;
 mod cost;
 mod csv;
 mod described;
+mod disagreements;
 mod docs;
 mod estimates;
 mod extract;
@@ -27,6 +28,7 @@ mod meters;
 mod metrics;
 mod metrics_page;
 mod middleware;
+mod names;
 mod observation;
 mod openapi;
 mod page;
@@ -42,6 +44,7 @@ mod server;
 mod since;
 mod watchlist;
 mod webhooks;
+mod withdrawals;
 mod workers;
 
 use std::sync::Arc;
@@ -77,11 +80,11 @@ macro_rules! with_handlers {
             estimates::show_estimate,
             price_sheets::list_price_sheets,
             price_sheets::show_price_sheet,
-            history::withdraw_price_sheet,
-            history::reinstate_price_sheet,
+            withdrawals::withdraw_price_sheet,
+            withdrawals::reinstate_price_sheet,
             history::show_history,
             history::find_history,
-            history::list_disagreements,
+            disagreements::list_disagreements,
             search::search_names,
             catalogs::import_catalog,
             catalogs::list_imports,

@@ -85,12 +85,21 @@ impl Observation {
         }
     }
 
-    /// An observation with the effects of its sheets.
-    pub(super) fn of_sheets(sheets: &[PriceSheet], effects: Vec<Effect>) -> Self {
+    /// An observation with the effects of its sheets, which the request may have asked for.
+    pub(super) fn of_sheets(
+        sheets: &[PriceSheet],
+        effects: Vec<Effect>,
+        is_asked_for: bool,
+    ) -> Self {
+        let because = if is_asked_for {
+            "the request has `observe=true`"
+        } else {
+            "no assumptions are stated"
+        };
         let sheets = sheets.iter().zip(effects);
         Self {
             observed: true,
-            because: "no assumptions are stated",
+            because,
             sheets: sheets
                 .map(|(sheet, effect)| ObservedSheet::new(sheet.id().0, effect))
                 .collect(),

@@ -1,6 +1,7 @@
 //! The OpenAPI document: what utoipa cannot derive from the handlers, and its route.
 
 mod finish;
+mod parts;
 mod webhooks;
 
 use std::sync::LazyLock;
@@ -12,7 +13,7 @@ use utoipa::OpenApi;
 use utoipa::openapi::schema::{ArrayItems, ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::openapi::{OpenApi as Document, Ref, RefOr};
 
-use super::described::QueryRefusals;
+use super::described::{QueryRefusals, Unchanged};
 use super::extract::NoQuery;
 use super::problem::Problem;
 use super::response_cache::CachedBody;
@@ -68,6 +69,7 @@ pub(super) fn complete(mut document: Document) -> Value {
     // Nothing is asked of a client.
     document["security"] = json!([]);
     finish::finish(&mut document);
+    parts::describe(&mut document);
     document
 }
 
@@ -109,8 +111,8 @@ fn describe_rows(document: &mut Document) {
 /// This document, as JSON.
 #[utoipa::path(get, path = "/openapi.json", tag = "reference", responses(
     (status = 200, description = "This document", content_type = "application/json", body = Object, headers(("etag" = String))),
-    (status = 304, description = "Not modified"),
     QueryRefusals,
+    Unchanged,
 ))]
 pub(super) async fn show_openapi(_: NoQuery, headers: HeaderMap) -> Response<Body> {
     static BODY: LazyLock<CachedBody> =

@@ -17,14 +17,15 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::app::App;
 use super::list_text::ListText;
-pub(super) use super::list_text::{ListItem, fields};
+pub(super) use super::list_text::{FieldNames, ListItem, fields};
+pub(super) use super::names::FilterText;
+use super::names::Names;
 use super::problem::{Problem, UNREADABLE};
 use super::queue::Turn;
 use super::response_cache::CachedBody;
 use super::workers::Workers;
-use crate::storage::{
-    DbTime, Filter, NamePrefix, Order, Place, Selection, SortKey, StoreError, Times,
-};
+use crate::clock::Clock;
+use crate::storage::{DbTime, NamePrefix, Order, Place, Selection, SortKey, StoreError, Times};
 
 const MOST_ROWS: u32 = 2_000;
 const ROWS: u32 = 100;
@@ -54,45 +55,23 @@ impl<'de> Deserialize<'de> for Limit {
     }
 }
 
-/// A filter value. NUL is rejected: no stored text contains it.
-#[derive(Debug)]
-pub(super) struct FilterText(pub(super) String);
-
-impl<'de> Deserialize<'de> for FilterText {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        if text.contains('\0') {
-            return Err(D::Error::custom("a value contains the NUL character"));
-        }
-        Ok(Self(text))
-    }
-}
-
-impl PartialSchema for FilterText {
-    fn schema() -> RefOr<Schema> {
-        ObjectBuilder::new()
-            .schema_type(Type::String)
-            .pattern(Some(r"^[^\x00]*$"))
-            .into()
-    }
-}
-
-impl ToSchema for FilterText {}
-
-/// A point in time: RFC 3339, or milliseconds since 1970 as dashboards send them.
+/// A point in time: RFC 3339, milliseconds since 1970 as dashboards send them, or `now`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment(pub(super) Timestamp);
 
 impl<'de> Deserialize<'de> for Moment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
+        if text == "now" {
+            return Ok(Self(Clock::system().now()));
+        }
         let milliseconds = text.parse().ok().map(Timestamp::from_millisecond);
         let read = milliseconds.unwrap_or_else(|| text.parse());
         // Databases store years of four digits.
         let is_kept = |moment: &Timestamp| *moment >= Timestamp::UNIX_EPOCH;
         read.ok().filter(is_kept).map(Self).ok_or_else(|| {
             D::Error::custom(format!(
-                "`{text}` is not a time: write RFC 3339, such as 2026-11-21T00:00:00Z, or milliseconds since 1970"
+                "`{text}` is not a time: write RFC 3339, such as 2026-11-21T00:00:00Z, milliseconds since 1970, or `now`"
             ))
         })
     }
@@ -120,7 +99,7 @@ impl PartialSchema for Moment {
         ObjectBuilder::new()
             .schema_type(Type::String)
             .pattern(Some(
-                r"^([0-9]{1,13}|(19[7-9]|[2-9][0-9]{2})[0-9]-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z)$",
+                r"^(now|[0-9]{1,13}|(19[7-9]|[2-9][0-9]{2})[0-9]-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z)$",
             ))
             .examples(["2026-11-21T00:00:00Z", "1795219200000"])
             .into()
@@ -134,7 +113,7 @@ impl ToSchema for Moment {}
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub(super) struct AsOfQuery {
-    /// Time at which it must be in force: RFC 3339, or milliseconds since 1970.
+    /// Time at which it must be in force: RFC 3339, milliseconds since 1970, or `now`.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     as_of: Option<Moment>,
 }
@@ -184,24 +163,24 @@ pub(super) enum EstimateSort {
 #[into_params(parameter_in = Query)]
 pub(super) struct ListQuery {
     /// Billing provider; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    pub(super) provider: Option<String>,
+    #[param(nullable = false, inline)]
+    pub(super) provider: Option<Names>,
     /// Model name as the provider spells it; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    pub(super) model: Option<String>,
+    #[param(nullable = false, inline)]
+    pub(super) model: Option<Names>,
     /// Canonical name, `author/model`; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    pub(super) canonical_model: Option<String>,
+    #[param(nullable = false, inline)]
+    pub(super) canonical_model: Option<Names>,
     /// Region in which the model is served; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    pub(super) region: Option<String>,
+    #[param(nullable = false, inline)]
+    pub(super) region: Option<Names>,
     /// Currency as an ISO 4217 code; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    pub(super) currency: Option<String>,
+    #[param(nullable = false, inline)]
+    pub(super) currency: Option<Names>,
     /// Beginning of the provider, the model or the canonical name, with or without what is before the last `/`, in any case.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     pub(super) q: Option<String>,
-    /// Earliest time of storing, inclusive: RFC 3339, or milliseconds since 1970.
+    /// Earliest time of storing, inclusive: RFC 3339, milliseconds since 1970, or `now`.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     pub(super) from: Option<Moment>,
     /// Latest time of storing, exclusive.
@@ -217,7 +196,7 @@ pub(super) struct ListQuery {
     #[param(nullable = false, inline)]
     pub(super) order: Option<Direction>,
     /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
     pub(super) fields: Option<String>,
     /// Rows per page.
     #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
@@ -228,50 +207,18 @@ pub(super) struct ListQuery {
 }
 
 impl ListQuery {
-    /// The filter.
+    /// The offers.
     ///
     /// # Errors
-    /// A value contains NUL, which PostgreSQL rejects.
-    pub(super) fn filter(&self) -> Result<Filter, Problem> {
-        let filter = Filter {
-            provider: self.provider.clone(),
-            model: self.model.clone(),
-            canonical_model: self.canonical_model.clone(),
-            region: self.region.clone(),
-            currency: self.currency.clone(),
-        };
-        let values = [
-            &filter.provider,
-            &filter.model,
-            &filter.canonical_model,
-            &filter.region,
-            &filter.currency,
-        ];
-        if values
-            .into_iter()
-            .flatten()
-            .any(|value| value.contains('\0'))
-        {
-            return Err(Problem::new(
-                UNREADABLE,
-                "invalid query string: a value contains the NUL character",
-            ));
-        }
-        Ok(filter)
-    }
-
-    /// The filter of a list that takes several names at once.
-    ///
-    /// # Errors
-    /// A value contains NUL, or a parameter has too many names.
+    /// The beginning of a name contains NUL.
     pub(super) fn selection(&self) -> Result<Selection, Problem> {
-        let filter = self.filter()?;
+        let names = |names: &Option<Names>| Names::list(names.clone());
         Ok(Selection {
-            provider: several("provider", filter.provider)?,
-            model: several("model", filter.model)?,
-            canonical_model: several("canonical_model", filter.canonical_model)?,
-            region: several("region", filter.region)?,
-            currency: several("currency", filter.currency)?,
+            provider: names(&self.provider),
+            model: names(&self.model),
+            canonical_model: names(&self.canonical_model),
+            region: names(&self.region),
+            currency: names(&self.currency),
             prefix: prefix(self.q.as_deref())?,
         })
     }
@@ -330,45 +277,29 @@ impl ListQuery {
     }
 }
 
-/// Names that one parameter may have.
-const MOST_NAMES: usize = 64;
-
-/// The names of a parameter, and all of it as one name: a name may have a comma.
-///
-/// # Errors
-/// It has too many names.
-pub(super) fn several(parameter: &str, text: Option<String>) -> Result<Vec<String>, Problem> {
-    let Some(text) = text else {
-        return Ok(Vec::new());
-    };
-    if !text.contains(',') {
-        return Ok(vec![text]);
-    }
-    let mut names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
-    if names.len() > MOST_NAMES {
-        let detail =
-            format!("invalid query string: `{parameter}` has more than {MOST_NAMES} names");
-        return Err(Problem::new(UNREADABLE, detail).hint("ask for fewer at a time"));
-    }
-    names.push(text);
-    names.sort();
-    names.dedup();
-    Ok(names)
-}
-
 /// The beginning of a name, unless it is empty.
 ///
 /// # Errors
 /// It contains NUL.
 pub(super) fn prefix(text: Option<&str>) -> Result<Option<NamePrefix>, Problem> {
     let text = text.filter(|text| !text.is_empty());
-    if text.is_some_and(|text| text.contains('\0')) {
+    text.map(without_nul).transpose()?;
+    Ok(text.map(NamePrefix::new))
+}
+
+/// Refuses NUL: PostgreSQL does, and no stored text contains it.
+///
+/// # Errors
+/// The text contains it.
+pub(super) fn without_nul(text: &str) -> Result<(), Problem> {
+    if text.contains('\0') {
         return Err(Problem::new(
             UNREADABLE,
             "invalid query string: a value contains the NUL character",
-        ));
+        )
+        .hint("GET /search finds names; none contains it"));
     }
-    Ok(text.map(NamePrefix::new))
+    Ok(())
 }
 
 /// Name of a list in an order: a cursor belongs to both.
@@ -417,6 +348,7 @@ pub(super) struct Page<Row> {
     /// The rows.
     data: Vec<Row>,
     /// Cursor of the next page; null on the last page.
+    #[schema(required)]
     next_cursor: Option<String>,
 }
 

@@ -8,10 +8,12 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::app::App;
+use super::described::{StoreRefusals, Unchanged};
 use super::extract::{Path, Query};
+use super::names::Names;
 use super::page::{
-    AsOfQuery, Direction, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest,
-    list_in_order,
+    AsOfQuery, Direction, FieldNames, FilterText, Limit, ListItem, ListQuery, Moment, Page,
+    PageRequest, list_in_order,
 };
 use super::problem::Problem;
 use crate::storage::{Order, Place, PriceSheetRow, SortKey};
@@ -41,24 +43,24 @@ pub(super) enum SheetSort {
 #[into_params(parameter_in = Query)]
 pub(super) struct SheetsQuery {
     /// Billing provider; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    provider: Option<String>,
+    #[param(nullable = false, inline)]
+    provider: Option<Names>,
     /// Model name as the provider spells it; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    model: Option<String>,
+    #[param(nullable = false, inline)]
+    model: Option<Names>,
     /// Canonical name, `author/model`; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    canonical_model: Option<String>,
+    #[param(nullable = false, inline)]
+    canonical_model: Option<Names>,
     /// Region in which the model is served; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    region: Option<String>,
+    #[param(nullable = false, inline)]
+    region: Option<Names>,
     /// Currency as an ISO 4217 code; several separated by commas.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    currency: Option<String>,
+    #[param(nullable = false, inline)]
+    currency: Option<Names>,
     /// Beginning of the provider, the model or the canonical name, with or without what is before the last `/`, in any case.
     #[param(nullable = false, inline, value_type = Option<FilterText>)]
     q: Option<String>,
-    /// Earliest time of storing, inclusive: RFC 3339, or milliseconds since 1970.
+    /// Earliest time of storing, inclusive: RFC 3339, milliseconds since 1970, or `now`.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     from: Option<Moment>,
     /// Latest time of storing, exclusive.
@@ -74,7 +76,7 @@ pub(super) struct SheetsQuery {
     #[param(nullable = false, inline)]
     order: Option<Direction>,
     /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
     fields: Option<String>,
     /// Rows per page.
     #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
@@ -129,9 +131,7 @@ impl From<SheetsQuery> for ListQuery {
     responses(
         (status = 200, description = "A page of sheets", content((Page<PriceSheetRow> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
-        (status = 304, description = "Not modified"),
-        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
+        Unchanged, StoreRefusals,
     )
 )]
 pub(super) async fn list_price_sheets(
@@ -171,10 +171,8 @@ pub(super) async fn list_price_sheets(
     params(("id" = Uuid, Path, description = "Id of the pricing content"), AsOfQuery),
     responses(
         (status = 200, description = "The sheet", body = PriceSheet, headers(("etag" = String))),
-        (status = 304, description = "Not modified"),
-        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
+        Unchanged, StoreRefusals,
         (status = 404, description = "No such sheet", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn show_price_sheet(

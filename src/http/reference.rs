@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
+use super::described::{QueryRefusals, Unchanged};
 use super::extract::{NoQuery, Query};
-use super::list_text::{chosen, no_field};
+use super::list_text::{FieldName, FieldNames, chosen, no_field};
 use super::page::{Direction, FilterText};
 use super::problem::Problem;
 use super::response_cache::CachedBody;
@@ -47,17 +48,17 @@ impl<Row: Serialize> Table<Row> {
 #[into_params(parameter_in = Query)]
 pub(super) struct TableQuery {
     /// Beginning of the name, or of one of its words, in any case.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    q: Option<String>,
+    #[param(nullable = false, inline)]
+    q: Option<FilterText>,
     /// Field with one text or number by which the rows are sorted; the order of the table if left out. Rows without a value
     /// come last.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    #[param(nullable = false, inline, value_type = Option<FieldName>)]
     sort: Option<String>,
     /// Direction of the sort; `asc` if left out.
     #[param(nullable = false, inline)]
     order: Option<Direction>,
     /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
     fields: Option<String>,
 }
 
@@ -65,7 +66,7 @@ impl TableQuery {
     /// The rows that are asked for.
     ///
     /// # Errors
-    /// No row has a field that is named.
+    /// No row has a field that is named, or none has a text or number there by which it is sorted.
     fn body(&self, rows: &[Map<String, Value>]) -> Result<CachedBody, Problem> {
         let mut columns: Vec<String> = Vec::new();
         for name in rows.iter().flat_map(Map::keys) {
@@ -75,10 +76,14 @@ impl TableQuery {
         }
         let chosen = |names: &String| chosen(names, &columns);
         let fields = self.fields.as_ref().map(chosen).transpose()?;
-        let typed = self.q.as_deref().unwrap_or_default();
+        let typed = self.q.as_ref().map_or("", |FilterText(typed)| typed);
         let mut found: Vec<&Map<String, Value>> =
             rows.iter().filter(|row| has_word(row, typed)).collect();
         if let Some(sort) = &self.sort {
+            let is_value = |row: &Map<String, Value>, name: &str| {
+                matches!(row.get(name), Some(Value::Number(_) | Value::String(_)))
+            };
+            columns.retain(|name| rows.iter().any(|row| is_value(row, name)));
             if !columns.contains(sort) {
                 return Err(no_field("sort", sort, &columns));
             }
@@ -213,8 +218,7 @@ impl From<&'static OpenModel> for OpenModelItem {
 /// computed from them.
 #[utoipa::path(get, path = "/reference/accelerators", tag = "reference", params(TableQuery), responses(
     (status = 200, description = "All accelerators", body = Table<AcceleratorItem>, headers(("etag" = String))),
-    (status = 304, description = "Not modified"),
-    (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
+    Unchanged, QueryRefusals,
 ))]
 pub(super) async fn list_accelerators(
     Query(query): Query<TableQuery>,
@@ -230,8 +234,7 @@ pub(super) async fn list_accelerators(
 /// Devices that can hold a KV cache: capacity, bandwidth, cost of holding and reading a byte, with sources.
 #[utoipa::path(get, path = "/reference/storage-tiers", tag = "reference", params(TableQuery), responses(
     (status = 200, description = "All storage tiers", body = Table<StorageTier>, headers(("etag" = String))),
-    (status = 304, description = "Not modified"),
-    (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
+    Unchanged, QueryRefusals,
 ))]
 pub(super) async fn list_storage_tiers(
     Query(query): Query<TableQuery>,
@@ -247,8 +250,7 @@ pub(super) async fn list_storage_tiers(
 /// Models with a published architecture, and the quantities computed from it; `POST /simulate` accepts their names.
 #[utoipa::path(get, path = "/reference/open-models", tag = "reference", params(TableQuery), responses(
     (status = 200, description = "All open-weight models", body = Table<OpenModelItem>, headers(("etag" = String))),
-    (status = 304, description = "Not modified"),
-    (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
+    Unchanged, QueryRefusals,
 ))]
 pub(super) async fn list_open_models(
     Query(query): Query<TableQuery>,
@@ -316,8 +318,7 @@ pub(super) struct ReadingTable {
 /// of the joint estimate.
 #[utoipa::path(get, path = "/reference/readings", tag = "reference", responses(
     (status = 200, description = "All readings", body = ReadingTable, headers(("etag" = String))),
-    (status = 304, description = "Not modified"),
-    (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
+    Unchanged, QueryRefusals,
 ))]
 pub(super) async fn list_readings(_: NoQuery, headers: HeaderMap) -> Response<Body> {
     static BODY: LazyLock<CachedBody> = LazyLock::new(|| {

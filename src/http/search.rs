@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::app::App;
+use super::described::{StoreRefusals, Unchanged};
 use super::extract::Query;
 use super::page::{FilterText, prefix};
 use super::problem::Problem;
@@ -96,9 +97,7 @@ pub(super) struct SearchAnswer {
     params(SearchQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
     responses(
         (status = 200, description = "The names", body = SearchAnswer, headers(("etag" = String))),
-        (status = 304, description = "The client's copy is current"),
-        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
+        Unchanged, StoreRefusals,
     )
 )]
 pub(super) async fn search_names(

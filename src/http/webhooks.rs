@@ -14,15 +14,17 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::app::App;
-use super::change_query::{LARGEST_FACTOR, MOST_VALUES};
+use super::change_query::LARGEST_FACTOR;
+use super::described::{BodyRefusals, StoreRefusals, Unchanged};
 use super::extract::{JsonBody, NoQuery, Path, Query};
-use super::page::{Limit, ListItem, ListQuery, Page, PageRequest};
+use super::names::MOST_NAMES;
+use super::page::{FieldNames, Limit, ListItem, ListQuery, Page, PageRequest};
 use super::problem::{FULL, Problem};
 use super::response_cache::CachedBody;
 use crate::jobs::SECRET_PREFIX;
 use crate::jobs::egress::{NOT_PUBLIC, NameFault, is_public, read_url};
 use crate::storage::{ChangeFilter, ChangeKind, DbTime, DeliveryRow, NewWebhook, WebhookRow};
-use unroof_core::input::cursor::{Cursor, Fault};
+use unroof_core::input::cursor::{Cursor, Fault, FaultKind};
 use unroof_core::input::{RequestError, read};
 
 /// Limit of webhooks.
@@ -129,8 +131,8 @@ fn read_name(name: &Cursor<'_>) -> Option<String> {
 
 /// The values of a list in a filter.
 fn values<T>(list: &Cursor<'_>, read: impl Fn(&Cursor<'_>) -> Option<T>) -> Option<Vec<T>> {
-    if list.items()?.len() > MOST_VALUES {
-        let detail = format!("a list of more than {MOST_VALUES} values");
+    if list.items()?.len() > MOST_NAMES {
+        let detail = format!("a list of more than {MOST_NAMES} values");
         return list.refuse(detail, "write fewer, or leave the filter out");
     }
     list.list_of(read)
@@ -176,11 +178,8 @@ impl ListItem for DeliveryRow {}
     responses(
         (status = 201, description = "Added", body = NewWebhookItem,
             headers(("location" = String, description = "Path of the webhook"))),
-        (status = 400, description = "The body is not JSON, or the query is invalid", body = Problem, content_type = "application/problem+json"),
-        (status = 408, description = "The body did not arrive in time", body = Problem, content_type = "application/problem+json"),
+        BodyRefusals,
         (status = 409, description = "The limit of webhooks is reached", body = Problem, content_type = "application/problem+json"),
-        (status = 413, description = "Larger than 1 MiB", body = Problem, content_type = "application/problem+json"),
-        (status = 415, description = "Not JSON in UTF-8", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "Invalid values, or the target address is not public", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "The database is unreachable or accepts no writes, or too many DNS lookups are running", body = Problem, content_type = "application/problem+json"),
     )
@@ -268,6 +267,7 @@ impl App {
             detail: NOT_PUBLIC.to_owned(),
             hint: "write a host with a public address; an operator can allow private ones with `--webhook-allow-private`"
                 .to_owned(),
+            kind: FaultKind::Wrong,
         };
         Err(RequestError::Wrong(vec![fault]).into())
     }
@@ -285,22 +285,21 @@ impl App {
     get,
     path = "/webhooks",
     tag = "changes",
-    params(("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    params(WebhooksQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
     responses(
         (status = 200, description = "All webhooks", content((Page<WebhookRow> = "application/json"), (String = "text/csv")),
             headers(("etag" = String))),
-        (status = 304, description = "Not modified"),
-        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
+        Unchanged, StoreRefusals,
     )
 )]
 pub(super) async fn list_webhooks(
     State(app): State<App>,
-    _: NoQuery,
+    Query(query): Query<WebhooksQuery>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
     let page = PageRequest::new(&app, "webhooks", Limit(MOST_WEBHOOKS), &uri, &headers);
+    let page = page.of_fields(query.fields.as_deref());
     let rows = |_: Option<()>, _| app.store.webhooks(None);
     let body = page.write::<_, WebhookRow, _, _>(None, |_| (), rows);
     Ok(body.await?.respond(&headers))
@@ -316,10 +315,8 @@ pub(super) async fn list_webhooks(
     params(("id" = Uuid, Path, description = "Id of the webhook")),
     responses(
         (status = 200, description = "The webhook", body = WebhookRow, headers(("etag" = String))),
-        (status = 304, description = "Not modified"),
-        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
+        Unchanged, StoreRefusals,
         (status = 404, description = "No such webhook", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn show_webhook(
@@ -343,9 +340,8 @@ pub(super) async fn show_webhook(
     params(("id" = Uuid, Path, description = "Id of the webhook")),
     responses(
         (status = 204, description = "Removed"),
-        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
+        StoreRefusals,
         (status = 404, description = "No such webhook", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn remove_webhook(
@@ -360,11 +356,24 @@ pub(super) async fn remove_webhook(
     }
 }
 
-/// Page of deliveries.
+/// Fields of the webhooks.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct WebhooksQuery {
+    /// Fields of a row, separated by commas; all if left out.
+    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
+    fields: Option<String>,
+}
+
+/// Fields and page of the deliveries.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub(super) struct DeliveriesQuery {
+    /// Fields of a row, separated by commas; all if left out.
+    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
+    fields: Option<String>,
     /// Rows per page.
     #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
     limit: Limit,
@@ -385,10 +394,8 @@ pub(super) struct DeliveriesQuery {
     responses(
         (status = 200, description = "A page of deliveries", content((Page<DeliveryRow> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
-        (status = 304, description = "Not modified"),
-        (status = 400, description = "Invalid query", body = Problem, content_type = "application/problem+json"),
+        Unchanged, StoreRefusals,
         (status = 404, description = "No such webhook", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The database is unreachable", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn list_deliveries(
@@ -399,7 +406,7 @@ pub(super) async fn list_deliveries(
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
     const LIST: &str = "deliveries";
-    let limit = query.limit;
+    let (limit, fields) = (query.limit, query.fields);
     let query = ListQuery {
         cursor: query.cursor,
         ..ListQuery::default()
@@ -407,6 +414,7 @@ pub(super) async fn list_deliveries(
     let below = query.after::<i64>(LIST)?;
     app.webhook(id).await?;
     let page = PageRequest::new(&app, LIST, limit, &uri, &headers);
+    let page = page.of_fields(fields.as_deref());
     let rows = |below, limit| app.store.webhook_deliveries(id, below, limit);
     let body = page.write::<_, DeliveryRow, _, _>(below, |row| row.since, rows);
     Ok(body.await?.respond(&headers))

@@ -12,7 +12,7 @@ use unroof_core::catalog::{CATALOGS, Catalog, CatalogEntry, UnknownFormat, recog
 use unroof_core::history::UNKNOWN_START;
 use unroof_core::input::RequestError;
 use unroof_core::input::cancel::{CancelToken, Cancelled};
-use unroof_core::input::cursor::{Cursor, Fault, Faults, nearest_names, shortened};
+use unroof_core::input::cursor::{Cursor, Fault, FaultKind, Faults, nearest_names, shortened};
 use unroof_core::input::json::{self, Json, Stopped};
 use unroof_core::input::text::printable;
 use unroof_core::sheet::{PriceSheet, canonical};
@@ -98,11 +98,24 @@ impl CatalogError {
         let provider = shortened(provider);
         let provider = printable(&provider);
         let reason = format!("the catalog has no usable offer of the provider `{provider}`");
-        if names.is_empty() {
-            return Self::NoProvider(reason);
-        }
-        let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        Self::NoProvider(format!("{reason}; did you mean {}?", quoted.join(" or ")))
+        let quoted = |names: &[&str]| -> Vec<String> {
+            let names = names
+                .iter()
+                .map(|name| printable(&shortened(name)).into_owned());
+            names.map(|name| format!("`{name}`")).collect()
+        };
+        Self::NoProvider(if known.is_empty() {
+            reason
+        } else if names.is_empty() {
+            let (shown, others) = known.split_at(known.len().min(MOST_PROVIDERS));
+            let more = match others.len() {
+                0 => String::new(),
+                count => format!(" and {count} more"),
+            };
+            format!("{reason}; it lists {}{more}", quoted(shown).join(", "))
+        } else {
+            format!("{reason}; did you mean {}?", quoted(&names).join(" or "))
+        })
     }
 }
 
@@ -125,6 +138,8 @@ impl From<Cancelled> for CatalogError {
 const MOST_ENTRIES: usize = 100_000;
 /// Most values of one entry.
 const MOST_ENTRY_VALUES: usize = 50_000;
+/// Most providers that the message about an unknown one names.
+const MOST_PROVIDERS: usize = 20;
 /// Most memory for the sheets of a catalog, in bytes.
 const MOST_SHEET_BYTES: usize = 160 * 1024 * 1024;
 
@@ -133,6 +148,9 @@ const MOST_SHEET_BYTES: usize = 160 * 1024 * 1024;
 pub(super) struct Refused {
     pub(super) entry: String,
     pub(super) reason: String,
+    /// Whether it could be read: it states no price of text, or another entry counts for its offer. Then the price that it
+    /// stated before has ended.
+    pub(super) is_read: bool,
 }
 
 /// A parsed catalog.
@@ -142,6 +160,8 @@ pub(super) struct Contents {
     pub(super) entries: usize,
     pub(super) sheets: Vec<Listed>,
     pub(super) refused: Vec<Refused>,
+    /// Places of sheets that a later one contradicts.
+    contradicted: BTreeSet<usize>,
     sheet_bytes: usize,
 }
 
@@ -176,6 +196,7 @@ pub(super) fn read(
         entries: 0,
         sheets: Vec::new(),
         refused: Vec::new(),
+        contradicted: BTreeSet::new(),
         sheet_bytes: 0,
     };
     let mut seen = HashMap::new();
@@ -213,6 +234,9 @@ pub(super) fn read(
                     contents.refused.push(Refused {
                         entry: key,
                         reason: reasons(&entry.pointer(), &found),
+                        is_read: found
+                            .iter()
+                            .any(|fault| fault.kind == FaultKind::WithoutPrice),
                     });
                 }
                 continue;
@@ -228,6 +252,7 @@ pub(super) fn read(
         }
         contents.entries += usize::from(contents.sheets.len() + contents.refused.len() > before);
     }
+    contents.take_out_contradicted();
     match provider {
         Some(provider) if !providers.contains(provider) && contents.entries == 0 => {
             Err(CatalogError::no_provider(provider, &providers))
@@ -279,8 +304,21 @@ fn name_of(place: &str) -> String {
     keys.join("/")
 }
 
-/// Entry and sheet by offer and start.
-type Seen = HashMap<(Uuid, Timestamp), (String, Uuid)>;
+/// Place among the sheets by offer and start.
+type Seen = HashMap<(Uuid, Timestamp), usize>;
+
+impl Refused {
+    /// An entry that occurs twice with different contents, which is none.
+    fn twice(entry: String) -> Self {
+        Self {
+            entry,
+            reason:
+                "it, or a field of it, occurs twice with different contents; none of them is used"
+                    .to_owned(),
+            is_read: false,
+        }
+    }
+}
 
 impl Contents {
     /// Refuses entries that occur twice with different contents.
@@ -288,15 +326,13 @@ impl Contents {
         let is_wanted = |name: &&String| provider.is_none_or(|provider| name.starts_with(provider));
         for name in names.iter().filter(is_wanted) {
             self.entries += 1;
-            self.refused.push(Refused {
-                entry: printable(&shortened(name)).into_owned(),
-                reason: "it, or a field of it, occurs twice with different contents; none of them is used"
-                    .to_owned(),
-            });
+            let entry = printable(&shortened(name)).into_owned();
+            self.refused.push(Refused::twice(entry));
         }
     }
 
-    /// Adds a sheet. Two entries may price one offer at one time: both are kept if they agree, else only the first.
+    /// Adds a sheet. Two entries may price one offer at one time: both are kept if they agree. Else the first counts,
+    /// as its key is another name of the offer; in a list of canonical sheets, which have no keys, neither does.
     fn add(
         &mut self,
         entry: String,
@@ -316,17 +352,10 @@ impl Contents {
         };
         let start = listed.sheet.valid_from.unwrap_or(UNKNOWN_START);
         let place = (listed.offer_id(), start);
-        if let Some((first, sheet_id)) = seen.get(&place)
-            && *sheet_id != listed.sheet_id
+        if let Some(first) = seen.get(&place)
+            && self.sheets[*first].sheet_id != listed.sheet_id
         {
-            let reason = format!(
-                "the catalog prices {} twice; the first entry `{first}` has other prices and is used",
-                listed.name()
-            );
-            self.refused.push(Refused {
-                entry: listed.entry,
-                reason,
-            });
+            self.refuse_second(*first, listed);
             return Ok(());
         }
         self.sheet_bytes += bytes_of(&listed);
@@ -334,9 +363,37 @@ impl Contents {
             let most = MOST_SHEET_BYTES / (1024 * 1024);
             return Err(CatalogError::TooMuch(format!("{most} MiB of sheets")));
         }
-        seen.insert(place, (listed.entry.clone(), listed.sheet_id));
+        seen.insert(place, self.sheets.len());
         self.sheets.push(listed);
         Ok(())
+    }
+
+    /// Refuses a sheet whose offer has other prices in the sheet at a place.
+    fn refuse_second(&mut self, first: usize, second: Listed) {
+        let refused = match self.format {
+            CatalogFormat::Canonical => {
+                self.contradicted.insert(first);
+                Refused::twice(second.entry)
+            }
+            CatalogFormat::Published(_) => Refused {
+                reason: format!(
+                    "the catalog prices {} twice; the first entry `{}` has other prices and is used",
+                    second.name(),
+                    self.sheets[first].entry
+                ),
+                entry: second.entry,
+                is_read: true,
+            },
+        };
+        self.refused.push(refused);
+    }
+
+    /// Moves the sheets that another one contradicts to the refused entries.
+    fn take_out_contradicted(&mut self) {
+        for place in std::mem::take(&mut self.contradicted).into_iter().rev() {
+            let entry = self.sheets.remove(place).entry;
+            self.refused.push(Refused::twice(entry));
+        }
     }
 }
 
@@ -406,15 +463,42 @@ mod tests {
     }
 
     #[test]
+    fn of_canonical_sheets_of_one_offer_with_other_prices_none_is_used() {
+        let sheet = |model: &str, price: &str, start: &str| {
+            format!(
+                r#"{{"schema": "pricesheet/v1", "provider": "acme", "model": "{model}", "currency": "USD",
+                    "unit": "per_1m_tokens", "valid_from": "{start}T00:00:00Z", "rates": [{{"input": "{price}"}}],
+                    "sources": [{{"url": "https://example.com/", "format": "manual"}}]}}"#
+            )
+        };
+        let day = "2026-01-01";
+        let sheets = [
+            sheet("other", "1", day),
+            sheet("same", "1", day),
+            sheet("history", "1", day),
+            sheet("same", "1", day),
+            sheet("history", "2", "2026-02-01"),
+            sheet("other", "2", day),
+        ];
+        let (kept, refused) = outcome(&format!("[{}]", sheets.join(",")));
+        assert_eq!(
+            kept,
+            ["acme/same", "acme/history", "acme/same", "acme/history"]
+        );
+        assert_eq!(refused, ["acme/other", "acme/other"]);
+    }
+
+    #[test]
     fn of_a_key_that_occurs_twice_equal_copies_are_one_and_others_are_refused() {
         let entry = |price: &str| {
             format!(r#"{{"litellm_provider": "acme", "input_cost_per_token": {price}}}"#)
         };
         let inside = r#"{"litellm_provider": "acme", "input_cost_per_token": 1e-6, "input_cost_per_token": 2e-6}"#;
         let text = format!(
-            r#"{{"same": {0}, "other": {0}, "same": {0}, "other": {1}, "in/side": {inside}, "once": {0}}}"#,
+            r#"{{"same": {0}, "other": {0}, "same": {2}, "other": {1}, "in/side": {inside}, "once": {0}}}"#,
             entry("1e-6"),
-            entry("2e-6")
+            entry("2e-6"),
+            entry("0.0000010")
         );
         let (sheets, refused) = outcome(&text);
         assert_eq!(sheets, ["once", "same"]);
@@ -461,6 +545,8 @@ mod tests {
             error.to_string().ends_with("did you mean `anthropic`?"),
             "{error}"
         );
+        let error = read_text(text, Some("typo")).unwrap_err().to_string();
+        assert!(error.ends_with("`typo`; it lists `anthropic`"), "{error}");
         assert_eq!(read_text(text, Some("anthropic")).unwrap().sheets.len(), 1);
     }
 }

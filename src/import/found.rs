@@ -41,19 +41,6 @@ pub(super) async fn lock_catalog(
     Ok(Some(lock))
 }
 
-/// Reasons of refusal that are no mistake of an entry: the catalog states no price of text for it, or another entry for its
-/// offer.
-const IS_READ: [&str; 3] = [
-    "does not generate text",
-    "has no token price",
-    "has other prices and is used",
-];
-
-/// Whether an entry could be read. Then a price that it stated before has ended.
-fn is_read(refused: &Refused) -> bool {
-    IS_READ.iter().any(|reason| refused.reason.contains(reason))
-}
-
 /// The look at a whole catalog; none for sheets that stand for themselves.
 pub(super) async fn begin_look(
     store: &Store,
@@ -71,7 +58,7 @@ pub(super) async fn begin_look(
         DbTime::from(options.observed_at).into()
     };
     let scope = options.provider.clone().unwrap_or_default();
-    let unread = refused.iter().filter(|refused| !is_read(refused));
+    let unread = refused.iter().filter(|refused| !refused.is_read);
     let unread: BTreeSet<String> = unread.map(|refused| refused.entry.clone()).collect();
     Ok(Some(LookAt {
         source,

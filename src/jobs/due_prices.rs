@@ -15,7 +15,9 @@ const SHORTEST_REST: Duration = Duration::from_millis(500);
 impl Jobs {
     /// Announces due prices until it is dropped.
     pub(super) async fn announce_due_prices(self) {
+        let mut newest = self.store.watch_newest();
         loop {
+            newest.mark_unchanged();
             let rest = match self.announce_due().await {
                 Ok(None) => LONGEST_REST,
                 Ok(Some(next)) => {
@@ -28,7 +30,11 @@ impl Jobs {
                     PAUSE_WITHOUT_DATABASE
                 }
             };
-            tokio::time::sleep(rest.clamp(SHORTEST_REST, LONGEST_REST)).await;
+            tokio::select! {
+                // A price that was scheduled in between may be due before the rest ends.
+                _ = newest.changed() => tokio::time::sleep(SHORTEST_REST).await,
+                () = tokio::time::sleep(rest.clamp(SHORTEST_REST, LONGEST_REST)) => {}
+            }
         }
     }
 

@@ -178,8 +178,8 @@ impl Announced {
                 summary: words_of_retirement(news),
                 price: Some(PriceDifference {
                     price: "retires_at".to_owned(),
-                    before: milliseconds(news.before),
-                    after: milliseconds(news.after),
+                    before: seconds(news.before),
+                    after: seconds(news.after),
                 }),
                 in_force: true,
                 valid_from: (news.starts_at != UNKNOWN_START).then_some(news.starts_at),
@@ -406,10 +406,10 @@ fn words_of_retirement(news: &RetirementNews) -> String {
     }
 }
 
-/// A time as the value of a change.
-fn milliseconds(retirement: Option<Retirement>) -> Option<Decimal> {
+/// Seconds from 1970 to a retirement, as the value of a change.
+fn seconds(retirement: Option<Retirement>) -> Option<Decimal> {
     let at = retirement?.0?;
-    at.as_millisecond().to_string().parse().ok()
+    at.as_second().to_string().parse().ok()
 }
 
 /// Meaning of another sheet with the same prices.

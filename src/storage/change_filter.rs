@@ -16,15 +16,15 @@ pub struct ChangeFilter {
     pub kind: Vec<ChangeKind>,
     /// Providers that bill.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false, max_items = 64, example = json!(["openai"]))]
+    #[schema(required = false, max_items = 64, value_type = Vec<unroof_core::input::schema::Name>, example = json!(["openai"]))]
     pub provider: Vec<String>,
     /// Model names as the providers spell them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false, max_items = 64, example = json!(["gpt-5.4"]))]
+    #[schema(required = false, max_items = 64, value_type = Vec<unroof_core::input::schema::Name>, example = json!(["gpt-5.4"]))]
     pub model: Vec<String>,
     /// Canonical names, `author/model`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false, max_items = 64, example = json!(["openai/gpt-5.4"]))]
+    #[schema(required = false, max_items = 64, value_type = Vec<unroof_core::input::schema::Name>, example = json!(["openai/gpt-5.4"]))]
     pub canonical_model: Vec<String>,
     /// Whether the sheet is in force after the change.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,46 +70,11 @@ impl<'a> Query<'a> {
     pub(super) fn of_changes(self, filter: &'a ChangeFilter) -> Self {
         let is_canonical = !filter.canonical_model.is_empty();
         let has_names = is_canonical || !filter.model.is_empty() || !filter.provider.is_empty();
-        let texts = |names: &'a [String]| names.iter().map(String::as_str).collect();
-        let kinds = filter.kind.iter().map(|kind| kind.name()).collect();
-        let columns: [(&'static str, bool, Vec<&str>); 4] = [
-            ("canonical_model", false, texts(&filter.canonical_model)),
-            ("model", is_canonical, texts(&filter.model)),
-            ("provider", is_canonical, texts(&filter.provider)),
-            ("kind", has_names, kinds),
-        ];
-        columns
-            .into_iter()
-            .fold(self, |query, (column, has_key, values)| {
-                query.one_of(column, has_key, &values)
-            })
+        self.name(false, "canonical_model", &filter.canonical_model)
+            .name(is_canonical, "model", &filter.model)
+            .name(is_canonical, "provider", &filter.provider)
+            .name(has_names, "kind", &filter.kind)
             .and("in_force = ", filter.in_force)
             .and("factor >= ", filter.min_factor)
-    }
-
-    fn one_of(self, column: &'static str, has_key: bool, values: &[&'a str]) -> Self {
-        match values {
-            [] => self,
-            values if has_key => {
-                let query = self.text(" AND (FALSE");
-                let ranges = values.iter().fold(query, |query, value| {
-                    let query = query.text(" OR ").text(column);
-                    query
-                        .text(" BETWEEN ")
-                        .value(*value)
-                        .text(" AND ")
-                        .value(*value)
-                });
-                ranges.text(")")
-            }
-            [value] => self.text(" AND ").text(column).text(" = ").value(*value),
-            [first, others @ ..] => {
-                let query = self.text(" AND ").text(column).text(" IN (").value(*first);
-                let list = others
-                    .iter()
-                    .fold(query, |query, value| query.text(", ").value(*value));
-                list.text(")")
-            }
-        }
     }
 }

@@ -9,6 +9,7 @@ use super::database::Pool;
 use super::names::ChangeKind;
 use super::query::Query;
 use super::{ChangeFilter, DbTime, Store, StoreError};
+use unroof_core::units::significant;
 
 /// Changes of one kind on one day.
 #[derive(Debug, Clone, PartialEq, FromRow, Serialize, ToSchema)]
@@ -132,9 +133,12 @@ impl Store {
         let moves = Query::new(MOVES).value(from).of_changes(filter);
         let moves = moves.text(LARGEST_MOVES).value(i64::from(limit));
         let moves = moves.text(" ORDER BY is_rise DESC, place_by_factor");
-        Ok(Summarised {
-            counts: self.rows(counts).await?,
-            moves: self.rows(moves).await?,
-        })
+        let counts = self.rows(counts).await?;
+        let mut moves: Vec<MoveRow> = self.rows(moves).await?;
+        for moved in &mut moves {
+            // The database divides floating-point numbers: 1.9 / 1.6 is 1.1875.
+            moved.factor = significant(moved.factor);
+        }
+        Ok(Summarised { counts, moves })
     }
 }

@@ -49,7 +49,7 @@ pub struct ChangeRow {
     #[schema(example = "output")]
     pub cell: Option<String>,
     /// The price before, in the sheet's currency per million tokens or per unit; null where there was none. Of a retirement
-    /// its date, in milliseconds since 1970.
+    /// its date, in seconds since 1970.
     #[schema(example = 15.0)]
     pub old_value: Option<f64>,
     /// The price after, in the same unit; null where there is none.

@@ -51,9 +51,9 @@ pub(super) struct Stated {
 /// News of the retirement of an offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RetirementNews {
-    /// What the source announced before.
+    /// Announcement of the source before.
     pub(super) before: Option<Retirement>,
-    /// What it announces; none where it is called off.
+    /// Announcement now; none where it is called off.
     pub(super) after: Option<Retirement>,
     /// The sheet in force.
     pub(super) sheet_id: Uuid,
@@ -222,7 +222,7 @@ fn retirements(
     price: &Period,
     now: Timestamp,
 ) -> Vec<RetirementNews> {
-    let mut told = BTreeSet::new();
+    let mut named = BTreeSet::new();
     let mut news = Vec::new();
     for (source, announced) in after {
         let known = before.get(source).copied().flatten();
@@ -233,7 +233,7 @@ fn retirements(
         };
         let is_news = is_over(before, is);
         let is_called_off = announced.is_none() && is_over(after, was);
-        if (is_news || is_called_off) && told.insert((is_news, is.or(was))) {
+        if (is_news || is_called_off) && named.insert((is_news, is.or(was))) {
             news.push(RetirementNews {
                 before: was,
                 after: is,

@@ -97,8 +97,7 @@ const IS_IN_FORCE: &str = "
         SELECT 1 FROM price_intervals AS period WHERE period.sheet_id = listing.sheet_id AND";
 
 // An offer has one price at a time, so that one page of prices in force is one page of offers. What was pooled from
-// several sheets has no price of its own. FALSE is less than TRUE: nothing is stated, or whether it is does not
-// matter.
+// several sheets has no price of its own. An answer to a question, which states assumptions, is never the latest.
 const LATEST: &str = "
     SELECT estimates.id, latest.sequence, engine_version, provider, model, canonical_model, region, currency, valid_from,
            valid_to, observed_at, observed, duplicate_of, readings_defined, conflicts, row_values
@@ -113,13 +112,13 @@ const POOLED: &str = ") AS priced
           SELECT provider, model, region, sequence, estimate_id, canonical_model, currency, valid_from, valid_to,
                  observed_at, observed, duplicate_of
           FROM estimate_listings AS pool
-          WHERE sheet_id IS NULL AND provider = 'pooled' AND stated_assumptions <= ";
+          WHERE sheet_id IS NULL AND provider = 'pooled' AND stated_assumptions = FALSE";
 const IS_LAST_OF_POOL: &str = "
             AND NOT EXISTS (
                 SELECT 1 FROM estimate_listings AS newer
                 WHERE newer.sheet_id IS NULL AND newer.provider = pool.provider AND newer.model = pool.model
-                  AND newer.sequence > pool.sequence AND newer.stated_assumptions <= ";
-const OF_ESTIMATES: &str = ")) AS latest
+                  AND newer.sequence > pool.sequence AND newer.stated_assumptions = FALSE)";
+const OF_ESTIMATES: &str = ") AS latest
     CROSS JOIN estimates WHERE estimates.id = latest.estimate_id";
 
 /// Which estimates are the latest.
@@ -127,8 +126,6 @@ const OF_ESTIMATES: &str = ")) AS latest
 pub struct Latest<'a> {
     /// Filter by offer.
     pub selection: &'a Selection,
-    /// Whether estimates with stated assumptions count.
-    pub any_assumptions: bool,
     /// Time at which the price is in force.
     pub as_of: AsOf,
     /// By provider or by model.
@@ -150,11 +147,9 @@ impl<'a> Latest<'a> {
             .and_all(self.is_after(), after.map(|key| key.values(self.order)))
             .page(self.by_name(), limit)
             .text(POOLED)
-            .value(self.any_assumptions)
             .names_of_joined(self.selection)
             .and_all(self.is_after(), after.map(|key| key.values(self.order)))
             .text(IS_LAST_OF_POOL)
-            .value(self.any_assumptions)
             .text(OF_ESTIMATES)
             .page(self.by_name(), limit)
     }
@@ -180,18 +175,10 @@ impl<'a> Latest<'a> {
     /// SQLite reads the first of two tables first: the few listings of a model, or else the prices in the order of
     /// the list, as far as its page goes.
     fn tables(self) -> &'static str {
-        match (
-            !self.selection.canonical_model.is_empty(),
-            self.any_assumptions,
-        ) {
-            (true, false) => "latest_listings AS listing CROSS JOIN price_intervals AS period",
-            (true, true) => {
-                "latest_listings_of_any AS listing CROSS JOIN price_intervals AS period"
-            }
-            (false, false) => "price_intervals AS period CROSS JOIN latest_listings AS listing",
-            (false, true) => {
-                "price_intervals AS period CROSS JOIN latest_listings_of_any AS listing"
-            }
+        if self.selection.canonical_model.is_empty() {
+            "price_intervals AS period CROSS JOIN latest_listings AS listing"
+        } else {
+            "latest_listings AS listing CROSS JOIN price_intervals AS period"
         }
     }
 }

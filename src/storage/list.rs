@@ -183,23 +183,32 @@ impl<'a> Query<'a> {
     }
 
     /// A filter by names, if stated. If other columns are the key, each name is compared as a range.
-    pub(super) fn name(self, has_key: bool, column: &'static str, values: &'a [String]) -> Self {
+    pub(super) fn name(
+        self,
+        has_key: bool,
+        column: &'static str,
+        values: &'a [impl AsRef<str>],
+    ) -> Self {
         match values {
             [] => self,
             values if has_key => self.ranges(column, values),
-            [value] => self.text(" AND ").text(column).text(" = ").value(value),
+            [value] => self
+                .text(" AND ")
+                .text(column)
+                .text(" = ")
+                .value(value.as_ref()),
             values => {
                 let list = self.text(" AND ").text(column).text(" IN ");
-                list.values(values.iter().map(Value::from))
+                list.values(values.iter().map(|value| Value::from(value.as_ref())))
             }
         }
     }
 
-    fn ranges(mut self, column: &'static str, values: &'a [String]) -> Self {
+    fn ranges(mut self, column: &'static str, values: &'a [impl AsRef<str>]) -> Self {
         for (place, value) in values.iter().enumerate() {
             let list = self.text(if place == 0 { " AND (" } else { " OR " });
-            let list = list.text(column).text(" BETWEEN ").value(value);
-            self = list.text(" AND ").value(value);
+            let list = list.text(column).text(" BETWEEN ").value(value.as_ref());
+            self = list.text(" AND ").value(value.as_ref());
         }
         self.text(")")
     }

@@ -291,21 +291,6 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Restricts a list to offers with these names.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Filter {
-    /// Provider that bills.
-    pub provider: Option<String>,
-    /// Model name as the provider spells it.
-    pub model: Option<String>,
-    /// author/model
-    pub canonical_model: Option<String>,
-    /// Region in which the model is served.
-    pub region: Option<String>,
-    /// ISO 4217 code.
-    pub currency: Option<String>,
-}
-
 /// Restricts a list to times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Times {

@@ -1,5 +1,8 @@
 //! Stored enums, each declared once: the names in the database, in JSON and in the API document.
 
+use unroof_core::history::{Ending, Standing};
+use unroof_core::sheet::OfferStatus;
+
 /// A stored name that this program does not know.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` is not one of the stored names")]
@@ -24,6 +27,12 @@ macro_rules! stored_names {
                 match self {
                     $(Self::$Variant => $name,)*
                 }
+            }
+        }
+
+        impl AsRef<str> for $Type {
+            fn as_ref(&self) -> &str {
+                self.name()
             }
         }
 
@@ -81,5 +90,31 @@ stored_names! {
         CanonicalModel = "canonical_model",
         /// A model as a provider spells it.
         Model = "model",
+    }
+}
+
+/// Number of a standing in the tables.
+pub(super) fn standing(standing: Standing) -> i64 {
+    match standing {
+        Standing::Catalog => 1,
+        Standing::Entry => 2,
+        Standing::Sheet => 3,
+    }
+}
+
+/// Name of an announced state.
+pub(super) fn status_name(status: &OfferStatus) -> &'static str {
+    match status {
+        OfferStatus::Deprecated => "deprecated",
+    }
+}
+
+/// Name of the reason for the end of a period.
+pub(super) fn ending(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Replaced => "replaced",
+        Ending::Expired => "expired",
+        Ending::Delisted => "delisted",
+        Ending::Withdrawn => "withdrawn",
     }
 }

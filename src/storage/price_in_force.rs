@@ -14,7 +14,7 @@ use super::query::Query;
 use super::{DbTime, Store, StoreError};
 use unroof_core::cost::{OfferName, OtherSheet, SheetInForce};
 use unroof_core::history::UNKNOWN_START;
-use unroof_core::input::cursor::Fault;
+use unroof_core::input::cursor::{Fault, FaultKind};
 use unroof_core::sheet::PriceSheet;
 
 /// Most regions of an offer.
@@ -83,6 +83,7 @@ impl PriceInForce {
             pointer: "/offer".to_owned(),
             detail,
             hint,
+            kind: FaultKind::Wrong,
         }
     }
 }

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::announced::{Announced, Change, Disagreement};
 use super::checksum::checksum;
-use super::names::ChangeKind;
+use super::names::{ChangeKind, ending, standing, status_name};
 use super::offers::{Cut, LookAt, Offer, Seen};
 use super::plan::{OfferPlan, Plan, SheetStep, Step};
 use super::recording::{EstimateRecord, Recording};
@@ -17,10 +17,10 @@ use super::value::Kind::{Bytes, Flag, Id, Number, Real, Text, Time};
 use super::work::Work;
 use super::{StoreError, known};
 use unroof_core::catalog::model_key;
-use unroof_core::history::{Ending, Standing, StartBasis};
+use unroof_core::history::StartBasis;
 use unroof_core::sheet::compare::Cells;
 use unroof_core::sheet::compare::difference::PriceDifference;
-use unroof_core::sheet::{Limits, OfferStatus, RateCell};
+use unroof_core::sheet::{Limits, RateCell};
 use unroof_core::units::Decimal;
 
 /// Prepares all statements of a recording before the write lock is taken.
@@ -67,29 +67,6 @@ struct Writing<'a> {
     plan: &'a Plan,
     announced: &'a Announced,
     base: i64,
-}
-
-fn standing(standing: Standing) -> i64 {
-    match standing {
-        Standing::Catalog => 1,
-        Standing::Entry => 2,
-        Standing::Sheet => 3,
-    }
-}
-
-fn status_name(status: &OfferStatus) -> &'static str {
-    match status {
-        OfferStatus::Deprecated => "deprecated",
-    }
-}
-
-fn ending(ending: Ending) -> &'static str {
-    match ending {
-        Ending::Replaced => "replaced",
-        Ending::Expired => "expired",
-        Ending::Delisted => "delisted",
-        Ending::Withdrawn => "withdrawn",
-    }
 }
 
 impl<'a> Writing<'a> {

@@ -1,6 +1,7 @@
 //! The API document: committed, served, complete, and true of what is answered.
 
 pub(crate) mod examples;
+mod parts;
 mod rules;
 
 use std::collections::BTreeSet;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 /// Prefix of references to schemas.
-const SCHEMAS: &str = "#/components/schemas/";
+pub(super) const SCHEMAS: &str = "#/components/schemas/";
 /// Media type of lines, each of them JSON.
 const NDJSON: &str = "application/x-ndjson";
 /// Descriptions of headers and parameters that are the same everywhere, for those that handlers name without one.
@@ -22,7 +22,7 @@ const SAME_EVERYWHERE: [(&str, &str); 10] = [
     ("currency", "Currency as an ISO 4217 code."),
     (
         "as_of",
-        "Time at which it is in force: RFC 3339, or milliseconds since 1970.",
+        "Time at which it is in force: RFC 3339, milliseconds since 1970, or `now`.",
     ),
     ("limit", "Rows per page."),
     ("cursor", "`next_cursor` of the previous page."),
@@ -44,7 +44,7 @@ pub(super) fn finish(document: &mut Value) {
 }
 
 /// Every operation, webhooks included.
-fn operations(document: &mut Value) -> impl Iterator<Item = &mut Value> {
+pub(super) fn operations(document: &mut Value) -> impl Iterator<Item = &mut Value> {
     let sections = document.as_object_mut().into_iter().flatten();
     let sections = sections.filter(|(name, _)| ["paths", "webhooks"].contains(&name.as_str()));
     let items = sections.filter_map(|(_, section)| section.as_object_mut());
@@ -345,7 +345,7 @@ fn reachable(document: &Value, part: &str) -> BTreeSet<String> {
 }
 
 /// The schema to which a reference leads.
-fn name_of(reference: &Value) -> Option<&str> {
+pub(super) fn name_of(reference: &Value) -> Option<&str> {
     reference.as_str()?.strip_prefix(SCHEMAS)
 }
 

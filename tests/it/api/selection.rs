@@ -32,6 +32,9 @@ async fn with_offers(database: &TestDatabase) -> Api {
         if let Some(canonical) = canonical {
             sheet = with(sheet, "/canonical_model", json!(canonical));
         }
+        if provider == "azure" {
+            sheet = with(sheet, "/aliases", json!(["zeppelin/X-1"]));
+        }
         api.store(&with(sheet, "/rates/0/input", json!(price)))
             .await;
     }
@@ -305,12 +308,15 @@ async fn rows_have_the_fields_that_are_named_in_their_order() {
     api.store(&sheet()).await;
     let catalog = json!([sheet_of("m-2")]).to_string();
     api.post("/catalogs", catalog).await;
+    let webhook = json!({"url": "https://hooks.example.com/unroof"}).to_string();
+    api.post("/webhooks", webhook).await;
     for (path, fields) in [
         ("/estimates", "model,active_parameters_median,id"),
         ("/estimates/latest", "model,provider"),
         ("/price-sheets", "output_per_mtok,model"),
         ("/changes", "kind,sequence"),
         ("/imports", "source,entries"),
+        ("/webhooks", "url,id"),
         ("/history?provider=acme&model=m-1", "catalog,difference"),
     ] {
         let and = if path.contains('?') { '&' } else { '?' };
@@ -389,6 +395,11 @@ async fn search_completes_names_of_every_kind() {
             [pair("model", "gpt-5"), pair("model", "openai/GPT-5-mini")]
         );
         assert_eq!(found("q=gpt-5&kind=model&limit=1").await.len(), 1);
+        for alias in ["ZEPP", "x-1"] {
+            assert_eq!(found(&format!("q={alias}")).await, [pair("model", "gpt-5")]);
+            let named = models(&api, &format!("/price-sheets?q={alias}")).await;
+            assert_eq!(named, ["gpt-5"]);
+        }
         assert_eq!(found("q=nothing").await, []);
         assert_eq!(found("q=%25").await, [pair("model", "%_'")]);
         let all = found("").await;
@@ -413,4 +424,34 @@ async fn search_completes_names_of_every_kind() {
         assert_eq!(models(&api, "/estimates?q=org/po").await, ["org/pool"]);
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_table_is_sorted_by_what_has_an_order() {
+    let api = TestDatabase::sqlite().api().await;
+    let names = async |query: &str| models_of(&api, query).await;
+    let ascending = names("sort=sparsity&fields=name").await;
+    let mut descending = names("sort=sparsity&order=desc&fields=name").await;
+    assert_ne!(ascending, descending);
+    descending.sort();
+    let mut sorted = ascending;
+    sorted.sort();
+    assert_eq!(sorted, descending);
+    for wrong in ["architecture", "sources", "nothing"] {
+        let refused = api
+            .get(&format!("/reference/open-models?sort={wrong}"))
+            .await;
+        let hint = refused.problem(400)["hint"].as_str().unwrap().to_owned();
+        assert!(
+            hint.contains("sparsity") && !hint.contains("architecture"),
+            "{hint}"
+        );
+    }
+}
+
+/// The names of the open-weight models that are asked for.
+async fn models_of(api: &Api, query: &str) -> Vec<String> {
+    let rows = rows(api, &format!("/reference/open-models?{query}")).await;
+    let name = |row: &Value| row["name"].as_str().unwrap().to_owned();
+    rows.iter().map(name).collect()
 }

@@ -1,5 +1,6 @@
 //! Prices that are announced, and what is asked for as of a time.
 
+use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use super::{from, history, priced, seen, written};
@@ -77,6 +78,8 @@ async fn every_read_can_be_asked_as_of_a_time() {
             .await;
         assert_eq!(estimate.json()["price_sheets"][0]["id"], json!(second));
         api.get("/estimates?as_of=yesterday").await.problem(400);
+        let now = api.get("/price-sheets?as_of=now").await;
+        assert_eq!(now.status, StatusCode::OK, "{}", now.text());
     })
     .await;
 }

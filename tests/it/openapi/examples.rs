@@ -33,7 +33,7 @@ pub(super) struct Ids {
 
 impl Ids {
     /// A path of the document as an address.
-    fn fill(&self, path: &str, operation: &Value) -> String {
+    pub(super) fn fill(&self, path: &str, operation: &Value) -> String {
         let id = match path.split('/').nth(1) {
             Some("estimates") => &self.estimate,
             Some("price-sheets") => &self.sheet,

@@ -41,7 +41,7 @@ async fn a_catalog_that_is_read_again_unchanged_is_no_news() {
         }
         assert_eq!(kinds(&api).await, Vec::<String>::new());
         assert_eq!(prices(&api).await, [1.0]);
-        // What is much fresher counts, and goes on to count.
+        // What is much fresher counts, and continues to count.
         for (day, catalog) in [
             ("09-01", &other),
             ("09-02", &one),
@@ -68,7 +68,7 @@ async fn limits_that_only_one_of_two_catalogs_states_do_not_come_and_go() {
             read(&api, &day.replace("-0", "-1"), &stating).await;
         }
         assert_eq!(kinds(&api).await, Vec::<String>::new());
-        // After a long pause the one that states limits is shown, and goes on to be.
+        // After a long pause the one that states limits is shown, and continues to be.
         for (day, catalog) in [("09-10", &stating), ("10-10", &silent), ("10-11", &stating)] {
             read(&api, day, catalog).await;
             assert_eq!(kinds(&api).await, ["limits.changed"], "{day}");
@@ -97,13 +97,13 @@ async fn a_retirement_is_news_once_and_so_is_that_it_is_called_off() {
         ] {
             read(&api, day, catalog).await;
         }
-        let told = async || {
+        let reported = async || {
             let rows = api.get("/changes?kind=offer.retiring").await.rows();
             let fields = ["cell", "old_value", "new_value", "factor", "summary"];
             let row = |row: &Value| Value::from(fields.map(|field| row[field].clone()).to_vec());
             rows.iter().map(row).collect::<Vec<Value>>()
         };
-        let at = 1_803_859_200_000.0;
+        let at = 1_803_859_200.0;
         let announced = json!([
             "retires_at",
             null,
@@ -111,7 +111,7 @@ async fn a_retirement_is_news_once_and_so_is_that_it_is_called_off() {
             null,
             "is no longer sold from 2027-03-01T00:00:00Z"
         ]);
-        assert_eq!(told().await, std::slice::from_ref(&announced));
+        assert_eq!(reported().await, std::slice::from_ref(&announced));
         let sheets = api
             .get("/price-sheets?as_of=2026-10-08T00:00:00Z")
             .await
@@ -129,7 +129,7 @@ async fn a_retirement_is_news_once_and_so_is_that_it_is_called_off() {
             null,
             "the retirement at 2027-03-01T00:00:00Z is called off"
         ]);
-        assert_eq!(told().await, [announced, called_off]);
+        assert_eq!(reported().await, [announced, called_off]);
         let backfilled = api.get("/changes?kind=history.backfilled").await.rows();
         assert_eq!(backfilled, Vec::<Value>::new());
         assert_eq!(mirror(&api).await, in_force(&api).await);

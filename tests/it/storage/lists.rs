@@ -11,7 +11,7 @@ use super::{Question, all_estimates, latest_of};
 use crate::support::{NOW, TestDatabase, on_each_database, sheet, sheet_of, with};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn latest_is_the_newest_without_stated_assumptions_unless_any_may_count() {
+async fn latest_is_the_newest_without_stated_assumptions() {
     on_each_database(async |database: &TestDatabase| {
         let store = database.store().await;
         let stating = |chips: u32| json!({"price_sheet": sheet(), "assumptions": {"chips": chips}});
@@ -21,23 +21,18 @@ async fn latest_is_the_newest_without_stated_assumptions_unless_any_may_count() 
         older.save_at(&store, "2026-11-20T00:00:00Z").await;
         newer.save_at(&store, NOW).await;
         stated.save(&store).await;
-        let latest = async |any: bool| -> Vec<Uuid> {
+        let latest = async || -> Vec<Uuid> {
             let rows = store
-                .latest_estimates(latest_of(&Selection::default(), any), None, 10)
+                .latest_estimates(latest_of(&Selection::default()), None, 10)
                 .await
                 .unwrap();
             rows.iter().map(|row| row.id).collect()
         };
-        assert_eq!(latest(false).await, [newer.answer.id]);
-        assert_eq!(latest(true).await, [stated.answer.id]);
+        assert_eq!(latest().await, [newer.answer.id]);
         older.save(&store).await;
-        assert_eq!(
-            latest(false).await,
-            [newer.answer.id],
-            "a repeat is no news"
-        );
+        assert_eq!(latest().await, [newer.answer.id], "a repeat is no news");
         Question::new(&stating(16)).save(&store).await;
-        assert_eq!(latest(false).await, [newer.answer.id]);
+        assert_eq!(latest().await, [newer.answer.id]);
     })
     .await;
 }
@@ -92,7 +87,7 @@ async fn pages_over_250_rows_that_grow_meanwhile_repeat_none_and_skip_none() {
         let mut after: Option<LatestKey> = None;
         for _ in 0..MOST_PAGES {
             let page = store
-                .latest_estimates(latest_of(&none, false), after.as_ref(), 40)
+                .latest_estimates(latest_of(&none), after.as_ref(), 40)
                 .await
                 .unwrap();
             let Some(last) = page.last() else { break };
@@ -148,7 +143,7 @@ async fn both_databases_list_names_in_the_order_of_their_bytes() {
         let mut sorted = names;
         sorted.sort_unstable();
         let rows = store
-            .latest_estimates(latest_of(&Selection::default(), false), None, 100)
+            .latest_estimates(latest_of(&Selection::default()), None, 100)
             .await
             .unwrap();
         let listed: Vec<&str> = rows.iter().map(|row| row.model.as_str()).collect();
@@ -160,7 +155,7 @@ async fn both_databases_list_names_in_the_order_of_their_bytes() {
             region: "a".to_owned(),
         };
         let rest = store
-            .latest_estimates(latest_of(&Selection::default(), false), Some(&key), 100)
+            .latest_estimates(latest_of(&Selection::default()), Some(&key), 100)
             .await
             .unwrap();
         let place = sorted.iter().position(|name| *name == "a").unwrap();

@@ -61,11 +61,10 @@ impl Question {
 }
 
 /// The latest estimates at a time when all that is stored here is in force.
-fn latest_of(selection: &Selection, any_assumptions: bool) -> Latest<'_> {
+fn latest_of(selection: &Selection) -> Latest<'_> {
     let time: jiff::Timestamp = "2027-06-01T00:00:00Z".parse().unwrap();
     Latest {
         selection,
-        any_assumptions,
         as_of: AsOf::Time(time.into()),
         order: Order {
             by: SortKey::Provider,

@@ -242,17 +242,13 @@ async fn list_latest(store: &Store, selection: &Selection) -> Result<(), StoreEr
     };
     // The second time is one after which a price is recorded.
     for as_of in ["2027-01-01T00:00:00Z", "2020-01-14T21:19:30Z"] {
-        for any_assumptions in [false, true] {
+        for is_descending in [false, true] {
             for after in [None, Some(&key)] {
                 for by in [SortKey::Provider, SortKey::Model] {
                     let latest = Latest {
                         selection,
-                        any_assumptions,
                         as_of: AsOf::Now(time(as_of)),
-                        order: Order {
-                            by,
-                            is_descending: any_assumptions,
-                        },
+                        order: Order { by, is_descending },
                     };
                     store.latest_estimates(latest, after, LIMIT).await?;
                 }

@@ -73,14 +73,22 @@ fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
 /// Whether two entries of a model state the same: their display names may differ, but not the threshold in them.
 fn is_copy(first: &Json, then: &Json) -> bool {
     let (Json::Object(first), Json::Object(then)) = (first, then) else {
-        return first == then;
+        return first.is_same_as(then);
     };
     let threshold = |name: Option<&Json>| {
         let (_, threshold) = name?.as_text()?.rsplit_once('>')?;
         Some(threshold.trim().to_owned())
     };
     let is_stated = |(key, _): &(&str, &Json)| *key != "name";
-    first.iter().filter(is_stated).eq(then.iter().filter(is_stated))
+    let (one, other) = (
+        first.iter().filter(is_stated),
+        then.iter().filter(is_stated),
+    );
+    first.contains_key("name") == then.contains_key("name")
+        && first.len() == then.len()
+        && one
+            .zip(other)
+            .all(|((key, one), (other_key, other))| key == other_key && one.is_same_as(other))
         && threshold(first.get("name")) == threshold(then.get("name"))
 }
 

@@ -15,7 +15,7 @@ use self::pricing::Pricing;
 use self::upstream::Upstream;
 use super::canonical::canonical_model;
 use super::entry::Entry;
-use super::rules::{FREE, is_usable, take_retirement, undo_slip_of_router};
+use super::rules::{FREE, is_usable, take_retirement, undo_slip_of_router, unique};
 use super::values::{alias, count, is_name};
 use super::{Catalog, CatalogEntry};
 use crate::input::cursor::{Cursor, LONGEST_NAME, shortened};
@@ -54,15 +54,14 @@ fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
             "send the answer of /api/v1/models, or of /api/v1/models/{author}/{slug}/endpoints",
         );
     };
-    let mut keys = Keys::default();
     let Some(endpoints) = data.at("endpoints") else {
         let models = data.items()?.into_iter();
         let entry = |cursor: Cursor<'a>| {
-            let id = text_at(&cursor, "id").unwrap_or_default();
-            CatalogEntry::new(keys.unique(&id), cursor)
+            CatalogEntry::new(text_at(&cursor, "id").unwrap_or_default(), cursor)
         };
-        return Some(models.map(entry).collect());
+        return Some(unique(models.map(entry).collect()));
     };
+    let mut keys = Keys::default();
     let Some(model) = data.at("id") else {
         return data.refuse(
             "the field `id` is missing",
@@ -196,8 +195,7 @@ fn check_id<'k>(key: &'k str, cursor: &Cursor<'_>, entry: &mut Entry<'_>) -> Opt
         );
     };
     let id = field.name()?;
-    let number = key.strip_prefix(&id);
-    if number.is_none_or(|number| !number.is_empty() && !number.starts_with('#')) {
+    if id != key {
         return field.refuse(
             format!(
                 "the entry is of `{}`, not of `{}`",
@@ -207,7 +205,7 @@ fn check_id<'k>(key: &'k str, cursor: &Cursor<'_>, entry: &mut Entry<'_>) -> Opt
             "name the model by its `id`",
         );
     }
-    Some(&key[..id.len()])
+    Some(key)
 }
 
 fn read_limits(entry: &mut Entry<'_>, is_endpoint: bool) -> Limits {

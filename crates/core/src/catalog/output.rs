@@ -14,31 +14,51 @@ const MODES_WITHOUT_TEXT: [&str; 8] = [
     "vector_store",
     "video_generation",
 ];
-/// Words of names of models without text generation.
-const WORDS_WITHOUT_TEXT: [&str; 14] = [
+/// Words of names of models whose answers are pictures, films, sound or verdicts.
+const WORDS_WITHOUT_TEXT: [&str; 22] = [
     "dall",
+    "eleven",
+    "flux",
+    "ideogram",
+    "image",
+    "imagen",
+    "kling",
+    "lyria",
+    "midjourney",
+    "moderation",
+    "musicgen",
+    "recraft",
+    "sdxl",
+    "seedance",
+    "seedream",
+    "sora",
+    "stable-diffusion",
+    "suno",
+    "tts",
+    "veo",
+    "wan",
+    "wan2",
+];
+/// Words of names of models whose answers are numbers, though some catalogs state them as text.
+const NUMBERS: [&str; 11] = [
+    "bge",
+    "e5",
     "embed",
     "embedding",
     "embeddings",
-    "flux",
-    "image",
-    "imagen",
-    "moderation",
+    "gte",
+    "minilm",
+    "multimodalembedding",
     "rerank",
     "reranker",
-    "sdxl",
-    "sora",
-    "tts",
-    "veo",
+    "voyage",
 ];
-/// The same, of models whose answers catalogs state as text, though they are numbers.
-const NUMBERS: [&str; 5] = ["embed", "embedding", "embeddings", "rerank", "reranker"];
 
 /// Whether the entry of a key is of a model that generates text; else a fault is recorded.
 pub(super) fn generates_text(key: &str, entry: &Cursor<'_>) -> bool {
     let reason = without_text(key, entry.json);
     if let Some(reason) = &reason {
-        entry.fault(
+        entry.fault_without_price(
             format!("the model does not generate text: {reason}"),
             "send models that generate text, such as those of the mode `chat`",
         );
@@ -49,13 +69,12 @@ pub(super) fn generates_text(key: &str, entry: &Cursor<'_>) -> bool {
 /// The reason for which a model generates no text.
 fn without_text(key: &str, entry: &Json) -> Option<String> {
     let lower = key.to_lowercase();
-    let words: Vec<&str> = lower
-        .rsplit('/')
-        .next()
-        .unwrap_or_default()
+    let name = lower.rsplit('/').next().unwrap_or_default();
+    let words: Vec<&str> = name
         .split(|letter: char| !letter.is_alphanumeric())
         .collect();
-    let word_of = |list: &[&'static str]| list.iter().copied().find(|word| words.contains(word));
+    let has = |word: &str| words.contains(&word) || (word.contains('-') && name.contains(word));
+    let word_of = |list: &[&'static str]| list.iter().copied().find(|word| has(word));
     let by_name = |word: &str| format!("its name has the word `{word}`");
     let mode = entry.at("mode").and_then(Json::as_text);
     if let Some(kinds) = modalities(entry) {
@@ -67,10 +86,11 @@ fn without_text(key: &str, entry: &Json) -> Option<String> {
             Some(mode) => by_mode(mode).filter(|_| kinds.len() == 1),
         };
     }
-    match mode {
-        Some(mode) => by_mode(mode),
-        None => word_of(&WORDS_WITHOUT_TEXT).map(by_name),
+    if let Some(mode) = mode {
+        return by_mode(mode);
     }
+    let word = word_of(&WORDS_WITHOUT_TEXT).or_else(|| word_of(&NUMBERS));
+    word.map(by_name)
 }
 
 fn by_mode(mode: &str) -> Option<String> {
@@ -88,8 +108,13 @@ fn modalities(entry: &Json) -> Option<Vec<&str>> {
             .and_then(|kinds| kinds.at("output_modalities")),
         entry.at("supported_output_modalities"),
     ];
-    let stated = places.into_iter().flatten().next()?;
-    let kinds: Vec<_> = stated.items().iter().filter_map(Json::as_text).collect();
+    let listed = places.into_iter().flatten().next();
+    let kinds: Vec<_> = if let Some(listed) = listed {
+        listed.items().iter().filter_map(Json::as_text).collect()
+    } else {
+        let modality = entry.at("architecture")?.at("modality")?.as_text()?;
+        modality.split_once("->")?.1.split('+').collect()
+    };
     (!kinds.is_empty()).then_some(kinds)
 }
 
@@ -112,6 +137,17 @@ mod tests {
                 "x/a",
                 r#"{"architecture": {"output_modalities": ["audio"]}}"#,
                 "its output is audio",
+            ),
+            (
+                "x/a",
+                r#"{"architecture": {"modality": "text->image"}}"#,
+                "its output is image",
+            ),
+            ("x/voyage-4", "{}", "its name has the word `voyage`"),
+            (
+                "x/stable-diffusion-xl",
+                "{}",
+                "its name has the word `stable-diffusion`",
             ),
             ("x/a", r#"{"mode": "embedding"}"#, "its mode is `embedding`"),
             ("x/a-rerank-v3", "{}", "its name has the word `rerank`"),
@@ -140,6 +176,11 @@ mod tests {
                 r#"{"mode": "image_generation", "supported_output_modalities": ["text", "image"]}"#,
             ),
             ("image/gpt-5", "{}"),
+            (
+                "x/voyage",
+                r#"{"architecture": {"modality": "text+image->text"}, "mode": "chat"}"#,
+            ),
+            ("x/stable-code-diffusion", "{}"),
         ] {
             assert_eq!(reason(key, entry), None, "{key} {entry}");
         }

@@ -172,7 +172,7 @@ pub(super) fn has_room(cursor: &Cursor<'_>, sheet: &PriceSheet) -> bool {
 
 /// The entries of a catalog, each key once: an equal copy is left out, and of others the first is marked as contradicted.
 pub(super) fn unique(entries: Vec<CatalogEntry<'_>>) -> Vec<CatalogEntry<'_>> {
-    unique_by(entries, |first, then| first == then)
+    unique_by(entries, Json::is_same_as)
 }
 
 /// The same, where copies may differ in what states no price.
@@ -284,7 +284,7 @@ pub(super) fn is_usable(
         return false;
     }
     if !rates.iter().any(RateCell::prices_tokens) {
-        cursor.fault(
+        cursor.fault_without_price(
             format!("the entry has no token price{}", listed(other_prices)),
             "write the price of a token, in the unit and under the names of the catalog",
         );

@@ -33,6 +33,20 @@ pub struct Fault {
     pub detail: String,
     /// The correction.
     pub hint: String,
+    /// Kind of the fault.
+    #[serde(skip)]
+    #[schema(ignore)]
+    pub kind: FaultKind,
+}
+
+/// Kind of a fault.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum FaultKind {
+    /// The value is wrong.
+    #[default]
+    Wrong,
+    /// The entry of a catalog states no price of text, which is no mistake of the catalog.
+    WithoutPrice,
 }
 
 /// Collects faults while a tree is walked.
@@ -42,17 +56,23 @@ pub struct Faults(RefCell<Vec<Fault>>);
 impl Faults {
     /// Records one fault.
     pub fn record(&self, pointer: &str, detail: impl Into<String>, hint: impl Into<String>) {
+        self.record_of_kind(FaultKind::Wrong, pointer, detail.into(), hint.into());
+    }
+
+    fn record_of_kind(&self, kind: FaultKind, pointer: &str, detail: String, hint: String) {
         let mut faults = self.0.borrow_mut();
         let fault = match faults.len() {
             0..MOST_FAULTS => Fault {
                 pointer: pointer.to_owned(),
-                detail: detail.into(),
-                hint: hint.into(),
+                detail,
+                hint,
+                kind,
             },
             MOST_FAULTS => Fault {
                 pointer: String::new(),
                 detail: format!("there are more faults than these {MOST_FAULTS}"),
                 hint: "correct these first".to_owned(),
+                kind: FaultKind::Wrong,
             },
             _ => return,
         };
@@ -184,6 +204,15 @@ impl<'a> Cursor<'a> {
     pub fn fault(&self, detail: impl Into<String>, hint: impl Into<String>) {
         if !self.faults.is_full() {
             self.faults.record(&self.pointer(), detail, hint);
+        }
+    }
+
+    /// Records that this entry of a catalog states no price of text.
+    pub fn fault_without_price(&self, detail: impl Into<String>, hint: impl Into<String>) {
+        if !self.faults.is_full() {
+            let (pointer, kind) = (self.pointer(), FaultKind::WithoutPrice);
+            self.faults
+                .record_of_kind(kind, &pointer, detail.into(), hint.into());
         }
     }
 

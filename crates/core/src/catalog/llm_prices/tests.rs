@@ -299,7 +299,10 @@ fn an_entry_that_is_listed_twice_is_kept_once_and_other_dates_are_a_history() {
     );
     // As the catalog lists `grok-4-fast`; another threshold is another price.
     let named = |name: &str| row(&format!(r#", "name": "{name}""#));
-    assert_eq!(keys(&format!("{}, {}", named("B"), named("B ≤128k"))), ["a/b"]);
+    assert_eq!(
+        keys(&format!("{}, {}", named("B"), named("B ≤128k"))),
+        ["a/b"]
+    );
     assert_eq!(
         keys(&format!("{}, {}", named("B"), named("B >128k"))),
         ["a/b (contradicted)"]

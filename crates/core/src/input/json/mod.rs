@@ -163,6 +163,29 @@ impl Json {
         }
     }
 
+    /// Whether two values are the same, however their numbers are written: `1e-06` is `0.000001`.
+    #[must_use]
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Number(left), Self::Number(right)) => {
+                let exact = |written: &str| BigDecimal::from_str(written).ok();
+                left == right || exact(left) == exact(right)
+            }
+            (Self::Array(left), Self::Array(right)) => {
+                let mut pairs = left.iter().zip(right);
+                left.len() == right.len() && pairs.all(|(left, right)| left.is_same_as(right))
+            }
+            (Self::Object(left), Self::Object(right)) => {
+                let mut pairs = left.into_iter().zip(right);
+                left.len() == right.len()
+                    && pairs.all(|((name, left), (other, right))| {
+                        name == other && left.is_same_as(right)
+                    })
+            }
+            _ => self == other,
+        }
+    }
+
     /// Whether the tree has at most this many values.
     #[must_use]
     pub fn has_at_most(&self, values: usize) -> bool {

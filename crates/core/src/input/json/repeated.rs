@@ -22,7 +22,7 @@ impl Repeated {
                 continue;
             }
             let is_equal = match kept.last() {
-                Some((before, known)) if *before == name => Some(*known == value),
+                Some((before, known)) if *before == name => Some(known.is_same_as(&value)),
                 _ => None,
             };
             match is_equal {

@@ -38,13 +38,11 @@ impl PriceDifference {
     /// Larger price divided by the smaller one, if both are stated and not 0.
     #[must_use]
     pub fn factor(&self) -> Option<f64> {
-        let (before, after) = (
-            self.before.as_ref()?.to_f64(),
-            self.after.as_ref()?.to_f64(),
-        );
-        let ratio = before.max(after) / before.min(after);
-        // Twelve digits: what the prices say, without what the division adds.
-        (ratio.is_finite() && ratio > 0.0).then(|| format!("{ratio:.11e}").parse().unwrap_or(ratio))
+        let (before, after) = (self.before.as_ref()?, self.after.as_ref()?);
+        if before.is_zero() || after.is_zero() {
+            return None;
+        }
+        Some(after.over(before).max(before.over(after)))
     }
 }
 
