@@ -14,6 +14,8 @@ pub(super) struct Claim<'a> {
     pub(super) sighting: &'a Sighting,
     /// Start of its validity, or its first sighting.
     pub(super) start: Timestamp,
+    /// Its start, or that of a fresher statement of its source with a stated start before it.
+    holds_from: Timestamp,
     /// Time since which the source lists these prices, be it with other limits or names.
     pub(super) since: Timestamp,
     /// First and last times at which it listed them in a row, each row without a pause of [`FRESH_FOR`].
@@ -32,12 +34,13 @@ pub(super) type Span = (Timestamp, Option<Timestamp>);
 
 impl Claim<'_> {
     /// Place among the statements of its source: the last is what the source says. What a whole catalog listed last
-    /// replaces all of its earlier lists; other statements have their place by their start.
+    /// replaces all of its earlier lists; other statements have their place by their start, but give way to a fresher one with
+    /// a stated start.
     pub(super) fn rank(&self) -> Rank {
         let sighting = self.sighting;
         let (first, second) = match sighting.standing {
             Standing::Catalog => (self.until(), self.news_at()),
-            Standing::Entry | Standing::Sheet => (self.start, sighting.last_at),
+            Standing::Entry | Standing::Sheet => (self.holds_from, sighting.last_at),
         };
         let last = (sighting.last_at, sighting.sheet_id);
         (first, second, sighting.tariff_id, last.0, last.1)
@@ -147,6 +150,15 @@ fn start(sighting: &Sighting) -> Timestamp {
     sighting.valid_from.unwrap_or(seen)
 }
 
+/// Start of a statement among those of its source, or the earlier one that a fresher statement states.
+fn holds_from(own: &[&Sighting], sighting: &Sighting) -> Timestamp {
+    let is_fresher =
+        |other: &&&Sighting| sighting.valid_from.is_none() && other.first_at > sighting.last_at;
+    let fresher = own.iter().filter(is_fresher);
+    let stated = fresher.filter_map(|other| other.valid_from);
+    stated.fold(start(sighting), Timestamp::min)
+}
+
 pub(super) fn claims<'a>(sightings: &'a [Sighting], withdrawals: &[Withdrawal]) -> Vec<Claim<'a>> {
     let mut by_source: BTreeMap<&str, Vec<&Sighting>> = BTreeMap::new();
     for sighting in sightings {
@@ -182,6 +194,7 @@ pub(super) fn claims<'a>(sightings: &'a [Sighting], withdrawals: &[Withdrawal]) 
             claims.push(Claim {
                 sighting,
                 start,
+                holds_from: holds_from(&own, sighting),
                 since,
                 seen: rows(&listing),
                 offer_since: first_at,

@@ -237,6 +237,49 @@ fn a_posted_sheet_is_the_price_only_where_no_catalog_lists_the_offer() {
 }
 
 #[test]
+fn a_posted_correction_with_a_stated_start_corrects_what_was_merely_seen() {
+    let facts = [posted(1, 10), since(posted(2, 11), 5)];
+    assert_eq!(shape(&timeline(&facts, &[])), (vec![(2, 5)], None));
+    // What is posted after it counts from then on.
+    let facts = [posted(1, 10), since(posted(2, 11), 5), posted(3, 12)];
+    assert_eq!(shape(&timeline(&facts, &[])), (vec![(2, 5), (3, 12)], None));
+    // A later start that is stated stays.
+    let facts = [since(posted(1, 10), 8), since(posted(2, 11), 5)];
+    assert_eq!(shape(&timeline(&facts, &[])), (vec![(2, 5), (1, 8)], None));
+    // Without the correction, the price is what it was.
+    let withdrawal = Withdrawal {
+        sheet_id: id(2),
+        at: day(13),
+        seen_again_at: None,
+    };
+    let facts = [posted(1, 10), since(posted(2, 11), 5)];
+    let expected = vec![(2, 5), (1, 13)];
+    assert_eq!(shape(&timeline(&facts, &[withdrawal])), (expected, None));
+}
+
+#[test]
+fn prices_of_the_past_are_news_of_their_own_sheets() {
+    let known = [posted(2, 10), posted(3, 12), posted(4, 15)];
+    let before = timeline(&known, &[]);
+    let after = timeline(&[known.to_vec(), vec![posted(7, 11)]].concat(), &[]);
+    let told = news(&before, &after, day(20));
+    assert_eq!(told.len(), 1);
+    assert_eq!(
+        (told[0].event, told[0].sheet_id),
+        (Event::Backfilled, id(7))
+    );
+    assert_eq!((told[0].starts_at, told[0].in_force), (day(11), false));
+    // Each of several.
+    let after = timeline(
+        &[known.to_vec(), vec![posted(7, 11), posted(8, 13)]].concat(),
+        &[],
+    );
+    let told = news(&before, &after, day(20));
+    let sheets = told.iter().map(|news| news.sheet_id);
+    assert_eq!(sheets.collect::<Vec<_>>(), [id(7), id(8)]);
+}
+
+#[test]
 fn a_withdrawal_restores_what_held_before_and_a_later_sighting_revives() {
     let facts = [posted(1, 0), posted(2, 5)];
     let mut withdrawal = Withdrawal {

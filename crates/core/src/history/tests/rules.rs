@@ -111,7 +111,16 @@ fn statements<'a>(
                 let until = priced_until(facts, fact);
                 (until, news_of(facts, fact), fact.sheet_id)
             }
-            _ => (start_of(fact), fact.last_at, fact.sheet_id),
+            _ => {
+                let own = facts
+                    .iter()
+                    .filter(|other| other.source == fact.source && other.first_at > fact.last_at);
+                let corrected = own.filter_map(|other| other.valid_from).min();
+                let corrected = corrected.filter(|_| fact.valid_from.is_none());
+                let start = start_of(fact);
+                let start = corrected.map_or(start, |corrected| corrected.min(start));
+                (start, fact.last_at, fact.sheet_id)
+            }
         };
         match best.iter_mut().find(|other| other.source == fact.source) {
             Some(other) if rank(other) < rank(fact) => *other = fact,
