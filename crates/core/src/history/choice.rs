@@ -168,7 +168,7 @@ impl Best {
         shown.unwrap_or(best)
     }
 
-    /// What was chosen, given what was chosen before.
+    /// The accepted statements, those of before with the time since which they are.
     pub(super) fn chosen(
         &self,
         claims: &[Claim<'_>],

@@ -1,4 +1,4 @@
-//! What each source states of an offer, and when: its sightings between its absences and withdrawals.
+//! Statements of each source about an offer, and their times: its sightings between its absences and withdrawals.
 
 use std::collections::BTreeMap;
 

@@ -57,7 +57,7 @@ fn a_catalog_that_is_read_again_unchanged_changes_no_price() {
     // Every few days, in turn.
     let facts = [listed("a", 1, 4, 9), listed("b", 2, 7, 7)];
     assert_eq!(shape(&timeline(&facts, &[])), (vec![(1, 4)], None));
-    // After a pause of two weeks the fresher one counts, and goes on to count where the other one is read again.
+    // After a pause of two weeks the fresher one counts, and continues to count where the other one is read again.
     let paused = [
         gone(listed("a", 1, 0, 5), 40),
         listed("a", 1, 40, 50),
@@ -68,7 +68,7 @@ fn a_catalog_that_is_read_again_unchanged_changes_no_price() {
         shape(&timeline(&paused, &[])),
         (vec![(1, 0), (2, 30)], None)
     );
-    // What it says anew counts.
+    // Another price that it states counts.
     let mut news = paused.to_vec();
     news[1].last_at = day(41);
     news[1].next_at = Some(day(42));
@@ -262,20 +262,23 @@ fn prices_of_the_past_are_news_of_their_own_sheets() {
     let known = [posted(2, 10), posted(3, 12), posted(4, 15)];
     let before = timeline(&known, &[]);
     let after = timeline(&[known.to_vec(), vec![posted(7, 11)]].concat(), &[]);
-    let told = news(&before, &after, day(20));
-    assert_eq!(told.len(), 1);
+    let reported = news(&before, &after, day(20));
+    assert_eq!(reported.len(), 1);
     assert_eq!(
-        (told[0].event, told[0].sheet_id),
+        (reported[0].event, reported[0].sheet_id),
         (Event::Backfilled, id(7))
     );
-    assert_eq!((told[0].starts_at, told[0].in_force), (day(11), false));
+    assert_eq!(
+        (reported[0].starts_at, reported[0].in_force),
+        (day(11), false)
+    );
     // Each of several.
     let after = timeline(
         &[known.to_vec(), vec![posted(7, 11), posted(8, 13)]].concat(),
         &[],
     );
-    let told = news(&before, &after, day(20));
-    let sheets = told.iter().map(|news| news.sheet_id);
+    let reported = news(&before, &after, day(20));
+    let sheets = reported.iter().map(|news| news.sheet_id);
     assert_eq!(sheets.collect::<Vec<_>>(), [id(7), id(8)]);
 }
 
@@ -405,9 +408,9 @@ fn news_of_the_past_are_backfilled_and_of_the_present_changes() {
     assert_eq!(news(&[], &before, day(100))[0].event, Event::Added);
     // Another price than the one that was withdrawn.
     let other = timeline(&[old[0].clone(), listed("b", 2, 60, 60)], &[withdrawal]);
-    let told = news(&withdrawn, &other, day(100));
+    let reported = news(&withdrawn, &other, day(100));
     assert_eq!(
-        (told[0].event, told[0].previous_sheet_id),
+        (reported[0].event, reported[0].previous_sheet_id),
         (Event::Changed, Some(id(1)))
     );
     // The withdrawn price while the one before it is in force.
