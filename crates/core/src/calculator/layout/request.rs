@@ -33,7 +33,7 @@ body! {
 
     /// A rack with figures that differ from the reference data.
     pub struct LayoutHardware {
-        /// Rack (hopper-8, blackwell-72, rubin-72) or id of an accelerator.
+        /// Rack (hopper-8, blackwell-72, rubin-72, rubin-ultra-576) or id of an accelerator.
         name: Stated<&'static str> = value(RackName).or("blackwell-72").flag("hardware"),
         /// GPUs on one scale-up interconnect.
         scale_up_domain: Stated<u32> = count(1..=MOST_COUNT).unit("GPUs"),
