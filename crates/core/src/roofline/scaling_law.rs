@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 /// Loss of a dense model of N parameters after D tokens: E + A/N^α + B/D^β.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
 pub struct ScalingLaw {
-    /// Who fitted it.
+    /// Author of the fit.
     pub name: &'static str,
     /// Publication of the constants.
     pub source: &'static str,

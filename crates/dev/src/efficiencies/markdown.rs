@@ -530,6 +530,7 @@ the first, so that the prediction is too high.
 const CHECK: &str = "\
 ## Added after the model was chosen
 
-A newer version of a publication above, with models and chips that the older one lacks. Nobody fitted to these rows.
+A newer version of a publication above, with models and chips that the older one lacks. These rows were not
+fitted.
 
 ";

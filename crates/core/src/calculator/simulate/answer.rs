@@ -118,7 +118,7 @@ pub struct AttentionBound {
 pub struct Memory {
     /// C
     pub capacity_bytes: Bytes,
-    /// What an engine leaves free, and the hidden states of a pass; none of it at peak.
+    /// Memory that an engine leaves free, and that of a pass's hidden states; none of it at peak.
     pub reserved_bytes: Bytes,
     /// Weights over all chips; with distributed experts, the other weights count once per chip.
     pub weights_bytes: Bytes,
