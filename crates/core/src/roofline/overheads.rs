@@ -7,7 +7,7 @@ use crate::units::{Bytes, Seconds};
 
 /// Hidden vectors that a copy of a token on its way through an expert passes through memory: sent and received in 8 bits,
 /// gathered, read by the first matrix, its result written and read on both sides of the activation, the second result
-/// written, scattered, sent back and added up \[D\].
+/// written, scattered, sent back and added up: about 8 if counted, and 10 predicts the measurements better \[D\].
 const VECTORS_PER_EXPERT_COPY: f64 = 10.0;
 /// Latency of a small all-reduce within a scale-up domain: 8.4 µs to start and 3.4 µs per step over NVLink, the cost
 /// model of NCCL (`src/graph/tuning.cc`, ring, protocol Simple).
