@@ -1,0 +1,311 @@
+//! The only file that calls the forward model: a model in a layout on chips, its decode steps, prefill passes and
+//! memory.
+
+use super::grid::Layout;
+use super::request::Question;
+use crate::reference::architecture::{Architecture, AttentionGroup};
+use crate::reference::{Accelerator, fitted_attainment};
+use crate::roofline::{
+    Efficiencies, Formats, KvCache, Machine, Overheads, Overlap, PassTime, PromptTokens, Serving,
+    Spread, Traffic,
+};
+use crate::units::BytesPerSecond;
+
+/// Bytes of an element of a hidden state between stages.
+const HIDDEN_BYTES: f64 = 2.0;
+
+/// Times of a pass by part, in seconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Parts {
+    pub(super) weight_compute_s: f64,
+    pub(super) attention_compute_s: f64,
+    pub(super) weight_memory_s: f64,
+    pub(super) kv_memory_s: f64,
+    pub(super) communication_s: f64,
+    pub(super) overhead_s: f64,
+    /// The whole pass, with overlaps.
+    pub(super) total_s: f64,
+}
+
+impl Parts {
+    fn of(pass: &PassTime) -> Self {
+        Self {
+            weight_compute_s: pass.step.weight_compute.0,
+            attention_compute_s: pass.step.attention_compute.0,
+            weight_memory_s: pass.step.weight_memory.0,
+            kv_memory_s: pass.step.kv_memory.0,
+            communication_s: pass.communication.0,
+            overhead_s: pass.token_overhead.0 + pass.stage_overhead.0,
+            total_s: pass.total.0,
+        }
+    }
+
+    /// The longest part.
+    pub(super) fn longest(&self) -> &'static str {
+        let parts = [
+            ("weight_arithmetic", self.weight_compute_s),
+            ("attention_arithmetic", self.attention_compute_s),
+            ("weight_reads", self.weight_memory_s),
+            ("kv_cache_reads", self.kv_memory_s),
+            ("exchanges", self.communication_s),
+            ("overheads", self.overhead_s),
+        ];
+        let longest = parts
+            .into_iter()
+            .max_by(|left, right| left.1.total_cmp(&right.1));
+        longest.map_or("", |(name, _)| name)
+    }
+}
+
+/// Memory of one unit, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct UnitMemory {
+    pub(super) capacity: f64,
+    pub(super) weights: f64,
+    /// Cache and state of one sequence.
+    pub(super) per_sequence: f64,
+}
+
+impl UnitMemory {
+    /// Sequences whose caches fit beside the weights.
+    pub(super) fn largest_batch(&self) -> f64 {
+        let free = self.capacity - self.weights;
+        if free < 0.0 {
+            0.0
+        } else if self.per_sequence > 0.0 {
+            (free / self.per_sequence).floor()
+        } else {
+            1e9
+        }
+    }
+}
+
+/// A chip as the request has it.
+#[derive(Debug, Clone)]
+pub(super) struct Chip {
+    pub(super) row: &'static Accelerator,
+    /// Rent of one chip; none if it is not known.
+    pub(super) usd_per_hour: Option<f64>,
+    /// Factors of the figures, 1 but for sensitivities.
+    pub(super) scale: ChipScale,
+}
+
+/// Factors of a chip's figures.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ChipScale {
+    pub(super) arithmetic: f64,
+    pub(super) bandwidth: f64,
+    pub(super) capacity: f64,
+    pub(super) links: f64,
+}
+
+impl ChipScale {
+    pub(super) const NONE: Self = Self {
+        arithmetic: 1.0,
+        bandwidth: 1.0,
+        capacity: 1.0,
+        links: 1.0,
+    };
+}
+
+impl Chip {
+    fn machine(&self, formats: Formats, chips: f64) -> Machine {
+        let scale = self.scale;
+        let mut machine = Machine::of(self.row, formats, chips);
+        let unit = &mut machine.unit;
+        unit.multiply_rate = unit.multiply_rate * scale.arithmetic;
+        unit.attention_multiply_rate = unit.attention_multiply_rate * scale.arithmetic;
+        unit.bandwidth = unit.bandwidth * scale.bandwidth;
+        unit.capacity = unit.capacity * scale.capacity;
+        let link = |link: Option<BytesPerSecond>| link.map(|link| link * scale.links);
+        machine.scale_up = link(machine.scale_up);
+        machine.scale_out = link(machine.scale_out);
+        machine
+    }
+
+    /// Bandwidth of a chip out of its scale-up domain, in bytes per second.
+    pub(super) fn scale_out(&self) -> Option<f64> {
+        let link = self.row.scale_out_bytes_per_second;
+        link.map(|link| link.0 * self.scale.links)
+    }
+}
+
+/// A model in a layout on one unit.
+#[derive(Debug, Clone)]
+pub(super) struct Engine<'a> {
+    pub(super) layout: Layout,
+    pub(super) chip: &'a Chip,
+    serving: Serving<'a>,
+    /// The chips of one attention group, for its all-reduce; none where there is none of its own.
+    group: Option<Machine>,
+    /// Copies of the cache within a tensor group.
+    copies: f64,
+}
+
+impl<'a> Engine<'a> {
+    pub(super) fn new(question: &'a Question, chip: &'a Chip, layout: Layout) -> Self {
+        let precision = question.precision;
+        let formats = Formats {
+            weight_bytes: precision.weights,
+            attention_bytes: precision.attention,
+        };
+        let stage_chips = f64::from(layout.tensor * layout.data);
+        let tensor = f64::from(layout.tensor);
+        let whole = chip.machine(formats, stage_chips);
+        let (machine, spread) = if layout.distributes_experts() {
+            (of_groups(&whole, tensor), Spread::Experts)
+        } else {
+            (whole, Spread::Tensor)
+        };
+        let copies = if question.is_peak {
+            1.0
+        } else {
+            cache_copies(&question.model.architecture, tensor)
+        };
+        let (efficiencies, overheads, overlap) = attained(question.is_peak);
+        Self {
+            layout,
+            chip,
+            serving: Serving {
+                architecture: &question.model.architecture,
+                cache: KvCache::new(&question.model.architecture),
+                weight_bytes_per_parameter: precision.weights,
+                kv_bytes_per_element: precision.cache * copies,
+                machine,
+                spread,
+                efficiencies,
+                overheads,
+                overlap,
+                speculation: question.speculation,
+            },
+            group: (layout.distributes_experts() && layout.tensor > 1)
+                .then(|| chip.machine(formats, tensor)),
+            copies,
+        }
+    }
+
+    fn stages(&self) -> f64 {
+        f64::from(self.layout.pipeline)
+    }
+
+    /// A decode step of a unit that holds this many sequences; with pipeline stages, each stage works on its share of
+    /// them and a token passes through all stages.
+    pub(super) fn step(&self, batch: f64, context_tokens: f64) -> Parts {
+        let in_stage = batch / self.stages();
+        let mut parts = Parts::of(&self.serving.decode(in_stage, context_tokens));
+        let tokens = in_stage * self.serving.speculation.computed();
+        let added = self.group_exchange_s(tokens) + self.hops_s(tokens, self.stages());
+        parts.communication_s += added;
+        parts.total_s += added;
+        parts
+    }
+
+    /// A prefill pass of these prompts. Stages work on different passes at once.
+    pub(super) fn pass(&self, prompts: f64, fresh: f64, cached: f64) -> Parts {
+        let prompt = PromptTokens { fresh, cached };
+        let mut parts = Parts::of(&self.serving.prefill(prompts, prompt));
+        let tokens = prompts * fresh;
+        parts.communication_s += self.group_exchange_s(tokens);
+        let hops = self.hops_s(tokens, self.stages() - 1.0);
+        parts.total_s = parts.total_s.max(parts.communication_s) + hops;
+        parts.communication_s += hops;
+        parts
+    }
+
+    /// Time of the all-reduce after attention among the chips of a group; experts have exchanges of their own.
+    fn group_exchange_s(&self, tokens: f64) -> f64 {
+        let (Some(group), Some(share)) = (&self.group, self.serving.overheads.network) else {
+            return 0.0;
+        };
+        let of_group = tokens / f64::from(self.layout.data);
+        let both = Traffic::all_reduce(self.serving.architecture, group, of_group);
+        both.time(group).0 / share / 2.0
+    }
+
+    /// Time of handing hidden states from stage to stage.
+    fn hops_s(&self, tokens: f64, hops: f64) -> f64 {
+        let Some(share) = self.serving.overheads.network else {
+            return 0.0;
+        };
+        if self.layout.pipeline == 1 {
+            return 0.0;
+        }
+        let machine = &self.serving.machine;
+        let bytes = tokens * f64::from(self.serving.architecture.hidden_dimension) * HIDDEN_BYTES;
+        let link = machine
+            .scale_out
+            .or(machine.scale_up)
+            .map_or(f64::INFINITY, |link| link.0);
+        let transfer = bytes / (link * machine.chips * share);
+        hops * (transfer + self.serving.overheads.per_stage.0)
+    }
+
+    /// Memory of the unit with caches of this many tokens per sequence.
+    pub(super) fn memory(&self, context_tokens: f64) -> UnitMemory {
+        let held = self.serving.memory(context_tokens);
+        UnitMemory {
+            capacity: held.capacity.0 * self.stages(),
+            weights: held.weights.0,
+            per_sequence: held.per_sequence.0,
+        }
+    }
+
+    /// Bytes of the cache of a context, once.
+    pub(super) fn cache_bytes(&self, context_tokens: f64) -> f64 {
+        let elements = self.serving.cache.stored_elements(context_tokens);
+        elements * self.serving.kv_bytes_per_element / self.copies
+            + self.serving.cache.state_per_sequence().0
+    }
+
+    /// Chips of a unit.
+    pub(super) fn chips(&self) -> f64 {
+        f64::from(self.layout.chips())
+    }
+}
+
+/// The groups of a unit as if each were one chip, so that every group holds one copy of attention's weights.
+fn of_groups(machine: &Machine, tensor: f64) -> Machine {
+    let times = |link: Option<BytesPerSecond>| link.map(|link| link * tensor);
+    Machine {
+        chips: machine.chips / tensor,
+        domain_chips: (machine.domain_chips / tensor).max(1.0),
+        scale_up: times(machine.scale_up),
+        scale_out: times(machine.scale_out),
+        ..*machine
+    }
+}
+
+/// Copies of the cache among chips that share attention's heads: each chip needs the KV heads of its query heads, and
+/// a latent is needed by every head.
+fn cache_copies(architecture: &Architecture, tensor: f64) -> f64 {
+    let (mut once, mut held) = (0.0, 0.0);
+    for group in &architecture.attention {
+        let (layers, elements, heads) = match group {
+            AttentionGroup::GroupedQuery(group) => {
+                let head = f64::from(group.key_dimension) + f64::from(group.value_dimension);
+                let heads = f64::from(group.kv_heads);
+                (group.layers, heads * head, heads)
+            }
+            AttentionGroup::Latent(group) => {
+                let entry = f64::from(group.kv_lora_rank) + f64::from(group.rope_dimension);
+                (group.layers, entry, 1.0)
+            }
+            AttentionGroup::Compressed(group) => {
+                (group.layers, f64::from(group.head_dimension), 1.0)
+            }
+            AttentionGroup::Linear(_) => continue,
+        };
+        let elements = f64::from(layers) * elements;
+        once += elements;
+        held += elements * (tensor / heads).max(1.0);
+    }
+    if once > 0.0 { held / once } else { 1.0 }
+}
+
+fn attained(is_peak: bool) -> (Efficiencies, Overheads, Overlap) {
+    if is_peak {
+        return (Efficiencies::PEAK, Overheads::NONE, Overlap::Full);
+    }
+    let fitted = fitted_attainment();
+    (fitted.into(), fitted.into(), Overlap::AttentionApart)
+}
