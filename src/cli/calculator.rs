@@ -14,7 +14,7 @@ use super::report::{paragraph, table, write_reasons, write_table};
 use super::{Failure, label, terminal};
 use unroof_core::calculator::inputs::{EquationUsed, InputOrigin, InputUsed, InputValue, NoValue};
 use unroof_core::input::RequestError;
-use unroof_core::input::body::{Body, Flag, flags};
+use unroof_core::input::body::{Body, Flag, LIST_PLACEHOLDER, flags};
 use unroof_core::units::{Bytes, readable};
 
 /// Flags that state fields of a request; the request's type declares them.
@@ -63,7 +63,14 @@ impl<Request> RequestFlags<Request> {
     /// Sets the fields of a request that the flags state.
     pub(super) fn apply(&self, request: &mut Value) {
         for (flag, value) in &self.stated {
-            *place(request, &flag.pointer) = stated_value(value);
+            *place(request, &flag.pointer) = if flag.placeholder == LIST_PLACEHOLDER {
+                value
+                    .split(',')
+                    .map(|item| stated_value(item.trim()))
+                    .collect()
+            } else {
+                stated_value(value)
+            };
         }
     }
 

@@ -88,11 +88,11 @@ body! {
         /// out.
         serving: Stated<ServingKinds> = value(OneOf(SERVINGS)).flag("serving"),
         /// Degrees of tensor parallelism.
-        tensor: Stated<Vec<u32>> = value(List::of(DEGREES, 1..=8)).example([1, 8]),
+        tensor: Stated<Vec<u32>> = value(List::of(DEGREES, 1..=8)).flag("tensor").example([1, 8]),
         /// Degrees of data parallelism within a unit.
-        data: Stated<Vec<u32>> = value(List::of(DEGREES, 1..=24)).example([32, 144]),
+        data: Stated<Vec<u32>> = value(List::of(DEGREES, 1..=24)).flag("data").example([32, 144]),
         /// Pipeline stages.
-        pipeline: Stated<Vec<u32>> = value(List::of(DEGREES, 1..=8)).example([1]),
+        pipeline: Stated<Vec<u32>> = value(List::of(DEGREES, 1..=8)).flag("pipeline").example([1]),
         /// `whole`: units are whole; `average`: units are switched on and off with the load, so that their mean number
         /// need not be whole. `whole` if left out.
         units: Stated<bool> = value(OneOf(UNITS)).flag("units"),
@@ -113,11 +113,11 @@ body! {
     pub struct PlannedGrid {
         /// Tokens of a sequence that a pass computes, from 1 (decoding) to a whole prompt: the cost of a token falls
         /// from that of decoding to that of prefill.
-        pass_tokens: Stated<Vec<f64>> = value(List::of(1.0..=MOST_TOKENS, 1..=MOST_POINTS)).example([1, 16, 256]),
+        pass_tokens: Stated<Vec<f64>> = value(List::of(1.0..=MOST_TOKENS, 1..=MOST_POINTS)).flag("pass-grid").example([1, 16, 256]),
         /// Shares of the prompt tokens that are found in the cache.
-        cache_hit_rate: Stated<Vec<f64>> = value(List::of(0.0..=0.999_999, 1..=MOST_POINTS)).example([0.0, 0.5]),
+        cache_hit_rate: Stated<Vec<f64>> = value(List::of(0.0..=0.999_999, 1..=MOST_POINTS)).flag("hit-rate-grid").example([0.0, 0.5]),
         /// Numbers of chips.
-        chips: Stated<Vec<u32>> = value(List::of(1..=MOST_CHIPS, 1..=MOST_POINTS)).example([8, 16]),
+        chips: Stated<Vec<u32>> = value(List::of(1..=MOST_CHIPS, 1..=MOST_POINTS)).flag("chips-grid").example([8, 16]),
     }
 }
 
