@@ -2,6 +2,7 @@
 
 mod calculator;
 mod calibration;
+mod chart;
 mod cost;
 mod examples;
 mod healthcheck;

@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::calculator::{
-    RequestFlags, answered, or_dash, percent, print, size, values, write_grounds, write_values,
+    RequestFlags, answered, list_accelerators, or_dash, percent, print, size, values,
+    write_grounds, write_values,
 };
+use super::chart::{Chart, Line, show};
 use super::report::{paragraph, table, write_table};
 use super::{Failure, label};
 use unroof_core::plan::request::PlanRequest;
@@ -33,11 +35,53 @@ pub(super) struct PlanArguments {
     /// Print the answer as HTTP gives it
     #[arg(long)]
     json: bool,
+    /// Save the curve of the answer as an SVG picture
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Print the ids of the accelerators instead
+    #[arg(long, exclusive = true)]
+    list_accelerators: bool,
 }
 
 pub(super) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
+    if arguments.list_accelerators {
+        return list_accelerators();
+    }
     let answer = answered(arguments.file.as_deref(), &arguments.stated, plan)?;
-    print(&answer, arguments.json, write_plan)
+    print(&answer, arguments.json, write_plan)?;
+    show(chart(&answer), arguments.save.as_deref(), !arguments.json)
+}
+
+/// The cost of a token over the length of a pass where the grid has it, else the front of speed against cost.
+fn chart(answer: &PlanAnswer) -> Option<Chart> {
+    let passes = answer
+        .series
+        .iter()
+        .filter_map(|item| Some((item.pass_tokens?, item.usd_per_mtok?)));
+    let passes: Vec<(f64, f64)> = passes.collect();
+    if passes.len() > 1 {
+        return Some(Chart {
+            title: title(answer),
+            x: "tokens of a sequence per pass",
+            y: "USD/Mtok",
+            lines: vec![Line {
+                name: "pass".to_owned(),
+                points: passes,
+            }],
+        });
+    }
+    let front = answer.front.iter();
+    let points =
+        front.filter_map(|item| Some((item.tokens_per_second_per_user, item.usd_per_mtok?)));
+    Some(Chart {
+        title: title(answer),
+        x: "tok/s per user",
+        y: "USD/Mtok",
+        lines: vec![Line {
+            name: "front".to_owned(),
+            points: points.collect(),
+        }],
+    })
 }
 
 fn write_plan(mut out: &mut dyn Write, answer: &PlanAnswer) -> io::Result<()> {
@@ -99,6 +143,28 @@ fn usd(amount: Option<f64>) -> String {
     or_dash(amount.map(readable))
 }
 
+/// A time with three digits.
+fn short_time(seconds: Seconds) -> String {
+    let (amount, unit) = if seconds.0 >= 1.0 {
+        (seconds.0, "s")
+    } else {
+        (seconds.0 * 1e3, "ms")
+    };
+    let digits = [2, 1, 0][usize::from(amount >= 10.0) + usize::from(amount >= 100.0)];
+    format!("{amount:.digits$} {unit}")
+}
+
+/// A cost with four digits.
+fn short(amount: Option<f64>) -> String {
+    or_dash(amount.map(|amount| {
+        if amount >= 1.0 {
+            format!("{amount:.2}")
+        } else {
+            format!("{amount:.4}")
+        }
+    }))
+}
+
 /// `TP8`, `EP144`, `TP4 EP32 PP2`, as engines name layouts.
 fn layout(layout: &Layout) -> String {
     let mut parts = Vec::new();
@@ -132,11 +198,11 @@ fn write_ranking(mut out: &mut dyn Write, answer: &PlanAnswer) -> io::Result<()>
             prefill.map_or_else(|| "the same".to_owned(), pool),
             pool(&plan.decode),
             rounded(plan.chips),
-            readable(plan.requests_per_second),
-            usd(plan.cost.usd_per_mtok),
+            readable((plan.requests_per_second * 100.0).round() / 100.0),
+            short(plan.cost.usd_per_mtok),
             usd(plan.cost.usd_per_day.map(f64::round)),
-            or_dash(plan.time_to_first_token.p95_seconds.map(time)),
-            time(plan.time_per_output_token.at_percentile_seconds),
+            or_dash(plan.time_to_first_token.p95_seconds.map(short_time)),
+            short_time(plan.time_per_output_token.at_percentile_seconds),
         ]
     };
     let header = [

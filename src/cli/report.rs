@@ -1,4 +1,4 @@
-//! The text report of an answer, within 80 columns: the price sheet in one table, the readings with substituted
+//! The text report of an answer, within the width of the terminal: the price sheet in one table, the readings with substituted
 //! equations, the conflicts.
 
 mod joint;
@@ -7,17 +7,20 @@ pub(super) use joint::compact;
 
 use std::io::{self, Write};
 
-use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
+use comfy_table::ColumnConstraint::LowerBoundary;
+use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle, Width};
 use textwrap::core::display_width;
 
 use super::label;
+use super::terminal::width;
 use unroof_core::estimate::Answer;
 use unroof_core::model::assumptions::Origin;
 use unroof_core::model::reading::{Detail, Input, Kind, Reading, Value, duration};
 use unroof_core::sheet::{Basis, PriceSheet, RateCell};
 use unroof_core::units::{Decimal, readable};
 
-const WIDTH: u16 = 80;
+/// Cells up to this width stay on one line where the table has room.
+const SHORT_CELL: usize = 16;
 /// A blank that lines do not end at.
 const NO_BREAK: &str = "\u{a0}";
 
@@ -44,7 +47,7 @@ pub(super) fn write(
 pub(super) fn paragraph(out: &mut impl Write, text: &str, indent: usize) -> io::Result<()> {
     let blank = " ".repeat(indent);
     // Ids and units hold hyphens and slashes; a line ends between words only.
-    let options = textwrap::Options::new(WIDTH.into())
+    let options = textwrap::Options::new(width())
         .initial_indent(&blank)
         .subsequent_indent(&blank)
         .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit)
@@ -59,15 +62,60 @@ pub(super) fn paragraph(out: &mut impl Write, text: &str, indent: usize) -> io::
 pub(super) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Table {
     let line = LineStyle::none().fill('─').junction('─');
     let mut table = Table::new();
+    let rows: Vec<Vec<String>> = rows.into_iter().collect();
+    let (least, widths) = column_widths(header, &rows);
     table
         .load_style(TableStyle::new().header_separator(line))
         .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH)
+        .set_width(widths)
         .set_header(header);
     for row in rows {
         table.add_row(row);
     }
+    table.set_constraints(
+        least
+            .into_iter()
+            .map(|width| LowerBoundary(Width::Fixed(width))),
+    );
     table
+}
+
+/// Least widths of columns so that no word or number is split, and the width of the table. Short cells stay whole where
+/// there is room.
+fn column_widths(header: &[&str], rows: &[Vec<String>]) -> (Vec<u16>, u16) {
+    const PADDING: usize = 2;
+    let widest = |column: usize, of_text: fn(&str) -> usize| {
+        let cells = rows
+            .iter()
+            .filter_map(|row| row.get(column).map(String::as_str));
+        let texts = cells.chain([header[column]]);
+        texts.map(of_text).max().unwrap_or(0) + PADDING
+    };
+    let longest_word = |text: &str| {
+        text.split_whitespace()
+            .map(display_width)
+            .max()
+            .unwrap_or(0)
+    };
+    let short_cell = |text: &str| match text.lines().map(display_width).max().unwrap_or(0) {
+        width if width <= SHORT_CELL => width,
+        _ => text
+            .split_whitespace()
+            .map(display_width)
+            .max()
+            .unwrap_or(0),
+    };
+    let columns = 0..header.len();
+    let mut least: Vec<usize> = columns
+        .clone()
+        .map(|column| widest(column, short_cell))
+        .collect();
+    if least.iter().sum::<usize>() > width() {
+        least = columns.map(|column| widest(column, longest_word)).collect();
+    }
+    let whole = least.iter().sum::<usize>().max(width());
+    let narrow = |width: usize| u16::try_from(width).unwrap_or(u16::MAX);
+    (least.into_iter().map(narrow).collect(), narrow(whole))
 }
 
 pub(super) fn write_table(out: &mut impl Write, table: &Table) -> io::Result<()> {
@@ -79,7 +127,7 @@ pub(super) fn write_table(out: &mut impl Write, table: &Table) -> io::Result<()>
 
 fn write_sheet(out: &mut impl Write, sheet: &PriceSheet) -> io::Result<()> {
     let offer = format!("{} {}", sheet.provider, sheet.model);
-    for line in textwrap::wrap(&offer, usize::from(WIDTH)) {
+    for line in textwrap::wrap(&offer, width()) {
         writeln!(out, "{}", label(&line))?;
     }
     let mut facts = vec![
@@ -228,7 +276,7 @@ fn write_readings(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
 /// Keeps a text on one line where it fits on one.
 fn in_one_piece(text: &str) -> String {
     const WIDEST_INDENT: usize = 8;
-    let fits = display_width(text) + WIDEST_INDENT <= WIDTH.into();
+    let fits = display_width(text) + WIDEST_INDENT <= width();
     if fits {
         text.replace(' ', NO_BREAK)
     } else {
@@ -242,7 +290,7 @@ fn write_entry(out: &mut impl Write, reading: &Reading) -> io::Result<()> {
     });
     let answer = format!("{value}{}", range(reading.low, reading.high));
     let apart = reading.qualifiers();
-    let width = usize::from(WIDTH);
+    let width = width();
     let room = width.saturating_sub(4 + display_width(&answer) + 1);
     if display_width(&apart) <= room {
         let gap = " ".repeat(room - display_width(&apart) + 1);

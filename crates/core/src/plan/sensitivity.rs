@@ -10,7 +10,7 @@ use super::search::Search;
 /// A change of the request by a factor.
 type Change = fn(&mut Question, f64);
 
-const INPUTS: [(&str, Change); 14] = [
+const INPUTS: [(&str, Change); 13] = [
     ("traffic.input_tokens", |question, factor| {
         question.traffic.input = question.traffic.input.times(factor);
     }),
@@ -30,12 +30,6 @@ const INPUTS: [(&str, Change); 14] = [
         "limits.time_per_output_token_seconds",
         |question, factor| {
             question.limits.per_token_s = question.limits.per_token_s.map(|limit| limit * factor);
-        },
-    ),
-    (
-        "precision.weight_bytes_per_parameter",
-        |question, factor| {
-            question.precision.weights *= factor;
         },
     ),
     ("precision.kv_bytes_per_element", |question, factor| {
