@@ -25,6 +25,10 @@ fn the_json_of_a_calculator_is_the_http_answer_byte_for_byte() {
             "training",
             json!({"cluster": {"accelerator": "gb200-nvl72"}}),
         ),
+        (
+            "plan",
+            json!({"model": "Llama-3.1-70B", "layouts": {"tensor": [8]}}),
+        ),
     ];
     for (command, body) in rows {
         let path = format!("/{command}");

@@ -111,10 +111,8 @@ impl SharedUnit<'_> {
     /// Units and rate that reach the goal, if any do.
     pub(super) fn solved(&self, goal: &Goal) -> Option<(f64, f64)> {
         if let Some(rate) = goal.rate {
-            let load = rate / self.rate_of_one(goal)?;
-            // One unit keeps the limits at this rate; more units share a queue, so that fewer suffice.
-            let least = (load * 0.5).max(1e-9);
-            let units = fewest(least, goal.whole_units, |units| {
+            let load = rate / self.most_rate(goal)?;
+            let units = fewest(load, goal.whole_units, |units| {
                 self.keeps(units, rate, goal)
             })?;
             return goal.allows(units * self.chips()).then_some((units, rate));
@@ -133,14 +131,13 @@ impl SharedUnit<'_> {
         Some((units, rate))
     }
 
-    /// A rate near which one unit reaches a limit.
-    fn rate_of_one(&self, goal: &Goal) -> Option<f64> {
-        let most = self.prefill.capacity();
+    /// Requests per second of one unit that no limit on the time to the first token lowers: decoding and prefill share
+    /// its time.
+    pub(super) fn most_rate(&self, goal: &Goal) -> Option<f64> {
         let deviations = goal.limits.percentile.deviations();
         let batch = self
             .decode
             .most_batch(goal.limits.per_token_s, deviations)?;
-        let decode = self.decode.rate(batch);
-        Some(1.0 / (1.0 / most + 1.0 / decode))
+        Some(1.0 / (1.0 / self.prefill.capacity() + 1.0 / self.decode.rate(batch)))
     }
 }

@@ -40,6 +40,21 @@ impl Parts {
         }
     }
 
+    /// The mean of passes with shares.
+    pub(super) fn mean(passes: &[(Self, f64)]) -> Self {
+        let sum =
+            |part: fn(&Self) -> f64| passes.iter().map(|(pass, share)| part(pass) * share).sum();
+        Self {
+            weight_compute_s: sum(|pass| pass.weight_compute_s),
+            attention_compute_s: sum(|pass| pass.attention_compute_s),
+            weight_memory_s: sum(|pass| pass.weight_memory_s),
+            kv_memory_s: sum(|pass| pass.kv_memory_s),
+            communication_s: sum(|pass| pass.communication_s),
+            overhead_s: sum(|pass| pass.overhead_s),
+            total_s: sum(|pass| pass.total_s),
+        }
+    }
+
     /// The longest part.
     pub(super) fn longest(&self) -> &'static str {
         let parts = [

@@ -29,8 +29,7 @@ pub(super) fn front(search: &Search<'_>, goal: &Goal) -> Vec<FrontItem> {
             },
             ..*goal
         };
-        let found = search.candidates(&goal);
-        let Some(best) = found.first() else {
+        let Some(best) = search.cheapest(&goal) else {
             continue;
         };
         // A slower plan belongs to the front where it is cheaper.
@@ -43,7 +42,7 @@ pub(super) fn front(search: &Search<'_>, goal: &Goal) -> Vec<FrontItem> {
         front.push(FrontItem {
             time_per_output_token_seconds: Seconds(limit),
             tokens_per_second_per_user: 1.0 / at_percentile_s,
-            usd_per_mtok: search.usd_per_mtok(best),
+            usd_per_mtok: search.usd_per_mtok(&best),
             chips: best.chips(),
             requests_per_second: best.rate,
             serving: best.serving(),

@@ -22,6 +22,8 @@ pub mod request;
 mod search;
 mod sensitivity;
 mod series;
+#[cfg(test)]
+mod simulated;
 mod traffic;
 
 use self::goal::Goal;

@@ -9,6 +9,10 @@ use super::request::{Limits, Question};
 /// Most prompt tokens of a pass in a group of chips.
 const PASS_TOKENS: f64 = 16_384.0;
 
+/// Prompts of a pass around which passes of several units bunch: the exponent of the load that agrees with simulated
+/// units of 8 to 64 prompts.
+const BUNCHING: f64 = 28.0;
+
 /// Prefill on one unit, with a number of prompts per pass.
 #[derive(Debug, Clone)]
 pub(super) struct PrefillUnit<'a> {
@@ -54,39 +58,34 @@ impl<'a> PrefillUnit<'a> {
             let fresh = (tokens * (1.0 - traffic.hit_rate)).max(1.0);
             engine.pass(prompts, fresh, (tokens - fresh).max(0.0))
         };
-        let parts = of_length(traffic.input.mean());
-        let points = traffic.input.points();
-        let (services, pass_s, variation) = if prompts > 1.0 {
-            // A long prompt is cut over several passes; the pass itself is full of prompts of all lengths.
+        let passes: Vec<(Parts, f64)> = traffic
+            .input
+            .points()
+            .iter()
+            .map(|(tokens, share)| (of_length(*tokens), *share))
+            .collect();
+        // A pass of several prompts holds prompts of all lengths: attention's work grows with their squares.
+        let parts = Parts::mean(&passes);
+        let mean_s = parts.total_s;
+        let (services, variation) = if prompts > 1.0 {
+            // A long prompt is cut over several passes.
             let longer = |tokens: f64| (tokens / traffic.input.mean()).max(1.0);
-            let services = points
-                .iter()
-                .map(|(tokens, share)| (parts.total_s * longer(*tokens), *share));
-            (
-                services.collect(),
-                parts.total_s,
-                traffic.input.variation() / prompts,
-            )
+            let points = traffic.input.points().iter();
+            let services = points.map(|(tokens, share)| (mean_s * longer(*tokens), *share));
+            (services.collect(), traffic.input.variation() / prompts)
         } else {
-            let services: Vec<(f64, f64)> = points
+            let services: Vec<(f64, f64)> = passes
                 .iter()
-                .map(|(tokens, share)| (of_length(*tokens).total_s, *share))
+                .map(|(pass, share)| (pass.total_s, *share))
                 .collect();
-            let mean: f64 = services
-                .iter()
-                .map(|(service_s, share)| service_s * share)
-                .sum();
-            let square: f64 = services
-                .iter()
-                .map(|(service_s, share)| service_s * service_s * share)
-                .sum();
-            (services, mean, (square / (mean * mean) - 1.0).max(0.0))
+            let square: f64 = services.iter().map(|(s, share)| s * s * share).sum();
+            (services, (square / (mean_s * mean_s) - 1.0).max(0.0))
         };
         let transfer_s = transfer_s(question, &engine);
         Self {
             engine,
             prompts,
-            pass_s,
+            pass_s: mean_s,
             services,
             variation,
             transfer_s,
@@ -130,10 +129,21 @@ impl<'a> PrefillUnit<'a> {
         let is_shared = self.prompts > 1.0;
         Some(FirstToken {
             waiting,
-            window_s: if is_shared { self.pass_s / starts } else { 0.0 },
+            window_s: if is_shared {
+                self.window_s(starts, queue.utilisation())
+            } else {
+                0.0
+            },
             window_probability: busy / (1.0 + busy),
             ..self.alone()
         })
+    }
+
+    /// Longest wait for the start of a pass, where this many passes overlap: a pass over their number while they are
+    /// spread evenly, a whole pass once a unit that is free takes all that wait and the next finds few.
+    fn window_s(&self, starts: f64, load: f64) -> f64 {
+        let bunched = load.powf(BUNCHING / self.prompts);
+        self.pass_s * (bunched + (1.0 - bunched) / starts)
     }
 
     /// The time to the first token without a queue.

@@ -91,6 +91,16 @@ impl<'a> Search<'a> {
         self.prefill.len() + self.decode.len() + self.shared.len()
     }
 
+    #[cfg(test)]
+    pub(super) fn prefill_units(&self) -> &[PrefillUnit<'a>] {
+        &self.prefill
+    }
+
+    #[cfg(test)]
+    pub(super) fn shared_units(&self) -> &[SharedUnit<'a>] {
+        &self.shared
+    }
+
     /// Whether any layout holds the model.
     pub(super) fn holds_model(&self) -> bool {
         !self.decode.is_empty()
@@ -114,6 +124,52 @@ impl<'a> Search<'a> {
             costs.then(left.chips().total_cmp(&right.chips()))
         });
         found
+    }
+
+    /// The cheapest candidate that reaches the goal. Units are solved from the least bound of their cost on, until no
+    /// bound is below the cheapest cost.
+    pub(super) fn cheapest(&self, goal: &Goal) -> Option<Candidate<'_>> {
+        let cost = |candidate: &Candidate<'_>| candidate.cost_per_request();
+        let mut best = (self.question.kinds != ServingKinds::Aggregated)
+            .then(|| self.pairs(goal))
+            .and_then(|found| {
+                found
+                    .into_iter()
+                    .min_by(|left, right| cost(left).total_cmp(&cost(right)))
+            });
+        if self.question.kinds == ServingKinds::Disaggregated {
+            return best;
+        }
+        let mut bounds: Vec<(f64, &SharedUnit<'a>)> = self
+            .shared
+            .iter()
+            .filter_map(|unit| {
+                let chip = unit.decode.engine.chip;
+                let price = if self.has_rent() {
+                    chip.usd_per_hour.unwrap_or(0.0)
+                } else {
+                    1.0
+                };
+                let rate = unit.most_rate(goal)?;
+                Some((price * unit.chips() / rate / 3_600.0, unit))
+            })
+            .collect();
+        bounds.sort_by(|left, right| left.0.total_cmp(&right.0));
+        for (bound, unit) in bounds {
+            if best.as_ref().is_some_and(|best| cost(best) <= bound) {
+                break;
+            }
+            let Some(candidate) = self.aggregated(unit, goal) else {
+                continue;
+            };
+            if best
+                .as_ref()
+                .is_none_or(|best| cost(&candidate) < cost(best))
+            {
+                best = Some(candidate);
+            }
+        }
+        best
     }
 
     fn aggregated<'s>(&'s self, unit: &'s SharedUnit<'a>, goal: &Goal) -> Option<Candidate<'s>> {

@@ -90,8 +90,8 @@ pub(super) fn sensitivity(question: &Question, found: &[Candidate<'_>]) -> Vec<S
             whole_units: changed.traffic.rate.is_none(),
             ..Goal::of(changed)
         };
-        let best = search.candidates(&goal);
-        best.first().map(Candidate::cost_per_request)
+        let best = search.cheapest(&goal);
+        best.map(|best| best.cost_per_request())
     };
     let Some(base) = cost(question) else {
         return Vec::new();

@@ -75,8 +75,8 @@ fn of_pass(question: &Question, best: &Candidate<'_>, tokens: f64) -> SeriesItem
 
 fn of_plan(question: &Question, goal: &Goal) -> SeriesItem {
     let search = Search::new(question);
-    let found = search.candidates(goal);
-    let best = found.first();
+    let found = search.cheapest(goal);
+    let best = found.as_ref();
     let share = goal.limits.percentile.share();
     let first = best.and_then(Candidate::first_token);
     SeriesItem {
