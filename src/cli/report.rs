@@ -63,59 +63,79 @@ pub(super) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>
     let line = LineStyle::none().fill('─').junction('─');
     let mut table = Table::new();
     let rows: Vec<Vec<String>> = rows.into_iter().collect();
-    let (least, widths) = column_widths(header, &rows);
+    let columns = Columns::of(header, &rows);
     table
         .load_style(TableStyle::new().header_separator(line))
         .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(widths)
+        .set_width(columns.width)
         .set_header(header);
     for row in rows {
         table.add_row(row);
     }
-    table.set_constraints(
-        least
-            .into_iter()
-            .map(|width| LowerBoundary(Width::Fixed(width))),
-    );
+    let least = columns.least.into_iter();
+    table.set_constraints(least.map(|width| LowerBoundary(Width::Fixed(width))));
+    if columns.are_close {
+        table.column_iter_mut().for_each(|column| {
+            column.set_padding((0, 1));
+        });
+    }
     table
 }
 
-/// Least widths of columns so that no word or number is split, and the width of the table. Short cells stay whole where
-/// there is room.
-fn column_widths(header: &[&str], rows: &[Vec<String>]) -> (Vec<u16>, u16) {
-    const PADDING: usize = 2;
-    let widest = |column: usize, of_text: fn(&str) -> usize| {
-        let cells = rows
-            .iter()
-            .filter_map(|row| row.get(column).map(String::as_str));
-        let texts = cells.chain([header[column]]);
-        texts.map(of_text).max().unwrap_or(0) + PADDING
-    };
-    let longest_word = |text: &str| {
-        text.split_whitespace()
-            .map(display_width)
-            .max()
-            .unwrap_or(0)
-    };
-    let short_cell = |text: &str| match text.lines().map(display_width).max().unwrap_or(0) {
-        width if width <= SHORT_CELL => width,
-        _ => text
-            .split_whitespace()
-            .map(display_width)
-            .max()
-            .unwrap_or(0),
-    };
-    let columns = 0..header.len();
-    let mut least: Vec<usize> = columns
-        .clone()
-        .map(|column| widest(column, short_cell))
-        .collect();
-    if least.iter().sum::<usize>() > width() {
-        least = columns.map(|column| widest(column, longest_word)).collect();
+/// Widths of a table's columns.
+struct Columns {
+    /// Least widths with padding, so that no number is split.
+    least: Vec<u16>,
+    /// Width of the table.
+    width: u16,
+    /// Whether one blank stands between columns in place of two.
+    are_close: bool,
+}
+
+impl Columns {
+    /// Short cells stay on one line where there is room; else columns are closer, then cells end at blanks. A table whose
+    /// numbers need more than the terminal is wider.
+    fn of(header: &[&str], rows: &[Vec<String>]) -> Self {
+        let widths = |of_cell: fn(&str) -> usize, padding: usize| -> Vec<usize> {
+            let of_column = |column: usize| {
+                let cells = rows
+                    .iter()
+                    .filter_map(|row| row.get(column).map(String::as_str));
+                let texts = cells.chain([header[column]]);
+                texts.map(of_cell).max().unwrap_or(0) + padding
+            };
+            (0..header.len()).map(of_column).collect()
+        };
+        let layouts = [
+            (widths(short_cell, 2), false),
+            (widths(short_cell, 1), true),
+            (widths(longest_word, 2), false),
+            (widths(longest_word, 1), true),
+        ];
+        let fits = |(least, _): &&(Vec<usize>, bool)| least.iter().sum::<usize>() <= width();
+        let (least, are_close) = layouts.iter().find(fits).unwrap_or(&layouts[3]);
+        let narrow = |width: usize| u16::try_from(width).unwrap_or(u16::MAX);
+        Self {
+            width: narrow(least.iter().sum::<usize>().max(width())),
+            least: least.iter().copied().map(narrow).collect(),
+            are_close: *are_close,
+        }
     }
-    let whole = least.iter().sum::<usize>().max(width());
-    let narrow = |width: usize| u16::try_from(width).unwrap_or(u16::MAX);
-    (least.into_iter().map(narrow).collect(), narrow(whole))
+}
+
+/// Width that a cell needs: that of its longest word. Names that are longer than any number may be split.
+fn longest_word(text: &str) -> usize {
+    const LONGEST_NUMBER: usize = 16;
+    let words = text.split_whitespace().map(display_width);
+    words.max().unwrap_or(0).min(LONGEST_NUMBER)
+}
+
+/// The same for a short cell as a whole.
+fn short_cell(text: &str) -> usize {
+    match text.lines().map(display_width).max().unwrap_or(0) {
+        width if width <= SHORT_CELL => width,
+        _ => longest_word(text),
+    }
 }
 
 pub(super) fn write_table(out: &mut impl Write, table: &Table) -> io::Result<()> {
