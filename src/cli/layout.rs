@@ -178,7 +178,8 @@ fn write_pipeline(out: &mut dyn Write, pipeline: &PipelineCosts) -> io::Result<(
         "free across racks" => or_dash(free);
         "bubble of a training step" => bubble;
         "memory time per token" => milliseconds(pipeline.seconds_per_token);
-        "the same in one stage" => in_one_stage;
+        "with hops between stages" => milliseconds(pipeline.seconds_per_token_with_hops);
+        "memory time in one stage" => in_one_stage;
     };
     write_values(out, "pipeline", &values)
 }

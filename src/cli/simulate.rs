@@ -188,6 +188,7 @@ fn write_roofline(out: &mut dyn Write, roofline: &Roofline) -> io::Result<()> {
             "latency floor" => time(roofline.latency_floor_seconds);
             "latency floor of one sequence" => time(roofline.latency_floor_of_one_sequence_seconds);
             "HBM sweep, τ" => time(roofline.sweep_time_seconds);
+            "worst-case latency, 2τ" => time(roofline.worst_case_latency_seconds);
         },
     )
 }
@@ -207,6 +208,7 @@ fn write_memory(out: &mut dyn Write, memory: &Memory) -> io::Result<()> {
         "memory of all chips",
         &values! {
             "HBM" => size(memory.capacity_bytes);
+            "reserved" => size(memory.reserved_bytes);
             "weights" => size(memory.weights_bytes);
             "KV cache and state" => size(memory.kv_bytes);
             "used" => format!("{}, {}", size(memory.used_bytes), percent(share));
@@ -236,7 +238,15 @@ fn write_decode(out: &mut dyn Write, decode: &Decode) -> io::Result<()> {
         "speed per user" => format!("{} tok/s", readable(decode.tokens_per_second_per_user));
         "throughput per accelerator" => format!("{} tok/s", readable(decode.tokens_per_second_per_accelerator));
         "cost of generated tokens" => cost(decode.cost_usd_per_mtok);
+        "limit of arithmetic alone" => cost(decode.cost_compute_limit_usd_per_mtok);
+        "limit of reading the cache alone" => cost(decode.cost_kv_limit_usd_per_mtok);
     });
+    if decode.drafted_tokens > 0.0 {
+        values.extend(values! {
+            "drafted tokens per step" => readable(decode.drafted_tokens);
+            "accepted tokens per step" => readable(decode.accepted_tokens_per_step);
+        });
+    }
     let heading = format!(
         "decode, {} sequences at {} tokens",
         readable(decode.batch),

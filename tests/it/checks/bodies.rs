@@ -203,6 +203,9 @@ fn simulations() -> Vec<Value> {
     let efficiencies = json!({
         "name": "fitted", "communication": true, "decode_bandwidth": 0.7, "decode_compute": 0.6, "network": 0.5,
         "overlap": "full", "prefill": 0.5, "seconds_per_stage": 1e-6, "vectors_per_token_and_layer": 2,
+        "exposed_exchange": 0.5, "vectors_per_expert_copy": 2, "expert_compute_ratio": 0.5,
+        "attention_compute_ratio": 0.5, "seconds_per_exchange": 1e-6, "seconds_per_hop": 1e-6,
+        "expert_imbalance": 1.5, "cache_copies": true, "memory_headroom": 0.1, "activation_vectors": 4,
     });
     let offer = json!({
         "cache_storage_tier": "flash-tlc", "cache_ttls_seconds": [300, 3_600], "fast_mode_batch_ratio": 4,
@@ -218,7 +221,9 @@ fn simulations() -> Vec<Value> {
     vec![
         json!({
             "model": model, "machine": machine, "efficiencies": efficiencies, "operating_point": load("batch"),
-            "precision": {"weight_bytes_per_parameter": 1, "kv_bytes_per_element": 1, "attention_bytes_per_element": 1},
+            "precision": {"weight_bytes_per_parameter": 1, "kv_bytes_per_element": 1, "attention_bytes_per_element": 1,
+                "expert_bytes_per_parameter": 1, "other_bytes_per_parameter": 1,
+                "embedding_bytes_per_parameter": 2, "arithmetic_bytes_per_element": 1},
             "grid": {
                 "batch": {"from": 1, "to": 64, "points": 3}, "context_tokens": {"from": 0, "to": 9_000, "points": 3},
             },
@@ -268,11 +273,11 @@ fn layout() -> Value {
         },
         "layout": {
             "combine_bytes_per_element": 2, "dispatch_bytes_per_element": 1, "expert_parallel_gpus": 8,
-            "gpus_per_stage": 8, "micro_batches": 4, "pipeline_stages": 2, "pipeline_stages_grid": [1, 2],
+            "gpus_per_stage": 8, "hop_seconds": 1e-5, "micro_batches": 4, "pipeline_stages": 2, "pipeline_stages_grid": [1, 2],
             "sequences_per_gpu": 4, "sequences_per_micro_batch": 8,
         },
         "model": {
-            "experts": 256, "active_experts": 8, "active_parameters": 37e9, "context_tokens": 4_000,
+            "name": "DeepSeek-V3", "experts": 256, "active_experts": 8, "active_parameters": 37e9, "context_tokens": 4_000,
             "hidden_dimension": 7_168, "kv_bytes_per_token": 7e4, "layers": 61, "moe_layers": 58,
             "total_parameters": 671e9, "weight_bytes_per_parameter": 1,
         },
