@@ -222,7 +222,7 @@ fn a_refusal_names_the_flag() {
         "{}",
         refused.err
     );
-    assert!(refused.err.contains("(--prompt-tokens)"), "{}", refused.err);
+    assert!(refused.err.contains("--prompt-tokens:"), "{}", refused.err);
     let refused = run(&["cost", "--prompt-tokens", "1"]);
     assert!(
         refused

@@ -6,8 +6,8 @@ use super::request::Question;
 use crate::reference::architecture::{Architecture, AttentionGroup};
 use crate::reference::{Accelerator, fitted_attainment};
 use crate::roofline::{
-    Efficiencies, Formats, KvCache, Machine, Overheads, Overlap, PassTime, PromptTokens, Serving,
-    Spread, Traffic,
+    Efficiencies, Formats, KvCache, Machine, MultiplyRates, Overheads, Overlap, PassTime,
+    PromptTokens, Serving, Spread, Traffic,
 };
 use crate::units::BytesPerSecond;
 
@@ -76,6 +76,8 @@ impl Parts {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct UnitMemory {
     pub(super) capacity: f64,
+    /// Without what engines leave free and passes need.
+    pub(super) usable: f64,
     pub(super) weights: f64,
     /// Cache and state of one sequence.
     pub(super) per_sequence: f64,
@@ -84,7 +86,7 @@ pub(super) struct UnitMemory {
 impl UnitMemory {
     /// Sequences whose caches fit beside the weights.
     pub(super) fn largest_batch(&self) -> f64 {
-        let free = self.capacity - self.weights;
+        let free = self.usable - self.weights;
         if free < 0.0 {
             0.0
         } else if self.per_sequence > 0.0 {
@@ -124,12 +126,23 @@ impl ChipScale {
 }
 
 impl Chip {
-    fn machine(&self, formats: Formats, chips: f64) -> Machine {
-        let scale = self.scale;
-        let mut machine = Machine::of(self.row, formats, chips);
+    fn machine(&self, question: &Question, chips: f64) -> Machine {
+        let (precision, scale) = (question.precision, self.scale);
+        let formats = Formats {
+            weight_bytes: precision.formats.others,
+            attention_bytes: precision.attention,
+        };
+        let rate =
+            |width: f64| self.row.peak_of_multiplies(width).multiply_adds() * scale.arithmetic;
+        let attention = self.row.peak_for_weights(precision.attention).1;
+        let rates = MultiplyRates {
+            experts: rate(precision.formats.experts),
+            others: rate(precision.formats.others),
+            attention: attention.multiply_adds() * scale.arithmetic,
+        };
+        let machine = Machine::of(self.row, formats, chips);
+        let mut machine = machine.with_rates(&rates, &question.model.architecture);
         let unit = &mut machine.unit;
-        unit.multiply_rate = unit.multiply_rate * scale.arithmetic;
-        unit.attention_multiply_rate = unit.attention_multiply_rate * scale.arithmetic;
         unit.bandwidth = unit.bandwidth * scale.bandwidth;
         unit.capacity = unit.capacity * scale.capacity;
         let link = |link: Option<BytesPerSecond>| link.map(|link| link * scale.links);
@@ -155,24 +168,23 @@ pub(super) struct Engine<'a> {
     group: Option<Machine>,
     /// Copies of the cache within a tensor group.
     copies: f64,
+    /// Multiply-adds that expand one cached token.
+    expansion_macs: f64,
 }
 
 impl<'a> Engine<'a> {
     pub(super) fn new(question: &'a Question, chip: &'a Chip, layout: Layout) -> Self {
         let precision = question.precision;
-        let formats = Formats {
-            weight_bytes: precision.weights,
-            attention_bytes: precision.attention,
-        };
         let stage_chips = f64::from(layout.tensor * layout.data);
         let tensor = f64::from(layout.tensor);
-        let whole = chip.machine(formats, stage_chips);
+        let whole = chip.machine(question, stage_chips);
         let (machine, spread) = if layout.distributes_experts() {
             (of_groups(&whole, tensor), Spread::Experts)
         } else {
             (whole, Spread::Tensor)
         };
-        let copies = if question.is_peak {
+        // Where every matrix is cut, the forward model counts the copies.
+        let copies = if question.is_peak || !layout.distributes_experts() {
             1.0
         } else {
             cache_copies(&question.model.architecture, tensor)
@@ -184,7 +196,7 @@ impl<'a> Engine<'a> {
             serving: Serving {
                 architecture: &question.model.architecture,
                 cache: KvCache::new(&question.model.architecture),
-                weight_bytes_per_parameter: precision.weights,
+                weights: precision.formats,
                 kv_bytes_per_element: precision.cache * copies,
                 machine,
                 spread,
@@ -194,8 +206,13 @@ impl<'a> Engine<'a> {
                 speculation: question.speculation,
             },
             group: (layout.distributes_experts() && layout.tensor > 1)
-                .then(|| chip.machine(formats, tensor)),
+                .then(|| chip.machine(question, tensor)),
             copies,
+            expansion_macs: if question.is_peak {
+                0.0
+            } else {
+                expansion_macs(&question.model.architecture)
+            },
         }
     }
 
@@ -219,12 +236,23 @@ impl<'a> Engine<'a> {
     pub(super) fn pass(&self, prompts: f64, fresh: f64, cached: f64) -> Parts {
         let prompt = PromptTokens { fresh, cached };
         let mut parts = Parts::of(&self.serving.prefill(prompts, prompt));
+        let expansion = prompts * self.expansion_s(cached);
+        parts.weight_compute_s += expansion;
+        parts.total_s += expansion;
         let tokens = prompts * fresh;
         parts.communication_s += self.group_exchange_s(tokens);
         let hops = self.hops_s(tokens, self.stages() - 1.0);
         parts.total_s = parts.total_s.max(parts.communication_s) + hops;
         parts.communication_s += hops;
         parts
+    }
+
+    /// Time of expanding a cached prefix: prompts of latent attention multiply with whole keys and values, which are computed
+    /// again from the latents of the cache (`kv_b_proj` of `_compute_prefill_context` in vLLM's MLA backend).
+    fn expansion_s(&self, cached: f64) -> f64 {
+        let machine = &self.serving.machine;
+        let rate = machine.unit.multiply_rate.0 * machine.other_rate;
+        cached * self.expansion_macs / (rate * self.serving.efficiencies.prefill)
     }
 
     /// Time of the all-reduce after attention among the chips of a group; experts have exchanges of their own.
@@ -234,7 +262,9 @@ impl<'a> Engine<'a> {
         };
         let of_group = tokens / f64::from(self.layout.data);
         let both = Traffic::all_reduce(self.serving.architecture, group, of_group);
-        both.time(group).0 / share / 2.0
+        let latency =
+            f64::from(self.serving.architecture.layers) * self.serving.overheads.per_exchange.0;
+        both.time(group).0 / share / 2.0 + latency
     }
 
     /// Time of handing hidden states from stage to stage.
@@ -252,7 +282,7 @@ impl<'a> Engine<'a> {
             .or(machine.scale_up)
             .map_or(f64::INFINITY, |link| link.0);
         let transfer = bytes / (link * machine.chips * share);
-        hops * (transfer + self.serving.overheads.per_stage.0)
+        hops * (transfer + self.serving.overheads.per_hop.0)
     }
 
     /// Memory of the unit with caches of this many tokens per sequence.
@@ -260,6 +290,7 @@ impl<'a> Engine<'a> {
         let held = self.serving.memory(context_tokens);
         UnitMemory {
             capacity: held.capacity.0 * self.stages(),
+            usable: held.usable().0 * self.stages(),
             weights: held.weights.0,
             per_sequence: held.per_sequence.0,
         }
@@ -288,6 +319,20 @@ fn of_groups(machine: &Machine, tensor: f64) -> Machine {
         scale_out: times(machine.scale_out),
         ..*machine
     }
+}
+
+/// Multiply-adds that compute keys and values of one token from its latents, over all layers; none where a prompt multiplies
+/// with the latents themselves.
+fn expansion_macs(architecture: &Architecture) -> f64 {
+    let of_group = |group: &AttentionGroup| match group {
+        AttentionGroup::Latent(group) if group.sparse.is_none() => {
+            let expanded = f64::from(group.nope_dimension) + f64::from(group.value_dimension);
+            let heads = f64::from(group.layers) * f64::from(group.query_heads);
+            heads * f64::from(group.kv_lora_rank) * expanded
+        }
+        _ => 0.0,
+    };
+    architecture.attention.iter().map(of_group).sum()
 }
 
 /// Copies of the cache among chips that share attention's heads: each chip needs the KV heads of its query heads, and

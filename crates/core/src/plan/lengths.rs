@@ -1,6 +1,5 @@
 //! Lengths of prompts and answers: one length, a log-normal spread around a mean, or a list of lengths with shares.
 
-use statrs::distribution::{ContinuousCDF, Normal};
 use utoipa::openapi::schema::{ArrayBuilder, OneOfBuilder};
 use utoipa::openapi::{RefOr, Schema};
 
@@ -12,8 +11,10 @@ use crate::input::json::Json;
 
 /// Longest prompt or answer, in tokens.
 pub(super) const MOST_TOKENS: f64 = 1e8;
-/// Equally likely lengths that stand for a log-normal spread.
-const POINTS: u32 = 9;
+/// Points that stand for a log-normal spread: from 6 standard deviations of the logarithm below its mean to as many above,
+/// so that the mean square, which attention's work grows with, is kept.
+const POINTS: u32 = 21;
+const WIDEST: f64 = 6.0;
 /// Most lengths of a list.
 const MOST_LENGTHS: usize = 64;
 
@@ -50,24 +51,32 @@ impl Lengths {
 
     /// A log-normal spread with this standard deviation over the mean.
     pub(super) fn spread(&self, deviation_over_mean: f64) -> Self {
-        let normal = Normal::standard();
-        let variation = deviation_over_mean * deviation_over_mean;
-        if variation <= 0.0 {
+        if deviation_over_mean <= 0.0 {
             return self.clone();
         }
-        let width = (1.0 + variation).ln().sqrt();
-        let count = f64::from(POINTS);
-        let relative: Vec<f64> = (0..POINTS)
-            .map(|index| (width * normal.inverse_cdf((f64::from(index) + 0.5) / count)).exp())
-            .collect();
-        let scale = self.mean * count / relative.iter().sum::<f64>();
+        let width = (1.0 + deviation_over_mean * deviation_over_mean)
+            .ln()
+            .sqrt();
+        let step = 2.0 * WIDEST / f64::from(POINTS - 1);
+        let points = (0..POINTS).map(|index| {
+            let deviations = f64::from(index) * step - WIDEST;
+            let density = (-deviations * deviations / 2.0).exp();
+            ((width * deviations).exp(), density)
+        });
+        let points: Vec<(f64, f64)> = points.collect();
+        let whole: f64 = points.iter().map(|(_, density)| density).sum();
+        let mean: f64 = points
+            .iter()
+            .map(|(length, density)| length * density)
+            .sum();
+        let scale = self.mean * whole / mean;
         Self {
-            points: relative
+            points: points
                 .into_iter()
-                .map(|relative| (relative * scale, 1.0 / count))
+                .map(|(length, density)| (length * scale, density / whole))
                 .collect(),
             mean: self.mean,
-            variation,
+            variation: deviation_over_mean * deviation_over_mean,
         }
     }
 
@@ -183,7 +192,13 @@ mod tests {
             .map(|(tokens, share)| tokens * share)
             .sum();
         assert!((mean - 1_000.0).abs() < 1e-9);
-        assert!(lengths.points()[4].0 < 800.0);
+        assert!(lengths.points()[10].0 < 800.0);
+        let square: f64 = lengths
+            .points()
+            .iter()
+            .map(|(tokens, share)| tokens * tokens * share)
+            .sum();
+        assert!((square / 2e6 - 1.0).abs() < 1e-3, "{square}");
     }
 
     #[test]

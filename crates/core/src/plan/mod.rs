@@ -6,6 +6,8 @@
 mod aggregated;
 mod answer;
 mod candidate;
+#[cfg(test)]
+mod day;
 mod decode;
 mod disaggregated;
 mod forward;

@@ -10,6 +10,7 @@ use crate::input::body::body;
 use crate::input::body::{Kind, Schemas, Stated, add_schema, number};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;
+use crate::reference::WeightFormats;
 use crate::reference::architecture::Architecture;
 use crate::reference::names::OpenModelName;
 use crate::reference::open_model;
@@ -70,14 +71,14 @@ impl Kind for ModelKind {
 pub(super) struct Model {
     pub(super) name: Option<String>,
     pub(super) architecture: Architecture,
-    native_weight_bytes: f64,
+    native_formats: WeightFormats,
 }
 
 /// Precisions of weights, KV cache and attention, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Precision {
-    /// w
-    pub(super) weights: f64,
+    /// Bytes per parameter of the weights, by component.
+    pub(super) formats: WeightFormats,
     /// `b_kv`
     pub(super) cache: f64,
     /// Width of attention's arithmetic.
@@ -91,7 +92,7 @@ pub(super) fn fill_model(stated: &Stated<PlannedModel>, inputs: &Inputs<'_>) -> 
             return Some(Model {
                 name: None,
                 architecture: architecture.clone(),
-                native_weight_bytes: 1.0,
+                native_formats: WeightFormats::uniform(1.0),
             });
         }
         Some(PlannedModel::Named(name)) => (*name, Origin::Stated),
@@ -102,7 +103,7 @@ pub(super) fn fill_model(stated: &Stated<PlannedModel>, inputs: &Inputs<'_>) -> 
     Some(Model {
         name: Some(model.name.clone()),
         architecture: model.architecture.clone(),
-        native_weight_bytes: model.native_weight_bytes(),
+        native_formats: model.native_formats(),
     })
 }
 
@@ -111,17 +112,25 @@ pub(super) fn fill_precision(
     inputs: &Inputs<'_>,
     model: Option<&Model>,
 ) -> Option<Precision> {
-    let native = model.map_or(1.0, |model| model.native_weight_bytes);
-    let weights = inputs.or(
-        &stated.weight_bytes_per_parameter,
-        native,
-        Origin::Reference,
-    )?;
+    let uniform = WeightFormats::uniform(1.0);
+    let (native, mean) = model.map_or((uniform, 1.0), |model| {
+        (
+            model.native_formats,
+            model.native_formats.mean(&model.architecture),
+        )
+    });
+    let stated_weights = &stated.weight_bytes_per_parameter;
+    let weights = inputs.or(stated_weights, mean, Origin::Reference)?;
+    let formats = if stated_weights.is_stated() {
+        WeightFormats::uniform(weights)
+    } else {
+        native
+    };
     let near = weights.clamp(1.0, 2.0);
     let cache = inputs.or(&stated.kv_bytes_per_element, near, Origin::Default)?;
     let attention = inputs.or(&stated.attention_bytes_per_element, cache, Origin::Default)?;
     Some(Precision {
-        weights,
+        formats,
         cache,
         attention,
     })

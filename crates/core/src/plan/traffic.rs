@@ -13,6 +13,10 @@ use crate::units::readable;
 pub(super) const DAY_S: f64 = 86_400.0;
 /// Requests per second where neither a rate nor a number of chips is stated.
 const DEFAULT_RATE: f64 = 10.0;
+/// Standard deviation over mean of the prompts and answers of a day: those of the conversation trace that Mooncake published
+/// with its paper (12,031 requests, `FAST25-release/traces/conversation_trace.jsonl` of kvcache-ai/Mooncake).
+const INPUT_SPREAD_OF_A_DAY: f64 = 1.313;
+const OUTPUT_SPREAD_OF_A_DAY: f64 = 0.729;
 /// Tokens of a day.
 const TOKENS_OF_A_DAY: RangeInclusive<f64> = 1.0..=1e18;
 const ARRIVALS: &[(&str, bool)] = &[("poisson", true), ("steady", false)];
@@ -22,11 +26,12 @@ body! {
     pub struct PlannedTraffic {
         /// Tokens of a prompt, those found in the cache included: one number, or lengths with shares.
         input_tokens: Stated<Lengths> = value(LengthsKind).unit("tokens").flag("input"),
-        /// Standard deviation over mean of a log-normal spread of prompts around `input_tokens`; 0 if left out.
+        /// Standard deviation over mean of a log-normal spread of prompts around `input_tokens`; 0 if left
+        /// out, and 1.313 for the tokens of a day, as in a published trace of conversations.
         input_spread: Stated<f64> = number(0.0..=10.0).flag("input-spread"),
         /// Tokens of an answer: one number, or lengths with shares.
         output_tokens: Stated<Lengths> = value(LengthsKind).unit("tokens").flag("output"),
-        /// The same spread of answers.
+        /// The same spread of answers; 0 if left out, and 0.729 for the tokens of a day.
         output_spread: Stated<f64> = number(0.0..=10.0).flag("output-spread"),
         /// Share of the prompt tokens that are found in the cache.
         cache_hit_rate: Stated<f64> = number(0.0..=0.999_999).flag("hit-rate"),
@@ -144,8 +149,12 @@ fn fill_day(stated: &PlannedTraffic, day: &PlannedDay, inputs: &Inputs<'_>) -> O
     let cached = inputs.or_default(&day.cached_input);
     let output = inputs.or_default(&day.output);
     let context = inputs.or_default(&day.mean_context_tokens);
-    let input_spread = inputs.or(&stated.input_spread, 0.0, Origin::Default)?;
-    let output_spread = inputs.or(&stated.output_spread, 0.0, Origin::Default)?;
+    let input_spread = inputs.or(&stated.input_spread, INPUT_SPREAD_OF_A_DAY, Origin::Default)?;
+    let output_spread = inputs.or(
+        &stated.output_spread,
+        OUTPUT_SPREAD_OF_A_DAY,
+        Origin::Default,
+    )?;
     let (input, cached, output, context) = (input?, cached?, output?, context?);
     if cached >= input {
         inputs.fault(
