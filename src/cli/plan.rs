@@ -14,8 +14,8 @@ use super::report::{paragraph, table, write_table};
 use super::{Failure, label};
 use unroof_core::plan::request::PlanRequest;
 use unroof_core::plan::{
-    CheapestTier, FrontItem, Layout, Offloaded, PlanAnswer, PlanItem, PoolItem, SensitivityItem,
-    SeriesItem, ServingKind, SplitItem, plan,
+    CheapestTier, FrontItem, Layout, Offloaded, PlanAnswer, PlanItem, PlanPoint, PoolItem,
+    SensitivityItem, ServingKind, SplitItem, plan,
 };
 use unroof_core::units::{Seconds, readable};
 
@@ -406,12 +406,12 @@ fn lifetime(seconds: Seconds) -> String {
     }
 }
 
-fn write_series(mut out: &mut dyn Write, series: &[SeriesItem]) -> io::Result<()> {
+fn write_series(mut out: &mut dyn Write, series: &[PlanPoint]) -> io::Result<()> {
     if series.is_empty() {
         return Ok(());
     }
     writeln!(out, "{}", label("over the grid"))?;
-    let row = |item: &SeriesItem| {
+    let row = |item: &PlanPoint| {
         vec![
             or_dash(item.pass_tokens.map(readable)),
             percent(item.cache_hit_rate),

@@ -112,11 +112,14 @@ impl Columns {
             (widths(longest_word, 2), false),
             (widths(longest_word, 1), true),
         ];
-        let fits = |(least, _): &&(Vec<usize>, bool)| least.iter().sum::<usize>() <= width();
+        // A blank stands between every two columns, beside their padding.
+        let between = header.len().saturating_sub(1);
+        let whole = |least: &[usize]| least.iter().sum::<usize>() + between;
+        let fits = |(least, _): &&(Vec<usize>, bool)| whole(least) <= width();
         let (least, are_close) = layouts.iter().find(fits).unwrap_or(&layouts[3]);
         let narrow = |width: usize| u16::try_from(width).unwrap_or(u16::MAX);
         Self {
-            width: narrow(least.iter().sum::<usize>().max(width())),
+            width: narrow(whole(least).max(width())),
             least: least.iter().copied().map(narrow).collect(),
             are_close: *are_close,
         }

@@ -95,7 +95,7 @@ fn a_refusal_names_the_flag_and_ends_with_1() {
         ),
         (
             &["training", "--accelerators", "8"],
-            "error: --accelerators: the field `accelerator` is missing",
+            "error: --accelerators: the field --accelerator is missing",
         ),
         (
             &["training", "--model-share", "1e400"],

@@ -218,7 +218,7 @@ fn a_refusal_names_the_flag() {
     assert!(
         refused
             .err
-            .contains("error: /usage/prompt_tokens: `-1` is not a whole number"),
+            .contains("error: --prompt-tokens: `-1` is not a whole number"),
         "{}",
         refused.err
     );

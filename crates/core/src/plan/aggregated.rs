@@ -53,11 +53,11 @@ impl SharedUnit<'_> {
         let step_s = decode.step_s(batch);
         let deviations = goal.limits.percentile.deviations();
         let at_limit_s = decode.step_s(decode.batch_at(batch, deviations));
-        let steps = decode.steps_per_request();
+        let length = decode.steps_per_request();
         // Passes that interrupt an answer: their number is random, and each delays those behind it too.
         let passes_per_s = of_unit / prefill.servers();
         let square = prefill.pass_s * prefill.pass_s * (1.0 + prefill.variation);
-        let delay_s = (passes_per_s * square * steps * step_s / rest.powi(3)).sqrt() / steps;
+        let delay_s = (passes_per_s * square * length * step_s / rest.powi(3)).sqrt() / length;
         let delay_s = if prefill.is_random() {
             deviations * delay_s
         } else {

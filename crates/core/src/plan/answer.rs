@@ -41,7 +41,7 @@ pub struct PlanAnswer {
     /// Caches kept outside the accelerators against computing them again.
     pub offload: OffloadItem,
     /// The grid, one flat row per point; empty without one.
-    pub series: Vec<SeriesItem>,
+    pub series: Vec<PlanPoint>,
     /// Values that are null, and why.
     pub not_defined: Vec<NoValue>,
     /// Caveats.
@@ -291,7 +291,7 @@ pub struct SensitivityItem {
 
 /// A row of the grid.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct SeriesItem {
+pub struct PlanPoint {
     /// Tokens of a sequence that a pass computes; null off this axis.
     pub pass_tokens: Option<f64>,
     /// Share of the prompt tokens found in the cache.

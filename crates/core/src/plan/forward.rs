@@ -16,6 +16,7 @@ const HIDDEN_BYTES: f64 = 2.0;
 
 /// Times of a pass by part, in seconds.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_field_names, reason = "the unit")]
 pub(super) struct Parts {
     pub(super) weight_compute_s: f64,
     pub(super) attention_compute_s: f64,
@@ -338,13 +339,13 @@ fn expansion_macs(architecture: &Architecture) -> f64 {
 /// Copies of the cache among chips that share attention's heads: each chip needs the KV heads of its query heads, and
 /// a latent is needed by every head.
 fn cache_copies(architecture: &Architecture, tensor: f64) -> f64 {
-    let (mut once, mut held) = (0.0, 0.0);
+    let (mut once, mut copied) = (0.0, 0.0);
     for group in &architecture.attention {
         let (layers, elements, heads) = match group {
             AttentionGroup::GroupedQuery(group) => {
-                let head = f64::from(group.key_dimension) + f64::from(group.value_dimension);
+                let entry = f64::from(group.key_dimension) + f64::from(group.value_dimension);
                 let heads = f64::from(group.kv_heads);
-                (group.layers, heads * head, heads)
+                (group.layers, heads * entry, heads)
             }
             AttentionGroup::Latent(group) => {
                 let entry = f64::from(group.kv_lora_rank) + f64::from(group.rope_dimension);
@@ -357,9 +358,9 @@ fn cache_copies(architecture: &Architecture, tensor: f64) -> f64 {
         };
         let elements = f64::from(layers) * elements;
         once += elements;
-        held += elements * (tensor / heads).max(1.0);
+        copied += elements * (tensor / heads).max(1.0);
     }
-    if once > 0.0 { held / once } else { 1.0 }
+    if once > 0.0 { copied / once } else { 1.0 }
 }
 
 fn attained(is_peak: bool) -> (Efficiencies, Overheads, Overlap) {

@@ -34,8 +34,8 @@ use self::search::Search;
 use crate::input::{RequestError, read};
 
 pub use self::answer::{
-    DayItem, FirstTokenItem, FrontItem, MoneyItem, PerTokenItem, PlanAnswer, PlanItem, PoolItem,
-    PowerItem, SearchedItem, SensitivityItem, SeriesItem, ServingKind, SplitItem, TrafficItem,
+    DayItem, FirstTokenItem, FrontItem, MoneyItem, PerTokenItem, PlanAnswer, PlanItem, PlanPoint,
+    PoolItem, PowerItem, SearchedItem, SensitivityItem, ServingKind, SplitItem, TrafficItem,
 };
 pub use self::grid::Layout;
 pub use self::offload::{CheapestTier, OffloadItem, Offloaded};

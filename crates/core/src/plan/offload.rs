@@ -30,7 +30,7 @@ pub struct OffloadItem {
 /// A prefix on one tier.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Offloaded {
-    /// Id of `/reference/storage-tiers`, or `recompute`.
+    /// Id of `/reference/storage-tiers`; computing it again has one of its own.
     pub id: String,
     /// Name.
     pub name: String,

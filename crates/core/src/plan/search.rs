@@ -121,7 +121,12 @@ impl<'a> Search<'a> {
         }
         found.sort_by(|left, right| {
             let costs = left.cost_per_request().total_cmp(&right.cost_per_request());
-            costs.then(left.chips().total_cmp(&right.chips()))
+            let chips = left.chips().total_cmp(&right.chips());
+            let speeds = left
+                .per_token_s(goal)
+                .1
+                .total_cmp(&right.per_token_s(goal).1);
+            costs.then(chips).then(speeds)
         });
         found
     }

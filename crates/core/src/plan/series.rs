@@ -1,6 +1,6 @@
 //! The grid: passes from decoding to prefill, cache hit rates, numbers of chips.
 
-use super::answer::{SeriesItem, binds};
+use super::answer::{PlanPoint, binds};
 use super::candidate::{Candidate, Way};
 use super::goal::Goal;
 use super::request::Question;
@@ -13,7 +13,7 @@ pub(super) fn series(
     question: &Question,
     goal: &Goal,
     best: Option<&Candidate<'_>>,
-) -> Vec<SeriesItem> {
+) -> Vec<PlanPoint> {
     let mut rows = Vec::new();
     let axes = &question.axes;
     if let Some(best) = best {
@@ -41,7 +41,7 @@ pub(super) fn series(
 }
 
 /// A pass of the best plan's decode unit in which each sequence of the batch has this many tokens.
-fn of_pass(question: &Question, best: &Candidate<'_>, tokens: f64) -> SeriesItem {
+fn of_pass(question: &Question, best: &Candidate<'_>, tokens: f64) -> PlanPoint {
     let (decode, batch) = match &best.way {
         Way::Aggregated { unit, work, .. } => (&unit.decode, work.batch),
         Way::Disaggregated { decode, batch, .. } => (*decode, *batch),
@@ -58,7 +58,7 @@ fn of_pass(question: &Question, best: &Candidate<'_>, tokens: f64) -> SeriesItem
         .chip
         .usd_per_hour
         .map(|usd| usd * decode.engine.chips() / 3_600.0);
-    SeriesItem {
+    PlanPoint {
         pass_tokens: Some(tokens),
         cache_hit_rate: question.traffic.hit_rate,
         chips_limit: None,
@@ -73,13 +73,13 @@ fn of_pass(question: &Question, best: &Candidate<'_>, tokens: f64) -> SeriesItem
     }
 }
 
-fn of_plan(question: &Question, goal: &Goal) -> SeriesItem {
+fn of_plan(question: &Question, goal: &Goal) -> PlanPoint {
     let search = Search::new(question);
     let found = search.cheapest(goal);
     let best = found.as_ref();
     let share = goal.limits.percentile.share();
     let first = best.and_then(Candidate::first_token);
-    SeriesItem {
+    PlanPoint {
         pass_tokens: None,
         cache_hit_rate: question.traffic.hit_rate,
         chips_limit: goal.budget,

@@ -40,6 +40,7 @@ fn quantile(mut times: Vec<f64>, share: f64) -> f64 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
         reason = "an index"
     )]
     let index = (times.len() as f64 * share) as usize;
@@ -214,7 +215,9 @@ fn engine(unit: &SharedUnit<'_>, rate: f64, steps: u32) -> (Vec<f64>, Vec<f64>) 
             #[expect(clippy::cast_precision_loss, reason = "a batch")]
             let batch = running.len() as f64;
             now += unit.decode.step_s(batch);
-            running.iter_mut().for_each(|(_, left)| *left -= 1);
+            for (_, left) in &mut running {
+                *left -= 1;
+            }
             running.retain(|(start, left)| {
                 if *left == 0 {
                     per_token.push((now - start) / f64::from(steps));

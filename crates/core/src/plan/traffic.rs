@@ -168,7 +168,7 @@ fn fill_day(stated: &PlannedTraffic, day: &PlannedDay, inputs: &Inputs<'_>) -> O
         );
         return None;
     }
-    let before = (1.0 + output_spread * output_spread) / 2.0;
+    let before = f64::midpoint(1.0, output_spread * output_spread);
     let answer = context / (input / output + before);
     let prompt = answer * input / output;
     inputs.derived("traffic.input_tokens", prompt, "tokens");
