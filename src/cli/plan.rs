@@ -49,18 +49,22 @@ pub(super) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     }
     let answer = answered(arguments.file.as_deref(), &arguments.stated, plan)?;
     print(&answer, arguments.json, write_plan)?;
-    show(chart(&answer), arguments.save.as_deref(), !arguments.json)
+    show(
+        Some(chart(&answer)),
+        arguments.save.as_deref(),
+        !arguments.json,
+    )
 }
 
 /// The cost of a token over the length of a pass where the grid has it, else the front of speed against cost.
-fn chart(answer: &PlanAnswer) -> Option<Chart> {
+fn chart(answer: &PlanAnswer) -> Chart {
     let passes = answer
         .series
         .iter()
         .filter_map(|item| Some((item.pass_tokens?, item.usd_per_mtok?)));
     let passes: Vec<(f64, f64)> = passes.collect();
     if passes.len() > 1 {
-        return Some(Chart {
+        return Chart {
             title: title(answer),
             x: "tokens of a sequence per pass",
             y: "USD/Mtok",
@@ -68,12 +72,12 @@ fn chart(answer: &PlanAnswer) -> Option<Chart> {
                 name: "pass".to_owned(),
                 points: passes,
             }],
-        });
+        };
     }
     let front = answer.front.iter();
     let points =
         front.filter_map(|item| Some((item.tokens_per_second_per_user, item.usd_per_mtok?)));
-    Some(Chart {
+    Chart {
         title: title(answer),
         x: "tok/s per user",
         y: "USD/Mtok",
@@ -81,7 +85,7 @@ fn chart(answer: &PlanAnswer) -> Option<Chart> {
             name: "front".to_owned(),
             points: points.collect(),
         }],
-    })
+    }
 }
 
 fn write_plan(mut out: &mut dyn Write, answer: &PlanAnswer) -> io::Result<()> {

@@ -51,8 +51,8 @@ async fn every_plan_keeps_the_limits_serves_the_rate_and_costs_no_less_than_the_
         assert!((number(&plan["power"]["watts"]) - number(&plan["chips"]) * 700.0).abs() < 1e-6);
         assert!(!plan["binds"].as_array().unwrap().is_empty());
         let pool = &plan["decode"];
-        let used = number(&pool["weights_bytes_per_chip"]) + number(&pool["kv_bytes_per_chip"]);
-        assert!(used <= number(&pool["capacity_bytes_per_chip"]));
+        let held = number(&pool["weights_bytes_per_chip"]) + number(&pool["kv_bytes_per_chip"]);
+        assert!(held <= number(&pool["capacity_bytes_per_chip"]));
     }
 }
 
