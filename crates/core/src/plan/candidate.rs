@@ -2,10 +2,13 @@
 //! power.
 
 use super::aggregated::{SharedUnit, SharedWork};
+use super::answer::ServingKind;
+use super::chip::Chip;
 use super::decode::DecodeUnit;
 use super::disaggregated::Pairing;
-use super::forward::{Chip, Engine};
+use super::forward::Engine;
 use super::goal::Goal;
+use super::grid::Layout;
 use super::latency::FirstToken;
 use super::prefill::PrefillUnit;
 
@@ -110,6 +113,51 @@ impl<'s> Candidate<'s> {
                 let per_token = |batch: f64| decode.step_s(batch) / decode.accepted();
                 (per_token(*batch), per_token(at_limit))
             }
+        }
+    }
+}
+
+impl Candidate<'_> {
+    pub(super) fn serving(&self) -> ServingKind {
+        match self.way {
+            Way::Aggregated { .. } => ServingKind::Aggregated,
+            Way::Disaggregated { .. } => ServingKind::Disaggregated,
+        }
+    }
+
+    /// Layouts of prefill units, if there are some, and of decode units.
+    pub(super) fn layouts(&self) -> (Option<Layout>, Layout) {
+        match &self.way {
+            Way::Aggregated { unit, .. } => (None, unit.decode.engine.layout),
+            Way::Disaggregated {
+                prefill, decode, ..
+            } => (Some(prefill.engine.layout), decode.engine.layout),
+        }
+    }
+
+    /// Mean time of prefill.
+    pub(super) fn mean_prefill_s(&self) -> f64 {
+        match &self.way {
+            Way::Aggregated { unit, .. } => unit.prefill.alone().mean_service_s(),
+            Way::Disaggregated { prefill, .. } => prefill.alone().mean_service_s(),
+        }
+    }
+
+    /// Transfer of the cache, or the rest of a step that is running.
+    pub(super) fn transfer_s(&self) -> f64 {
+        match &self.way {
+            Way::Aggregated { work, .. } => work.first.added_s,
+            Way::Disaggregated { prefill, .. } => prefill.transfer_s,
+        }
+    }
+
+    /// Share of the time of the units that compute prompts.
+    pub(super) fn prefill_utilisation(&self) -> f64 {
+        match &self.way {
+            Way::Aggregated { work, .. } => work.prefill_share,
+            Way::Disaggregated {
+                prefill, pairing, ..
+            } => self.rate / pairing.prefill_units / prefill.capacity(),
         }
     }
 }

@@ -1,10 +1,11 @@
 //! The only file that calls the forward model: a model in a layout on chips, its decode steps, prefill passes and
 //! memory.
 
+use super::chip::Chip;
 use super::grid::Layout;
 use super::request::Question;
 use crate::reference::architecture::{Architecture, AttentionGroup};
-use crate::reference::{Accelerator, fitted_attainment};
+use crate::reference::fitted_attainment;
 use crate::roofline::{
     Efficiencies, Formats, KvCache, Machine, MultiplyRates, Overheads, Overlap, PassTime,
     PromptTokens, Serving, Spread, Traffic,
@@ -98,67 +99,6 @@ impl UnitMemory {
     }
 }
 
-/// A chip as the request has it.
-#[derive(Debug, Clone)]
-pub(super) struct Chip {
-    pub(super) row: &'static Accelerator,
-    /// Rent of one chip; none if it is not known.
-    pub(super) usd_per_hour: Option<f64>,
-    /// Factors of the figures, 1 but for sensitivities.
-    pub(super) scale: ChipScale,
-}
-
-/// Factors of a chip's figures.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ChipScale {
-    pub(super) arithmetic: f64,
-    pub(super) bandwidth: f64,
-    pub(super) capacity: f64,
-    pub(super) links: f64,
-}
-
-impl ChipScale {
-    pub(super) const NONE: Self = Self {
-        arithmetic: 1.0,
-        bandwidth: 1.0,
-        capacity: 1.0,
-        links: 1.0,
-    };
-}
-
-impl Chip {
-    fn machine(&self, question: &Question, chips: f64) -> Machine {
-        let (precision, scale) = (question.precision, self.scale);
-        let formats = Formats {
-            weight_bytes: precision.formats.others,
-            attention_bytes: precision.attention,
-        };
-        let rate =
-            |width: f64| self.row.peak_of_multiplies(width).multiply_adds() * scale.arithmetic;
-        let attention = self.row.peak_for_weights(precision.attention).1;
-        let rates = MultiplyRates {
-            experts: rate(precision.formats.experts),
-            others: rate(precision.formats.others),
-            attention: attention.multiply_adds() * scale.arithmetic,
-        };
-        let machine = Machine::of(self.row, formats, chips);
-        let mut machine = machine.with_rates(&rates, &question.model.architecture);
-        let unit = &mut machine.unit;
-        unit.bandwidth = unit.bandwidth * scale.bandwidth;
-        unit.capacity = unit.capacity * scale.capacity;
-        let link = |link: Option<BytesPerSecond>| link.map(|link| link * scale.links);
-        machine.scale_up = link(machine.scale_up);
-        machine.scale_out = link(machine.scale_out);
-        machine
-    }
-
-    /// Bandwidth of a chip out of its scale-up domain, in bytes per second.
-    pub(super) fn scale_out(&self) -> Option<f64> {
-        let link = self.row.scale_out_bytes_per_second;
-        link.map(|link| link.0 * self.scale.links)
-    }
-}
-
 /// A model in a layout on one unit.
 #[derive(Debug, Clone)]
 pub(super) struct Engine<'a> {
@@ -178,7 +118,7 @@ impl<'a> Engine<'a> {
         let precision = question.precision;
         let stage_chips = f64::from(layout.tensor * layout.data);
         let tensor = f64::from(layout.tensor);
-        let whole = chip.machine(question, stage_chips);
+        let whole = machine_of(chip, question, stage_chips);
         let (machine, spread) = if layout.distributes_experts() {
             (of_groups(&whole, tensor), Spread::Experts)
         } else {
@@ -207,7 +147,7 @@ impl<'a> Engine<'a> {
                 speculation: question.speculation,
             },
             group: (layout.distributes_experts() && layout.tensor > 1)
-                .then(|| chip.machine(question, tensor)),
+                .then(|| machine_of(chip, question, tensor)),
             copies,
             expansion_macs: if question.is_peak {
                 0.0
@@ -369,4 +309,29 @@ fn attained(is_peak: bool) -> (Efficiencies, Overheads, Overlap) {
     }
     let fitted = fitted_attainment();
     (fitted.into(), fitted.into(), Overlap::AttentionApart)
+}
+
+/// The chips of a stage or a group.
+fn machine_of(chip: &Chip, question: &Question, chips: f64) -> Machine {
+    let (precision, scale) = (question.precision, chip.scale);
+    let formats = Formats {
+        weight_bytes: precision.formats.others,
+        attention_bytes: precision.attention,
+    };
+    let rate = |width: f64| chip.row.peak_of_multiplies(width).multiply_adds() * scale.arithmetic;
+    let attention = chip.row.peak_for_weights(precision.attention).1;
+    let rates = MultiplyRates {
+        experts: rate(precision.formats.experts),
+        others: rate(precision.formats.others),
+        attention: attention.multiply_adds() * scale.arithmetic,
+    };
+    let machine = Machine::of(chip.row, formats, chips);
+    let mut machine = machine.with_rates(&rates, &question.model.architecture);
+    let unit = &mut machine.unit;
+    unit.bandwidth = unit.bandwidth * scale.bandwidth;
+    unit.capacity = unit.capacity * scale.capacity;
+    let link = |link: Option<BytesPerSecond>| link.map(|link| link * scale.links);
+    machine.scale_up = link(machine.scale_up);
+    machine.scale_out = link(machine.scale_out);
+    machine
 }

@@ -5,7 +5,10 @@
 
 mod aggregated;
 mod answer;
+mod assemble;
+mod binding;
 mod candidate;
+mod chip;
 #[cfg(test)]
 mod day;
 mod decode;
@@ -34,11 +37,11 @@ use self::search::Search;
 use crate::input::{RequestError, read};
 
 pub use self::answer::{
-    DayItem, FirstTokenItem, FrontItem, MoneyItem, PerTokenItem, PlanAnswer, PlanItem, PlanPoint,
-    PoolItem, PowerItem, SearchedItem, SensitivityItem, ServingKind, SplitItem, TrafficItem,
+    CheapestTier, DayItem, FirstTokenItem, FrontItem, MoneyItem, OffloadItem, Offloaded,
+    PerTokenItem, PlanAnswer, PlanItem, PlanPoint, PoolItem, PowerItem, SearchedItem,
+    SensitivityItem, ServingKind, SplitItem, TrafficItem,
 };
 pub use self::grid::Layout;
-pub use self::offload::{CheapestTier, OffloadItem, Offloaded};
 
 /// Answers a planning request.
 ///
@@ -51,5 +54,5 @@ pub fn plan(text: &[u8]) -> Result<PlanAnswer, RequestError> {
 fn answered(question: &Question) -> PlanAnswer {
     let goal = Goal::of(question);
     let search = Search::new(question);
-    answer::answer(question, &search, &goal)
+    assemble::answer(question, &search, &goal)
 }

@@ -1,9 +1,7 @@
 //! Caches kept outside the accelerators: time to the first token when they are loaded against computing them again,
 //! costs of retrieving and holding, and the time to live at which each tier is cheapest.
 
-use serde::Serialize;
-use utoipa::ToSchema;
-
+use super::answer::{CheapestTier, OffloadItem, Offloaded};
 use super::candidate::{Candidate, Way};
 use super::request::Question;
 use crate::reference::names::offered_tiers;
@@ -13,47 +11,6 @@ use crate::units::{Bytes, Seconds};
 
 /// Longest time to live that is compared, in seconds: 30 days.
 const LONGEST_S: f64 = 2_592_000.0;
-
-/// A cached prompt on every tier.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct OffloadItem {
-    /// Tokens of the cached prefix: the mean prompt.
-    pub prefix_tokens: f64,
-    /// Bytes of its cache.
-    pub cache_bytes: Option<Bytes>,
-    /// Computing it again, then every storage tier, fastest first; empty where no plan keeps the limits.
-    pub tiers: Vec<Offloaded>,
-    /// The cheapest tier over the time to live, from short to long.
-    pub cheapest: Vec<CheapestTier>,
-}
-
-/// A prefix on one tier.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct Offloaded {
-    /// Id of `/reference/storage-tiers`; computing it again has one of its own.
-    pub id: String,
-    /// Name.
-    pub name: String,
-    /// Time until the prefix is in HBM: loading, or computing it again; null where a bandwidth is not known.
-    pub time_to_first_token_seconds: Option<Seconds>,
-    /// Retrieving the prefix once.
-    pub retrieve_usd: Option<f64>,
-    /// Holding it for an hour.
-    pub hold_usd_per_hour: Option<f64>,
-    /// Uses per hour above which holding it costs less than computing it again.
-    pub break_even_uses_per_hour: Option<f64>,
-}
-
-/// The cheapest tier between two times to live.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct CheapestTier {
-    /// The tier.
-    pub id: String,
-    /// From this time to live.
-    pub from_seconds: Seconds,
-    /// Up to this one; null without an end.
-    pub to_seconds: Option<Seconds>,
-}
 
 /// The mean prompt of a plan as a prefix.
 pub(super) fn offload(question: &Question, best: Option<&Candidate<'_>>) -> OffloadItem {

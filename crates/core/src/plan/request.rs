@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::forward::{Chip, ChipScale};
+use super::chip::{Chip, ChipScale};
 use super::grid::Degrees;
 use super::lengths::{Lengths, MOST_TOKENS};
 use super::model::{

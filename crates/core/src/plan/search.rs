@@ -2,9 +2,10 @@
 
 use super::aggregated::SharedUnit;
 use super::candidate::{Candidate, Way};
+use super::chip::Chip;
 use super::decode::DecodeUnit;
 use super::disaggregated::{decode_choices, paired, prefill_choices};
-use super::forward::{Chip, Engine};
+use super::forward::Engine;
 use super::goal::Goal;
 use super::grid::{Layout, layouts};
 use super::prefill::PrefillUnit;

@@ -1,6 +1,7 @@
 //! The grid: passes from decoding to prefill, cache hit rates, numbers of chips.
 
-use super::answer::{PlanPoint, binds};
+use super::answer::PlanPoint;
+use super::binding::binds;
 use super::candidate::{Candidate, Way};
 use super::goal::Goal;
 use super::request::Question;
