@@ -18,7 +18,7 @@ pub struct PlanAnswer {
     pub prefill_accelerator: String,
     /// Requests and tokens.
     pub traffic: TrafficItem,
-    /// What was searched.
+    /// Size of the search.
     pub searched: SearchedItem,
     /// Plans within the limits, cheapest first; empty where there are none.
     pub plans: Vec<PlanItem>,
@@ -64,7 +64,7 @@ pub struct SearchedItem {
     pub units: usize,
 }
 
-/// How prompts and answers are distributed.
+/// Distribution of prompts and answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ServingKind {
@@ -79,7 +79,7 @@ pub enum ServingKind {
 pub struct PlanItem {
     /// Place in the ranking.
     pub rank: usize,
-    /// How prompts and answers are distributed.
+    /// Distribution of prompts and answers.
     pub serving: ServingKind,
     /// Units that compute prompts; null where the same units decode.
     pub prefill: Option<PoolItem>,
@@ -111,7 +111,7 @@ pub struct PlanItem {
     pub day: Option<DayItem>,
     /// Power at the thermal design power of the chips.
     pub power: PowerItem,
-    /// What keeps the batch, or the number of units, from being better: `time_per_output_token`, `memory`,
+    /// Limits that keep the batch, or the number of units, from being better: `time_per_output_token`, `memory`,
     /// `time_to_first_token`, `prefill_capacity` or `request_rate`.
     pub binds: Vec<&'static str>,
 }
@@ -258,7 +258,7 @@ pub struct FrontItem {
     pub chips: f64,
     /// Requests per second.
     pub requests_per_second: f64,
-    /// How prompts and answers are distributed.
+    /// Distribution of prompts and answers.
     pub serving: ServingKind,
     /// Layout of a decode unit.
     pub decode: Layout,
@@ -296,7 +296,7 @@ pub struct PlanPoint {
     pub pass_seconds: Option<f64>,
     /// Cost of a million tokens of the pass, or of prompt and generated tokens of the plan.
     pub usd_per_mtok: Option<f64>,
-    /// What takes longest in the pass, or binds the plan.
+    /// Longest part of the pass, or the limit that binds the plan.
     pub bound: Option<&'static str>,
     /// Time per generated token at the percentile; null for a pass.
     pub time_per_output_token_seconds: Option<f64>,

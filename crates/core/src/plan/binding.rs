@@ -1,4 +1,4 @@
-//! What keeps a plan from being better.
+//! Limits that keep a plan from being better.
 
 use super::candidate::{Candidate, Way};
 use super::goal::Goal;

@@ -22,7 +22,7 @@ pub(super) struct Candidate<'s> {
     pub(super) has_rent: bool,
 }
 
-/// How prompts and answers are distributed over units.
+/// Distribution of prompts and answers over units.
 #[derive(Debug, Clone)]
 pub(super) enum Way<'s> {
     Aggregated {
@@ -78,7 +78,7 @@ impl<'s> Candidate<'s> {
         self.over_chips(|chip| chip.row.tdp_watts)
     }
 
-    /// What the ranking compares: USD per request, or chip-hours where a rent is not known.
+    /// Cost that the ranking compares: USD per request, or chip-hours where a rent is not known.
     pub(super) fn cost_per_request(&self) -> f64 {
         let per_hour = if self.has_rent {
             self.usd_per_hour()

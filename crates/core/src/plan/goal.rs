@@ -1,4 +1,4 @@
-//! What a search looks for: a rate of requests, or what a number of chips serves; and searches along one number.
+//! Goal of a search: a rate of requests, or what a number of chips serves; and searches along one number.
 
 use super::request::Limits;
 
