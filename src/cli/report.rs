@@ -112,7 +112,7 @@ impl Columns {
             (widths(longest_word, 2), false),
             (widths(longest_word, 1), true),
         ];
-        // A blank stands between every two columns, beside their padding.
+        // Every two columns have a blank between them, beside their padding.
         let between = header.len().saturating_sub(1);
         let whole = |least: &[usize]| least.iter().sum::<usize>() + between;
         let fits = |(least, _): &&(Vec<usize>, bool)| whole(least) <= width();

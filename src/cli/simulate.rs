@@ -238,6 +238,8 @@ fn write_decode(out: &mut dyn Write, decode: &Decode) -> io::Result<()> {
         "speed per user" => format!("{} tok/s", readable(decode.tokens_per_second_per_user));
         "throughput per accelerator" => format!("{} tok/s", readable(decode.tokens_per_second_per_accelerator));
         "cost of generated tokens" => cost(decode.cost_usd_per_mtok);
+        "users to fill the batch" => readable(decode.users_to_fill_batch.round());
+        "share of the provider's traffic" => readable(decode.share_of_provider_traffic);
         "limit of arithmetic alone" => cost(decode.cost_compute_limit_usd_per_mtok);
         "limit of reading the cache alone" => cost(decode.cost_kv_limit_usd_per_mtok);
     });

@@ -14,8 +14,8 @@ use super::report::{paragraph, table, write_table};
 use super::{Failure, label};
 use unroof_core::calculator::training::request::TrainingRequest;
 use unroof_core::calculator::training::{
-    ActivationsItem, QualityItem, TokensFrom, TrainingAnswer, TrainingPhase, TrainingPhaseItem,
-    training,
+    ActivationsItem, OptimumItem, QualityItem, TokensFrom, TrainingAnswer, TrainingPhase,
+    TrainingPhaseItem, training,
 };
 use unroof_core::units::readable;
 
@@ -89,6 +89,7 @@ fn write_training(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Resul
             "overtraining" => format!("{}×", readable(trained.overtraining));
         },
     )?;
+    write_optimum(out, answer)?;
     writeln!(out, "{}", label("activations, per micro-batch"))?;
     let row = |item: &ActivationsItem| {
         vec![
@@ -152,6 +153,43 @@ fn write_phases(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Result<
         readable(total.training_compute_flop),
         readable(total.compute_flop),
         readable(cost.compute_per_token_over_pretraining),
+    );
+    paragraph(&mut out, &said, 0)?;
+    writeln!(out)
+}
+
+/// The rule of equal costs beside the best model that costs as much.
+fn write_optimum(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Result<()> {
+    writeln!(out, "{}", label("least loss for the same compute"))?;
+    let row = |item: &OptimumItem| {
+        vec![
+            item.law.name.to_owned(),
+            readable(item.parameters),
+            readable(item.pretraining_tokens),
+            format!("{}×", readable(item.overtraining)),
+            percent(item.inference_share),
+            format!("{:.3}", item.loss),
+            format!("{:.3}", item.loss_of_request),
+        ]
+    };
+    let header = [
+        "law",
+        "parameters",
+        "tokens",
+        "over 20·N",
+        "inference",
+        "loss",
+        "request",
+    ];
+    write_table(&mut out, &table(&header, answer.optimum.iter().map(row)))?;
+    let halves: Vec<String> = answer.phases[..2]
+        .iter()
+        .map(|phase| readable(phase.tokens_of_equal_halves))
+        .collect();
+    let said = format!(
+        "Pretraining and inference together, a dense model. With half of all compute for training instead of two thirds, \
+         pretraining has {} tokens and reinforcement learning {}.",
+        halves[0], halves[1]
     );
     paragraph(&mut out, &said, 0)?;
     writeln!(out)

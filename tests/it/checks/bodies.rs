@@ -215,7 +215,7 @@ fn simulations() -> Vec<Value> {
     let load = |batch: &str| {
         json!({
             batch: 8, "context_tokens": 4_000, "prompt_tokens": 3_000, "cached_prompt_tokens": 1_000,
-            "prompts_per_pass": 1, "drafted_tokens": 3, "accepted_tokens_per_step": 2.5,
+            "prompts_per_pass": 1, "user_activity": 0.1, "provider_tokens_per_second": 5e8, "drafted_tokens": 3, "accepted_tokens_per_step": 2.5,
         })
     };
     vec![
@@ -290,7 +290,7 @@ fn training() -> Value {
         "cluster": {"accelerator": "h100-sxm", "accelerators": 2_048, "rental_usd_per_hour": 2, "utilisation": 0.4,
             "weight_bytes_per_parameter": 1},
         "costs": {"reinforcement_flops_per_parameter": 6, "relative_decode_utilisation": 0.2},
-        "demand": {"lifetime_days": 60, "model_share": 0.5, "tokens_per_second": 1e6},
+        "demand": {"lifetime_days": 60, "model_share": 0.5, "served_probability": 0.5, "tokens_per_second": 1e6},
         "model": {"active_parameters": 37e9, "experts_over_active": 32, "hidden_dimension": 7_168, "layers": 61},
         "quality": {"active_parameters": 3.7e8, "experts_over_active_grid": [1, 64], "routing": "hash"},
         "tokens": {"pretraining": 1.5e13, "reinforcement": 1e13},

@@ -141,6 +141,53 @@ fn traffic_and_lifetime_give_the_tokens_of_the_talk() {
 }
 
 #[test]
+fn a_chance_of_never_being_served_derates_all_three_phases() {
+    let tokens = |probability: f64, phase: usize| {
+        let trained = trained(&json!({"demand": {"served_probability": probability}}));
+        number(&trained, &format!("/phases/{phase}/tokens"))
+    };
+    for phase in 0..3 {
+        let ratio = tokens(0.25, phase) / tokens(1.0, phase);
+        assert!((ratio - 0.25).abs() < EXACT, "{ratio}");
+    }
+}
+
+#[test]
+fn half_of_the_compute_for_training_is_half_of_each_phase_of_it() {
+    let trained = trained(&json!({}));
+    let phase = |phase: usize, name: &str| number(&trained, &format!("/phases/{phase}/{name}"));
+    let flop = |index: usize| {
+        phase(index, "tokens_of_equal_halves") * phase(index, "compute_flop")
+            / phase(index, "tokens")
+    };
+    let (training, inference) = (flop(0) + flop(1), flop(2));
+    assert!((training / inference - 1.0).abs() < EXACT);
+}
+
+#[test]
+fn the_best_model_for_the_same_compute_has_less_loss_than_equal_costs() {
+    let trained = trained(&json!({}));
+    let laws = trained["optimum"].as_array().unwrap();
+    assert_eq!(laws.len(), 2);
+    for law in laws {
+        assert!(
+            number(law, "/loss") <= number(law, "/loss_of_request"),
+            "{law}"
+        );
+        let (size, tokens) = (
+            number(law, "/parameters"),
+            number(law, "/pretraining_tokens"),
+        );
+        let inference = number(law, "/inference_share") * number(law, "/compute_flop");
+        let spent = 6.0 * size * tokens + inference;
+        assert!(
+            (spent / number(law, "/compute_flop") - 1.0).abs() < 1e-9,
+            "{law}"
+        );
+    }
+}
+
+#[test]
 fn equal_costs_give_one_to_two_thirds_to_one() {
     let costs =
         json!({"reinforcement_flops_per_parameter": 3, "relative_decode_utilisation": 1.0 / 3.0});

@@ -430,6 +430,8 @@ fn decode(question: &Question) -> Decode {
         tokens_per_second_per_user: per_user,
         tokens_per_second_per_accelerator: all / question.hardware.machine.chips,
         tokens_per_second: all,
+        users_to_fill_batch: load.batch / load.user_activity,
+        share_of_provider_traffic: all / load.provider_tokens_per_second,
         drafted_tokens: load.speculation.drafted,
         accepted_tokens_per_step: load.speculation.accepted,
         cost_usd_per_mtok: question.usd_per_mtok(&question.hardware.machine, all),

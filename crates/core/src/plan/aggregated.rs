@@ -16,7 +16,7 @@ pub(super) struct SharedUnit<'a> {
     pub(super) prefill: PrefillUnit<'a>,
 }
 
-/// How shared units work at a rate of requests.
+/// Work of shared units at a rate of requests.
 #[derive(Debug, Clone)]
 pub(super) struct SharedWork {
     /// Mean sequences of a unit that are answered.

@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn every_row_has_a_source_and_positive_figures() {
-        assert_eq!(accelerators().len(), 20);
+        assert_eq!(accelerators().len(), 21);
         for row in accelerators() {
             assert!(!row.source.is_empty(), "{}", row.id);
             assert_eq!(

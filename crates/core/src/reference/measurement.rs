@@ -75,7 +75,7 @@ pub enum MeasuredPhase {
     Decode,
     /// Both on the same chips.
     Mixed,
-    /// Both, in MLPerf.
+    /// Both, in a benchmark with its own lengths and limits.
     Mlperf,
 }
 

@@ -10,6 +10,7 @@ mod layout;
 mod machine;
 mod network;
 mod overheads;
+mod scaling_law;
 mod serving;
 mod step;
 mod training;
@@ -26,6 +27,7 @@ pub use network::{
     COMBINE_BYTES_PER_ELEMENT, Copies, DISPATCH_BYTES_PER_ELEMENT, Traffic, every_copy, merged,
 };
 pub use overheads::{Overheads, SECONDS_PER_HOP};
+pub use scaling_law::{SCALING_LAWS, ScalingLaw, SharedBudget};
 pub use serving::{MemoryUse, PassTime, Serving, Speculation, Spread};
 pub use step::{
     Efficiencies, Load, Model, OperatingPoint, Overlap, PhaseEfficiency, ServingUnit, StepTime,

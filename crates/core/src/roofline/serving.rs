@@ -109,7 +109,7 @@ enum Phase {
 pub struct MemoryUse {
     /// C: HBM capacity.
     pub capacity: Bytes,
-    /// What an engine leaves free, and what a pass needs for its hidden states.
+    /// Memory that an engine leaves free, and that of a pass's hidden states.
     pub reserved: Bytes,
     /// Weights; with distributed experts, the other weights are on every chip.
     pub weights: Bytes,

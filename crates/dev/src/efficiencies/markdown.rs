@@ -393,11 +393,11 @@ fn describe(measured: &Measurement) -> String {
     if measured.phase == MeasuredPhase::Prefill {
         return format!("prefill, prompts of {}", number(measured.prompt_tokens));
     }
-    let batch = number(measured.batch_per_chip);
-    format!(
-        "decode, {batch} per chip at {}",
-        number(measured.context_tokens)
-    )
+    let context = number(measured.context_tokens);
+    match measured.batch_per_chip {
+        Some(batch) => format!("decode, {} per chip at {context}", readable(batch)),
+        None => format!("decode, the largest batch at {context}"),
+    }
 }
 
 fn load(measured: &Measurement) -> String {
@@ -530,6 +530,7 @@ the first, so that the prediction is too high.
 const CHECK: &str = "\
 ## Added after the model was chosen
 
-A newer version of a publication above, with models and chips that the older one lacks. Nobody fitted to these rows.
+A newer version of a publication above, with models and chips that the older one lacks. These rows were not
+fitted.
 
 ";

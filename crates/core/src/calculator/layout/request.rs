@@ -3,7 +3,7 @@
 use crate::calculator::inputs::{InputOrigin, InputUsed, InputValue, Inputs, MOST};
 use crate::input::body::body;
 use crate::input::body::{Body, List, Stated, count, name_or, number, section, value};
-use crate::input::cursor::Cursor;
+use crate::input::cursor::{Cursor, Recorded};
 use crate::reference::architecture::Experts;
 use crate::reference::names::{OpenModelName, RACKS, RackName};
 use crate::reference::{OpenModel, accelerator, open_model};
@@ -33,7 +33,7 @@ body! {
 
     /// A rack with figures that differ from the reference data.
     pub struct LayoutHardware {
-        /// Rack (hopper-8, blackwell-72, rubin-72) or id of an accelerator.
+        /// Rack (hopper-8, blackwell-72, rubin-72, rubin-ultra-576) or id of an accelerator.
         name: Stated<&'static str> = value(RackName).or("blackwell-72").flag("hardware"),
         /// GPUs on one scale-up interconnect.
         scale_up_domain: Stated<u32> = count(1..=MOST_COUNT).unit("GPUs"),
@@ -190,11 +190,15 @@ fn fill_hardware(stated: &LayoutHardware, inputs: &Inputs<'_>) -> Option<Hardwar
 /// The mixture that is named, and its experts.
 type Named = (&'static OpenModel, Experts);
 
-fn fill_name(stated: &LayoutModel, inputs: &Inputs<'_>) -> Option<Option<Named>> {
-    let Some(name) = stated.name.value.as_ref().ok()? else {
-        return Some(None);
+/// The named mixture, if there is a name.
+///
+/// # Errors
+/// [`Recorded`] if the name is no mixture's.
+fn fill_name(stated: &LayoutModel, inputs: &Inputs<'_>) -> Result<Option<Named>, Recorded> {
+    let name = stated.name.value.as_ref().map_err(|_| Recorded)?;
+    let Some(model) = name.and_then(open_model) else {
+        return Ok(None);
     };
-    let model = open_model(name)?;
     inputs.name("model.name", &model.name, InputOrigin::Stated);
     let Some(experts) = model.architecture.experts else {
         inputs.fault(
@@ -202,9 +206,9 @@ fn fill_name(stated: &LayoutModel, inputs: &Inputs<'_>) -> Option<Option<Named>>
             "a dense model has no experts to lay out",
             "name a mixture of experts",
         );
-        return None;
+        return Err(Recorded);
     };
-    Some(Some((model, experts)))
+    Ok(Some((model, experts)))
 }
 
 /// A named model's own figure, else the default of the field.
@@ -222,7 +226,7 @@ fn of_named<T: Clone + Into<InputValue>>(
 
 /// The model of the request, as `/simulate` takes it; DeepSeek V3 in fp8 where nothing is stated.
 fn fill_model(stated: &LayoutModel, inputs: &Inputs<'_>) -> Option<Model> {
-    let named = fill_name(stated, inputs)?;
+    let named = fill_name(stated, inputs).ok()?;
     let experts = of_named(named, inputs, &stated.experts, |_, experts| experts.routed);
     let active = named.map_or(8, |(_, experts)| experts.active);
     let active = experts.unwrap_or(active).min(active);

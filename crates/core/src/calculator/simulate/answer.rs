@@ -118,7 +118,7 @@ pub struct AttentionBound {
 pub struct Memory {
     /// C
     pub capacity_bytes: Bytes,
-    /// What an engine leaves free, and the hidden states of a pass; none of it at peak.
+    /// Memory that an engine leaves free, and that of a pass's hidden states; none of it at peak.
     pub reserved_bytes: Bytes,
     /// Weights over all chips; with distributed experts, the other weights count once per chip.
     pub weights_bytes: Bytes,
@@ -181,6 +181,10 @@ pub struct Decode {
     pub tokens_per_second_per_accelerator: f64,
     /// Throughput of all chips.
     pub tokens_per_second: f64,
+    /// Users that fill the batch: B over the share of the time for which a user has a request under way.
+    pub users_to_fill_batch: f64,
+    /// Throughput over that of the provider.
+    pub share_of_provider_traffic: f64,
     /// γ: tokens drafted per step.
     pub drafted_tokens: f64,
     /// V: tokens accepted per step.

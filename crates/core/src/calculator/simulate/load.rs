@@ -32,6 +32,10 @@ body! {
         cached_prompt_tokens: Stated<f64> = number(0.0..=MOST_TOKENS).unit("tokens").or(0.0),
         /// Prompts of a prefill pass; if left out, as many as make 16,384 tokens, per chip with expert parallelism.
         prompts_per_pass: Stated<f64> = number(BATCHES).unit("prompts"),
+        /// Share of the time for which a user has a request under way.
+        user_activity: Stated<f64> = number(1e-9..=1.0).or(1.0),
+        /// Tokens per second of the provider, of which this machine generates a share; the talk's 500 million.
+        provider_tokens_per_second: Stated<f64> = number(1e-6..=1e15).unit("tokens/s").or(500e6),
         /// γ: tokens drafted per step.
         drafted_tokens: Stated<f64> = number(0.0..=1_000.0).unit("tokens").or(0.0).flag("drafted"),
         /// V: tokens accepted per step, at most γ + 1.
@@ -48,6 +52,8 @@ pub(super) struct Load {
     pub(super) cached_prompt_tokens: f64,
     pub(super) prompts_per_pass: f64,
     pub(super) states_prompts_per_pass: bool,
+    pub(super) user_activity: f64,
+    pub(super) provider_tokens_per_second: f64,
     pub(super) speculation: Speculation,
 }
 
@@ -75,6 +81,8 @@ pub(super) fn fill_load(
     });
     let prompts = prompt.map(|prompt| ((pass_tokens / prompt).max(1.0), Origin::Derived));
     let prompts_per_pass = inputs.or_else(&stated.prompts_per_pass, prompts);
+    let user_activity = inputs.or_default(&stated.user_activity);
+    let provider = inputs.or_default(&stated.provider_tokens_per_second);
     let speculation = fill_speculation(stated, inputs);
     let batch = fill_batch(stated, inputs, served.zip(context));
     Some(Load {
@@ -84,6 +92,8 @@ pub(super) fn fill_load(
         cached_prompt_tokens: cached?,
         prompts_per_pass: prompts_per_pass?,
         states_prompts_per_pass: stated.prompts_per_pass.is_stated(),
+        user_activity: user_activity?,
+        provider_tokens_per_second: provider?,
         speculation: speculation?,
     })
 }

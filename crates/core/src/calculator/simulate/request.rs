@@ -59,7 +59,13 @@ pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
     let efficiency = fill_efficiency(&request.efficiencies, &inputs);
     let model_cache = |model: &Model| KvCache::new(&model.architecture);
     let cache = model.as_ref().map(model_cache);
-    let served = served(&model, precision, &hardware, &cache, efficiency);
+    let served = served(
+        model.as_ref(),
+        precision,
+        hardware.as_ref(),
+        cache.as_ref(),
+        efficiency,
+    );
     let load = fill_load(&request.operating_point, &inputs, served);
     let grid = fill_grid(&request.grid, &inputs);
     let offer = match &request.price_sheet.value {
@@ -82,19 +88,19 @@ pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
     })
 }
 
-/// What the load is put on, where all of it is known.
+/// The setup that the load is put on, where all of it is known.
 fn served<'a>(
-    model: &'a Option<Model>,
+    model: Option<&'a Model>,
     precision: Option<Precision>,
-    hardware: &'a Option<Hardware>,
-    cache: &'a Option<KvCache>,
+    hardware: Option<&'a Hardware>,
+    cache: Option<&'a KvCache>,
     efficiency: Option<Efficiency>,
 ) -> Option<Served<'a>> {
     Some(Served {
-        model: model.as_ref()?,
+        model: model?,
         precision: precision?,
-        hardware: hardware.as_ref()?,
-        cache: cache.as_ref()?,
+        hardware: hardware?,
+        cache: cache?,
         efficiency: efficiency?,
     })
 }
