@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::calculator::{
-    RequestFlags, answered, or_dash, percent, print, size, values, write_grounds, write_values,
-    yes_no,
+    RequestFlags, answered, input, list_accelerators, or_dash, percent, print, size, values,
+    write_grounds, write_values, yes_no,
 };
+use super::chart::{Chart, Line, show};
 use super::report::{paragraph, table, write_table};
 use super::{Failure, label};
 use unroof_core::calculator::training::request::TrainingRequest;
@@ -33,14 +34,50 @@ pub(super) struct TrainingArguments {
     /// Print the answer as HTTP gives it
     #[arg(long)]
     json: bool,
+    /// Save the curve of the answer as an SVG picture
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Print the ids of the accelerators instead
+    #[arg(long, exclusive = true)]
+    list_accelerators: bool,
 }
 
 pub(super) fn run(arguments: &TrainingArguments) -> Result<(), Failure> {
+    if arguments.list_accelerators {
+        return list_accelerators();
+    }
     let answer = answered(arguments.file.as_deref(), &arguments.stated, training)?;
-    print(&answer, arguments.json, write_training)
+    print(&answer, arguments.json, write_training)?;
+    show(Some(chart(&answer)), arguments.save.as_deref(), false)
+}
+
+/// Dense equivalents over sparsity.
+fn chart(answer: &TrainingAnswer) -> Chart {
+    let point = |item: &QualityItem| (item.experts_over_active, item.dense_equivalent_over_active);
+    Chart {
+        title: title(answer),
+        x: "experts over active experts",
+        y: "dense equivalent over active parameters",
+        lines: vec![Line {
+            name: answer.quality.law.name.clone(),
+            points: answer.series.iter().map(point).collect(),
+        }],
+    }
+}
+
+fn title(answer: &TrainingAnswer) -> String {
+    let value = |name| input(&answer.inputs, name);
+    let model = value("model.active_parameters").unwrap_or_default();
+    match value("cluster.accelerators").zip(value("cluster.accelerator")) {
+        Some((count, accelerator)) => {
+            format!("training {model} active parameters on {count} × {accelerator}")
+        }
+        None => format!("training {model} active parameters"),
+    }
 }
 
 fn write_training(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Result<()> {
+    writeln!(out, "{}\n", label(&title(answer)))?;
     write_phases(out, answer)?;
     let trained = &answer.overtraining;
     write_values(

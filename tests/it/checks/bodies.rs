@@ -160,6 +160,7 @@ pub(super) fn bodies() -> Vec<(&'static str, Value)> {
     bodies.extend(simulations().into_iter().map(|body| ("/simulate", body)));
     bodies.push(("/layout", layout()));
     bodies.push(("/training", training()));
+    bodies.extend(plans().into_iter().map(|body| ("/plan", body)));
     bodies
 }
 
@@ -231,6 +232,37 @@ fn simulations() -> Vec<Value> {
         json!({"model": {"name": "DeepSeek-V3"}, "operating_point": load("batch_per_chip")}),
         json!({"operating_point": load("batch_over_optimal_batch")}),
     ]
+}
+
+fn plans() -> Vec<Value> {
+    let plan = json!({
+        "model": "Llama-3.1-70B", "efficiencies": "fitted",
+        "precision": {"weight_bytes_per_parameter": 1, "kv_bytes_per_element": 1, "attention_bytes_per_element": 1},
+        "machine": {
+            "accelerator": "h200-sxm", "prefill_accelerator": "h100-sxm", "chips": 64, "rental_usd_per_hour": 3,
+            "prefill_rental_usd_per_hour": 2,
+        },
+        "traffic": {
+            "input_tokens": 4_096, "input_spread": 1, "output_tokens": 512, "output_spread": 1, "cache_hit_rate": 0.5,
+            "requests_per_second": 2, "arrivals": "poisson", "drafted_tokens": 3, "accepted_tokens_per_step": 2,
+        },
+        "limits": {
+            "time_to_first_token_seconds": 2, "time_per_output_token_seconds": 0.05, "percentile": "p95",
+        },
+        "layouts": {"serving": "both", "tensor": [2, 8], "data": [1], "pipeline": [1], "units": "whole"},
+        "prices": {"input_usd_per_mtok": 1, "cached_input_usd_per_mtok": 0.1, "output_usd_per_mtok": 3},
+        "grid": {"pass_tokens": [1, 64], "cache_hit_rate": [0, 0.5], "chips": [8, 64]},
+    });
+    let day = json!({
+        "model": "Llama-3.1-70B", "layouts": {"tensor": [8], "pipeline": [1]},
+        "traffic": {"tokens_per_day": {"input": 1e9, "cached_input": 1e8, "output": 1e8, "mean_context_tokens": 5_000}},
+    });
+    let lengths = json!([{"tokens": 1_000, "share": 3}, {"tokens": 8_000, "share": 1}]);
+    let listed = json!({
+        "model": "Llama-3.1-70B", "layouts": {"tensor": [8], "pipeline": [1]},
+        "traffic": {"input_tokens": lengths, "output_tokens": lengths},
+    });
+    vec![plan, day, listed]
 }
 
 fn layout() -> Value {

@@ -110,6 +110,10 @@ pub struct Accelerator {
     pub scale_up_bytes_per_second: Option<BytesPerSecond>,
     /// Scale-out bandwidth per chip, one direction.
     pub scale_out_bytes_per_second: Option<BytesPerSecond>,
+    /// Thermal design power of one accelerator, in watts.
+    pub tdp_watts: Option<f64>,
+    /// Source of the thermal design power; empty where none is published.
+    pub tdp_source: String,
     /// Rental of one accelerator.
     #[serde(default)]
     #[schema(required = true)]
@@ -186,6 +190,13 @@ mod tests {
         assert_eq!(accelerators().len(), 21);
         for row in accelerators() {
             assert!(!row.source.is_empty(), "{}", row.id);
+            assert_eq!(
+                row.tdp_watts.is_some(),
+                !row.tdp_source.is_empty(),
+                "{}",
+                row.id
+            );
+            assert!(row.tdp_watts.is_none_or(|watts| watts > 0.0));
             assert!(
                 row.bf16_flops_per_second.0 > 0.0
                     && row.hbm_bytes_per_second.0 > 0.0
