@@ -1,6 +1,6 @@
 //! Asking again and again: ETags, 304, one's own writes, and how many queries that costs.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::http::{Method, StatusCode};
 use serde_json::json;
