@@ -88,7 +88,7 @@ struct Columns {
     least: Vec<u16>,
     /// Width of the table.
     width: u16,
-    /// Whether one blank stands between columns in place of two.
+    /// Whether columns are separated by one blank and not by two.
     are_close: bool,
 }
 
