@@ -28,7 +28,7 @@ const PACKAGES: [Package; 3] = [
             ("roofline", &["reference"]),
             ("sheet", &["input"]),
             ("catalog", &["sheet"]),
-            ("history", &[]),
+            ("history", &["sheet"]),
             ("cost", &["sheet"]),
             ("model", &["sheet", "roofline"]),
             ("clue", &["model"]),

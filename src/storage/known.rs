@@ -2,6 +2,7 @@
 //! row, and none for a kind without keys.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use sqlx::FromRow;
 use uuid::Uuid;
@@ -17,6 +18,7 @@ use super::value::Kind;
 use super::work::Work;
 use super::{DbTime, StoreError};
 use unroof_core::history::{Ending, Period, Standing, StartBasis};
+use unroof_core::sheet::compare::Cells;
 
 /// Stored state of a recording: its sheet and estimate.
 #[derive(Debug, FromRow)]
@@ -81,9 +83,10 @@ struct SightingRow {
     output_price: Option<f64>,
     is_misfit: bool,
     states_limits: bool,
+    cells: Option<String>,
     retires_at: Option<DbTime>,
     status: Option<String>,
-    /// Rows without a stored tariff.
+    /// Rows without a stored tariff or stored cells.
     document: Option<String>,
 }
 
@@ -91,8 +94,8 @@ static SIGHTINGS: Statement = Statement::new(&[Piece {
     sql: "
         SELECT seen.offer_id, sheet.provider, seen.source, seen.standing, seen.catalog, seen.entry, seen.sheet_id, seen.first_at,
                seen.last_at, sheet.tariff_id, sheet.valid_from, sheet.valid_to, sheet.currency, sheet.input_price,
-               sheet.output_price, sheet.is_misfit, sheet.states_limits, sheet.retires_at, sheet.status,
-               CASE WHEN sheet.tariff_id IS NULL THEN sheet.document END AS document,
+               sheet.output_price, sheet.is_misfit, sheet.states_limits, sheet.cells, sheet.retires_at, sheet.status,
+               CASE WHEN sheet.tariff_id IS NULL OR sheet.cells IS NULL THEN sheet.document END AS document,
                (SELECT max(looks.at) FROM looks WHERE looks.source = seen.source AND looks.scope = '') AS newest_whole,
                (SELECT max(looks.at) FROM looks
                 WHERE looks.source = seen.source AND looks.scope = sheet.provider) AS newest_part,
@@ -405,6 +408,18 @@ fn tariff_of(
     }
 }
 
+/// The stored cells of a sheet, or those of its document.
+fn cells_of(
+    stored: Option<&str>,
+    sheet_id: Uuid,
+    document: Option<&String>,
+) -> Result<Cells, StoreError> {
+    match stored {
+        Some(text) => Cells::of_text(text).ok_or(StoreError::Damaged(sheet_id)),
+        None => Ok(Cells::of(&read_sheet(sheet_id, document)?)),
+    }
+}
+
 fn standing(number: i64) -> Standing {
     match number {
         1 => Standing::Catalog,
@@ -443,6 +458,11 @@ impl Known {
             valid_to: row.valid_to.map(Into::into),
             is_misfit: row.is_misfit,
             states_limits: row.states_limits,
+            cells: Arc::new(cells_of(
+                row.cells.as_deref(),
+                row.sheet_id,
+                row.document.as_ref(),
+            )?),
             retirement: Retirement::of(row.retires_at.map(Into::into), row.status.is_some()),
             input_price: in_dollars(row.input_price),
             output_price: in_dollars(row.output_price),

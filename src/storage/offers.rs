@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp, ToSpan};
 use uuid::Uuid;
 
 use unroof_core::history::{FRESH_FOR, Look, Sighting, Standing, Stretch, Withdrawal};
+use unroof_core::sheet::compare::Cells;
 use unroof_core::sheet::{Limits, PriceSheet, RateCell};
 use unroof_core::units::Decimal;
 
@@ -41,6 +42,8 @@ pub struct SheetFacts {
     pub is_misfit: bool,
     /// Whether it states limits.
     pub states_limits: bool,
+    /// Its priced cells.
+    pub cells: Arc<Cells>,
     /// Retirement that it announces.
     pub retirement: Option<Retirement>,
     /// Input price in USD per million tokens.
@@ -78,6 +81,7 @@ impl SheetFacts {
             valid_to: sheet.valid_to.map(stored),
             is_misfit,
             states_limits: sheet.limits != Limits::default(),
+            cells: Arc::new(Cells::of(sheet)),
             retirement: Retirement::of(sheet.retires_at.map(stored), sheet.status.is_some()),
             input_price: price(|rate| rate.input.as_ref()),
             output_price: price(|rate| rate.output.as_ref()),
@@ -224,6 +228,7 @@ impl Offer {
                 is_sellers_own: is_catalog && seen.source == self.provider,
                 is_misfit: seen.sheet.is_misfit,
                 states_limits: seen.sheet.states_limits,
+                cells: Arc::clone(&seen.sheet.cells),
                 input_price: seen.sheet.input_price,
                 output_price: seen.sheet.output_price,
             }

@@ -1,4 +1,4 @@
-//! The price of an offer at a time: its sheet, its period, and the sheets of sources that state another price.
+//! The price of an offer at a time: its sheet, its period, and the sheets of other sources.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use unroof_core::sheet::PriceSheet;
 
 /// Most regions of an offer.
 const MOST_REGIONS: u32 = 256;
-/// Most sources that state another price.
+/// Most other sources.
 const MOST_OTHERS: u32 = 64;
 
 const IN_FORCE: &str = "
@@ -33,6 +33,15 @@ const OTHERS: &str = "
     WHERE disagreement.sheet_id = $1 AND disagreement.provider = $2 AND disagreement.model = $3
       AND (ended_at IS NULL OR ended_at > $4) AND (disagreement.observed_at <= $4 OR $4 IS NULL)";
 
+/// Catalogs that list the offer of a sheet by another one at a time.
+const CONFIRMING: &str = "
+    SELECT seen.source, sheet.id, sheet.document, sheet.checksum
+    FROM price_sheets AS own JOIN sightings AS seen ON seen.offer_id = own.offer_id
+    JOIN price_sheets AS sheet ON sheet.id = seen.sheet_id
+    WHERE own.id = $1 AND seen.sheet_id <> $1 AND seen.standing = 1 AND seen.first_at <= $2
+      AND (seen.last_at IS NULL OR seen.last_at >= $2) AND (sheet.valid_from IS NULL OR sheet.valid_from <= $2)
+      AND (sheet.valid_to IS NULL OR sheet.valid_to > $2)";
+
 /// A price in force, with its period.
 #[derive(Debug, FromRow)]
 struct InForceRow {
@@ -43,7 +52,7 @@ struct InForceRow {
     ends_at: Option<DbTime>,
 }
 
-/// Statement of another source.
+/// The sheet of another source.
 #[derive(Debug, FromRow)]
 struct OtherRow {
     source: String,
@@ -165,28 +174,39 @@ impl Store {
                 valid_to: row.ends_at.map(Timestamp::from),
                 ..read_sheet(row.sheet_id, document.as_ref())?
             },
-            others: self
-                .others(offer, row.sheet_id, row.ends_at.map(|_| at.into()))
-                .await?,
+            others: self.others(offer, &row, at).await?,
             source: Some(row.catalog),
         })))
     }
 
-    /// The sheets of sources that state another price than a sheet, now or at a time.
+    /// The sheets of other sources than that of the price in force: those that state another price, and those that agree.
     async fn others(
         &self,
         offer: &OfferName,
-        sheet_id: Uuid,
-        as_of: Option<DbTime>,
+        in_force: &InForceRow,
+        at: Timestamp,
     ) -> Result<Vec<OtherSheet>, StoreError> {
+        let as_of = in_force.ends_at.map(|_| DbTime::from(at));
         let list = Query::new(OTHERS)
-            .bind(sheet_id)
+            .bind(in_force.sheet_id)
             .bind(&offer.provider)
             .bind(&offer.model)
             .bind(as_of);
-        let rows: Vec<OtherRow> = self
+        let mut rows: Vec<OtherRow> = self
             .rows(list.page(" ORDER BY source", MOST_OTHERS))
             .await?;
+        let list = Query::new(CONFIRMING)
+            .bind(in_force.sheet_id)
+            .bind(DbTime::from(at));
+        let listing: Vec<OtherRow> = self
+            .rows(list.page(" ORDER BY seen.source, seen.first_at DESC", MOST_OTHERS))
+            .await?;
+        for row in listing {
+            let is_known = rows.iter().any(|known| known.source == row.source);
+            if !is_known && row.source != in_force.catalog {
+                rows.push(row);
+            }
+        }
         rows.into_iter().map(OtherRow::sheet).collect()
     }
 }

@@ -36,7 +36,7 @@ pub(super) struct Statement {
     text: OnceLock<String>,
 }
 
-/// Rows per statement of SQLite: each has up to twenty-one values, and a statement takes 32,766 of them.
+/// Rows per statement of SQLite: each has up to twenty-four values, and a statement takes 32,766 of them.
 pub(super) const MOST_ROWS: usize = 1_000;
 
 /// A type that is read from a row of either database.

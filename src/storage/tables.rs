@@ -18,6 +18,7 @@ use super::work::Work;
 use super::{StoreError, known};
 use unroof_core::catalog::model_key;
 use unroof_core::history::StartBasis;
+use unroof_core::sheet::compare::Cells;
 use unroof_core::sheet::compare::difference::PriceDifference;
 use unroof_core::sheet::{Limits, RateCell};
 use unroof_core::units::Decimal;
@@ -131,6 +132,7 @@ impl<'a> Writing<'a> {
                 sheet.retires_at.into(),
                 sheet.status.as_ref().map(status_name).into(),
                 (sheet.limits != Limits::default()).into(),
+                Cells::of(sheet).to_text().into(),
             ]
         };
         self.with(|step| step.sheet == SheetStep::Insert)
@@ -455,11 +457,11 @@ static WRITE: Statement = Statement::new(&[
             INSERT INTO price_sheets (id, sequence, offer_id, model_key, provider, model, canonical_model, region,
                                       currency, valid_from, valid_to, observed_at, input_price, output_price,
                                       cache_read_price, checksum, document, tariff_id, is_misfit, observed,
-                                      retires_at, status, states_limits)
+                                      retires_at, status, states_limits, cells)
             SELECT * FROM given",
         columns: &[
             Id, Number, Id, Text, Text, Text, Text, Text, Text, Time, Time, Time, Real, Real, Real, Bytes, Text, Id,
-            Flag, Flag, Time, Text, Flag,
+            Flag, Flag, Time, Text, Flag, Text,
         ],
     },
     Piece {

@@ -158,7 +158,8 @@ pub struct SourceCost {
     pub sheet_id: String,
     /// ISO 4217 code.
     pub currency: String,
-    /// The cost by its sheet; null where it lacks a price.
+    /// The cost by its sheet; null where it lacks a price, or agrees on the prices that it states and is silent about those that
+    /// count here.
     pub total: Option<Amount>,
     /// Whether it gives the same total.
     pub agrees: bool,

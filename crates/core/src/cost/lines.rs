@@ -9,6 +9,7 @@ use super::answer::{CellUsed, Cost, CostLine, Factor, SheetUsed, SourceCost, Tar
 use super::prices::find;
 use super::tariff::{Missing, Placed, Tariff};
 use super::usage::{Meter, Metered, Usage};
+use crate::sheet::compare::Cells;
 use crate::sheet::{ContextTierMeasure, Modifier, PriceSheet, RateCell};
 use crate::units::Decimal;
 
@@ -23,11 +24,11 @@ pub struct SheetInForce {
     pub sheet: PriceSheet,
     /// Source whose price is in force, for a stored sheet.
     pub source: Option<String>,
-    /// Sheets of sources that state another price.
+    /// Sheets of other sources, whether they agree or not.
     pub others: Vec<OtherSheet>,
 }
 
-/// The sheet of a source that states another price.
+/// The sheet of another source.
 #[derive(Debug, Clone)]
 pub struct OtherSheet {
     /// The source.
@@ -62,6 +63,7 @@ pub fn cost(id: Option<String>, priced_by: &SheetInForce, usage: &Usage, at: Tim
     let at = at.round(cut).unwrap_or(at);
     let bill = Bill::new(sheet, usage, at);
     let (total, priced) = (bill.total(), bill.priced());
+    let sources = sources(priced_by, usage, at, &bill);
     let mut notes = bill.notes;
     notes.extend(contradictions(sheet, usage));
     Cost {
@@ -80,7 +82,7 @@ pub fn cost(id: Option<String>, priced_by: &SheetInForce, usage: &Usage, at: Tim
             valid_to: sheet.valid_to,
             source: priced_by.source.clone(),
         },
-        sources: sources(priced_by, usage, at, total.as_ref()),
+        sources,
         notes,
         modifiers_left_out: left_out(sheet, usage),
         other_meters_left_out: sheet
@@ -104,13 +106,10 @@ fn left_out(sheet: &PriceSheet, usage: &Usage) -> Vec<String> {
 }
 
 /// Costs by the sources of the sheet and by those of other sheets.
-fn sources(
-    priced_by: &SheetInForce,
-    usage: &Usage,
-    at: Timestamp,
-    total: Option<&Amount>,
-) -> Vec<SourceCost> {
+fn sources(priced_by: &SheetInForce, usage: &Usage, at: Timestamp, bill: &Bill) -> Vec<SourceCost> {
     let sheet = &priced_by.sheet;
+    let total = bill.total();
+    let cells = Cells::of(sheet);
     let mut names: Vec<&str> = sheet
         .sources
         .iter()
@@ -123,7 +122,7 @@ fn sources(
         source: source.to_owned(),
         sheet_id: priced_by.id.clone(),
         currency: sheet.currency.clone(),
-        total: total.cloned(),
+        total: total.clone(),
         agrees: total.is_some(),
     });
     let others = priced_by.others.iter().map(|other| {
@@ -133,13 +132,16 @@ fn sources(
             valid_to: None,
             ..other.sheet.clone()
         };
-        let other_total = Bill::new(&undated, usage, at).total();
+        let other_bill = Bill::new(&undated, usage, at);
+        // It says nothing of the cells that it does not state, where it has no other price for those that it does.
+        let is_silent = bill.places() != other_bill.places() && Cells::of(&undated).agree(&cells);
+        let other_total = other_bill.total().filter(|_| !is_silent);
         let is_same_currency = undated.currency == sheet.currency;
         SourceCost {
             source: other.source.clone(),
             sheet_id: other.id.clone(),
             currency: undated.currency,
-            agrees: is_same_currency && total.is_some() && other_total.as_ref() == total,
+            agrees: is_same_currency && total.is_some() && other_total == total,
             total: other_total,
         }
     });
@@ -310,6 +312,18 @@ impl Bill {
             reason: None,
             hint: None,
         });
+    }
+
+    /// The service tier and the schedule that apply, and for each cell whether it is one for long prompts.
+    fn places(&self) -> Option<(&str, Option<&str>, Vec<bool>)> {
+        let tariff = self.tariff.as_ref()?;
+        let cells = tariff.cells.iter();
+        let is_long = cells.map(|cell| cell.rate.context_tier.min_prompt_tokens > 0);
+        Some((
+            &tariff.service_tier,
+            tariff.schedule.as_deref(),
+            is_long.collect(),
+        ))
     }
 
     fn priced(&self) -> Amount {

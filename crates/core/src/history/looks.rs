@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::timeline::FRESH_FOR;
+use super::period::FRESH_FOR;
 
 /// A sheet that a source listed at every look from a first to a last one. A pause of [`FRESH_FOR`] ends it: what a catalog
 /// says was not known in between.

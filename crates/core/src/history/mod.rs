@@ -7,25 +7,32 @@
 //! 1. A price that is under quarantine gives way to any other.
 //! 2. A better standing is preferred.
 //! 3. A statement that was last seen [`FRESH_FOR`] later than another is preferred. Between two sightings that are closer
-//!    a statement counts as seen. One that was preferred so stays it where the other is seen again unchanged.
-//! 4. A stated start is preferred to one that was merely seen, then the later start. A source's first statement of an offer
-//!    is no news; among such statements the earliest is preferred.
+//!    a statement counts as seen, and what it states of the time before its first sighting is as fresh as that. One that was
+//!    preferred so stays it where the other is seen again unchanged.
+//! 4. A stated start is preferred to one that was merely seen, then the later start. Only cells count that the statements
+//!    price differently: one that states more or less than before has not changed its price. A source's first statement of an
+//!    offer is no news; among such statements the earliest is preferred.
 //!
-//! Of sources that agree on the price, the sheet of the one that was shown before stays: until it says otherwise, or is
-//! staler than another one by [`FRESH_FOR`] and not alone in stating limits.
+//! A statement that agrees on every cell that both state is a confirmation, also where it is old. Of the best statement and
+//! those that confirm it and each other, the better first, the one with the most cells is the sheet in force: a catalog that
+//! is silent about a price takes it from no other, and begins no period. Of several such sheets the one that was shown
+//! before stays: until its source says otherwise, or is staler than another one with the same prices by [`FRESH_FOR`] and not
+//! alone in stating limits.
 
+mod choice;
+mod claims;
 mod looks;
 mod news;
+mod period;
 mod quarantine;
 mod sighting;
 mod timeline;
 
 pub use looks::{Look, Stretch};
 pub use news::{Event, News, news};
+pub use period::{Ending, FRESH_FOR, Period, StartBasis, UNKNOWN_START, price_at};
 pub use sighting::{Sighting, Standing, Withdrawal};
-pub use timeline::{
-    Ending, FRESH_FOR, Period, StartBasis, Stated, UNKNOWN_START, price_at, stated_at, timeline,
-};
+pub use timeline::{Stated, stated_at, timeline};
 
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::timeline::{Ending, Period, price_at};
+use super::period::{Ending, Period, price_at};
 
 /// A kind of news about an offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub struct News {
 pub fn news(before: &[Period], after: &[Period], now: Timestamp) -> Vec<News> {
     let (old, new) = (price_at(before, now), price_at(after, now));
     let past = of_the_past(before, after, now, old, new);
-    let mut news: Vec<News> = past.into_iter().collect();
+    let mut news = past;
     news.extend(of_the_present(before, after, now, old, new));
     let known: BTreeSet<_> = upcoming(before, now)
         .map(|period| (period.tariff_id, period.starts_at))
@@ -145,14 +145,15 @@ fn is_withdrawn(before: &[Period], new: &Period, now: Timestamp) -> bool {
         .is_some_and(|(at, ending)| at <= now && ending == Ending::Withdrawn)
 }
 
-/// Whether prices that are over differ, but for the end of the price that was in force.
+/// Prices that are over and were not known, each with its own sheet; where none is new, one whose dates are. The end of the
+/// price that was in force does not count.
 fn of_the_past(
     before: &[Period],
     after: &[Period],
     now: Timestamp,
     old: Option<&Period>,
     new: Option<&Period>,
-) -> Option<News> {
+) -> Vec<News> {
     let over = |periods: &[Period]| -> BTreeSet<(Uuid, Timestamp, Option<Timestamp>)> {
         let over = periods
             .iter()
@@ -170,9 +171,25 @@ fn of_the_past(
     } else {
         found != known
     };
-    let last = after
-        .iter()
-        .rev()
-        .find(|period| period.ends_at().is_some_and(|end| end <= now))?;
-    differ.then(|| piece(Event::Backfilled, last, None, false))
+    if !differ {
+        return Vec::new();
+    }
+    let is_over = |period: &&Period| period.ends_at().is_some_and(|end| end <= now);
+    let differing = |period: &&Period| {
+        found.contains(&(period.tariff_id, period.starts_at, period.ends_at()))
+            && !known.contains(&(period.tariff_id, period.starts_at, period.ends_at()))
+    };
+    let is_new = |period: &&Period| {
+        let mut known = before.iter();
+        !known
+            .any(|known| (known.tariff_id, known.starts_at) == (period.tariff_id, period.starts_at))
+    };
+    let over = || after.iter().filter(is_over);
+    let mut told: Vec<&Period> = over().filter(differing).filter(is_new).collect();
+    if told.is_empty() {
+        told.extend(over().find(differing).or_else(|| over().last()));
+    }
+    let told = told.into_iter();
+    told.map(|period| piece(Event::Backfilled, period, None, false))
+        .collect()
 }

@@ -1,7 +1,11 @@
 //! Facts: what a source stated about an offer, and what was withdrawn.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use uuid::Uuid;
+
+use crate::sheet::compare::Cells;
 
 /// Way in which a statement arrived; the first is the most trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,6 +45,8 @@ pub struct Sighting {
     pub is_misfit: bool,
     /// Whether the sheet states limits.
     pub states_limits: bool,
+    /// Its priced cells.
+    pub cells: Arc<Cells>,
     /// Input price in USD per million tokens.
     pub input_price: Option<f64>,
     /// Output price in USD per million tokens.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use super::cells::other_name;
 use super::decision::{is_same_threshold, prices_of};
 use crate::sheet::{Limits, PriceSheet, RateCell};
 use crate::units::Decimal;
@@ -49,12 +50,16 @@ impl PriceDifference {
 #[must_use]
 pub fn price_differences(before: &PriceSheet, after: &PriceSheet) -> Vec<PriceDifference> {
     let (before, mut after) = (Lines::of(before), Lines::of(after));
+    let all_after = after.clone();
     let mut differences = Vec::new();
     for (line, price) in &before.0 {
         differences.push(PriceDifference {
             price: line.words(),
             before: Some((*price).clone()),
-            after: after.take(line).cloned(),
+            after: after
+                .take(line)
+                .or_else(|| after.take(&line.other_name(&before, &all_after)?))
+                .cloned(),
         });
     }
     differences.extend(after.0.into_iter().map(|(line, price)| PriceDifference {
@@ -241,8 +246,18 @@ impl Line<'_> {
             && self.meter == other.meter
             && is_same_threshold(self.threshold, other.threshold)
     }
+
+    /// Its other name, where neither sheet states both: a cache write without a time to live is one for five minutes.
+    fn other_name(&self, own: &Lines<'_>, others: &Lines<'_>) -> Option<Self> {
+        let other = Self {
+            meter: other_name(&self.meter)?.to_owned(),
+            ..self.clone()
+        };
+        (!own.has(&other) && !others.has(self)).then_some(other)
+    }
 }
 
+#[derive(Clone)]
 struct Lines<'a>(BTreeMap<Line<'a>, &'a Decimal>);
 
 impl<'a> Lines<'a> {
@@ -264,6 +279,10 @@ impl<'a> Lines<'a> {
         Self(lines)
     }
 
+    fn has(&self, line: &Line<'_>) -> bool {
+        self.0.keys().any(|known| known.is_same(line))
+    }
+
     fn take(&mut self, line: &Line<'_>) -> Option<&'a Decimal> {
         let found = self.0.keys().find(|known| known.is_same(line)).cloned()?;
         self.0.remove(&found)
@@ -273,6 +292,7 @@ impl<'a> Lines<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sheet::CacheWrite;
 
     fn price(text: &str) -> Decimal {
         text.parse().unwrap()
@@ -315,6 +335,27 @@ mod tests {
             "cache read no longer listed, batch input 1 $/Mtok new, input and output unchanged, context not stated → 200000 tokens"
         );
         assert_eq!(in_words(&before, &before), "prices unchanged");
+    }
+
+    #[test]
+    fn an_unstated_time_to_live_is_no_other_price() {
+        let writing = |writes: &[(Option<u32>, &str)]| {
+            let mut sheet = sheet("2", "12", "0.2");
+            let writes = writes.iter().map(|(ttl_seconds, written)| CacheWrite {
+                ttl_seconds: *ttl_seconds,
+                price: price(written),
+            });
+            sheet.rates[0].cache_write = writes.collect();
+            sheet
+        };
+        let (plain, five) = (writing(&[(None, "3")]), writing(&[(Some(300), "3")]));
+        assert_eq!(in_words(&plain, &five), "prices unchanged");
+        assert_eq!(in_words(&five, &plain), "prices unchanged");
+        let both = writing(&[(None, "4"), (Some(300), "3")]);
+        assert_eq!(
+            in_words(&both, &five),
+            "cache write no longer listed, input and output and cache read unchanged"
+        );
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Comparison of sheets: identity by content, pricing decisions, and differences.
 
+mod cells;
 mod content;
 pub mod decision;
 pub mod difference;
 
+pub use cells::{CellName, Cells};
 pub use content::SheetId;

@@ -1,0 +1,203 @@
+//! The choice among the statements of all sources at one time.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::claims::{Claim, Rank};
+use super::period::{FRESH_FOR, Period};
+use super::quarantine::{Statement, is_flagged};
+use crate::sheet::compare::CellName;
+
+/// A change of what the sources state.
+#[derive(Clone, Copy)]
+pub(super) enum Mark {
+    Begin(usize),
+    End(usize),
+}
+
+/// Statements of the sources at one time.
+#[derive(Default)]
+pub(super) struct Current {
+    /// Claims of each source in the order of their ranks.
+    active: BTreeMap<String, BTreeSet<(Rank, usize)>>,
+}
+
+impl Current {
+    pub(super) fn apply(&mut self, claims: &[Claim<'_>], mark: Mark) {
+        let (Mark::Begin(index) | Mark::End(index)) = mark;
+        let claim = &claims[index];
+        let of_source = self
+            .active
+            .entry(claim.sighting.source.clone())
+            .or_default();
+        match mark {
+            Mark::Begin(_) => of_source.insert((claim.rank(), index)),
+            Mark::End(_) => of_source.remove(&(claim.rank(), index)),
+        };
+    }
+
+    /// Statement of each source.
+    pub(super) fn stated(&self) -> impl Iterator<Item = usize> {
+        self.active
+            .values()
+            .filter_map(|of_source| Some(of_source.last()?.1))
+    }
+
+    /// The best statements at a time, given those before.
+    pub(super) fn best(
+        &self,
+        claims: &[Claim<'_>],
+        at: Timestamp,
+        chosen: &[Chosen],
+    ) -> Option<Best> {
+        let stated: Vec<usize> = self.stated().collect();
+        let statement = |index: usize| Statement {
+            sighting: claims[index].sighting,
+            since: claims[index].since,
+        };
+        let statements: Vec<Statement<'_>> = stated.iter().map(|index| statement(*index)).collect();
+        let flagged = |index: usize| is_flagged(statement(index), &statements);
+        let mut left: Vec<usize> = stated
+            .iter()
+            .copied()
+            .filter(|index| !flagged(*index))
+            .collect();
+        let is_flagged = left.is_empty();
+        if is_flagged {
+            left = stated;
+        }
+        let standing = left
+            .iter()
+            .map(|index| claims[*index].sighting.standing)
+            .min()?;
+        left.retain(|index| claims[*index].sighting.standing == standing);
+        let mut best = Best {
+            accepted: Vec::new(),
+            is_flagged,
+            fresh: fresh(claims, at, &left, chosen),
+        };
+        while !left.is_empty() {
+            let index = latest(claims, &fresh(claims, at, &left, chosen))?;
+            best.accepted.push(index);
+            left.retain(|other| *other != index && claims[*other].agrees(&claims[index]));
+        }
+        Some(best)
+    }
+}
+
+/// Those of some statements that are as fresh as any of them at a time, given what was chosen before.
+fn fresh(claims: &[Claim<'_>], at: Timestamp, among: &[usize], chosen: &[Chosen]) -> Vec<usize> {
+    let seen = |index: &usize| claims[*index].seen_by(at);
+    let newest = among.iter().map(seen).max().unwrap_or(at);
+    let mut left = among.to_vec();
+    left.retain(|index| newest.duration_since(seen(index)) < FRESH_FOR);
+    // A fresher catalog keeps the price until another one states something new, not until that is read again.
+    let kept = chosen.iter().find_map(|chosen| {
+        let mut own = left.iter().filter(|index| chosen.is(&claims[**index]));
+        Some((*own.next()?, chosen.at))
+    });
+    if let Some((kept, since)) = kept {
+        left.retain(|index| !claims[*index].was_stale(&claims[kept], since));
+    }
+    left
+}
+
+/// Of statements that are equally fresh, the one with a stated start, else that of the latest change of the cells on which
+/// they contradict each other.
+fn latest(claims: &[Claim<'_>], among: &[usize]) -> Option<usize> {
+    let mut contested: Vec<&CellName> = Vec::new();
+    for (place, index) in among.iter().enumerate() {
+        let own = &claims[*index].sighting.cells;
+        for other in &among[..place] {
+            let others = &claims[*other].sighting.cells;
+            contested.extend(own.contradicted_by(others));
+            contested.extend(others.contradicted_by(own));
+        }
+    }
+    contested.sort();
+    contested.dedup();
+    among.iter().copied().max_by_key(|index| {
+        let claim = &claims[*index];
+        let since = claim.unchanged_since(claims, &contested);
+        let is_news = claim.is_stated() || since.listed_at > claim.offer_since;
+        let news = is_news.then_some(since.news_at);
+        let first = Reverse((since.listed_at, &claim.sighting.source));
+        (claim.is_stated(), news, first)
+    })
+}
+
+/// The best statements at a time.
+pub(super) struct Best {
+    /// The best one, and those that agree with it and with each other, the better first.
+    accepted: Vec<usize>,
+    pub(super) is_flagged: bool,
+    /// Statements that are as fresh as the best one.
+    fresh: Vec<usize>,
+}
+
+impl Best {
+    /// The statement whose sheet stands for the price: of those that agree, the one with the most cells. Of several, the one
+    /// with the prices that are in force, if possible by their source: while it is fresh, or is alone in stating limits.
+    pub(super) fn shown(&self, claims: &[Claim<'_>], open: Option<&Period>) -> usize {
+        let best = self.accepted[0];
+        let base = &claims[best].sighting.cells;
+        let full = self
+            .accepted
+            .iter()
+            .copied()
+            .filter(|index| *index == best || claims[*index].sighting.cells.has_base_of(base));
+        let shown = full.max_by_key(|index| {
+            let claim = &claims[*index];
+            let sighting = claim.sighting;
+            let is_in_force = open.is_some_and(|open| open.tariff_id == sighting.tariff_id);
+            let is_source = is_in_force && open.is_some_and(|open| open.source == sighting.source);
+            let is_alone = sighting.states_limits && !claims[best].sighting.states_limits;
+            let stays = is_source && (is_alone || self.fresh.contains(index));
+            let first = Reverse((claim.since, &sighting.source));
+            (
+                sighting.cells.len(),
+                is_in_force,
+                stays,
+                *index == best,
+                first,
+            )
+        });
+        shown.unwrap_or(best)
+    }
+
+    /// What was chosen, given what was chosen before.
+    pub(super) fn chosen(
+        &self,
+        claims: &[Claim<'_>],
+        before: &[Chosen],
+        at: Timestamp,
+    ) -> Vec<Chosen> {
+        let accepted = self.accepted.iter().map(|index| {
+            let claim = &claims[*index];
+            let known = before.iter().find(|chosen| chosen.is(claim));
+            known.cloned().unwrap_or_else(|| Chosen {
+                source: claim.sighting.source.clone(),
+                tariff_id: claim.sighting.tariff_id,
+                at,
+            })
+        });
+        accepted.collect()
+    }
+}
+
+/// A statement that was found to be the price, or to agree with it, and since when.
+#[derive(Clone)]
+pub(super) struct Chosen {
+    source: String,
+    tariff_id: Uuid,
+    at: Timestamp,
+}
+
+impl Chosen {
+    fn is(&self, claim: &Claim<'_>) -> bool {
+        (&self.source, self.tariff_id) == (&claim.sighting.source, claim.sighting.tariff_id)
+    }
+}

@@ -1,0 +1,278 @@
+//! What each source states of an offer, and when: its sightings between its absences and withdrawals.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::period::{FRESH_FOR, UNKNOWN_START};
+use super::sighting::{Sighting, Standing, Withdrawal};
+use crate::sheet::compare::CellName;
+
+/// A sighting with the times at which it may be the price.
+pub(super) struct Claim<'a> {
+    pub(super) sighting: &'a Sighting,
+    /// Start of its validity, or its first sighting.
+    pub(super) start: Timestamp,
+    /// Its start, or that of a fresher statement of its source with a stated start before it.
+    holds_from: Timestamp,
+    /// Time since which the source lists these prices, be it with other limits or names.
+    pub(super) since: Timestamp,
+    /// First and last times at which it listed them in a row, each row without a pause of [`FRESH_FOR`].
+    pub(super) seen: Vec<(Timestamp, Timestamp)>,
+    /// Time since which the source states any price of the offer.
+    pub(super) offer_since: Timestamp,
+    pub(super) spans: Vec<Span>,
+}
+
+/// Place among the statements of a source. Of contradicting entries of one catalog, the same prices come last whatever the
+/// rest of their sheets.
+pub(super) type Rank = (Timestamp, Timestamp, Uuid, Timestamp, Uuid);
+
+/// From a time to before another one.
+pub(super) type Span = (Timestamp, Option<Timestamp>);
+
+impl Claim<'_> {
+    /// Place among the statements of its source: the last is what the source says. What a whole catalog listed last
+    /// replaces all of its earlier lists; other statements have their place by their start, but give way to a fresher one with
+    /// a stated start.
+    pub(super) fn rank(&self) -> Rank {
+        let sighting = self.sighting;
+        let (first, second) = match sighting.standing {
+            Standing::Catalog => (self.until(), self.news_at()),
+            Standing::Entry | Standing::Sheet => (self.holds_from, sighting.last_at),
+        };
+        let last = (sighting.last_at, sighting.sheet_id);
+        (first, second, sighting.tariff_id, last.0, last.1)
+    }
+
+    /// Time at which it was last listed in a row.
+    fn until(&self) -> Timestamp {
+        let last = self.seen.last();
+        last.map_or(self.sighting.last_at, |(_, until)| *until)
+    }
+
+    /// Time of its last sighting up to a time; between two sightings of a row it counts as seen. What it states of the times
+    /// before the first one is as fresh as that, where it states a start.
+    pub(super) fn seen_by(&self, at: Timestamp) -> Timestamp {
+        let begun = self.seen.partition_point(|(from, _)| *from <= at);
+        let Some(last) = begun.checked_sub(1) else {
+            return if self.is_stated() {
+                self.seen[0].0
+            } else {
+                UNKNOWN_START
+            };
+        };
+        self.seen[last].1.min(at)
+    }
+
+    /// Whether it was known at a time at which another one was much fresher.
+    pub(super) fn was_stale(&self, other: &Self, at: Timestamp) -> bool {
+        self.news_at() <= at && other.seen_by(at).duration_since(self.seen_by(at)) >= FRESH_FOR
+    }
+
+    /// Start of its validity, or the time since which the prices are listed.
+    pub(super) fn news_at(&self) -> Timestamp {
+        if self.is_stated() {
+            return self.start;
+        }
+        self.start.min(self.since)
+    }
+
+    pub(super) fn is_stated(&self) -> bool {
+        self.sighting.valid_from.is_some()
+    }
+
+    /// Whether both state the same as far as both state something.
+    pub(super) fn agrees(&self, other: &Self) -> bool {
+        let (own, others) = (self.sighting, other.sighting);
+        own.tariff_id == others.tariff_id || own.cells.agree(&others.cells)
+    }
+
+    /// Whether it was its source's statement just before a time, or may have been.
+    fn held_before(&self, at: Timestamp) -> bool {
+        let mut spans = self.spans.iter();
+        spans.any(|(from, until)| *from < at && until.is_none_or(|until| at <= until))
+    }
+
+    /// Time since which its source states some cells as it does, by their starts and by when they were listed. Cells that
+    /// appear or vanish do not count.
+    pub(super) fn unchanged_since(&self, all: &[Self], cells: &[&CellName]) -> Since {
+        let own = || {
+            all.iter()
+                .filter(|claim| claim.sighting.source == self.sighting.source)
+        };
+        let mut found = Since {
+            news_at: self.news_at(),
+            listed_at: self.since,
+        };
+        loop {
+            let before = own().filter(|claim| {
+                claim.news_at() < found.news_at && claim.held_before(found.news_at)
+            });
+            let Some(before) = before.max_by_key(|claim| claim.rank()) else {
+                return found;
+            };
+            if !before
+                .sighting
+                .cells
+                .is_same_in(cells, &self.sighting.cells)
+            {
+                return found;
+            }
+            found = Since {
+                news_at: before.news_at(),
+                listed_at: found.listed_at.min(before.since),
+            };
+        }
+    }
+}
+
+/// Since when a source states some prices.
+#[derive(Clone, Copy)]
+pub(super) struct Since {
+    /// Start of their validity, or the time since which they are listed.
+    pub(super) news_at: Timestamp,
+    /// The time since which they are listed.
+    pub(super) listed_at: Timestamp,
+}
+
+/// Start of a sighting: without a stated start, the time at which it was first seen; unknown if it had ended by then.
+fn start(sighting: &Sighting) -> Timestamp {
+    let is_over = sighting
+        .valid_to
+        .is_some_and(|end| end <= sighting.first_at);
+    let seen = if is_over {
+        UNKNOWN_START
+    } else {
+        sighting.first_at
+    };
+    sighting.valid_from.unwrap_or(seen)
+}
+
+/// Start of a statement among those of its source, or the earlier one that a fresher statement states.
+fn holds_from(own: &[&Sighting], sighting: &Sighting) -> Timestamp {
+    let is_fresher =
+        |other: &&&Sighting| sighting.valid_from.is_none() && other.first_at > sighting.last_at;
+    let fresher = own.iter().filter(is_fresher);
+    let stated = fresher.filter_map(|other| other.valid_from);
+    stated.fold(start(sighting), Timestamp::min)
+}
+
+pub(super) fn claims<'a>(sightings: &'a [Sighting], withdrawals: &[Withdrawal]) -> Vec<Claim<'a>> {
+    let mut by_source: BTreeMap<&str, Vec<&Sighting>> = BTreeMap::new();
+    for sighting in sightings {
+        by_source
+            .entry(&sighting.source)
+            .or_default()
+            .push(sighting);
+    }
+    let mut claims = Vec::with_capacity(sightings.len());
+    for mut own in by_source.into_values() {
+        own.sort_by_key(|sighting| (sighting.first_at, sighting.last_at, sighting.sheet_id));
+        let absences = absences(&own);
+        let first_at = own[0].first_at;
+        for (index, sighting) in own.iter().enumerate() {
+            let start = start(sighting);
+            let listing = listing(&own, index);
+            let since = listing[0].first_at;
+            let cut = |spans: Vec<Span>, gap: Span| {
+                spans
+                    .into_iter()
+                    .flat_map(|span| without(span, gap))
+                    .collect()
+            };
+            let mut spans = vec![(start, sighting.valid_to)];
+            spans = absences.iter().copied().fold(spans, cut);
+            let withdrawn = withdrawals
+                .iter()
+                .filter(|withdrawal| withdrawal.sheet_id == sighting.sheet_id);
+            spans = withdrawn
+                .map(|withdrawal| (withdrawal.at, withdrawal.seen_again_at))
+                .fold(spans, cut);
+            spans.retain(|(from, until)| until.is_none_or(|until| *from < until));
+            claims.push(Claim {
+                sighting,
+                start,
+                holds_from: holds_from(&own, sighting),
+                since,
+                seen: rows(&listing),
+                offer_since: first_at,
+                spans,
+            });
+        }
+    }
+    claims
+}
+
+/// Whether two sightings of a catalog, the first of which came first, are about the same prices without a look that did not
+/// find them.
+fn is_one_listing(first: &Sighting, then: &Sighting) -> bool {
+    first.standing == Standing::Catalog
+        && (first.tariff_id, first.valid_from, first.valid_to)
+            == (then.tariff_id, then.valid_from, then.valid_to)
+        && (first.last_at >= then.first_at
+            || first.next_at.is_none_or(|next| next >= then.first_at))
+}
+
+/// The sightings of a source, in order, at which it listed the prices of one of them without a break.
+fn listing<'a>(own: &[&'a Sighting], index: usize) -> Vec<&'a Sighting> {
+    let mut listing = vec![own[index]];
+    for other in own[..index].iter().rev() {
+        if is_one_listing(other, listing[0]) {
+            listing.insert(0, other);
+        }
+    }
+    let mut last = own[index];
+    for other in &own[index + 1..] {
+        if is_one_listing(last, other) && last.last_at <= other.last_at {
+            last = other;
+            listing.push(other);
+        }
+    }
+    listing
+}
+
+/// First and last times of the rows of a listing.
+fn rows(listing: &[&Sighting]) -> Vec<(Timestamp, Timestamp)> {
+    let mut rows: Vec<(Timestamp, Timestamp)> = Vec::new();
+    for sighting in listing {
+        match rows.last_mut() {
+            Some((_, until)) if sighting.first_at.duration_since(*until) < FRESH_FOR => {
+                *until = sighting.last_at.max(*until);
+            }
+            _ => rows.push((sighting.first_at, sighting.last_at)),
+        }
+    }
+    rows
+}
+
+/// Times at which a whole catalog did not list the offer, from its sightings in order.
+fn absences(sightings: &[&Sighting]) -> Vec<Span> {
+    let mut absences = Vec::new();
+    let mut last: Option<&Sighting> = None;
+    for sighting in sightings {
+        if let Some(gone_at) = last.and_then(|last| last.next_at)
+            && gone_at < sighting.first_at
+        {
+            absences.push((gone_at, Some(sighting.first_at)));
+        }
+        if last.is_none_or(|last| last.last_at < sighting.last_at) {
+            last = Some(sighting);
+        }
+    }
+    let gone_at = last.and_then(|last| last.next_at);
+    absences.extend(gone_at.map(|gone_at| (gone_at, None)));
+    absences
+}
+
+/// The parts of a span outside another one.
+fn without((from, until): Span, (gap_from, gap_until): Span) -> impl Iterator<Item = Span> {
+    let is_apart =
+        until.is_some_and(|until| until <= gap_from) || gap_until.is_some_and(|gap| gap <= from);
+    let whole = is_apart.then_some((from, until));
+    let before = (!is_apart && from < gap_from).then_some((from, Some(gap_from)));
+    let after = gap_until.filter(|gap| !is_apart && until.is_none_or(|until| *gap < until));
+    let after = after.map(|gap| (gap, until));
+    [whole, before, after].into_iter().flatten()
+}
