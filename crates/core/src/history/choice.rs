@@ -168,7 +168,7 @@ impl Best {
         shown.unwrap_or(best)
     }
 
-    /// What was chosen, given what was chosen before.
+    /// Statements that were chosen, given those before.
     pub(super) fn chosen(
         &self,
         claims: &[Claim<'_>],

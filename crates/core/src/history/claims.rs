@@ -1,4 +1,4 @@
-//! What each source states of an offer, and when: its sightings between its absences and withdrawals.
+//! Statements of the sources of an offer, and their times: sightings between absences and withdrawals.
 
 use std::collections::BTreeMap;
 

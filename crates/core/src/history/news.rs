@@ -187,7 +187,7 @@ fn of_the_past(
     let over = || after.iter().filter(is_over);
     let mut told: Vec<&Period> = over().filter(differing).filter(is_new).collect();
     if told.is_empty() {
-        told.extend(over().find(differing).or_else(|| over().last()));
+        told.extend(over().find(differing).or_else(|| over().next_back()));
     }
     let told = told.into_iter();
     told.map(|period| piece(Event::Backfilled, period, None, false))

@@ -57,7 +57,7 @@ fn a_catalog_that_is_read_again_unchanged_changes_no_price() {
     // Every few days, in turn.
     let facts = [listed("a", 1, 4, 9), listed("b", 2, 7, 7)];
     assert_eq!(shape(&timeline(&facts, &[])), (vec![(1, 4)], None));
-    // After a pause of two weeks the fresher one counts, and goes on to count where the other one is read again.
+    // After a pause of two weeks the fresher one counts, and continues to count where the other one is read again.
     let paused = [
         gone(listed("a", 1, 0, 5), 40),
         listed("a", 1, 40, 50),
@@ -68,7 +68,7 @@ fn a_catalog_that_is_read_again_unchanged_changes_no_price() {
         shape(&timeline(&paused, &[])),
         (vec![(1, 0), (2, 30)], None)
     );
-    // What it says anew counts.
+    // What it says again counts.
     let mut news = paused.to_vec();
     news[1].last_at = day(41);
     news[1].next_at = Some(day(42));

@@ -81,7 +81,7 @@ fn news_of(facts: &[Sighting], fact: &Sighting) -> Timestamp {
     }
 }
 
-/// What each source states at a time.
+/// Statements of the sources at a time.
 fn statements<'a>(
     facts: &'a [Sighting],
     withdrawals: &[Withdrawal],
@@ -106,21 +106,19 @@ fn statements<'a>(
     };
     let mut best: Vec<&Sighting> = Vec::new();
     for fact in facts.iter().filter(holds) {
-        let rank = |fact: &Sighting| match fact.standing {
-            Standing::Catalog => {
+        let rank = |fact: &Sighting| {
+            if fact.standing == Standing::Catalog {
                 let until = priced_until(facts, fact);
-                (until, news_of(facts, fact), fact.sheet_id)
+                return (until, news_of(facts, fact), fact.sheet_id);
             }
-            _ => {
-                let own = facts
-                    .iter()
-                    .filter(|other| other.source == fact.source && other.first_at > fact.last_at);
-                let corrected = own.filter_map(|other| other.valid_from).min();
-                let corrected = corrected.filter(|_| fact.valid_from.is_none());
-                let start = start_of(fact);
-                let start = corrected.map_or(start, |corrected| corrected.min(start));
-                (start, fact.last_at, fact.sheet_id)
-            }
+            let own = facts
+                .iter()
+                .filter(|other| other.source == fact.source && other.first_at > fact.last_at);
+            let corrected = own.filter_map(|other| other.valid_from).min();
+            let corrected = corrected.filter(|_| fact.valid_from.is_none());
+            let start = start_of(fact);
+            let start = corrected.map_or(start, |corrected| corrected.min(start));
+            (start, fact.last_at, fact.sheet_id)
         };
         match best.iter_mut().find(|other| other.source == fact.source) {
             Some(other) if rank(other) < rank(fact) => *other = fact,
