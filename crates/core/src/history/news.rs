@@ -185,11 +185,11 @@ fn of_the_past(
             .any(|known| (known.tariff_id, known.starts_at) == (period.tariff_id, period.starts_at))
     };
     let over = || after.iter().filter(is_over);
-    let mut told: Vec<&Period> = over().filter(differing).filter(is_new).collect();
-    if told.is_empty() {
-        told.extend(over().find(differing).or_else(|| over().next_back()));
+    let mut reported: Vec<&Period> = over().filter(differing).filter(is_new).collect();
+    if reported.is_empty() {
+        reported.extend(over().find(differing).or_else(|| over().next_back()));
     }
-    let told = told.into_iter();
-    told.map(|period| piece(Event::Backfilled, period, None, false))
+    let reported = reported.into_iter();
+    reported.map(|period| piece(Event::Backfilled, period, None, false))
         .collect()
 }

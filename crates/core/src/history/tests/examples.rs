@@ -262,20 +262,20 @@ fn prices_of_the_past_are_news_of_their_own_sheets() {
     let known = [posted(2, 10), posted(3, 12), posted(4, 15)];
     let before = timeline(&known, &[]);
     let after = timeline(&[known.to_vec(), vec![posted(7, 11)]].concat(), &[]);
-    let told = news(&before, &after, day(20));
-    assert_eq!(told.len(), 1);
+    let reported = news(&before, &after, day(20));
+    assert_eq!(reported.len(), 1);
     assert_eq!(
-        (told[0].event, told[0].sheet_id),
+        (reported[0].event, reported[0].sheet_id),
         (Event::Backfilled, id(7))
     );
-    assert_eq!((told[0].starts_at, told[0].in_force), (day(11), false));
+    assert_eq!((reported[0].starts_at, reported[0].in_force), (day(11), false));
     // Each of several.
     let after = timeline(
         &[known.to_vec(), vec![posted(7, 11), posted(8, 13)]].concat(),
         &[],
     );
-    let told = news(&before, &after, day(20));
-    let sheets = told.iter().map(|news| news.sheet_id);
+    let reported = news(&before, &after, day(20));
+    let sheets = reported.iter().map(|news| news.sheet_id);
     assert_eq!(sheets.collect::<Vec<_>>(), [id(7), id(8)]);
 }
 
@@ -405,9 +405,9 @@ fn news_of_the_past_are_backfilled_and_of_the_present_changes() {
     assert_eq!(news(&[], &before, day(100))[0].event, Event::Added);
     // Another price than the one that was withdrawn.
     let other = timeline(&[old[0].clone(), listed("b", 2, 60, 60)], &[withdrawal]);
-    let told = news(&withdrawn, &other, day(100));
+    let reported = news(&withdrawn, &other, day(100));
     assert_eq!(
-        (told[0].event, told[0].previous_sheet_id),
+        (reported[0].event, reported[0].previous_sheet_id),
         (Event::Changed, Some(id(1)))
     );
     // The withdrawn price while the one before it is in force.
