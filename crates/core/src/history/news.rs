@@ -190,6 +190,7 @@ fn of_the_past(
         reported.extend(over().find(differing).or_else(|| over().next_back()));
     }
     let reported = reported.into_iter();
-    reported.map(|period| piece(Event::Backfilled, period, None, false))
+    reported
+        .map(|period| piece(Event::Backfilled, period, None, false))
         .collect()
 }

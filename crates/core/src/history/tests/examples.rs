@@ -268,7 +268,10 @@ fn prices_of_the_past_are_news_of_their_own_sheets() {
         (reported[0].event, reported[0].sheet_id),
         (Event::Backfilled, id(7))
     );
-    assert_eq!((reported[0].starts_at, reported[0].in_force), (day(11), false));
+    assert_eq!(
+        (reported[0].starts_at, reported[0].in_force),
+        (day(11), false)
+    );
     // Each of several.
     let after = timeline(
         &[known.to_vec(), vec![posted(7, 11), posted(8, 13)]].concat(),
