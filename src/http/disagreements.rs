@@ -51,8 +51,8 @@ impl ListItem for DisagreementRow {}
 /// Disagreements between catalogs about a price
 ///
 /// A whole catalog counts more than an entry of one, and that more than a posted sheet. Of two catalogs, a stated start
-/// beats one that was merely seen, and a sighting that is a day fresher beats an older one. What the others state is listed
-/// here until they agree.
+/// beats one that was merely seen, and a sighting that is two weeks fresher beats an older one. What the others state is
+/// listed here until they agree: a catalog that states fewer prices and none differently does.
 #[utoipa::path(
     get,
     path = "/disagreements",

@@ -39,7 +39,11 @@ const CONFIRMING: &str = "
     FROM price_sheets AS own JOIN sightings AS seen ON seen.offer_id = own.offer_id
     JOIN price_sheets AS sheet ON sheet.id = seen.sheet_id
     WHERE own.id = $1 AND seen.sheet_id <> $1 AND seen.standing = 1 AND seen.first_at <= $2
-      AND (seen.last_at IS NULL OR seen.last_at >= $2) AND (sheet.valid_from IS NULL OR sheet.valid_from <= $2)
+      AND (seen.last_at IS NULL OR NOT EXISTS (
+          SELECT 1 FROM looks
+          WHERE looks.source = seen.source AND (looks.scope = '' OR looks.scope = own.provider)
+            AND looks.at > seen.last_at AND looks.at <= $2))
+      AND (sheet.valid_from IS NULL OR sheet.valid_from <= $2)
       AND (sheet.valid_to IS NULL OR sheet.valid_to > $2)";
 
 /// A price in force, with its period.

@@ -1,6 +1,7 @@
 //! The record of what sources state: whatever the order in which it arrives, the same facts give the same state, and the
 //! feed reports it.
 
+mod cells;
 mod interrupted;
 mod news;
 mod replicas;
