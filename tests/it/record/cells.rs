@@ -52,8 +52,8 @@ async fn a_catalog_that_is_silent_about_cells_takes_none_away() {
         ] {
             read(&api, day, &catalog).await;
         }
-        let told = all_rows(&api, "/changes?kind=price.changed").await;
-        assert_eq!(told, Vec::<Value>::new());
+        let reported = all_rows(&api, "/changes?kind=price.changed").await;
+        assert_eq!(reported, Vec::<Value>::new());
         let long = json!({"prompt_tokens": 300_000, "output_tokens": 1000});
         let (total, sources) = cost(&api, long).await;
         assert_eq!(total, "0.606");
@@ -72,8 +72,8 @@ async fn a_catalog_that_is_silent_about_cells_takes_none_away() {
         assert_eq!(disagreements, Vec::<Value>::new());
         // One that contradicts, and is fresher, does.
         read(&api, "10-01", &poor(5.0)).await;
-        let told = all_rows(&api, "/changes?kind=price.changed").await;
-        let cells = told.iter().filter(|row| !row["new_value"].is_null());
+        let reported = all_rows(&api, "/changes?kind=price.changed").await;
+        let cells = reported.iter().filter(|row| !row["new_value"].is_null());
         let cells: Vec<&Value> = cells.map(|row| &row["cell"]).collect();
         assert_eq!(cells, ["output"]);
         assert_eq!(mirror(&api).await, in_force(&api).await);
@@ -114,7 +114,7 @@ async fn a_posted_correction_with_a_stated_start_is_in_force_from_then_on() {
 }
 
 #[tokio::test]
-async fn a_price_of_the_past_is_told_with_its_own_sheet() {
+async fn a_price_of_the_past_is_reported_with_its_own_sheet() {
     on_each_database(async |database| {
         let api = database.api().await;
         for (day, input) in [("10", "2"), ("12", "2.5"), ("15", "3"), ("11", "7")] {
@@ -126,14 +126,17 @@ async fn a_price_of_the_past_is_told_with_its_own_sheet() {
             .into_iter()
             .zip([2.0, 7.0, 2.5, 3.0].map(|price| json!(price)));
         assert_eq!(periods(&api).await, expected.collect::<Vec<_>>());
-        let told = api.get("/changes?kind=history.backfilled").await.rows();
-        let told: Vec<_> = told
+        let reported = api.get("/changes?kind=history.backfilled").await.rows();
+        let reported: Vec<_> = reported
             .iter()
             .map(|row| (&row["valid_from"], &row["summary"]))
             .collect();
-        assert_eq!(told.len(), 1, "{told:?}");
-        assert_eq!(told[0].0, "2026-11-11T00:00:00Z");
-        assert!(told[0].1.as_str().unwrap().contains("input 7"), "{told:?}");
+        assert_eq!(reported.len(), 1, "{reported:?}");
+        assert_eq!(reported[0].0, "2026-11-11T00:00:00Z");
+        assert!(
+            reported[0].1.as_str().unwrap().contains("input 7"),
+            "{reported:?}"
+        );
     })
     .await;
 }
