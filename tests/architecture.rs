@@ -34,6 +34,7 @@ const PACKAGES: [Package; 3] = [
             ("clue", &["model"]),
             ("estimate", &["clue", "catalog"]),
             ("calculator", &["model"]),
+            ("plan", &["calculator"]),
             ("calibration", &["estimate"]),
         ],
     },

@@ -14,7 +14,8 @@ use super::report::{paragraph, table, write_reasons, write_table};
 use super::{Failure, label, terminal};
 use unroof_core::calculator::inputs::{EquationUsed, InputOrigin, InputUsed, InputValue, NoValue};
 use unroof_core::input::RequestError;
-use unroof_core::input::body::{Body, Flag, flags};
+use unroof_core::input::body::{Body, Flag, LIST_PLACEHOLDER, flags};
+use unroof_core::reference::{Accelerator, accelerators};
 use unroof_core::units::{Bytes, readable};
 
 /// Flags that state fields of a request; the request's type declares them.
@@ -59,22 +60,29 @@ impl<Request: Body + Clone> FromArgMatches for RequestFlags<Request> {
     }
 }
 
-impl<Request> RequestFlags<Request> {
+impl<Request: Body + Clone> RequestFlags<Request> {
     /// Sets the fields of a request that the flags state.
     pub(super) fn apply(&self, request: &mut Value) {
         for (flag, value) in &self.stated {
-            *place(request, &flag.pointer) = stated_value(value);
+            *place(request, &flag.pointer) = if flag.placeholder == LIST_PLACEHOLDER {
+                value
+                    .split(',')
+                    .map(|item| stated_value(item.trim()))
+                    .collect()
+            } else {
+                stated_value(value)
+            };
         }
     }
 
-    /// Adds to the hint of each fault the flag that states its field.
+    /// Calls fields by the flags that state them.
     pub(super) fn name_flags(&self, error: RequestError) -> RequestError {
-        naming_flags(error, &self.stated)
+        naming_flags(error, &self.stated, &flags::<Request>())
     }
 }
 
 /// The answer to the request in a file, or to an empty request, with the fields stated by flags.
-pub(super) fn answered<Request, Answer>(
+pub(super) fn answered<Request: Body + Clone, Answer>(
     file: Option<&Path>,
     flags: &RequestFlags<Request>,
     answer: impl Fn(&[u8]) -> Result<Answer, RequestError>,
@@ -105,20 +113,41 @@ fn place<'r>(request: &'r mut Value, pointer: &str) -> &'r mut Value {
     })
 }
 
-/// Adds to the hint of each fault the flag that states its field.
-fn naming_flags(error: RequestError, stated: &[(Flag, String)]) -> RequestError {
+/// Writes the flag in place of the pointer in faults of fields that a flag states, and in place of the names of fields
+/// that have a flag.
+fn naming_flags(error: RequestError, stated: &[(Flag, String)], all: &[Flag]) -> RequestError {
     let RequestError::Wrong(mut faults) = error else {
         return error;
     };
     for fault in &mut faults {
-        let flag = stated
-            .iter()
-            .find(|(flag, _)| flag.pointer == fault.pointer);
-        if let Some((flag, _)) = flag {
-            fault.hint = format!("{} (--{})", fault.hint, flag.name);
+        let is_of = |flag: &Flag| {
+            let rest = fault.pointer.strip_prefix(&flag.pointer);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        // A field that is missing has the pointer of the object that lacks it.
+        let is_within = |flag: &Flag| flag.pointer.starts_with(&format!("{}/", fault.pointer));
+        let flag = stated.iter().find(|(flag, _)| is_of(flag));
+        let flag = flag.or_else(|| stated.iter().find(|(flag, _)| is_within(flag)));
+        let Some((flag, _)) = flag else {
+            continue;
+        };
+        fault.pointer = format!("--{}", flag.name);
+        for text in [&mut fault.detail, &mut fault.hint] {
+            *text = with_flags(text, all);
         }
     }
     RequestError::Wrong(faults)
+}
+
+/// A message in which fields that have a flag are called by it.
+fn with_flags(text: &str, all: &[Flag]) -> String {
+    all.iter().fold(text.to_owned(), |text, flag| {
+        let path = flag.pointer.trim_start_matches('/').replace('/', ".");
+        let name = flag.pointer.rsplit('/').next().unwrap_or_default();
+        let flag = format!("--{}", flag.name);
+        text.replace(&format!("`{path}`"), &flag)
+            .replace(&format!("`{name}`"), &flag)
+    })
 }
 
 /// The value of a flag as JSON: a number if it is one, else a string.
@@ -223,6 +252,26 @@ pub(super) fn size(bytes: Bytes) -> String {
         }
         _ => bytes.to_string(),
     }
+}
+
+/// The value of an input by its name, as text.
+pub(super) fn input(inputs: &[InputUsed], name: &str) -> Option<String> {
+    let found = inputs.iter().find(|input| input.name == name)?;
+    Some(match &found.value {
+        InputValue::Number(number) => readable(*number),
+        InputValue::Name(name) => name.clone(),
+    })
+}
+
+/// Prints the ids and names of the accelerators.
+pub(super) fn list_accelerators() -> Result<(), Failure> {
+    let mut out = terminal::stdout();
+    let row = |row: &Accelerator| vec![row.id.clone(), row.name.clone()];
+    write_table(
+        &mut out,
+        &table(&["id", "name"], accelerators().iter().map(row)),
+    )?;
+    Ok(())
 }
 
 pub(super) fn yes_no(answer: bool) -> &'static str {

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::calculator::{
-    RequestFlags, answered, or_dash, percent, print, size, values, write_grounds, write_values,
-    yes_no,
+    RequestFlags, answered, input, list_accelerators, or_dash, percent, print, size, values,
+    write_grounds, write_values, yes_no,
 };
+use super::chart::{Chart, Line, show};
 use super::report::{table, write_table};
 use super::{Failure, label};
 use unroof_core::calculator::layout::request::LayoutRequest;
@@ -33,11 +34,53 @@ pub(super) struct LayoutArguments {
     /// Print the answer as HTTP gives it
     #[arg(long)]
     json: bool,
+    /// Save the curve of the answer as an SVG picture
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Print the ids of the accelerators instead
+    #[arg(long, exclusive = true)]
+    list_accelerators: bool,
 }
 
 pub(super) fn run(arguments: &LayoutArguments) -> Result<(), Failure> {
+    if arguments.list_accelerators {
+        return list_accelerators();
+    }
     let answer = answered(arguments.file.as_deref(), &arguments.stated, layout)?;
-    print(&answer, arguments.json, write_layout)
+    print(&answer, arguments.json, write_layout)?;
+    show(Some(chart(&answer)), arguments.save.as_deref(), false)
+}
+
+/// Memory of a GPU over pipeline stages.
+fn chart(answer: &LayoutAnswer) -> Chart {
+    let line = |name: &str, bytes: fn(&StagesItem) -> f64| Line {
+        name: name.to_owned(),
+        points: answer
+            .series
+            .iter()
+            .map(|item| (f64::from(item.pipeline_stages), bytes(item) / 1e9))
+            .collect(),
+    };
+    Chart {
+        title: title(answer),
+        x: "pipeline stages",
+        y: "GB per GPU",
+        lines: vec![
+            line("weights", |item| item.weights_bytes_per_gpu.0),
+            line("KV cache", |item| item.kv_bytes_per_gpu.0),
+            line("both", |item| item.total_bytes_per_gpu.0),
+        ],
+    }
+}
+
+fn title(answer: &LayoutAnswer) -> String {
+    let value = |name| input(&answer.inputs, name).unwrap_or_default();
+    format!(
+        "a model of {} parameters, {} experts, on {}",
+        value("model.total_parameters"),
+        value("model.experts"),
+        value("hardware.name")
+    )
 }
 
 fn milliseconds(time: Seconds) -> String {
@@ -45,6 +88,7 @@ fn milliseconds(time: Seconds) -> String {
 }
 
 fn write_layout(mut out: &mut dyn Write, answer: &LayoutAnswer) -> io::Result<()> {
+    writeln!(out, "{}\n", label(&title(answer)))?;
     write_experts(out, &answer.experts)?;
     write_all_to_all(out, &answer.all_to_all)?;
     write_largest_layer(out, &answer.largest_expert_layer)?;
@@ -134,7 +178,8 @@ fn write_pipeline(out: &mut dyn Write, pipeline: &PipelineCosts) -> io::Result<(
         "free across racks" => or_dash(free);
         "bubble of a training step" => bubble;
         "memory time per token" => milliseconds(pipeline.seconds_per_token);
-        "the same in one stage" => in_one_stage;
+        "with hops between stages" => milliseconds(pipeline.seconds_per_token_with_hops);
+        "memory time in one stage" => in_one_stage;
     };
     write_values(out, "pipeline", &values)
 }

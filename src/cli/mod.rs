@@ -2,6 +2,7 @@
 
 mod calculator;
 mod calibration;
+mod chart;
 mod cost;
 mod examples;
 mod healthcheck;
@@ -10,6 +11,7 @@ mod infer;
 mod layout;
 mod limits;
 mod migrate;
+mod plan;
 mod report;
 mod serve;
 mod simulate;
@@ -56,6 +58,8 @@ enum Command {
     Simulate(simulate::SimulateArguments),
     /// Lay a model out on racks: experts, traffic, pipeline stages, memory per GPU
     Layout(layout::LayoutArguments),
+    /// Plan the serving of a model: layouts within limits on latency, ranked by cost
+    Plan(plan::PlanArguments),
     /// Plan the training of a model: tokens, compute, overtraining, activations, sparsity
     Training(training::TrainingArguments),
     /// Score the joint estimate on open-weight models, each with a calibration fitted without its family
@@ -156,6 +160,7 @@ pub fn run() -> ExitCode {
         Command::Cost(arguments) => cost::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Layout(arguments) => layout::run(&arguments),
+        Command::Plan(arguments) => plan::run(&arguments),
         Command::Training(arguments) => training::run(&arguments),
         Command::Validate(arguments) => validate::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),

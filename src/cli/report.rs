@@ -1,4 +1,4 @@
-//! The text report of an answer, within 80 columns: the price sheet in one table, the readings with substituted
+//! The text report of an answer, within the width of the terminal: the price sheet in one table, the readings with substituted
 //! equations, the conflicts.
 
 mod joint;
@@ -7,17 +7,20 @@ pub(super) use joint::compact;
 
 use std::io::{self, Write};
 
-use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
+use comfy_table::ColumnConstraint::LowerBoundary;
+use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle, Width};
 use textwrap::core::display_width;
 
 use super::label;
+use super::terminal::width;
 use unroof_core::estimate::Answer;
 use unroof_core::model::assumptions::Origin;
 use unroof_core::model::reading::{Detail, Input, Kind, Reading, Value, duration};
 use unroof_core::sheet::{Basis, PriceSheet, RateCell};
 use unroof_core::units::{Decimal, readable};
 
-const WIDTH: u16 = 80;
+/// Cells up to this width stay on one line where the table has room.
+const SHORT_CELL: usize = 16;
 /// A blank that lines do not end at.
 const NO_BREAK: &str = "\u{a0}";
 
@@ -44,7 +47,7 @@ pub(super) fn write(
 pub(super) fn paragraph(out: &mut impl Write, text: &str, indent: usize) -> io::Result<()> {
     let blank = " ".repeat(indent);
     // Ids and units hold hyphens and slashes; a line ends between words only.
-    let options = textwrap::Options::new(WIDTH.into())
+    let options = textwrap::Options::new(width())
         .initial_indent(&blank)
         .subsequent_indent(&blank)
         .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit)
@@ -59,15 +62,83 @@ pub(super) fn paragraph(out: &mut impl Write, text: &str, indent: usize) -> io::
 pub(super) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Table {
     let line = LineStyle::none().fill('─').junction('─');
     let mut table = Table::new();
+    let rows: Vec<Vec<String>> = rows.into_iter().collect();
+    let columns = Columns::of(header, &rows);
     table
         .load_style(TableStyle::new().header_separator(line))
         .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH)
+        .set_width(columns.width)
         .set_header(header);
     for row in rows {
         table.add_row(row);
     }
+    let least = columns.least.into_iter();
+    table.set_constraints(least.map(|width| LowerBoundary(Width::Fixed(width))));
+    if columns.are_close {
+        table.column_iter_mut().for_each(|column| {
+            column.set_padding((0, 1));
+        });
+    }
     table
+}
+
+/// Widths of a table's columns.
+struct Columns {
+    /// Least widths with padding, so that no number is split.
+    least: Vec<u16>,
+    /// Width of the table.
+    width: u16,
+    /// Whether columns are separated by one blank and not by two.
+    are_close: bool,
+}
+
+impl Columns {
+    /// Short cells stay on one line where there is room; else columns are closer, then cells end at blanks. A table whose
+    /// numbers need more than the terminal is wider.
+    fn of(header: &[&str], rows: &[Vec<String>]) -> Self {
+        let widths = |of_cell: fn(&str) -> usize, padding: usize| -> Vec<usize> {
+            let of_column = |column: usize| {
+                let cells = rows
+                    .iter()
+                    .filter_map(|row| row.get(column).map(String::as_str));
+                let texts = cells.chain([header[column]]);
+                texts.map(of_cell).max().unwrap_or(0) + padding
+            };
+            (0..header.len()).map(of_column).collect()
+        };
+        let layouts = [
+            (widths(short_cell, 2), false),
+            (widths(short_cell, 1), true),
+            (widths(longest_word, 2), false),
+            (widths(longest_word, 1), true),
+        ];
+        // Every two columns have a blank between them, beside their padding.
+        let between = header.len().saturating_sub(1);
+        let whole = |least: &[usize]| least.iter().sum::<usize>() + between;
+        let fits = |(least, _): &&(Vec<usize>, bool)| whole(least) <= width();
+        let (least, are_close) = layouts.iter().find(fits).unwrap_or(&layouts[3]);
+        let narrow = |width: usize| u16::try_from(width).unwrap_or(u16::MAX);
+        Self {
+            width: narrow(whole(least).max(width())),
+            least: least.iter().copied().map(narrow).collect(),
+            are_close: *are_close,
+        }
+    }
+}
+
+/// Width that a cell needs: that of its longest word. Names that are longer than any number may be split.
+fn longest_word(text: &str) -> usize {
+    const LONGEST_NUMBER: usize = 16;
+    let words = text.split_whitespace().map(display_width);
+    words.max().unwrap_or(0).min(LONGEST_NUMBER)
+}
+
+/// The same for a short cell as a whole.
+fn short_cell(text: &str) -> usize {
+    match text.lines().map(display_width).max().unwrap_or(0) {
+        width if width <= SHORT_CELL => width,
+        _ => longest_word(text),
+    }
 }
 
 pub(super) fn write_table(out: &mut impl Write, table: &Table) -> io::Result<()> {
@@ -79,7 +150,7 @@ pub(super) fn write_table(out: &mut impl Write, table: &Table) -> io::Result<()>
 
 fn write_sheet(out: &mut impl Write, sheet: &PriceSheet) -> io::Result<()> {
     let offer = format!("{} {}", sheet.provider, sheet.model);
-    for line in textwrap::wrap(&offer, usize::from(WIDTH)) {
+    for line in textwrap::wrap(&offer, width()) {
         writeln!(out, "{}", label(&line))?;
     }
     let mut facts = vec![
@@ -228,7 +299,7 @@ fn write_readings(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
 /// Keeps a text on one line where it fits on one.
 fn in_one_piece(text: &str) -> String {
     const WIDEST_INDENT: usize = 8;
-    let fits = display_width(text) + WIDEST_INDENT <= WIDTH.into();
+    let fits = display_width(text) + WIDEST_INDENT <= width();
     if fits {
         text.replace(' ', NO_BREAK)
     } else {
@@ -242,7 +313,7 @@ fn write_entry(out: &mut impl Write, reading: &Reading) -> io::Result<()> {
     });
     let answer = format!("{value}{}", range(reading.low, reading.high));
     let apart = reading.qualifiers();
-    let width = usize::from(WIDTH);
+    let width = width();
     let room = width.saturating_sub(4 + display_width(&answer) + 1);
     if display_width(&apart) <= room {
         let gap = " ".repeat(room - display_width(&apart) + 1);

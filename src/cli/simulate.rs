@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::calculator::{
-    RequestFlags, answered, or_dash, percent, print, size, values, write_grounds, write_values,
-    yes_no,
+    RequestFlags, answered, input, list_accelerators, or_dash, percent, print, size, values,
+    write_grounds, write_values, yes_no,
 };
+use super::chart::{Chart, Line, show};
 use super::report::{paragraph, table, write_table};
 use super::{Failure, label, terminal};
 use unroof_core::calculator::simulate::request::SimulateRequest;
@@ -37,6 +38,12 @@ pub(super) struct SimulateArguments {
     /// Print the answer as HTTP gives it
     #[arg(long)]
     json: bool,
+    /// Save the curve of the answer as an SVG picture
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Print the ids of the accelerators instead
+    #[arg(long, exclusive = true)]
+    list_accelerators: bool,
     /// Print the names of the open-weight models instead
     #[arg(long, exclusive = true)]
     list_models: bool,
@@ -50,11 +57,72 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
         }
         return Ok(());
     }
+    if arguments.list_accelerators {
+        return list_accelerators();
+    }
     let answer = answered(arguments.file.as_deref(), &arguments.stated, simulate)?;
-    print(&answer, arguments.json, write_simulation)
+    print(&answer, arguments.json, write_simulation)?;
+    show(chart(&answer), arguments.save.as_deref(), !arguments.json)
+}
+
+/// Cost of generated tokens, or the time of a step, over contexts where they vary, a curve per batch; else over batches.
+fn chart(answer: &SimulationAnswer) -> Option<Chart> {
+    if answer.series.len() < 2 {
+        return None;
+    }
+    let has_cost = answer
+        .series
+        .iter()
+        .all(|item| item.cost_output_usd_per_mtok.is_some());
+    let y = |item: &SeriesItem| match item.cost_output_usd_per_mtok.filter(|_| has_cost) {
+        Some(usd) => usd,
+        None => item.step_seconds * 1e3,
+    };
+    let of_batch =
+        |left: &SeriesItem, right: &SeriesItem| left.batch.total_cmp(&right.batch).is_eq();
+    let batches: Vec<&[SeriesItem]> = answer.series.chunk_by(of_batch).collect();
+    let over_contexts = batches.iter().any(|rows| rows.len() > 1);
+    let lines = if over_contexts {
+        let line = |rows: &&[SeriesItem]| Line {
+            name: format!("batch {}", readable(rows[0].batch)),
+            points: rows
+                .iter()
+                .map(|item| (item.context_tokens, y(item)))
+                .collect(),
+        };
+        batches.iter().map(line).collect()
+    } else {
+        let points = answer.series.iter().map(|item| (item.batch, y(item)));
+        vec![Line {
+            name: "all".to_owned(),
+            points: points.collect(),
+        }]
+    };
+    Some(Chart {
+        title: title(answer),
+        x: if over_contexts {
+            "context tokens"
+        } else {
+            "batch"
+        },
+        y: if has_cost { "USD/Mtok" } else { "step, ms" },
+        lines,
+    })
+}
+
+fn title(answer: &SimulationAnswer) -> String {
+    let value = |name| input(&answer.inputs, name);
+    let model = value("model.name").unwrap_or_else(|| "a stated architecture".to_owned());
+    let (chips, chip) = (value("machine.chips"), value("machine.accelerator"));
+    format!(
+        "{model} on {} × {}",
+        chips.unwrap_or_default(),
+        chip.unwrap_or_default()
+    )
 }
 
 fn write_simulation(mut out: &mut dyn Write, answer: &SimulationAnswer) -> io::Result<()> {
+    writeln!(out, "{}\n", label(&title(answer)))?;
     for caveat in &answer.caveats {
         paragraph(&mut out, &format!("note: {caveat}"), 0)?;
         writeln!(out)?;
@@ -120,6 +188,7 @@ fn write_roofline(out: &mut dyn Write, roofline: &Roofline) -> io::Result<()> {
             "latency floor" => time(roofline.latency_floor_seconds);
             "latency floor of one sequence" => time(roofline.latency_floor_of_one_sequence_seconds);
             "HBM sweep, τ" => time(roofline.sweep_time_seconds);
+            "worst-case latency, 2τ" => time(roofline.worst_case_latency_seconds);
         },
     )
 }
@@ -139,6 +208,7 @@ fn write_memory(out: &mut dyn Write, memory: &Memory) -> io::Result<()> {
         "memory of all chips",
         &values! {
             "HBM" => size(memory.capacity_bytes);
+            "reserved" => size(memory.reserved_bytes);
             "weights" => size(memory.weights_bytes);
             "KV cache and state" => size(memory.kv_bytes);
             "used" => format!("{}, {}", size(memory.used_bytes), percent(share));
@@ -168,7 +238,17 @@ fn write_decode(out: &mut dyn Write, decode: &Decode) -> io::Result<()> {
         "speed per user" => format!("{} tok/s", readable(decode.tokens_per_second_per_user));
         "throughput per accelerator" => format!("{} tok/s", readable(decode.tokens_per_second_per_accelerator));
         "cost of generated tokens" => cost(decode.cost_usd_per_mtok);
+        "users to fill the batch" => readable(decode.users_to_fill_batch.round());
+        "share of the provider's traffic" => readable(decode.share_of_provider_traffic);
+        "limit of arithmetic alone" => cost(decode.cost_compute_limit_usd_per_mtok);
+        "limit of reading the cache alone" => cost(decode.cost_kv_limit_usd_per_mtok);
     });
+    if decode.drafted_tokens > 0.0 {
+        values.extend(values! {
+            "drafted tokens per step" => readable(decode.drafted_tokens);
+            "accepted tokens per step" => readable(decode.accepted_tokens_per_step);
+        });
+    }
     let heading = format!(
         "decode, {} sequences at {} tokens",
         readable(decode.batch),

@@ -19,6 +19,19 @@ pub(super) fn stderr() -> Plain<AutoStream<StderrLock<'static>>> {
     Plain(anstream::stderr().lock())
 }
 
+/// Columns where standard output is no terminal.
+const USUAL_WIDTH: usize = 80;
+/// Fewest columns that reports are laid out for.
+const LEAST_WIDTH: usize = 40;
+
+/// Columns of the terminal that standard output goes to; 80 where it goes to a file or a pipe.
+pub(super) fn width() -> usize {
+    let size = terminal_size::terminal_size_of(io::stdout());
+    size.map_or(USUAL_WIDTH, |(width, _)| {
+        usize::from(width.0).max(LEAST_WIDTH)
+    })
+}
+
 /// Escapes text from elsewhere, such as an error of a library.
 pub(super) fn quoted(text: &str) -> String {
     printable(&redacted(text)).into_owned()

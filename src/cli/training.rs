@@ -6,15 +6,16 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::calculator::{
-    RequestFlags, answered, or_dash, percent, print, size, values, write_grounds, write_values,
-    yes_no,
+    RequestFlags, answered, input, list_accelerators, or_dash, percent, print, size, values,
+    write_grounds, write_values, yes_no,
 };
+use super::chart::{Chart, Line, show};
 use super::report::{paragraph, table, write_table};
 use super::{Failure, label};
 use unroof_core::calculator::training::request::TrainingRequest;
 use unroof_core::calculator::training::{
-    ActivationsItem, QualityItem, TokensFrom, TrainingAnswer, TrainingPhase, TrainingPhaseItem,
-    training,
+    ActivationsItem, OptimumItem, QualityItem, TokensFrom, TrainingAnswer, TrainingPhase,
+    TrainingPhaseItem, training,
 };
 use unroof_core::units::readable;
 
@@ -33,14 +34,50 @@ pub(super) struct TrainingArguments {
     /// Print the answer as HTTP gives it
     #[arg(long)]
     json: bool,
+    /// Save the curve of the answer as an SVG picture
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Print the ids of the accelerators instead
+    #[arg(long, exclusive = true)]
+    list_accelerators: bool,
 }
 
 pub(super) fn run(arguments: &TrainingArguments) -> Result<(), Failure> {
+    if arguments.list_accelerators {
+        return list_accelerators();
+    }
     let answer = answered(arguments.file.as_deref(), &arguments.stated, training)?;
-    print(&answer, arguments.json, write_training)
+    print(&answer, arguments.json, write_training)?;
+    show(Some(chart(&answer)), arguments.save.as_deref(), false)
+}
+
+/// Dense equivalents over sparsity.
+fn chart(answer: &TrainingAnswer) -> Chart {
+    let point = |item: &QualityItem| (item.experts_over_active, item.dense_equivalent_over_active);
+    Chart {
+        title: title(answer),
+        x: "experts over active experts",
+        y: "dense equivalent over active parameters",
+        lines: vec![Line {
+            name: answer.quality.law.name.clone(),
+            points: answer.series.iter().map(point).collect(),
+        }],
+    }
+}
+
+fn title(answer: &TrainingAnswer) -> String {
+    let value = |name| input(&answer.inputs, name);
+    let model = value("model.active_parameters").unwrap_or_default();
+    match value("cluster.accelerators").zip(value("cluster.accelerator")) {
+        Some((count, accelerator)) => {
+            format!("training {model} active parameters on {count} × {accelerator}")
+        }
+        None => format!("training {model} active parameters"),
+    }
 }
 
 fn write_training(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Result<()> {
+    writeln!(out, "{}\n", label(&title(answer)))?;
     write_phases(out, answer)?;
     let trained = &answer.overtraining;
     write_values(
@@ -52,6 +89,7 @@ fn write_training(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Resul
             "overtraining" => format!("{}×", readable(trained.overtraining));
         },
     )?;
+    write_optimum(out, answer)?;
     writeln!(out, "{}", label("activations, per micro-batch"))?;
     let row = |item: &ActivationsItem| {
         vec![
@@ -115,6 +153,43 @@ fn write_phases(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Result<
         readable(total.training_compute_flop),
         readable(total.compute_flop),
         readable(cost.compute_per_token_over_pretraining),
+    );
+    paragraph(&mut out, &said, 0)?;
+    writeln!(out)
+}
+
+/// The rule of equal costs beside the best model that costs as much.
+fn write_optimum(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Result<()> {
+    writeln!(out, "{}", label("least loss for the same compute"))?;
+    let row = |item: &OptimumItem| {
+        vec![
+            item.law.name.to_owned(),
+            readable(item.parameters),
+            readable(item.pretraining_tokens),
+            format!("{}×", readable(item.overtraining)),
+            percent(item.inference_share),
+            format!("{:.3}", item.loss),
+            format!("{:.3}", item.loss_of_request),
+        ]
+    };
+    let header = [
+        "law",
+        "parameters",
+        "tokens",
+        "over 20·N",
+        "inference",
+        "loss",
+        "request",
+    ];
+    write_table(&mut out, &table(&header, answer.optimum.iter().map(row)))?;
+    let halves: Vec<String> = answer.phases[..2]
+        .iter()
+        .map(|phase| readable(phase.tokens_of_equal_halves))
+        .collect();
+    let said = format!(
+        "Pretraining and inference together, a dense model. With half of all compute for training instead of two thirds, \
+         pretraining has {} tokens and reinforcement learning {}.",
+        halves[0], halves[1]
     );
     paragraph(&mut out, &said, 0)?;
     writeln!(out)

@@ -46,7 +46,7 @@ impl FromRequest<App> for Asked {
 impl Asked {
     /// Answer of a calculator: all of it as JSON, or its series as CSV. For a long answer, the calculator reserves memory
     /// before it computes.
-    async fn answered<Answer: Serialize, Row: Serialize>(
+    pub(super) async fn answered<Answer: Serialize, Row: Serialize>(
         self,
         answer: impl FnOnce(&[u8], &mut Text) -> Result<Answer, Problem> + Send + 'static,
         series: impl FnOnce(&Answer) -> &[Row] + Send + 'static,

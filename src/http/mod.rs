@@ -32,6 +32,7 @@ mod names;
 mod observation;
 mod openapi;
 mod page;
+mod plan;
 mod price_sheets;
 mod problem;
 mod problem_kinds;
@@ -101,6 +102,7 @@ macro_rules! with_handlers {
             calculator::simulate_model,
             calculator::lay_out_model,
             calculator::plan_training,
+            plan::plan_serving,
             reference::list_accelerators,
             reference::list_storage_tiers,
             reference::list_open_models,

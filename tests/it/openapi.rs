@@ -80,6 +80,7 @@ async fn every_route_is_listed_and_every_listed_route_is_there() {
         ("/simulate", "post"),
         ("/layout", "post"),
         ("/training", "post"),
+        ("/plan", "post"),
         ("/reference/accelerators", "get"),
         ("/reference/storage-tiers", "get"),
         ("/reference/open-models", "get"),
@@ -337,6 +338,15 @@ async fn every_answer_is_what_the_document_says() {
             "/layout",
             json!({"hardware": {"name": "hopper-8", "hbm_bytes": 1e11}, "model": {"experts": 1}}),
         ),
+        (
+            "/plan",
+            json!({"model": "Llama-3.1-70B", "traffic": {"tokens_per_day": {}}, "prices": {}}),
+        ),
+        (
+            "/plan",
+            json!({"model": "Llama-3.1-70B", "machine": {"accelerator": "mi325x", "prefill_accelerator": "tpu-v5p"},
+                "traffic": {"input_tokens": [{"tokens": 100, "share": 1}]}, "grid": {"pass_tokens": [1, 2]}}),
+        ),
         ("/training", json!({})),
         (
             "/training",
@@ -514,6 +524,12 @@ async fn what_the_document_allows_is_what_is_read() {
         ),
         ("/simulate", model(linear.clone()), true),
         ("/simulate", model(with(linear, "/window", json!(1))), false),
+        (
+            "/plan",
+            json!({"traffic": {"input_tokens": [{"tokens": 0.5, "share": 1}]}}),
+            false,
+        ),
+        ("/plan", json!({"limits": {"percentile": "p99"}}), false),
         (
             "/training",
             json!({"quality": {"experts_over_active_grid": [0.5]}}),

@@ -11,6 +11,7 @@ pub mod estimate;
 pub mod history;
 pub mod input;
 pub mod model;
+pub mod plan;
 pub mod reference;
 pub mod roofline;
 pub mod sheet;

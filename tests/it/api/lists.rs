@@ -24,7 +24,7 @@ const ESTIMATE_COLUMNS: [&str; 14] = [
     "conflicts",
 ];
 
-const SHEET_COLUMNS: [&str; 13] = [
+const SHEET_COLUMNS: [&str; 15] = [
     "id",
     "provider",
     "model",
@@ -37,6 +37,8 @@ const SHEET_COLUMNS: [&str; 13] = [
     "input_per_mtok",
     "output_per_mtok",
     "cache_read_per_mtok",
+    "retires_at",
+    "status",
     "flagged",
 ];
 
@@ -257,7 +259,7 @@ async fn csv_keeps_what_would_break_a_line() {
     assert_eq!(listed, ["a,b", "a\"b", "a\u{2028}b", " a", "'=1+1"]);
     // No rows: the header alone.
     let (header, rows) = csv(&api, "/price-sheets?model=nothing").await;
-    assert_eq!((header.len(), rows.len()), (13, 0));
+    assert_eq!((header.len(), rows.len()), (15, 0));
 }
 
 #[tokio::test(flavor = "multi_thread")]

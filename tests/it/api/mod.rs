@@ -11,6 +11,7 @@ mod layout;
 mod lists;
 mod odd_input;
 mod pages;
+mod plan;
 mod polling;
 mod selection;
 mod simulate;

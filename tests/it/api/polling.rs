@@ -1,6 +1,6 @@
 //! Asking again and again: ETags, 304, one's own writes, and how many queries that costs.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::http::{Method, StatusCode};
 use serde_json::json;
@@ -179,8 +179,9 @@ fn polling_costs_no_query() {
                 assert_eq!(get(&client, &format!("{}{path}", server.address)).0, 200);
             }
         };
-        // Once without counting, so that every body is known.
+        // Once without counting, so that every body is known, and that what looks at each write has done so.
         poll();
+        std::thread::sleep(Duration::from_secs(2));
         let mark = "counting-begins";
         let marked = client
             .get(format!("{}/healthz", server.address))

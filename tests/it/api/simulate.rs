@@ -120,7 +120,7 @@ async fn every_open_model_is_listed_and_simulated() {
 async fn a_model_too_large_for_its_chips_says_what_is_missing_and_how_many_hold_it() {
     let request = |chips: f64| {
         json!({"model": "DeepSeek-V3", "machine": {"accelerator": "h800", "chips": chips, "spread": "tensor"},
-            "operating_point": {"batch": 1, "context_tokens": 0}})
+            "operating_point": {"batch": 1, "context_tokens": 0}, "efficiencies": "peak"})
     };
     let memory = answer(&request(8.0)).await["memory"].clone();
     assert_eq!(memory["largest_batch"], Value::Null);

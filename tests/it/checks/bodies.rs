@@ -160,6 +160,7 @@ pub(super) fn bodies() -> Vec<(&'static str, Value)> {
     bodies.extend(simulations().into_iter().map(|body| ("/simulate", body)));
     bodies.push(("/layout", layout()));
     bodies.push(("/training", training()));
+    bodies.extend(plans().into_iter().map(|body| ("/plan", body)));
     bodies
 }
 
@@ -202,6 +203,9 @@ fn simulations() -> Vec<Value> {
     let efficiencies = json!({
         "name": "fitted", "communication": true, "decode_bandwidth": 0.7, "decode_compute": 0.6, "network": 0.5,
         "overlap": "full", "prefill": 0.5, "seconds_per_stage": 1e-6, "vectors_per_token_and_layer": 2,
+        "exposed_exchange": 0.5, "vectors_per_expert_copy": 2, "expert_compute_ratio": 0.5,
+        "attention_compute_ratio": 0.5, "seconds_per_exchange": 1e-6, "seconds_per_hop": 1e-6,
+        "expert_imbalance": 1.5, "cache_copies": true, "memory_headroom": 0.1, "activation_vectors": 4,
     });
     let offer = json!({
         "cache_storage_tier": "flash-tlc", "cache_ttls_seconds": [300, 3_600], "fast_mode_batch_ratio": 4,
@@ -211,13 +215,15 @@ fn simulations() -> Vec<Value> {
     let load = |batch: &str| {
         json!({
             batch: 8, "context_tokens": 4_000, "prompt_tokens": 3_000, "cached_prompt_tokens": 1_000,
-            "prompts_per_pass": 1, "drafted_tokens": 3, "accepted_tokens_per_step": 2.5,
+            "prompts_per_pass": 1, "user_activity": 0.1, "provider_tokens_per_second": 5e8, "drafted_tokens": 3, "accepted_tokens_per_step": 2.5,
         })
     };
     vec![
         json!({
             "model": model, "machine": machine, "efficiencies": efficiencies, "operating_point": load("batch"),
-            "precision": {"weight_bytes_per_parameter": 1, "kv_bytes_per_element": 1, "attention_bytes_per_element": 1},
+            "precision": {"weight_bytes_per_parameter": 1, "kv_bytes_per_element": 1, "attention_bytes_per_element": 1,
+                "expert_bytes_per_parameter": 1, "other_bytes_per_parameter": 1,
+                "embedding_bytes_per_parameter": 2, "arithmetic_bytes_per_element": 1},
             "grid": {
                 "batch": {"from": 1, "to": 64, "points": 3}, "context_tokens": {"from": 0, "to": 9_000, "points": 3},
             },
@@ -228,6 +234,37 @@ fn simulations() -> Vec<Value> {
     ]
 }
 
+fn plans() -> Vec<Value> {
+    let plan = json!({
+        "model": "Llama-3.1-70B", "efficiencies": "fitted",
+        "precision": {"weight_bytes_per_parameter": 1, "kv_bytes_per_element": 1, "attention_bytes_per_element": 1},
+        "machine": {
+            "accelerator": "h200-sxm", "prefill_accelerator": "h100-sxm", "chips": 64, "rental_usd_per_hour": 3,
+            "prefill_rental_usd_per_hour": 2,
+        },
+        "traffic": {
+            "input_tokens": 4_096, "input_spread": 1, "output_tokens": 512, "output_spread": 1, "cache_hit_rate": 0.5,
+            "requests_per_second": 2, "arrivals": "poisson", "drafted_tokens": 3, "accepted_tokens_per_step": 2,
+        },
+        "limits": {
+            "time_to_first_token_seconds": 2, "time_per_output_token_seconds": 0.05, "percentile": "p95",
+        },
+        "layouts": {"serving": "both", "tensor": [2, 8], "data": [1], "pipeline": [1], "units": "whole"},
+        "prices": {"input_usd_per_mtok": 1, "cached_input_usd_per_mtok": 0.1, "output_usd_per_mtok": 3},
+        "grid": {"pass_tokens": [1, 64], "cache_hit_rate": [0, 0.5], "chips": [8, 64]},
+    });
+    let day = json!({
+        "model": "Llama-3.1-70B", "layouts": {"tensor": [8], "pipeline": [1]},
+        "traffic": {"tokens_per_day": {"input": 1e9, "cached_input": 1e8, "output": 1e8, "mean_context_tokens": 5_000}},
+    });
+    let lengths = json!([{"tokens": 1_000, "share": 3}, {"tokens": 8_000, "share": 1}]);
+    let listed = json!({
+        "model": "Llama-3.1-70B", "layouts": {"tensor": [8], "pipeline": [1]},
+        "traffic": {"input_tokens": lengths, "output_tokens": lengths},
+    });
+    vec![plan, day, listed]
+}
+
 fn layout() -> Value {
     json!({
         "hardware": {
@@ -236,11 +273,11 @@ fn layout() -> Value {
         },
         "layout": {
             "combine_bytes_per_element": 2, "dispatch_bytes_per_element": 1, "expert_parallel_gpus": 8,
-            "gpus_per_stage": 8, "micro_batches": 4, "pipeline_stages": 2, "pipeline_stages_grid": [1, 2],
+            "gpus_per_stage": 8, "hop_seconds": 1e-5, "micro_batches": 4, "pipeline_stages": 2, "pipeline_stages_grid": [1, 2],
             "sequences_per_gpu": 4, "sequences_per_micro_batch": 8,
         },
         "model": {
-            "experts": 256, "active_experts": 8, "active_parameters": 37e9, "context_tokens": 4_000,
+            "name": "DeepSeek-V3", "experts": 256, "active_experts": 8, "active_parameters": 37e9, "context_tokens": 4_000,
             "hidden_dimension": 7_168, "kv_bytes_per_token": 7e4, "layers": 61, "moe_layers": 58,
             "total_parameters": 671e9, "weight_bytes_per_parameter": 1,
         },
@@ -253,7 +290,7 @@ fn training() -> Value {
         "cluster": {"accelerator": "h100-sxm", "accelerators": 2_048, "rental_usd_per_hour": 2, "utilisation": 0.4,
             "weight_bytes_per_parameter": 1},
         "costs": {"reinforcement_flops_per_parameter": 6, "relative_decode_utilisation": 0.2},
-        "demand": {"lifetime_days": 60, "model_share": 0.5, "tokens_per_second": 1e6},
+        "demand": {"lifetime_days": 60, "model_share": 0.5, "served_probability": 0.5, "tokens_per_second": 1e6},
         "model": {"active_parameters": 37e9, "experts_over_active": 32, "hidden_dimension": 7_168, "layers": 61},
         "quality": {"active_parameters": 3.7e8, "experts_over_active_grid": [1, 64], "routing": "hash"},
         "tokens": {"pretraining": 1.5e13, "reinforcement": 1e13},

@@ -152,7 +152,7 @@ async fn a_client_that_accepts_no_available_type_gets_the_default() {
             assert_eq!(reply.body, plain.body, "{path}: {wish}");
         }
     }
-    for path in ["/simulate", "/layout", "/training"] {
+    for path in ["/simulate", "/layout", "/training", "/plan"] {
         for wish in wishes {
             let headers = [("content-type", "application/json"), ("accept", wish)];
             let reply = send(&api, path, &headers, "{}").await;

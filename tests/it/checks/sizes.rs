@@ -103,6 +103,7 @@ async fn known_fields_that_hold_too_much_are_refused_soon() {
         ("/simulate", ["model", "grid", "price_sheet"]),
         ("/layout", ["model", "hardware", "layout"]),
         ("/training", ["model", "tokens", "quality"]),
+        ("/plan", ["model", "traffic", "grid"]),
     ] {
         for field in fields {
             let head = format!("{{\"{field}\":");

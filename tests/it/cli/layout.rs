@@ -25,6 +25,10 @@ fn the_json_of_a_calculator_is_the_http_answer_byte_for_byte() {
             "training",
             json!({"cluster": {"accelerator": "gb200-nvl72"}}),
         ),
+        (
+            "plan",
+            json!({"model": "Llama-3.1-70B", "layouts": {"tensor": [8]}}),
+        ),
     ];
     for (command, body) in rows {
         let path = format!("/{command}");
@@ -71,19 +75,19 @@ fn flags_state_what_the_file_leaves_out_and_win_over_what_it_says() {
 }
 
 #[test]
-fn a_refusal_says_what_http_says_and_ends_with_1() {
+fn a_refusal_names_the_flag_and_ends_with_1() {
     let rows: [(&[&str], &str); 6] = [
         (
             &["layout", "--experts", "0"],
-            "error: /model/experts: `0` is not a whole number from 1 to 1000000\nhint: ",
+            "error: --experts: `0` is not a whole number from 1 to 1000000\nhint: ",
         ),
         (
             &["layout", "--experts", "-1"],
-            "error: /model/experts: `-1` is not a whole number",
+            "error: --experts: `-1` is not a whole number",
         ),
         (
             &["layout", "--experts", "many"],
-            "error: /model/experts: expected a number, found a text",
+            "error: --experts: expected a number, found a text",
         ),
         (
             &["layout", "--hardware", "blackwell"],
@@ -91,11 +95,11 @@ fn a_refusal_says_what_http_says_and_ends_with_1() {
         ),
         (
             &["training", "--accelerators", "8"],
-            "error: /cluster: the field `accelerator` is missing",
+            "error: --accelerators: the field --accelerator is missing",
         ),
         (
             &["training", "--model-share", "1e400"],
-            "error: /demand/model_share: expected a number",
+            "error: --model-share: expected a number",
         ),
     ];
     for (arguments, expected) in rows {

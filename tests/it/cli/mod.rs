@@ -4,6 +4,7 @@ mod calibration;
 mod commands;
 mod infer;
 mod layout;
+mod plan;
 mod report;
 mod simulate;
 

@@ -218,11 +218,11 @@ fn a_refusal_names_the_flag() {
     assert!(
         refused
             .err
-            .contains("error: /usage/prompt_tokens: `-1` is not a whole number"),
+            .contains("error: --prompt-tokens: `-1` is not a whole number"),
         "{}",
         refused.err
     );
-    assert!(refused.err.contains("(--prompt-tokens)"), "{}", refused.err);
+    assert!(refused.err.contains("--prompt-tokens:"), "{}", refused.err);
     let refused = run(&["cost", "--prompt-tokens", "1"]);
     assert!(
         refused

@@ -1,6 +1,8 @@
 //! The forward model against published figures: cache sizes, another roofline, measurements; and its price sheet, read
 //! back.
 
+use std::sync::LazyLock;
+
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use unroof_core::calculator::simulate::simulate;
@@ -9,7 +11,7 @@ use unroof_core::reference::measurement::{Measure, MeasuredPhase, Purpose};
 use unroof_core::reference::{fitted_attainment, kernel_times, open_models};
 use unroof_core::roofline::{KvCache, PromptTokens, optimal_batch, throughput};
 use unroof_core::units::{Seconds, UsdPerHour};
-use unroof_dev::efficiencies::{Report, Scored, at_peak, kernel_serving, predict, svg};
+use unroof_dev::efficiencies::{Report, RowKind, Scored, at_peak, kernel_serving, predict, svg};
 
 use super::{EXACT, ROUND_TRIP};
 use crate::support::repository;
@@ -185,60 +187,61 @@ fn the_published_service_is_simulated_at_its_speed_and_cost() {
     assert_near("cost of generated tokens", cost, 0.300, 0.25);
 }
 
-fn report() -> Report {
-    Report::new().expect("the measurements can be fitted")
+/// Fitting takes seconds, so that all tests share one report.
+fn report() -> &'static Report {
+    static REPORT: LazyLock<Report> =
+        LazyLock::new(|| Report::new().expect("the measurements can be fitted"));
+    &REPORT
 }
 
 #[test]
 fn the_shipped_efficiencies_and_their_report_are_those_of_the_measurements() {
     let report = report();
     let (fitted, shipped) = (report.fitted, fitted_attainment());
-    for (what, fitted, shipped) in [
-        ("compute", fitted.compute, shipped.compute),
-        ("bandwidth", fitted.bandwidth, shipped.bandwidth),
-        ("network", fitted.network, shipped.network),
-        (
-            "vectors",
-            fitted.vectors_per_token_and_layer,
-            shipped.vectors_per_token_and_layer,
-        ),
-        (
-            "stage",
-            fitted.seconds_per_stage.0,
-            shipped.seconds_per_stage.0,
-        ),
-    ] {
-        assert_near(what, shipped, fitted, 0.01);
+    let fields = |attainment| match serde_json::to_value(attainment).unwrap() {
+        Json::Object(fields) => fields,
+        other => panic!("{other}"),
+    };
+    let shipped = fields(shipped);
+    for (what, fitted) in fields(fitted) {
+        let number = |value: &Json| value.as_f64().unwrap();
+        assert_near(&what, number(&shipped[&what]), number(&fitted), 0.01);
     }
     let written = std::fs::read_to_string(repository().join("docs/model/measurements.md")).unwrap();
     assert!(
         written.contains(report.markdown().trim_end()),
         "docs/model/measurements.md is out of date; run: cargo run --release -- fit --write"
     );
-    assert!(svg(&report).unwrap().contains("<circle"));
+    assert!(svg(report).unwrap().contains("<circle"));
 }
 
 #[test]
-fn generations_that_the_fit_has_not_seen_are_predicted_and_what_is_far_off_has_a_cause() {
+fn publications_that_the_fit_has_not_seen_are_predicted() {
     let report = report();
-    let median = report.median_left_out_error();
-    assert!(median <= 0.35, "{median}");
-    assert_eq!(report.scored().count(), 16);
-    for row in report.scored() {
-        let error = row.left_out_error().expect("a scored row is predicted");
-        let has_cause = !row.measured.note.is_empty();
-        assert!(
-            error <= 0.6 || has_cause,
-            "row {}: {error}",
-            row.measured.id
-        );
+    let count = |kind| report.of_kind(kind).count();
+    for (kind, rows, most) in [
+        (RowKind::Decode, 15, 0.10),
+        (RowKind::Prefill, 11, 0.15),
+        (RowKind::SharedDense, 28, 0.25),
+        (RowKind::SharedExperts, 48, 0.40),
+        (RowKind::Check, 42, 0.25),
+    ] {
+        assert_eq!(count(kind), rows, "{kind:?}");
+        let error = report.median_error(kind);
+        assert!(error <= most, "{kind:?}: {error}");
     }
+    let far_off = |row: &&Scored| {
+        row.kind() != RowKind::AtSpeed
+            && row.left_out_log().is_some_and(|log| log.abs() > 3_f64.ln())
+    };
+    let far_off: Vec<&Scored> = report.rows.iter().filter(far_off).collect();
+    assert!(far_off.len() <= 5);
+    assert!(far_off.iter().all(|row| !row.measured.note.is_empty()));
 }
 
 #[test]
 fn slopes_of_one_sequence_are_fitted() {
-    let report = report();
-    let slopes: Vec<&Scored> = report
+    let slopes: Vec<&Scored> = report()
         .rows
         .iter()
         .filter(|row| row.measured.purpose == Purpose::Slope)
@@ -247,7 +250,7 @@ fn slopes_of_one_sequence_are_fitted() {
     for row in slopes {
         assert_eq!(row.measured.measure, Measure::MillisecondsPerContextToken);
         let most = if row.measured.kv_bytes_per_element > 1.0 {
-            0.15
+            0.2
         } else {
             0.30
         };
@@ -259,11 +262,10 @@ fn slopes_of_one_sequence_are_fitted() {
 #[test]
 fn deepseek_on_h800_is_predicted_by_a_fit_that_has_not_seen_it() {
     let report = report();
-    let rows = report
-        .scored()
-        .filter(|row| row.measured.accelerator == "h800");
+    let is_fitted_h800 =
+        |row: &&Scored| row.measured.accelerator == "h800" && row.measured.purpose == Purpose::Fit;
     let mut seen = 0;
-    for row in rows {
+    for row in report.rows.iter().filter(is_fitted_h800) {
         let predicted = predict(row.measured, report.without_h800).unwrap();
         let (off, most) = match row.measured.phase {
             // Step time is the inverse of throughput.
@@ -274,6 +276,78 @@ fn deepseek_on_h800_is_predicted_by_a_fit_that_has_not_seen_it() {
         seen += 1;
     }
     assert_eq!(seen, 3);
+}
+
+#[test]
+fn tensor_parallelism_beyond_the_kv_heads_copies_the_cache_and_peak_does_not() {
+    let bytes = |model: &str, chips: u32, efficiencies: &str| {
+        let answer = simulated(&json!({
+            "model": model, "machine": {"accelerator": "b200-sxm", "chips": chips, "spread": "tensor"},
+            "operating_point": {"batch": 1, "context_tokens": 1_000}, "efficiencies": efficiencies,
+        }));
+        number(&answer, "/memory/kv_bytes")
+    };
+    // Eight KV heads; one latent.
+    for (model, chips, copies) in [
+        ("Llama-3.1-70B", 8, 1.0),
+        ("Llama-3.1-70B", 16, 2.0),
+        ("DeepSeek-V3", 8, 8.0),
+    ] {
+        let once = bytes(model, chips, "peak");
+        assert_near(model, bytes(model, chips, "fitted") / once, copies, EXACT);
+        assert_near(model, once, bytes(model, 1, "peak"), EXACT);
+    }
+}
+
+#[test]
+fn four_bit_weights_multiply_in_bf16_on_hopper_and_in_four_bits_on_blackwell() {
+    let rate = |accelerator: &str, weight_bytes: f64| {
+        let answer = simulated(&json!({
+            "model": "Llama-3.1-70B", "machine": {"accelerator": accelerator, "chips": 8},
+            "precision": {"weight_bytes_per_parameter": weight_bytes}, "efficiencies": "peak",
+            "operating_point": {"batch": 64, "context_tokens": 0},
+        }));
+        1.0 / number(&answer, "/decode/time/weight_compute_seconds")
+    };
+    assert_near("H100", rate("h100-sxm", 0.5), rate("h100-sxm", 2.0), EXACT);
+    assert_near(
+        "B200",
+        rate("b200-sxm", 0.562_5),
+        4.0 * rate("b200-sxm", 2.0),
+        EXACT,
+    );
+}
+
+#[test]
+fn a_serving_engine_leaves_a_tenth_of_memory_free() {
+    let memory = |efficiencies: &str| {
+        simulated(&json!({
+            "model": "Llama-3.1-70B", "machine": {"accelerator": "h100-sxm", "chips": 8},
+            "operating_point": {"context_tokens": 8_192}, "efficiencies": efficiencies,
+        }))
+    };
+    let fitted = memory("fitted");
+    let used = number(&fitted, "/memory/used_bytes") / number(&fitted, "/memory/capacity_bytes");
+    assert!(used <= 0.9, "{used}");
+    let reserved = number(&memory("peak"), "/memory/reserved_bytes");
+    assert_eq!(reserved.to_bits(), 0.0_f64.to_bits());
+}
+
+#[test]
+fn the_lectures_own_mixture_is_accepted_at_equality() {
+    let answer = simulated(&json!({
+        "model": {"total_parameters": 8e11, "active_parameters": 1e11, "layers": 61, "hidden_dimension": 7_168,
+            "experts": {"routed": 256, "active": 32},
+            "attention": [{"kind": "grouped_query", "layers": 61, "query_heads": 64, "kv_heads": 8,
+                "key_dimension": 128, "value_dimension": 128}]},
+        "efficiencies": "peak",
+    }));
+    assert_near(
+        "sparsity",
+        number(&answer, "/roofline/sparsity"),
+        8.0,
+        EXACT,
+    );
 }
 
 /// A dense or sparse model with attention of one kind, and of a second kind unless it is the only one.

@@ -2,6 +2,7 @@
 
 use serde_json::{Value as Json, json};
 use unroof_core::calculator::layout::layout;
+use unroof_core::calculator::simulate::simulate;
 use unroof_core::calculator::training::training;
 
 use super::EXACT;
@@ -60,6 +61,72 @@ fn twice_the_stages_halve_the_weights_and_leave_the_cache() {
 }
 
 #[test]
+fn a_few_milliseconds_per_hop_turn_20_ms_into_30_and_the_network_adds_microseconds() {
+    // A batch whose reads take 20 ms on one rack, over four racks.
+    let pipeline = |hop_seconds: Option<f64>| {
+        let mut request = json!({
+            "model": {"kv_bytes_per_token": 0},
+            "hardware": {"hbm_bytes_per_second": 671e9 / 64.0 / 0.02},
+            "layout": {"pipeline_stages": 4, "expert_parallel_gpus": 64},
+        });
+        if let Some(hop_seconds) = hop_seconds {
+            request["layout"]["hop_seconds"] = json!(hop_seconds);
+        }
+        laid_out(&request)["pipeline"].clone()
+    };
+    let near = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-3;
+    let stated = pipeline(Some(2.5e-3));
+    assert!(near(number(&stated, "/seconds_per_token"), 20e-3));
+    assert!(near(number(&stated, "/seconds_per_token_with_hops"), 30e-3));
+    let of_network = pipeline(None);
+    let hops = number(&of_network, "/seconds_per_token_with_hops")
+        - number(&of_network, "/seconds_per_token");
+    assert!((1e-5..1e-3).contains(&hops), "{hops}");
+}
+
+#[test]
+fn a_model_has_the_same_defaults_laid_out_and_simulated() {
+    for name in [
+        "DeepSeek-V3",
+        "Kimi-K2.6",
+        "gpt-oss-120b",
+        "Qwen3-235B-A22B",
+    ] {
+        let laid = laid_out(&json!({"model": {"name": name}}));
+        let simulated = simulate(json!({"model": name}).to_string().as_bytes()).unwrap();
+        let simulated = serde_json::to_value(simulated).unwrap();
+        let input = |answer: &Json, name: &str| {
+            let inputs = answer["inputs"].as_array().unwrap();
+            let input = inputs.iter().find(|input| input["name"] == name);
+            input.unwrap()["value"].as_f64().unwrap()
+        };
+        for (left, right) in [
+            (
+                input(&laid, "model.weight_bytes_per_parameter"),
+                input(&simulated, "precision.weight_bytes_per_parameter"),
+            ),
+            (
+                input(&laid, "model.kv_bytes_per_token"),
+                number(&simulated, "/roofline/kv_bytes_per_token_stored"),
+            ),
+            (
+                input(&laid, "model.total_parameters"),
+                number(&simulated, "/architecture/total_parameters"),
+            ),
+        ] {
+            assert!(
+                (left / right - 1.0).abs() < EXACT,
+                "{name}: {left}, {right}"
+            );
+        }
+    }
+    let kv = |request: Json| number(&laid_out(&request), "/memory/kv_bytes_per_gpu");
+    let nothing_stated = kv(json!({}));
+    let named = kv(json!({"model": {"name": "DeepSeek-V3"}}));
+    assert!((nothing_stated / named - 1.0).abs() < EXACT);
+}
+
+#[test]
 fn traffic_and_lifetime_give_the_tokens_of_the_talk() {
     let tokens = |tokens_per_second: f64| {
         let demand =
@@ -71,6 +138,53 @@ fn traffic_and_lifetime_give_the_tokens_of_the_talk() {
     let trained =
         trained(&json!({"model": {"active_parameters": 1e11}, "tokens": {"pretraining": 2e14}}));
     assert_golden("G16", number(&trained, "/overtraining/overtraining"), 100.0);
+}
+
+#[test]
+fn a_chance_of_never_being_served_derates_all_three_phases() {
+    let tokens = |probability: f64, phase: usize| {
+        let trained = trained(&json!({"demand": {"served_probability": probability}}));
+        number(&trained, &format!("/phases/{phase}/tokens"))
+    };
+    for phase in 0..3 {
+        let ratio = tokens(0.25, phase) / tokens(1.0, phase);
+        assert!((ratio - 0.25).abs() < EXACT, "{ratio}");
+    }
+}
+
+#[test]
+fn half_of_the_compute_for_training_is_half_of_each_phase_of_it() {
+    let trained = trained(&json!({}));
+    let phase = |phase: usize, name: &str| number(&trained, &format!("/phases/{phase}/{name}"));
+    let flop = |index: usize| {
+        phase(index, "tokens_of_equal_halves") * phase(index, "compute_flop")
+            / phase(index, "tokens")
+    };
+    let (training, inference) = (flop(0) + flop(1), flop(2));
+    assert!((training / inference - 1.0).abs() < EXACT);
+}
+
+#[test]
+fn the_best_model_for_the_same_compute_has_less_loss_than_equal_costs() {
+    let trained = trained(&json!({}));
+    let laws = trained["optimum"].as_array().unwrap();
+    assert_eq!(laws.len(), 2);
+    for law in laws {
+        assert!(
+            number(law, "/loss") <= number(law, "/loss_of_request"),
+            "{law}"
+        );
+        let (size, tokens) = (
+            number(law, "/parameters"),
+            number(law, "/pretraining_tokens"),
+        );
+        let inference = number(law, "/inference_share") * number(law, "/compute_flop");
+        let spent = 6.0 * size * tokens + inference;
+        assert!(
+            (spent / number(law, "/compute_flop") - 1.0).abs() < 1e-9,
+            "{law}"
+        );
+    }
 }
 
 #[test]

@@ -226,3 +226,32 @@ fn stated_sizes_say_whether_a_model_is_dense() {
     );
     assert!((quantity(&served, "kv_bytes_per_token_stored").median / 3.5e4 - 1.0).abs() < 1e-8);
 }
+
+#[test]
+fn a_chip_without_a_published_rent_gives_no_nan_and_says_what_to_state() {
+    let chips = unroof_core::reference::accelerators();
+    let unrented = chips
+        .iter()
+        .filter(|chip| chip.rental_usd_per_hour.typical.is_none());
+    let mut seen = 0;
+    for chip in unrented {
+        let answer = ask(
+            &sheet("someone", "1", "4"),
+            &json!({"accelerator": chip.id}),
+        );
+        let text = serde_json::to_string(&answer.joint.quantities).unwrap();
+        assert!(!text.contains("null,\"interval"), "{}: {text}", chip.id);
+        for name in ["cost_input_usd_per_mtok", "cost_output_usd_per_mtok"] {
+            let cost = quantity(&answer, name);
+            assert!(cost.median.is_finite() && !cost.identified, "{}", chip.id);
+            let reason = cost.not_identified_because.as_ref().unwrap().to_string();
+            assert!(
+                reason.contains("not defined: state `rental_usd_per_hour`"),
+                "{reason}"
+            );
+        }
+        assert!(quantity(&answer, "active_parameters").median.is_finite());
+        seen += 1;
+    }
+    assert!(seen >= 3);
+}

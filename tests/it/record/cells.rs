@@ -114,7 +114,7 @@ async fn a_posted_correction_with_a_stated_start_is_in_force_from_then_on() {
 }
 
 #[tokio::test]
-async fn a_price_of_the_past_is_news_with_its_own_sheet() {
+async fn a_price_of_the_past_is_reported_with_its_own_sheet() {
     on_each_database(async |database| {
         let api = database.api().await;
         for (day, input) in [("10", "2"), ("12", "2.5"), ("15", "3"), ("11", "7")] {

@@ -143,6 +143,11 @@ impl<'a> Inputs<'a> {
         self.note(field, value.into(), "", from);
     }
 
+    /// Records a number that follows from others.
+    pub fn derived(&self, field: &str, value: f64, unit: &'static str) {
+        self.note(field, value.into(), unit, InputOrigin::Derived);
+    }
+
     /// The stated value, else the given one; none if it is invalid, or neither exists.
     pub fn or_else<T: Clone + Into<InputValue>>(
         &self,

@@ -211,6 +211,7 @@ fn pipeline_costs(question: &Question) -> PipelineCosts {
             .map(|ratio| ratio >= 1.0),
         training_bubble_share: row.training_bubble_share,
         seconds_per_token: row.seconds_per_token,
+        seconds_per_token_with_hops: row.seconds_per_token_with_hops,
         seconds_per_token_in_one_stage: alone,
     }
 }
@@ -260,5 +261,8 @@ fn row(question: &Question, stages: u32) -> StagesItem {
         training_bubble_share: bubble_share(stages, layout.micro_batches),
         seconds_per_stage: pipeline.stage_time(sequences, bandwidth),
         seconds_per_token: pipeline.token_time(sequences, bandwidth),
+        seconds_per_token_with_hops: Seconds(
+            pipeline.token_time(sequences, bandwidth).0 + pipeline.hops() * question.layout.hop.0,
+        ),
     }
 }

@@ -31,6 +31,8 @@ pub use self::price_sheet::{
 };
 
 const MILLION: f64 = 1e6;
+/// More chips than this are not looked for.
+const MOST_CHIPS: f64 = 16_777_216.0;
 
 /// Answers a simulation request.
 ///
@@ -75,7 +77,7 @@ impl Question {
         Serving {
             architecture: &self.model.architecture,
             cache: self.cache.clone(),
-            weight_bytes_per_parameter: self.precision.weights,
+            weights: self.precision.formats,
             kv_bytes_per_element: self.precision.cache,
             machine: self.hardware.machine,
             spread: self.hardware.spread,
@@ -98,6 +100,12 @@ impl Question {
     /// w·`N_t`
     fn weights(&self) -> Bytes {
         Bytes(self.precision.weights * self.model.architecture.total_parameters)
+    }
+
+    /// The weights that a step may read: all but the input embedding.
+    fn readable_weights(&self) -> Bytes {
+        let embedding = self.model.architecture.input_embedding_parameters;
+        Bytes(self.weights().0 - self.precision.formats.embedding * embedding)
     }
 
     /// B* of plain decoding.
@@ -180,7 +188,8 @@ fn answer(question: &Question) -> SimulationAnswer {
     }
     let memory = memory(question);
     if memory.largest_batch.is_none() {
-        let weights_fit = memory.weights_bytes <= memory.capacity_bytes;
+        let usable = memory.capacity_bytes.0 - memory.reserved_bytes.0;
+        let weights_fit = memory.weights_bytes.0 <= usable;
         let reason = if weights_fit {
             "there is no KV cache, so any batch fits"
         } else {
@@ -334,15 +343,16 @@ fn memory(question: &Question) -> Memory {
     let missing = held.missing(load.batch);
     Memory {
         capacity_bytes: held.capacity,
+        reserved_bytes: held.reserved,
         weights_bytes: held.weights,
         kv_bytes: kv,
         used_bytes: used,
         used_bytes_per_chip: used / question.hardware.machine.chips,
         largest_batch: held.largest_batch(),
         does_not_fit: missing.map(|missing| {
-            let fewest = fewest_chips(question, kv);
+            let fewest = fewest_chips(question);
             let hint = fewest.map_or_else(
-                || "more chips do not help: each holds a copy of all but the experts".to_owned(),
+                || "more chips do not help: each holds a copy of all but the experts, or of the cache".to_owned(),
                 |chips| format!("{chips} chips of this kind hold this batch"),
             );
             let gigabytes = |bytes: Bytes| format!("{} GB", readable(bytes.0 / 1e9));
@@ -350,9 +360,10 @@ fn memory(question: &Question) -> Memory {
                 missing_bytes: missing,
                 fewest_chips: fewest,
                 detail: format!(
-                    "weights of {} and caches of {} in {}; {hint}",
+                    "weights of {} and caches of {} in {} of {}; {hint}",
                     gigabytes(held.weights),
                     gigabytes(kv),
+                    gigabytes(held.usable()),
                     gigabytes(held.capacity)
                 ),
             }
@@ -360,19 +371,34 @@ fn memory(question: &Question) -> Memory {
     }
 }
 
-/// Fewest chips that hold the weights and this much cache.
-fn fewest_chips(question: &Question, kv: Bytes) -> Option<f64> {
-    let (architecture, machine) = (&question.model.architecture, &question.hardware.machine);
-    let weights = |parameters: f64| question.precision.weights * parameters;
-    let (on_each, once) = match question.hardware.spread {
-        Spread::Tensor => (0.0, architecture.total_parameters),
-        Spread::Experts => (
-            architecture.total_parameters - architecture.expert_parameters(),
-            architecture.expert_parameters(),
-        ),
+/// Fewest chips that hold the weights and the batch's cache; cut by heads, a cache grows with the chips.
+fn fewest_chips(question: &Question) -> Option<f64> {
+    let (load, machine) = (&question.load, &question.hardware.machine);
+    let missing = |chips: f64| {
+        let machine = machine.with_chips(chips);
+        let serving = Serving {
+            machine,
+            ..question.serving()
+        };
+        serving.memory(load.context_tokens).missing(load.batch)
     };
-    let free_per_chip = machine.unit.capacity.0 / machine.chips - weights(on_each);
-    (free_per_chip > 0.0).then(|| ((weights(once) + kv.0) / free_per_chip).ceil())
+    let mut chips = 1.0;
+    while missing(chips).is_some() {
+        chips *= 2.0;
+        if chips > MOST_CHIPS {
+            return None;
+        }
+    }
+    let (mut few, mut enough) = (chips / 2.0, chips);
+    while enough - few > 1.0 {
+        let middle = f64::midpoint(few, enough).floor();
+        if missing(middle).is_some() {
+            few = middle;
+        } else {
+            enough = middle;
+        }
+    }
+    Some(enough)
 }
 
 fn split(pass: &PassTime) -> Split {
@@ -393,6 +419,10 @@ fn decode(question: &Question) -> Decode {
     let pass = question.serving().decode(load.batch, load.context_tokens);
     let per_user = load.speculation.accepted / pass.total.0;
     let all = load.batch * per_user;
+    let cost = |seconds: f64| {
+        let accepted = load.batch * load.speculation.accepted;
+        question.usd_per_mtok(&question.hardware.machine, accepted / seconds)
+    };
     Decode {
         batch: load.batch,
         context_tokens: load.context_tokens,
@@ -400,7 +430,13 @@ fn decode(question: &Question) -> Decode {
         tokens_per_second_per_user: per_user,
         tokens_per_second_per_accelerator: all / question.hardware.machine.chips,
         tokens_per_second: all,
+        users_to_fill_batch: load.batch / load.user_activity,
+        share_of_provider_traffic: all / load.provider_tokens_per_second,
+        drafted_tokens: load.speculation.drafted,
+        accepted_tokens_per_step: load.speculation.accepted,
         cost_usd_per_mtok: question.usd_per_mtok(&question.hardware.machine, all),
+        cost_compute_limit_usd_per_mtok: cost(pass.step.compute().0),
+        cost_kv_limit_usd_per_mtok: cost(pass.step.kv_memory.0),
     }
 }
 

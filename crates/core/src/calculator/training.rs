@@ -11,13 +11,15 @@ use super::inputs::NoValue;
 use crate::input::{RequestError, read};
 use crate::reference::{NumberFormat, PublishedEquivalent, published_equivalents};
 use crate::roofline::{
-    RECOMPUTING_FLOPS_PER_PARAMETER, TokenCost, chinchilla_tokens, overtraining,
+    RECOMPUTING_FLOPS_PER_PARAMETER, SCALING_LAWS, ScalingLaw, SharedBudget, TokenCost,
+    chinchilla_tokens, overtraining,
 };
 use crate::units::FlopPerSecond;
 
 pub use self::answer::{
-    ActivationsItem, ClusterRate, Overtraining, PublishedItem, QualityItem, ReinforcementCost,
-    SparseQuality, TokensFrom, TotalCompute, TrainingAnswer, TrainingPhase, TrainingPhaseItem,
+    ActivationsItem, ClusterRate, OptimumItem, Overtraining, PublishedItem, QualityItem,
+    ReinforcementCost, SparseQuality, TokensFrom, TotalCompute, TrainingAnswer, TrainingPhase,
+    TrainingPhaseItem,
 };
 
 /// Answers a training request.
@@ -39,6 +41,7 @@ fn answer(question: &Question) -> TrainingAnswer {
             pretraining_tokens: phases[0].tokens,
             overtraining: overtraining(phases[0].tokens, question.active_parameters),
         },
+        optimum: optimum(question, &phases),
         reinforcement: reinforcement_cost(&question.reinforcement),
         activations: activations(question, phases[0].compute_flop),
         quality: sparse_quality(quality),
@@ -93,6 +96,10 @@ fn phases(question: &Question) -> Vec<TrainingPhaseItem> {
                 tokens,
                 tokens_from,
                 tokens_of_equal_compute: equal,
+                tokens_of_equal_halves: match phase {
+                    TrainingPhase::Inference => equal,
+                    _ => equal / 2.0,
+                },
                 tokens_over_pretraining: tokens / first,
                 flops_per_parameter_and_token: cost.flops_per_parameter,
                 relative_utilisation: cost.relative_utilisation,
@@ -144,6 +151,33 @@ fn total(phases: &[TrainingPhaseItem]) -> TotalCompute {
         training_usd: sum(training, |phase| phase.usd),
         usd: sum(phases, |phase| phase.usd),
     }
+}
+
+/// The best models for the compute of pretraining and inference together.
+fn optimum(question: &Question, phases: &[TrainingPhaseItem]) -> Vec<OptimumItem> {
+    let size = question.active_parameters;
+    let (pretraining, inference) = (&phases[0], &phases[2]);
+    let budget = SharedBudget {
+        compute_flop: pretraining.compute_flop + inference.compute_flop,
+        pretraining_flops: pretraining.compute_flop / pretraining.tokens / size,
+        inference_flops_per_parameter: inference.compute_flop / size,
+    };
+    let best = |law: ScalingLaw| {
+        let parameters = law.best_parameters(&budget);
+        let tokens = budget.tokens(parameters);
+        OptimumItem {
+            law,
+            compute_flop: budget.compute_flop,
+            parameters,
+            pretraining_tokens: tokens,
+            overtraining: overtraining(tokens, parameters),
+            inference_share: budget.inference_flops_per_parameter * parameters
+                / budget.compute_flop,
+            loss: law.loss(parameters, tokens),
+            loss_of_request: law.loss(size, pretraining.tokens),
+        }
+    };
+    SCALING_LAWS.into_iter().map(best).collect()
 }
 
 fn reinforcement_cost(cost: &TokenCost) -> ReinforcementCost {

@@ -92,6 +92,8 @@ pub enum Regime {
 pub enum NotIdentified {
     /// It is stated.
     Stated,
+    /// The rent of the machine is neither published nor stated.
+    NoRent,
     /// The sheets do not fit the model.
     Misfit,
     /// The sheets add too little information.
@@ -133,6 +135,11 @@ impl fmt::Display for NotIdentified {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stated => write!(out, "it is stated, so there is nothing to identify"),
+            Self::NoRent => write!(
+                out,
+                "not defined: state `rental_usd_per_hour`; the accelerator has no published rent, and the interval is that of \
+                 what other accelerators of its arithmetic cost"
+            ),
             Self::Misfit => write!(
                 out,
                 "the prices contradict each other or the price law; see `misfit`"

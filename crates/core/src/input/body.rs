@@ -20,7 +20,9 @@ use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Schema};
 use super::cursor::{Cursor, Fields, Recorded};
 
 pub use self::document::by;
-pub use self::kind::{Kind, List, MOST_ENTRIES, MapOf, Number, Object, OneOf, Truth, object};
+pub use self::kind::{
+    Kind, LIST_PLACEHOLDER, List, MOST_ENTRIES, MapOf, Number, Object, OneOf, Truth, object,
+};
 use self::section::read_section;
 pub use self::section::{NameOr, Section, name_or, section};
 

@@ -163,6 +163,13 @@ impl Assumptions {
         self.accelerator.and_then(accelerator)
     }
 
+    /// Whether the accelerator is one whose rent is neither published nor stated.
+    #[must_use]
+    pub fn lacks_rent(&self) -> bool {
+        let unpublished = |chip: &Accelerator| chip.rental_usd_per_hour.typical.is_none();
+        !self.states(Q::RentalPerHour) && self.reference_accelerator().is_some_and(unpublished)
+    }
+
     /// A quantity and where it comes from, with ranged quantities in the middle.
     #[must_use]
     pub fn known(&self, quantity: Q) -> Option<Known> {

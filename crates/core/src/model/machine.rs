@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use super::assumptions::Assumptions;
 use super::quantity::{NINETY_PERCENT, Quantity as Q};
-use crate::reference::{
-    Accelerator, AcceleratorStatus, accelerators, fitted_attainment, open_models,
-};
+use crate::reference::{Accelerator, AcceleratorStatus, accelerators, open_models};
 use crate::roofline::compute_to_bandwidth;
 use crate::units::FlopPerSecond;
 
@@ -43,8 +41,15 @@ pub struct Machine {
     pub log_accepted_tokens: f64,
 }
 
+/// Shares of peak arithmetic and bandwidth that nothing is stated about. The population of models and the law of prices
+/// were learned with them, so that they belong to `data/calibration.json` and not to the fit of the forward model, whose
+/// shares are by kind of layer.
+const COMPUTE: f64 = 0.680_6;
+const BANDWIDTH: f64 = 0.820_4;
 /// Rent of a machine whose price list has one figure: a factor of about 1.5 either way.
 const RENTAL_SD: f64 = 0.25;
+/// Rent of a machine without a price list: a factor of three either way of what others of its arithmetic cost.
+const UNKNOWN_RENTAL_SD: f64 = 0.67;
 /// One or two bytes per element of the cache, with equal probability.
 const KV_ELEMENT_BYTES: [(f64, f64); 2] = [(1.0, 0.5), (2.0, 0.5)];
 
@@ -104,7 +109,6 @@ fn machine(
 ) -> Machine {
     let stated = |quantity| assumptions.stated(quantity).map(|stated| stated.middle);
     let or = |quantity, otherwise: f64| stated(quantity).unwrap_or(otherwise);
-    let reached = fitted_attainment();
     let flops = or(Q::FlopsPerSecond, row.peak_for_weights(weight_bytes).1.0);
     let bandwidth = or(Q::Bandwidth, row.hbm_bytes_per_second.0);
     let multiply_rate = FlopPerSecond(flops).multiply_adds();
@@ -113,8 +117,8 @@ fn machine(
         multiply_rate,
         crate::units::BytesPerSecond(bandwidth),
     );
-    let decode_efficiency = or(Q::DecodeComputeEfficiency, reached.compute);
-    let bandwidth_efficiency = or(Q::DecodeBandwidthEfficiency, reached.bandwidth);
+    let decode_efficiency = or(Q::DecodeComputeEfficiency, COMPUTE);
+    let bandwidth_efficiency = or(Q::DecodeBandwidthEfficiency, BANDWIDTH);
     let (rental, rental_sd) = rental(assumptions, row);
     Machine {
         share,
@@ -123,7 +127,7 @@ fn machine(
         log_weight_bytes: weight_bytes.ln(),
         log_kv_element_bytes: kv_element_bytes.ln(),
         log_multiply_rate: multiply_rate.0.ln(),
-        log_prefill_efficiency: or(Q::PrefillEfficiency, reached.compute).ln(),
+        log_prefill_efficiency: or(Q::PrefillEfficiency, COMPUTE).ln(),
         log_decode_efficiency: decode_efficiency.ln(),
         log_bandwidth: bandwidth.ln(),
         log_capacity: or(Q::Capacity, row.hbm_bytes.0).ln(),
@@ -144,11 +148,24 @@ fn rental(assumptions: &Assumptions, row: &Accelerator) -> (f64, f64) {
         return (stated.middle, stated.log_sd());
     }
     let prices = &row.rental_usd_per_hour;
-    let typical = prices.typical.as_ref().map_or(f64::NAN, |rental| rental.0);
+    let Some(typical) = prices.typical.as_ref().map(|rental| rental.0) else {
+        return (rent_of_others(row), UNKNOWN_RENTAL_SD);
+    };
     match (&prices.low, &prices.high) {
         (Some(low), Some(high)) if low.0 < high.0 => {
             (typical, (high.0 / low.0).ln() / (2.0 * NINETY_PERCENT))
         }
         _ => (typical, RENTAL_SD),
     }
+}
+
+/// The median rent of accelerators that are rented out, per bf16 arithmetic, times that of this one.
+fn rent_of_others(row: &Accelerator) -> f64 {
+    let per_flop = |other: &Accelerator| {
+        let rent = other.rental_usd_per_hour.typical?.0;
+        Some(rent / other.bf16_flops_per_second.0)
+    };
+    let mut rents: Vec<f64> = accelerators().iter().filter_map(per_flop).collect();
+    rents.sort_by(f64::total_cmp);
+    rents[rents.len() / 2] * row.bf16_flops_per_second.0
 }

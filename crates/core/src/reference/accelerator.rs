@@ -110,6 +110,10 @@ pub struct Accelerator {
     pub scale_up_bytes_per_second: Option<BytesPerSecond>,
     /// Scale-out bandwidth per chip, one direction.
     pub scale_out_bytes_per_second: Option<BytesPerSecond>,
+    /// Thermal design power of one accelerator, in watts.
+    pub tdp_watts: Option<f64>,
+    /// Source of the thermal design power; empty where none is published.
+    pub tdp_source: String,
     /// Rental of one accelerator.
     #[serde(default)]
     #[schema(required = true)]
@@ -143,15 +147,56 @@ impl Accelerator {
     }
 }
 
+impl Accelerator {
+    /// Peak arithmetic of multiplies with weights of this width as engines run them: in the format of the weights, or
+    /// the next wider one that the chip has; 4-bit weights are expanded to bf16 where the chip has no 4-bit format.
+    #[must_use]
+    pub fn peak_of_multiplies(&self, weight_bytes: f64) -> FlopPerSecond {
+        let is_four_bits = weight_bytes < NumberFormat::Fp8.bytes();
+        match self.fp4_flops_per_second.filter(|_| is_four_bits) {
+            Some(peak) => peak,
+            None if is_four_bits => self.bf16_flops_per_second,
+            None => self.peak_for_weights(weight_bytes).1,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
+    fn four_bit_weights_multiply_in_bf16_where_there_is_no_four_bit_format() {
+        let (h100, b200) = (
+            accelerator("h100-sxm").unwrap(),
+            accelerator("b200-sxm").unwrap(),
+        );
+        // Scales make a 4-bit weight wider than half a byte.
+        for width in [0.5, 0.531_25, 0.562_5] {
+            assert_eq!(h100.peak_of_multiplies(width), h100.bf16_flops_per_second);
+            assert_eq!(
+                Some(b200.peak_of_multiplies(width)),
+                b200.fp4_flops_per_second
+            );
+        }
+        assert_eq!(
+            Some(h100.peak_of_multiplies(1.0)),
+            h100.fp8_flops_per_second
+        );
+    }
+
+    #[test]
     fn every_row_has_a_source_and_positive_figures() {
-        assert_eq!(accelerators().len(), 20);
+        assert_eq!(accelerators().len(), 21);
         for row in accelerators() {
             assert!(!row.source.is_empty(), "{}", row.id);
+            assert_eq!(
+                row.tdp_watts.is_some(),
+                !row.tdp_source.is_empty(),
+                "{}",
+                row.id
+            );
+            assert!(row.tdp_watts.is_none_or(|watts| watts > 0.0));
             assert!(
                 row.bf16_flops_per_second.0 > 0.0
                     && row.hbm_bytes_per_second.0 > 0.0

@@ -274,6 +274,8 @@ fn experts_make_up_the_model(
     experts: Option<&Option<Experts>>,
 ) {
     const ROUNDING: f64 = 1.05;
+    // At equality all that a token is multiplied with are experts.
+    const EQUAL: f64 = 1.0 - 1e-9;
     let (Some(total), Some(active), Some(Some(experts))) = (total, active, experts) else {
         return;
     };
@@ -282,7 +284,7 @@ fn experts_make_up_the_model(
     }
     let active = if *active > 0.0 { active } else { total };
     let share = 1.0 / experts.routed_over_active();
-    if *active <= total * share || active >= total {
+    if *active < total * share * EQUAL || active >= total {
         object.fault(
             format!(
                 "{} of {} routed experts per token cannot make {active:e} of {total:e} parameters active",
@@ -329,6 +331,14 @@ impl Architecture {
         self.experts.map_or(0.0, |experts| {
             experts.parameters.unwrap_or_else(|| from_totals(experts))
         })
+    }
+
+    /// Parameters of the routed experts that a token is multiplied with.
+    #[must_use]
+    pub fn active_expert_parameters(&self) -> f64 {
+        let share = |experts: Experts| 1.0 / experts.routed_over_active();
+        let experts = self.expert_parameters() * self.experts.map_or(0.0, share);
+        experts.min(self.active_parameters)
     }
 
     /// `N_attn`: parameters that every token reads, without the input embedding.

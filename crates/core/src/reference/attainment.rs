@@ -21,15 +21,21 @@ pub fn fitted_attainment() -> Attainment {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Attainment {
-    /// Share of peak arithmetic.
+    /// Share of peak arithmetic in multiplies with dense matrices.
     pub compute: f64,
+    /// The share of multiplies with experts over that: their matrices see few tokens each.
+    pub expert_compute_ratio: f64,
+    /// The share of attention's multiplies over that.
+    pub attention_compute_ratio: f64,
     /// Share of HBM bandwidth.
     pub bandwidth: f64,
     /// Share of link bandwidth.
     pub network: f64,
+    /// Share of the shorter of work and exchanges that is not hidden when decoding with distributed experts.
+    pub exposed_exchange: f64,
     /// Further memory traffic besides weights and cache, in hidden vectors per token and layer.
     pub vectors_per_token_and_layer: f64,
-    /// Launch latency per kernel.
+    /// Waiting per kernel.
     pub seconds_per_stage: Seconds,
 }
 

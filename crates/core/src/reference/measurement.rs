@@ -12,11 +12,13 @@ embedded_tables! {
 pub struct Measurement {
     /// Number of the row.
     pub id: u32,
+    /// Publication that the row is from: what is left out together, since its rows share an author and a way of measuring.
+    pub publication: String,
     /// Name of an open-weight model.
     pub model: String,
     /// Id of an accelerator; empty if it is not in the reference data.
     pub accelerator: String,
-    /// Generation of the accelerator, for cross-validation.
+    /// Generation of the accelerator.
     pub generation: String,
     /// Engine and parallelism as published.
     pub engine: String,
@@ -26,21 +28,29 @@ pub struct Measurement {
     pub chips: f64,
     /// Distribution of the model over the chips.
     pub spread: MeasuredSpread,
-    /// w: bytes per parameter.
+    /// w: bytes per parameter, scales included; of the experts where the rest has another width.
     pub weight_bytes_per_parameter: f64,
+    /// Bytes per parameter of all but the experts, where that is another.
+    pub other_bytes_per_parameter: Option<f64>,
     /// `b_kv`: bytes per element of the KV cache.
     pub kv_bytes_per_element: f64,
     /// Bytes per element in attention.
     pub attention_bytes_per_element: f64,
     /// Sequences per chip; if not published, the largest batch that fits is used.
     pub batch_per_chip: Option<f64>,
-    /// Length of a prompt.
+    /// Tokens of a prompt that are computed.
     pub prompt_tokens: Option<f64>,
+    /// Tokens of a prompt that are found in a cache.
+    pub cached_prompt_tokens: Option<f64>,
     /// Length of an answer.
     pub output_tokens: Option<f64>,
+    /// Longest answer that is allowed, for which an engine keeps room; the length of an answer where all are alike.
+    pub longest_output_tokens: Option<f64>,
     /// Mean context of a decode step.
     pub context_tokens: Option<f64>,
-    /// Speed at which throughput was measured.
+    /// Requests of the run, all sent at once.
+    pub requests: Option<f64>,
+    /// Speed at which throughput was measured, or the slowest that was allowed.
     pub tokens_per_second_per_user: Option<f64>,
     /// Measured quantity.
     pub measure: Measure,
@@ -65,7 +75,7 @@ pub enum MeasuredPhase {
     Decode,
     /// Both on the same chips.
     Mixed,
-    /// Both, in a benchmark whose prompt lengths are not published with the result.
+    /// Both, in a benchmark with its own lengths and limits.
     Mlperf,
 }
 
@@ -75,6 +85,9 @@ pub enum MeasuredPhase {
 pub enum MeasuredSpread {
     /// Matrices cut into parts.
     Tensor,
+    /// Matrices cut into parts, the cache distributed by tokens.
+    #[serde(rename = "tensor_by_token")]
+    TensorByToken,
     /// Experts dealt out.
     Experts,
 }
@@ -99,12 +112,14 @@ pub enum Measure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Purpose {
-    /// Fitted, and scored when its generation is left out.
+    /// Fitted, and predicted by a fit that leaves its publication out.
     Fit,
     /// Fitted: the rise of a step's time with the context at batch 1.
     Slope,
     /// Fitted: the time of a step without context at batch 1.
     Intercept,
-    /// Only reported.
+    /// Predicted in the same way, but not fitted.
     Report,
+    /// Added after the model was chosen: neither fitted nor looked at in choosing it.
+    Check,
 }

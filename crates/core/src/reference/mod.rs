@@ -27,6 +27,7 @@ pub mod names;
 mod open_model;
 mod storage_tier;
 mod track_record;
+mod weight_formats;
 
 pub use accelerator::{
     Accelerator, AcceleratorStatus, NumberFormat, RentalUsdPerHour, accelerator, accelerators,
@@ -41,6 +42,7 @@ pub use storage_tier::{CostBasis, StorageKind, StorageTier, TALK_DRAIN_TIMES, st
 pub use track_record::{
     NamedRecord, TrackRecord, TrackRecords, track_record_of_quantity, track_record_of_reading,
 };
+pub use weight_formats::WeightFormats;
 
 use serde::de::DeserializeOwned;
 

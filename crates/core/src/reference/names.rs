@@ -12,10 +12,11 @@ use crate::input::cursor::{Cursor, nearest_names, one_of_hint};
 use crate::input::schema::one_of_texts;
 
 /// Racks of the lecture, by the accelerator whose figures they take.
-pub const RACKS: [(&str, &str); 3] = [
+pub const RACKS: [(&str, &str); 4] = [
     ("hopper-8", "h100-sxm"),
     ("blackwell-72", "gb200-nvl72"),
     ("rubin-72", "rubin-nvl144"),
+    ("rubin-ultra-576", "rubin-ultra-nvl576"),
 ];
 
 /// Storage tiers that a cache can be offered on: what holding and reading a byte costs is known.
@@ -71,7 +72,7 @@ macro_rules! names {
 names! {
     /// id of `/reference/accelerators`
     AcceleratorId(accelerator_ids(), is_same, "is not a known accelerator", one_of_hint);
-    /// `hopper-8`, `blackwell-72`, `rubin-72`, or the id of an accelerator of `/reference/accelerators`
+    /// `hopper-8`, `blackwell-72`, `rubin-72`, `rubin-ultra-576`, or the id of an accelerator of `/reference/accelerators`
     RackName(rack_names(), is_same, "is neither a preset nor an accelerator", one_of_hint);
     /// name of `/reference/open-models`, in capitals or not
     OpenModelName(

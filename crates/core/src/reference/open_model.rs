@@ -6,6 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::architecture::Architecture;
+use super::weight_formats::WeightFormats;
 use crate::input;
 use crate::input::cursor::Cursor;
 
@@ -87,9 +88,52 @@ impl OpenModel {
     }
 }
 
+/// Bytes per parameter of 4-bit weights with their scales: a scale of 8 bits for each 32 (`mxfp4`) or 16 (`nvfp4`)
+/// weights, of 16 bits for each 32 (`int4`).
+const MXFP4_BYTES: f64 = 0.531_25;
+const NVFP4_BYTES: f64 = 0.562_5;
+const INT4_BYTES: f64 = 0.562_5;
+
+impl OpenModel {
+    /// Bytes per parameter of the published weights by component, scales included. `… experts` names the format of
+    /// the experts alone; the rest is in bf16 unless another format is named beside it.
+    #[must_use]
+    pub fn native_formats(&self) -> WeightFormats {
+        let format = self.native_precision.as_str();
+        let Some((experts, rest)) = format.split_once(" experts") else {
+            let is_nvfp4 = format.starts_with("nvfp4");
+            return WeightFormats::uniform(if is_nvfp4 {
+                NVFP4_BYTES
+            } else {
+                self.native_weight_bytes()
+            });
+        };
+        let others = if rest.contains("fp8") { 1.0 } else { 2.0 };
+        WeightFormats {
+            experts: if experts.starts_with("int4") {
+                INT4_BYTES
+            } else {
+                MXFP4_BYTES
+            },
+            others,
+            embedding: 2.0,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn checkpoints_are_as_large_as_published() {
+        // The files of gpt-oss-120b hold 65.2 GB, those of gpt-oss-20b 13.8 GB.
+        for (name, gigabytes) in [("gpt-oss-120b", 65.2), ("gpt-oss-20b", 13.8)] {
+            let model = open_model(name).unwrap();
+            let bytes = model.native_formats().bytes_of(&model.architecture);
+            assert!((bytes.0 / 1e9 / gigabytes - 1.0).abs() < 0.01, "{bytes:?}");
+        }
+    }
 
     #[test]
     fn every_model_has_sources_and_a_name_of_its_own() {

@@ -23,6 +23,8 @@ struct Entries {
     decode_macs: f64,
     /// Multiply-adds of a prompt token with one entry.
     prefill_macs: f64,
+    /// Heads that an entry is made of: the most chips it can be cut over.
+    heads: f64,
 }
 
 impl Entries {
@@ -35,6 +37,14 @@ impl Entries {
             read: f64::INFINITY,
             decode_macs: 0.0,
             prefill_macs: 0.0,
+            heads: 1.0,
+        }
+    }
+
+    fn of_heads(self, heads: u32) -> Self {
+        Self {
+            heads: f64::from(heads),
+            ..self
         }
     }
 
@@ -70,6 +80,7 @@ impl Entries {
             elements: f64::from(sparse.index_dimension),
             decode_macs: index_macs,
             prefill_macs: index_macs,
+            heads: 1.0,
             ..self
         };
         let picked = Self {
@@ -77,6 +88,11 @@ impl Entries {
             ..self
         };
         vec![picked, keys]
+    }
+
+    /// Copies of an entry over chips that cut it by heads.
+    fn copies(&self, chips: f64) -> f64 {
+        (chips / self.heads).max(1.0)
     }
 
     fn kept_at(&self, context_tokens: f64) -> f64 {
@@ -117,6 +133,7 @@ fn entries(group: &AttentionGroup) -> Vec<Entries> {
             let head = f64::from(group.key_dimension) + f64::from(group.value_dimension);
             let macs = f64::from(group.query_heads) * head;
             Entries::all(group.layers, f64::from(group.kv_heads) * head)
+                .of_heads(group.kv_heads)
                 .with_macs(macs, macs)
                 .within(group.window)
                 .picked_by(group.sparse)
@@ -243,6 +260,23 @@ impl KvCache {
     #[must_use]
     pub fn read_elements(&self, context_tokens: f64) -> f64 {
         self.sum(|entries| entries.elements * entries.read_at(context_tokens))
+    }
+
+    /// The same over chips that cut a cache by heads: each further chip holds a copy of a head. A latent and an index
+    /// key belong to all heads, so every chip has its own.
+    #[must_use]
+    pub fn stored_elements_cut(&self, context_tokens: f64, chips: f64) -> f64 {
+        self.sum(|entries| {
+            entries.copies(chips) * entries.elements * entries.kept_at(context_tokens)
+        })
+    }
+
+    /// Elements that one generated token reads over such chips: each reads its own copy.
+    #[must_use]
+    pub fn read_elements_cut(&self, context_tokens: f64, chips: f64) -> f64 {
+        self.sum(|entries| {
+            entries.copies(chips) * entries.elements * entries.read_at(context_tokens)
+        })
     }
 
     /// Bytes of cache stored per context token at long context.

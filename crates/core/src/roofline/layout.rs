@@ -125,6 +125,9 @@ impl ExpertModel {
         let per_expert = (self.total_parameters - self.active_parameters) / (idle * layers);
         let always_read =
             self.active_parameters - per_expert * f64::from(self.active_experts) * layers;
+        // Where all that is active are experts, the rest is nothing but rounding.
+        let is_rounding = always_read.abs() <= 1e-9 * self.active_parameters;
+        let always_read = if is_rounding { 0.0 } else { always_read };
         (per_expert > 0.0 && always_read >= 0.0).then_some(ParameterSplit {
             per_expert,
             always_read,
@@ -208,6 +211,19 @@ impl Pipeline {
     #[must_use]
     pub fn token_time(&self, sequences_per_micro_batch: f64, bandwidth: BytesPerSecond) -> Seconds {
         self.stage_time(sequences_per_micro_batch, bandwidth) * f64::from(self.stages)
+    }
+}
+
+impl Pipeline {
+    /// Transfers of a token between stages, the one from the last stage to the first included: P, and none with one
+    /// stage.
+    #[must_use]
+    pub fn hops(&self) -> f64 {
+        if self.stages > 1 {
+            f64::from(self.stages)
+        } else {
+            0.0
+        }
     }
 }
 

@@ -2,10 +2,37 @@
 
 use super::ServingUnit;
 use crate::reference::Accelerator;
-use crate::units::{BytesPerSecond, UsdPerHour};
+use crate::reference::architecture::Architecture;
+use crate::units::{BytesPerSecond, MacPerSecond, UsdPerHour};
 
 /// Bytes per element of hidden states between layers: bf16 for any format of the weights.
 pub(super) const HIDDEN_BYTES_PER_ELEMENT: f64 = 2.0;
+
+/// Peak multiply-adds of one chip, by what is multiplied.
+#[derive(Debug, Clone, Copy)]
+pub struct MultiplyRates {
+    /// With experts.
+    pub experts: MacPerSecond,
+    /// With all other weights.
+    pub others: MacPerSecond,
+    /// In attention.
+    pub attention: MacPerSecond,
+}
+
+impl MultiplyRates {
+    /// M: the rate of all multiplies of a token with weights, one kind after the other.
+    #[must_use]
+    pub fn of_weights(&self, architecture: &Architecture) -> MacPerSecond {
+        if self.experts.0.total_cmp(&self.others.0).is_eq() {
+            return self.others;
+        }
+        let active = architecture.active_parameters;
+        let experts = architecture.active_expert_parameters();
+        let seconds_per_token = experts / self.experts.0 + (active - experts) / self.others.0;
+        MacPerSecond(active / seconds_per_token)
+    }
+}
+
 /// The chips that serve one copy of a model, with the links between them.
 #[derive(Debug, Clone, Copy)]
 pub struct Machine {
@@ -19,6 +46,10 @@ pub struct Machine {
     pub scale_up: Option<BytesPerSecond>,
     /// Scale-out bandwidth per chip, one direction.
     pub scale_out: Option<BytesPerSecond>,
+    /// Rate of multiplies with experts over M.
+    pub expert_rate: f64,
+    /// Rate of multiplies with all other weights over M.
+    pub other_rate: f64,
 }
 
 /// Widths that determine the number format of multiplications.
@@ -34,7 +65,7 @@ impl Machine {
     /// A unit of this many chips at their typical rental price.
     #[must_use]
     pub fn of(accelerator: &Accelerator, formats: Formats, chips: f64) -> Self {
-        let peak = |bytes| accelerator.peak_for_weights(bytes).1.multiply_adds() * chips;
+        let peak = |bytes| accelerator.peak_of_multiplies(bytes).multiply_adds() * chips;
         let rental = accelerator.rental_usd_per_hour.typical;
         Self {
             unit: ServingUnit {
@@ -48,6 +79,24 @@ impl Machine {
             domain_chips: f64::from(accelerator.scale_up_domain),
             scale_up: accelerator.scale_up_bytes_per_second,
             scale_out: accelerator.scale_out_bytes_per_second,
+            expert_rate: 1.0,
+            other_rate: 1.0,
+        }
+    }
+
+    /// The machine with other rates of multiplication per chip.
+    #[must_use]
+    pub fn with_rates(&self, rates: &MultiplyRates, architecture: &Architecture) -> Self {
+        let of_weights = rates.of_weights(architecture);
+        Self {
+            unit: ServingUnit {
+                multiply_rate: of_weights * self.chips,
+                attention_multiply_rate: rates.attention * self.chips,
+                ..self.unit
+            },
+            expert_rate: rates.experts.0 / of_weights.0,
+            other_rate: rates.others.0 / of_weights.0,
+            ..*self
         }
     }
 

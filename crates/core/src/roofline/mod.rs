@@ -9,6 +9,8 @@ mod kv_cache;
 mod layout;
 mod machine;
 mod network;
+mod overheads;
+mod scaling_law;
 mod serving;
 mod step;
 mod training;
@@ -20,11 +22,13 @@ pub use layout::{
     ExpertModel, ExpertRoom, ExpertTraffic, Links, ParameterSplit, Pipeline, TrafficWidth,
     bubble_share, domains_used, experts_per_gpu, share_leaving_domain,
 };
-pub use machine::{Formats, Machine};
+pub use machine::{Formats, Machine, MultiplyRates};
 pub use network::{
     COMBINE_BYTES_PER_ELEMENT, Copies, DISPATCH_BYTES_PER_ELEMENT, Traffic, every_copy, merged,
 };
-pub use serving::{MemoryUse, Overheads, PassTime, Serving, Speculation, Spread};
+pub use overheads::{Overheads, SECONDS_PER_HOP};
+pub use scaling_law::{SCALING_LAWS, ScalingLaw, SharedBudget};
+pub use serving::{MemoryUse, PassTime, Serving, Speculation, Spread};
 pub use step::{
     Efficiencies, Load, Model, OperatingPoint, Overlap, PhaseEfficiency, ServingUnit, StepTime,
     WeightReads, compute_to_bandwidth, crossover_context, latency_floor,

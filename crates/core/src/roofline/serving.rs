@@ -2,15 +2,17 @@
 
 use super::machine::{HIDDEN_BYTES_PER_ELEMENT, Machine};
 use super::network::{self, Traffic};
+use super::overheads::Overheads;
 use super::{Efficiencies, KvCache, Load, Overlap, PromptTokens, StepTime, WeightReads};
-use crate::reference::Attainment;
-use crate::reference::architecture::Architecture;
+use crate::reference::architecture::{Architecture, Experts};
+use crate::reference::{Attainment, WeightFormats};
 use crate::units::{Bytes, Seconds};
 
 /// Sequential kernels in a dense layer: attention, MLP.
 const STAGES_PER_DENSE_LAYER: f64 = 2.0;
-/// Sequential kernels in a layer with experts: attention, router, dispatch, experts, combine.
-const STAGES_PER_EXPERT_LAYER: f64 = 5.0;
+/// Sequential kernels in a layer with experts: attention, router, sort, dispatch, gather, two of experts with the
+/// activation between them, scatter, combine.
+const STAGES_PER_EXPERT_LAYER: f64 = 10.0;
 
 /// Distribution of a model over chips. The KV cache is distributed evenly in both cases, by head or by sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,37 +22,6 @@ pub enum Spread {
     /// Experts are distributed over the chips, all other weights are replicated; two all-to-all exchanges per layer with
     /// experts.
     Experts,
-}
-
-/// Costs that the rooflines leave out.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Overheads {
-    /// Share of the links' bandwidth reached; None if communication is not counted.
-    pub network: Option<f64>,
-    /// Hidden vectors per token and layer that pass through memory beside weights and cache: norms, quantising,
-    /// routing, permuting.
-    pub vectors_per_token_and_layer: f64,
-    /// Latency per sequential kernel.
-    pub per_stage: Seconds,
-}
-
-impl Overheads {
-    /// The bare rooflines.
-    pub const NONE: Self = Self {
-        network: None,
-        vectors_per_token_and_layer: 0.0,
-        per_stage: Seconds(0.0),
-    };
-}
-
-impl From<Attainment> for Overheads {
-    fn from(attainment: Attainment) -> Self {
-        Self {
-            network: Some(attainment.network),
-            vectors_per_token_and_layer: attainment.vectors_per_token_and_layer,
-            per_stage: attainment.seconds_per_stage,
-        }
-    }
 }
 
 impl From<Attainment> for Efficiencies {
@@ -93,8 +64,8 @@ pub struct Serving<'a> {
     pub architecture: &'a Architecture,
     /// Its cache.
     pub cache: KvCache,
-    /// w: bytes per parameter.
-    pub weight_bytes_per_parameter: f64,
+    /// w: bytes per parameter, by component.
+    pub weights: WeightFormats,
     /// `b_kv`: bytes per element of the KV cache.
     pub kv_bytes_per_element: f64,
     /// The chips.
@@ -138,18 +109,26 @@ enum Phase {
 pub struct MemoryUse {
     /// C: HBM capacity.
     pub capacity: Bytes,
+    /// Memory that an engine leaves free, and that of a pass's hidden states.
+    pub reserved: Bytes,
     /// Weights; with distributed experts, the other weights are on every chip.
     pub weights: Bytes,
-    /// Cache and linear state of one sequence.
+    /// Cache and linear state of one sequence, with all copies.
     pub per_sequence: Bytes,
 }
 
 impl MemoryUse {
+    /// Room for weights and caches.
+    #[must_use]
+    pub fn usable(&self) -> Bytes {
+        Bytes(self.capacity.0 - self.reserved.0)
+    }
+
     /// The largest batch whose caches fit beside the weights; none if the weights alone do not, or if a sequence leaves
     /// nothing, so that any batch fits.
     #[must_use]
     pub fn largest_batch(&self) -> Option<f64> {
-        let free = self.capacity.0 - self.weights.0;
+        let free = self.usable().0 - self.weights.0;
         let is_bounded = free >= 0.0 && self.per_sequence.0 > 0.0;
         is_bounded.then(|| (free / self.per_sequence.0).floor())
     }
@@ -157,7 +136,7 @@ impl MemoryUse {
     /// Missing memory of a batch, in bytes; None if it fits.
     #[must_use]
     pub fn missing(&self, batch: f64) -> Option<Bytes> {
-        let missing = self.weights.0 + batch * self.per_sequence.0 - self.capacity.0;
+        let missing = self.weights.0 + batch * self.per_sequence.0 - self.usable().0;
         (missing > 0.0).then_some(Bytes(missing))
     }
 }
@@ -170,32 +149,34 @@ impl Serving<'_> {
     pub fn decode(&self, batch: f64, context_tokens: f64) -> PassTime {
         let computed = self.speculation.computed();
         let tokens = batch * computed;
-        let cache_elements = self.cache.read_elements(context_tokens);
+        let cache_elements = self.read_elements(context_tokens);
         let cache =
             cache_elements * self.kv_bytes_per_element + 2.0 * self.cache.state_per_sequence().0;
         let load = Load {
-            weight_macs: tokens * self.architecture.active_parameters,
-            attention_macs: tokens * self.cache.decode_macs(context_tokens),
+            weight_macs: self.weight_macs(tokens),
+            attention_macs: tokens * self.cache.decode_macs(context_tokens)
+                / self.overheads.attention_compute_ratio,
             weight_bytes: self.weights_read(tokens),
             kv_bytes: Bytes(batch * cache),
         };
         self.pass(Phase::Decode, &load, tokens)
     }
 
-    /// A prefill pass of this many prompts, with the arithmetic of prompts; exchanges are hidden, since two halves of a
-    /// pass alternate between links and arithmetic.
+    /// A prefill pass of this many prompts, with the arithmetic of prompts. Exchanges of distributed experts are hidden,
+    /// since two halves of a pass alternate between links and arithmetic; those of cut matrices are not.
     #[must_use]
     pub fn prefill(&self, prompts: f64, prompt: PromptTokens) -> PassTime {
         let tokens = prompts * prompt.fresh;
-        let cached = self.cache.stored_elements(prompt.cached);
-        let written = self.cache.stored_elements(prompt.cached + prompt.fresh) - cached;
+        let cached = self.stored_elements(prompt.cached);
+        let written = self.stored_elements(prompt.cached + prompt.fresh) - cached;
         let state = self.cache.state_per_sequence().0;
         // State is written once per prompt, and read where a cached prefix has left one.
         let states = if prompt.cached > 0.0 { 2.0 } else { 1.0 };
         let cache = (cached + written) * self.kv_bytes_per_element + states * state;
         let load = Load {
-            weight_macs: tokens * self.architecture.active_parameters,
-            attention_macs: prompts * self.cache.prefill_macs(prompt),
+            weight_macs: self.weight_macs(tokens),
+            attention_macs: prompts * self.cache.prefill_macs(prompt)
+                / self.overheads.attention_compute_ratio,
             weight_bytes: self.weights_read(tokens),
             kv_bytes: Bytes(prompts * cache),
         };
@@ -209,17 +190,20 @@ impl Serving<'_> {
         };
         let step = load.time(&self.machine.unit, efficiency, self.overlap);
         let token_bytes = tokens
-            * f64::from(self.architecture.layers)
             * f64::from(self.architecture.hidden_dimension)
             * HIDDEN_BYTES_PER_ELEMENT
-            * self.overheads.vectors_per_token_and_layer;
+            * self.vectors_per_token();
         let token_overhead =
             Bytes(token_bytes) / self.machine.unit.bandwidth / efficiency.bandwidth;
         let stage_overhead = self.overheads.per_stage * self.stages();
         let communication = self.communication(phase, tokens);
         let on_chip = step.total.0 + token_overhead.0 + stage_overhead.0;
         let total = match phase {
-            Phase::Decode => on_chip + communication.0,
+            _ if self.spread == Spread::Tensor => on_chip + communication.0,
+            Phase::Decode => {
+                let hidden = on_chip.min(communication.0);
+                on_chip.max(communication.0) + self.overheads.exposed_exchange * hidden
+            }
             Phase::Prefill => on_chip.max(communication.0),
         };
         PassTime {
@@ -247,7 +231,74 @@ impl Serving<'_> {
                 Traffic::all_to_all(self.architecture, &self.machine, tokens, network::merged)
             }
         };
-        traffic.time(&self.machine) / share
+        Seconds((traffic.time(&self.machine) / share).0 + self.exchange_latency().0)
+    }
+
+    /// Latency of two all-reduces per layer. Dispatch and combine of experts are among the kernels of their layer.
+    fn exchange_latency(&self) -> Seconds {
+        if self.spread == Spread::Experts || self.machine.chips <= 1.0 {
+            return Seconds(0.0);
+        }
+        let crosses = self.machine.domains() > 1.0;
+        let hop = if crosses {
+            self.overheads.per_hop.0
+        } else {
+            0.0
+        };
+        let layers = f64::from(self.architecture.layers);
+        Seconds(2.0 * layers * (self.overheads.per_exchange.0 + hop))
+    }
+
+    /// Hidden vectors of a token that pass through memory, over all layers: those of every layer, and those of every copy
+    /// that goes to an expert.
+    fn vectors_per_token(&self) -> f64 {
+        let active = |experts: Experts| f64::from(experts.active) * f64::from(experts.layers);
+        let copies = self.architecture.experts.map_or(0.0, active);
+        self.overheads.vectors_per_token_and_layer * f64::from(self.architecture.layers)
+            + self.overheads.vectors_per_expert_copy * copies
+    }
+
+    /// Multiply-adds with weights, in units of those at M and at the share of dense matrices.
+    fn weight_macs(&self, tokens: f64) -> f64 {
+        let active = self.architecture.active_parameters;
+        let experts = self.architecture.active_expert_parameters();
+        let slowness = self.imbalance(tokens) / self.overheads.expert_compute_ratio;
+        tokens
+            * ((active - experts) / self.machine.other_rate
+                + experts * slowness / self.machine.expert_rate)
+    }
+
+    /// Load of the chip with the most tokens for its experts over the mean. Experts drawn at random give n copies per chip
+    /// with a spread of √n, and the largest of G such numbers is about √(2·ln G) spreads above the mean \[D\].
+    fn imbalance(&self, tokens: f64) -> f64 {
+        let chips = self.machine.chips;
+        let (Some(popularity), Some(experts)) =
+            (self.overheads.expert_imbalance, self.architecture.experts)
+        else {
+            return 1.0;
+        };
+        if self.spread == Spread::Tensor || chips <= 1.0 {
+            return 1.0;
+        }
+        let copies_per_chip = tokens * f64::from(experts.active) / chips;
+        let by_chance = 1.0 + (2.0 * chips.ln() / copies_per_chip).sqrt();
+        (popularity * by_chance).min(chips)
+    }
+
+    /// Chips over which a cache is cut by heads. With distributed experts, and at peak, it is distributed evenly.
+    fn cache_cuts(&self) -> f64 {
+        let is_cut = self.spread == Spread::Tensor && self.overheads.cache_copies;
+        if is_cut { self.machine.chips } else { 1.0 }
+    }
+
+    fn read_elements(&self, context_tokens: f64) -> f64 {
+        self.cache
+            .read_elements_cut(context_tokens, self.cache_cuts())
+    }
+
+    fn stored_elements(&self, context_tokens: f64) -> f64 {
+        self.cache
+            .stored_elements_cut(context_tokens, self.cache_cuts())
     }
 
     fn stages(&self) -> f64 {
@@ -267,32 +318,33 @@ impl Serving<'_> {
     /// w·`N_read`, over all chips.
     fn weights_read(&self, tokens: f64) -> Bytes {
         let always = self.architecture.always_read() * self.copies();
-        let reads = match self.architecture.experts {
-            None => WeightReads::Experts {
-                always_read_parameters: always,
-                expert_parameters: 0.0,
-                experts_over_active: 1.0,
-            },
-            Some(experts) => WeightReads::Experts {
-                always_read_parameters: always,
-                expert_parameters: self.architecture.expert_parameters(),
-                experts_over_active: experts.routed_over_active(),
-            },
+        let experts_over_active = self
+            .architecture
+            .experts
+            .map_or(1.0, Experts::routed_over_active);
+        let touched = WeightReads::Experts {
+            always_read_parameters: 0.0,
+            expert_parameters: self.architecture.expert_parameters(),
+            experts_over_active,
         };
-        Bytes(self.weight_bytes_per_parameter * reads.parameters(tokens, always))
+        let experts = touched.parameters(tokens, 0.0);
+        Bytes(self.weights.others * always + self.weights.experts * experts)
     }
 
     /// Memory use with caches of this many tokens per sequence.
     #[must_use]
     pub fn memory(&self, context_tokens: f64) -> MemoryUse {
         let architecture = self.architecture;
-        let experts = architecture.expert_parameters();
-        let others = architecture.total_parameters - experts;
-        let parameters = experts + others * self.copies();
-        let cache = self.cache.stored_elements(context_tokens) * self.kv_bytes_per_element;
+        let experts = self.weights.experts * architecture.expert_parameters();
+        let others = self.weights.others_bytes(architecture).0 * self.copies();
+        let cache = self.stored_elements(context_tokens) * self.kv_bytes_per_element;
+        let capacity = self.machine.unit.capacity;
+        let headroom = self.overheads.memory_headroom * capacity.0;
+        let activations = self.overheads.activation_bytes(architecture).0 * self.machine.chips;
         MemoryUse {
-            capacity: self.machine.unit.capacity,
-            weights: Bytes(self.weight_bytes_per_parameter * parameters),
+            capacity,
+            reserved: Bytes(headroom + activations),
+            weights: Bytes(experts + others),
             per_sequence: Bytes(cache + self.cache.state_per_sequence().0),
         }
     }

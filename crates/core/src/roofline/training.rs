@@ -57,13 +57,21 @@ pub struct Demand {
     pub lifetime_days: f64,
     /// Share of the tokens that this model generates.
     pub model_share: f64,
+    /// Chance that the model is served at all, and not replaced or given up before.
+    pub served_probability: f64,
 }
 
 impl Demand {
-    /// E26: `D_inf` = traffic × lifetime × share of the model \[T\].
+    /// E26: `D_inf` = traffic × lifetime × share of the model, if it is served \[T\].
+    #[must_use]
+    pub fn tokens_if_served(&self) -> f64 {
+        self.tokens_per_second * self.lifetime_days * 86_400.0 * self.model_share
+    }
+
+    /// The same times the chance that it is served: what to expect when training is paid for \[T\].
     #[must_use]
     pub fn inference_tokens(&self) -> f64 {
-        self.tokens_per_second * self.lifetime_days * 86_400.0 * self.model_share
+        self.tokens_if_served() * self.served_probability
     }
 }
 

@@ -1,5 +1,5 @@
 //! The forward model against published measurements: its predictions, the fitted efficiencies, and its errors on
-//! generations of accelerators outside the fit.
+//! publications outside the fit.
 
 mod fit;
 mod markdown;
@@ -10,4 +10,4 @@ mod report;
 pub use fit::{FitError, fit};
 pub use plot::svg;
 pub use predict::{at_peak, kernel_serving, predict};
-pub use report::{LeftOut, Report, Scored};
+pub use report::{LeftOut, Report, RowKind, Scored};

@@ -2,8 +2,8 @@
 
 use plotters::prelude::*;
 
-use super::report::Report;
-use unroof_core::reference::measurement::MeasuredPhase;
+use super::report::{Report, RowKind, Scored};
+use unroof_core::reference::measurement::Purpose;
 use unroof_core::units::readable;
 
 const SIZE: (u32, u32) = (760, 560);
@@ -12,10 +12,12 @@ const INK: RGBColor = RGBColor(40, 44, 52);
 const FAINT: RGBColor = RGBColor(190, 196, 204);
 const PREFILL: RGBColor = RGBColor(0, 114, 178);
 const DECODE: RGBColor = RGBColor(213, 94, 0);
+const DENSE: RGBColor = RGBColor(0, 158, 115);
+const EXPERTS: RGBColor = RGBColor(204, 121, 167);
 /// Tokens per second and chip.
 const RANGE: std::ops::Range<f64> = 10.0..100_000.0;
 
-/// Predicted against measured throughput, on generations left out, as a picture.
+/// Predicted against measured throughput, on publications left out, as a picture.
 ///
 /// # Errors
 /// The plotting library fails.
@@ -42,7 +44,7 @@ fn draw(report: &Report, text: &mut String) -> Result<(), Box<dyn std::error::Er
         .label_style(style.clone())
         .axis_desc_style(style.clone())
         .x_desc("measured tokens per second and chip")
-        .y_desc("predicted, generation left out")
+        .y_desc("predicted, publication left out")
         .x_label_formatter(&power)
         .y_label_formatter(&power)
         .draw()?;
@@ -55,19 +57,23 @@ fn draw(report: &Report, text: &mut String) -> Result<(), Box<dyn std::error::Er
         chart.draw_series(LineSeries::new(ends, colour))?;
     }
     let at_peak = report
-        .scored()
+        .of_kind(RowKind::Prefill)
+        .chain(report.of_kind(RowKind::Decode))
+        .filter(is_throughput)
         .filter_map(|row| Some((row.measured.value, row.peak?)));
     chart
         .draw_series(at_peak.map(|point| Circle::new(point, 5, FAINT)))?
-        .label("either, at peak")
+        .label("prefill or decode, at peak")
         .legend(|(x, y)| Circle::new((x + 8, y), 5, FAINT));
-    for (phase, name, colour) in [
-        (MeasuredPhase::Prefill, "prefill", PREFILL),
-        (MeasuredPhase::Decode, "decode", DECODE),
+    for (kind, name, colour) in [
+        (RowKind::SharedDense, "both, dense", DENSE),
+        (RowKind::SharedExperts, "both, experts", EXPERTS),
+        (RowKind::Prefill, "prefill", PREFILL),
+        (RowKind::Decode, "decode", DECODE),
     ] {
         let points = report
-            .scored()
-            .filter(|row| row.measured.phase == phase)
+            .of_kind(kind)
+            .filter(is_throughput)
             .filter_map(|row| Some((row.measured.value, row.left_out?)));
         chart
             .draw_series(points.map(|point| Circle::new(point, 5, colour.filled())))?
@@ -83,6 +89,10 @@ fn draw(report: &Report, text: &mut String) -> Result<(), Box<dyn std::error::Er
         .draw()?;
     area.present()?;
     Ok(())
+}
+
+fn is_throughput(row: &&Scored) -> bool {
+    !matches!(row.measured.purpose, Purpose::Slope | Purpose::Intercept)
 }
 
 fn power(value: &f64) -> String {

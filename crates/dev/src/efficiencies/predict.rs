@@ -1,10 +1,12 @@
 //! Predicts a published measurement with the forward model.
 
 use unroof_core::reference::measurement::{Measure, MeasuredPhase, MeasuredSpread, Measurement};
-use unroof_core::reference::{Attainment, KernelTime, accelerator, fitted_attainment, open_model};
+use unroof_core::reference::{
+    Attainment, KernelTime, WeightFormats, accelerator, fitted_attainment, open_model,
+};
 use unroof_core::roofline::{
-    Efficiencies, Formats, KvCache, Machine, Overheads, Overlap, PromptTokens, Serving,
-    Speculation, Spread,
+    Efficiencies, Formats, KvCache, Machine, MultiplyRates, Overheads, Overlap, PromptTokens,
+    Serving, Speculation, Spread,
 };
 
 /// Contexts between which the rise of a step's time is taken.
@@ -26,20 +28,48 @@ pub(super) fn predict_at_peak(measured: &Measurement) -> Option<f64> {
     serving_value(measured, &at_peak(&serving(measured, fitted_attainment())?))
 }
 
+/// Bytes per parameter of an input embedding, which no published checkpoint quantises.
+const EMBEDDING_BYTES: f64 = 2.0;
+
 /// The model on the machine that was measured.
 fn serving(measured: &Measurement, attainment: Attainment) -> Option<Serving<'static>> {
+    let row = accelerator(&measured.accelerator)?;
+    let experts = measured.weight_bytes_per_parameter;
+    let others = measured.other_bytes_per_parameter.unwrap_or(experts);
+    let weights = WeightFormats {
+        experts,
+        others,
+        embedding: EMBEDDING_BYTES,
+    };
     let formats = Formats {
-        weight_bytes: measured.weight_bytes_per_parameter,
+        weight_bytes: others,
         attention_bytes: measured.attention_bytes_per_element,
     };
-    let machine = Machine::of(accelerator(&measured.accelerator)?, formats, measured.chips);
+    let machine = Machine::of(row, formats, measured.chips);
     let element_bytes = measured.kv_bytes_per_element;
-    let serving = serving_on(machine, formats, &measured.model, element_bytes, attainment)?;
+    let serving = serving_on(machine, weights, &measured.model, element_bytes, attainment)?;
+    let rates = MultiplyRates {
+        experts: row.peak_of_multiplies(experts).multiply_adds(),
+        others: row.peak_of_multiplies(others).multiply_adds(),
+        attention: row
+            .peak_for_weights(measured.attention_bytes_per_element)
+            .1
+            .multiply_adds(),
+    };
     let spread = match measured.spread {
-        MeasuredSpread::Tensor => Spread::Tensor,
+        MeasuredSpread::Tensor | MeasuredSpread::TensorByToken => Spread::Tensor,
         MeasuredSpread::Experts => Spread::Experts,
     };
-    Some(Serving { spread, ..serving })
+    let overheads = Overheads {
+        cache_copies: measured.spread == MeasuredSpread::Tensor,
+        ..serving.overheads
+    };
+    Some(Serving {
+        spread,
+        overheads,
+        machine: machine.with_rates(&rates, serving.architecture),
+        ..serving
+    })
 }
 
 /// The model on the machine of a table of kernels.
@@ -52,7 +82,7 @@ pub fn kernel_serving(time: &KernelTime, attainment: Attainment) -> Option<Servi
     let machine = Machine::of(accelerator(&time.accelerator)?, formats, time.chips);
     serving_on(
         machine,
-        formats,
+        WeightFormats::uniform(time.weight_bytes_per_parameter),
         &time.model,
         time.kv_bytes_per_element,
         attainment,
@@ -62,7 +92,7 @@ pub fn kernel_serving(time: &KernelTime, attainment: Attainment) -> Option<Servi
 /// A model that is cut over all chips of a machine.
 fn serving_on(
     machine: Machine,
-    formats: Formats,
+    weights: WeightFormats,
     model: &str,
     kv_bytes_per_element: f64,
     attainment: Attainment,
@@ -71,7 +101,7 @@ fn serving_on(
     Some(Serving {
         architecture,
         cache: KvCache::new(architecture),
-        weight_bytes_per_parameter: formats.weight_bytes,
+        weights,
         kv_bytes_per_element,
         machine,
         spread: Spread::Tensor,
@@ -121,7 +151,10 @@ fn serving_value(measured: &Measurement, serving: &Serving<'_>) -> Option<f64> {
 }
 
 fn prompt(measured: &Measurement) -> Option<PromptTokens> {
-    measured.prompt_tokens.map(PromptTokens::fresh)
+    Some(PromptTokens {
+        fresh: measured.prompt_tokens?,
+        cached: measured.cached_prompt_tokens.unwrap_or(0.0),
+    })
 }
 
 /// The batch that was run, or the largest that fits.
@@ -131,28 +164,37 @@ fn batch(measured: &Measurement, serving: &Serving<'_>, context: f64) -> Option<
         .map(|batch| batch * measured.chips)
         .or_else(|| serving.memory(context).largest_batch())
         .filter(|batch| *batch > 0.0)
+        .map(|batch| over_rounds(batch, measured.requests))
+}
+
+/// The mean batch of a run: requests that are sent at once and are of equal length finish in ⌈requests/batch⌉ rounds.
+fn over_rounds(batch: f64, requests: Option<f64>) -> f64 {
+    requests.map_or(batch, |requests| requests / (requests / batch).ceil())
 }
 
 /// Generated tokens per second and chip where prompts and answers take turns on the same chips: a step of the batch,
 /// and for each of its tokens its share of a prompt. Without a prompt length, an upper bound.
+///
+/// An engine admits a request only if it can finish, so that the largest batch is that of whole requests.
 fn mixed(measured: &Measurement, serving: &Serving<'_>) -> Option<f64> {
     let output = measured.output_tokens?;
-    let context = measured.prompt_tokens.unwrap_or(0.0) + output / 2.0;
-    let prompt_s = match prompt(measured) {
-        None => 0.0,
-        Some(prompt) => {
-            let prompts = (PASS_TOKENS / prompt.fresh).max(1.0);
-            serving.prefill(prompts, prompt).total.0 / prompts
-        }
+    let prompt = prompt(measured).unwrap_or(PromptTokens::fresh(0.0));
+    let prompt_tokens = prompt.fresh + prompt.cached;
+    let context = prompt_tokens + output / 2.0;
+    let whole = prompt_tokens + measured.longest_output_tokens.unwrap_or(output);
+    let prompt_s = if prompt.fresh > 0.0 {
+        let prompts = (PASS_TOKENS / prompt.fresh).max(1.0);
+        serving.prefill(prompts, prompt).total.0 / prompts
+    } else {
+        0.0
     };
     let round_s = |batch: f64| serving.decode(batch, context).total.0 + batch * prompt_s / output;
     let batch = match measured.tokens_per_second_per_user {
-        Some(speed) => batch_at(
-            &round_s,
-            1.0 / speed,
-            serving.memory(context).largest_batch()?,
-        ),
-        None => batch(measured, serving, context)?,
+        Some(speed) => {
+            let largest = serving.memory(whole).largest_batch().unwrap_or(1.0);
+            batch_at(&round_s, 1.0 / speed, largest)
+        }
+        None => batch(measured, serving, whole)?,
     };
     Some(batch / round_s(batch) / measured.chips)
 }

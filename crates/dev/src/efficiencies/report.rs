@@ -3,10 +3,10 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::fit::{FitError, fit};
+use super::fit::{FitError, fit, fit_from};
 use super::predict::{predict, predict_at_peak};
-use unroof_core::reference::Attainment;
-use unroof_core::reference::measurement::{Measurement, Purpose, measurements};
+use unroof_core::reference::measurement::{MeasuredPhase, Measurement, Purpose, measurements};
+use unroof_core::reference::{Attainment, open_model};
 use unroof_core::units::Seconds;
 
 /// Significant digits that efficiencies are kept with: more would be noise.
@@ -19,10 +19,27 @@ pub struct Scored {
     pub measured: &'static Measurement,
     /// With the efficiencies fitted to all rows.
     pub fitted: Option<f64>,
-    /// With the efficiencies of a fit without the row's generation; only for fitted rows.
+    /// With the efficiencies of a fit without the row's publication.
     pub left_out: Option<f64>,
     /// At peak.
     pub peak: Option<f64>,
+}
+
+/// Kinds of rows that are summed up apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowKind {
+    /// Generated tokens, at a published batch or at batch 1.
+    Decode,
+    /// Prompt tokens.
+    Prefill,
+    /// Prompts and answers on the same chips, dense models.
+    SharedDense,
+    /// The same, mixtures of experts.
+    SharedExperts,
+    /// The same, at a published or required speed per user.
+    AtSpeed,
+    /// Added after the model was chosen.
+    Check,
 }
 
 impl Scored {
@@ -31,28 +48,44 @@ impl Scored {
         Some(predicted? / self.measured.value)
     }
 
-    /// |predicted/measured − 1| on a generation that the fit has not seen.
+    /// log(predicted/measured) by a fit that has not seen the publication.
     #[must_use]
-    pub fn left_out_error(&self) -> Option<f64> {
-        Some((self.ratio(self.left_out)? - 1.0).abs())
+    pub fn left_out_log(&self) -> Option<f64> {
+        Some(self.ratio(self.left_out)?.ln())
+    }
+
+    /// Kind of the row.
+    #[must_use]
+    pub fn kind(&self) -> RowKind {
+        let measured = self.measured;
+        let is_mixture =
+            open_model(&measured.model).is_some_and(|model| model.architecture.experts.is_some());
+        match measured.phase {
+            _ if measured.purpose == Purpose::Check => RowKind::Check,
+            MeasuredPhase::Prefill => RowKind::Prefill,
+            MeasuredPhase::Decode => RowKind::Decode,
+            _ if measured.tokens_per_second_per_user.is_some() => RowKind::AtSpeed,
+            _ if is_mixture => RowKind::SharedExperts,
+            _ => RowKind::SharedDense,
+        }
     }
 }
 
-/// A fit that leaves a generation out.
+/// A fit that leaves a publication out.
 #[derive(Debug, Clone, Serialize)]
 pub struct LeftOut {
-    /// The generation.
-    pub generation: String,
+    /// The publication.
+    pub publication: String,
     /// Efficiencies fitted to the other rows.
     pub attainment: Attainment,
 }
 
-/// All measurements, the fit, and the fits that leave a generation out.
+/// All measurements, the fit, and the fits that leave a publication out.
 #[derive(Debug, Clone)]
 pub struct Report {
     /// Efficiencies fitted to all rows.
     pub fitted: Attainment,
-    /// Efficiencies fitted without one generation each.
+    /// Efficiencies fitted without one publication each.
     pub left_out: Vec<LeftOut>,
     /// Efficiencies fitted without the rows of one accelerator, the H800.
     pub without_h800: Attainment,
@@ -68,22 +101,22 @@ impl Report {
     pub fn new() -> Result<Self, FitError> {
         let rows: Vec<&'static Measurement> = measurements().iter().collect();
         let fitted = rounded(fit(&rows)?);
-        let mut generations: Vec<&str> = Vec::new();
-        for row in rows.iter().filter(|row| row.purpose == Purpose::Fit) {
-            if !generations.contains(&row.generation.as_str()) {
-                generations.push(&row.generation);
+        let mut publications: Vec<&str> = Vec::new();
+        for row in rows.iter().filter(|row| row.purpose != Purpose::Check) {
+            if !publications.contains(&row.publication.as_str()) {
+                publications.push(&row.publication);
             }
         }
         let without = |leave_out: &dyn Fn(&Measurement) -> bool| {
             let rest: Vec<_> = rows.iter().copied().filter(|row| !leave_out(row)).collect();
-            fit(&rest).map(rounded)
+            fit_from(fitted, &rest).map(rounded)
         };
-        let left_out = generations
+        let left_out = publications
             .iter()
-            .map(|generation| {
+            .map(|publication| {
                 Ok(LeftOut {
-                    generation: (*generation).to_owned(),
-                    attainment: without(&|row| row.generation == *generation)?,
+                    publication: (*publication).to_owned(),
+                    attainment: without(&|row| row.publication == *publication)?,
                 })
             })
             .collect::<Result<Vec<_>, FitError>>()?;
@@ -92,10 +125,9 @@ impl Report {
             fitted: predict(measured, fitted),
             left_out: left_out
                 .iter()
-                .find(|fit| {
-                    fit.generation == measured.generation && measured.purpose == Purpose::Fit
-                })
-                .and_then(|fit| predict(measured, fit.attainment)),
+                .find(|fit| fit.publication == measured.publication)
+                .map_or(Some(fitted), |fit| Some(fit.attainment))
+                .and_then(|fit| predict(measured, fit)),
             peak: predict_at_peak(measured),
         };
         Ok(Self {
@@ -116,17 +148,18 @@ impl Report {
         })
     }
 
-    /// Rows that are fitted and scored.
-    pub fn scored(&self) -> impl Iterator<Item = &Scored> {
+    /// Predicted rows of a kind.
+    pub fn of_kind(&self, kind: RowKind) -> impl Iterator<Item = &Scored> {
         self.rows
             .iter()
-            .filter(|row| row.measured.purpose == Purpose::Fit)
+            .filter(move |row| row.left_out.is_some() && row.kind() == kind)
     }
 
-    /// The median error on generations left out.
+    /// Median |log(predicted/measured)| of a kind, each row by a fit that has not seen its publication.
     #[must_use]
-    pub fn median_left_out_error(&self) -> f64 {
-        median(self.scored().filter_map(Scored::left_out_error).collect())
+    pub fn median_error(&self, kind: RowKind) -> f64 {
+        let logs = self.of_kind(kind).filter_map(Scored::left_out_log);
+        median(logs.map(f64::abs).collect())
     }
 }
 
@@ -138,8 +171,11 @@ fn rounded(attainment: Attainment) -> Attainment {
     };
     Attainment {
         compute: round(attainment.compute),
+        expert_compute_ratio: round(attainment.expert_compute_ratio),
+        attention_compute_ratio: round(attainment.attention_compute_ratio),
         bandwidth: round(attainment.bandwidth),
         network: round(attainment.network),
+        exposed_exchange: round(attainment.exposed_exchange),
         vectors_per_token_and_layer: round(attainment.vectors_per_token_and_layer),
         seconds_per_stage: Seconds(round(attainment.seconds_per_stage.0)),
     }

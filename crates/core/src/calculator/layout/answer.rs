@@ -98,6 +98,8 @@ pub struct PipelineCosts {
     pub training_bubble_share: f64,
     /// E22: time to read weights and KV cache once, over all stages: a lower bound on the time between tokens.
     pub seconds_per_token: Seconds,
+    /// The same with the transfers between stages, and from the last to the first for the next token.
+    pub seconds_per_token_with_hops: Seconds,
     /// E22: the same with all layers in one stage of as many GPUs.
     pub seconds_per_token_in_one_stage: Seconds,
 }
@@ -156,6 +158,8 @@ pub struct StagesItem {
     pub seconds_per_stage: Seconds,
     /// E22: P times that, the same for every P.
     pub seconds_per_token: Seconds,
+    /// The same with P transfers between stages; none with one stage.
+    pub seconds_per_token_with_hops: Seconds,
 }
 
 equations! {
@@ -172,5 +176,7 @@ equations! {
         "memory.weights_bytes_per_gpu", "memory.kv_bytes_per_gpu", "series";
     "E22" "P·(w·N_t/(E·P) + b·L·(k/P)/E)/BW does not depend on P" "T" =>
         "pipeline.seconds_per_token", "pipeline.seconds_per_token_in_one_stage";
+    "" "time per token = P·(stage time) + P·hop, from two stages on" "T" =>
+        "pipeline.seconds_per_token_with_hops";
     "" "bubble share = (P − 1)/(m + P − 1)" "T" => "pipeline.training_bubble_share";
 }

@@ -1,15 +1,17 @@
 //! The request of `/layout`: its fields and their defaults.
 
-use crate::calculator::inputs::{InputOrigin, InputUsed, Inputs, MOST};
+use crate::calculator::inputs::{InputOrigin, InputUsed, InputValue, Inputs, MOST};
 use crate::input::body::body;
 use crate::input::body::{Body, List, Stated, count, name_or, number, section, value};
-use crate::input::cursor::Cursor;
-use crate::reference::accelerator;
-use crate::reference::names::{RACKS, RackName};
+use crate::input::cursor::{Cursor, Recorded};
+use crate::reference::architecture::Experts;
+use crate::reference::names::{OpenModelName, RACKS, RackName};
+use crate::reference::{OpenModel, accelerator, open_model};
 use crate::roofline::{
-    COMBINE_BYTES_PER_ELEMENT, DISPATCH_BYTES_PER_ELEMENT, ExpertModel, TrafficWidth,
+    COMBINE_BYTES_PER_ELEMENT, DISPATCH_BYTES_PER_ELEMENT, ExpertModel, KvCache, SECONDS_PER_HOP,
+    TrafficWidth,
 };
-use crate::units::{Bytes, BytesPerSecond, BytesPerToken};
+use crate::units::{Bytes, BytesPerSecond, BytesPerToken, Seconds};
 
 /// Limit of experts, GPUs and micro-batches of a request.
 const MOST_COUNT: u32 = 1_000_000;
@@ -31,7 +33,7 @@ body! {
 
     /// A rack with figures that differ from the reference data.
     pub struct LayoutHardware {
-        /// Rack (hopper-8, blackwell-72, rubin-72) or id of an accelerator.
+        /// Rack (hopper-8, blackwell-72, rubin-72, rubin-ultra-576) or id of an accelerator.
         name: Stated<&'static str> = value(RackName).or("blackwell-72").flag("hardware"),
         /// GPUs on one scale-up interconnect.
         scale_up_domain: Stated<u32> = count(1..=MOST_COUNT).unit("GPUs"),
@@ -47,6 +49,8 @@ body! {
 
     /// A mixture of experts.
     pub struct LayoutModel {
+        /// A mixture of `/reference/open-models`, whose figures then are the defaults of the fields below.
+        name: Stated<&'static str> = value(OpenModelName).flag("model"),
         /// Routed experts per layer.
         experts: Stated<u32> = count(1..=MOST_COUNT).unit("experts").or(256).flag("experts"),
         /// Experts per layer that a token goes to; at most `experts`.
@@ -64,7 +68,7 @@ body! {
         /// w: bytes per parameter as served.
         weight_bytes_per_parameter: Stated<f64> = number(0.0625..=16.0).unit("B").or(1.0),
         /// k: KV bytes stored per token, all layers, as served.
-        kv_bytes_per_token: Stated<f64> = number(0.0..=1e12).unit("B/token").or(70_272.0),
+        kv_bytes_per_token: Stated<f64> = number(0.0..=1e12).unit("B/token").or(35_136.0),
         /// L: tokens in the KV cache of a sequence.
         context_tokens: Stated<f64> = number(0.0..=1e12).unit("tokens").or(4_989.0),
     }
@@ -87,6 +91,8 @@ body! {
         dispatch_bytes_per_element: Stated<f64> = number(0.0..=16.0).unit("B").or(DISPATCH_BYTES_PER_ELEMENT),
         /// Bytes per element on the way back.
         combine_bytes_per_element: Stated<f64> = number(0.0..=16.0).unit("B").or(COMBINE_BYTES_PER_ELEMENT),
+        /// Time of a transfer from one stage to the next, and from the last to the first; that of the network if left out.
+        hop_seconds: Stated<f64> = number(0.0..=1.0).unit("s").or(SECONDS_PER_HOP.0).flag("hop-seconds"),
         /// Numbers of stages of the series, each at most `layers`; powers of two if left out.
         pipeline_stages_grid: Stated<Vec<u32>> = value(List::of(1..=MOST_LAYERS, 1..=1_000)).example([1, 2, 4, 8]),
     }
@@ -124,6 +130,7 @@ pub(super) struct Layout {
     pub(super) micro_batches: u32,
     pub(super) sequences_per_gpu: f64,
     pub(super) width: TrafficWidth,
+    pub(super) hop: Seconds,
     pub(super) grid: Vec<u32>,
 }
 
@@ -180,22 +187,83 @@ fn fill_hardware(stated: &LayoutHardware, inputs: &Inputs<'_>) -> Option<Hardwar
     })
 }
 
-/// The model of the request. The default is DeepSeek V3, served in fp8 with its KV cache in bf16 \[DS6\].
+/// The mixture that is named, and its experts.
+type Named = (&'static OpenModel, Experts);
+
+/// The named mixture, if there is a name.
+///
+/// # Errors
+/// [`Recorded`] if the name is no mixture's.
+fn fill_name(stated: &LayoutModel, inputs: &Inputs<'_>) -> Result<Option<Named>, Recorded> {
+    let name = stated.name.value.as_ref().map_err(|_| Recorded)?;
+    let Some(model) = name.and_then(open_model) else {
+        return Ok(None);
+    };
+    inputs.name("model.name", &model.name, InputOrigin::Stated);
+    let Some(experts) = model.architecture.experts else {
+        inputs.fault(
+            &stated.name,
+            "a dense model has no experts to lay out",
+            "name a mixture of experts",
+        );
+        return Err(Recorded);
+    };
+    Ok(Some((model, experts)))
+}
+
+/// A named model's own figure, else the default of the field.
+fn of_named<T: Clone + Into<InputValue>>(
+    named: Option<Named>,
+    inputs: &Inputs<'_>,
+    field: &Stated<T>,
+    own: impl Fn(&OpenModel, Experts) -> T,
+) -> Option<T> {
+    match named {
+        Some((model, experts)) => inputs.or(field, own(model, experts), InputOrigin::Reference),
+        None => inputs.or_default(field),
+    }
+}
+
+/// The model of the request, as `/simulate` takes it; DeepSeek V3 in fp8 where nothing is stated.
 fn fill_model(stated: &LayoutModel, inputs: &Inputs<'_>) -> Option<Model> {
-    let experts = inputs.or_default(&stated.experts);
-    let active = experts.unwrap_or(8).min(8);
+    let named = fill_name(stated, inputs).ok()?;
+    let experts = of_named(named, inputs, &stated.experts, |_, experts| experts.routed);
+    let active = named.map_or(8, |(_, experts)| experts.active);
+    let active = experts.unwrap_or(active).min(active);
     let active_experts = inputs.or(&stated.active_experts, active, InputOrigin::Default);
-    let hidden_dimension = inputs.or_default(&stated.hidden_dimension);
-    let layers = inputs.or_default(&stated.layers);
+    let hidden_dimension = of_named(named, inputs, &stated.hidden_dimension, |model, _| {
+        model.architecture.hidden_dimension
+    });
+    let layers = of_named(named, inputs, &stated.layers, |model, _| {
+        model.architecture.layers
+    });
     // A model of few layers has experts in all of them.
     let moe_layers = match layers {
+        _ if named.is_some() => of_named(named, inputs, &stated.moe_layers, |_, experts| {
+            experts.layers
+        }),
         Some(layers) if layers < 58 => inputs.or(&stated.moe_layers, layers, InputOrigin::Derived),
         _ => inputs.or_default(&stated.moe_layers),
     };
-    let total_parameters = inputs.or_default(&stated.total_parameters);
-    let active_parameters = inputs.or_default(&stated.active_parameters);
-    let width = inputs.or_default(&stated.weight_bytes_per_parameter);
-    let kv = inputs.or_default(&stated.kv_bytes_per_token);
+    let total_parameters = of_named(named, inputs, &stated.total_parameters, |model, _| {
+        model.architecture.total_parameters
+    });
+    let active_parameters = of_named(named, inputs, &stated.active_parameters, |model, _| {
+        model.architecture.active_parameters
+    });
+    let native = |model: &OpenModel| model.native_formats().mean(&model.architecture);
+    let width = of_named(
+        named,
+        inputs,
+        &stated.weight_bytes_per_parameter,
+        |model, _| native(model),
+    );
+    let kv = of_named(named, inputs, &stated.kv_bytes_per_token, |model, _| {
+        let element_bytes = native(model).clamp(1.0, 2.0);
+        KvCache::new(&model.architecture)
+            .stored_per_token(element_bytes)
+            .0
+    });
     let context_tokens = inputs.or_default(&stated.context_tokens);
     let at_most = |field, part: Option<u32>, whole: Option<u32>, parts: &str, name: &str| {
         if let (Some(part), Some(whole)) = (part, whole)
@@ -277,6 +345,7 @@ fn fill_layout(
     let sequences_per_gpu = inputs.or_else(&stated.sequences_per_gpu, per_gpu);
     let dispatch = inputs.or_default(&stated.dispatch_bytes_per_element);
     let combine = inputs.or_default(&stated.combine_bytes_per_element);
+    let hop = inputs.or_default(&stated.hop_seconds);
     let grid = fill_grid(&stated.pipeline_stages_grid, inputs, layers);
     if let Some(stages) = stages
         && stages > layers
@@ -298,6 +367,7 @@ fn fill_layout(
             dispatch_bytes: dispatch?,
             combine_bytes: combine?,
         },
+        hop: Seconds(hop?),
         grid: grid?,
     })
 }

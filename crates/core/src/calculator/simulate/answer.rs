@@ -118,9 +118,11 @@ pub struct AttentionBound {
 pub struct Memory {
     /// C
     pub capacity_bytes: Bytes,
+    /// Memory that an engine leaves free, and that of a pass's hidden states; none of it at peak.
+    pub reserved_bytes: Bytes,
     /// Weights over all chips; with distributed experts, the other weights count once per chip.
     pub weights_bytes: Bytes,
-    /// Cache and state of the batch.
+    /// Cache and state of the batch, with the copies of what has fewer heads than there are chips.
     pub kv_bytes: Bytes,
     /// Both.
     pub used_bytes: Bytes,
@@ -135,7 +137,7 @@ pub struct Memory {
 /// Missing memory.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct DoesNotFit {
-    /// Bytes over the capacity.
+    /// Bytes over the capacity less what is reserved.
     pub missing_bytes: Bytes,
     /// Fewest chips of this kind that hold this batch; none if more chips do not help, since each holds a copy.
     pub fewest_chips: Option<f64>,
@@ -179,8 +181,20 @@ pub struct Decode {
     pub tokens_per_second_per_accelerator: f64,
     /// Throughput of all chips.
     pub tokens_per_second: f64,
+    /// Users that fill the batch: B over the share of the time for which a user has a request under way.
+    pub users_to_fill_batch: f64,
+    /// Throughput over that of the provider.
+    pub share_of_provider_traffic: f64,
+    /// γ: tokens drafted per step.
+    pub drafted_tokens: f64,
+    /// V: tokens accepted per step.
+    pub accepted_tokens_per_step: f64,
     /// E5: USD per million generated tokens; none without a rental.
     pub cost_usd_per_mtok: Option<f64>,
+    /// Cost of arithmetic alone: the lower bound at any batch.
+    pub cost_compute_limit_usd_per_mtok: Option<f64>,
+    /// Cost of reading the cache alone: the limit at an infinite batch.
+    pub cost_kv_limit_usd_per_mtok: Option<f64>,
 }
 
 /// A pass of prompts.

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
 use crate::input::body::body;
 use crate::input::body::{OneOf, Stated, Truth, number, value};
-use crate::reference::{Attainment, fitted_attainment};
+use crate::reference::fitted_attainment;
 use crate::roofline::{Efficiencies, Overheads, Overlap};
 use crate::units::Seconds;
 
@@ -49,10 +49,31 @@ body! {
         communication: Stated<bool> = value(Truth),
         /// Share of link bandwidth.
         network: Stated<f64> = number(SHARES),
+        /// Share of the shorter of work and exchanges that is not hidden when decoding with distributed experts.
+        exposed_exchange: Stated<f64> = number(0.0..=1.0),
         /// Hidden vectors per token and layer that pass through memory beside weights and cache.
         vectors_per_token_and_layer: Stated<f64> = number(0.0..=1e6),
+        /// The same per copy of a token that goes to an expert.
+        vectors_per_expert_copy: Stated<f64> = number(0.0..=1e6),
+        /// Share of peak of multiplies with experts, over that with dense matrices.
+        expert_compute_ratio: Stated<f64> = number(SHARES),
+        /// Share of peak of attention's multiplies, over that with dense matrices.
+        attention_compute_ratio: Stated<f64> = number(SHARES),
         /// Waiting per kernel.
         seconds_per_stage: Stated<f64> = number(0.0..=1.0).unit("s"),
+        /// Latency of an all-reduce, two of which every layer of cut matrices has.
+        seconds_per_exchange: Stated<f64> = number(0.0..=1.0).unit("s"),
+        /// Further latency of an all-reduce that leaves the scale-up domain.
+        seconds_per_hop: Stated<f64> = number(0.0..=1.0).unit("s"),
+        /// Load of the chip with the most popular experts over the mean, beyond what chance makes of a finite batch; not
+        /// counted at peak unless stated.
+        expert_imbalance: Stated<f64> = number(1.0..=1e6),
+        /// Whether chips that cut matrices keep a copy each of what the cache has too few heads for.
+        cache_copies: Stated<bool> = value(Truth),
+        /// Share of memory that the engine leaves free.
+        memory_headroom: Stated<f64> = number(0.0..=0.99),
+        /// Hidden vectors per token of a pass that need memory on every chip, for 8,192 tokens.
+        activation_vectors: Stated<f64> = number(0.0..=1e6),
         /// Overlap of work: `full` (E1), all arithmetic and all reading; `attention_apart` (E1'), those of
         /// attention, then those of the rest.
         overlap: Stated<Overlap> = value(OneOf(OVERLAPS)),
@@ -67,34 +88,25 @@ pub(super) struct Efficiency {
     pub(super) overlap: Overlap,
 }
 
-const PEAK: Attainment = Attainment {
-    compute: 1.0,
-    bandwidth: 1.0,
-    network: 1.0,
-    vectors_per_token_and_layer: 0.0,
-    seconds_per_stage: Seconds(0.0),
-};
-
 pub(super) fn fill_efficiency(
     stated: &StatedEfficiencies,
     inputs: &Inputs<'_>,
 ) -> Option<Efficiency> {
     let point = inputs.choice(&stated.name, STARTING_POINTS, StartingPoint::Fitted)?;
     let is_peak = point == StartingPoint::Peak;
-    let from = if is_peak { PEAK } else { fitted_attainment() };
+    let (shares, from) = starting_point(is_peak);
     let or = |field, other: f64| inputs.or(field, other, Origin::Default);
+    let seconds = |field, other: Seconds| or(field, other.0).map(Seconds);
     let efficiencies = Efficiencies {
-        prefill: or(&stated.prefill, from.compute)?,
-        decode_bandwidth: or(&stated.decode_bandwidth, from.bandwidth)?,
-        decode_compute: or(&stated.decode_compute, from.compute)?,
+        prefill: or(&stated.prefill, shares.prefill)?,
+        decode_bandwidth: or(&stated.decode_bandwidth, shares.decode_bandwidth)?,
+        decode_compute: or(&stated.decode_compute, shares.decode_compute)?,
     };
     let counts_network = inputs.or(&stated.communication, !is_peak, Origin::Default)?;
-    let network = or(&stated.network, from.network)?;
-    let vectors = or(
-        &stated.vectors_per_token_and_layer,
-        from.vectors_per_token_and_layer,
-    )?;
-    let per_stage = or(&stated.seconds_per_stage, from.seconds_per_stage.0)?;
+    let network = or(&stated.network, from.network.unwrap_or(1.0))?;
+    let counts_imbalance = !is_peak || stated.expert_imbalance.is_stated();
+    let imbalance = or(&stated.expert_imbalance, 1.0)?;
+    let cache_copies = inputs.or(&stated.cache_copies, from.cache_copies, Origin::Default)?;
     let overlap = if is_peak {
         Overlap::Full
     } else {
@@ -104,9 +116,36 @@ pub(super) fn fill_efficiency(
         efficiencies,
         overheads: Overheads {
             network: counts_network.then_some(network),
-            vectors_per_token_and_layer: vectors,
-            per_stage: Seconds(per_stage),
+            exposed_exchange: or(&stated.exposed_exchange, from.exposed_exchange)?,
+            vectors_per_token_and_layer: or(
+                &stated.vectors_per_token_and_layer,
+                from.vectors_per_token_and_layer,
+            )?,
+            vectors_per_expert_copy: or(
+                &stated.vectors_per_expert_copy,
+                from.vectors_per_expert_copy,
+            )?,
+            expert_compute_ratio: or(&stated.expert_compute_ratio, from.expert_compute_ratio)?,
+            attention_compute_ratio: or(
+                &stated.attention_compute_ratio,
+                from.attention_compute_ratio,
+            )?,
+            per_stage: seconds(&stated.seconds_per_stage, from.per_stage)?,
+            per_exchange: seconds(&stated.seconds_per_exchange, from.per_exchange)?,
+            per_hop: seconds(&stated.seconds_per_hop, from.per_hop)?,
+            expert_imbalance: counts_imbalance.then_some(imbalance),
+            cache_copies,
+            memory_headroom: or(&stated.memory_headroom, from.memory_headroom)?,
+            activation_vectors: or(&stated.activation_vectors, from.activation_vectors)?,
         },
         overlap: inputs.choice(&stated.overlap, OVERLAPS, overlap)?,
     })
+}
+
+fn starting_point(is_peak: bool) -> (Efficiencies, Overheads) {
+    if is_peak {
+        return (Efficiencies::PEAK, Overheads::NONE);
+    }
+    let fitted = fitted_attainment();
+    (fitted.into(), fitted.into())
 }

@@ -8,7 +8,7 @@ use crate::input::body::body;
 use crate::input::body::{OneOf, Stated, count, number, value};
 use crate::reference::names::AcceleratorId;
 use crate::reference::{Accelerator, accelerator};
-use crate::roofline::{Machine, ServingUnit, Spread};
+use crate::roofline::{Machine, MultiplyRates, ServingUnit, Spread};
 use crate::units::{Bytes, BytesPerSecond, FlopPerSecond};
 
 /// Most chips of a machine or of a scale-up domain.
@@ -74,7 +74,7 @@ pub(super) fn fill_hardware(
         fill_spread(&stated.spread, inputs, model);
         return None;
     };
-    let chip = fill_chip(stated, inputs, row, precision);
+    let chip = fill_chip(stated, inputs, row, model.zip(precision));
     let domain = inputs.or(&stated.domain_size, row.scale_up_domain, Origin::Reference);
     let typical = row.rental_usd_per_hour.typical;
     let typical = typical.map(|usd| (usd.0, Origin::Reference));
@@ -88,13 +88,14 @@ pub(super) fn fill_hardware(
         ..chip.with_chips(chips)
     };
     machine.unit.rental_usd_per_second = rental.unwrap_or(0.0) * chips / 3_600.0;
-    let is_changed = has_other_figures(stated);
+    let has_other_figures = has_other_figures(stated);
+    let is_changed = has_other_figures || multiplies_otherwise(row, chip, precision?);
     let is_named = stated.accelerator.is_stated();
     Some(Hardware {
         accelerator: (!is_changed).then_some(row.id.as_str()),
         machine,
         prefill_chips: f64::from(prefill?),
-        borrowed_from: (is_changed && !is_named).then_some(row.id.as_str()),
+        borrowed_from: (has_other_figures && !is_named).then_some(row.id.as_str()),
         spread: spread?,
         rental_usd_per_hour: rental,
     })
@@ -105,14 +106,16 @@ fn fill_chip(
     stated: &SimulatedMachine,
     inputs: &Inputs<'_>,
     row: &Accelerator,
-    precision: Option<Precision>,
+    served: Option<(&Model, Precision)>,
 ) -> Option<Machine> {
     let from = Origin::Reference;
-    let precision = precision?;
-    let peak = |bytes: f64| row.peak_for_weights(bytes).1.0;
-    let flops = inputs.or(&stated.flops_per_second, peak(precision.weights), from)?;
-    // A chip of one's own multiplies in attention's format as its peers do, against that of the weights.
-    let attention = flops * peak(precision.attention) / peak(precision.weights);
+    let (model, precision) = served?;
+    let architecture = &model.architecture;
+    let rates = multiply_rates(row, precision);
+    let peak = rates.of_weights(architecture).0 * 2.0;
+    let flops = inputs.or(&stated.flops_per_second, peak, from)?;
+    // A chip of one's own multiplies in other formats as its peers do, against that of the weights.
+    let attention = flops * (rates.attention.0 * 2.0) / peak;
     let attention = inputs.or(&stated.attention_flops_per_second, attention, from)?;
     let bandwidth = row.hbm_bytes_per_second.0;
     let bandwidth = inputs.or(&stated.bandwidth_bytes_per_second, bandwidth, from)?;
@@ -125,7 +128,10 @@ fn fill_chip(
         row.scale_up_bytes_per_second,
         row.scale_out_bytes_per_second,
     );
+    let of_weights = rates.of_weights(architecture).0;
     Some(Machine {
+        expert_rate: rates.experts.0 / of_weights,
+        other_rate: rates.others.0 / of_weights,
         unit: ServingUnit {
             multiply_rate: FlopPerSecond(flops).multiply_adds(),
             attention_multiply_rate: FlopPerSecond(attention).multiply_adds(),
@@ -138,6 +144,28 @@ fn fill_chip(
         scale_out: link(&stated.scale_out_bytes_per_second, out),
         chips: 1.0,
     })
+}
+
+/// Rates of a chip in the formats of a precision.
+fn multiply_rates(row: &Accelerator, precision: Precision) -> MultiplyRates {
+    let with = |width: f64| {
+        let peak = match precision.arithmetic {
+            Some(arithmetic) => row.peak_for_weights(arithmetic).1,
+            None => row.peak_of_multiplies(width),
+        };
+        peak.multiply_adds()
+    };
+    MultiplyRates {
+        experts: with(precision.formats.experts),
+        others: with(precision.formats.others),
+        attention: row.peak_for_weights(precision.attention).1.multiply_adds(),
+    }
+}
+
+/// Whether multiplies run at another rate than the readings take for weights of this mean width.
+fn multiplies_otherwise(row: &Accelerator, chip: Machine, precision: Precision) -> bool {
+    let of_readings = row.peak_for_weights(precision.weights).1.multiply_adds();
+    (chip.unit.multiply_rate.0 / of_readings.0 - 1.0).abs() > 1e-12
 }
 
 /// Whether a figure of the reference row is replaced.

@@ -1,15 +1,13 @@
 //! Load of a simulation: batch, contexts, prompts, speculation.
 
+use super::efficiency::Efficiency;
 use super::grid::{BATCHES, MOST_TOKENS};
 use super::hardware::Hardware;
 use super::model::{Model, Precision};
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
 use crate::input::body::body;
 use crate::input::body::{Stated, number};
-use crate::roofline::{
-    Efficiencies, KvCache, Overheads, Overlap, Serving, Speculation, Spread, compute_to_bandwidth,
-    optimal_batch,
-};
+use crate::roofline::{KvCache, Serving, Speculation, Spread, compute_to_bandwidth, optimal_batch};
 use crate::units::readable;
 
 /// B/B* of a batch that is not stated: the lecture's "two or three".
@@ -34,10 +32,14 @@ body! {
         cached_prompt_tokens: Stated<f64> = number(0.0..=MOST_TOKENS).unit("tokens").or(0.0),
         /// Prompts of a prefill pass; if left out, as many as make 16,384 tokens, per chip with expert parallelism.
         prompts_per_pass: Stated<f64> = number(BATCHES).unit("prompts"),
+        /// Share of the time for which a user has a request under way.
+        user_activity: Stated<f64> = number(1e-9..=1.0).or(1.0),
+        /// Tokens per second of the provider, of which this machine generates a share; the talk's 500 million.
+        provider_tokens_per_second: Stated<f64> = number(1e-6..=1e15).unit("tokens/s").or(500e6),
         /// γ: tokens drafted per step.
-        drafted_tokens: Stated<f64> = number(0.0..=1_000.0).unit("tokens").or(0.0),
+        drafted_tokens: Stated<f64> = number(0.0..=1_000.0).unit("tokens").or(0.0).flag("drafted"),
         /// V: tokens accepted per step, at most γ + 1.
-        accepted_tokens_per_step: Stated<f64> = number(1.0..=1_001.0).unit("tokens").or(1.0),
+        accepted_tokens_per_step: Stated<f64> = number(1.0..=1_001.0).unit("tokens").or(1.0).flag("accepted"),
     }
 }
 
@@ -50,11 +52,20 @@ pub(super) struct Load {
     pub(super) cached_prompt_tokens: f64,
     pub(super) prompts_per_pass: f64,
     pub(super) states_prompts_per_pass: bool,
+    pub(super) user_activity: f64,
+    pub(super) provider_tokens_per_second: f64,
     pub(super) speculation: Speculation,
 }
 
-/// The serving setup: the model, its widths, the chips, the cache.
-pub(super) type Served<'a> = (&'a Model, Precision, &'a Hardware, &'a KvCache);
+/// The serving setup.
+#[derive(Clone, Copy)]
+pub(super) struct Served<'a> {
+    pub(super) model: &'a Model,
+    pub(super) precision: Precision,
+    pub(super) hardware: &'a Hardware,
+    pub(super) cache: &'a KvCache,
+    pub(super) efficiency: Efficiency,
+}
 
 pub(super) fn fill_load(
     stated: &SimulatedLoad,
@@ -64,14 +75,14 @@ pub(super) fn fill_load(
     let context = inputs.or_default(&stated.context_tokens);
     let prompt = inputs.or_default(&stated.prompt_tokens);
     let cached = inputs.or_default(&stated.cached_prompt_tokens);
-    let pass_tokens = served.map_or(DEFAULT_PASS_TOKENS, |(_, _, hardware, _)| {
-        match hardware.spread {
-            Spread::Experts => DEFAULT_PASS_TOKENS * hardware.prefill_chips,
-            Spread::Tensor => DEFAULT_PASS_TOKENS,
-        }
+    let pass_tokens = served.map_or(DEFAULT_PASS_TOKENS, |served| match served.hardware.spread {
+        Spread::Experts => DEFAULT_PASS_TOKENS * served.hardware.prefill_chips,
+        Spread::Tensor => DEFAULT_PASS_TOKENS,
     });
     let prompts = prompt.map(|prompt| ((pass_tokens / prompt).max(1.0), Origin::Derived));
     let prompts_per_pass = inputs.or_else(&stated.prompts_per_pass, prompts);
+    let user_activity = inputs.or_default(&stated.user_activity);
+    let provider = inputs.or_default(&stated.provider_tokens_per_second);
     let speculation = fill_speculation(stated, inputs);
     let batch = fill_batch(stated, inputs, served.zip(context));
     Some(Load {
@@ -81,6 +92,8 @@ pub(super) fn fill_load(
         cached_prompt_tokens: cached?,
         prompts_per_pass: prompts_per_pass?,
         states_prompts_per_pass: stated.prompts_per_pass.is_stated(),
+        user_activity: user_activity?,
+        provider_tokens_per_second: provider?,
         speculation: speculation?,
     })
 }
@@ -124,7 +137,7 @@ fn fill_batch(
     let (served, context) = known?;
     let optimal = optimal(served);
     let batch = if stated.batch_per_chip.is_stated() {
-        inputs.or_else(&stated.batch_per_chip, None)? * served.2.machine.chips
+        inputs.or_else(&stated.batch_per_chip, None)? * served.hardware.machine.chips
     } else if stated.batch_over_optimal_batch.is_stated() {
         inputs.or_else(&stated.batch_over_optimal_batch, None)? * optimal
     } else {
@@ -145,23 +158,25 @@ fn fill_batch(
 }
 
 /// B*
-fn optimal((model, precision, hardware, _): Served<'_>) -> f64 {
-    let unit = &hardware.machine.unit;
-    let ratio = compute_to_bandwidth(precision.weights, unit.multiply_rate, unit.bandwidth);
-    optimal_batch(ratio, model.architecture.sparsity())
+fn optimal(served: Served<'_>) -> f64 {
+    let unit = &served.hardware.machine.unit;
+    let weights = served.precision.weights;
+    let ratio = compute_to_bandwidth(weights, unit.multiply_rate, unit.bandwidth);
+    optimal_batch(ratio, served.model.architecture.sparsity())
 }
 
-fn largest_batch((model, precision, hardware, cache): Served<'_>, context: f64) -> Option<f64> {
+fn largest_batch(served: Served<'_>, context: f64) -> Option<f64> {
+    let efficiency = served.efficiency;
     let serving = Serving {
-        architecture: &model.architecture,
-        cache: cache.clone(),
-        weight_bytes_per_parameter: precision.weights,
-        kv_bytes_per_element: precision.cache,
-        machine: hardware.machine,
-        spread: hardware.spread,
-        efficiencies: Efficiencies::PEAK,
-        overheads: Overheads::NONE,
-        overlap: Overlap::Full,
+        architecture: &served.model.architecture,
+        cache: served.cache.clone(),
+        weights: served.precision.formats,
+        kv_bytes_per_element: served.precision.cache,
+        machine: served.hardware.machine,
+        spread: served.hardware.spread,
+        efficiencies: efficiency.efficiencies,
+        overheads: efficiency.overheads,
+        overlap: efficiency.overlap,
         speculation: Speculation::NONE,
     };
     serving.memory(context).largest_batch()

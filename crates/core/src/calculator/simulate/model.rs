@@ -10,6 +10,7 @@ use crate::input::body::body;
 use crate::input::body::{Body, Kind, Schemas, Stated, add_schema, number, object, plain, value};
 use crate::input::cursor::Cursor;
 use crate::input::json::Json;
+use crate::reference::WeightFormats;
 use crate::reference::architecture::Architecture;
 use crate::reference::names::OpenModelName;
 use crate::reference::open_model;
@@ -29,6 +30,15 @@ body! {
     pub struct SimulatedPrecision {
         /// w: bytes per parameter; that of the published weights if left out.
         weight_bytes_per_parameter: Stated<f64> = number(WIDTHS).unit("B").flag("weight-bytes"),
+        /// Bytes per parameter of routed experts; w if left out.
+        expert_bytes_per_parameter: Stated<f64> = number(WIDTHS).unit("B"),
+        /// Bytes per parameter of all other weights but the input embedding; w if left out.
+        other_bytes_per_parameter: Stated<f64> = number(WIDTHS).unit("B"),
+        /// Bytes per parameter of the input embedding; w if left out.
+        embedding_bytes_per_parameter: Stated<f64> = number(WIDTHS).unit("B"),
+        /// Width of the multiplies with weights; if left out that of the weights, and bf16 for 4-bit weights on a chip
+        /// without such a format.
+        arithmetic_bytes_per_element: Stated<f64> = number(WIDTHS).unit("B"),
         /// `b_kv`: bytes per element of the KV cache; w within 1 and 2 if left out.
         kv_bytes_per_element: Stated<f64> = number(WIDTHS).unit("B").flag("kv-bytes"),
         /// Width of attention's arithmetic; that of the cache if left out.
@@ -81,14 +91,18 @@ pub(super) struct Model {
     pub(super) name: Option<String>,
     pub(super) architecture: Architecture,
     pub(super) longest_context: Option<f64>,
-    native_weight_bytes: f64,
+    native_formats: WeightFormats,
 }
 
 /// Precisions of weights, KV cache and attention.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Precision {
-    /// w
+    /// w: the mean over the model.
     pub(super) weights: f64,
+    /// Bytes per parameter by component.
+    pub(super) formats: WeightFormats,
+    /// Width of the multiplies with weights, if it is stated.
+    pub(super) arithmetic: Option<f64>,
     /// `b_kv`
     pub(super) cache: f64,
     /// Width of attention's arithmetic.
@@ -103,7 +117,7 @@ pub(super) fn fill_model(stated: &Stated<SimulatedModel>, inputs: &Inputs<'_>) -
                 name: None,
                 architecture: architecture.clone(),
                 longest_context: None,
-                native_weight_bytes: 1.0,
+                native_formats: WeightFormats::uniform(1.0),
             });
         }
         Some(SimulatedModel::Named(name)) => (*name, Origin::Stated),
@@ -115,7 +129,7 @@ pub(super) fn fill_model(stated: &Stated<SimulatedModel>, inputs: &Inputs<'_>) -
         name: Some(model.name.clone()),
         architecture: model.architecture.clone(),
         longest_context: Some(f64::from(model.max_context)),
-        native_weight_bytes: model.native_weight_bytes(),
+        native_formats: model.native_formats(),
     })
 }
 
@@ -124,18 +138,44 @@ pub(super) fn fill_precision(
     inputs: &Inputs<'_>,
     model: Option<&Model>,
 ) -> Option<Precision> {
-    let native = model.map_or(1.0, |model| model.native_weight_bytes);
-    let weights = inputs.or(
-        &stated.weight_bytes_per_parameter,
-        native,
-        Origin::Reference,
-    )?;
+    let formats = fill_formats(stated, inputs, model)?;
+    let weights = model.map_or(formats.others, |model| formats.mean(&model.architecture));
+    let arithmetic = if stated.arithmetic_bytes_per_element.is_stated() {
+        Some(inputs.or_else(&stated.arithmetic_bytes_per_element, None)?)
+    } else {
+        None
+    };
     let near = weights.clamp(1.0, 2.0);
     let cache = inputs.or(&stated.kv_bytes_per_element, near, Origin::Default)?;
     let attention = inputs.or(&stated.attention_bytes_per_element, cache, Origin::Default)?;
     Some(Precision {
         weights,
+        formats,
+        arithmetic,
         cache,
         attention,
+    })
+}
+
+/// The width of every component: its own, else the one stated for all, else that of the published weights.
+fn fill_formats(
+    stated: &SimulatedPrecision,
+    inputs: &Inputs<'_>,
+    model: Option<&Model>,
+) -> Option<WeightFormats> {
+    let native = model.map_or(WeightFormats::uniform(1.0), |model| model.native_formats);
+    let mean = model.map_or(1.0, |model| native.mean(&model.architecture));
+    let weights = &stated.weight_bytes_per_parameter;
+    let mean = inputs.or(weights, mean, Origin::Reference)?;
+    let (base, from) = if weights.is_stated() {
+        (WeightFormats::uniform(mean), Origin::Stated)
+    } else {
+        (native, Origin::Reference)
+    };
+    let of_part = |field, width| inputs.or(field, width, from);
+    Some(WeightFormats {
+        experts: of_part(&stated.expert_bytes_per_parameter, base.experts)?,
+        others: of_part(&stated.other_bytes_per_parameter, base.others)?,
+        embedding: of_part(&stated.embedding_bytes_per_parameter, base.embedding)?,
     })
 }

@@ -3,7 +3,7 @@
 use super::efficiency::{Efficiency, STARTING_POINTS, StatedEfficiencies, fill_efficiency};
 use super::grid::{Grid, SimulatedGrid, fill_grid};
 use super::hardware::{Hardware, SimulatedMachine, fill_hardware};
-use super::load::{Load, SimulatedLoad, fill_load};
+use super::load::{Load, Served, SimulatedLoad, fill_load};
 use super::model::{
     Model, ModelKind, Precision, SimulatedModel, SimulatedPrecision, fill_model, fill_precision,
 };
@@ -59,10 +59,13 @@ pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
     let efficiency = fill_efficiency(&request.efficiencies, &inputs);
     let model_cache = |model: &Model| KvCache::new(&model.architecture);
     let cache = model.as_ref().map(model_cache);
-    let served = model.as_ref().zip(precision).zip(hardware.as_ref());
-    let served = served.zip(cache.as_ref());
-    let served =
-        served.map(|(((model, precision), hardware), cache)| (model, precision, hardware, cache));
+    let served = served(
+        model.as_ref(),
+        precision,
+        hardware.as_ref(),
+        cache.as_ref(),
+        efficiency,
+    );
     let load = fill_load(&request.operating_point, &inputs, served);
     let grid = fill_grid(&request.grid, &inputs);
     let offer = match &request.price_sheet.value {
@@ -82,5 +85,22 @@ pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
         grid: grid.ok()?,
         offer: offer?,
         inputs: inputs.into_used(),
+    })
+}
+
+/// The setup that the load is put on, where all of it is known.
+fn served<'a>(
+    model: Option<&'a Model>,
+    precision: Option<Precision>,
+    hardware: Option<&'a Hardware>,
+    cache: Option<&'a KvCache>,
+    efficiency: Option<Efficiency>,
+) -> Option<Served<'a>> {
+    Some(Served {
+        model: model?,
+        precision: precision?,
+        hardware: hardware?,
+        cache: cache?,
+        efficiency: efficiency?,
     })
 }

@@ -3,7 +3,6 @@
 use super::Question;
 use super::answer::{Bound, SeriesItem};
 use crate::roofline::{Overlap, PromptTokens, Serving, latency_floor};
-use crate::units::Bytes;
 
 pub(super) fn series(question: &Question) -> Vec<SeriesItem> {
     let load = &question.load;
@@ -68,9 +67,7 @@ fn row(question: &Question, serving: &Serving<'_>, batch: f64, context: f64) -> 
     let prefill = question.prefill_serving();
     let prompt_tokens_per_second =
         prompts * prompt.fresh / prefill.prefill(prompts, prompt).total.0;
-    let unread =
-        question.precision.weights * question.model.architecture.input_embedding_parameters;
-    let floor = latency_floor(Bytes(question.weights().0 - unread), question.unit());
+    let floor = latency_floor(question.readable_weights(), question.unit());
     SeriesItem {
         batch,
         context_tokens: context,

@@ -5,6 +5,7 @@ use utoipa::ToSchema;
 
 use crate::calculator::inputs::{EquationUsed, InputUsed, NoValue, equations};
 use crate::reference::{NumberFormat, PublishedEquivalent, RoutedLaw};
+use crate::roofline::ScalingLaw;
 use crate::units::{Bytes, FlopPerSecond};
 
 /// Compute of training a model, and of serving it.
@@ -16,6 +17,9 @@ pub struct TrainingAnswer {
     pub total: TotalCompute,
     /// Training tokens over the compute-optimal number.
     pub overtraining: Overtraining,
+    /// The best size and tokens for the compute of pretraining and inference together, by each published law of loss,
+    /// beside the rule of equal costs.
+    pub optimum: Vec<OptimumItem>,
     /// Cost of a token of reinforcement learning over that of one of pretraining.
     pub reinforcement: ReinforcementCost,
     /// Ways to keep activations, from most memory to least.
@@ -46,6 +50,27 @@ pub enum TrainingPhase {
     Inference,
 }
 
+/// The best model for a budget that pays for inference too, by one law.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct OptimumItem {
+    /// The law of loss.
+    pub law: ScalingLaw,
+    /// Compute of pretraining and inference of the request, which both models cost.
+    pub compute_flop: f64,
+    /// N of least loss.
+    pub parameters: f64,
+    /// D that the budget leaves for it.
+    pub pretraining_tokens: f64,
+    /// D/(20·N)
+    pub overtraining: f64,
+    /// Share of the budget that inference takes.
+    pub inference_share: f64,
+    /// Its loss.
+    pub loss: f64,
+    /// Loss of the model of the request, which costs as much.
+    pub loss_of_request: f64,
+}
+
 /// Origin of the tokens of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
@@ -69,6 +94,8 @@ pub struct TrainingPhaseItem {
     pub tokens_from: TokensFrom,
     /// E24: tokens that cost as much as those of inference.
     pub tokens_of_equal_compute: f64,
+    /// The same where training as a whole costs as much as inference, half of it pretraining.
+    pub tokens_of_equal_halves: f64,
     /// D over that of pretraining.
     pub tokens_over_pretraining: f64,
     /// FLOP per active parameter and token.
@@ -227,7 +254,9 @@ equations! {
         "phases.compute_flop", "total.compute_flop";
     "E24" "C_pre = C_RL = C_inf; with 3 and η = 1/3, 6·D_pre = 9·D_RL = 6·D_inf" "T" =>
         "phases.tokens_of_equal_compute";
-    "E26" "D_inf = traffic·lifetime·share" "T" => "phases.tokens";
+    "E24" "C_pre + C_RL = C_inf, C_pre = C_RL" "T" => "phases.tokens_of_equal_halves";
+    "E26" "D_inf = traffic·lifetime·share·P(served)" "T" => "phases.tokens";
+    "" "least E + A/N^α + B/D^β with 6·N·D + 2·N·D_inf/η = C" "D" => "optimum.parameters", "optimum.pretraining_tokens";
     "E26" "D_chinchilla = 20·N_a; overtraining = D_pre/D_chinchilla" "T" =>
         "overtraining.chinchilla_tokens", "overtraining.overtraining";
     "E27" "layers·tokens·d_model·values·bytes, reversible tokens·d_model·values·bytes; 6 → 8 FLOP per parameter and token" "T" =>

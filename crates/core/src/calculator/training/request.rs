@@ -55,6 +55,8 @@ body! {
         lifetime_days: Stated<f64> = number(1e-3..=1e5).unit("days").or(60.0).flag("lifetime-days"),
         /// Share of the tokens that this model generates.
         model_share: Stated<f64> = number(1e-9..=1.0).or(0.1).flag("model-share"),
+        /// Chance that the model is served at all: the tokens to expect are as many times fewer.
+        served_probability: Stated<f64> = number(1e-6..=1.0).or(1.0).flag("served-probability"),
     }
 
     /// Costs of a token.
@@ -159,6 +161,7 @@ pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
         tokens_per_second: inputs.or_default(&request.demand.tokens_per_second)?,
         lifetime_days: inputs.or_default(&request.demand.lifetime_days)?,
         model_share: inputs.or_default(&request.demand.model_share)?,
+        served_probability: inputs.or_default(&request.demand.served_probability)?,
     };
     let (reinforcement, inference) = fill_costs(&request.costs, &inputs)?;
     let pretraining_tokens = inputs.or_else(&request.tokens.pretraining, None);

@@ -42,6 +42,8 @@ struct Shared<'a> {
     is_misfit: bool,
     /// Prices that the sheets lack for the price lines.
     missing: Vec<String>,
+    /// Whether the machine's rent is neither published nor stated.
+    lacks_rent: bool,
     steps: Vec<Step>,
 }
 
@@ -71,6 +73,7 @@ pub fn estimate(
         is_informed: !terms.is_empty(),
         is_misfit: misfit.flagged,
         missing: missing_lines(contents, assumptions),
+        lacks_rent: assumptions.lacks_rent(),
         steps,
     };
     let element_bytes = assumptions.stated(Quantity::KvBytesPerElement);
@@ -155,6 +158,9 @@ fn missing_lines(contents: &[PriceSheet], assumptions: &Assumptions) -> Vec<Stri
         .collect()
 }
 
+/// Unit of the quantities that a machine's rent makes.
+const USD_PER_MTOK: &str = "USD/Mtok";
+
 impl Shared<'_> {
     fn estimate(&self, quantity: JointQuantity) -> QuantityEstimate {
         let summary = |draws: &Draws<'_>| {
@@ -172,6 +178,12 @@ impl Shared<'_> {
         let track_record = track_record_of_quantity(quantity.name());
         let reason =
             NotIdentified::check(&prior, bits, self.is_misfit, track_record, &self.missing);
+        let is_cost = quantity.definition().unit == USD_PER_MTOK;
+        let reason = if self.lacks_rent && is_cost {
+            Some(NotIdentified::NoRent)
+        } else {
+            reason
+        };
         QuantityEstimate {
             summary: posterior,
             median: posterior.median(),

@@ -129,6 +129,9 @@ impl<T: Copy> Kind for OneOf<T> {
     }
 }
 
+/// The placeholder of a flag that states a list, with commas between its values.
+pub const LIST_PLACEHOLDER: &str = "LIST";
+
 /// Most entries of a list or map of a document: far more than any provider publishes, and few enough to compare in pairs.
 pub const MOST_ENTRIES: usize = 64;
 
@@ -284,6 +287,10 @@ impl<K: Kind> Kind for List<K> {
 
     fn schemas(&self, schemas: &mut Schemas) {
         self.item.schemas(schemas);
+    }
+
+    fn placeholder(&self) -> &'static str {
+        LIST_PLACEHOLDER
     }
 }
 

@@ -1,0 +1,165 @@
+//! Layouts of a model over chips: tensor × expert × data × pipeline parallelism.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::reference::architecture::{Architecture, AttentionGroup};
+
+/// Chips that a unit of several scale-up domains may have: published deployments have 144 and 320.
+const MOST_CHIPS_OF_UNIT: u32 = 576;
+/// Degrees of data parallelism within a unit.
+const DATA: [u32; 22] = [
+    1, 2, 3, 4, 6, 8, 9, 12, 16, 18, 24, 32, 36, 48, 64, 72, 96, 128, 144, 192, 256, 320,
+];
+/// Degrees of tensor parallelism.
+const TENSOR: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
+/// Pipeline stages.
+const PIPELINE: [u32; 5] = [1, 2, 4, 8, 16];
+
+/// A layout of one copy of the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Layout {
+    /// Chips that share each matrix of attention, and of everything else where experts are not distributed.
+    pub tensor: u32,
+    /// Chips that the experts of a layer are distributed over; 1 where they are cut like every other matrix.
+    pub expert: u32,
+    /// Groups of `tensor` chips with a copy of attention's weights each, which share the experts.
+    pub data: u32,
+    /// Pipeline stages.
+    pub pipeline: u32,
+}
+
+impl Layout {
+    /// Chips of one copy of the model.
+    #[must_use]
+    pub fn chips(&self) -> u32 {
+        self.tensor * self.data * self.pipeline
+    }
+
+    /// Whether experts are distributed.
+    #[must_use]
+    pub fn distributes_experts(&self) -> bool {
+        self.expert > 1
+    }
+}
+
+/// Degrees that a request allows; all of the grid where a list is empty.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Degrees {
+    pub(super) tensor: Vec<u32>,
+    pub(super) data: Vec<u32>,
+    pub(super) pipeline: Vec<u32>,
+}
+
+/// Every layout that divides the model evenly enough and has at most this many chips.
+pub(super) fn layouts(
+    architecture: &Architecture,
+    degrees: &Degrees,
+    domain_chips: f64,
+    most_chips: Option<u32>,
+) -> Vec<Layout> {
+    let most = most_chips.unwrap_or(MOST_CHIPS_OF_UNIT);
+    let routed = architecture.experts.map(|experts| experts.routed);
+    let heads = query_heads(architecture);
+    let mut found = Vec::new();
+    for pipeline in chosen(&degrees.pipeline, &PIPELINE) {
+        if pipeline > architecture.layers {
+            continue;
+        }
+        for tensor in chosen(&degrees.tensor, &TENSOR) {
+            let is_stated = !degrees.tensor.is_empty();
+            let fits_domain = f64::from(tensor) <= domain_chips || is_stated;
+            if tensor > heads || !fits_domain {
+                continue;
+            }
+            for data in chosen(&degrees.data, &DATA) {
+                let Some(chips) = tensor
+                    .checked_mul(data)
+                    .and_then(|n| n.checked_mul(pipeline))
+                else {
+                    continue;
+                };
+                if chips > most {
+                    continue;
+                }
+                // Copies of a whole model are units of their own.
+                if data == 1 {
+                    found.push(Layout {
+                        tensor,
+                        expert: 1,
+                        data,
+                        pipeline,
+                    });
+                }
+                let expert = tensor * data;
+                if routed.is_some_and(|routed| expert <= routed + routed / 4) && expert > 1 {
+                    found.push(Layout {
+                        tensor,
+                        expert,
+                        data,
+                        pipeline,
+                    });
+                }
+            }
+        }
+    }
+    found
+}
+
+fn chosen(stated: &[u32], all: &[u32]) -> Vec<u32> {
+    if stated.is_empty() {
+        all.to_vec()
+    } else {
+        stated.to_vec()
+    }
+}
+
+/// Most query heads of a kind of attention; tensor parallelism cuts no head.
+fn query_heads(architecture: &Architecture) -> u32 {
+    let heads = architecture.attention.iter().map(|group| match group {
+        AttentionGroup::GroupedQuery(group) => group.query_heads,
+        AttentionGroup::Latent(group) => group.query_heads,
+        AttentionGroup::Compressed(group) => group.query_heads,
+        AttentionGroup::Linear(_) => 0,
+    });
+    heads.max().filter(|heads| *heads > 0).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference::open_model;
+
+    fn of(name: &str) -> Vec<Layout> {
+        let model = open_model(name).unwrap();
+        layouts(&model.architecture, &Degrees::default(), 8.0, None)
+    }
+
+    #[test]
+    fn a_dense_model_has_tensor_and_pipeline_alone() {
+        let found = of("Llama-3.1-70B");
+        assert!(
+            found
+                .iter()
+                .all(|layout| layout.expert == 1 && layout.data == 1)
+        );
+        assert_eq!(found.len(), 4 * 5);
+    }
+
+    #[test]
+    fn the_published_deployment_of_a_mixture_is_in_the_grid() {
+        let found = of("DeepSeek-V3");
+        for data in [32, 144] {
+            let published = Layout {
+                tensor: 1,
+                expert: data,
+                data,
+                pipeline: 1,
+            };
+            assert!(found.contains(&published));
+        }
+        let distinct: std::collections::BTreeSet<String> =
+            found.iter().map(|layout| format!("{layout:?}")).collect();
+        assert_eq!(distinct.len(), found.len());
+    }
+}
