@@ -168,11 +168,7 @@ impl Best {
         shown.unwrap_or(best)
     }
 
-<<<<<<< HEAD
-    /// The accepted statements, those of before with the time since which they are.
-=======
     /// Statements that were chosen, given those before.
->>>>>>> final
     pub(super) fn chosen(
         &self,
         claims: &[Claim<'_>],

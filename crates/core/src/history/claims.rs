@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-//! Statements of each source about an offer, and their times: its sightings between its absences and withdrawals.
-=======
 //! Statements of the sources of an offer, and their times: sightings between absences and withdrawals.
->>>>>>> final
 
 use std::collections::BTreeMap;
 

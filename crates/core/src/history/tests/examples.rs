@@ -68,11 +68,7 @@ fn a_catalog_that_is_read_again_unchanged_changes_no_price() {
         shape(&timeline(&paused, &[])),
         (vec![(1, 0), (2, 30)], None)
     );
-<<<<<<< HEAD
-    // Another price that it states counts.
-=======
     // What it says again counts.
->>>>>>> final
     let mut news = paused.to_vec();
     news[1].last_at = day(41);
     news[1].next_at = Some(day(42));

@@ -81,11 +81,7 @@ fn news_of(facts: &[Sighting], fact: &Sighting) -> Timestamp {
     }
 }
 
-<<<<<<< HEAD
-/// Statement of each source at a time.
-=======
 /// Statements of the sources at a time.
->>>>>>> final
 fn statements<'a>(
     facts: &'a [Sighting],
     withdrawals: &[Withdrawal],
