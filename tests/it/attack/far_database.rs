@@ -219,7 +219,8 @@ async fn an_offer_with_a_thousand_prices_is_read_as_fast_as_one_with_ten() {
         assert!(read[1] < 2 * read[0], "{read:?}");
         // The change names the new price.
         let dearer = with(sheet_of("m"), "/rates/0/input", json!("7.5"));
-        assert_eq!(tokio::task::block_in_place(|| infer(&server, &dearer)), 201);
+        let answered = tokio::task::block_in_place(|| infer(&server, &dearer));
+        assert_eq!(answered, 201, "{}", server.log());
         let reported = get(&client(), &format!("{}/changes", server.address)).1;
         assert!(
             reported.contains("price.changed") && reported.contains("7.5"),

@@ -108,6 +108,9 @@ fn fresh(claims: &[Claim<'_>], at: Timestamp, among: &[usize], chosen: &[Chosen]
 /// Of statements that are equally fresh, the one with a stated start, else that of the latest change of the cells on which
 /// they contradict each other.
 fn latest(claims: &[Claim<'_>], among: &[usize]) -> Option<usize> {
+    if let [only] = among {
+        return Some(*only);
+    }
     let mut contested: Vec<&CellName> = Vec::new();
     for (place, index) in among.iter().enumerate() {
         let own = &claims[*index].sighting.cells;

@@ -23,6 +23,8 @@ pub(super) struct Claim<'a> {
     /// Time since which the source states any price of the offer.
     pub(super) offer_since: Timestamp,
     pub(super) spans: Vec<Span>,
+    /// Place among all claims of what its source stated before it.
+    before: Option<usize>,
 }
 
 /// Place among the statements of a source. Of contradicting entries of one catalog, the same prices come last whatever the
@@ -98,33 +100,33 @@ impl Claim<'_> {
     /// Time since which its source states some cells as it does, by their starts and by when they were listed. Cells that
     /// appear or vanish do not count.
     pub(super) fn unchanged_since(&self, all: &[Self], cells: &[&CellName]) -> Since {
-        let own = || {
-            all.iter()
-                .filter(|claim| claim.sighting.source == self.sighting.source)
-        };
+        let cells_now = &self.sighting.cells;
         let mut found = Since {
             news_at: self.news_at(),
             listed_at: self.since,
         };
-        loop {
-            let before = own().filter(|claim| {
-                claim.news_at() < found.news_at && claim.held_before(found.news_at)
-            });
-            let Some(before) = before.max_by_key(|claim| claim.rank()) else {
-                return found;
-            };
-            if !before
-                .sighting
-                .cells
-                .is_same_in(cells, &self.sighting.cells)
-            {
-                return found;
-            }
+        let mut before = self.before.map(|index| &all[index]);
+        while let Some(claim) =
+            before.filter(|claim| claim.sighting.cells.is_same_in(cells, cells_now))
+        {
             found = Since {
-                news_at: before.news_at(),
-                listed_at: found.listed_at.min(before.since),
+                news_at: claim.news_at(),
+                listed_at: found.listed_at.min(claim.since),
             };
+            before = claim.before.map(|index| &all[index]);
         }
+        found
+    }
+}
+
+/// Finds what a source stated before each of its claims, which are all after a place.
+fn link(claims: &mut [Claim<'_>], from: usize) {
+    for index in from..claims.len() {
+        let at = claims[index].news_at();
+        let own = claims[from..].iter().enumerate();
+        let before = own.filter(|(_, claim)| claim.news_at() < at && claim.held_before(at));
+        let last = before.max_by_key(|(_, claim)| claim.rank());
+        claims[index].before = last.map(|(place, _)| from + place);
     }
 }
 
@@ -199,8 +201,11 @@ pub(super) fn claims<'a>(sightings: &'a [Sighting], withdrawals: &[Withdrawal]) 
                 seen: rows(&listing),
                 offer_since: first_at,
                 spans,
+                before: None,
             });
         }
+        let first = claims.len() - own.len();
+        link(&mut claims, first);
     }
     claims
 }
