@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use uuid::Uuid;
 
+use super::leaders::Hosts;
 use super::listed::Listed;
-use unroof_core::catalog::model_key;
 use unroof_core::input::cancel::{CancelToken, Cancelled};
 use unroof_core::sheet::PriceSheet;
 use unroof_core::sheet::compare::decision::{Index, Prices};
@@ -42,7 +42,17 @@ pub(super) enum SheetKind {
     Duplicate(Uuid, String),
 }
 
-/// Classifies new sheets, given the known originals. The original of a decision is its author's own sheet if there is
+impl SheetKind {
+    /// The sheet that it follows.
+    pub(super) fn leader(&self) -> Option<Uuid> {
+        match self {
+            Self::Original => None,
+            Self::Duplicate(leader, _) => Some(*leader),
+        }
+    }
+}
+
+/// Classifies sheets, given originals that stay. The original of a decision is its author's own sheet if there is
 /// one, else the sheet with the most prices; of equal ones that of the host with the most offers.
 ///
 /// # Errors
@@ -50,21 +60,18 @@ pub(super) enum SheetKind {
 pub(super) fn classify(
     sheets: &[Listed],
     mut known: Originals,
+    hosts: &Hosts,
     wanted: &CancelToken,
 ) -> Result<Vec<SheetKind>, Cancelled> {
-    let mut offers: HashMap<&str, usize> = HashMap::new();
-    for listed in sheets {
-        *offers.entry(&listed.sheet.provider).or_default() += 1;
-    }
     let mut by_model: BTreeMap<String, Vec<Ranked<'_>>> = BTreeMap::new();
     for (place, listed) in sheets.iter().enumerate() {
         wanted.check()?;
-        let of_model = by_model.entry(model_key(&listed.sheet.model)).or_default();
+        let of_model = by_model.entry(listed.model_key()).or_default();
         of_model.push(Ranked {
             place,
             listed,
             prices: Prices::of(&listed.sheet),
-            offers_of_host: offers[listed.sheet.provider.as_str()],
+            offers_of_host: hosts.offers(&listed.sheet.provider),
         });
     }
     let mut kinds = vec![SheetKind::Original; sheets.len()];
@@ -81,7 +88,7 @@ struct Ranked<'s> {
     place: usize,
     listed: &'s Listed,
     prices: Prices,
-    /// Number of offers of its provider in the catalog.
+    /// Number of offers of its provider.
     offers_of_host: usize,
 }
 
@@ -97,6 +104,7 @@ impl Ranked<'_> {
             Reverse(sheet.valid_from),
             sheet.model.len(),
             self.listed.name(),
+            self.listed.sheet_id,
         )
     }
 }
@@ -191,7 +199,7 @@ mod tests {
             ..
         } in order
         {
-            let originals = known.entry(model_key(&listed.sheet.model)).or_default();
+            let originals = known.entry(listed.model_key()).or_default();
             let mut all = originals.iter();
             match all.find(|original| original.prices.is_one_decision(&prices)) {
                 Some(original)
@@ -219,7 +227,7 @@ mod tests {
         {
             let original = Original::new(*sheet_id, sheet.provider.clone(), sheet);
             originals
-                .entry(model_key(&sheet.model))
+                .entry(unroof_core::catalog::model_key(&sheet.model))
                 .or_default()
                 .push(original);
         }
@@ -306,7 +314,7 @@ mod tests {
             known in vec(listed(), 0..20),
             sheets in vec(listed(), 1..60),
         ) {
-            let sorted = classify(&sheets, originals_of(&known), &CancelToken::default());
+            let sorted = classify(&sheets, originals_of(&known), &Hosts::of(&sheets), &CancelToken::default());
             let expected = linear_search(&sheets, originals_of(&known));
             prop_assert_eq!(sorted, Ok(expected));
         }
@@ -337,7 +345,13 @@ mod tests {
         let (known, sheets) = all.split_at(all.len() / 3);
         let known: Vec<Listed> = known.to_vec();
         for known in [originals_of(&[]), originals_of(&known)] {
-            let sorted = classify(sheets, known.clone(), &CancelToken::default()).unwrap();
+            let sorted = classify(
+                sheets,
+                known.clone(),
+                &Hosts::of(sheets),
+                &CancelToken::default(),
+            )
+            .unwrap();
             assert!(sorted == linear_search(sheets, known));
         }
     }
@@ -374,14 +388,26 @@ mod tests {
             sheet("large", "m-1", None),
             sheet("large", "m-2", None),
         ];
-        let kinds = classify(&sheets, Originals::new(), &CancelToken::default()).unwrap();
+        let kinds = classify(
+            &sheets,
+            Originals::new(),
+            &Hosts::of(&sheets),
+            &CancelToken::default(),
+        )
+        .unwrap();
         assert_eq!(
             kinds[0],
             SheetKind::Duplicate(sheets[1].sheet_id, "large/m-1".to_owned())
         );
         assert_eq!(kinds[1], SheetKind::Original);
         sheets.push(sheet("maker", "m-1", Some("maker/m-1")));
-        let kinds = classify(&sheets, Originals::new(), &CancelToken::default()).unwrap();
+        let kinds = classify(
+            &sheets,
+            Originals::new(),
+            &Hosts::of(&sheets),
+            &CancelToken::default(),
+        )
+        .unwrap();
         assert_eq!(
             kinds[1],
             SheetKind::Duplicate(sheets[3].sheet_id, "maker/m-1".to_owned())
@@ -393,6 +419,9 @@ mod tests {
         let (wanted, waiting) = CancelToken::while_waiting();
         drop(waiting);
         let sheets = offers_of_one_model(1, |_| PriceSheet::new("acme", "m-1", Vec::new()));
-        assert_eq!(classify(&sheets, Originals::new(), &wanted), Err(Cancelled));
+        assert_eq!(
+            classify(&sheets, Originals::new(), &Hosts::of(&sheets), &wanted),
+            Err(Cancelled)
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! A sheet as a catalog lists it.
 
-use unroof_core::catalog::offer_id;
+use unroof_core::catalog::{model_key, offer_id};
 use unroof_core::sheet::PriceSheet;
 use uuid::Uuid;
 
@@ -16,6 +16,11 @@ pub(super) struct Listed {
 impl Listed {
     pub(super) fn offer_id(&self) -> Uuid {
         offer_id(&self.sheet.provider, &self.sheet.model, &self.sheet.region)
+    }
+
+    /// Key under which copies of its pricing decision are looked for.
+    pub(super) fn model_key(&self) -> String {
+        model_key(&self.sheet.model)
     }
 
     /// `provider/model`, with the region unless it is global.

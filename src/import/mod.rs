@@ -8,6 +8,7 @@ mod error;
 mod fetch;
 mod found;
 mod importer;
+mod leaders;
 mod lines;
 mod listed;
 mod names;

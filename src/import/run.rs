@@ -1,6 +1,6 @@
 //! Imports a catalog: reads it, estimates new prices, records them, and reports the outcome of each entry.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,10 +8,11 @@ use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::copies::{Checks, Copy};
-use super::duplicates::{Original, Originals, SheetKind, classify};
+use super::duplicates::SheetKind;
 use super::entries::{CatalogError, Contents, read};
 use super::error::ImportError;
 use super::found::{Found, begin_look, lock_catalog};
+use super::leaders::{Sorted, Sorter};
 use super::lines::LineSender;
 use super::listed::Listed;
 use super::names::CanonicalModels;
@@ -19,14 +20,10 @@ use super::options::Options;
 use super::priority::Priority;
 use super::report::{Imported, Line, Outcome, Summary};
 use super::turn::Turn;
-use crate::storage::{
-    EstimateRecord, LeaderRow, Listing, ListingRow, Recording, SightedBy, Store, StoreError,
-};
-use unroof_core::catalog::model_key;
-use unroof_core::estimate::{Answer, CancelToken, Cancelled, Estimator, Request};
-use unroof_core::input::json;
+use crate::storage::{EstimateRecord, Listing, ListingRow, Recording, SightedBy, Store};
+use unroof_core::estimate::{Answer, CancelToken, Estimator, Request};
 use unroof_core::model::assumptions::Assumptions;
-use unroof_core::sheet::{PriceSheet, SheetId, canonical};
+use unroof_core::sheet::{PriceSheet, SheetId};
 
 /// Sheets recorded per transaction: enough to be fast, few enough not to delay other writers.
 const ESTIMATES_AT_ONCE: usize = 64;
@@ -131,15 +128,15 @@ impl Import {
             &mut reporter,
         )
         .await?;
-        let originals = known_originals(&store, &fresh, &options.estimator, &turn).await?;
-        // Classifying thousands of sheets takes a while and must not block an async thread.
-        let sorting = turn.clone();
-        let (fresh, kinds) = tokio::task::spawn_blocking(move || {
-            let kinds = classify(&fresh, originals, sorting.wanted())?;
-            Ok::<_, Cancelled>((fresh, kinds))
-        })
-        .await
-        .map_err(|_| ImportError::Crashed)??;
+        let sorter = Sorter {
+            store: &store,
+            estimator: &options.estimator,
+            turn: &turn,
+        };
+        let sorted = match found {
+            Some(_) => sorter.sort(fresh).await?,
+            None => sorter.sort_posted(fresh).await?,
+        };
         let recorder = Recorder {
             store,
             names,
@@ -147,7 +144,7 @@ impl Import {
             is_posted: found.is_none(),
             turn,
         };
-        recorder.record(fresh, kinds, &mut reporter).await?;
+        recorder.record(sorted, &mut reporter).await?;
         if let Some(found) = found.filter(|_| !recorder.options.dry_run) {
             found
                 .record(&recorder.store, recorder.options.recorded_at)
@@ -329,50 +326,6 @@ fn recording_of(
     }
 }
 
-/// Models whose stored sheets are read by one query: a large database answers it within its time limit.
-const MODELS_READ_AT_ONCE: usize = 250;
-
-/// The stored sheets of which new ones may be duplicates.
-async fn known_originals(
-    store: &Store,
-    sheets: &[Listed],
-    estimator: &Estimator,
-    turn: &Turn,
-) -> Result<Originals, ImportError> {
-    let keys: BTreeSet<String> = sheets
-        .iter()
-        .map(|listed| model_key(&listed.sheet.model))
-        .collect();
-    let keys: Vec<String> = keys.into_iter().collect();
-    let mut originals: Originals = BTreeMap::new();
-    for keys in keys.chunks(MODELS_READ_AT_ONCE) {
-        let mut rows = store.leaders(keys).await?;
-        rows.retain(|row| row.estimate_id == estimator.estimate_id(SheetId(row.id)));
-        let turn = turn.clone();
-        let read = tokio::task::spawn_blocking(move || read_originals(rows, &turn));
-        originals.extend(read.await.map_err(|_| ImportError::Crashed)??);
-    }
-    Ok(originals)
-}
-
-/// The originals among stored sheets, by the key of their model.
-fn read_originals(rows: Vec<LeaderRow>, turn: &Turn) -> Result<Originals, ImportError> {
-    let mut originals: Originals = BTreeMap::new();
-    for row in rows {
-        turn.wanted().check()?;
-        let tree = json::parse(row.document.as_bytes()).ok();
-        let sheet = tree.and_then(|tree| canonical::read(&tree).ok());
-        let sheet = sheet.ok_or(StoreError::Damaged(row.id))?;
-        let name = format!("{}/{}", sheet.provider, sheet.model);
-        let original = Original::new(row.id, name, &sheet);
-        originals
-            .entry(model_key(&sheet.model))
-            .or_default()
-            .push(original);
-    }
-    Ok(originals)
-}
-
 /// A finished estimate.
 struct Worked {
     index: usize,
@@ -394,36 +347,27 @@ impl Recorder {
     /// Estimates and records original sheets, then records their duplicates.
     async fn record(
         &self,
-        sheets: Vec<Listed>,
-        kinds: Vec<SheetKind>,
+        sorted: Sorted,
         reporter: &mut ProgressReporter<'_>,
     ) -> Result<(), ImportError> {
-        let (mut originals, mut copies) = (Vec::new(), Vec::new());
-        for (listed, kind) in sheets.into_iter().zip(kinds) {
-            match kind {
-                SheetKind::Original => originals.push(listed),
-                SheetKind::Duplicate(of, original) => copies.push(Copy {
-                    listed,
-                    of,
-                    original,
-                }),
-            }
-        }
+        let (mut originals, copies) = split(sorted.fresh.into_iter().zip(sorted.kinds));
+        let (leaders, followers) = split(sorted.moved);
         let mut checks = Checks::new(&self.options, &self.turn);
-        self.record_originals(Arc::new(originals), &mut checks, reporter)
+        let reported = originals.len();
+        originals.extend(self.record_leaders(leaders).await?);
+        self.record_originals(Arc::new(originals), reported, &mut checks, reporter)
             .await?;
+        for copies in followers.chunks(COPIES_AT_ONCE) {
+            let recordings = copies.iter().map(|copy| self.copied(copy, None));
+            let recordings: Vec<Recording> = recordings.collect();
+            self.store(&recordings).await?;
+        }
         for copies in copies.chunks(COPIES_AT_ONCE) {
             let misfits = checks.of(copies).await?;
             let recordings = copies
                 .iter()
                 .zip(misfits)
-                .map(|(copy, is_misfit)| Recording {
-                    listing: Listing::Offer {
-                        duplicate_of: Some(copy.of),
-                    },
-                    is_misfit: Some(is_misfit),
-                    ..self.recording(&copy.listed, self.estimate_of(copy))
-                });
+                .map(|(copy, is_misfit)| self.copied(copy, Some(is_misfit)));
             let recordings: Vec<Recording> = recordings.collect();
             self.store(&recordings).await?;
             for copy in copies {
@@ -439,13 +383,49 @@ impl Recorder {
         Ok(())
     }
 
+    /// Records the stored sheets that lead now and have an estimate, and returns those without one.
+    async fn record_leaders(&self, leaders: Vec<Listed>) -> Result<Vec<Listed>, ImportError> {
+        if self.options.dry_run {
+            return Ok(Vec::new());
+        }
+        let own = |listed: &Listed| {
+            let sheet_id = SheetId(listed.sheet_id);
+            self.options.estimator.estimate_id(sheet_id)
+        };
+        let ids: Vec<Uuid> = leaders.iter().map(own).collect();
+        let known = self.store.stored_estimates(&ids).await?;
+        let leaders = leaders.into_iter();
+        let (known, unknown): (Vec<Listed>, Vec<Listed>) =
+            leaders.partition(|listed| known.contains(&own(listed)));
+        for leaders in known.chunks(COPIES_AT_ONCE) {
+            let recordings = leaders
+                .iter()
+                .map(|listed| self.recording(listed, own(listed)));
+            let recordings: Vec<Recording> = recordings.collect();
+            self.store(&recordings).await?;
+        }
+        Ok(unknown)
+    }
+
+    fn copied(&self, copy: &Copy, is_misfit: Option<bool>) -> Recording {
+        Recording {
+            listing: Listing::Offer {
+                duplicate_of: Some(copy.of),
+            },
+            is_misfit,
+            ..self.recording(&copy.listed, self.estimate_of(copy))
+        }
+    }
+
     fn estimate_of(&self, copy: &Copy) -> Uuid {
         self.options.estimator.estimate_id(SheetId(copy.of))
     }
 
+    /// Estimates and records originals, and reports the first ones: those of the catalog.
     async fn record_originals(
         &self,
         originals: Arc<Vec<Listed>>,
+        reported: usize,
         checks: &mut Checks,
         reporter: &mut ProgressReporter<'_>,
     ) -> Result<(), ImportError> {
@@ -481,17 +461,19 @@ impl Recorder {
             {
                 let listed = &originals[index];
                 checks.add(&listed.sheet, record.is_misfit);
-                reporter.summary.identified_quantities += identified;
-                let outcome = if identified == 0 {
-                    Outcome::NotIdentifiable
-                } else {
-                    Outcome::Estimated
-                };
-                said.push(Imported {
-                    reason,
-                    estimate_id: Some(record.id),
-                    ..Imported::of(listed, &self.names, outcome)
-                });
+                if index < reported {
+                    reporter.summary.identified_quantities += identified;
+                    let outcome = if identified == 0 {
+                        Outcome::NotIdentifiable
+                    } else {
+                        Outcome::Estimated
+                    };
+                    said.push(Imported {
+                        reason,
+                        estimate_id: Some(record.id),
+                        ..Imported::of(listed, &self.names, outcome)
+                    });
+                }
                 recordings.push(Recording {
                     estimate: Some(record),
                     ..self.recording(
@@ -529,6 +511,22 @@ impl Recorder {
         }
         Ok(())
     }
+}
+
+/// The originals and the copies among some sheets.
+fn split(sheets: impl IntoIterator<Item = (Listed, SheetKind)>) -> (Vec<Listed>, Vec<Copy>) {
+    let (mut originals, mut copies) = (Vec::new(), Vec::new());
+    for (listed, kind) in sheets {
+        match kind {
+            SheetKind::Original => originals.push(listed),
+            SheetKind::Duplicate(of, original) => copies.push(Copy {
+                listed,
+                of,
+                original,
+            }),
+        }
+    }
+    (originals, copies)
 }
 
 /// Estimates sheets until none are left or the import is cancelled.

@@ -1,5 +1,6 @@
 //! Queries of an import before it records anything, and the records of import runs.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -27,15 +28,28 @@ pub struct ListingRow {
     pub duplicate_of: Option<Uuid>,
 }
 
-/// A sheet with an estimate of its own.
+/// A stored sheet with its listing, as one of the copies of a pricing decision.
 #[derive(Debug, Clone, FromRow)]
 pub struct LeaderRow {
     /// Id of the sheet.
     pub id: Uuid,
     /// Its estimate.
     pub estimate_id: Uuid,
+    /// The sheet that it is a copy of.
+    pub duplicate_of: Option<Uuid>,
     /// The sheet's document.
     pub document: String,
+}
+
+/// An offer that a catalog has listed.
+#[derive(Debug, Clone, FromRow)]
+pub struct OfferRow {
+    /// Id of the offer.
+    pub offer_id: Uuid,
+    /// Provider that bills.
+    pub provider: String,
+    /// Key of its model's name.
+    pub model_key: String,
 }
 
 stored_names! {
@@ -209,12 +223,37 @@ static LISTINGS: Statement = Statement::new(&[Piece {
 
 static LEADERS: Statement = Statement::new(&[Piece {
     sql: "
-        SELECT price_sheets.id, listing.estimate_id, price_sheets.document
+        SELECT price_sheets.id, listing.estimate_id, listing.duplicate_of, price_sheets.document
         FROM given CROSS JOIN price_sheets CROSS JOIN latest_listings AS listing
         WHERE price_sheets.model_key = given.column1 AND listing.sheet_id = price_sheets.id
           AND listing.duplicate_of IS NULL",
     columns: &[Kind::Text],
 }]);
+
+static COPIES: Statement = Statement::new(&[Piece {
+    sql: "
+        SELECT price_sheets.id, listing.estimate_id, listing.duplicate_of, price_sheets.document
+        FROM given CROSS JOIN price_sheets CROSS JOIN latest_listings AS listing
+        WHERE price_sheets.model_key = given.column1 AND listing.sheet_id = price_sheets.id
+          AND EXISTS (
+              SELECT 1 FROM sightings AS seen WHERE seen.sheet_id = price_sheets.id AND seen.standing = 1)",
+    columns: &[Kind::Text],
+}]);
+
+static ESTIMATED: Statement = Statement::new(&[Piece {
+    sql: "SELECT estimates.id FROM given JOIN estimates ON estimates.id = given.column1",
+    columns: &[Kind::Id],
+}]);
+
+const LISTED_OFFERS: &str = "
+    SELECT DISTINCT sheet.offer_id, sheet.provider, sheet.model_key
+    FROM sightings AS seen JOIN price_sheets AS sheet ON sheet.id = seen.sheet_id
+    WHERE seen.standing = 1";
+
+#[derive(Debug, FromRow)]
+struct IdRow {
+    id: Uuid,
+}
 
 const CANONICAL_MODELS: &str =
     "SELECT DISTINCT canonical_model FROM price_sheets WHERE canonical_model IS NOT NULL";
@@ -262,6 +301,34 @@ impl Store {
     pub async fn leaders(&self, model_keys: &[String]) -> Result<Vec<LeaderRow>, StoreError> {
         let keys = model_keys.iter().map(|key| vec![key.into()]).collect();
         on_connection!(self, connection => connection.read_rows(&LEADERS, &keys).await)
+    }
+
+    /// The sheets of some models that catalogs have listed.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn copies(&self, model_keys: &[String]) -> Result<Vec<LeaderRow>, StoreError> {
+        let keys = model_keys.iter().map(|key| vec![key.into()]).collect();
+        on_connection!(self, connection => connection.read_rows(&COPIES, &keys).await)
+    }
+
+    /// The offers that catalogs have listed so far.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn listed_offers(&self) -> Result<Vec<OfferRow>, StoreError> {
+        self.rows(Query::new(LISTED_OFFERS)).await
+    }
+
+    /// Those of some estimates that are stored.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn stored_estimates(&self, ids: &[Uuid]) -> Result<BTreeSet<Uuid>, StoreError> {
+        let ids = ids.iter().map(|id| vec![(*id).into()]).collect();
+        let rows: Vec<IdRow> =
+            on_connection!(self, connection => connection.read_rows(&ESTIMATED, &ids).await)?;
+        Ok(rows.into_iter().map(|row| row.id).collect())
     }
 
     /// All known canonical names, `author/model`.

@@ -56,7 +56,7 @@ pub use estimates::{AsOf, EstimateRow, Latest, LatestKey};
 pub use history::{DisagreementRow, HistoryKey, HistoryRow, PricesOf};
 pub use imports::{
     ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection, LeaderRow, ListingRow,
-    RunningImport,
+    OfferRow, RunningImport,
 };
 pub use list::{NamePrefix, Order, Place, Selection, SortKey};
 pub use meters::{CatalogImports, SourceImports, WebhookCounts};

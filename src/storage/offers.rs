@@ -438,7 +438,36 @@ impl Offer {
                 newest_look: None,
                 next_look: None,
             });
+            self.join(&by.source);
         }
+    }
+
+    /// Joins neighbouring sightings of one sheet by a source of single sheets: it said nothing else between them, and the
+    /// sheet was not withdrawn there. So it does not matter which of them came first.
+    fn join(&mut self, source: &str) {
+        let (mut own, others): (Vec<Seen>, Vec<Seen>) = std::mem::take(&mut self.seen)
+            .into_iter()
+            .partition(|seen| seen.source == source);
+        own.sort_by_key(|seen| (seen.first_at, seen.last_at));
+        let mut joined: Vec<Seen> = Vec::with_capacity(own.len());
+        for seen in own {
+            let is_cut = |from: Timestamp| {
+                self.cuts.iter().any(|cut| {
+                    cut.sheet_id == seen.sheet.sheet_id && from <= cut.at && cut.at <= seen.first_at
+                })
+            };
+            match joined.last_mut() {
+                Some(before)
+                    if before.sheet.sheet_id == seen.sheet.sheet_id
+                        && !is_cut(before.last_at.unwrap_or(before.first_at)) =>
+                {
+                    before.last_at = before.last_at.max(seen.last_at);
+                }
+                _ => joined.push(seen),
+            }
+        }
+        self.seen = others;
+        self.seen.extend(joined);
     }
 
     /// The time of a sheet that is seen now: never before what is recorded already. None where it is known.
@@ -459,15 +488,16 @@ impl Offer {
         if let Some(index) = newest_of_sheet
             && withdrawn_at.is_none_or(|withdrawn_at| Some(withdrawn_at) < own[index].last_at)
         {
-            // A request that is sent again does not bring back what was replaced since: its client may only have lost
-            // the answer.
-            if index + 1 == own.len()
-                && let Some(last_at) = own[index].last_at
-                && at.duration_since(last_at) >= SAME_SIGHTING
-            {
-                own[index].last_at = Some(at);
+            // A request that is sent again soon does not bring back what was replaced since: its client may only have
+            // lost the answer.
+            let last_at = own[index].last_at.unwrap_or(own[index].first_at);
+            if at.duration_since(last_at) < SAME_SIGHTING {
+                return None;
             }
-            return None;
+            if index + 1 == own.len() {
+                own[index].last_at = Some(at);
+                return None;
+            }
         }
         if newest == Some(at) {
             return at.checked_add(1.microsecond()).ok();
