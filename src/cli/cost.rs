@@ -18,7 +18,7 @@ use crate::clock::Clock;
 use crate::storage::{KeptPrices, PriceInForce, ServingLock, Store, StoreLimits};
 use unroof_core::catalog::Catalog;
 use unroof_core::cost::{
-    Cost, CostEntry, CostLine, CostRequest, CostSum, SheetInForce, Tally, cost, read_cost,
+    Cost, CostEntry, CostLine, CostRequest, CostSum, SheetInForce, Tally, cost, read_cost, usage_id,
 };
 use unroof_core::estimate::{Format, read_file};
 use unroof_core::input::text::printable;
@@ -107,7 +107,7 @@ async fn price_lines(pricer: &mut Pricer<'_>, file: &Path) -> Result<(), Failure
                 line,
                 cost: Box::new(cost),
             },
-            Err(Failure::Refused(error)) => CostEntry::refused(line, error),
+            Err(Failure::Refused(error)) => CostEntry::refused(line, usage_id(&text), error),
             Err(failure) => return Err(failure),
         };
         tally.add(&entry);

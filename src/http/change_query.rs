@@ -83,7 +83,7 @@ macro_rules! filtered_query {
             /// Whether the sheet is in force after the change.
             #[param(nullable = false)]
             in_force: Option<bool>,
-            /// Smallest factor between the old and the new price, in either direction. Changes without a factor are left
+            /// Smallest factor between the old and the new price, in either direction. Other changes are left
             /// out.
             #[param(nullable = false, value_type = Option<f64>, minimum = 1, maximum = 1e12)]
             min_factor: Option<$crate::http::change_query::Factor>,

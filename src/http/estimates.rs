@@ -42,6 +42,9 @@ pub(super) struct EstimateItem {
     /// Exclusive end of the sheet's validity.
     #[schema(value_type = Option<String>, format = DateTime)]
     valid_to: Option<DbTime>,
+    /// Announced time from which the offer is no longer sold; null where none is announced.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    retires_at: Option<DbTime>,
     /// Time at which the estimate was stored.
     #[schema(value_type = String, format = DateTime)]
     observed_at: DbTime,
@@ -90,6 +93,7 @@ impl From<EstimateRow> for EstimateItem {
             currency: row.currency,
             valid_from: row.valid_from,
             valid_to: row.valid_to,
+            retires_at: row.retires_at,
             observed_at: row.observed_at,
             observed: row.observed,
             duplicate_of: row.duplicate_of,

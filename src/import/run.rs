@@ -1,6 +1,6 @@
 //! Imports a catalog: reads it, estimates new prices, records them, and reports the outcome of each entry.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -449,15 +449,25 @@ impl Recorder {
         drop(sender);
         let mut recorded = 0;
         let mut batch = Vec::with_capacity(ESTIMATES_AT_ONCE);
+        // The threads finish in any order; what is recorded and reported has the order of the catalog.
+        let mut waiting: BTreeMap<usize, Worked> = BTreeMap::new();
         while worked.recv_many(&mut batch, ESTIMATES_AT_ONCE).await > 0 {
-            let mut said = Vec::with_capacity(batch.len());
-            let mut recordings = Vec::with_capacity(batch.len());
+            waiting.extend(batch.drain(..).map(|one: Worked| (one.index, one)));
+            let mut ready = Vec::with_capacity(waiting.len());
+            while let Some(one) = waiting.remove(&(recorded + ready.len())) {
+                ready.push(one);
+            }
+            if ready.is_empty() {
+                continue;
+            }
+            let mut said = Vec::with_capacity(ready.len());
+            let mut recordings = Vec::with_capacity(ready.len());
             for Worked {
                 index,
                 record,
                 identified,
                 reason,
-            } in batch.drain(..)
+            } in ready
             {
                 let listed = &originals[index];
                 checks.add(&listed.sheet, record.is_misfit);

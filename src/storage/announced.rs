@@ -177,6 +177,7 @@ impl Announced {
                 subject: sheets.subject(news.sheet_id)?,
                 summary: words_of_retirement(news),
                 price: Some(PriceDifference {
+                    place: None,
                     price: "retires_at".to_owned(),
                     before: seconds(news.before),
                     after: seconds(news.after),

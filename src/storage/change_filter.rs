@@ -30,7 +30,8 @@ pub struct ChangeFilter {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false, nullable = false, example = true)]
     pub in_force: Option<bool>,
-    /// Smallest factor between the old and the new price, in either direction. Changes without a factor are left out.
+    /// Smallest factor between the old and the new price, in either direction. Other changes are left
+    /// out, but for prices that become free or stop being free.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(
         required = false,
@@ -64,6 +65,10 @@ impl TryFrom<Option<String>> for ChangeFilter {
     }
 }
 
+/// Followed by a factor. A price that becomes free, or stops being free, has moved by more than any.
+const IS_LARGE: &str =
+    "CASE WHEN old_value <> new_value AND old_value * new_value = 0 THEN 1e300 ELSE factor END >= ";
+
 impl<'a> Query<'a> {
     /// The conditions of a filter of changes. Of its lists, the one by which the fewest rows are found is compared by
     /// value, so that SQLite, which has no statistics, takes its index; the others are compared as ranges of one value.
@@ -75,6 +80,6 @@ impl<'a> Query<'a> {
             .name(is_canonical, "provider", &filter.provider)
             .name(has_names, "kind", &filter.kind)
             .and("in_force = ", filter.in_force)
-            .and("factor >= ", filter.min_factor)
+            .and(IS_LARGE, filter.min_factor)
     }
 }

@@ -50,9 +50,9 @@ pub struct MoveRow {
     /// The price after its last change, in the same unit.
     #[schema(example = 12.0)]
     pub new_value: f64,
-    /// The larger of the two over the smaller.
+    /// The larger of the two over the smaller; null where one of them is 0: such a price has moved most.
     #[schema(minimum = 1, example = 1.25)]
-    pub factor: f64,
+    pub factor: Option<f64>,
     /// Number of its changes in the window.
     #[schema(minimum = 1, example = 1)]
     pub changes: i64,
@@ -97,16 +97,18 @@ const MOVES: &str = "
         FROM changes
         WHERE in_force AND cell IS NOT NULL AND observed_at >= ";
 
-// A price of 0 has no factor, and one that is back where it began has not moved.
+// A price of 0 has no factor: it has moved by more than any. One that is back where it began has not moved.
 const LARGEST_MOVES: &str = "
     ), moves AS (
         SELECT steps.*, new_value > old_value AS is_rise,
-               CASE WHEN new_value > old_value THEN new_value / old_value ELSE old_value / new_value END AS factor
-        FROM steps WHERE place = 1 AND old_value > 0 AND new_value > 0 AND new_value <> old_value
+               CASE WHEN old_value = 0 OR new_value = 0 THEN NULL
+                    WHEN new_value > old_value THEN new_value / old_value ELSE old_value / new_value END AS factor
+        FROM steps WHERE place = 1 AND old_value >= 0 AND new_value >= 0 AND new_value <> old_value
     ), ranked AS (
         SELECT moves.*,
                row_number() OVER (
-                   PARTITION BY is_rise ORDER BY factor DESC, provider, model, region, cell) AS place_by_factor
+                   PARTITION BY is_rise
+                   ORDER BY coalesce(factor, 1e300) DESC, abs(new_value - old_value) DESC, provider, model, region, cell) AS place_by_factor
         FROM moves
     )
     SELECT provider, model, canonical_model, region, cell, old_value, new_value, factor, changes, observed_at, sheet_id,
@@ -137,7 +139,7 @@ impl Store {
         let mut moves: Vec<MoveRow> = self.rows(moves).await?;
         for moved in &mut moves {
             // The database divides floating-point numbers: 1.9 / 1.6 is 1.1875.
-            moved.factor = significant(moved.factor);
+            moved.factor = moved.factor.map(significant);
         }
         Ok(Summarised { counts, moves })
     }

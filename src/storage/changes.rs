@@ -55,7 +55,8 @@ pub struct ChangeRow {
     /// The price after, in the same unit; null where there is none.
     #[schema(example = 12.0)]
     pub new_value: Option<f64>,
-    /// The larger of the two over the smaller; null where one of them is 0 or missing.
+    /// The larger of the two over the smaller; null where one of them is 0 or missing. A price that becomes free, or stops
+    /// being free, passes every `min_factor`.
     #[schema(example = 1.25)]
     pub factor: Option<f64>,
     /// Whether the sheet is in force after the change.
@@ -67,6 +68,22 @@ pub struct ChangeRow {
     /// Id of the sheet that was in force before; null where there was none.
     #[schema(example = "0e9b2d7c-44aa-8f10-b3c5-7d8e9f0a1b2c")]
     pub previous_sheet_id: Option<Uuid>,
+    /// Field of the rate cell whose price changed, such as `input` or `cache_write`; null where the change is not that of one
+    /// price. With the four members below it names the price as a sheet, `POST /cost` and the view `rates` do.
+    #[schema(example = "output")]
+    pub meter: Option<String>,
+    /// Service tier of the rate cell.
+    #[schema(example = "standard")]
+    pub service_tier: Option<String>,
+    /// Prompt length in tokens from which the rate cell applies.
+    #[schema(minimum = 0, example = 0)]
+    pub min_prompt_tokens: Option<i64>,
+    /// Time to live of a cache write in seconds; null where none is stated, and for every other price.
+    #[schema(minimum = 1, example = 300)]
+    pub ttl_seconds: Option<i64>,
+    /// Schedule of the rate cell; null where it has none.
+    #[schema(example = "off-peak")]
+    pub schedule: Option<String>,
 }
 
 impl ChangeFilter {
@@ -81,9 +98,17 @@ impl ChangeFilter {
             && is_one_of(&self.model, Some(&change.model))
             && is_one_of(&self.canonical_model, change.canonical_model.as_ref())
             && self.in_force.is_none_or(|wanted| change.in_force == wanted)
-            && self
-                .min_factor
-                .is_none_or(|least| change.factor.is_some_and(|factor| factor >= least))
+            && self.min_factor.is_none_or(|least| {
+                change.factor.is_some_and(|factor| factor >= least) || change.is_of_free()
+            })
+    }
+}
+
+impl ChangeRow {
+    /// Whether a price becomes free, or stops being free: a change by more than any factor.
+    fn is_of_free(&self) -> bool {
+        let values = self.old_value.zip(self.new_value);
+        values.is_some_and(|(before, after)| (before == 0.0) != (after == 0.0))
     }
 }
 
@@ -100,7 +125,8 @@ pub enum ChangesFrom {
 // number n has all that come before it.
 const CHANGES: &str = "
     SELECT sequence, kind, observed_at, provider, model, canonical_model, region, sheet_id, estimate_id, summary,
-           cell, old_value, new_value, factor, in_force, valid_from, previous_sheet_id
+           cell, old_value, new_value, factor, in_force, valid_from, previous_sheet_id,
+           meter, service_tier, min_prompt_tokens, ttl_seconds, schedule
     FROM changes
     WHERE sequence";
 

@@ -33,6 +33,8 @@ pub struct EstimateRow {
     pub valid_from: Option<DbTime>,
     /// End of validity.
     pub valid_to: Option<DbTime>,
+    /// Announced time from which the offer is no longer sold.
+    pub retires_at: Option<DbTime>,
     /// Time at which the estimate was stored.
     pub observed_at: DbTime,
     /// Whether it is the estimate of an observed price; false for a question.
@@ -88,7 +90,7 @@ const ESTIMATE: &str = "
 
 const ESTIMATES: &str = "
     SELECT estimates.id, listing.sequence, engine_version, provider, model, canonical_model, region, currency, valid_from,
-           valid_to, observed_at, observed, duplicate_of, readings_defined, conflicts, row_values
+           valid_to, (SELECT retires_at FROM price_sheets WHERE price_sheets.id = listing.sheet_id) AS retires_at, observed_at, observed, duplicate_of, readings_defined, conflicts, row_values
     FROM estimate_listings AS listing JOIN estimates ON estimates.id = listing.estimate_id
     WHERE ";
 const SEQUENCE: &str = "listing.sequence";
@@ -100,17 +102,17 @@ const IS_IN_FORCE: &str = "
 // several sheets has no price of its own. An answer to a question, which states assumptions, is never the latest.
 const LATEST: &str = "
     SELECT estimates.id, latest.sequence, engine_version, provider, model, canonical_model, region, currency, valid_from,
-           valid_to, observed_at, observed, duplicate_of, readings_defined, conflicts, row_values
+           valid_to, (SELECT retires_at FROM price_sheets WHERE price_sheets.id = latest.sheet_id) AS retires_at, observed_at, observed, duplicate_of, readings_defined, conflicts, row_values
     FROM (SELECT * FROM (
           SELECT provider, model, region, listing.sequence, estimate_id, canonical_model, currency, valid_from, valid_to,
-                 listing.observed_at, observed, duplicate_of
+                 listing.observed_at, observed, duplicate_of, listing.sheet_id
           FROM ";
 const OF_PRICES: &str = "
           WHERE listing.sheet_id = period.sheet_id AND";
 const POOLED: &str = ") AS priced
           UNION ALL
           SELECT provider, model, region, sequence, estimate_id, canonical_model, currency, valid_from, valid_to,
-                 observed_at, observed, duplicate_of
+                 observed_at, observed, duplicate_of, sheet_id
           FROM estimate_listings AS pool
           WHERE sheet_id IS NULL AND provider = 'pooled' AND stated_assumptions = FALSE";
 const IS_LAST_OF_POOL: &str = "

@@ -412,6 +412,7 @@ impl<'a> Writing<'a> {
         let row = |(change, number): (&'a Change, i64)| {
             let subject = &change.subject;
             let price = change.price.as_ref();
+            let place = price.and_then(|price| price.place.as_ref());
             let value = |price: Option<&Decimal>| price.map(Decimal::to_f64);
             vec![
                 number.into(),
@@ -434,6 +435,14 @@ impl<'a> Writing<'a> {
                 change.in_force.into(),
                 change.valid_from.into(),
                 change.previous_sheet_id.into(),
+                place.map(|place| place.meter).into(),
+                place.map(|place| place.service_tier.as_str()).into(),
+                place.map(|place| i64::from(place.min_prompt_tokens)).into(),
+                place
+                    .and_then(|place| place.ttl_seconds)
+                    .map(i64::from)
+                    .into(),
+                place.and_then(|place| place.schedule.as_deref()).into(),
             ]
         };
         self.announced
@@ -583,10 +592,11 @@ static WRITE: Statement = Statement::new(&[
         sql: "
             INSERT INTO changes (sequence, kind, observed_at, provider, model, canonical_model, region, sheet_id,
                                  estimate_id, summary, cell, old_value, new_value, factor, in_force, valid_from,
-                                 previous_sheet_id)
+                                 previous_sheet_id, meter, service_tier, min_prompt_tokens, ttl_seconds, schedule)
             SELECT * FROM given",
         columns: &[
-            Number, Text, Time, Text, Text, Text, Text, Id, Id, Text, Text, Real, Real, Real, Flag, Time, Id,
+            Number, Text, Time, Text, Text, Text, Text, Id, Id, Text, Text, Real, Real, Real, Flag, Time, Id, Text, Text,
+            Number, Number, Text,
         ],
     },
 ]);

@@ -8,7 +8,9 @@ DROP VIEW IF EXISTS reporting.latest_estimates, reporting.estimates, reporting.p
 
 CREATE VIEW reporting.estimates AS
 SELECT estimates.id, listing.provider, listing.model, listing.canonical_model, listing.region, listing.currency,
-       listing.valid_from, listing.valid_to, listing.observed_at, listing.duplicate_of, estimates.engine_version,
+       listing.valid_from, listing.valid_to,
+       (SELECT sheet.retires_at FROM price_sheets AS sheet WHERE sheet.id = listing.sheet_id) AS retires_at,
+       listing.observed_at, listing.duplicate_of, estimates.engine_version,
        estimates.readings_defined, estimates.conflicts, value.*, listing.observed, listing.stated_assumptions,
        listing.sheet_id AS price_sheet_id, listing.sequence
 FROM estimate_listings AS listing
@@ -74,7 +76,8 @@ COMMENT ON VIEW reporting.price_history IS
 
 CREATE VIEW reporting.changes AS
 SELECT sequence, kind, observed_at, provider, model, canonical_model, region, summary, sheet_id AS price_sheet_id,
-       previous_sheet_id AS previous_price_sheet_id, estimate_id, cell, old_value, new_value, factor, in_force, valid_from
+       previous_sheet_id AS previous_price_sheet_id, estimate_id, cell, old_value, new_value, factor, in_force, valid_from, meter, service_tier,
+       min_prompt_tokens, ttl_seconds, schedule
 FROM changes;
 COMMENT ON VIEW reporting.changes IS 'What changed, in the order in which it was stored';
 

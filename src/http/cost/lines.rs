@@ -14,7 +14,7 @@ use crate::http::app::App;
 use crate::http::budget::Held;
 use crate::http::problem::Problem;
 use crate::storage::{KeptPrices, PriceInForce};
-use unroof_core::cost::{CostEntry, CostRequest, SheetInForce, Tally, cost, read_cost};
+use unroof_core::cost::{CostEntry, CostRequest, SheetInForce, Tally, cost, read_cost, usage_id};
 use unroof_core::input::RequestError;
 
 /// Lines that are priced at once.
@@ -191,8 +191,9 @@ impl List {
     /// Finds what prices a line. A fault of the database ends the list; an offer without a price is a fault of the line.
     async fn ready(&mut self, line: u64, mut request: CostRequest) -> Result<Ready, Problem> {
         let at = request.at.unwrap_or_else(|| self.app.now());
+        let id = request.id.clone();
         let refused =
-            |faults| Ready::Refused(CostEntry::refused(line, RequestError::Wrong(faults)));
+            |faults| Ready::Refused(CostEntry::refused(line, id, RequestError::Wrong(faults)));
         let priced_by = match (request.price_sheet.take(), &request.offer) {
             (Some(sheet), _) => Arc::new(SheetInForce::stated(sheet)),
             (None, Some(offer)) => {
@@ -215,12 +216,13 @@ fn read_line(line: Line, most_bytes: usize) -> (u64, Result<CostRequest, CostEnt
             let request = read_cost(&text);
             (
                 line,
-                request.map_err(|error| CostEntry::refused(line, error)),
+                request.map_err(|error| CostEntry::refused(line, usage_id(&text), error)),
             )
         }
         Line::TooLong(line) => {
             let entry = CostEntry::Fault {
                 line,
+                id: None,
                 detail: format!("the line exceeds {most_bytes} bytes"),
                 hint: Some("name the offer instead of sending its sheet".to_owned()),
                 errors: Vec::new(),

@@ -209,7 +209,7 @@ async fn an_empty_atom_feed_and_names_with_markup_are_well_formed() {
 async fn the_summary_counts_by_day_and_kind_and_names_the_largest_moves() {
     on_each_database(async |database: &TestDatabase| {
         let api = filled(database).await;
-        // There and back is no move; a price of 0 has no factor.
+        // There and back is no move; a price that becomes free has no factor, and has moved most.
         for (model, price) in [("d", "1.00"), ("d", "9.00"), ("e", "1.00"), ("e", "0")] {
             let sheet = with(sheet_of(model), "/rates/0/input", json!(price));
             api.infer(&sheet).await;
@@ -227,14 +227,14 @@ async fn the_summary_counts_by_day_and_kind_and_names_the_largest_moves() {
         assert_eq!(counts(&summary["kinds"]), i64::try_from(all).unwrap());
         assert_eq!(counts(&summary["days"]), counts(&summary["kinds"]));
         assert_eq!(summary["window"], "30d");
-        let moves = |name: &str| -> Vec<(String, String, f64)> {
+        let moves = |name: &str| -> Vec<(String, String, Option<f64>)> {
             let rows = summary[name].as_array().unwrap().iter();
             let text = |row: &Value, name: &str| row[name].as_str().unwrap().to_owned();
             rows.map(|row| {
                 (
                     text(row, "model"),
                     text(row, "cell"),
-                    row["factor"].as_f64().unwrap(),
+                    row["factor"].as_f64(),
                 )
             })
             .collect()
@@ -242,16 +242,26 @@ async fn the_summary_counts_by_day_and_kind_and_names_the_largest_moves() {
         let named = |model: &str, factor| (model.to_owned(), "input".to_owned(), factor);
         assert_eq!(
             moves("rises"),
-            [named("a", 2.0)],
+            [named("a", Some(2.0))],
             "{}: {summary:#}",
             database.name
         );
         assert_eq!(
             moves("falls"),
-            [named("b", 4.0)],
+            [named("e", None), named("b", Some(4.0))],
             "{}: {summary:#}",
             database.name
         );
+        let large = api.get("/changes?min_factor=1000000").await.rows();
+        let large: Vec<&Value> = large.iter().map(|row| &row["model"]).collect();
+        assert_eq!(large, ["e"], "{}", database.name);
+        let store = database.store().await;
+        let all = store
+            .changes(&ChangeFilter::default(), 0, 100)
+            .await
+            .unwrap();
+        let filter: ChangeFilter = serde_json::from_value(json!({"min_factor": 1e6})).unwrap();
+        assert_eq!(all.iter().filter(|row| filter.has(row)).count(), 1);
         let of_b = api
             .get("/changes/summary?model=b&provider=acme")
             .await

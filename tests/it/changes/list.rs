@@ -60,10 +60,22 @@ async fn changes_come_in_their_order_and_the_next_place_is_there_also_where_noth
             (last["cell"].as_str(), numbers),
             (Some("input"), [1.25, 2.5, 2.0])
         );
+        let place_of = |row: &Value| {
+            let names = [
+                "meter",
+                "service_tier",
+                "min_prompt_tokens",
+                "ttl_seconds",
+                "schedule",
+            ];
+            json!(names.map(|name| row[name].clone()))
+        };
+        assert_eq!(place_of(last), json!(["input", "standard", 0, null, null]));
+        assert_eq!(place_of(&rows[0]), json!([null, null, null, null, null]));
         assert_eq!(last["in_force"], true);
         assert_eq!(last["previous_sheet_id"], rows[0]["sheet_id"]);
         let columns: Vec<&String> = last.as_object().unwrap().keys().collect();
-        assert_eq!(columns.len(), 17, "{columns:?}");
+        assert_eq!(columns.len(), 22, "{columns:?}");
         assert_eq!(read_on(&api, place).await, (vec![], place));
         assert_eq!(read_on(&api, place + 100).await, (vec![], place + 100));
         let of_a = api.get("/changes?model=a&provider=acme").await;
@@ -99,7 +111,7 @@ async fn the_list_is_polled_like_the_others_and_is_there_as_csv() {
         assert_eq!(
             lines.next().unwrap(),
             "sequence,kind,observed_at,provider,model,canonical_model,region,sheet_id,estimate_id,summary,cell,old_value,\
-             new_value,factor,in_force,valid_from,previous_sheet_id"
+             new_value,factor,in_force,valid_from,previous_sheet_id,meter,service_tier,min_prompt_tokens,ttl_seconds,schedule"
         );
         assert_eq!(lines.count(), 2);
         assert_eq!(csv.header("link"), Some(link));

@@ -161,6 +161,6 @@ pub struct SourceCost {
     /// The cost by its sheet; null where it lacks a price, or agrees on the prices that it states and is silent about those that
     /// count here.
     pub total: Option<Amount>,
-    /// Whether it gives the same total.
+    /// Whether it gives the same total; true of the source of the sheet itself.
     pub agrees: bool,
 }

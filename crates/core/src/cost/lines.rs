@@ -123,7 +123,7 @@ fn sources(priced_by: &SheetInForce, usage: &Usage, at: Timestamp, bill: &Bill) 
         sheet_id: priced_by.id.clone(),
         currency: sheet.currency.clone(),
         total: total.clone(),
-        agrees: total.is_some(),
+        agrees: true,
     });
     let others = priced_by.others.iter().map(|other| {
         // The store lists it as the current statement of its source, so the dates of the sheet do not matter.

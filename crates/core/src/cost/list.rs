@@ -25,6 +25,10 @@ pub enum CostEntry {
     Fault {
         /// Line of the request, counted from 1.
         line: u64,
+        /// The request's own name for the usage, where the line states one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
+        id: Option<String>,
         /// The fault.
         detail: String,
         /// The correction; null if each of `errors` has its own.
@@ -67,9 +71,9 @@ pub struct CurrencyTotal {
 }
 
 impl CostEntry {
-    /// The line of a request that cannot be read.
+    /// The line of a request that cannot be priced, with its own name for the usage.
     #[must_use]
-    pub fn refused(line: u64, error: RequestError) -> Self {
+    pub fn refused(line: u64, id: Option<String>, error: RequestError) -> Self {
         let (detail, hint, errors) = match error {
             RequestError::Unreadable(error) => {
                 (error.to_string(), Some(error.hint.to_owned()), Vec::new())
@@ -89,6 +93,7 @@ impl CostEntry {
         };
         Self::Fault {
             line,
+            id,
             detail,
             hint,
             errors,

@@ -15,5 +15,5 @@ pub use amount::Amount;
 pub use answer::{CellUsed, Cost, CostLine, Factor, SheetUsed, SourceCost, TariffUsed};
 pub use lines::{OtherSheet, SheetInForce, cost};
 pub use list::{CostEntry, CostSum, CurrencyTotal, Tally};
-pub use request::{CostRequest, OfferName, read_cost};
+pub use request::{CostRequest, OfferName, read_cost, usage_id};
 pub use usage::{Meter, StoredTokens, Usage, WrittenTokens};

@@ -50,6 +50,16 @@ fn check_sheet(
     }
 }
 
+/// The request's own name for the usage, be the rest of it wrong; none where the text cannot be read.
+#[must_use]
+pub fn usage_id(text: &[u8]) -> Option<String> {
+    /// Longest name that is repeated, in characters.
+    const LONGEST: usize = 256;
+    let request: serde_json::Value = serde_json::from_slice(text).ok()?;
+    let id = request.get("id")?.as_str()?;
+    (id.chars().count() <= LONGEST).then(|| id.to_owned())
+}
+
 /// Reads the body of a request.
 ///
 /// # Errors

@@ -426,19 +426,3 @@ fn news_of_the_past_are_backfilled_and_of_the_present_changes() {
     let events: Vec<Event> = again.iter().map(|news| news.event).collect();
     assert_eq!(events, [Event::Reinstated]);
 }
-
-#[test]
-fn a_thousand_prices_of_two_catalogs_take_no_seconds() {
-    let prices =
-        |source| (0..1_000).map(move |day| listed(source, day + 1, i64::from(day), i64::from(day)));
-    let facts: Vec<Sighting> = prices("litellm").chain(prices("models.dev")).collect();
-    let began = std::time::Instant::now();
-    let periods = timeline(&facts, &[]);
-    // With a pass over all facts for every fact at every time: half a minute.
-    assert!(
-        began.elapsed() < std::time::Duration::from_secs(4),
-        "{:?}",
-        began.elapsed()
-    );
-    assert_eq!(periods.len(), 1_000);
-}

@@ -216,6 +216,26 @@ pub(super) fn prices_of(cell: &RateCell) -> Vec<(String, &Decimal)> {
     single.chain(writes).collect()
 }
 
+/// The field of a rate cell that a price is from, with the time to live of a cache write.
+pub(super) fn field_of(name: &str) -> (&'static str, Option<u32>) {
+    match name {
+        "input" => ("input", None),
+        "output" => ("output", None),
+        "reasoning" => ("reasoning", None),
+        "cache read" => ("cache_read", None),
+        "explicit cache read" => ("cache_read_explicit", None),
+        "cache storage" => ("cache_storage_per_hour", None),
+        write => {
+            let seconds = write.strip_prefix("cache write for ");
+            let seconds = seconds.and_then(|seconds| seconds.strip_suffix(" s"));
+            (
+                "cache_write",
+                seconds.and_then(|seconds| seconds.parse().ok()),
+            )
+        }
+    }
+}
+
 /// 0.01 for a price with two decimals.
 fn last_digit(price: &Decimal) -> f64 {
     let written = price.normalized().to_string();

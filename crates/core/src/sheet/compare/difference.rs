@@ -4,15 +4,32 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::cells::other_name;
-use super::decision::{is_same_threshold, prices_of};
+use super::decision::{field_of, is_same_threshold, prices_of};
 use crate::sheet::{Limits, PriceSheet, RateCell};
 use crate::units::Decimal;
+
+/// Place of a price in its sheet, by the names of rate cells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PricePlace {
+    /// Field of the cell, such as `input` or `cache_write`.
+    pub meter: &'static str,
+    /// Time to live of a cache write, if stated.
+    pub ttl_seconds: Option<u32>,
+    /// Service tier of the cell.
+    pub service_tier: String,
+    /// Threshold of the cell in prompt tokens.
+    pub min_prompt_tokens: u32,
+    /// Schedule of the cell, if it has one.
+    pub schedule: Option<String>,
+}
 
 /// One price of two sheets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PriceDifference {
     /// Name of the price: `output`, `batch cache read above 200000 tokens`.
     pub price: String,
+    /// Its place; none for what is no price.
+    pub place: Option<PricePlace>,
     /// Price on the first sheet, if stated.
     pub before: Option<Decimal>,
     /// Price on the second sheet, if stated.
@@ -55,6 +72,7 @@ pub fn price_differences(before: &PriceSheet, after: &PriceSheet) -> Vec<PriceDi
     for (line, price) in &before.0 {
         differences.push(PriceDifference {
             price: line.words(),
+            place: Some(line.place()),
             before: Some((*price).clone()),
             after: after
                 .take(line)
@@ -64,6 +82,7 @@ pub fn price_differences(before: &PriceSheet, after: &PriceSheet) -> Vec<PriceDi
     }
     differences.extend(after.0.into_iter().map(|(line, price)| PriceDifference {
         price: line.words(),
+        place: Some(line.place()),
         before: None,
         after: Some(price.clone()),
     }));
@@ -237,6 +256,17 @@ impl Line<'_> {
             let _ = write!(words, " ({schedule})");
         }
         words
+    }
+
+    fn place(&self) -> PricePlace {
+        let (meter, ttl_seconds) = field_of(&self.meter);
+        PricePlace {
+            meter,
+            ttl_seconds,
+            service_tier: self.service_tier.to_owned(),
+            min_prompt_tokens: self.threshold,
+            schedule: self.schedule.map(str::to_owned),
+        }
     }
 
     /// Whether the other is the same price, up to the notation of the threshold.
