@@ -134,12 +134,13 @@ impl Jobs {
         let turns = Arc::new(Semaphore::new(AT_ONCE));
         let is_done = Arc::new(Notify::new());
         let mut newest = self.store.watch_newest();
+        let mut is_gathered = false;
         loop {
             let Ok(turn) = Arc::clone(&turns).acquire_owned().await else {
                 return;
             };
             newest.mark_unchanged();
-            match self.next_lease().await {
+            match self.next_lease(&mut is_gathered).await {
                 Ok(Ok(lease)) => {
                     let (jobs, is_done) = (self.clone(), Arc::clone(&is_done));
                     tokio::spawn(async move {
@@ -150,8 +151,7 @@ impl Jobs {
                 }
                 Ok(Err(rest)) => {
                     tokio::select! {
-                        // Changes that come one after the other go as one message.
-                        _ = newest.changed() => tokio::time::sleep(self.settings.webhook_gathering).await,
+                        _ = newest.changed() => {}
                         () = is_done.notified() => {}
                         () = tokio::time::sleep(rest) => {}
                     }
@@ -161,19 +161,29 @@ impl Jobs {
         }
     }
 
-    /// A webhook with due changes, or the time until the next check.
-    async fn next_lease(&self) -> Result<Result<WebhookLease, Duration>, StoreError> {
+    /// A webhook with due changes, or the time until the next check. Changes that come one after the other go as one message:
+    /// the first that is due after nothing was waits a while for those that follow.
+    async fn next_lease(
+        &self,
+        is_gathered: &mut bool,
+    ) -> Result<Result<WebhookLease, Duration>, StoreError> {
         let longest = self.settings.webhook_rest;
         let now = self.clock.now();
         let Some(due) = self.store.next_delivery_due().await? else {
+            *is_gathered = false;
             return Ok(Err(longest));
         };
         if let Ok(rest) = Duration::try_from(due.duration_since(now))
             && !rest.is_zero()
         {
             // Others may give a lease back before it ends.
+            *is_gathered = false;
             return Ok(Err(rest.min(longest)));
         }
+        if !std::mem::replace(is_gathered, true) {
+            tokio::time::sleep(self.settings.webhook_gathering).await;
+        }
+        let now = self.clock.now();
         let lease = self.store.lease_webhook(now, now + LEASE).await?;
         // Another process was faster.
         Ok(lease.ok_or(PAUSE))

@@ -488,16 +488,15 @@ impl Offer {
         if let Some(index) = newest_of_sheet
             && withdrawn_at.is_none_or(|withdrawn_at| Some(withdrawn_at) < own[index].last_at)
         {
-            // A request that is sent again soon does not bring back what was replaced since: its client may only have
-            // lost the answer.
-            let last_at = own[index].last_at.unwrap_or(own[index].first_at);
-            if at.duration_since(last_at) < SAME_SIGHTING {
-                return None;
-            }
-            if index + 1 == own.len() {
+            // A request that is sent again does not bring back what was replaced since: its client may only have lost
+            // the answer.
+            if index + 1 == own.len()
+                && let Some(last_at) = own[index].last_at
+                && at.duration_since(last_at) >= SAME_SIGHTING
+            {
                 own[index].last_at = Some(at);
-                return None;
             }
+            return None;
         }
         if newest == Some(at) {
             return at.checked_add(1.microsecond()).ok();

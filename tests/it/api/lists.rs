@@ -7,7 +7,7 @@ use crate::support::{
     Api, NOW, TestDatabase, examples, on_each_database, repository, sheet, sheet_of, with,
 };
 
-const ESTIMATE_COLUMNS: [&str; 14] = [
+const ESTIMATE_COLUMNS: [&str; 15] = [
     "id",
     "provider",
     "model",
@@ -16,6 +16,7 @@ const ESTIMATE_COLUMNS: [&str; 14] = [
     "currency",
     "valid_from",
     "valid_to",
+    "retires_at",
     "observed_at",
     "observed",
     "duplicate_of",
