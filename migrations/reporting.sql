@@ -8,7 +8,9 @@ DROP VIEW IF EXISTS reporting.latest_estimates, reporting.estimates, reporting.p
 
 CREATE VIEW reporting.estimates AS
 SELECT estimates.id, listing.provider, listing.model, listing.canonical_model, listing.region, listing.currency,
-       listing.valid_from, listing.valid_to, listing.observed_at, listing.duplicate_of, estimates.engine_version,
+       listing.valid_from, listing.valid_to,
+       (SELECT sheet.retires_at FROM price_sheets AS sheet WHERE sheet.id = listing.sheet_id) AS retires_at,
+       listing.observed_at, listing.duplicate_of, estimates.engine_version,
        estimates.readings_defined, estimates.conflicts, value.*, listing.observed, listing.stated_assumptions,
        listing.sheet_id AS price_sheet_id, listing.sequence
 FROM estimate_listings AS listing
@@ -105,18 +107,35 @@ COMMENT ON VIEW reporting.price_sheets IS 'Every price sheet as GET /price-sheet
 
 CREATE VIEW reporting.price_history AS
 SELECT sheet.provider, sheet.model, sheet.canonical_model, sheet.region, sheet.currency,
-       nullif(period.starts_at, '0001-01-01T00:00:00Z') AS starts_at, period.ends_at,
-       period.withdrawn_at IS NULL AND starts_at <= now() AND until > now() AS in_force,
+       nullif(period.starts_at, '0001-01-01T00:00:00Z') AS starts_at, period.start_basis, period.not_before, period.ends_at,
+       coalesce(
+           period.ending,
+           CASE WHEN period.withdrawn_at IS NOT NULL THEN 'withdrawn'
+                WHEN period.ends_at IS NOT NULL THEN 'replaced' END) AS ending,
+       coalesce(
+           (SELECT max(looks.at)
+            FROM sightings AS seen
+            JOIN price_sheets AS stated ON stated.id = seen.sheet_id
+            JOIN looks ON looks.source = seen.source AND (looks.scope = '' OR looks.scope = sheet.provider)
+            WHERE period.has_ended = FALSE AND seen.offer_id = period.offer_id AND seen.last_at IS NULL
+              AND (stated.tariff_id = period.tariff_id OR stated.id = period.sheet_id)
+              AND looks.at >= seen.first_at AND looks.at > period.last_seen_at
+              AND (period.ends_at IS NULL OR period.ends_at > looks.at)),
+           period.last_seen_at, period.observed_at) AS last_seen_at,
+       period.withdrawn_at IS NULL AND period.starts_at <= now()
+       AND (period.ends_at IS NULL OR period.ends_at > now()) AS in_force,
+       period.is_flagged AS flagged,
        sheet.input_price AS input_per_mtok, sheet.output_price AS output_per_mtok,
        sheet.cache_read_price AS cache_read_per_mtok, sheet.retires_at, sheet.status, period.catalog,
        period.observed_at, period.withdrawn_at, period.withdrawn_because, period.sheet_id AS price_sheet_id
-FROM price_intervals AS period JOIN price_sheets AS sheet ON sheet.id = period.sheet_id;
+FROM price_periods AS period JOIN price_sheets AS sheet ON sheet.id = period.sheet_id;
 COMMENT ON VIEW reporting.price_history IS
     'What an offer costs when: those of its periods that were not withdrawn do not overlap';
 
 CREATE VIEW reporting.changes AS
 SELECT sequence, kind, observed_at, provider, model, canonical_model, region, summary, sheet_id AS price_sheet_id,
-       estimate_id, cell, old_value, new_value, factor, in_force, valid_from
+       previous_sheet_id AS previous_price_sheet_id, estimate_id, cell, old_value, new_value, factor, in_force, valid_from, meter, service_tier,
+       min_prompt_tokens, ttl_seconds, schedule
 FROM changes;
 COMMENT ON VIEW reporting.changes IS 'What changed, in the order in which it was stored';
 
@@ -321,6 +340,7 @@ BEGIN
             ('factor', 'The larger over the smaller'),
             ('stated_assumptions', 'Whether something was stated about the machine'),
             ('price_sheet_id', 'The sheet'),
+            ('previous_price_sheet_id', 'The sheet that was in force before'),
             ('other_price_sheet_id', 'The sheet of the other catalog'),
             ('estimate_id', 'The estimate that is listed for it'),
             ('input_per_mtok', 'Price of a million fresh prompt tokens, in the currency of the sheet'),
@@ -329,7 +349,11 @@ BEGIN
             ('other_input_per_mtok', 'The same in the other catalog'),
             ('other_output_per_mtok', 'The same in the other catalog'),
             ('starts_at', 'Inclusive start; null where unknown'),
+            ('start_basis', 'stated where a source states the start, observed where it is the first sighting'),
+            ('not_before', 'When the price before was last seen'),
             ('ends_at', 'Exclusive end; null while unknown'),
+            ('ending', 'Why it ended: replaced, expired, delisted or withdrawn'),
+            ('last_seen_at', 'When a source last stated the price'),
             ('in_force', 'Whether it holds now'),
             ('catalog', 'The catalog that states it'),
             ('other_catalog', 'The catalog that disagrees'),

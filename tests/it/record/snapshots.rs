@@ -207,7 +207,7 @@ async fn state(database: &TestDatabase, api: &Api) -> Vec<Vec<String>> {
     let latest = all_rows(api, "/estimates/latest?limit=2000").await;
     let latest = latest
         .iter()
-        .map(|row| format!("{} {}", offer_of(row), row["sheet_id"]));
+        .map(|row| format!("{} {} {}", offer_of(row), row["id"], row["duplicate_of"]));
     let looks = "SELECT source || ' ' || scope || ' ' || at FROM looks ORDER BY 1";
     vec![
         database.texts(PERIODS).await,
