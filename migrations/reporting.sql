@@ -376,6 +376,8 @@ BEGIN
             ('refused', 'Entries that are wrong'),
             ('reinstated', 'Entries that hold again after they were withdrawn'),
             ('cell', 'Place of the rate cell in its sheet, from 1'),
+            ('meter', 'The price that changed, by the field of its rate cell, such as input or cache_write'),
+            ('ttl_seconds', 'Time to live of a cache write in seconds; null where none is stated, and for other prices'),
             ('service_tier', 'Service tier, such as standard, batch or priority'),
             ('min_prompt_tokens', 'Prompt length in tokens from which the prices apply'),
             ('min_prompt_inclusive', 'Whether a prompt of exactly that length is included'),

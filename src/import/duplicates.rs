@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use uuid::Uuid;
 
-use super::leaders::Hosts;
+use super::hosts::Hosts;
 use super::listed::Listed;
 use unroof_core::input::cancel::{CancelToken, Cancelled};
 use unroof_core::sheet::PriceSheet;

@@ -1,12 +1,13 @@
 //! The leading copy of every pricing decision. It follows from the set of sheets that catalogs have listed so far, whatever
 //! was imported first: a catalog's import sorts the stored sheets of its models again, together with its own.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
 
 use super::duplicates::{Original, Originals, SheetKind, classify};
 use super::error::ImportError;
+use super::hosts::Hosts;
 use super::listed::Listed;
 use super::turn::Turn;
 use crate::storage::{LeaderRow, OfferRow, Store, StoreError};
@@ -103,39 +104,6 @@ impl Sorter<'_> {
     fn is_current(&self, row: &LeaderRow) -> bool {
         let original = SheetId(row.duplicate_of.unwrap_or(row.id));
         row.estimate_id == self.estimator.estimate_id(original)
-    }
-}
-
-/// Number of offers of each provider.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Hosts(HashMap<String, usize>);
-
-impl Hosts {
-    pub(super) fn of(sheets: &[Listed]) -> Self {
-        let mut hosts = Self::default();
-        for listed in sheets {
-            hosts.add(&listed.sheet.provider);
-        }
-        hosts
-    }
-
-    fn add(&mut self, provider: &str) {
-        *self.0.entry(provider.to_owned()).or_default() += 1;
-    }
-
-    pub(super) fn offers(&self, provider: &str) -> usize {
-        self.0.get(provider).copied().unwrap_or_default()
-    }
-
-    /// Whether some providers have the same order of size by other numbers.
-    fn is_same_order(&self, other: &Self, providers: &BTreeSet<&str>) -> bool {
-        let all: Vec<&str> = providers.iter().copied().collect();
-        all.iter().enumerate().all(|(place, left)| {
-            all[..place].iter().all(|right| {
-                let order = |hosts: &Self| hosts.offers(left).cmp(&hosts.offers(right));
-                order(self) == order(other)
-            })
-        })
     }
 }
 

@@ -7,6 +7,7 @@ mod entries;
 mod error;
 mod fetch;
 mod found;
+mod hosts;
 mod importer;
 mod leaders;
 mod lines;

@@ -128,14 +128,14 @@ impl Import {
             &mut reporter,
         )
         .await?;
-        let sorter = Sorter {
+        let copies = Sorter {
             store: &store,
             estimator: &options.estimator,
             turn: &turn,
         };
         let sorted = match found {
-            Some(_) => sorter.sort(fresh).await?,
-            None => sorter.sort_posted(fresh).await?,
+            Some(_) => copies.sort(fresh).await?,
+            None => copies.sort_posted(fresh).await?,
         };
         let recorder = Recorder {
             store,
@@ -353,9 +353,9 @@ impl Recorder {
         let (mut originals, copies) = split(sorted.fresh.into_iter().zip(sorted.kinds));
         let (leaders, followers) = split(sorted.moved);
         let mut checks = Checks::new(&self.options, &self.turn);
-        let reported = originals.len();
+        let listed_count = originals.len();
         originals.extend(self.record_leaders(leaders).await?);
-        self.record_originals(Arc::new(originals), reported, &mut checks, reporter)
+        self.record_originals(Arc::new(originals), listed_count, &mut checks, reporter)
             .await?;
         for copies in followers.chunks(COPIES_AT_ONCE) {
             let recordings = copies.iter().map(|copy| self.copied(copy, None));
@@ -425,7 +425,7 @@ impl Recorder {
     async fn record_originals(
         &self,
         originals: Arc<Vec<Listed>>,
-        reported: usize,
+        listed_count: usize,
         checks: &mut Checks,
         reporter: &mut ProgressReporter<'_>,
     ) -> Result<(), ImportError> {
@@ -471,7 +471,7 @@ impl Recorder {
             {
                 let listed = &originals[index];
                 checks.add(&listed.sheet, record.is_misfit);
-                if index < reported {
+                if index < listed_count {
                     reporter.summary.identified_quantities += identified;
                     let outcome = if identified == 0 {
                         Outcome::NotIdentifiable
