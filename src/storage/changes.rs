@@ -68,7 +68,7 @@ pub struct ChangeRow {
     /// Id of the sheet that was in force before; null where there was none.
     #[schema(example = "0e9b2d7c-44aa-8f10-b3c5-7d8e9f0a1b2c")]
     pub previous_sheet_id: Option<Uuid>,
-    /// Field of the rate cell whose price changed, such as `input` or `cache_write`; null where the change is not that of one
+    /// Field of the rate cell whose price changed; null where the change is not that of one
     /// price. With the four members below it names the price as a sheet, `POST /cost` and the view `rates` do.
     #[schema(example = "output")]
     pub meter: Option<String>,
