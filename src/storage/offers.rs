@@ -438,36 +438,7 @@ impl Offer {
                 newest_look: None,
                 next_look: None,
             });
-            self.join(&by.source);
         }
-    }
-
-    /// Joins neighbouring sightings of one sheet by a source of single sheets: it said nothing else between them, and the
-    /// sheet was not withdrawn there. So it does not matter which of them came first.
-    fn join(&mut self, source: &str) {
-        let (mut own, others): (Vec<Seen>, Vec<Seen>) = std::mem::take(&mut self.seen)
-            .into_iter()
-            .partition(|seen| seen.source == source);
-        own.sort_by_key(|seen| (seen.first_at, seen.last_at));
-        let mut joined: Vec<Seen> = Vec::with_capacity(own.len());
-        for seen in own {
-            let is_cut = |from: Timestamp| {
-                self.cuts.iter().any(|cut| {
-                    cut.sheet_id == seen.sheet.sheet_id && from <= cut.at && cut.at <= seen.first_at
-                })
-            };
-            match joined.last_mut() {
-                Some(before)
-                    if before.sheet.sheet_id == seen.sheet.sheet_id
-                        && !is_cut(before.last_at.unwrap_or(before.first_at)) =>
-                {
-                    before.last_at = before.last_at.max(seen.last_at);
-                }
-                _ => joined.push(seen),
-            }
-        }
-        self.seen = others;
-        self.seen.extend(joined);
     }
 
     /// The time of a sheet that is seen now: never before what is recorded already. None where it is known.
