@@ -22,6 +22,9 @@ const ACTIVATION_VECTORS: f64 = 10.0;
 /// Tokens of a pass that an engine sets memory aside for: `max_num_tokens` of TensorRT-LLM.
 const TOKENS_SET_ASIDE: f64 = 8_192.0;
 
+/// Most of a chip's memory that is set aside for it; a pass has fewer tokens where memory is small \[D\].
+const MOST_SET_ASIDE: f64 = 0.1;
+
 /// Costs that the rooflines leave out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Overheads {
@@ -48,6 +51,10 @@ pub struct Overheads {
     pub expert_imbalance: Option<f64>,
     /// Whether chips that cut matrices keep copies of what their cache has too few heads for.
     pub cache_copies: bool,
+    /// Whether arithmetic is that of the kernels: the input embedding is looked up, the output head is multiplied with the
+    /// last token of a prompt, an indexer is repeated on every chip and sparse attention fills its selections. Otherwise
+    /// a token is multiplied with all active parameters, and with what it attends to.
+    pub counts_kernels: bool,
     /// Share of memory that is left free.
     pub memory_headroom: f64,
     /// Hidden vectors per token of a pass that need memory on every chip.
@@ -68,15 +75,17 @@ impl Overheads {
         per_hop: Seconds(0.0),
         expert_imbalance: None,
         cache_copies: false,
+        counts_kernels: false,
         memory_headroom: 0.0,
         activation_vectors: 0.0,
     };
 
-    /// Memory of a chip for the hidden states of a pass.
+    /// Memory of a chip of this capacity for the hidden states of a pass.
     #[must_use]
-    pub(super) fn activation_bytes(&self, architecture: &Architecture) -> Bytes {
+    pub(super) fn activation_bytes(&self, architecture: &Architecture, capacity: Bytes) -> Bytes {
         let vector = f64::from(architecture.hidden_dimension) * HIDDEN_BYTES_PER_ELEMENT;
-        Bytes(self.activation_vectors * TOKENS_SET_ASIDE * vector)
+        let of_pass = self.activation_vectors * TOKENS_SET_ASIDE * vector;
+        Bytes(of_pass.min(MOST_SET_ASIDE * capacity.0))
     }
 }
 
@@ -94,6 +103,7 @@ impl From<Attainment> for Overheads {
             per_hop: SECONDS_PER_HOP,
             expert_imbalance: Some(1.0),
             cache_copies: true,
+            counts_kernels: true,
             memory_headroom: MEMORY_HEADROOM,
             activation_vectors: ACTIVATION_VECTORS,
         }

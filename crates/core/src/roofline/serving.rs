@@ -3,7 +3,7 @@
 use super::machine::{HIDDEN_BYTES_PER_ELEMENT, Machine};
 use super::network::{self, Traffic};
 use super::overheads::Overheads;
-use super::{Efficiencies, KvCache, Load, Overlap, PromptTokens, StepTime, WeightReads};
+use super::{AttentionKernels, Efficiencies, KvCache, Load, Overlap, PromptTokens, StepTime, WeightReads};
 use crate::reference::architecture::{Architecture, Experts};
 use crate::reference::{Attainment, WeightFormats};
 use crate::units::{Bytes, Seconds};
@@ -153,8 +153,8 @@ impl Serving<'_> {
         let cache =
             cache_elements * self.kv_bytes_per_element + 2.0 * self.cache.state_per_sequence().0;
         let load = Load {
-            weight_macs: self.weight_macs(tokens),
-            attention_macs: tokens * self.cache.decode_macs(context_tokens)
+            weight_macs: self.weight_macs(tokens, tokens),
+            attention_macs: tokens * self.cache.decode_macs_of(context_tokens, self.kernels())
                 / self.overheads.attention_compute_ratio,
             weight_bytes: self.weights_read(tokens),
             kv_bytes: Bytes(batch * cache),
@@ -174,8 +174,8 @@ impl Serving<'_> {
         let states = if prompt.cached > 0.0 { 2.0 } else { 1.0 };
         let cache = (cached + written) * self.kv_bytes_per_element + states * state;
         let load = Load {
-            weight_macs: self.weight_macs(tokens),
-            attention_macs: prompts * self.cache.prefill_macs(prompt)
+            weight_macs: self.weight_macs(tokens, prompts),
+            attention_macs: prompts * self.cache.prefill_macs_of(prompt, self.kernels())
                 / self.overheads.attention_compute_ratio,
             weight_bytes: self.weights_read(tokens),
             kv_bytes: Bytes(prompts * cache),
@@ -258,14 +258,29 @@ impl Serving<'_> {
             + self.overheads.vectors_per_expert_copy * copies
     }
 
-    /// Multiply-adds with weights, in units of those at M and at the share of dense matrices.
-    fn weight_macs(&self, tokens: f64) -> f64 {
-        let active = self.architecture.active_parameters;
+    /// Multiply-adds with weights, in units of those at M and at the share of dense matrices. Of the tokens, those that a
+    /// next token is wanted for pass the output head.
+    fn weight_macs(&self, tokens: f64, headed: f64) -> f64 {
         let experts = self.architecture.active_expert_parameters();
         let slowness = self.imbalance(tokens) / self.overheads.expert_compute_ratio;
-        tokens
-            * ((active - experts) / self.machine.other_rate
-                + experts * slowness / self.machine.expert_rate)
+        let with_others = if self.overheads.counts_kernels {
+            let head = self.architecture.output_head_parameters();
+            (self.architecture.always_read() - head) * tokens + head * headed.min(tokens)
+        } else {
+            (self.architecture.active_parameters - experts) * tokens
+        };
+        with_others / self.machine.other_rate
+            + tokens * experts * slowness / self.machine.expert_rate
+    }
+
+    fn kernels(&self) -> AttentionKernels {
+        if !self.overheads.counts_kernels {
+            return AttentionKernels::IDEAL;
+        }
+        AttentionKernels {
+            chips: self.cache_cuts(),
+            fill_selections: true,
+        }
     }
 
     /// Load of the chip with the most tokens for its experts over the mean. Experts drawn at random give n copies per chip
@@ -340,7 +355,9 @@ impl Serving<'_> {
         let cache = self.stored_elements(context_tokens) * self.kv_bytes_per_element;
         let capacity = self.machine.unit.capacity;
         let headroom = self.overheads.memory_headroom * capacity.0;
-        let activations = self.overheads.activation_bytes(architecture).0 * self.machine.chips;
+        let chips = self.machine.chips;
+        let of_chip = Bytes(capacity.0 / chips);
+        let activations = self.overheads.activation_bytes(architecture, of_chip).0 * chips;
         MemoryUse {
             capacity,
             reserved: Bytes(headroom + activations),
