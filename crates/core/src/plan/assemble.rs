@@ -112,7 +112,7 @@ fn remarks(
         );
     } else if found.is_empty() {
         caveats.push(
-            "no layout keeps the limits with these chips: relax `limits`, or state more `machine.chips`"
+            "no layout keeps the limits with these chips: relax the limits, or state more `machine.chips`"
                 .to_owned(),
         );
     }

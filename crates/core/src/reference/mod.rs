@@ -25,6 +25,7 @@ pub mod measurement;
 mod moe_quality;
 pub mod names;
 mod open_model;
+mod peer_time;
 mod storage_tier;
 mod track_record;
 mod weight_formats;
@@ -34,6 +35,7 @@ pub use accelerator::{
 };
 pub use attainment::{Attainment, fitted_attainment};
 pub use kernel_time::{KernelTime, kernel_times};
+pub use peer_time::{PeerTime, peer_times};
 pub use moe_quality::{
     PublishedEquivalent, RoutedLaw, published_equivalents, routed_law, routed_laws,
 };
