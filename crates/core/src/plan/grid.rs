@@ -37,6 +37,17 @@ impl Layout {
         self.tensor * self.data * self.pipeline
     }
 
+    /// Experts and layers of the chips with most over the mean.
+    pub(super) fn unevenness(&self, architecture: &Architecture) -> f64 {
+        let over_mean = |parts: u32, all: u32| {
+            let each = f64::from(all) / f64::from(parts);
+            each.ceil() / each
+        };
+        let experts = architecture.experts.map(|experts| experts.routed);
+        let of_experts = experts.map_or(1.0, |routed| over_mean(self.expert, routed));
+        of_experts * over_mean(self.pipeline, architecture.layers)
+    }
+
     /// Whether experts are distributed.
     #[must_use]
     pub fn distributes_experts(&self) -> bool {

@@ -342,15 +342,29 @@ impl Serving<'_> {
             expert_parameters: self.architecture.expert_parameters(),
             experts_over_active,
         };
-        let experts = touched.parameters(tokens, 0.0);
+        let experts = touched.parameters(tokens, 0.0) * self.places_over_experts();
         Bytes(self.weights.others * always + self.weights.experts * experts)
+    }
+
+    /// Places for experts over experts: every chip has as many, and those that are left over hold copies, as the 288 of
+    /// DeepSeek on 144 chips do.
+    fn places_over_experts(&self) -> f64 {
+        let Some(experts) = self.architecture.experts else {
+            return 1.0;
+        };
+        if self.spread == Spread::Tensor || !self.overheads.counts_kernels {
+            return 1.0;
+        }
+        let (routed, chips) = (f64::from(experts.routed), self.machine.chips);
+        (routed / chips).ceil() * chips / routed
     }
 
     /// Memory use with caches of this many tokens per sequence.
     #[must_use]
     pub fn memory(&self, context_tokens: f64) -> MemoryUse {
         let architecture = self.architecture;
-        let experts = self.weights.experts * architecture.expert_parameters();
+        let experts =
+            self.weights.experts * architecture.expert_parameters() * self.places_over_experts();
         let others = self.weights.others_bytes(architecture).0 * self.copies();
         let cache = self.stored_elements(context_tokens) * self.kv_bytes_per_element;
         let capacity = self.machine.unit.capacity;
