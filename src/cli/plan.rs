@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::calculator::{
-    RequestFlags, answered, list_accelerators, or_dash, percent, print, remarks_with_flags, size, values,
-    write_grounds, write_values,
+    RequestFlags, answered, list_accelerators, or_dash, percent, print, remarks_with_flags, size,
+    values, write_grounds, write_values,
 };
 use super::chart::{Chart, Line, show};
 use super::report::{paragraph, table, write_table};

@@ -11,7 +11,9 @@ use unroof_core::reference::measurement::{Measure, MeasuredPhase, Purpose};
 use unroof_core::reference::{fitted_attainment, kernel_times, open_models};
 use unroof_core::roofline::{KvCache, PromptTokens, optimal_batch, throughput};
 use unroof_core::units::{Seconds, UsdPerHour};
-use unroof_dev::efficiencies::{Report, RowKind, Scored, at_peak, kernel_serving, predict, peer_markdown, svg};
+use unroof_dev::efficiencies::{
+    Report, RowKind, Scored, at_peak, kernel_serving, peer_markdown, predict, svg,
+};
 
 use super::{EXACT, ROUND_TRIP};
 use crate::support::repository;

@@ -65,7 +65,9 @@ fn distinct<'s>(question: &Question, found: Vec<Candidate<'s>>) -> Vec<Candidate
     let kind = |candidate: &Candidate<'_>| (candidate.serving(), candidate.layouts().1);
     let unevenness = |candidate: &Candidate<'_>| {
         let prefill = candidate.layouts().0;
-        prefill.map_or(1.0, |layout| layout.unevenness(&question.model.architecture))
+        prefill.map_or(1.0, |layout| {
+            layout.unevenness(&question.model.architecture)
+        })
     };
     let mut kept: Vec<Candidate<'_>> = Vec::new();
     for candidate in found {

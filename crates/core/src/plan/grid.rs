@@ -164,12 +164,7 @@ mod tests {
     fn a_mixture_on_racks_has_over_a_thousand_layouts() {
         let model = open_model("DeepSeek-V3").unwrap();
         for domain in [8.0, 72.0] {
-            let found = layouts(
-                &model.architecture,
-                &Degrees::default(),
-                domain,
-                Some(256),
-            );
+            let found = layouts(&model.architecture, &Degrees::default(), domain, Some(256));
             assert!(found.len() > 1_000, "{}", found.len());
         }
     }

@@ -35,11 +35,11 @@ pub use accelerator::{
 };
 pub use attainment::{Attainment, fitted_attainment};
 pub use kernel_time::{KernelTime, kernel_times};
-pub use peer_time::{PeerTime, peer_times};
 pub use moe_quality::{
     PublishedEquivalent, RoutedLaw, published_equivalents, routed_law, routed_laws,
 };
 pub use open_model::{OpenModel, open_model, open_models};
+pub use peer_time::{PeerTime, peer_times};
 pub use storage_tier::{CostBasis, StorageKind, StorageTier, TALK_DRAIN_TIMES, storage_tiers};
 pub use track_record::{
     NamedRecord, TrackRecord, TrackRecords, track_record_of_quantity, track_record_of_reading,

@@ -29,18 +29,18 @@ struct Entries {
     are_index_keys: bool,
 }
 
-/// How kernels multiply in attention.
+/// Arithmetic of attention's kernels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AttentionKernels {
     /// Chips over which heads are cut: each has the whole indexer.
     pub chips: f64,
     /// Whether a token that may select k entries is multiplied with k, also where its context has fewer: kernels of sparse
-    /// attention take a list of k indices per token (`indices` of FlashMLA, where those that are missing are -1).
+    /// attention take a list of k indices per token (`indices` of `FlashMLA`, where those that are missing are -1).
     pub fill_selections: bool,
 }
 
 impl AttentionKernels {
-    /// What has to be multiplied, and nothing else.
+    /// Nothing but what has to be multiplied.
     pub const IDEAL: Self = Self {
         chips: 1.0,
         fill_selections: false,

@@ -14,8 +14,8 @@ const VECTORS_PER_EXPERT_COPY: f64 = 10.0;
 const SECONDS_PER_EXCHANGE: Seconds = Seconds(11.8e-6);
 /// Latency of a transfer to another domain: 8.4 µs to start and 14 µs over the network, by the same source.
 pub const SECONDS_PER_HOP: Seconds = Seconds(22.4e-6);
-/// Share of HBM that serving engines leave free: `gpu_memory_utilization` of vLLM and `free_gpu_memory_fraction` of
-/// TensorRT-LLM are 0.9 by default.
+/// Share of HBM that serving engines leave free: `gpu_memory_utilization` of vLLM was 0.9 by default, and is 0.92 now;
+/// `free_gpu_memory_fraction` of TensorRT-LLM is 0.9 of what weights leave.
 const MEMORY_HEADROOM: f64 = 0.1;
 /// Hidden vectors per token of a pass that are alive at once on a chip \[D\].
 const ACTIVATION_VECTORS: f64 = 10.0;

@@ -3,7 +3,9 @@
 use super::machine::{HIDDEN_BYTES_PER_ELEMENT, Machine};
 use super::network::{self, Traffic};
 use super::overheads::Overheads;
-use super::{AttentionKernels, Efficiencies, KvCache, Load, Overlap, PromptTokens, StepTime, WeightReads};
+use super::{
+    AttentionKernels, Efficiencies, KvCache, Load, Overlap, PromptTokens, StepTime, WeightReads,
+};
 use crate::reference::architecture::{Architecture, Experts};
 use crate::reference::{Attainment, WeightFormats};
 use crate::units::{Bytes, Seconds};

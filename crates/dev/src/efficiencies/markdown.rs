@@ -81,6 +81,9 @@ impl Report {
                 .is_some_and(|log| log.abs() > FAR_OFF.ln());
             off && row.kind() != RowKind::AtSpeed
         };
+        if !self.rows.iter().any(|row| is_far_off(&row)) {
+            writeln!(out, "None.")?;
+        }
         for row in self.rows.iter().filter(is_far_off) {
             writeln!(
                 out,

@@ -103,11 +103,20 @@ pub(super) fn peer_ms(time: &PeerTime, attainment: Attainment) -> Option<f64> {
         others: time.other_bytes_per_parameter,
         embedding: EMBEDDING_BYTES,
     };
-    let serving = serving_on(machine, weights, &time.model, time.kv_bytes_per_element, attainment)?;
+    let serving = serving_on(
+        machine,
+        weights,
+        &time.model,
+        time.kv_bytes_per_element,
+        attainment,
+    )?;
     let rates = MultiplyRates {
         experts: row.peak_of_multiplies(weights.experts).multiply_adds(),
         others: row.peak_of_multiplies(weights.others).multiply_adds(),
-        attention: row.peak_for_weights(time.kv_bytes_per_element).1.multiply_adds(),
+        attention: row
+            .peak_for_weights(time.kv_bytes_per_element)
+            .1
+            .multiply_adds(),
     };
     let serving = Serving {
         machine: machine.with_rates(&rates, serving.architecture),
@@ -117,8 +126,8 @@ pub(super) fn peer_ms(time: &PeerTime, attainment: Attainment) -> Option<f64> {
     let step_s = serving.decode(time.concurrency, context).total.0;
     let prompt = PromptTokens::fresh(time.prompt_tokens);
     let prompts = (PASS_TOKENS / prompt.fresh).max(1.0);
-    let prompt_s = serving.prefill(prompts, prompt).total.0 / prompts;
-    Some((step_s + time.concurrency * prompt_s / time.output_tokens) * 1e3)
+    let prefill_s = serving.prefill(prompts, prompt).total.0 / prompts;
+    Some((step_s + time.concurrency * prefill_s / time.output_tokens) * 1e3)
 }
 
 /// A model that is cut over all chips of a machine.
