@@ -9,7 +9,7 @@
 use divan::Bencher;
 use unroof_core::plan::plan;
 
-const QUESTIONS: [(&str, &str); 3] = [
+const QUESTIONS: [(&str, &str); 4] = [
     (
         "dense",
         r#"{"model": "Llama-3.1-70B", "machine": {"accelerator": "h100-sxm", "chips": 8},
@@ -20,6 +20,11 @@ const QUESTIONS: [(&str, &str); 3] = [
         r#"{"model": "DeepSeek-V3", "machine": {"accelerator": "gb200-nvl72"},
             "traffic": {"input_tokens": 4096, "input_spread": 1, "requests_per_second": 500, "cache_hit_rate": 0.5},
             "limits": {"time_to_first_token_seconds": 3, "time_per_output_token_seconds": 0.03}}"#,
+    ),
+    (
+        "chips",
+        r#"{"model": "DeepSeek-V3", "machine": {"accelerator": "h200-sxm", "chips": 256},
+            "limits": {"time_to_first_token_seconds": 3, "time_per_output_token_seconds": 0.05}}"#,
     ),
     (
         "grid",
@@ -42,7 +47,7 @@ fn main() {
     divan::main();
 }
 
-#[divan::bench(args = ["dense", "mixture", "grid"])]
+#[divan::bench(args = ["dense", "mixture", "chips", "grid"])]
 fn text_to_text(bencher: Bencher, name: &str) {
     let question = QUESTIONS.iter().find(|(of, _)| *of == name);
     let (_, text) = question.expect("the name is in the list");

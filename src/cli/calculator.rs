@@ -139,6 +139,22 @@ fn naming_flags(error: RequestError, stated: &[(Flag, String)], all: &[Flag]) ->
     RequestError::Wrong(faults)
 }
 
+/// Calls fields by their flags in remarks on an answer to a request that is made of flags alone.
+pub(super) fn remarks_with_flags<Request: Body + Clone>(
+    file: Option<&Path>,
+    caveats: &mut [String],
+    not_defined: &mut [NoValue],
+) {
+    if file.is_some() {
+        return;
+    }
+    let all = flags::<Request>();
+    let reasons = not_defined.iter_mut().map(|entry| &mut entry.reason);
+    for text in caveats.iter_mut().chain(reasons) {
+        *text = with_flags(text, &all);
+    }
+}
+
 /// A message in which fields that have a flag are called by it.
 fn with_flags(text: &str, all: &[Flag]) -> String {
     all.iter().fold(text.to_owned(), |text, flag| {

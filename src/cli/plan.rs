@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::calculator::{
-    RequestFlags, answered, list_accelerators, or_dash, percent, print, size, values,
-    write_grounds, write_values,
+    RequestFlags, answered, list_accelerators, or_dash, percent, print, remarks_with_flags, size,
+    values, write_grounds, write_values,
 };
 use super::chart::{Chart, Line, show};
 use super::report::{paragraph, table, write_table};
+use super::terminal::width;
 use super::{Failure, label};
 use unroof_core::plan::request::PlanRequest;
 use unroof_core::plan::{
@@ -47,7 +48,11 @@ pub(super) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     if arguments.list_accelerators {
         return list_accelerators();
     }
-    let answer = answered(arguments.file.as_deref(), &arguments.stated, plan)?;
+    let file = arguments.file.as_deref();
+    let mut answer = answered(file, &arguments.stated, plan)?;
+    if !arguments.json {
+        remarks_with_flags::<PlanRequest>(file, &mut answer.caveats, &mut answer.not_defined);
+    }
     print(&answer, arguments.json, write_plan)?;
     show(
         Some(chart(&answer)),
@@ -195,9 +200,11 @@ fn rounded(count: f64) -> String {
 
 fn write_ranking(mut out: &mut dyn Write, answer: &PlanAnswer) -> io::Result<()> {
     writeln!(out, "{}", label("plans within the limits, cheapest first"))?;
+    // A narrow terminal has no room for all.
+    let is_narrow = width() < LEAST_WIDTH_FOR_ALL;
     let row = |plan: &PlanItem| {
         let prefill = plan.prefill.as_ref();
-        vec![
+        let mut cells = vec![
             plan.rank.to_string(),
             prefill.map_or_else(|| "the same".to_owned(), pool),
             pool(&plan.decode),
@@ -207,13 +214,25 @@ fn write_ranking(mut out: &mut dyn Write, answer: &PlanAnswer) -> io::Result<()>
             usd(plan.cost.usd_per_day.map(f64::round)),
             or_dash(plan.time_to_first_token.p95_seconds.map(short_time)),
             short_time(plan.time_per_output_token.at_percentile_seconds),
-        ]
+        ];
+        if is_narrow {
+            cells.drain(PER_DAY);
+        }
+        cells
     };
-    let header = [
+    let mut header = vec![
         "", "prefill", "decode", "chips", "req/s", "$/Mtok", "$/day", "first", "next",
     ];
+    if is_narrow {
+        header.drain(PER_DAY);
+    }
     write_table(&mut out, &table(&header, answer.plans.iter().map(row)))
 }
+
+/// Columns that the whole ranking needs.
+const LEAST_WIDTH_FOR_ALL: usize = 76;
+/// The columns of the ranking that follow from others: requests per second to USD per day.
+const PER_DAY: std::ops::Range<usize> = 6..7;
 
 fn write_best(out: &mut dyn Write, best: &PlanItem) -> io::Result<()> {
     let first = &best.time_to_first_token;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 
-use crate::efficiencies::{Report, svg};
-use crate::generated::{json, write};
+use crate::efficiencies::{Report, peer_markdown, svg};
+use crate::generated::{json, write, write_section};
 
 /// Arguments of `unroof-dev fit`.
 #[derive(Debug, Args)]
@@ -17,7 +17,8 @@ Examples:
   unroof-dev fit --json | jq .fitted
   unroof-dev fit --write")]
 pub(crate) struct FitArguments {
-    /// Write data/efficiencies.json, docs/model/measurements.md and docs/images/validation.svg
+    /// Write data/efficiencies.json, docs/model/measurements.md, docs/images/validation.svg and the section of
+    /// docs/VALIDATION.md on aiconfigurator
     #[arg(long, conflicts_with = "json")]
     write: bool,
     /// Folder of the project's sources
@@ -43,9 +44,14 @@ pub(crate) fn run(arguments: &FitArguments, out: &mut impl Write) -> Result<()> 
             &report.markdown(),
         )?;
         write(&project.join("docs/images/validation.svg"), &picture)?;
+        write_section(
+            &project.join("docs/VALIDATION.md"),
+            &peer_markdown(report.fitted),
+        )?;
         writeln!(
             out,
-            "wrote data/efficiencies.json, docs/model/measurements.md and docs/images/validation.svg"
+            "wrote data/efficiencies.json, docs/model/measurements.md, docs/images/validation.svg and a section of \
+             docs/VALIDATION.md"
         )?;
     } else {
         out.write_all(report.markdown().as_bytes())?;

@@ -11,7 +11,9 @@ use unroof_core::reference::measurement::{Measure, MeasuredPhase, Purpose};
 use unroof_core::reference::{fitted_attainment, kernel_times, open_models};
 use unroof_core::roofline::{KvCache, PromptTokens, optimal_batch, throughput};
 use unroof_core::units::{Seconds, UsdPerHour};
-use unroof_dev::efficiencies::{Report, RowKind, Scored, at_peak, kernel_serving, predict, svg};
+use unroof_dev::efficiencies::{
+    Report, RowKind, Scored, at_peak, kernel_serving, peer_markdown, predict, svg,
+};
 
 use super::{EXACT, ROUND_TRIP};
 use crate::support::repository;
@@ -213,6 +215,11 @@ fn the_shipped_efficiencies_and_their_report_are_those_of_the_measurements() {
         "docs/model/measurements.md is out of date; run: cargo run --release -- fit --write"
     );
     assert!(svg(report).unwrap().contains("<circle"));
+    let page = std::fs::read_to_string(repository().join("docs/VALIDATION.md")).unwrap();
+    assert!(
+        page.contains(peer_markdown(report.fitted).trim_end()),
+        "docs/VALIDATION.md is out of date; run: cargo run --release -- fit --write"
+    );
 }
 
 #[test]

@@ -286,9 +286,9 @@ const FIGURES: [(&str, &str, &str, &str); 9] = [
     ),
     (
         "docs/guide/forward-questions.md",
-        "takes 47.6 ms per step; a fit without the H800 measurements predicts 48.1 ms",
+        "takes 47.6 ms per step; a fit without the H800 measurements predicts 48.2 ms",
         "docs/model/measurements.md",
-        "| decode, 88 per chip at 4,989 | 47.57 ms | 48.12 ms |",
+        "| decode, 88 per chip at 4,989 | 47.57 ms | 48.15 ms |",
     ),
 ];
 

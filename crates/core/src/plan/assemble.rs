@@ -19,10 +19,12 @@ use crate::units::{Bytes, Seconds};
 const MILLION: f64 = 1e6;
 /// Plans of an answer.
 const MOST_PLANS: usize = 10;
+/// Ratio of costs up to which two plans cost as much.
+const AS_CHEAP: f64 = 1.001;
 
 pub(super) fn answer(question: &Question, search: &Search<'_>, goal: &Goal) -> PlanAnswer {
     let found = search.candidates(goal);
-    let found = distinct(found);
+    let found = distinct(question, found);
     let plans: Vec<PlanItem> = found
         .iter()
         .take(MOST_PLANS)
@@ -57,18 +59,31 @@ pub(super) fn answer(question: &Question, search: &Search<'_>, goal: &Goal) -> P
     }
 }
 
-/// The cheapest candidate of every decode layout and way of serving.
-fn distinct(found: Vec<Candidate<'_>>) -> Vec<Candidate<'_>> {
+/// The cheapest candidate of every decode layout and way of serving; among those that cost as much, one whose prefill
+/// layout divides experts and layers most evenly.
+fn distinct<'s>(question: &Question, found: Vec<Candidate<'s>>) -> Vec<Candidate<'s>> {
+    let kind = |candidate: &Candidate<'_>| (candidate.serving(), candidate.layouts().1);
+    let unevenness = |candidate: &Candidate<'_>| {
+        let prefill = candidate.layouts().0;
+        prefill.map_or(1.0, |layout| {
+            layout.unevenness(&question.model.architecture)
+        })
+    };
     let mut kept: Vec<Candidate<'_>> = Vec::new();
     for candidate in found {
-        if kept.len() >= MOST_PLANS {
-            break;
-        }
-        let kind = |candidate: &Candidate<'_>| (candidate.serving(), candidate.layouts().1);
-        if !kept.iter().any(|other| kind(other) == kind(&candidate)) {
-            kept.push(candidate);
+        let place = (kept.iter()).position(|other| kind(other) == kind(&candidate));
+        let Some(other) = place.map(|place| &mut kept[place]) else {
+            if kept.len() < MOST_PLANS {
+                kept.push(candidate);
+            }
+            continue;
+        };
+        let is_as_cheap = candidate.cost_per_request() <= other.cost_per_request() * AS_CHEAP;
+        if is_as_cheap && unevenness(&candidate) < unevenness(other) {
+            *other = candidate;
         }
     }
+    kept.sort_by(|left, right| left.cost_per_request().total_cmp(&right.cost_per_request()));
     kept
 }
 
@@ -112,7 +127,7 @@ fn remarks(
         );
     } else if found.is_empty() {
         caveats.push(
-            "no layout keeps the limits with these chips: relax `limits`, or state more `machine.chips`"
+            "no layout keeps the limits with these chips: relax the limits, or state more `machine.chips`"
                 .to_owned(),
         );
     }

@@ -8,7 +8,7 @@ use crate::reference::architecture::{Architecture, AttentionGroup};
 use crate::reference::fitted_attainment;
 use crate::roofline::{
     Efficiencies, Formats, KvCache, Machine, MultiplyRates, Overheads, Overlap, PassTime,
-    PromptTokens, Serving, Spread, Traffic,
+    PromptTokens, Serving, Speculation, Spread, Traffic,
 };
 use crate::units::BytesPerSecond;
 
@@ -54,6 +54,18 @@ impl Parts {
             communication_s: sum(|pass| pass.communication_s),
             overhead_s: sum(|pass| pass.overhead_s),
             total_s: sum(|pass| pass.total_s),
+        }
+    }
+
+    fn times(&self, factor: f64) -> Self {
+        Self {
+            weight_compute_s: self.weight_compute_s * factor,
+            attention_compute_s: self.attention_compute_s * factor,
+            weight_memory_s: self.weight_memory_s * factor,
+            kv_memory_s: self.kv_memory_s * factor,
+            communication_s: self.communication_s * factor,
+            overhead_s: self.overhead_s * factor,
+            total_s: self.total_s * factor,
         }
     }
 
@@ -161,11 +173,21 @@ impl<'a> Engine<'a> {
         f64::from(self.layout.pipeline)
     }
 
+    /// Time of the stage with most layers over the mean: layers are not cut, and the others wait for it.
+    fn slowest_stage(&self) -> f64 {
+        if !self.serving.overheads.counts_kernels {
+            return 1.0;
+        }
+        let layers = f64::from(self.serving.architecture.layers);
+        (layers / self.stages()).ceil() * self.stages() / layers
+    }
+
     /// A decode step of a unit that holds this many sequences; with pipeline stages, each stage works on its share of
     /// them and a token passes through all stages.
     pub(super) fn step(&self, batch: f64, context_tokens: f64) -> Parts {
         let in_stage = batch / self.stages();
-        let mut parts = Parts::of(&self.serving.decode(in_stage, context_tokens));
+        let step = Parts::of(&self.serving.decode(in_stage, context_tokens));
+        let mut parts = step.times(self.slowest_stage());
         let tokens = in_stage * self.serving.speculation.computed();
         let added = self.group_exchange_s(tokens) + self.hops_s(tokens, self.stages());
         parts.communication_s += added;
@@ -176,7 +198,8 @@ impl<'a> Engine<'a> {
     /// A prefill pass of these prompts. Stages work on different passes at once.
     pub(super) fn pass(&self, prompts: f64, fresh: f64, cached: f64) -> Parts {
         let prompt = PromptTokens { fresh, cached };
-        let mut parts = Parts::of(&self.serving.prefill(prompts, prompt));
+        let pass = Parts::of(&self.serving.prefill(prompts, prompt));
+        let mut parts = pass.times(self.slowest_stage());
         let expansion = prompts * self.expansion_s(cached);
         parts.weight_compute_s += expansion;
         parts.total_s += expansion;
@@ -186,6 +209,29 @@ impl<'a> Engine<'a> {
         parts.total_s = parts.total_s.max(parts.communication_s) + hops;
         parts.communication_s += hops;
         parts
+    }
+
+    /// A pass in which each sequence of a batch computes some tokens: as a step does, which multiplies with the latents
+    /// of latent attention, or as prefill, which expands them, whichever is faster.
+    pub(super) fn long_pass(&self, batch: f64, tokens: f64, context_tokens: f64) -> Parts {
+        let speculation = Speculation {
+            accepted: tokens,
+            drafted: tokens - 1.0,
+        };
+        let engine = Self {
+            serving: Serving {
+                speculation,
+                ..self.serving.clone()
+            },
+            ..self.clone()
+        };
+        let step = engine.step(batch, context_tokens + tokens / 2.0);
+        let pass = self.pass(batch, tokens, context_tokens);
+        if step.total_s <= pass.total_s {
+            step
+        } else {
+            pass
+        }
     }
 
     /// Time of expanding a cached prefix: prompts of latent attention multiply with whole keys and values, which are computed

@@ -7,14 +7,15 @@ use crate::reference::architecture::{Architecture, AttentionGroup};
 
 /// Chips that a unit of several scale-up domains may have: published deployments have 144 and 320.
 const MOST_CHIPS_OF_UNIT: u32 = 576;
-/// Degrees of data parallelism within a unit.
-const DATA: [u32; 22] = [
-    1, 2, 3, 4, 6, 8, 9, 12, 16, 18, 24, 32, 36, 48, 64, 72, 96, 128, 144, 192, 256, 320,
+/// Degrees of data parallelism within a unit: all up to this one, and then these.
+const EVERY_DATA: u32 = 32;
+const MORE_DATA: [u32; 17] = [
+    36, 40, 48, 56, 64, 72, 80, 96, 112, 128, 144, 160, 192, 224, 256, 288, 320,
 ];
 /// Degrees of tensor parallelism.
 const TENSOR: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
-/// Pipeline stages.
-const PIPELINE: [u32; 5] = [1, 2, 4, 8, 16];
+/// Most pipeline stages.
+const MOST_STAGES: u32 = 16;
 
 /// A layout of one copy of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
@@ -34,6 +35,17 @@ impl Layout {
     #[must_use]
     pub fn chips(&self) -> u32 {
         self.tensor * self.data * self.pipeline
+    }
+
+    /// Experts and layers of the chips with most over the mean.
+    pub(super) fn unevenness(&self, architecture: &Architecture) -> f64 {
+        let over_mean = |parts: u32, all: u32| {
+            let each = f64::from(all) / f64::from(parts);
+            each.ceil() / each
+        };
+        let experts = architecture.experts.map(|experts| experts.routed);
+        let of_experts = experts.map_or(1.0, |routed| over_mean(self.expert, routed));
+        of_experts * over_mean(self.pipeline, architecture.layers)
     }
 
     /// Whether experts are distributed.
@@ -59,10 +71,12 @@ pub(super) fn layouts(
     most_chips: Option<u32>,
 ) -> Vec<Layout> {
     let most = most_chips.unwrap_or(MOST_CHIPS_OF_UNIT);
+    let data_degrees: Vec<u32> = (1..=EVERY_DATA).chain(MORE_DATA).collect();
+    let stages: Vec<u32> = (1..=MOST_STAGES).collect();
     let routed = architecture.experts.map(|experts| experts.routed);
     let heads = query_heads(architecture);
     let mut found = Vec::new();
-    for pipeline in chosen(&degrees.pipeline, &PIPELINE) {
+    for pipeline in chosen(&degrees.pipeline, &stages) {
         if pipeline > architecture.layers {
             continue;
         }
@@ -72,7 +86,7 @@ pub(super) fn layouts(
             if tensor > heads || !fits_domain {
                 continue;
             }
-            for data in chosen(&degrees.data, &DATA) {
+            for data in chosen(&degrees.data, &data_degrees) {
                 let Some(chips) = tensor
                     .checked_mul(data)
                     .and_then(|n| n.checked_mul(pipeline))
@@ -143,7 +157,16 @@ mod tests {
                 .iter()
                 .all(|layout| layout.expert == 1 && layout.data == 1)
         );
-        assert_eq!(found.len(), 4 * 5);
+        assert_eq!(found.len(), 4 * 16);
+    }
+
+    #[test]
+    fn a_mixture_on_racks_has_over_a_thousand_layouts() {
+        let model = open_model("DeepSeek-V3").unwrap();
+        for domain in [8.0, 72.0] {
+            let found = layouts(&model.architecture, &Degrees::default(), domain, Some(256));
+            assert!(found.len() > 1_000, "{}", found.len());
+        }
     }
 
     #[test]

@@ -115,7 +115,7 @@ body! {
         /// from that of decoding to that of prefill.
         pass_tokens: Stated<Vec<f64>> = value(List::of(1.0..=MOST_TOKENS, 1..=MOST_POINTS)).flag("pass-grid").example([1, 16, 256]),
         /// Shares of the prompt tokens that are found in the cache.
-        cache_hit_rate: Stated<Vec<f64>> = value(List::of(0.0..=0.999_999, 1..=MOST_POINTS)).flag("hit-rate-grid").example([0.0, 0.5]),
+        cache_hit_rate: Stated<Vec<f64>> = value(List::of(0.0..=1.0, 1..=MOST_POINTS)).flag("hit-rate-grid").example([0.0, 0.5]),
         /// Numbers of chips.
         chips: Stated<Vec<u32>> = value(List::of(1..=MOST_CHIPS, 1..=MOST_POINTS)).flag("chips-grid").example([8, 16]),
     }

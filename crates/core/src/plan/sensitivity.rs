@@ -18,7 +18,8 @@ const INPUTS: [(&str, Change); 13] = [
         question.traffic.output = question.traffic.output.times(factor);
     }),
     ("traffic.cache_hit_rate", |question, factor| {
-        question.traffic.hit_rate = (question.traffic.hit_rate * factor).min(0.999_999);
+        let share = question.traffic.hit_rate * factor;
+        question.traffic.set_hit_rate(share);
     }),
     ("traffic.requests_per_second", |question, factor| {
         question.traffic.rate = question.traffic.rate.map(|rate| rate * factor);

@@ -26,7 +26,7 @@ pub(super) fn series(
     }
     for hit_rate in &axes.hit_rates {
         let mut changed = question.clone();
-        changed.traffic.hit_rate = *hit_rate;
+        changed.traffic.set_hit_rate(*hit_rate);
         rows.push(of_plan(&changed, &Goal::of(&changed)));
     }
     for chips in &axes.chips {
@@ -52,7 +52,7 @@ fn of_pass(question: &Question, best: &Candidate<'_>, tokens: f64) -> PlanPoint 
     let parts = if tokens <= 1.0 {
         decode.engine.step(batch, context)
     } else {
-        decode.engine.pass(batch, tokens, context)
+        decode.engine.long_pass(batch, tokens, context)
     };
     let per_s = decode
         .engine

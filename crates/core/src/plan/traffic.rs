@@ -34,7 +34,7 @@ body! {
         /// The same spread of answers; 0 if left out, and 0.729 for the tokens of a day.
         output_spread: Stated<f64> = number(0.0..=10.0).flag("output-spread"),
         /// Share of the prompt tokens that are found in the cache.
-        cache_hit_rate: Stated<f64> = number(0.0..=0.999_999).flag("hit-rate"),
+        cache_hit_rate: Stated<f64> = number(0.0..=1.0).flag("hit-rate"),
         /// Requests per second; 10 if left out, or as many as the stated `chips` can serve.
         requests_per_second: Stated<f64> = number(1e-9..=1e12).unit("requests/s").flag("rate"),
         /// `poisson`: requests arrive at random; `steady`: at a steady clock, without a queue. `poisson` if left out.
@@ -71,6 +71,13 @@ pub(super) struct Traffic {
     pub(super) rate: Option<f64>,
     /// Whether requests arrive at random.
     pub(super) is_random: bool,
+}
+
+impl Traffic {
+    /// Takes another share of the prompt tokens from the cache; the last token of a prompt is always computed.
+    pub(super) fn set_hit_rate(&mut self, share: f64) {
+        self.hit_rate = share.min(1.0 - 1.0 / self.input.mean()).max(0.0);
+    }
 }
 
 /// The traffic, and the drafts of decoding.
@@ -122,13 +129,15 @@ fn fill_requests(
             .or_else(&stated.requests_per_second, Some(usual))
             .map(Some)
     };
-    Some(Traffic {
+    let mut traffic = Traffic {
         input: input?,
         output: output?,
-        hit_rate: hit_rate?,
+        hit_rate: 0.0,
         rate: rate?,
         is_random: true,
-    })
+    };
+    traffic.set_hit_rate(hit_rate?);
+    Some(traffic)
 }
 
 fn fill_day(stated: &PlannedTraffic, day: &PlannedDay, inputs: &Inputs<'_>) -> Option<Traffic> {
@@ -142,7 +151,7 @@ fn fill_day(stated: &PlannedTraffic, day: &PlannedDay, inputs: &Inputs<'_>) -> O
         inputs.fault(
             &stated.tokens_per_day,
             "the tokens of a day determine lengths, hit rate and requests per second",
-            "state either `tokens_per_day`, or lengths, hit rate and rate",
+            "state either the tokens of a day, or lengths, hit rate and rate",
         );
     }
     let input = inputs.or_default(&day.input);

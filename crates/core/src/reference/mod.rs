@@ -25,6 +25,7 @@ pub mod measurement;
 mod moe_quality;
 pub mod names;
 mod open_model;
+mod peer_time;
 mod storage_tier;
 mod track_record;
 mod weight_formats;
@@ -38,6 +39,7 @@ pub use moe_quality::{
     PublishedEquivalent, RoutedLaw, published_equivalents, routed_law, routed_laws,
 };
 pub use open_model::{OpenModel, open_model, open_models};
+pub use peer_time::{PeerTime, peer_times};
 pub use storage_tier::{CostBasis, StorageKind, StorageTier, TALK_DRAIN_TIMES, storage_tiers};
 pub use track_record::{
     NamedRecord, TrackRecord, TrackRecords, track_record_of_quantity, track_record_of_reading,

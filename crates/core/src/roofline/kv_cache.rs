@@ -25,6 +25,26 @@ struct Entries {
     prefill_macs: f64,
     /// Heads that an entry is made of: the most chips it can be cut over.
     heads: f64,
+    /// Whether these are the keys of an indexer, which every chip multiplies with all its heads.
+    are_index_keys: bool,
+}
+
+/// Arithmetic of attention's kernels.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AttentionKernels {
+    /// Chips over which heads are cut: each has the whole indexer.
+    pub chips: f64,
+    /// Whether a token that may select k entries is multiplied with k, also where its context has fewer: kernels of sparse
+    /// attention take a list of k indices per token (`indices` of `FlashMLA`, where those that are missing are -1).
+    pub fill_selections: bool,
+}
+
+impl AttentionKernels {
+    /// Nothing but what has to be multiplied.
+    pub const IDEAL: Self = Self {
+        chips: 1.0,
+        fill_selections: false,
+    };
 }
 
 impl Entries {
@@ -38,6 +58,7 @@ impl Entries {
             decode_macs: 0.0,
             prefill_macs: 0.0,
             heads: 1.0,
+            are_index_keys: false,
         }
     }
 
@@ -81,6 +102,7 @@ impl Entries {
             decode_macs: index_macs,
             prefill_macs: index_macs,
             heads: 1.0,
+            are_index_keys: true,
             ..self
         };
         let picked = Self {
@@ -101,6 +123,38 @@ impl Entries {
 
     fn read_at(&self, context_tokens: f64) -> f64 {
         self.kept_at(context_tokens).min(self.read)
+    }
+
+    /// Chips that each do all multiply-adds with these entries.
+    fn repeated(&self, kernels: AttentionKernels) -> f64 {
+        if self.are_index_keys {
+            kernels.chips
+        } else {
+            1.0
+        }
+    }
+
+    /// Whether a token is multiplied with as many entries as it may select, whatever its context.
+    fn are_filled(&self, kernels: AttentionKernels) -> bool {
+        kernels.fill_selections && self.read.is_finite()
+    }
+
+    fn multiplied_at(&self, context_tokens: f64, kernels: AttentionKernels) -> f64 {
+        let entries = if self.are_filled(kernels) {
+            self.read
+        } else {
+            self.read_at(context_tokens)
+        };
+        entries * self.repeated(kernels)
+    }
+
+    fn multiplied_over(&self, prompt: PromptTokens, kernels: AttentionKernels) -> f64 {
+        let entries = if self.are_filled(kernels) {
+            self.read * prompt.fresh
+        } else {
+            self.read_over(prompt)
+        };
+        entries * self.repeated(kernels)
     }
 
     fn grows_in_storage(&self) -> bool {
@@ -318,12 +372,24 @@ impl KvCache {
     /// Multiply-adds of one generated token with the cache of a context.
     #[must_use]
     pub fn decode_macs(&self, context_tokens: f64) -> f64 {
-        self.sum(|entries| entries.decode_macs * entries.read_at(context_tokens))
+        self.decode_macs_of(context_tokens, AttentionKernels::IDEAL)
+    }
+
+    /// The same as kernels do it.
+    #[must_use]
+    pub fn decode_macs_of(&self, context_tokens: f64, kernels: AttentionKernels) -> f64 {
+        self.sum(|entries| entries.decode_macs * entries.multiplied_at(context_tokens, kernels))
     }
 
     /// Multiply-adds of a whole prompt with the contexts of its tokens; dense: `a_pre`·S·(`P_c` + S/2).
     #[must_use]
     pub fn prefill_macs(&self, prompt: PromptTokens) -> f64 {
-        self.sum(|entries| entries.prefill_macs * entries.read_over(prompt))
+        self.prefill_macs_of(prompt, AttentionKernels::IDEAL)
+    }
+
+    /// The same as kernels do it.
+    #[must_use]
+    pub fn prefill_macs_of(&self, prompt: PromptTokens, kernels: AttentionKernels) -> f64 {
+        self.sum(|entries| entries.prefill_macs * entries.multiplied_over(prompt, kernels))
     }
 }

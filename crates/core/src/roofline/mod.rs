@@ -17,7 +17,7 @@ mod training;
 
 pub use cost::{PromptTokens, cost_per_generated_token, cost_per_prompt_token};
 pub use hold_cost::HoldCost;
-pub use kv_cache::KvCache;
+pub use kv_cache::{AttentionKernels, KvCache};
 pub use layout::{
     ExpertModel, ExpertRoom, ExpertTraffic, Links, ParameterSplit, Pipeline, TrafficWidth,
     bubble_share, domains_used, experts_per_gpu, share_leaving_domain,

@@ -14,13 +14,16 @@ const VECTORS_PER_EXPERT_COPY: f64 = 10.0;
 const SECONDS_PER_EXCHANGE: Seconds = Seconds(11.8e-6);
 /// Latency of a transfer to another domain: 8.4 µs to start and 14 µs over the network, by the same source.
 pub const SECONDS_PER_HOP: Seconds = Seconds(22.4e-6);
-/// Share of HBM that serving engines leave free: `gpu_memory_utilization` of vLLM and `free_gpu_memory_fraction` of
-/// TensorRT-LLM are 0.9 by default.
+/// Share of HBM that serving engines leave free: `gpu_memory_utilization` of vLLM was 0.9 by default, and is 0.92 now;
+/// `free_gpu_memory_fraction` of TensorRT-LLM is 0.9 of what weights leave.
 const MEMORY_HEADROOM: f64 = 0.1;
 /// Hidden vectors per token of a pass that are alive at once on a chip \[D\].
 const ACTIVATION_VECTORS: f64 = 10.0;
 /// Tokens of a pass that an engine sets memory aside for: `max_num_tokens` of TensorRT-LLM.
 const TOKENS_SET_ASIDE: f64 = 8_192.0;
+
+/// Most of a chip's memory that is set aside for it; a pass has fewer tokens where memory is small \[D\].
+const MOST_SET_ASIDE: f64 = 0.1;
 
 /// Costs that the rooflines leave out.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,6 +51,10 @@ pub struct Overheads {
     pub expert_imbalance: Option<f64>,
     /// Whether chips that cut matrices keep copies of what their cache has too few heads for.
     pub cache_copies: bool,
+    /// Whether arithmetic is that of the kernels: the input embedding is looked up, the output head is multiplied with the
+    /// last token of a prompt, an indexer is repeated on every chip and sparse attention fills its selections. Otherwise
+    /// a token is multiplied with all active parameters, and with what it attends to.
+    pub counts_kernels: bool,
     /// Share of memory that is left free.
     pub memory_headroom: f64,
     /// Hidden vectors per token of a pass that need memory on every chip.
@@ -68,15 +75,17 @@ impl Overheads {
         per_hop: Seconds(0.0),
         expert_imbalance: None,
         cache_copies: false,
+        counts_kernels: false,
         memory_headroom: 0.0,
         activation_vectors: 0.0,
     };
 
-    /// Memory of a chip for the hidden states of a pass.
+    /// Memory of a chip of this capacity for the hidden states of a pass.
     #[must_use]
-    pub(super) fn activation_bytes(&self, architecture: &Architecture) -> Bytes {
+    pub(super) fn activation_bytes(&self, architecture: &Architecture, capacity: Bytes) -> Bytes {
         let vector = f64::from(architecture.hidden_dimension) * HIDDEN_BYTES_PER_ELEMENT;
-        Bytes(self.activation_vectors * TOKENS_SET_ASIDE * vector)
+        let of_pass = self.activation_vectors * TOKENS_SET_ASIDE * vector;
+        Bytes(of_pass.min(MOST_SET_ASIDE * capacity.0))
     }
 }
 
@@ -94,6 +103,7 @@ impl From<Attainment> for Overheads {
             per_hop: SECONDS_PER_HOP,
             expert_imbalance: Some(1.0),
             cache_copies: true,
+            counts_kernels: true,
             memory_headroom: MEMORY_HEADROOM,
             activation_vectors: ACTIVATION_VECTORS,
         }

@@ -3,7 +3,9 @@
 use super::machine::{HIDDEN_BYTES_PER_ELEMENT, Machine};
 use super::network::{self, Traffic};
 use super::overheads::Overheads;
-use super::{Efficiencies, KvCache, Load, Overlap, PromptTokens, StepTime, WeightReads};
+use super::{
+    AttentionKernels, Efficiencies, KvCache, Load, Overlap, PromptTokens, StepTime, WeightReads,
+};
 use crate::reference::architecture::{Architecture, Experts};
 use crate::reference::{Attainment, WeightFormats};
 use crate::units::{Bytes, Seconds};
@@ -153,8 +155,8 @@ impl Serving<'_> {
         let cache =
             cache_elements * self.kv_bytes_per_element + 2.0 * self.cache.state_per_sequence().0;
         let load = Load {
-            weight_macs: self.weight_macs(tokens),
-            attention_macs: tokens * self.cache.decode_macs(context_tokens)
+            weight_macs: self.weight_macs(tokens, tokens),
+            attention_macs: tokens * self.cache.decode_macs_of(context_tokens, self.kernels())
                 / self.overheads.attention_compute_ratio,
             weight_bytes: self.weights_read(tokens),
             kv_bytes: Bytes(batch * cache),
@@ -174,8 +176,8 @@ impl Serving<'_> {
         let states = if prompt.cached > 0.0 { 2.0 } else { 1.0 };
         let cache = (cached + written) * self.kv_bytes_per_element + states * state;
         let load = Load {
-            weight_macs: self.weight_macs(tokens),
-            attention_macs: prompts * self.cache.prefill_macs(prompt)
+            weight_macs: self.weight_macs(tokens, prompts),
+            attention_macs: prompts * self.cache.prefill_macs_of(prompt, self.kernels())
                 / self.overheads.attention_compute_ratio,
             weight_bytes: self.weights_read(tokens),
             kv_bytes: Bytes(prompts * cache),
@@ -258,14 +260,29 @@ impl Serving<'_> {
             + self.overheads.vectors_per_expert_copy * copies
     }
 
-    /// Multiply-adds with weights, in units of those at M and at the share of dense matrices.
-    fn weight_macs(&self, tokens: f64) -> f64 {
-        let active = self.architecture.active_parameters;
+    /// Multiply-adds with weights, in units of those at M and at the share of dense matrices. Of the tokens, those that a
+    /// next token is wanted for pass the output head.
+    fn weight_macs(&self, tokens: f64, headed: f64) -> f64 {
         let experts = self.architecture.active_expert_parameters();
         let slowness = self.imbalance(tokens) / self.overheads.expert_compute_ratio;
-        tokens
-            * ((active - experts) / self.machine.other_rate
-                + experts * slowness / self.machine.expert_rate)
+        let with_others = if self.overheads.counts_kernels {
+            let head = self.architecture.output_head_parameters();
+            (self.architecture.always_read() - head) * tokens + head * headed.min(tokens)
+        } else {
+            (self.architecture.active_parameters - experts) * tokens
+        };
+        with_others / self.machine.other_rate
+            + tokens * experts * slowness / self.machine.expert_rate
+    }
+
+    fn kernels(&self) -> AttentionKernels {
+        if !self.overheads.counts_kernels {
+            return AttentionKernels::IDEAL;
+        }
+        AttentionKernels {
+            chips: self.cache_cuts(),
+            fill_selections: true,
+        }
     }
 
     /// Load of the chip with the most tokens for its experts over the mean. Experts drawn at random give n copies per chip
@@ -327,20 +344,36 @@ impl Serving<'_> {
             expert_parameters: self.architecture.expert_parameters(),
             experts_over_active,
         };
-        let experts = touched.parameters(tokens, 0.0);
+        let experts = touched.parameters(tokens, 0.0) * self.places_over_experts();
         Bytes(self.weights.others * always + self.weights.experts * experts)
+    }
+
+    /// Places for experts over experts: every chip has as many, and those that are left over hold copies, as the 288 of
+    /// DeepSeek on 144 chips do.
+    fn places_over_experts(&self) -> f64 {
+        let Some(experts) = self.architecture.experts else {
+            return 1.0;
+        };
+        if self.spread == Spread::Tensor || !self.overheads.counts_kernels {
+            return 1.0;
+        }
+        let (routed, chips) = (f64::from(experts.routed), self.machine.chips);
+        (routed / chips).ceil() * chips / routed
     }
 
     /// Memory use with caches of this many tokens per sequence.
     #[must_use]
     pub fn memory(&self, context_tokens: f64) -> MemoryUse {
         let architecture = self.architecture;
-        let experts = self.weights.experts * architecture.expert_parameters();
+        let experts =
+            self.weights.experts * architecture.expert_parameters() * self.places_over_experts();
         let others = self.weights.others_bytes(architecture).0 * self.copies();
         let cache = self.stored_elements(context_tokens) * self.kv_bytes_per_element;
         let capacity = self.machine.unit.capacity;
         let headroom = self.overheads.memory_headroom * capacity.0;
-        let activations = self.overheads.activation_bytes(architecture).0 * self.machine.chips;
+        let chips = self.machine.chips;
+        let of_chip = Bytes(capacity.0 / chips);
+        let activations = self.overheads.activation_bytes(architecture, of_chip).0 * chips;
         MemoryUse {
             capacity,
             reserved: Bytes(headroom + activations),

@@ -81,6 +81,9 @@ impl Report {
                 .is_some_and(|log| log.abs() > FAR_OFF.ln());
             off && row.kind() != RowKind::AtSpeed
         };
+        if !self.rows.iter().any(|row| is_far_off(&row)) {
+            writeln!(out, "None.")?;
+        }
         for row in self.rows.iter().filter(is_far_off) {
             writeln!(
                 out,
@@ -467,7 +470,9 @@ holds the middle 80 % of the rows, and the rows further off than a factor of 3.
 const FORM: &str = "
 A decode step is max(KV reads, attention) + max(weight reads, multiplies) + memory traffic per token + waiting between
 kernels, then the exchanges: those of cut matrices are added, those of distributed experts hidden in part. In prefill the
-exchanges of experts are hidden behind the rest. Multiplies with experts reach a smaller share of peak, because each
+exchanges of experts are hidden behind the rest. Arithmetic is that of kernels: the input embedding is looked up, the output
+head is multiplied with the last token of a prompt alone, sparse attention takes all the entries that a token may select, and
+every chip of cut matrices has the whole indexer. Multiplies with experts reach a smaller share of peak, because each
 expert's matrix sees few tokens and some see more than others. A share of the links near 1 does not mean that links reach
 their peak: engines hide part of their exchanges.
 

@@ -2,7 +2,7 @@
 
 use unroof_core::reference::measurement::{Measure, MeasuredPhase, MeasuredSpread, Measurement};
 use unroof_core::reference::{
-    Attainment, KernelTime, WeightFormats, accelerator, fitted_attainment, open_model,
+    Attainment, KernelTime, PeerTime, WeightFormats, accelerator, fitted_attainment, open_model,
 };
 use unroof_core::roofline::{
     Efficiencies, Formats, KvCache, Machine, MultiplyRates, Overheads, Overlap, PromptTokens,
@@ -87,6 +87,47 @@ pub fn kernel_serving(time: &KernelTime, attainment: Attainment) -> Option<Servi
         time.kv_bytes_per_element,
         attainment,
     )
+}
+
+/// Milliseconds per generated token of a server that was measured with another tool's help.
+#[must_use]
+pub(super) fn peer_ms(time: &PeerTime, attainment: Attainment) -> Option<f64> {
+    let row = accelerator(&time.accelerator)?;
+    let formats = Formats {
+        weight_bytes: time.other_bytes_per_parameter,
+        attention_bytes: time.kv_bytes_per_element,
+    };
+    let machine = Machine::of(row, formats, time.chips);
+    let weights = WeightFormats {
+        experts: time.weight_bytes_per_parameter,
+        others: time.other_bytes_per_parameter,
+        embedding: EMBEDDING_BYTES,
+    };
+    let serving = serving_on(
+        machine,
+        weights,
+        &time.model,
+        time.kv_bytes_per_element,
+        attainment,
+    )?;
+    let rates = MultiplyRates {
+        experts: row.peak_of_multiplies(weights.experts).multiply_adds(),
+        others: row.peak_of_multiplies(weights.others).multiply_adds(),
+        attention: row
+            .peak_for_weights(time.kv_bytes_per_element)
+            .1
+            .multiply_adds(),
+    };
+    let serving = Serving {
+        machine: machine.with_rates(&rates, serving.architecture),
+        ..serving
+    };
+    let context = time.prompt_tokens + time.output_tokens / 2.0;
+    let step_s = serving.decode(time.concurrency, context).total.0;
+    let prompt = PromptTokens::fresh(time.prompt_tokens);
+    let prompts = (PASS_TOKENS / prompt.fresh).max(1.0);
+    let prefill_s = serving.prefill(prompts, prompt).total.0 / prompts;
+    Some((step_s + time.concurrency * prefill_s / time.output_tokens) * 1e3)
 }
 
 /// A model that is cut over all chips of a machine.

@@ -70,6 +70,9 @@ body! {
         expert_imbalance: Stated<f64> = number(1.0..=1e6),
         /// Whether chips that cut matrices keep a copy each of what the cache has too few heads for.
         cache_copies: Stated<bool> = value(Truth),
+        /// Whether arithmetic is that of kernels: no multiplies with the input embedding, those with the output head for the last
+        /// token of a prompt, all selections of sparse attention and the whole indexer on every chip.
+        kernel_arithmetic: Stated<bool> = value(Truth),
         /// Share of memory that the engine leaves free.
         memory_headroom: Stated<f64> = number(0.0..=0.99),
         /// Hidden vectors per token of a pass that need memory on every chip, for 8,192 tokens.
@@ -107,6 +110,11 @@ pub(super) fn fill_efficiency(
     let counts_imbalance = !is_peak || stated.expert_imbalance.is_stated();
     let imbalance = or(&stated.expert_imbalance, 1.0)?;
     let cache_copies = inputs.or(&stated.cache_copies, from.cache_copies, Origin::Default)?;
+    let counts_kernels = inputs.or(
+        &stated.kernel_arithmetic,
+        from.counts_kernels,
+        Origin::Default,
+    )?;
     let overlap = if is_peak {
         Overlap::Full
     } else {
@@ -135,6 +143,7 @@ pub(super) fn fill_efficiency(
             per_hop: seconds(&stated.seconds_per_hop, from.per_hop)?,
             expert_imbalance: counts_imbalance.then_some(imbalance),
             cache_copies,
+            counts_kernels,
             memory_headroom: or(&stated.memory_headroom, from.memory_headroom)?,
             activation_vectors: or(&stated.activation_vectors, from.activation_vectors)?,
         },
