@@ -205,7 +205,7 @@ fn simulations() -> Vec<Value> {
         "overlap": "full", "prefill": 0.5, "seconds_per_stage": 1e-6, "vectors_per_token_and_layer": 2,
         "exposed_exchange": 0.5, "vectors_per_expert_copy": 2, "expert_compute_ratio": 0.5,
         "attention_compute_ratio": 0.5, "seconds_per_exchange": 1e-6, "seconds_per_hop": 1e-6,
-        "expert_imbalance": 1.5, "cache_copies": true, "memory_headroom": 0.1, "activation_vectors": 4,
+        "expert_imbalance": 1.5, "cache_copies": true, "kernel_arithmetic": true, "memory_headroom": 0.1, "activation_vectors": 4,
     });
     let offer = json!({
         "cache_storage_tier": "flash-tlc", "cache_ttls_seconds": [300, 3_600], "fast_mode_batch_ratio": 4,
