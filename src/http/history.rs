@@ -119,7 +119,7 @@ pub(super) struct HistoryItem {
     #[schema(value_type = Option<String>, format = DateTime)]
     not_before: Option<DbTime>,
     /// Time at which a source last stated the price; before `valid_from` where the price holds again because another was
-    /// withdrawn or ended.
+    /// withdrawn or ended, null where sources stated it only after its end.
     #[schema(value_type = Option<String>, format = DateTime)]
     last_seen_at: Option<DbTime>,
     /// Reason for the end; null while it is in force.
@@ -186,7 +186,9 @@ impl Entry {
         let row = &self.row;
         let base = self.sheet.base_rate();
         let price = |of: fn(&RateCell) -> Option<&Decimal>| base.and_then(of).map(Decimal::to_f64);
-        let is_known = Timestamp::from(row.starts_at) != UNKNOWN_START;
+        // A price of the past that a source stated only afterwards was never seen while it held.
+        let is_time = |time: &DbTime| Timestamp::from(*time) != UNKNOWN_START;
+        let is_known = is_time(&row.starts_at);
         HistoryItem {
             region: row.region.clone(),
             valid_from: Some(row.starts_at).filter(|_| is_known),
@@ -207,8 +209,8 @@ impl Entry {
                 .as_ref()
                 .map(|OfferStatus::Deprecated| "deprecated".to_owned()),
             start_basis: row.start_basis.clone().filter(|_| is_known),
-            not_before: row.not_before,
-            last_seen_at: row.last_seen_at,
+            not_before: row.not_before.filter(is_time),
+            last_seen_at: row.last_seen_at.filter(is_time),
             ending: row.ending.clone(),
             flagged: row.is_flagged,
             withdrawn_at: row.withdrawn_at,

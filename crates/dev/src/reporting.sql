@@ -49,12 +49,14 @@ COMMENT ON VIEW reporting.price_sheets IS 'Every price sheet as GET /price-sheet
 
 CREATE VIEW reporting.price_history AS
 SELECT sheet.provider, sheet.model, sheet.canonical_model, sheet.region, sheet.currency,
-       nullif(period.starts_at, '0001-01-01T00:00:00Z') AS starts_at, period.start_basis, period.not_before, period.ends_at,
+       nullif(period.starts_at, '0001-01-01T00:00:00Z') AS starts_at,
+       CASE WHEN period.starts_at > '0001-01-01T00:00:00Z' THEN period.start_basis END AS start_basis,
+       nullif(period.not_before, '0001-01-01T00:00:00Z') AS not_before, period.ends_at,
        coalesce(
            period.ending,
            CASE WHEN period.withdrawn_at IS NOT NULL THEN 'withdrawn'
                 WHEN period.ends_at IS NOT NULL THEN 'replaced' END) AS ending,
-       coalesce(
+       nullif(coalesce(
            (SELECT max(looks.at)
             FROM sightings AS seen
             JOIN price_sheets AS stated ON stated.id = seen.sheet_id
@@ -63,7 +65,7 @@ SELECT sheet.provider, sheet.model, sheet.canonical_model, sheet.region, sheet.c
               AND (stated.tariff_id = period.tariff_id OR stated.id = period.sheet_id)
               AND looks.at >= seen.first_at AND looks.at > period.last_seen_at
               AND (period.ends_at IS NULL OR period.ends_at > looks.at)),
-           period.last_seen_at, period.observed_at) AS last_seen_at,
+           period.last_seen_at, period.observed_at), '0001-01-01T00:00:00Z') AS last_seen_at,
        period.withdrawn_at IS NULL AND period.starts_at <= now()
        AND (period.ends_at IS NULL OR period.ends_at > now()) AS in_force,
        period.is_flagged AS flagged,

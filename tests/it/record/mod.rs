@@ -299,6 +299,12 @@ async fn a_stated_start_beats_what_another_catalog_showed_before_in_either_order
                 let prices: Vec<&Value> = rows.iter().map(|row| &row["input_per_mtok"]).collect();
                 assert_eq!(prices, [price], "{at} {order:?}");
             }
+            // The price before models.dev was read became known only later: it was never seen while it held.
+            let history = api.get("/history?provider=acme&model=gpt-5.6-luna").await;
+            let first = &history.rows()[0];
+            let unknown = ["valid_from", "start_basis", "not_before", "last_seen_at"];
+            assert_eq!(unknown.map(|field| &first[field]), [&Value::Null; 4]);
+            assert!(!history.text().contains("0001-01-01"), "{}", history.text());
             assert_eq!(mirror(&api).await, in_force(&api).await);
         })
         .await;
