@@ -28,6 +28,7 @@ mod open_model;
 mod peer_time;
 mod storage_tier;
 mod track_record;
+mod vendors;
 mod weight_formats;
 
 pub use accelerator::{
@@ -44,6 +45,7 @@ pub use storage_tier::{CostBasis, StorageKind, StorageTier, TALK_DRAIN_TIMES, st
 pub use track_record::{
     NamedRecord, TrackRecord, TrackRecords, track_record_of_quantity, track_record_of_reading,
 };
+pub use vendors::{is_known_vendor, vendor};
 pub use weight_formats::WeightFormats;
 
 use serde::de::DeserializeOwned;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::reference::open_models;
+use crate::reference::{is_known_vendor, open_models, vendor};
 use crate::roofline::KvCache;
 use crate::sheet::{ContextTier, PriceSheet, RateCell};
 use crate::units::Decimal;
@@ -42,8 +42,54 @@ pub struct PricedModel {
     pub family: String,
     /// Its published figures.
     pub truth: Truth,
+    /// The vendor that made it.
+    pub author: String,
     /// One sheet per host.
     pub sheets: Vec<PriceSheet>,
+    /// Of each sheet: whether the model's author sells it.
+    pub first_party: Vec<bool>,
+}
+
+impl PricedModel {
+    fn new(name: String, family: String, truth: Truth) -> Self {
+        Self {
+            author: vendor(&family),
+            name,
+            family,
+            truth,
+            sheets: Vec::new(),
+            first_party: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, provider: &str, rates: Vec<RateCell>) {
+        let sheet = sheet_of(self, provider, rates);
+        if is_marked(provider) && !is_known_vendor(&self.author) {
+            self.author = vendor(&sheet.provider);
+        }
+        // Marks of tiers are of a vendor's own tariff, also for models of others.
+        self.first_party
+            .push(is_marked(provider) && vendor(&sheet.provider) == self.author);
+        self.sheets.push(sheet);
+    }
+
+    /// The same model with the sheets that are wanted, each given with whether its seller is the model's author.
+    #[must_use]
+    pub fn with_sheets(&self, wanted: impl Fn(&PriceSheet, bool) -> bool) -> Self {
+        let kept = self.sheets.iter().zip(&self.first_party);
+        let (sheets, first_party) = kept
+            .filter(|(sheet, is_author)| wanted(sheet, **is_author))
+            .map(|(sheet, is_author)| (sheet.clone(), *is_author))
+            .unzip();
+        Self {
+            name: self.name.clone(),
+            family: self.family.clone(),
+            truth: self.truth,
+            author: self.author.clone(),
+            sheets,
+            first_party,
+        }
+    }
 }
 
 /// Reason that files of models and prices cannot be used.
@@ -122,18 +168,14 @@ pub fn built_in() -> Vec<PricedModel> {
     let models = open_models().iter().map(|model| {
         let architecture = &model.architecture;
         let cache = KvCache::new(architecture);
-        PricedModel {
-            name: model.name.clone(),
-            family: model.family.clone(),
-            truth: Truth {
-                log_active: architecture.active_parameters.ln(),
-                log_total: architecture.total_parameters.ln(),
-                log_kv_read: cache.read_per_token(1.0).0.ln(),
-                log_kv_stored: cache.stored_per_token(1.0).0.ln(),
-                log_context: f64::from(model.max_context).ln(),
-            },
-            sheets: Vec::new(),
-        }
+        let truth = Truth {
+            log_active: architecture.active_parameters.ln(),
+            log_total: architecture.total_parameters.ln(),
+            log_kv_read: cache.read_per_token(1.0).0.ln(),
+            log_kv_stored: cache.stored_per_token(1.0).0.ln(),
+            log_context: f64::from(model.max_context).ln(),
+        };
+        PricedModel::new(model.name.clone(), model.family.clone(), truth)
     });
     let prices = include_str!("../../../../../data/open_model_prices.csv");
     let tiers = include_str!("../../../../../data/open_model_tiers.csv");
@@ -169,12 +211,7 @@ pub fn read(
             log_kv_stored: log(row.kv_stored_1b)?,
             log_context: log(row.max_context)?,
         };
-        listed.push(PricedModel {
-            name: row.model,
-            family: row.family,
-            truth,
-            sheets: Vec::new(),
-        });
+        listed.push(PricedModel::new(row.model, row.family, truth));
     }
     with_sheets(listed, prices, tiers)
 }
@@ -226,9 +263,7 @@ fn with_sheets(
         cell.output = price(&row.output_usd_per_mtok)?;
         cell.cache_read = price(&row.cache_read_usd_per_mtok)?;
         if cell.input.is_some() || cell.output.is_some() {
-            model
-                .sheets
-                .push(sheet_of(model, &row.provider, vec![cell]));
+            model.push(&row.provider, vec![cell]);
         }
     }
     for row in tiers
@@ -254,9 +289,7 @@ fn with_sheets(
         let mut base = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
         base.input = price(&row.base_in)?;
         base.output = price(&row.base_out)?;
-        model
-            .sheets
-            .push(sheet_of(model, &row.provider, vec![base, above]));
+        model.push(&row.provider, vec![base, above]);
     }
     Ok(models)
 }
@@ -281,6 +314,11 @@ fn host_name(written: &str) -> String {
     name.trim_end_matches('*').trim().to_owned()
 }
 
+/// Whether a row is marked as the tariff of the model's own vendor.
+fn is_marked(written: &str) -> bool {
+    written.trim_end().ends_with('*') || written.contains("(first party)")
+}
+
 /// A price; none where the field is empty or zero, which is free or unknown.
 fn price(file: &'static str, model: &str, written: &str) -> Result<Option<Decimal>, DataError> {
     if written.trim().is_empty() {
@@ -293,4 +331,33 @@ fn price(file: &'static str, model: &str, written: &str) -> Result<Option<Decima
     };
     let price: Decimal = written.trim().parse().map_err(|_| not_a_number())?;
     Ok(Some(price).filter(|price| !price.is_zero()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_marks_of_first_parties_are_kept() {
+        let models = built_in();
+        let of = |name: &str| -> Vec<&str> {
+            let found = models.iter().find(|model| model.name == name);
+            let model = found.expect("it is listed");
+            let own = model.sheets.iter().zip(&model.first_party);
+            own.filter(|(_, is_author)| **is_author)
+                .map(|(sheet, _)| sheet.provider.as_str())
+                .collect()
+        };
+        assert_eq!(of("Qwen2.5-7B"), ["alibaba", "alibaba-cn"]);
+        // Alibaba's tariff is marked in the tiers, but the model is Zhipu's.
+        assert_eq!(of("GLM-5"), ["zai", "zhipuai-cn"]);
+        assert_eq!(of("Llama-3-8B"), [""; 0]);
+        let sold = |model: &&PricedModel| model.first_party.contains(&true);
+        assert_eq!(models.iter().filter(sold).count(), 49);
+        assert!(
+            models
+                .iter()
+                .all(|model| model.first_party.len() == model.sheets.len())
+        );
+    }
 }
