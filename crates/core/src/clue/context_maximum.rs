@@ -1,13 +1,14 @@
 //! The longest context on offer: the KV cache of a smallest batch of such requests must fit beside the weights.
 
+use statrs::distribution::{Continuous, ContinuousCDF, StudentsT};
+
 use super::{Clue, Readings};
 use crate::model::builder::ReadingBuilder;
 use crate::model::clue_table::{ClueKind, ReadingId};
 use crate::model::evidence::Evidence;
-use crate::model::likelihood::{
-    LOG_NORMAL_PEAK, Likelihood, Observed, normal_below, normal_tail, terms,
-};
+use crate::model::likelihood::{Likelihood, Observed, terms};
 use crate::model::quantity::Quantity as Q;
+use crate::model::release::{Release, release};
 use crate::model::reading::{Kind, NotDefined, Specification};
 use crate::model::unknowns::Unknowns;
 use crate::reference::calibration::{Calibration, ContextLaw};
@@ -70,38 +71,39 @@ const LOG_RANGE: f64 = 5.5;
 #[derive(Debug, Clone)]
 pub(super) struct ContextMaximum {
     log_limit: f64,
-    dense: ContextLaw,
-    mixture_of_experts: ContextLaw,
+    law: ContextLaw,
+    /// What the law expects of the release.
+    of_release: f64,
+    /// Scale of maxima, with what is not known of the release.
+    scale: f64,
+    maxima: StudentsT,
+    /// log density of a maximum where it is expected
+    log_peak: f64,
 }
 
 impl ContextMaximum {
     /// The stated limit, in tokens.
-    #[must_use]
-    pub(super) fn new(limit_tokens: f64, calibration: &Calibration) -> Self {
-        let population = &calibration.population;
+    fn new(limit_tokens: f64, law: ContextLaw, released: Release) -> Self {
+        let scale = law.scale.hypot(law.per_year * released.sd);
+        let maxima = StudentsT::new(0.0, 1.0, law.degrees_of_freedom)
+            .expect("degrees of freedom are positive");
         Self {
             log_limit: limit_tokens.ln(),
-            dense: population.dense.context_law(population.context_sd),
-            mixture_of_experts: population
-                .mixture_of_experts
-                .context_law(population.context_sd),
+            of_release: law.intercept + law.per_year * released.years,
+            scale,
+            log_peak: maxima.ln_pdf(0.0) - scale.ln(),
+            maxima,
+            law,
         }
     }
 
-    /// The stated limit over the maximum that is expected, and the spread of maxima.
-    fn residual(&self, unknowns: &Unknowns<'_>) -> (f64, f64) {
-        let law = if unknowns.is_dense {
-            &self.dense
-        } else {
-            &self.mixture_of_experts
-        };
-        let expected = law.expected([
-            unknowns.log_active_parameters,
-            unknowns.log_total_parameters,
-            unknowns.log_kv_bytes_read,
-            unknowns.log_kv_bytes_stored,
-        ]);
-        (self.log_limit - expected, law.sd)
+    /// The stated limit over the maximum that is expected, in scales.
+    fn standardised(&self, unknowns: &Unknowns<'_>) -> f64 {
+        let expected = self.of_release
+            + self.law.active * unknowns.log_active_parameters
+            + self.law.total * unknowns.log_total_parameters
+            + self.law.stored * unknowns.log_kv_bytes_stored;
+        (self.log_limit - expected) / self.scale
     }
 }
 
@@ -110,9 +112,10 @@ fn observe(sheets: &[Evidence<'_>], calibration: &Calibration) -> Observed {
         let limits = &evidence.sheet.limits;
         limits.context.or(limits.max_input)
     });
-    let longest = limits
-        .max()
-        .map(|limit| ContextMaximum::new(f64::from(limit), calibration));
+    let released = release(sheets, calibration);
+    let longest = limits.max().map(|limit| {
+        ContextMaximum::new(f64::from(limit), calibration.population.context, released)
+    });
     terms(longest)
 }
 
@@ -122,17 +125,20 @@ impl Likelihood for ContextMaximum {
     }
 
     fn likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
-        let (residual, sd) = self.residual(unknowns);
-        let standardised = residual / sd;
-        let density = (LOG_NORMAL_PEAK - 0.5 * standardised * standardised).exp() / sd;
-        let is_maximum = STATES_THE_MAXIMUM * density;
-        let is_less = (1.0 - STATES_THE_MAXIMUM) * normal_below(-residual / sd) / LOG_RANGE;
+        let standardised = self.standardised(unknowns);
+        let freedom = self.law.degrees_of_freedom;
+        let log_over_peak =
+            -0.5 * (freedom + 1.0) * (standardised * standardised / freedom).ln_1p();
+        let is_maximum = STATES_THE_MAXIMUM * (self.log_peak + log_over_peak).exp();
+        let is_less =
+            (1.0 - STATES_THE_MAXIMUM) * self.maxima.cdf(-standardised) / LOG_RANGE;
         is_maximum + is_less
     }
 
     fn tail_probability(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {
-        let (residual, sd) = self.residual(unknowns);
-        let is_less = normal_below(-residual / sd);
-        STATES_THE_MAXIMUM * normal_tail(residual, sd) + (1.0 - STATES_THE_MAXIMUM) * is_less
+        let standardised = self.standardised(unknowns);
+        let tail = 2.0 * self.maxima.cdf(-standardised.abs());
+        let is_less = self.maxima.cdf(-standardised);
+        STATES_THE_MAXIMUM * tail + (1.0 - STATES_THE_MAXIMUM) * is_less
     }
 }

@@ -406,7 +406,7 @@ impl ContextThreshold {
 
     /// log(`k_bw`·`L_1`/`N_a`) less what other decisions let expect.
     fn residual(&self, unknowns: &Unknowns<'_>) -> f64 {
-        self.log_threshold + unknowns.log_kv_bytes_read
+        self.log_threshold + unknowns.kv_reading().log_slope()
             - unknowns.log_active_parameters
             - self.law.mean
     }

@@ -12,6 +12,7 @@ use crate::model::likelihood::Observed;
 use crate::model::reading::{NotDefined, Reading, Specification};
 use crate::reference::calibration::Calibration;
 use crate::sheet::PriceSheet;
+use crate::sheet::compare::whole_sheets;
 
 /// A price-sheet feature: its readings, and the functions that draw them from a sheet.
 pub struct Clue {
@@ -96,7 +97,8 @@ pub fn observed(
     assumptions: &Assumptions,
     calibration: &Calibration,
 ) -> Observed {
-    let sheets: Vec<Evidence<'_>> = contents
+    let whole = whole_sheets(contents);
+    let sheets: Vec<Evidence<'_>> = whole
         .iter()
         .map(|sheet| Evidence { sheet, assumptions })
         .collect();

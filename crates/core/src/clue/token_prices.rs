@@ -11,7 +11,9 @@ use crate::model::likelihood::{
 };
 use crate::model::quantity::Quantity as Q;
 use crate::model::unknowns::Unknowns;
-use crate::reference::calibration::{Calibration, OverLines, PriceLaw};
+use crate::model::release::{Release, release};
+use crate::reference::calibration::{Calibration, HostMarkup, OverLines, PriceLaw};
+use crate::reference::{is_sold_by_author, vendor};
 use crate::sheet::PriceSheet;
 use crate::sheet::compare::decision::decisions;
 
@@ -28,7 +30,8 @@ const MISPRINT_SD: f64 = 6.0;
 /// log of such a model's active and total parameters: 16 and 72 billion.
 const MIDDLING: [f64; 2] = [23.5, 25.0];
 
-/// Prices of hosts for one model, without their markups: log price − markup ~ law(`N_a`, `N_t`) + deviation + noise.
+/// Prices of sellers for one model, without their markups: log price − markup ~ law(`N_a`, `N_t`, release) + deviation +
+/// noise.
 #[derive(Debug, Clone)]
 pub(super) struct PriceLines {
     law: PriceLaw,
@@ -143,41 +146,88 @@ struct Offer {
 
 fn observe(sheets: &[Evidence<'_>], calibration: &Calibration) -> Observed {
     let contents: Vec<&PriceSheet> = sheets.iter().map(|evidence| evidence.sheet).collect();
-    let groups = decisions(&contents).groups;
+    let groups = decisions(&contents, |sheet| {
+        is_sold_by_author(&sheet.provider, sheet.canonical_model.as_deref()) == Some(true)
+    });
     let offers = groups.iter().filter_map(|group| {
         let offers: Vec<Offer> = group
             .iter()
-            .filter_map(|index| offer(&sheets[*index], calibration))
+            .filter_map(|decision| offer(&sheets[decision.sheet], decision.copies, calibration))
             .collect();
         one_ratio(&offers)
     });
     let offers: Vec<Offer> = offers.collect();
-    let lines = PriceLines::pooled(&offers, &calibration.price_law);
-    terms(lines)
+    let released = release(sheets, calibration);
+    terms(PriceLines::pooled(&offers, &calibration.price_law, released))
 }
 
-/// The base prices of a sheet in USD, less what its host is known to charge.
-fn offer(evidence: &Evidence<'_>, calibration: &Calibration) -> Option<Offer> {
+/// The base prices of a sheet in USD, less what its seller is known to charge.
+fn offer(evidence: &Evidence<'_>, copies: usize, calibration: &Calibration) -> Option<Offer> {
     let rate = evidence
         .assumptions
         .stated(Q::UsdPerCurrencyUnit)
         .map(|rate| rate.middle);
     let usd = if evidence.in_usd() { 1.0 } else { rate? };
     let cell = evidence.base_cell()?;
-    let known = calibration.hosts.get(&evidence.sheet.provider);
-    let markup = known.map_or([0.0; 2], |host| host.mean);
-    let markup_spread = known.map_or(calibration.price_law.host, |host| host.covariance);
+    let markup = markup(evidence.sheet, calibration);
     let log_price = |price: crate::model::evidence::Price<'_>, line: usize| {
-        Some((price.ok()?.to_f64() * usd).ln() - markup[line])
+        Some((price.ok()?.to_f64() * usd).ln() - markup.mean[line])
     };
     let price = [
         log_price(cell.input(), INPUT),
         log_price(cell.output(), OUTPUT),
     ];
+    let law = &calibration.price_law;
+    #[expect(clippy::cast_precision_loss, reason = "a number of sellers")]
+    let weight = (1.0 + law.copy_weight * copies as f64).min(law.most_weight);
+    let noise = law.noise.map(|row| row.map(|entry| entry / weight));
     price.iter().any(Option::is_some).then(|| Offer {
         price,
-        covariance: sum(markup_spread, calibration.price_law.noise),
+        covariance: sum(markup.covariance, noise),
     })
+}
+
+/// The markup of a seller: as learned; else that of an unknown host, or of an unknown vendor on models of its own. Of a
+/// seller that may be either, half of the way between.
+fn markup(sheet: &PriceSheet, calibration: &Calibration) -> HostMarkup {
+    let law = &calibration.price_law;
+    let of_host = || {
+        let known = calibration.hosts.get(&sheet.provider);
+        known.cloned().unwrap_or(HostMarkup {
+            mean: [0.0; 2],
+            covariance: law.host,
+        })
+    };
+    let of_author = || {
+        let known = calibration.authors.get(&vendor(&sheet.provider));
+        let own = known.cloned().unwrap_or(HostMarkup {
+            mean: [0.0; 2],
+            covariance: law.author_spread,
+        });
+        HostMarkup {
+            mean: std::array::from_fn(|line| own.mean[line] + law.author[line]),
+            ..own
+        }
+    };
+    match is_sold_by_author(&sheet.provider, sheet.canonical_model.as_deref()) {
+        Some(true) => of_author(),
+        Some(false) => of_host(),
+        None => halfway(&of_host(), &of_author()),
+    }
+}
+
+/// Mean and covariance of a markup that is one or the other, each as likely.
+fn halfway(left: &HostMarkup, right: &HostMarkup) -> HostMarkup {
+    let apart: [f64; 2] = std::array::from_fn(|line| 0.5 * (left.mean[line] - right.mean[line]));
+    HostMarkup {
+        mean: std::array::from_fn(|line| f64::midpoint(left.mean[line], right.mean[line])),
+        covariance: std::array::from_fn(|row| {
+            std::array::from_fn(|column| {
+                f64::midpoint(left.covariance[row][column], right.covariance[row][column])
+                    + apart[row] * apart[column]
+            })
+        }),
+    }
 }
 
 /// Offers with the same ratio of prices: each informs about the level, all of them together once about the ratio.
@@ -229,7 +279,7 @@ fn sum(left: OverLines, right: OverLines) -> OverLines {
 
 impl PriceLines {
     /// The average over offers, each weighted by how well it measures the model.
-    fn pooled(offers: &[Offer], law: &PriceLaw) -> Option<Self> {
+    fn pooled(offers: &[Offer], law: &PriceLaw, released: Release) -> Option<Self> {
         let mut precision = [[0.0; 2]; 2];
         let mut weighted = [0.0; 2];
         for offer in offers {
@@ -259,24 +309,39 @@ impl PriceLines {
                     covariance[row][INPUT] * weighted[INPUT]
                         + covariance[row][OUTPUT] * weighted[OUTPUT]
                 });
-                Some(Self::new(None, price, covariance, law))
+                Some(Self::new(None, price, covariance, law, released))
             }
             (true, false) => Some(Self::new(
                 Some(INPUT),
                 [weighted[INPUT] / input, 0.0],
                 [[1.0 / input, 0.0], [0.0, 1.0]],
                 law,
+                released,
             )),
             (false, true) => Some(Self::new(
                 Some(OUTPUT),
                 [0.0, weighted[OUTPUT] / output],
                 [[1.0, 0.0], [0.0, 1.0 / output]],
                 law,
+                released,
             )),
         }
     }
 
-    fn new(line: Option<usize>, price: [f64; 2], covariance: OverLines, law: &PriceLaw) -> Self {
+    fn new(
+        line: Option<usize>,
+        price: [f64; 2],
+        covariance: OverLines,
+        law: &PriceLaw,
+        released: Release,
+    ) -> Self {
+        let price = std::array::from_fn(|line| price[line] - law.year[line] * released.years);
+        let of_date: OverLines = std::array::from_fn(|row| {
+            std::array::from_fn(|column| {
+                law.year[row] * law.year[column] * released.sd * released.sd
+            })
+        });
+        let covariance = sum(covariance, of_date);
         let spreads = student_t_scale_mixture::<SCALES>(law.degrees_of_freedom).map(|scale| {
             Spread::new(sum(
                 covariance,

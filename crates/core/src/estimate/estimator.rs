@@ -8,6 +8,7 @@ use super::{Answer, Request, infer_while};
 use crate::input::cancel::{CancelToken, Cancelled};
 use crate::model::assumptions::Assumptions;
 use crate::reference::calibration::Calibration;
+use crate::reference::{is_sold_by_author, vendor};
 use crate::sheet::{PriceSheet, SheetId};
 
 /// Estimates with one calibration. Estimates by another calibration have other ids.
@@ -51,9 +52,10 @@ impl Estimator {
     /// The part of a sheet that its check for a misfit reads: the prices and limits. Sheets with one of them have one result.
     #[must_use]
     pub fn evidence(&self, sheet: &PriceSheet) -> PriceSheet {
+        let own = is_sold_by_author(&sheet.provider, sheet.canonical_model.as_deref());
         let mut evidence = PriceSheet {
             upstream_provider: None,
-            canonical_model: None,
+            canonical_model: own.map(|own| own.to_string()),
             quantization: None,
             valid_from: None,
             valid_to: None,
@@ -64,7 +66,9 @@ impl Estimator {
         evidence.model.clear();
         evidence.region.clear();
         // Of a host that the calibration knows, the usual markup is known.
-        if !self.calibration.hosts.contains_key(&evidence.provider) {
+        let is_known = self.calibration.hosts.contains_key(&evidence.provider)
+            || self.calibration.authors.contains_key(&vendor(&evidence.provider));
+        if !is_known {
             evidence.provider.clear();
         }
         evidence

@@ -1,6 +1,7 @@
 //! Second step of reading a request: a walk over the JSON tree that records **every** fault with its JSON pointer, a
 //! description and a hint.
 
+use jiff::civil::Date;
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
@@ -305,6 +306,20 @@ impl<'a> Cursor<'a> {
     #[must_use]
     pub fn name(&self) -> Option<String> {
         self.as_it_looks(self.text_of(LONGEST_NAME, &[])?)
+    }
+
+    /// A day, `YYYY-MM-DD`.
+    #[must_use]
+    pub fn day(&self) -> Option<Date> {
+        let text = self.text()?;
+        // Parsing accepts times behind the day too.
+        let day = text.parse::<Date>().ok();
+        day.filter(|day| day.to_string() == text).or_else(|| {
+            self.refuse(
+                format!("`{}` is not a day", shortened(&text)),
+                "write a day as YYYY-MM-DD, such as \"2026-04-24\"",
+            )
+        })
     }
 
     /// A string of up to 4,000 characters.

@@ -4,6 +4,7 @@ mod reading;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::civil::Date;
 use serde_json::{Map, Value, json};
 
 pub use super::quantity::Origin;
@@ -83,8 +84,32 @@ pub enum RangeEnd {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Assumptions {
     accelerator: Option<&'static str>,
+    architecture: Option<SizeClass>,
+    release_date: Option<Date>,
     stated: BTreeMap<Q, Interval>,
     speed_multiplier: BTreeMap<String, Interval>,
+}
+
+/// Dense, or a mixture of experts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SizeClass {
+    /// Every parameter is active.
+    Dense,
+    /// A token uses a part of the parameters.
+    Mixture,
+}
+
+impl SizeClass {
+    /// Every class.
+    pub(crate) const ALL: [Self; 2] = [Self::Dense, Self::Mixture];
+
+    /// Its name in requests.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Dense => "dense",
+            Self::Mixture => "mixture",
+        }
+    }
 }
 
 /// An end for each ranged quantity; those without one are at the middle.
@@ -115,6 +140,12 @@ impl Assumptions {
         } else if !custom.is_empty() {
             object.insert("accelerator".to_owned(), Value::Object(custom));
         }
+        if let Some(class) = self.architecture {
+            object.insert("architecture".to_owned(), json!(class.name()));
+        }
+        if let Some(day) = self.release_date {
+            object.insert("release_date".to_owned(), json!(day));
+        }
         if !self.speed_multiplier.is_empty() {
             let speeds = self
                 .speed_multiplier
@@ -138,6 +169,18 @@ impl Assumptions {
         let mut assumptions = self.clone();
         assumptions.stated.insert(Q::SpeedMultiplier, interval);
         Some(assumptions)
+    }
+
+    /// Whether the model is dense or a mixture of experts, as stated.
+    #[must_use]
+    pub fn architecture(&self) -> Option<SizeClass> {
+        self.architecture
+    }
+
+    /// The day on which the model was released, as stated.
+    #[must_use]
+    pub fn release_date(&self) -> Option<Date> {
+        self.release_date
     }
 
     /// Service tiers whose speed is stated.

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 macro_rules! clue_table {
     ($macro:ident) => {
         $macro! {
+            model_kind { ModelKind "release date and cache offer" } {}
             token_prices { InputPrice "input price" OutputPrice "output price" } {}
             context_tier { ContextTier "context tier" } {
                 ContextTierKvBytes "context_tier_kv_bytes"

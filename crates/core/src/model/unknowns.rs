@@ -1,6 +1,8 @@
 //! The unknowns of the joint estimate: the model, how it is run, and the machine it runs on.
 
+use super::kv_reading::KvReading;
 use super::machine::Machine;
+use crate::reference::AttentionKind;
 
 /// One hypothesis about all unknowns of a price sheet; natural logarithms.
 #[derive(Debug, Clone, Copy)]
@@ -9,9 +11,9 @@ pub struct Unknowns<'a> {
     pub log_active_parameters: f64,
     /// log `N_t`
     pub log_total_parameters: f64,
-    /// log `k_bw` at one byte per element
+    /// log of the bytes that a step reads per token of a context of 8,192, at one byte per element
     pub log_kv_bytes_read: f64,
-    /// log `k_st` at one byte per element
+    /// log `k_st` at one byte per element: bytes stored per further token of a long context
     pub log_kv_bytes_stored: f64,
     /// log β, the batch over the optimal batch
     pub log_batch_over_optimal: f64,
@@ -23,33 +25,55 @@ pub struct Unknowns<'a> {
     pub log_rental: f64,
     /// Whether the model is dense, and therefore `N_t` = `N_a`.
     pub is_dense: bool,
+    /// Kind of attention.
+    pub attention: AttentionKind,
     /// The machine.
     pub machine: &'a Machine,
 }
 
 impl Unknowns<'_> {
-    /// log of L0 = w·`N_a`/(ρ·`k_bw`), tokens: the context at which reading the cache takes as long as the multiplies at
-    /// peak (E7 without attention's arithmetic) \[T\].
+    /// Bytes of cache that a step reads, at one byte per element.
     #[must_use]
-    pub fn log_ideal_crossover(&self) -> f64 {
+    pub fn kv_reading(&self) -> KvReading {
+        KvReading::new(
+            self.attention,
+            self.log_kv_bytes_read,
+            self.log_kv_bytes_stored,
+        )
+    }
+
+    /// log of the elements of cache that memory delivers while one token is multiplied with the weights at peak.
+    fn log_balanced_elements(&self) -> f64 {
         let machine = self.machine;
         machine.log_weight_bytes + self.log_active_parameters
             - machine.log_compute_to_bandwidth
-            - self.log_kv_bytes_read
             - machine.log_kv_element_bytes
+    }
+
+    /// log of L0, tokens: the context at which reading the cache takes as long as the multiplies at peak, w·`N_a`/(ρ·`k_bw`)
+    /// where `k_bw` is the same at all contexts (E7 without attention's arithmetic) \[T\].
+    #[must_use]
+    pub fn log_ideal_crossover(&self) -> f64 {
+        self.log_crossover_of(self.log_balanced_elements())
+    }
+
+    fn log_crossover_of(&self, log_elements: f64) -> f64 {
+        self.kv_reading().context_of(log_elements.exp()).ln()
     }
 
     /// log of L0 with ρ·`η_c`/`η_m` for ρ.
     #[must_use]
     pub fn log_crossover(&self) -> f64 {
-        self.log_ideal_crossover() - self.machine.log_balance
+        self.log_crossover_of(self.log_balanced_elements() - self.machine.log_balance)
     }
 
-    /// log r, r = 1/β + `L_mean`/L0 at peak \[T\].
+    /// log r, r = 1/β + ρ·(bytes read at `L_mean`)/(w·`N_a`) at peak: 1/β + `L_mean`/L0 where `k_bw` is the same at all contexts
+    /// \[T\].
     #[must_use]
     pub fn log_memory_over_compute(&self) -> f64 {
         let weights = (-self.log_batch_over_optimal).exp();
-        let cache = (self.log_mean_decode_context - self.log_ideal_crossover()).exp();
+        let elements = self.kv_reading().bytes_at(self.log_mean_decode_context.exp());
+        let cache = elements / self.log_balanced_elements().exp();
         (weights + cache).ln()
     }
 

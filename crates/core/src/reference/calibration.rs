@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use nalgebra::{SMatrix, SVector};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+
+use super::AttentionKind;
 
 static SHIPPED: LazyLock<Calibration> = LazyLock::new(|| {
     Calibration::read(include_str!("../../../../data/calibration.json"))
@@ -29,8 +30,10 @@ pub struct Calibration {
     pub price_law: PriceLaw,
     /// Relation of long-context thresholds to the KV cache.
     pub context_tier: ContextTierLaw,
-    /// Markups of known hosts relative to the law.
+    /// Markups of known hosts on models of others, relative to the law.
     pub hosts: BTreeMap<String, HostMarkup>,
+    /// Markups of vendors on models of their own, relative to the law; by the vendor's name.
+    pub authors: BTreeMap<String, HostMarkup>,
 }
 
 /// Data of a calibration's fit.
@@ -51,34 +54,94 @@ pub struct Provenance {
     pub data_sha256: String,
 }
 
-/// Two kinds of models: dense ones, whose every parameter is active, and mixtures of experts.
+/// Models: dense ones, whose every parameter is active, and mixtures of experts, each with a kind of attention.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Population {
-    /// `N_t` = `N_a`
-    pub dense: ModelClass,
-    /// `N_t` > `N_a`
-    pub mixture_of_experts: ModelClass,
+    /// Sizes of dense models: `N_t` = `N_a`.
+    pub dense: Sizes,
+    /// Sizes of mixtures of experts: `N_t` > `N_a`.
+    pub mixture_of_experts: Sizes,
     /// Degrees of freedom of the Student-t distribution of log `N_a` and log `N_t`.
     pub size_degrees_of_freedom: f64,
-    /// Standard deviation of the noise in the stated maximum context.
-    pub context_sd: f64,
+    /// Every class.
+    pub classes: Vec<ModelClass>,
+    /// Bytes of cache that are stored.
+    pub stored: StoredLaw,
+    /// Bytes of cache that are read beside those stored, by kind of attention.
+    pub attention: Vec<AttentionLaw>,
+    /// Longest contexts.
+    pub context: ContextLaw,
+    /// Mean facts of the models.
+    pub dates: Dates,
 }
 
-/// A kind of models: a normal distribution of logarithms, whose sizes are spread by the scale of a Student-t.
+/// A normal distribution of log `N_a` and log `N_t`, spread by the scale of a Student-t.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sizes {
+    /// Means.
+    pub mean: [f64; 2],
+    /// Their covariance.
+    pub covariance: [[f64; 2]; 2],
+}
+
+/// A class of models.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelClass {
+    /// Whether every parameter is active.
+    pub is_dense: bool,
+    /// Kind of attention.
+    pub attention: AttentionKind,
     /// Share of all models.
     pub share: f64,
-    /// Mean of log `N_a`, log `N_t`, log `k_bw`, log `k_st` and the log of the maximum context.
-    pub mean: [f64; 5],
-    /// Their covariance.
-    pub covariance: [[f64; 5]; 5],
+    /// log odds at the mean facts, per year of release, and for sold cache reads.
+    pub log_odds: [f64; 3],
 }
 
-/// log price = intercept + active·log `N_a` + total·log `N_t` + host + deviation of the model + noise, per line; dense
-/// models have an exponent of their own.
+/// log `k_st` = `by_kind` + active·(log `N_a` − centre) + total·(log `N_t` − centre) + noise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoredLaw {
+    /// Mean log `N_a` and log `N_t`.
+    pub centre: [f64; 2],
+    /// Exponent of the active parameters.
+    pub active: f64,
+    /// Exponent of the total parameters.
+    pub total: f64,
+    /// Standard deviation of the noise.
+    pub sd: f64,
+    /// log `k_st` at the centre, in the order of [`AttentionKind::ALL`].
+    pub by_kind: [f64; AttentionKind::COUNT],
+}
+
+/// Bytes that a step reads per token at 8,192 tokens over bytes stored per token, of a kind of attention.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AttentionLaw {
+    /// The kind.
+    pub kind: AttentionKind,
+    /// Mean of the logarithm.
+    pub log_read_over_stored: f64,
+    /// Its standard deviation; 0 where both are the same.
+    pub sd: f64,
+}
+
+/// Mean facts of the models behind a calibration.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dates {
+    /// Years from the start of 2025 to the mean release.
+    pub mean_years: f64,
+    /// Standard deviation of releases, years.
+    pub sd_years: f64,
+    /// Mean share of sellers that sell cache reads.
+    pub mean_cache_share: f64,
+}
+
+/// log price = intercept + active·log `N_a` + total·log `N_t` + year·release + seller + deviation of the model + noise, per
+/// line; dense models have an exponent of their own, and vendors that sell models of their own a markup of their own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceLaw {
@@ -92,14 +155,24 @@ pub struct PriceLaw {
     pub dense: [f64; 2],
     /// Log `N_a` above which `dense` applies.
     pub dense_centre: f64,
+    /// Rise per year of release.
+    pub year: [f64; 2],
+    /// Mean markup of vendors on models of their own.
+    pub author: [f64; 2],
+    /// Spread of the markups of vendors on models of their own.
+    pub author_spread: OverLines,
     /// Spread of hosts.
     pub host: OverLines,
     /// Spread of models with equal parameters; Student-t.
     pub deviation: OverLines,
     /// Degrees of freedom of the deviation.
     pub degrees_of_freedom: f64,
-    /// Spread of single rows.
+    /// Spread of single decisions.
     pub noise: OverLines,
+    /// Further weight of a decision per seller that copies it.
+    pub copy_weight: f64,
+    /// Greatest weight of a decision.
+    pub most_weight: f64,
 }
 
 /// Markup of a known host relative to the law.
@@ -135,51 +208,25 @@ pub struct ContextTierLaw {
     pub convention_sd: f64,
 }
 
-/// Regression of the maximum context on the other figures of a model.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// log of the maximum context = intercept + `per_year`·years + active·log `N_a` + total·log `N_t` + stored·log `k_st` +
+/// Student-t error.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ContextLaw {
-    intercept: f64,
-    slopes: [f64; 4],
-    /// Residual standard deviation.
-    pub sd: f64,
-}
-
-impl ContextLaw {
-    /// Expected log of the maximum context, from log `N_a`, log `N_t`, log `k_bw` and log `k_st`.
-    #[must_use]
-    pub fn expected(&self, model: [f64; 4]) -> f64 {
-        self.intercept
-            + self
-                .slopes
-                .iter()
-                .zip(model)
-                .map(|(slope, value)| slope * value)
-                .sum::<f64>()
-    }
-}
-
-impl ModelClass {
-    /// The regression of the maximum context on the other four. Of two identical ones, as total and active parameters of dense
-    /// models, the first gets the coefficient.
-    #[must_use]
-    pub fn context_law(&self, noise_sd: f64) -> ContextLaw {
-        const CONTEXT: usize = 4;
-        let others = SMatrix::<f64, 4, 4>::from_fn(|row, column| self.covariance[row][column]);
-        let with_context = SVector::<f64, 4>::from_fn(|row, _| self.covariance[row][CONTEXT]);
-        let inverse = others
-            .pseudo_inverse(1e-9)
-            .expect("the tolerance is positive");
-        let slopes = inverse * with_context;
-        let explained = slopes.dot(&with_context);
-        let at_mean: f64 = (0..CONTEXT)
-            .map(|index| slopes[index] * self.mean[index])
-            .sum();
-        ContextLaw {
-            intercept: self.mean[CONTEXT] - at_mean,
-            slopes: slopes.into(),
-            sd: (self.covariance[CONTEXT][CONTEXT] - explained + noise_sd * noise_sd).sqrt(),
-        }
-    }
+    /// Value at the mean release for logarithms of 0.
+    pub intercept: f64,
+    /// Rise per year of release.
+    pub per_year: f64,
+    /// Exponent of the active parameters.
+    pub active: f64,
+    /// Exponent of the total parameters.
+    pub total: f64,
+    /// Exponent of the bytes stored per token.
+    pub stored: f64,
+    /// Scale of the error.
+    pub scale: f64,
+    /// Degrees of freedom of the error.
+    pub degrees_of_freedom: f64,
 }
 
 impl Calibration {

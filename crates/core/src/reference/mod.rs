@@ -17,6 +17,7 @@ macro_rules! embedded_tables {
 mod accelerator;
 pub mod architecture;
 mod attainment;
+mod attention_kind;
 /// The calibration fitted to open-weight models.
 pub mod calibration;
 mod kernel_time;
@@ -34,6 +35,7 @@ mod weight_formats;
 pub use accelerator::{
     Accelerator, AcceleratorStatus, NumberFormat, RentalUsdPerHour, accelerator, accelerators,
 };
+pub use attention_kind::AttentionKind;
 pub use attainment::{Attainment, fitted_attainment};
 pub use kernel_time::{KernelTime, kernel_times};
 pub use moe_quality::{
@@ -45,7 +47,7 @@ pub use storage_tier::{CostBasis, StorageKind, StorageTier, TALK_DRAIN_TIMES, st
 pub use track_record::{
     NamedRecord, TrackRecord, TrackRecords, track_record_of_quantity, track_record_of_reading,
 };
-pub use vendors::{is_known_vendor, vendor};
+pub use vendors::{is_known_vendor, is_sold_by_author, vendor};
 pub use weight_formats::WeightFormats;
 
 use serde::de::DeserializeOwned;

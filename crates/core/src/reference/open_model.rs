@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use jiff::civil::Date;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -40,6 +41,10 @@ pub struct OpenModel {
     pub family: String,
     /// Architecture, as needed for serving.
     pub architecture: Architecture,
+    /// Day on which its weights were released.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = Date, nullable = false)]
+    pub released: Option<Date>,
     /// Longest context in tokens.
     pub max_context: u32,
     /// The format its weights are published in.
@@ -62,6 +67,7 @@ impl OpenModel {
             name: text("name")?,
             family: text("family")?,
             architecture: Architecture::read_among(&fields)?,
+            released: fields.get("released").and_then(|day| day.day()),
             max_context: fields
                 .required("max_context", "")?
                 .whole_number(1..=u32::MAX)?,

@@ -6,6 +6,7 @@
 )]
 
 use iso_currency::Currency;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, TimestampRound, Unit as TimeUnit};
 use utoipa::openapi::RefOr;
@@ -51,6 +52,19 @@ pub(crate) fn timestamp() -> ReadAs<Timestamp> {
             .pattern(Some("^(19[7-9]|[2-9][0-9]{2})[0-9]-"))
             .into()
     })
+}
+
+/// A day.
+pub(super) fn day() -> ReadAs<Date> {
+    inline(
+        |field| field.day(),
+        || {
+            ObjectBuilder::new()
+                .schema_type(Type::String)
+                .format(Some(SchemaFormat::KnownFormat(KnownFormat::Date)))
+                .into()
+        },
+    )
 }
 
 /// Databases keep microseconds, so finer digits are cut.

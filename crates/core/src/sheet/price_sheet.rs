@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use jiff::civil::Date;
 
 use super::fields::{
-    MOST_COUNT, currency, ends_after_start, refers_within_sheet, timestamp, verbatim,
+    MOST_COUNT, currency, day, ends_after_start, refers_within_sheet, timestamp, verbatim,
 };
 use super::{JsonObject, Modifier, OtherMeter, RateCell, Schedule, ServiceTier, Source};
 use crate::input::body::document::{
@@ -32,6 +33,8 @@ document! {
         model: String = plain(value(name()).hint("name the model as the provider spells it")),
         /// Canonical name, `author/model`, the same at all hosts of a model.
         canonical_model: Option<String> = maybe(name()),
+        /// Day on which the model was released.
+        released: Option<Date> = maybe(day()),
         /// Other ids of the same offer.
         aliases: Vec<String> = filled(List::entries(name())),
         /// Region in which the model is served.

@@ -28,7 +28,7 @@ type Way = (&'static str, fn(&mut Settings, &mut Shown));
 const WAYS: [Way; 9] = [
     ("as shipped", |_, _| {}),
     ("copies counted as separate rows", |settings, _| {
-        settings.copies_count_once = false;
+        settings.copy_weight = None;
     }),
     ("normal deviations of models", |settings, _| {
         settings.deviation_degrees_of_freedom = NORMAL;

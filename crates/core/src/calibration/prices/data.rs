@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use jiff::civil::Date;
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::reference::{is_known_vendor, open_models, vendor};
+use crate::model::kv_reading::READ_CONTEXT_TOKENS;
+use crate::model::release::years;
+use crate::reference::{AttentionKind, is_known_vendor, open_models, vendor};
 use crate::roofline::KvCache;
 use crate::sheet::{ContextTier, PriceSheet, RateCell};
 use crate::units::Decimal;
@@ -21,17 +24,32 @@ pub struct Truth {
     pub log_kv_read: f64,
     /// log `k_st`
     pub log_kv_stored: f64,
+    /// log of the bytes that a step reads per token of a context of 8,192, windows and selected entries included
+    pub log_kv_read_8k: f64,
     /// log of the longest context
     pub log_context: f64,
+    /// Kind of attention.
+    pub attention: AttentionKind,
+    /// Day of its release.
+    pub released: Option<Date>,
 }
 
 impl Truth {
+    /// Years from the start of 2025 to its release; none where that is not known.
+    #[must_use]
+    pub fn years(&self) -> Option<f64> {
+        self.released.map(years)
+    }
+
     /// Whether every parameter is active.
     #[must_use]
     pub fn is_dense(&self) -> bool {
         self.log_total <= self.log_active
     }
 }
+
+/// Context at which `kv_bytes_per_token_read` is stated.
+const READ_CONTEXT: f64 = READ_CONTEXT_TOKENS;
 
 /// A model whose architecture is published, and what its hosts charge.
 #[derive(Debug, Clone)]
@@ -136,6 +154,26 @@ struct ModelRow {
     max_context: f64,
     kv_stored_1b: f64,
     kv_read_per_step_1b: f64,
+    #[serde(default)]
+    avg_bytes_8k_1b: Option<f64>,
+    #[serde(default)]
+    bounded_read_elems: Option<f64>,
+    #[serde(default)]
+    attention_kind: String,
+    #[serde(default)]
+    released: Option<Date>,
+}
+
+impl ModelRow {
+    /// Bytes that a step reads per token of a context of 8,192: what grows with the context, full windows, and the entries
+    /// that sparse attention selects.
+    fn kv_read_8k(&self) -> f64 {
+        let windows = self
+            .avg_bytes_8k_1b
+            .map_or(0.0, |average| average - self.kv_stored_1b);
+        let selected = self.bounded_read_elems.unwrap_or(0.0) / READ_CONTEXT;
+        self.kv_read_per_step_1b + windows + selected
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -173,7 +211,10 @@ pub fn built_in() -> Vec<PricedModel> {
             log_total: architecture.total_parameters.ln(),
             log_kv_read: cache.read_per_token(1.0).0.ln(),
             log_kv_stored: cache.stored_per_token(1.0).0.ln(),
+            log_kv_read_8k: (cache.read_elements(READ_CONTEXT) / READ_CONTEXT).ln(),
             log_context: f64::from(model.max_context).ln(),
+            attention: AttentionKind::of(&architecture.attention),
+            released: model.released,
         };
         PricedModel::new(model.name.clone(), model.family.clone(), truth)
     });
@@ -209,7 +250,10 @@ pub fn read(
             log_total: log(row.total_params)?,
             log_kv_read: log(row.kv_read_per_step_1b)?,
             log_kv_stored: log(row.kv_stored_1b)?,
+            log_kv_read_8k: log(row.kv_read_8k())?,
             log_context: log(row.max_context)?,
+            attention: AttentionKind::of_layers(&row.attention_kind),
+            released: row.released,
         };
         listed.push(PricedModel::new(row.model, row.family, truth));
     }
@@ -291,12 +335,18 @@ fn with_sheets(
         base.output = price(&row.base_out)?;
         model.push(&row.provider, vec![base, above]);
     }
+    for model in &mut models {
+        let canonical = format!("{}/{}", model.author, model.name);
+        for sheet in &mut model.sheets {
+            sheet.canonical_model = Some(canonical.clone());
+        }
+    }
     Ok(models)
 }
 
 fn sheet_of(model: &PricedModel, provider: &str, rates: Vec<RateCell>) -> PriceSheet {
     let mut sheet = PriceSheet::new(&host_name(provider), &model.name, rates);
-    sheet.canonical_model = Some(format!("{}/{}", model.family, model.name));
+    sheet.released = model.truth.released;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

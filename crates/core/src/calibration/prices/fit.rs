@@ -6,12 +6,13 @@ use nalgebra::{Matrix2, Vector2};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::data::{PricedModel, Truth};
+use super::data::PricedModel;
 use super::price_law::{self, DENSE_CENTRE, Row, Shown, Size};
-use super::{Settings, context_tiers, population};
+use super::{Settings, context_tiers, count, population};
+use crate::reference::{is_sold_by_author, vendor};
 use crate::reference::calibration::{Calibration, HostMarkup, OverLines, PriceLaw, Provenance};
 use crate::sheet::PriceSheet;
-use crate::sheet::compare::decision::decisions;
+use crate::sheet::compare::decision::{Decision, decisions};
 use crate::units::significant;
 
 const COMMAND: &str = "unroof-dev calibrate";
@@ -24,52 +25,93 @@ pub fn calibrate(models: &[&PricedModel], settings: &Settings) -> Calibration {
         .copied()
         .filter(|model| !model.sheets.is_empty())
         .collect();
-    let truths: Vec<Truth> = priced.iter().map(|model| model.truth).collect();
-    let hosts: BTreeSet<&str> = priced
+    let population = population::population(&priced, settings.size_degrees_of_freedom);
+    let sellers: Vec<Seller> = priced
         .iter()
-        .flat_map(|model| &model.sheets)
-        .map(|sheet| sheet.provider.as_str())
+        .flat_map(|model| model.sheets.iter().map(seller))
+        .collect::<BTreeSet<_>>()
+        .into_iter()
         .collect();
-    let hosts: Vec<&str> = hosts.into_iter().collect();
     let rows: Vec<Row> = priced
         .iter()
         .enumerate()
-        .flat_map(|(place, model)| rows_of(place, model, &hosts, settings))
+        .flat_map(|(place, model)| rows_of(place, model, &sellers, settings))
         .collect();
-    let sizes: Vec<Size> = truths
+    let years = |released: f64| released - population.dates.mean_years;
+    let sizes: Vec<Size> = priced
         .iter()
-        .map(|truth| Size {
-            log_active: truth.log_active,
-            log_total: truth.log_total,
+        .map(|model| Size {
+            log_active: model.truth.log_active,
+            log_total: model.truth.log_total,
+            years: model.truth.years().map_or(0.0, years),
         })
         .collect();
-    let law = price_law::fit(&sizes, hosts.len(), &rows, settings);
-    let [intercept, active, total, dense] = law.fixed.map(Into::into);
-    let markup = |(mean, covariance): &(Vector2<f64>, Matrix2<f64>)| HostMarkup {
-        mean: (*mean).into(),
-        covariance: over_lines(covariance),
+    let are_authors: Vec<bool> = sellers.iter().map(|seller| seller.is_author).collect();
+    let law = price_law::fit(&sizes, &are_authors, &rows, settings);
+    let [intercept, active, total, dense, year, author] = law.fixed.map(Into::into);
+    let markups = |wanted: bool| -> BTreeMap<String, HostMarkup> {
+        sellers
+            .iter()
+            .zip(&law.sellers)
+            .filter(|(seller, _)| seller.is_author == wanted)
+            .map(|(seller, (mean, covariance))| {
+                let markup = HostMarkup {
+                    mean: (*mean).into(),
+                    covariance: over_lines(covariance),
+                };
+                (seller.name.clone(), markup)
+            })
+            .collect()
     };
-    let markups = hosts
-        .iter()
-        .map(|host| (*host).to_owned())
-        .zip(law.hosts.iter().map(markup));
     rounded(&Calibration {
         provenance: provenance(models, &priced, rows.len()),
-        population: population::population(&truths, settings.size_degrees_of_freedom),
         price_law: PriceLaw {
             intercept,
             active,
             total,
             dense,
             dense_centre: DENSE_CENTRE,
+            year,
+            author,
+            author_spread: over_lines(&law.author),
             host: over_lines(&law.host),
             deviation: over_lines(&law.deviation),
             degrees_of_freedom: settings.deviation_degrees_of_freedom,
             noise: over_lines(&law.noise),
+            copy_weight: settings.copy_weight.unwrap_or(0.0),
+            most_weight: MOST_WEIGHT,
         },
         context_tier: context_tiers::law(&priced),
-        hosts: markups.collect::<BTreeMap<_, _>>(),
+        hosts: markups(false),
+        authors: markups(true),
+        population,
     })
+}
+
+/// Weight of a decision that very many sellers copy: invented sellers must not make an answer certain.
+const MOST_WEIGHT: f64 = 3.0;
+
+/// A seller, of models of others or of its own.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Seller {
+    is_author: bool,
+    name: String,
+}
+
+fn seller(sheet: &PriceSheet) -> Seller {
+    let is_author = sells_own(sheet);
+    Seller {
+        is_author,
+        name: if is_author {
+            vendor(&sheet.provider)
+        } else {
+            sheet.provider.clone()
+        },
+    }
+}
+
+fn sells_own(sheet: &PriceSheet) -> bool {
+    is_sold_by_author(&sheet.provider, sheet.canonical_model.as_deref()) == Some(true)
 }
 
 /// Every number to nine significant digits, so that the file is the same wherever it is made.
@@ -98,25 +140,42 @@ fn over_lines(matrix: &Matrix2<f64>) -> OverLines {
     ]
 }
 
-/// The rows of one model: every decision once, and of a reseller that copies its ratio the level alone.
-fn rows_of(model: usize, priced: &PricedModel, hosts: &[&str], settings: &Settings) -> Vec<Row> {
+/// The rows of one model: every decision once, with a weight for its copies, and of a reseller that copies its ratio the
+/// level alone.
+fn rows_of(
+    model: usize,
+    priced: &PricedModel,
+    sellers: &[Seller],
+    settings: &Settings,
+) -> Vec<Row> {
     let sheets: Vec<&PriceSheet> = priced.sheets.iter().collect();
-    let mut rows = Vec::new();
-    let groups = if settings.copies_count_once {
-        decisions(&sheets).groups
-    } else {
-        (0..sheets.len()).map(|index| vec![index]).collect()
+    let groups = match settings.copy_weight {
+        Some(_) => decisions(&sheets, sells_own),
+        None => every_sheet(sheets.len()),
     };
+    let mut rows = Vec::new();
     for group in groups {
-        for (place, index) in group.iter().enumerate() {
-            let sheet = sheets[*index];
-            let Ok(host) = hosts.binary_search(&sheet.provider.as_str()) else {
+        for (place, decision) in group.iter().enumerate() {
+            let sheet = sheets[decision.sheet];
+            let Ok(seller) = sellers.binary_search(&seller(sheet)) else {
                 continue;
             };
-            rows.extend(shown(sheet, place > 0).map(|shown| Row { model, host, shown }));
+            let further = settings.copy_weight.unwrap_or(0.0) * count(decision.copies);
+            rows.extend(shown(sheet, place > 0).map(|shown| Row {
+                model,
+                seller,
+                shown,
+                weight: (1.0 + further).min(MOST_WEIGHT),
+            }));
         }
     }
     rows
+}
+
+/// Every sheet as a decision of its own.
+fn every_sheet(sheets: usize) -> Vec<Vec<Decision>> {
+    let alone = |sheet| vec![Decision { sheet, copies: 0 }];
+    (0..sheets).map(alone).collect()
 }
 
 fn shown(sheet: &PriceSheet, copies_ratio: bool) -> Option<Shown> {

@@ -20,8 +20,12 @@ pub struct Settings {
     pub size_degrees_of_freedom: f64,
     /// Spread of the exponent that dense models have beyond the common one.
     pub dense_slope_sd: f64,
-    /// Whether copies of one pricing decision count once.
-    pub copies_count_once: bool,
+    /// Spread of the rise of prices per year of release.
+    pub year_sd: f64,
+    /// Spread of the mean markup of vendors on models of their own.
+    pub author_markup_sd: f64,
+    /// Further weight of a decision per seller that copies it; none where every copy counts as a decision.
+    pub copy_weight: Option<f64>,
 }
 
 impl Default for Settings {
@@ -30,7 +34,9 @@ impl Default for Settings {
             deviation_degrees_of_freedom: 2.5,
             size_degrees_of_freedom: 3.0,
             dense_slope_sd: 0.05,
-            copies_count_once: true,
+            year_sd: 0.5,
+            author_markup_sd: 1.0,
+            copy_weight: Some(0.3),
         }
     }
 }

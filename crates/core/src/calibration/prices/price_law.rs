@@ -1,7 +1,7 @@
 //! Law of prices from parameters: a linear mixed model with crossed effects, fitted by expectation maximisation.
 //!
-//! log price = intercept + b·log `N_a` + c·log `N_t` + d·log `N_a` (dense models only) + host + deviation of the model +
-//! noise, two lines at once. Hosts and models are effects of their own, so that a host that lists many models and a model
+//! log price = intercept + b·log `N_a` + c·log `N_t` + d·log `N_a` (dense models only) + e·year of release + φ (vendors that
+//! sell models of their own) + seller + deviation of the model + noise, two lines at once. Sellers and models are effects of their own, so that a host that lists many models and a model
 //! with many hosts each count by the information they add. The deviations are Student-t by weights that are
 //! re-estimated in every round; rows that copy the ratio of another host add their level alone.
 
@@ -13,9 +13,13 @@ use super::{Settings, count};
 const ROUNDS: usize = 30;
 /// Centres of the logarithms of parameters: 16 and 72 billion.
 const CENTRE: [f64; 2] = [23.5, 25.0];
-/// Intercept, active, total, active of dense models.
-const FIXED: usize = 4;
+/// Intercept, active, total, active of dense models, year, vendors of their own models.
+const FIXED: usize = 6;
 const DENSE_SLOPE: usize = 3;
+const YEAR: usize = 4;
+const AUTHOR: usize = 5;
+/// Weight of the spread of hosts in that of vendors, of whom there are few, in vendors.
+const VENDOR_SHRINKAGE: f64 = 3.0;
 
 /// Values of the two lines that a row shows.
 #[derive(Debug, Clone, Copy)]
@@ -30,19 +34,23 @@ pub(super) enum Shown {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row {
     pub(super) model: usize,
-    pub(super) host: usize,
+    pub(super) seller: usize,
     pub(super) shown: Shown,
+    /// Number of independent decisions it counts as.
+    pub(super) weight: f64,
 }
 
-/// Logarithms of active and total parameters of one model.
+/// What the price of a model depends on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Size {
     pub(super) log_active: f64,
     pub(super) log_total: f64,
+    /// Years from the mean release.
+    pub(super) years: f64,
 }
 
 impl Size {
-    fn features(&self) -> [f64; FIXED] {
+    fn features(&self, is_author: bool) -> [f64; FIXED] {
         let active = self.log_active - CENTRE[0];
         let is_dense = self.log_total <= self.log_active;
         [
@@ -50,6 +58,8 @@ impl Size {
             active,
             self.log_total - CENTRE[1],
             if is_dense { active } else { 0.0 },
+            self.years,
+            f64::from(u8::from(is_author)),
         ]
     }
 }
@@ -57,13 +67,15 @@ impl Size {
 /// The fitted law.
 #[derive(Debug, Clone)]
 pub(super) struct Law {
-    /// Intercept with uncentred logarithms, active, total and the dense models' further slope, per line.
+    /// Intercept with uncentred logarithms, active, total, the dense models' further slope, year, and markup of vendors on
+    /// models of their own, per line.
     pub(super) fixed: [Vector2<f64>; FIXED],
     pub(super) host: Matrix2<f64>,
+    pub(super) author: Matrix2<f64>,
     pub(super) deviation: Matrix2<f64>,
     pub(super) noise: Matrix2<f64>,
-    /// Mean and covariance of each host's effect.
-    pub(super) hosts: Vec<(Vector2<f64>, Matrix2<f64>)>,
+    /// Mean and covariance of each seller's effect.
+    pub(super) sellers: Vec<(Vector2<f64>, Matrix2<f64>)>,
 }
 
 /// A row's weight and weighted price under a noise covariance.
@@ -124,29 +136,34 @@ struct ModelBlock {
     price: Vector2<f64>,
 }
 
-/// Fits the law.
-pub(super) fn fit(sizes: &[Size], host_count: usize, rows: &[Row], settings: &Settings) -> Law {
-    let features: Vec<[f64; FIXED]> = sizes.iter().map(Size::features).collect();
-    let effects = FIXED + host_count;
+/// Fits the law; of each seller it is said whether it is a vendor with models of its own.
+pub(super) fn fit(sizes: &[Size], are_authors: &[bool], rows: &[Row], settings: &Settings) -> Law {
+    let features: Vec<[f64; FIXED]> = rows
+        .iter()
+        .map(|row| sizes[row.model].features(are_authors[row.seller]))
+        .collect();
+    let effects = FIXED + are_authors.len();
     let freedom = settings.deviation_degrees_of_freedom;
     let mut host = Matrix2::from_diagonal_element(0.1);
+    let mut author = host;
     let mut deviation = Matrix2::from_diagonal_element(0.15);
     let mut noise = Matrix2::from_diagonal_element(0.06);
     let mut weights = vec![1.0; sizes.len()];
     for round in 0.. {
         let blocks = model_blocks(&features, rows, &weights, &deviation, &noise);
-        let mut precision = prior_precision(host_count, &host, settings);
+        let mut precision = prior_precision(are_authors, [&host, &author], settings);
         let (mean, covariance) = effects_given(&mut precision, &features, rows, &blocks, &noise);
-        let host_effects: Vec<(Vector2<f64>, Matrix2<f64>)> = (FIXED..effects)
+        let sellers: Vec<(Vector2<f64>, Matrix2<f64>)> = (FIXED..effects)
             .map(|effect| (at(&mean, effect), block(&covariance, effect, effect)))
             .collect();
         if round == ROUNDS {
             return Law {
                 fixed: uncentred(&mean),
                 host,
+                author,
                 deviation,
                 noise,
-                hosts: host_effects,
+                sellers,
             };
         }
         let deviations: Vec<Deviation> = blocks
@@ -154,9 +171,10 @@ pub(super) fn fit(sizes: &[Size], host_count: usize, rows: &[Row], settings: &Se
             .map(|block| Deviation::new(block, &mean, &covariance))
             .collect();
         let mut next_noise = Matrix2::zeros();
-        for row in rows {
-            let (fitted, spread) = fitted(row, &features, &blocks, &deviations, &mean, &covariance);
-            next_noise += row.shown.expected_noise(&fitted, &spread, &noise);
+        for (row, features) in rows.iter().zip(&features) {
+            let (fitted, spread) = fitted(row, features, &blocks, &deviations, &mean, &covariance);
+            next_noise +=
+                row.shown.expected_noise(&fitted, &spread, &(noise / row.weight)) * row.weight;
         }
         let scale = inverse(&deviation);
         let mut next_deviation = Matrix2::zeros();
@@ -165,14 +183,39 @@ pub(super) fn fit(sizes: &[Size], host_count: usize, rows: &[Row], settings: &Se
             *weight = (freedom + 2.0) / (freedom + (scale * square).trace());
             next_deviation += square * *weight;
         }
-        let host_square = |(mean, covariance): &(Vector2<f64>, Matrix2<f64>)| {
-            mean * mean.transpose() + covariance
-        };
-        host = host_effects.iter().map(host_square).sum::<Matrix2<f64>>() / count(host_count);
+        host = spread_of(&sellers, are_authors, false, None);
+        author = spread_of(&sellers, are_authors, true, Some(&host));
         deviation = next_deviation / count(sizes.len());
         noise = next_noise / count(rows.len());
     }
     unreachable!("the rounds end")
+}
+
+/// Mean square of the effects of one kind of seller, drawn to another spread where one is given.
+fn spread_of(
+    sellers: &[(Vector2<f64>, Matrix2<f64>)],
+    are_authors: &[bool],
+    wanted: bool,
+    drawn_to: Option<&Matrix2<f64>>,
+) -> Matrix2<f64> {
+    let squares = sellers
+        .iter()
+        .zip(are_authors)
+        .filter(|(_, is_author)| **is_author == wanted)
+        .map(|((mean, covariance), _)| mean * mean.transpose() + covariance);
+    let (mut sum, mut number) = drawn_to.map_or((Matrix2::zeros(), 0.0), |spread| {
+        (spread * VENDOR_SHRINKAGE, VENDOR_SHRINKAGE)
+    });
+    for square in squares {
+        sum += square;
+        number += 1.0;
+    }
+    // Without a seller of this kind nothing is learned about it.
+    if number > 0.0 {
+        sum / number
+    } else {
+        Matrix2::from_diagonal_element(0.1)
+    }
 }
 
 fn model_blocks(
@@ -192,18 +235,18 @@ fn model_blocks(
             price: Vector2::zeros(),
         })
         .collect();
-    for row in rows {
-        let weighted = row.shown.weighted(noise);
+    for (row, features) in rows.iter().zip(features) {
+        let weighted = row.shown.weighted(&(noise / row.weight));
         let block = &mut blocks[row.model];
         block.covariance += weighted.precision;
         block.price += weighted.price;
-        for (effect, feature) in features[row.model].iter().enumerate() {
+        for (effect, feature) in features.iter().enumerate() {
             block.effects[effect].1 += weighted.precision * *feature;
         }
-        let host = FIXED + row.host;
-        match block.effects.iter_mut().find(|(effect, _)| *effect == host) {
+        let seller = FIXED + row.seller;
+        match block.effects.iter_mut().find(|(effect, _)| *effect == seller) {
             Some((_, weight)) => *weight += weighted.precision,
-            None => block.effects.push((host, weighted.precision)),
+            None => block.effects.push((seller, weighted.precision)),
         }
     }
     for block in &mut blocks {
@@ -212,19 +255,30 @@ fn model_blocks(
     blocks
 }
 
-/// Prior precision of the effects: hosts vary by their covariance, and dense models' exponent by little.
-fn prior_precision(host_count: usize, host: &Matrix2<f64>, settings: &Settings) -> DMatrix<f64> {
-    let effects = FIXED + host_count;
+/// Prior precision of the effects: sellers vary by the covariance of their kind, dense models' exponent and the rise per
+/// year by little.
+fn prior_precision(
+    are_authors: &[bool],
+    [host, author]: [&Matrix2<f64>; 2],
+    settings: &Settings,
+) -> DMatrix<f64> {
+    let effects = FIXED + are_authors.len();
     let mut precision = DMatrix::<f64>::zeros(2 * effects, 2 * effects);
-    for effect in FIXED..effects {
-        add(&mut precision, effect, effect, &inverse(host));
+    for (seller, is_author) in are_authors.iter().enumerate() {
+        let spread = if *is_author { author } else { host };
+        add(&mut precision, FIXED + seller, FIXED + seller, &inverse(spread));
     }
-    let dense = Matrix2::from_diagonal_element(settings.dense_slope_sd.powi(-2));
-    add(&mut precision, DENSE_SLOPE, DENSE_SLOPE, &dense);
+    for (slope, sd) in [
+        (DENSE_SLOPE, settings.dense_slope_sd),
+        (YEAR, settings.year_sd),
+        (AUTHOR, settings.author_markup_sd),
+    ] {
+        add(&mut precision, slope, slope, &Matrix2::from_diagonal_element(sd.powi(-2)));
+    }
     precision
 }
 
-/// Mean and covariance of the fixed effects and the hosts, the models integrated out.
+/// Mean and covariance of the fixed effects and the sellers, the models integrated out.
 fn effects_given(
     precision: &mut DMatrix<f64>,
     features: &[[f64; FIXED]],
@@ -233,8 +287,8 @@ fn effects_given(
     noise: &Matrix2<f64>,
 ) -> (DVector<f64>, DMatrix<f64>) {
     let mut weighted = DVector::<f64>::zeros(precision.nrows());
-    for row in rows {
-        let own = row.shown.weighted(noise);
+    for (row, features) in rows.iter().zip(features) {
+        let own = row.shown.weighted(&(noise / row.weight));
         let design = design(row, features);
         for (left, left_feature) in design {
             for (right, right_feature) in design {
@@ -264,12 +318,11 @@ fn effects_given(
     (factor.solve(&weighted), factor.inverse())
 }
 
-/// Effects of a row with their features: the fixed ones, and its host.
-fn design(row: &Row, features: &[[f64; FIXED]]) -> [(usize, f64); FIXED + 1] {
-    let of_model = &features[row.model];
-    std::array::from_fn(|place| match of_model.get(place) {
+/// Effects of a row with their features: the fixed ones, and its seller.
+fn design(row: &Row, features: &[f64; FIXED]) -> [(usize, f64); FIXED + 1] {
+    std::array::from_fn(|place| match features.get(place) {
         Some(feature) => (place, *feature),
-        None => (FIXED + row.host, 1.0),
+        None => (FIXED + row.seller, 1.0),
     })
 }
 
@@ -301,10 +354,10 @@ impl Deviation {
     }
 }
 
-/// Mean and covariance of a row, from the law, the host and the model's deviation.
+/// Mean and covariance of a row, from the law, the seller and the model's deviation.
 fn fitted(
     row: &Row,
-    features: &[[f64; FIXED]],
+    features: &[f64; FIXED],
     blocks: &[ModelBlock],
     deviations: &[Deviation],
     effects: &DVector<f64>,
@@ -330,13 +383,9 @@ fn fitted(
 
 /// The fixed effects for logarithms that are not centred.
 fn uncentred(effects: &DVector<f64>) -> [Vector2<f64>; FIXED] {
-    let [intercept, active, total, dense] = std::array::from_fn(|effect| at(effects, effect));
-    [
-        intercept - active * CENTRE[0] - total * CENTRE[1],
-        active,
-        total,
-        dense,
-    ]
+    let mut fixed: [Vector2<f64>; FIXED] = std::array::from_fn(|effect| at(effects, effect));
+    fixed[0] -= fixed[1] * CENTRE[0] + fixed[2] * CENTRE[1];
+    fixed
 }
 
 /// log `N_a` at which dense models' further slope begins.

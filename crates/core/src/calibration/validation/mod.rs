@@ -270,13 +270,14 @@ fn truth(truth: &Truth, quantity: J) -> f64 {
     quantity.log_value(&Unknowns {
         log_active_parameters: truth.log_active,
         log_total_parameters: truth.log_total,
-        log_kv_bytes_read: truth.log_kv_read,
+        log_kv_bytes_read: truth.log_kv_read_8k,
         log_kv_bytes_stored: truth.log_kv_stored,
         log_batch_over_optimal: known(Q::BatchOverOptimal),
         log_mean_decode_context: known(Q::MeanDecodeContext),
         log_utilisation: 0.0,
         log_rental: 0.0,
         is_dense: truth.is_dense(),
+        attention: truth.attention,
         machine: &machines[0],
     })
 }

@@ -3,12 +3,13 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::gaussian::{Gaussian, Mixture, UNKNOWNS};
-use crate::model::assumptions::Assumptions;
+use crate::model::assumptions::{Assumptions, SizeClass};
 use crate::model::likelihood::student_t_scale_mixture;
 use crate::model::machine::{Machine, machines};
 use crate::model::quantity::Quantity as Q;
 use crate::model::unknowns::Unknowns;
-use crate::reference::calibration::{Calibration, ModelClass};
+use crate::reference::AttentionKind;
+use crate::reference::calibration::{AttentionLaw, Calibration, ModelClass, Population};
 
 /// Coordinates of the unknowns.
 const ACTIVE: usize = 0;
@@ -49,6 +50,8 @@ const SCALES: usize = Mixture::MOST_PARTS;
 pub(super) struct ClassPrior {
     /// `N_t` = `N_a`
     pub(super) is_dense: bool,
+    /// Kind of attention.
+    attention: AttentionKind,
     /// log of its share
     pub(super) log_share: f64,
     /// A mixture over the free unknowns, with the logs of its shares.
@@ -85,14 +88,17 @@ impl Prior {
     pub fn new(calibration: &Calibration, assumptions: &Assumptions) -> Self {
         let population = &calibration.population;
         let statements = statements(assumptions);
-        let classes = [
-            (true, &population.dense),
-            (false, &population.mixture_of_experts),
-        ];
         let scales = student_t_scale_mixture(population.size_degrees_of_freedom);
-        let mut classes: Vec<ClassPrior> = classes
-            .into_iter()
-            .filter_map(|(is_dense, class)| ClassPrior::new(class, is_dense, &scales, &statements))
+        let is_stated = |class: &&ModelClass| match assumptions.architecture() {
+            Some(SizeClass::Dense) => class.is_dense,
+            Some(SizeClass::Mixture) => !class.is_dense,
+            None => true,
+        };
+        let mut classes: Vec<ClassPrior> = population
+            .classes
+            .iter()
+            .filter(is_stated)
+            .filter_map(|class| ClassPrior::new(population, class, &scales, &statements))
             .collect();
         let all = log_sum(classes.iter().map(|class| class.log_share));
         for class in &mut classes {
@@ -139,29 +145,35 @@ impl Prior {
 impl ClassPrior {
     /// None if the stated values rule the class out.
     fn new(
+        population: &Population,
         class: &ModelClass,
-        is_dense: bool,
         scales: &[f64; SCALES],
         statements: &[Statement],
     ) -> Option<Self> {
+        let (is_dense, attention) = (class.is_dense, class.attention);
         let mut own = statements.to_vec();
-        let agreement = if is_dense {
-            merge_sizes(&mut own)?
-        } else {
-            0.0
+        let mut agreement = 0.0;
+        if is_dense {
+            agreement += merge(&mut own, TOTAL, ACTIVE)?;
+        }
+        if !attention.reads_other_than_stored() {
+            agreement += merge(&mut own, KV_READ, KV_STORED)?;
+        }
+        let is_tied = |slot: usize| {
+            is_dense && slot == TOTAL || !attention.reads_other_than_stored() && slot == KV_READ
         };
         let is_fixed = |slot: usize| {
             own.iter()
                 .any(|stated| stated.slot == slot && stated.sd <= 0.0)
         };
         let free: Vec<usize> = (0..UNKNOWNS)
-            .filter(|slot| !(is_fixed(*slot) || is_dense && *slot == TOTAL))
+            .filter(|slot| !(is_fixed(*slot) || is_tied(*slot)))
             .collect();
         let mut slots = [0; UNKNOWNS];
         slots[..free.len()].copy_from_slice(&free);
         let mut fixed = [0.0; UNKNOWNS];
         let mut mixture = scales.map(|scale| {
-            let (mut mean, mut covariance) = class_moments(class, is_dense, scale);
+            let (mut mean, mut covariance) = class_moments(population, class, scale);
             let log_probability = replace(&mut mean, &mut covariance, &own);
             fixed = std::array::from_fn(|slot| mean[slot]);
             let free_covariance = covariance.select_rows(&free).select_columns(&free);
@@ -180,6 +192,7 @@ impl ClassPrior {
             Mixture::new(&mixture.map(|(log_share, gaussian)| (log_share.exp(), gaussian)));
         Some(Self {
             is_dense,
+            attention,
             log_share,
             mixture,
             weighed,
@@ -218,6 +231,9 @@ impl ClassPrior {
         if self.is_dense {
             values[TOTAL] = values[ACTIVE];
         }
+        if !self.attention.reads_other_than_stored() {
+            values[KV_READ] = values[KV_STORED];
+        }
         values
     }
 
@@ -237,35 +253,54 @@ impl ClassPrior {
             log_utilisation: 0.0,
             log_rental: machine.log_rental,
             is_dense: self.is_dense,
+            attention: self.attention,
             machine,
         }
     }
 }
 
-/// Mean and covariance of a class's unknowns for one scale of its sizes: quantities that depend on size keep their own
-/// spread.
-fn class_moments(class: &ModelClass, is_dense: bool, scale: f64) -> (DVector<f64>, DMatrix<f64>) {
+/// Mean and covariance of a class's unknowns for one scale of its sizes: what depends on size keeps its own spread.
+fn class_moments(
+    population: &Population,
+    class: &ModelClass,
+    scale: f64,
+) -> (DVector<f64>, DMatrix<f64>) {
+    let sizes = if class.is_dense {
+        &population.dense
+    } else {
+        &population.mixture_of_experts
+    };
+    let stored = &population.stored;
+    let of_kind = |law: &&AttentionLaw| law.kind == class.attention;
+    let law = population.attention.iter().find(of_kind);
+    let (over_stored, over_stored_sd) =
+        law.map_or((0.0, 0.0), |law| (law.log_read_over_stored, law.sd));
+    let slopes = [stored.active, stored.total];
     let mut mean = DVector::zeros(UNKNOWNS);
-    let mut covariance = DMatrix::zeros(UNKNOWNS, UNKNOWNS);
-    for row in 0..=KV_STORED {
-        mean[row] = class.mean[row];
-        for column in 0..=KV_STORED {
-            covariance[(row, column)] = class.covariance[row][column];
-        }
+    // Every unknown as a sum of sizes, the noise of the stored bytes and that of the read ones.
+    let mut loadings = DMatrix::zeros(UNKNOWNS, 2);
+    mean[KV_STORED] = stored.by_kind[class.attention as usize];
+    for size in [ACTIVE, TOTAL] {
+        mean[size] = sizes.mean[size];
+        loadings[(size, size)] = 1.0;
+        mean[KV_STORED] += slopes[size] * (sizes.mean[size] - stored.centre[size]);
+        loadings[(KV_STORED, size)] = slopes[size];
+        loadings[(KV_READ, size)] = slopes[size];
     }
+    mean[KV_READ] = mean[KV_STORED] + over_stored;
+    let of_sizes = DMatrix::from_fn(2, 2, |row, column| scale * sizes.covariance[row][column]);
+    let mut covariance = &loadings * of_sizes * loadings.transpose();
+    for (row, column) in [KV_READ, KV_STORED]
+        .into_iter()
+        .flat_map(|row| [(row, KV_READ), (row, KV_STORED)])
+    {
+        covariance[(row, column)] += stored.sd * stored.sd;
+    }
+    covariance[(KV_READ, KV_READ)] += over_stored_sd * over_stored_sd;
     for (slot, run) in [(BATCH, BATCH_OVER_OPTIMAL), (CONTEXT, MEAN_DECODE_CONTEXT)] {
         mean[slot] = run.log_median;
         covariance[(slot, slot)] = run.sd * run.sd;
     }
-    let sizes: Vec<usize> = if is_dense {
-        vec![ACTIVE]
-    } else {
-        vec![ACTIVE, TOTAL]
-    };
-    let of_size = covariance.select_rows(&sizes).select_columns(&sizes);
-    let across = covariance.select_columns(&sizes);
-    let gain = across * of_size.clone().try_inverse().expect("sizes vary");
-    covariance += &gain * (of_size * (scale - 1.0)) * gain.transpose();
     (mean, covariance)
 }
 
@@ -298,30 +333,30 @@ fn statements(assumptions: &Assumptions) -> Vec<Statement> {
     slots.into_iter().filter_map(statement).collect()
 }
 
-/// In a dense model a statement about total parameters is one about active parameters. Returns the log density of the
-/// agreement of two such statements; none if they exclude each other.
-fn merge_sizes(statements: &mut Vec<Statement>) -> Option<f64> {
+/// Of two coordinates that are one in a class of models, a statement about the first is one about the second. Returns the log
+/// density of the agreement of two such statements; none if they exclude each other.
+fn merge(statements: &mut Vec<Statement>, from: usize, into: usize) -> Option<f64> {
     /// Two equal numbers agree with certainty.
     const CERTAIN: f64 = 50.0;
-    let Some(of_total) = statements.iter().position(|stated| stated.slot == TOTAL) else {
+    let Some(place) = statements.iter().position(|stated| stated.slot == from) else {
         return Some(0.0);
     };
-    let total = statements.remove(of_total);
-    let Some(active) = statements.iter_mut().find(|stated| stated.slot == ACTIVE) else {
+    let first = statements.remove(place);
+    let Some(second) = statements.iter_mut().find(|stated| stated.slot == into) else {
         statements.push(Statement {
-            slot: ACTIVE,
-            ..total
+            slot: into,
+            ..first
         });
         return Some(0.0);
     };
-    let variance = active.sd * active.sd + total.sd * total.sd;
-    let apart = active.mean - total.mean;
+    let variance = second.sd * second.sd + first.sd * first.sd;
+    let apart = second.mean - first.mean;
     if variance <= 0.0 {
         return (apart.abs() < 1e-9).then_some(CERTAIN);
     }
-    let weight = total.sd * total.sd / variance;
-    active.mean = weight * active.mean + (1.0 - weight) * total.mean;
-    active.sd = active.sd * total.sd / variance.sqrt();
+    let weight = first.sd * first.sd / variance;
+    second.mean = weight * second.mean + (1.0 - weight) * first.mean;
+    second.sd = second.sd * first.sd / variance.sqrt();
     Some(-0.5 * (apart * apart / variance + (2.0 * std::f64::consts::PI * variance).ln()))
 }
 

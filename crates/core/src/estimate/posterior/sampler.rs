@@ -7,6 +7,7 @@ use super::pareto::pareto_k;
 use super::prior::{ClassPrior, Prior};
 use super::sobol::{MOST_POINTS, Point, points};
 use crate::input::cancel::{CancelToken, Cancelled};
+use crate::model::kv_reading::KvReading;
 use crate::model::likelihood::Likelihood;
 use crate::model::unknowns::Unknowns;
 
@@ -241,9 +242,14 @@ fn weighed<'a>(
     })
 }
 
-/// No model has more active than total parameters.
+/// No model has more active than total parameters, or reads more of its cache than it stores.
 fn is_possible(unknowns: &Unknowns<'_>) -> bool {
     unknowns.log_active_parameters <= unknowns.log_total_parameters
+        && KvReading::is_possible(
+            unknowns.attention,
+            unknowns.log_kv_bytes_read,
+            unknowns.log_kv_bytes_stored,
+        )
 }
 
 /// log ratio of prior to proposal density of a draw, and its log likelihood.

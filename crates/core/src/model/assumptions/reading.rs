@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, OneOfBuilder, Schema, Type};
+use utoipa::openapi::schema::{
+    AdditionalProperties, KnownFormat, ObjectBuilder, OneOfBuilder, Schema, SchemaFormat, Type,
+};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::{Assumptions, Interval};
+use super::{Assumptions, Interval, SizeClass};
 use crate::input::body::{Kind, Schemas, add_schema};
 use crate::input::cursor::{Cursor, nearest_names, one_of_hint, shortened};
 use crate::input::json::Json;
@@ -37,6 +39,10 @@ impl Assumptions {
         if let Some(field) = fields.get("speed_multiplier") {
             assumptions.read_speeds(&field);
         }
+        assumptions.architecture = fields
+            .get("architecture")
+            .and_then(|field| read_class(&field));
+        assumptions.release_date = fields.get("release_date").and_then(|field| field.day());
         assumptions.check_parameters(object);
         fields.refuse_unknown();
         Some(assumptions)
@@ -93,6 +99,19 @@ impl Assumptions {
             );
         }
     }
+}
+
+fn read_class(field: &Cursor<'_>) -> Option<SizeClass> {
+    let text = field.text()?;
+    let class = SizeClass::ALL
+        .into_iter()
+        .find(|class| class.name() == text);
+    class.or_else(|| {
+        field.refuse(
+            format!("`{}` is not a kind of architecture", shortened(&text)),
+            "write \"dense\" or \"mixture\"",
+        )
+    })
 }
 
 fn accelerator_hint(id: &str) -> String {
@@ -199,8 +218,20 @@ impl PartialSchema for Assumptions {
             ))
             .max_properties(Some(MOST_TIERS))
             .additional_properties(Some(speed));
+        let architecture = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .enum_values(Some(SizeClass::ALL.map(SizeClass::name)))
+            .description(Some(
+                "Whether the model is dense or a mixture of experts.",
+            ));
+        let release_date = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Date)))
+            .description(Some("The day on which the model was released."));
         let object = quantities(Q::top_level())
             .property("accelerator", accelerator)
+            .property("architecture", architecture)
+            .property("release_date", release_date)
             .property("speed_multiplier", speeds);
         closed(object)
             .description(Some(

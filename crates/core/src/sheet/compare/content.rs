@@ -94,6 +94,7 @@ impl PriceSheet {
         digest(&Self {
             canonical_model: None,
             upstream_provider: None,
+            released: None,
             quantization: None,
             valid_from: None,
             valid_to: None,

@@ -4,6 +4,8 @@ mod index;
 
 pub use index::Index;
 
+use std::collections::BTreeSet;
+
 use crate::sheet::{PriceSheet, RateCell};
 use crate::units::Decimal;
 
@@ -16,11 +18,13 @@ pub enum Likeness {
     OneRatio,
 }
 
-/// Sheets grouped by decision and by price ratios.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decisions {
-    /// Indices of the first sheet of every decision, grouped by equal price ratios.
-    pub groups: Vec<Vec<usize>>,
+/// A pricing decision among the sheets of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decision {
+    /// Index of the sheet that stands for it.
+    pub sheet: usize,
+    /// Number of further sellers with a copy of it.
+    pub copies: usize,
 }
 
 /// Price factors between duplicates: equal, and the ten percent surcharge of regional endpoints.
@@ -30,28 +34,60 @@ const CENT: f64 = 0.01;
 /// Relative difference up to which thresholds are equal: 32,000 and 32,001, 512,000 and 524,288.
 const SAME_THRESHOLD: f64 = 0.03;
 
-/// Groups the sheets of a model into decisions.
+/// The decisions behind the sheets of a model, grouped by equal price ratios. The sheet of the author of the model stands for
+/// its copies, else that of the first seller by name: the order of the sheets changes nothing.
 #[must_use]
-pub fn decisions(sheets: &[&PriceSheet]) -> Decisions {
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    for (index, sheet) in sheets.iter().enumerate() {
-        let alike = |known: &usize| likeness(sheets[*known], sheet);
-        let counted = groups.iter().flatten();
-        if counted
-            .map(alike)
-            .any(|found| found == Some(Likeness::OneDecision))
+pub fn decisions(
+    sheets: &[&PriceSheet],
+    is_author: impl Fn(&PriceSheet) -> bool,
+) -> Vec<Vec<Decision>> {
+    let prices: Vec<Prices> = sheets.iter().map(|sheet| Prices::of(sheet)).collect();
+    let mut order: Vec<usize> = (0..sheets.len()).collect();
+    order.sort_by_cached_key(|index| {
+        let sheet = sheets[*index];
+        (!is_author(sheet), sheet.provider.clone(), sheet.id())
+    });
+    let mut groups: Vec<Vec<Counted>> = Vec::new();
+    for index in order {
+        let seller = sheets[index].provider.as_str();
+        let alike = |known: usize| prices[known].likeness(&prices[index]);
+        let mut counted = groups.iter_mut().flatten();
+        if let Some(same) = counted.find(|known| alike(known.sheet) == Some(Likeness::OneDecision))
         {
+            same.sellers.insert(seller);
             continue;
         }
+        let decision = Counted {
+            sheet: index,
+            sellers: BTreeSet::from([seller]),
+        };
         match groups
             .iter_mut()
-            .find(|group| alike(&group[0]) == Some(Likeness::OneRatio))
+            .find(|group| alike(group[0].sheet) == Some(Likeness::OneRatio))
         {
-            Some(group) => group.push(index),
-            None => groups.push(vec![index]),
+            Some(group) => group.push(decision),
+            None => groups.push(vec![decision]),
         }
     }
-    Decisions { groups }
+    groups
+        .into_iter()
+        .map(|group| group.iter().map(Counted::decision).collect())
+        .collect()
+}
+
+/// A decision with its sellers.
+struct Counted<'a> {
+    sheet: usize,
+    sellers: BTreeSet<&'a str>,
+}
+
+impl Counted<'_> {
+    fn decision(&self) -> Decision {
+        Decision {
+            sheet: self.sheet,
+            copies: self.sellers.len() - 1,
+        }
+    }
 }
 
 /// Similarity of the prices of two sheets of a model; None for separate decisions.

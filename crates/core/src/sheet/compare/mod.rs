@@ -4,6 +4,8 @@ mod cells;
 mod content;
 pub mod decision;
 pub mod difference;
+mod whole;
 
 pub use cells::{CellName, Cells};
 pub use content::SheetId;
+pub use whole::whole_sheets;

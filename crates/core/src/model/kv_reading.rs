@@ -1,0 +1,134 @@
+//! Bytes of cache that a step reads, by context: windows and selected entries stop growing, the rest does not.
+
+use crate::reference::AttentionKind;
+
+/// Context at which bytes read per token are stated.
+pub const READ_CONTEXT_TOKENS: f64 = 8_192.0;
+
+/// Window of a windowed layer, tokens; most have 128 to 4,096.
+const WINDOW_TOKENS: f64 = 1_024.0;
+
+impl AttentionKind {
+    /// Bytes read per further token of a very long context over those read per token at 8,192: index keys and coarse
+    /// entries alone. The medians of the models of `data/open_models.json`.
+    fn slope_over_read(self) -> f64 {
+        match self {
+            Self::Sparse => 0.45,
+            Self::Compressed => 0.37,
+            Self::Grouped | Self::Latent | Self::Windowed | Self::HybridLinear => 1.0,
+        }
+    }
+}
+
+/// Bytes that one decode step reads of a context of C tokens: slope·C + bounded·min(C, limit), at one byte per element.
+///
+/// At every context they are at most what is stored: a window is read as it is stored, a selection is a part of what is
+/// stored.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KvReading {
+    /// Bytes per token at any context.
+    slope: f64,
+    /// Further bytes per token up to the limit.
+    bounded: f64,
+    /// Tokens.
+    limit: f64,
+}
+
+impl KvReading {
+    /// From the kind of attention, log of the bytes read per token at 8,192 tokens, and log of the bytes stored per token of
+    /// a long context.
+    #[must_use]
+    pub fn new(kind: AttentionKind, log_read: f64, log_stored: f64) -> Self {
+        let read = log_read.exp();
+        match kind {
+            AttentionKind::Grouped | AttentionKind::Latent | AttentionKind::HybridLinear => Self {
+                slope: read,
+                bounded: 0.0,
+                limit: 0.0,
+            },
+            AttentionKind::Windowed => {
+                let stored = log_stored.exp().min(read);
+                Self {
+                    slope: stored,
+                    bounded: (read - stored) * READ_CONTEXT_TOKENS / WINDOW_TOKENS,
+                    limit: WINDOW_TOKENS,
+                }
+            }
+            AttentionKind::Sparse | AttentionKind::Compressed => {
+                let stored = log_stored.exp().max(read);
+                let slope = kind.slope_over_read() * read;
+                Self {
+                    slope,
+                    bounded: stored - slope,
+                    limit: READ_CONTEXT_TOKENS * (read - slope) / (stored - slope),
+                }
+            }
+        }
+    }
+
+    /// log of the bytes read per further token of a very long context.
+    #[must_use]
+    pub fn log_slope(self) -> f64 {
+        self.slope.ln()
+    }
+
+    /// Bytes that a step reads at a context.
+    #[must_use]
+    pub fn bytes_at(self, context_tokens: f64) -> f64 {
+        self.slope * context_tokens + self.bounded * context_tokens.min(self.limit)
+    }
+
+    /// Context at which a step reads this many bytes.
+    #[must_use]
+    pub fn context_of(self, bytes: f64) -> f64 {
+        let within = bytes / (self.slope + self.bounded);
+        if within <= self.limit {
+            within
+        } else {
+            (bytes - self.bounded * self.limit) / self.slope
+        }
+    }
+
+    /// Whether a model of this kind can read and store as much.
+    #[must_use]
+    pub fn is_possible(kind: AttentionKind, log_read: f64, log_stored: f64) -> bool {
+        match kind {
+            AttentionKind::Windowed => log_read >= log_stored,
+            AttentionKind::Sparse | AttentionKind::Compressed => log_read <= log_stored,
+            AttentionKind::Grouped | AttentionKind::Latent | AttentionKind::HybridLinear => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_read_agree_at_8192_tokens_and_have_an_inverse() {
+        for (kind, read, stored) in [
+            (AttentionKind::Grouped, 1e5, 1e5),
+            (AttentionKind::Windowed, 1.65e5, 1e5),
+            (AttentionKind::Sparse, 21_216.0, 54_912.0),
+            (AttentionKind::Compressed, 4e3, 7e3_f64),
+        ] {
+            let reading = KvReading::new(kind, f64::ln(read), f64::ln(stored));
+            let at = reading.bytes_at(READ_CONTEXT_TOKENS);
+            assert!((at / (read * READ_CONTEXT_TOKENS) - 1.0).abs() < 1e-9, "{kind:?}");
+            for context in [64.0, 1_000.0, 5_000.0, 1e6] {
+                let back = reading.context_of(reading.bytes_at(context));
+                assert!((back / context - 1.0).abs() < 1e-9, "{kind:?} {context}");
+            }
+        }
+    }
+
+    #[test]
+    fn sparse_attention_reads_no_more_than_is_stored() {
+        let reading = KvReading::new(AttentionKind::Sparse, f64::ln(21_216.0), f64::ln(54_912.0));
+        for context in [1.0, 100.0, 2_048.0, 8_192.0, 1e6] {
+            assert!(reading.bytes_at(context) <= 54_912.0 * context * (1.0 + 1e-12));
+        }
+        // 78 layers that select 2,048 entries of 576 and read index keys of 128.
+        assert!((reading.bytes_at(2_048.0) / (2_048.0 * 54_912.0) - 1.0).abs() < 0.01);
+    }
+}
