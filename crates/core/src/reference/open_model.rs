@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn every_model_has_sources_and_a_name_of_its_own() {
-        assert_eq!(open_models().len(), 174);
+        assert_eq!(open_models().len(), 183);
         for model in open_models() {
             assert!(!model.sources.is_empty(), "{}", model.name);
             let found = open_model(&model.name.to_uppercase()).unwrap();
