@@ -99,7 +99,7 @@ async fn every_open_model_is_listed_and_simulated() {
     let api = api().await;
     let models = api.get("/reference/open-models").await.json();
     let models = models["data"].as_array().unwrap();
-    assert_eq!(models.len(), 80);
+    assert_eq!(models.len(), 183);
     for model in models {
         let reply = ask(&api, &json!({"model": model["name"], "price_sheet": {}})).await;
         assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());

@@ -17,6 +17,8 @@ use crate::input::schema::one_of_texts;
 
 /// Sizes of a dimension, numbers of heads or of layers.
 const DIMENSION: RangeInclusive<u32> = 1..=1 << 24;
+/// The same for a part that a model may lack.
+const OPTIONAL_DIMENSION: RangeInclusive<u32> = 0..=*DIMENSION.end();
 /// Parameters of a part of a model.
 const PARAMETERS: RangeInclusive<f64> = 1e3..=1e16;
 
@@ -97,8 +99,8 @@ body! {
         query_heads: u32 = plain(count(DIMENSION)),
         /// Rank of the latent that all heads share.
         kv_lora_rank: u32 = plain(count(DIMENSION)),
-        /// Size of the shared rotary key.
-        rope_dimension: u32 = plain(count(DIMENSION)),
+        /// Size of the shared rotary key; 0 without one.
+        rope_dimension: u32 = plain(count(OPTIONAL_DIMENSION)),
         /// Size of a head's key without the rotary part.
         nope_dimension: u32 = plain(count(DIMENSION)),
         /// Size of a head's value.
@@ -143,10 +145,10 @@ body! {
     pub struct Sparse {
         /// Entries that are read.
         top_k: u32 = plain(count(DIMENSION)),
-        /// Heads of the indexer.
-        index_heads: u32 = plain(count(DIMENSION)),
-        /// Size of an index key, one per entry.
-        index_dimension: u32 = plain(count(DIMENSION)),
+        /// Heads of the indexer; 0 where the selection of another layer is used.
+        index_heads: u32 = plain(count(OPTIONAL_DIMENSION)),
+        /// Size of an index key, one per entry; 0 where the selection of another layer is used.
+        index_dimension: u32 = plain(count(OPTIONAL_DIMENSION)),
     }
 }
 

@@ -39,6 +39,10 @@ pub struct OpenModel {
     pub name: String,
     /// Family: models of one author with a common design.
     pub family: String,
+    /// Day on which the weights were published or announced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub released: Option<Date>,
     /// Architecture, as needed for serving.
     pub architecture: Architecture,
     /// Day on which its weights were released.
@@ -66,6 +70,7 @@ impl OpenModel {
         let model = Self {
             name: text("name")?,
             family: text("family")?,
+            released: fields.optional("released", read_day).ok()?,
             architecture: Architecture::read_among(&fields)?,
             released: fields.get("released").and_then(|day| day.day()),
             max_context: fields
@@ -92,6 +97,13 @@ impl OpenModel {
             2.0
         }
     }
+}
+
+/// A day as `YYYY-MM-DD`.
+fn read_day(cursor: &Cursor<'_>) -> Option<Date> {
+    let text = cursor.text()?;
+    let day = text.parse::<Date>().ok().filter(|_| text.len() == 10);
+    day.or_else(|| cursor.refuse(format!("`{text}` is not a day"), "write YYYY-MM-DD"))
 }
 
 /// Bytes per parameter of 4-bit weights with their scales: a scale of 8 bits for each 32 (`mxfp4`) or 16 (`nvfp4`)
@@ -143,11 +155,29 @@ mod tests {
 
     #[test]
     fn every_model_has_sources_and_a_name_of_its_own() {
-        assert_eq!(open_models().len(), 80);
+        assert_eq!(open_models().len(), 183);
         for model in open_models() {
             assert!(!model.sources.is_empty(), "{}", model.name);
             let found = open_model(&model.name.to_uppercase()).unwrap();
             assert_eq!(found.name, model.name);
+        }
+    }
+
+    #[test]
+    fn every_model_has_a_day_of_release() {
+        let first = jiff::civil::date(2023, 7, 18);
+        for model in open_models() {
+            let released = model.released.unwrap();
+            assert!(released >= first, "{}: {released}", model.name);
+        }
+    }
+
+    #[test]
+    fn a_day_is_written_in_one_way() {
+        let read = |text: &str| input::read(format!("\"{text}\"").as_bytes(), read_day);
+        assert_eq!(read("2024-04-18").unwrap(), jiff::civil::date(2024, 4, 18));
+        for text in ["2024-04", "2024-02-30", "20240418", "+002024-04-18"] {
+            assert!(read(text).is_err(), "{text}");
         }
     }
 }

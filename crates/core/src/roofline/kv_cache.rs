@@ -393,3 +393,46 @@ impl KvCache {
         self.sum(|entries| entries.prefill_macs * entries.multiplied_over(prompt, kernels))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference::open_model;
+
+    fn cache(name: &str) -> KvCache {
+        KvCache::new(&open_model(name).unwrap().architecture)
+    }
+
+    #[test]
+    fn a_step_at_8192_tokens_reads_windows_selected_entries_and_index_keys() {
+        const CONTEXT: f64 = 8_192.0;
+        for (name, elements_per_token) in [
+            ("GLM-5", 21_216.0),
+            // 57 of its 78 layers take the selection of another, and have no index keys.
+            ("GLM-5.2", 13_920.0),
+            ("gpt-oss-120b", 18_720.0),
+            ("Gemma-3-27B", 67_584.0),
+        ] {
+            let read = cache(name).read_elements(CONTEXT) / CONTEXT;
+            assert!(
+                (read / elements_per_token - 1.0).abs() < 1e-12,
+                "{name}: {read}"
+            );
+        }
+    }
+
+    #[test]
+    fn no_model_reads_more_than_it_stores_at_a_context() {
+        for model in crate::reference::open_models() {
+            let cache = KvCache::new(&model.architecture);
+            for context in [128.0, 2_048.0, 8_192.0, 131_072.0] {
+                let (read, stored) = (cache.read_elements(context), cache.stored_elements(context));
+                assert!(
+                    read <= stored,
+                    "{} at {context}: {read} {stored}",
+                    model.name
+                );
+            }
+        }
+    }
+}
