@@ -45,10 +45,6 @@ pub struct OpenModel {
     pub released: Option<Date>,
     /// Architecture, as needed for serving.
     pub architecture: Architecture,
-    /// Day on which its weights were released.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = Date, nullable = false)]
-    pub released: Option<Date>,
     /// Longest context in tokens.
     pub max_context: u32,
     /// The format its weights are published in.
@@ -70,9 +66,8 @@ impl OpenModel {
         let model = Self {
             name: text("name")?,
             family: text("family")?,
-            released: fields.optional("released", read_day).ok()?,
-            architecture: Architecture::read_among(&fields)?,
             released: fields.get("released").and_then(|day| day.day()),
+            architecture: Architecture::read_among(&fields)?,
             max_context: fields
                 .required("max_context", "")?
                 .whole_number(1..=u32::MAX)?,
@@ -97,13 +92,6 @@ impl OpenModel {
             2.0
         }
     }
-}
-
-/// A day as `YYYY-MM-DD`.
-fn read_day(cursor: &Cursor<'_>) -> Option<Date> {
-    let text = cursor.text()?;
-    let day = text.parse::<Date>().ok().filter(|_| text.len() == 10);
-    day.or_else(|| cursor.refuse(format!("`{text}` is not a day"), "write YYYY-MM-DD"))
 }
 
 /// Bytes per parameter of 4-bit weights with their scales: a scale of 8 bits for each 32 (`mxfp4`) or 16 (`nvfp4`)
