@@ -8,8 +8,8 @@ use crate::model::clue_table::{ClueKind, ReadingId};
 use crate::model::evidence::Evidence;
 use crate::model::likelihood::{Likelihood, Observed, terms};
 use crate::model::quantity::Quantity as Q;
-use crate::model::release::{Release, release};
 use crate::model::reading::{Kind, NotDefined, Specification};
+use crate::model::release::{Release, release};
 use crate::model::unknowns::Unknowns;
 use crate::reference::calibration::{Calibration, ContextLaw};
 
@@ -130,8 +130,7 @@ impl Likelihood for ContextMaximum {
         let log_over_peak =
             -0.5 * (freedom + 1.0) * (standardised * standardised / freedom).ln_1p();
         let is_maximum = STATES_THE_MAXIMUM * (self.log_peak + log_over_peak).exp();
-        let is_less =
-            (1.0 - STATES_THE_MAXIMUM) * self.maxima.cdf(-standardised) / LOG_RANGE;
+        let is_less = (1.0 - STATES_THE_MAXIMUM) * self.maxima.cdf(-standardised) / LOG_RANGE;
         is_maximum + is_less
     }
 

@@ -45,9 +45,8 @@ fn share_of(priced: &[bool]) -> f64 {
 impl ModelKind {
     fn new(years: f64, cache: f64, calibration: &Calibration) -> Self {
         let classes = &calibration.population.classes;
-        let odds = |[at_mean, per_year, sold]: [f64; 3]| {
-            (at_mean + per_year * years + sold * cache).exp()
-        };
+        let odds =
+            |[at_mean, per_year, sold]: [f64; 3]| (at_mean + per_year * years + sold * cache).exp();
         let all: f64 = classes.iter().map(|class| odds(class.log_odds)).sum();
         let mut over_share = [[1.0; AttentionKind::COUNT]; 2];
         for class in classes {

@@ -11,7 +11,6 @@ use crate::model::likelihood::{
 };
 use crate::model::quantity::Quantity as Q;
 use crate::model::unknowns::Unknowns;
-use crate::model::release::{Release, release};
 use crate::reference::calibration::{Calibration, HostMarkup, OverLines, PriceLaw};
 use crate::reference::{is_sold_by_author, vendor};
 use crate::sheet::PriceSheet;
@@ -30,7 +29,7 @@ const MISPRINT_SD: f64 = 6.0;
 /// log of such a model's active and total parameters: 16 and 72 billion.
 const MIDDLING: [f64; 2] = [23.5, 25.0];
 
-/// Prices of sellers for one model, without their markups: log price − markup ~ law(`N_a`, `N_t`, release) + deviation +
+/// Prices of sellers for one model, without their markups: log price − markup ~ law(`N_a`, `N_t`) + deviation +
 /// noise.
 #[derive(Debug, Clone)]
 pub(super) struct PriceLines {
@@ -157,8 +156,7 @@ fn observe(sheets: &[Evidence<'_>], calibration: &Calibration) -> Observed {
         one_ratio(&offers)
     });
     let offers: Vec<Offer> = offers.collect();
-    let released = release(sheets, calibration);
-    terms(PriceLines::pooled(&offers, &calibration.price_law, released))
+    terms(PriceLines::pooled(&offers, &calibration.price_law))
 }
 
 /// The base prices of a sheet in USD, less what its seller is known to charge.
@@ -279,7 +277,7 @@ fn sum(left: OverLines, right: OverLines) -> OverLines {
 
 impl PriceLines {
     /// The average over offers, each weighted by how well it measures the model.
-    fn pooled(offers: &[Offer], law: &PriceLaw, released: Release) -> Option<Self> {
+    fn pooled(offers: &[Offer], law: &PriceLaw) -> Option<Self> {
         let mut precision = [[0.0; 2]; 2];
         let mut weighted = [0.0; 2];
         for offer in offers {
@@ -309,39 +307,24 @@ impl PriceLines {
                     covariance[row][INPUT] * weighted[INPUT]
                         + covariance[row][OUTPUT] * weighted[OUTPUT]
                 });
-                Some(Self::new(None, price, covariance, law, released))
+                Some(Self::new(None, price, covariance, law))
             }
             (true, false) => Some(Self::new(
                 Some(INPUT),
                 [weighted[INPUT] / input, 0.0],
                 [[1.0 / input, 0.0], [0.0, 1.0]],
                 law,
-                released,
             )),
             (false, true) => Some(Self::new(
                 Some(OUTPUT),
                 [0.0, weighted[OUTPUT] / output],
                 [[1.0, 0.0], [0.0, 1.0 / output]],
                 law,
-                released,
             )),
         }
     }
 
-    fn new(
-        line: Option<usize>,
-        price: [f64; 2],
-        covariance: OverLines,
-        law: &PriceLaw,
-        released: Release,
-    ) -> Self {
-        let price = std::array::from_fn(|line| price[line] - law.year[line] * released.years);
-        let of_date: OverLines = std::array::from_fn(|row| {
-            std::array::from_fn(|column| {
-                law.year[row] * law.year[column] * released.sd * released.sd
-            })
-        });
-        let covariance = sum(covariance, of_date);
+    fn new(line: Option<usize>, price: [f64; 2], covariance: OverLines, law: &PriceLaw) -> Self {
         let spreads = student_t_scale_mixture::<SCALES>(law.degrees_of_freedom).map(|scale| {
             Spread::new(sum(
                 covariance,

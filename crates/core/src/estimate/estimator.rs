@@ -67,7 +67,10 @@ impl Estimator {
         evidence.region.clear();
         // Of a host that the calibration knows, the usual markup is known.
         let is_known = self.calibration.hosts.contains_key(&evidence.provider)
-            || self.calibration.authors.contains_key(&vendor(&evidence.provider));
+            || self
+                .calibration
+                .authors
+                .contains_key(&vendor(&evidence.provider));
         if !is_known {
             evidence.provider.clear();
         }

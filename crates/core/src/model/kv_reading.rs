@@ -114,7 +114,10 @@ mod tests {
         ] {
             let reading = KvReading::new(kind, f64::ln(read), f64::ln(stored));
             let at = reading.bytes_at(READ_CONTEXT_TOKENS);
-            assert!((at / (read * READ_CONTEXT_TOKENS) - 1.0).abs() < 1e-9, "{kind:?}");
+            assert!(
+                (at / (read * READ_CONTEXT_TOKENS) - 1.0).abs() < 1e-9,
+                "{kind:?}"
+            );
             for context in [64.0, 1_000.0, 5_000.0, 1e6] {
                 let back = reading.context_of(reading.bytes_at(context));
                 assert!((back / context - 1.0).abs() < 1e-9, "{kind:?} {context}");

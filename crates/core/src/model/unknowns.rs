@@ -72,7 +72,9 @@ impl Unknowns<'_> {
     #[must_use]
     pub fn log_memory_over_compute(&self) -> f64 {
         let weights = (-self.log_batch_over_optimal).exp();
-        let elements = self.kv_reading().bytes_at(self.log_mean_decode_context.exp());
+        let elements = self
+            .kv_reading()
+            .bytes_at(self.log_mean_decode_context.exp());
         let cache = elements / self.log_balanced_elements().exp();
         (weights + cache).ln()
     }

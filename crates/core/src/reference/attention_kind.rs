@@ -122,13 +122,20 @@ mod tests {
             ("DeepSeek-V4-Pro", AttentionKind::Compressed),
         ] {
             let model = open_model(name).expect("it is listed");
-            assert_eq!(AttentionKind::of(&model.architecture.attention), kind, "{name}");
+            assert_eq!(
+                AttentionKind::of(&model.architecture.attention),
+                kind,
+                "{name}"
+            );
         }
         assert_eq!(
             AttentionKind::of_layers("csa+indexer+swa+hca"),
             AttentionKind::Compressed
         );
-        assert_eq!(AttentionKind::of_layers("mla+kda"), AttentionKind::HybridLinear);
+        assert_eq!(
+            AttentionKind::of_layers("mla+kda"),
+            AttentionKind::HybridLinear
+        );
         assert_eq!(AttentionKind::of_layers("gqa"), AttentionKind::Grouped);
     }
 }

@@ -140,7 +140,7 @@ pub struct Dates {
     pub mean_cache_share: f64,
 }
 
-/// log price = intercept + active·log `N_a` + total·log `N_t` + year·release + seller + deviation of the model + noise, per
+/// log price = intercept + active·log `N_a` + total·log `N_t` + seller + deviation of the model + noise, per
 /// line; dense models have an exponent of their own, and vendors that sell models of their own a markup of their own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -155,8 +155,6 @@ pub struct PriceLaw {
     pub dense: [f64; 2],
     /// Log `N_a` above which `dense` applies.
     pub dense_centre: f64,
-    /// Rise per year of release.
-    pub year: [f64; 2],
     /// Mean markup of vendors on models of their own.
     pub author: [f64; 2],
     /// Spread of the markups of vendors on models of their own.

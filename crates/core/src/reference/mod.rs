@@ -35,8 +35,8 @@ mod weight_formats;
 pub use accelerator::{
     Accelerator, AcceleratorStatus, NumberFormat, RentalUsdPerHour, accelerator, accelerators,
 };
-pub use attention_kind::AttentionKind;
 pub use attainment::{Attainment, fitted_attainment};
+pub use attention_kind::AttentionKind;
 pub use kernel_time::{KernelTime, kernel_times};
 pub use moe_quality::{
     PublishedEquivalent, RoutedLaw, published_equivalents, routed_law, routed_laws,

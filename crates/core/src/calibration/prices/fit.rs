@@ -9,8 +9,8 @@ use sha2::{Digest, Sha256};
 use super::data::PricedModel;
 use super::price_law::{self, DENSE_CENTRE, Row, Shown, Size};
 use super::{Settings, context_tiers, count, population};
-use crate::reference::{is_sold_by_author, vendor};
 use crate::reference::calibration::{Calibration, HostMarkup, OverLines, PriceLaw, Provenance};
+use crate::reference::{is_sold_by_author, vendor};
 use crate::sheet::PriceSheet;
 use crate::sheet::compare::decision::{Decision, decisions};
 use crate::units::significant;
@@ -37,18 +37,16 @@ pub fn calibrate(models: &[&PricedModel], settings: &Settings) -> Calibration {
         .enumerate()
         .flat_map(|(place, model)| rows_of(place, model, &sellers, settings))
         .collect();
-    let years = |released: f64| released - population.dates.mean_years;
     let sizes: Vec<Size> = priced
         .iter()
         .map(|model| Size {
             log_active: model.truth.log_active,
             log_total: model.truth.log_total,
-            years: model.truth.years().map_or(0.0, years),
         })
         .collect();
     let are_authors: Vec<bool> = sellers.iter().map(|seller| seller.is_author).collect();
     let law = price_law::fit(&sizes, &are_authors, &rows, settings);
-    let [intercept, active, total, dense, year, author] = law.fixed.map(Into::into);
+    let [intercept, active, total, dense, author] = law.fixed.map(Into::into);
     let markups = |wanted: bool| -> BTreeMap<String, HostMarkup> {
         sellers
             .iter()
@@ -71,7 +69,6 @@ pub fn calibrate(models: &[&PricedModel], settings: &Settings) -> Calibration {
             total,
             dense,
             dense_centre: DENSE_CENTRE,
-            year,
             author,
             author_spread: over_lines(&law.author),
             host: over_lines(&law.host),

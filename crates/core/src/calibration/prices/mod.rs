@@ -20,8 +20,6 @@ pub struct Settings {
     pub size_degrees_of_freedom: f64,
     /// Spread of the exponent that dense models have beyond the common one.
     pub dense_slope_sd: f64,
-    /// Spread of the rise of prices per year of release.
-    pub year_sd: f64,
     /// Spread of the mean markup of vendors on models of their own.
     pub author_markup_sd: f64,
     /// Further weight of a decision per seller that copies it; none where every copy counts as a decision.
@@ -34,7 +32,6 @@ impl Default for Settings {
             deviation_degrees_of_freedom: 2.5,
             size_degrees_of_freedom: 3.0,
             dense_slope_sd: 0.05,
-            year_sd: 0.5,
             author_markup_sd: 1.0,
             copy_weight: Some(0.3),
         }

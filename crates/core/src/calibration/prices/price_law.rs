@@ -1,7 +1,7 @@
 //! Law of prices from parameters: a linear mixed model with crossed effects, fitted by expectation maximisation.
 //!
-//! log price = intercept + b·log `N_a` + c·log `N_t` + d·log `N_a` (dense models only) + e·year of release + φ (vendors that
-//! sell models of their own) + seller + deviation of the model + noise, two lines at once. Sellers and models are effects of their own, so that a host that lists many models and a model
+//! log price = intercept + b·log `N_a` + c·log `N_t` + d·log `N_a` (dense models only) + φ (vendors that sell models of their
+//! own) + seller + deviation of the model + noise, two lines at once. Sellers and models are effects of their own, so that a host that lists many models and a model
 //! with many hosts each count by the information they add. The deviations are Student-t by weights that are
 //! re-estimated in every round; rows that copy the ratio of another host add their level alone.
 
@@ -13,11 +13,10 @@ use super::{Settings, count};
 const ROUNDS: usize = 30;
 /// Centres of the logarithms of parameters: 16 and 72 billion.
 const CENTRE: [f64; 2] = [23.5, 25.0];
-/// Intercept, active, total, active of dense models, year, vendors of their own models.
-const FIXED: usize = 6;
+/// Intercept, active, total, active of dense models, vendors of their own models.
+const FIXED: usize = 5;
 const DENSE_SLOPE: usize = 3;
-const YEAR: usize = 4;
-const AUTHOR: usize = 5;
+const AUTHOR: usize = 4;
 /// Weight of the spread of hosts in that of vendors, of whom there are few, in vendors.
 const VENDOR_SHRINKAGE: f64 = 3.0;
 
@@ -45,8 +44,6 @@ pub(super) struct Row {
 pub(super) struct Size {
     pub(super) log_active: f64,
     pub(super) log_total: f64,
-    /// Years from the mean release.
-    pub(super) years: f64,
 }
 
 impl Size {
@@ -58,7 +55,6 @@ impl Size {
             active,
             self.log_total - CENTRE[1],
             if is_dense { active } else { 0.0 },
-            self.years,
             f64::from(u8::from(is_author)),
         ]
     }
@@ -67,7 +63,7 @@ impl Size {
 /// The fitted law.
 #[derive(Debug, Clone)]
 pub(super) struct Law {
-    /// Intercept with uncentred logarithms, active, total, the dense models' further slope, year, and markup of vendors on
+    /// Intercept with uncentred logarithms, active, total, the dense models' further slope, and markup of vendors on
     /// models of their own, per line.
     pub(super) fixed: [Vector2<f64>; FIXED],
     pub(super) host: Matrix2<f64>,
@@ -173,8 +169,10 @@ pub(super) fn fit(sizes: &[Size], are_authors: &[bool], rows: &[Row], settings: 
         let mut next_noise = Matrix2::zeros();
         for (row, features) in rows.iter().zip(&features) {
             let (fitted, spread) = fitted(row, features, &blocks, &deviations, &mean, &covariance);
-            next_noise +=
-                row.shown.expected_noise(&fitted, &spread, &(noise / row.weight)) * row.weight;
+            next_noise += row
+                .shown
+                .expected_noise(&fitted, &spread, &(noise / row.weight))
+                * row.weight;
         }
         let scale = inverse(&deviation);
         let mut next_deviation = Matrix2::zeros();
@@ -244,7 +242,11 @@ fn model_blocks(
             block.effects[effect].1 += weighted.precision * *feature;
         }
         let seller = FIXED + row.seller;
-        match block.effects.iter_mut().find(|(effect, _)| *effect == seller) {
+        match block
+            .effects
+            .iter_mut()
+            .find(|(effect, _)| *effect == seller)
+        {
             Some((_, weight)) => *weight += weighted.precision,
             None => block.effects.push((seller, weighted.precision)),
         }
@@ -255,8 +257,8 @@ fn model_blocks(
     blocks
 }
 
-/// Prior precision of the effects: sellers vary by the covariance of their kind, dense models' exponent and the rise per
-/// year by little.
+/// Prior precision of the effects: sellers vary by the covariance of their kind, dense models' exponent
+/// by little.
 fn prior_precision(
     are_authors: &[bool],
     [host, author]: [&Matrix2<f64>; 2],
@@ -266,14 +268,23 @@ fn prior_precision(
     let mut precision = DMatrix::<f64>::zeros(2 * effects, 2 * effects);
     for (seller, is_author) in are_authors.iter().enumerate() {
         let spread = if *is_author { author } else { host };
-        add(&mut precision, FIXED + seller, FIXED + seller, &inverse(spread));
+        add(
+            &mut precision,
+            FIXED + seller,
+            FIXED + seller,
+            &inverse(spread),
+        );
     }
     for (slope, sd) in [
         (DENSE_SLOPE, settings.dense_slope_sd),
-        (YEAR, settings.year_sd),
         (AUTHOR, settings.author_markup_sd),
     ] {
-        add(&mut precision, slope, slope, &Matrix2::from_diagonal_element(sd.powi(-2)));
+        add(
+            &mut precision,
+            slope,
+            slope,
+            &Matrix2::from_diagonal_element(sd.powi(-2)),
+        );
     }
     precision
 }

@@ -221,9 +221,7 @@ impl PartialSchema for Assumptions {
         let architecture = ObjectBuilder::new()
             .schema_type(Type::String)
             .enum_values(Some(SizeClass::ALL.map(SizeClass::name)))
-            .description(Some(
-                "Whether the model is dense or a mixture of experts.",
-            ));
+            .description(Some("Whether the model is dense or a mixture of experts."));
         let release_date = ObjectBuilder::new()
             .schema_type(Type::String)
             .format(Some(SchemaFormat::KnownFormat(KnownFormat::Date)))

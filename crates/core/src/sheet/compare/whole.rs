@@ -50,7 +50,10 @@ fn both(left: &RateCell, right: &RateCell) -> Option<RateCell> {
         (&mut cell.reasoning, &right.reasoning),
         (&mut cell.cache_read, &right.cache_read),
         (&mut cell.cache_read_explicit, &right.cache_read_explicit),
-        (&mut cell.cache_storage_per_hour, &right.cache_storage_per_hour),
+        (
+            &mut cell.cache_storage_per_hour,
+            &right.cache_storage_per_hour,
+        ),
     ];
     for (own, others) in prices {
         *own = agreed(own.take(), others.as_ref())?;

@@ -8,7 +8,7 @@ use crate::reference::AttentionKind;
 use crate::reference::calibration::{AttentionLaw, StoredLaw};
 
 /// Shrinkage weights, in models: of a kind's mean towards that of all kinds, and of the exponents towards 0.
-const KIND_SHRINKAGE: f64 = 2.0;
+const KIND_SHRINKAGE: f64 = 0.3;
 const SLOPE_SHRINKAGE: f64 = 2.0;
 /// Shrinkage weight of the geometry below, in models.
 const GEOMETRY_WEIGHT: f64 = 2.0;
@@ -27,9 +27,8 @@ fn geometry(kind: AttentionKind) -> (f64, f64) {
 pub(super) fn stored_law(models: &[&PricedModel]) -> StoredLaw {
     const SIZES: usize = 2;
     let number = count(models.len()).max(1.0);
-    let mean = |of: fn(&PricedModel) -> f64| {
-        models.iter().map(|model| of(model)).sum::<f64>() / number
-    };
+    let mean =
+        |of: fn(&PricedModel) -> f64| models.iter().map(|model| of(model)).sum::<f64>() / number;
     let centre = [
         mean(|model| model.truth.log_active),
         mean(|model| model.truth.log_total),

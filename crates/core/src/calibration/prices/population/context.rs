@@ -38,9 +38,8 @@ pub(super) fn context_law(models: &[&PricedModel], facts: &[Facts]) -> ContextLa
     for _ in 0..ROUNDS {
         fitted = weighted_fit(&rows, &weights);
         let (centre, slopes, intercept) = &fitted;
-        let residual = |row: &(SVector<f64, SLOPES>, f64)| {
-            row.1 - intercept - slopes.dot(&(row.0 - centre))
-        };
+        let residual =
+            |row: &(SVector<f64, SLOPES>, f64)| row.1 - intercept - slopes.dot(&(row.0 - centre));
         let squares: f64 = rows
             .iter()
             .zip(&weights)
