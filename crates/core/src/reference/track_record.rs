@@ -40,7 +40,7 @@ impl RecordSetting {
         Self::AllPeriods,
     ];
 
-    /// What is estimated from, for a reader.
+    /// Name for a reader.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -126,7 +126,7 @@ impl QuantityRecord {
         self.mean_gain > LEAST_GAIN && self.mean_gain_80[0] > 0.0
     }
 
-    /// What the estimates are from, for a reader.
+    /// Name of the setting with the number of decisions, for a reader.
     #[must_use]
     pub fn label(&self) -> String {
         let setting = self.setting.label();

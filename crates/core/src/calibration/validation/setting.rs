@@ -17,11 +17,11 @@ const MOST_POOLS: usize = 1;
 /// Estimates that share a calibration.
 #[derive(Debug)]
 pub(super) struct Fold {
-    /// What the calibration may see.
+    /// Models and sheets that the calibration may see.
     pub(super) training: Vec<PricedModel>,
     /// The vendor whose markup the calibration must not know.
     pub(super) hidden: Option<String>,
-    /// What is estimated.
+    /// The estimates to score.
     pub(super) cases: Vec<Case>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Case {
     pub(super) weight: f64,
 }
 
-/// What the estimates of a setting are from, and without what they are calibrated.
+/// The folds of a setting: its estimates, and what their calibrations may see.
 pub(super) fn folds(models: &[&PricedModel], setting: RecordSetting) -> Vec<Fold> {
     match setting {
         RecordSetting::PooledHosts => by_family(models, |model| vec![model.clone()]),
@@ -136,12 +136,8 @@ fn without_seller<'m>(
 
 /// The model with each of its sheets alone.
 fn each_sheet(model: &PricedModel) -> Vec<PricedModel> {
-    let mut left = model.sheets.iter();
-    let mut each = Vec::new();
-    while let Some(wanted) = left.next() {
-        each.push(model.with_sheets(|sheet, _| sheet == wanted));
-    }
-    each
+    let alone = |wanted: &PriceSheet| model.with_sheets(|sheet, _| sheet == wanted);
+    model.sheets.iter().map(alone).collect()
 }
 
 /// Pools of a number of independent decisions.
