@@ -41,7 +41,7 @@ pub(super) fn write(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
     paragraph(
         out,
         "* identified: the sheet adds 0.3 bits of information or more, and on open-weight models estimates from such sheets are \
-         better than the prior. The others are mostly the prior, or nothing public tells how good they are.",
+         better than the prior. The others are mostly the prior, or have no public truth.",
         2,
     )?;
     write_moves(out, joint)?;

@@ -111,7 +111,7 @@ fn every_setting_is_scored_on_its_list_of_models() {
         .map(|of_number| of_number.decisions)
         .collect();
     assert_eq!(decisions, [1, 2, 3, 4]);
-    // One sheet tells less than all of them.
+    // One sheet gains less than all of them.
     for quantity in ["active_parameters", "total_parameters"] {
         let gain = |setting| LEAVING_OUT.setting(setting).quantities[quantity].log_score_gain;
         assert!(gain(RecordSetting::OtherHostAlone) < gain(RecordSetting::PooledHosts));

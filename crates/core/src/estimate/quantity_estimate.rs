@@ -103,7 +103,7 @@ pub enum NotIdentified {
         /// Prices that the sheets lack.
         missing: Vec<String>,
     },
-    /// No true value is public, so nobody knows how good such estimates are.
+    /// No true value is public, so such estimates cannot be scored.
     NoPublicTruth,
     /// On open-weight models, estimates from such sheets are not known to be better than the prior.
     NoBetterThanPrior {
@@ -166,7 +166,7 @@ impl fmt::Display for NotIdentified {
             }
             Self::NoPublicTruth => write!(
                 out,
-                "no public truth: no vendor publishes it, so nobody knows how good such estimates are"
+                "no public truth: no vendor publishes it, so such estimates cannot be scored"
             ),
             Self::NoBetterThanPrior { record } => {
                 let [low, high] = record.mean_gain_80.map(|gain| format!("{gain:.2}"));

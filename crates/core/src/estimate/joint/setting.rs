@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn an_author_is_told_from_another_host_under_any_of_its_names() {
+    fn an_author_is_recognised_under_any_of_its_names() {
         let of = |provider: &str, model: &str| settings_of(&[sheet(provider, model)]);
         assert_eq!(of("z-ai", "glm-5"), [AuthorAlone]);
         assert_eq!(of("anthropic", "claude-opus-4-6"), [AuthorAlone]);
