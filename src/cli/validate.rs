@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Args;
 use unroof_core::calibration::prices::{PricedModel, Settings, built_in, read};
-use unroof_core::calibration::validation::{By, Score, Shown, Validation, validate};
+use unroof_core::calibration::validation::{Board, By, Score, Scored, Shown, board};
+use unroof_core::reference::RecordSetting;
 use unroof_core::reference::calibration::Calibration;
 
 use super::report::{paragraph, table, write_table};
@@ -18,6 +19,7 @@ use super::{Failure, calibration, terminal, text_of};
 Examples:
   unroof validate
   unroof validate --json | jq .quantities.active_parameters
+  unroof validate --json | jq .author_alone.quantities
   unroof validate --models models.csv --prices prices.csv")]
 pub(super) struct ValidateArguments {
     /// Models with a published architecture; the built-in ones if left out
@@ -29,7 +31,7 @@ pub(super) struct ValidateArguments {
     /// Their context tiers
     #[arg(long, value_name = "CSV", requires = "models")]
     tiers: Option<PathBuf>,
-    /// Calibration to score; if left out, built-in models are scored by leave-one-family-out cross-validation, and models from
+    /// Calibration to score; if left out, built-in models are scored by calibrations that have not seen them, and models from
     /// files with the built-in calibration
     #[arg(long, value_name = "FILE")]
     calibration: Option<PathBuf>,
@@ -52,15 +54,15 @@ pub(super) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
         None if arguments.models.is_some() => By::Calibration(Calibration::shipped()),
         None => By::LeavingOut(&by_default),
     };
-    let validation = validate(&models, by, Shown::ALL);
+    let board = board(&models, by, Shown::ALL);
     let mut out = terminal::stdout();
     if arguments.json {
-        let text = serde_json::to_string_pretty(&validation)
-            .context("the scores could not be serialised")?;
+        let text =
+            serde_json::to_string_pretty(&board).context("the scores could not be serialised")?;
         writeln!(out, "{text}")?;
         return Ok(());
     }
-    print(&mut out, &validation)
+    print(&mut out, &board)
 }
 
 impl ValidateArguments {
@@ -75,29 +77,69 @@ impl ValidateArguments {
     }
 }
 
-fn print(out: &mut impl Write, validation: &Validation) -> Result<(), Failure> {
+/// The settings, and what each is estimated from and calibrated without.
+const SETTINGS: [(RecordSetting, &str); 4] = [
+    (
+        RecordSetting::PooledHosts,
+        "(a) all hosts pooled; family left out",
+    ),
+    (
+        RecordSetting::AuthorAlone,
+        "(b) the author's sheet alone; author left out",
+    ),
+    (
+        RecordSetting::OtherHostAlone,
+        "(c) one other host alone; family and host left out",
+    ),
+    (
+        RecordSetting::AllPeriods,
+        "(d) all hosts and periods pooled; family left out",
+    ),
+];
+
+fn print(out: &mut impl Write, board: &Board) -> Result<(), Failure> {
+    for (setting, title) in SETTINGS {
+        writeln!(out, "{title}")?;
+        print_scores(out, &board.setting(setting).quantities)?;
+    }
+    writeln!(out, "(a) on the models of (d)")?;
+    print_scores(out, &board.all_periods.today)?;
+    paragraph(
+        out,
+        "RMSE of the logarithm, for the estimate, the prior and a ridge regression on two prices; off by: median factor \
+         between estimate and true value; gain: log score over the prior in nats per model, with its 80 % interval over \
+         resampled families, in (b) vendors; 50 %, 90 %: share of true values inside the interval.",
+        0,
+    )?;
+    Ok(())
+}
+
+fn print_scores(out: &mut impl Write, scored: &Scored) -> Result<(), Failure> {
+    if scored.is_empty() {
+        writeln!(out, "no model has such sheets\n")?;
+        return Ok(());
+    }
     let row = |(name, score): (&&'static str, &Score)| {
+        let [low, high] = score.bootstrap.log_score_gain_80;
         vec![
             name.replace('_', " "),
             score.models.to_string(),
             format!("{:.2}", score.rmse_log),
             format!("{:.2}", score.prior_rmse_log),
+            score
+                .ridge_rmse_log
+                .map_or("–".to_owned(), |ridge| format!("{ridge:.2}")),
             format!("{:.1}×", score.median_fold_error),
             format!("{:+.2}", score.log_score_gain),
+            format!("{low:+.2} to {high:+.2}"),
             format!("{:.0} %", 100.0 * score.coverage_50),
             format!("{:.0} %", 100.0 * score.coverage_90),
         ]
     };
     let header = [
-        "", "models", "RMSE", "prior", "off by", "gain", "50 %", "90 %",
+        "", "models", "RMSE", "prior", "ridge", "off by", "gain", "80 %", "50 %", "90 %",
     ];
-    write_table(out, &table(&header, validation.quantities.iter().map(row)))?;
-    paragraph(
-        out,
-        "RMSE of the logarithm, for the estimate and for the prior; off by: median factor between estimate and true value; gain: log score over the \
-         prior in nats per model; 50 %, 90 %: share of true values inside the interval. Every model is estimated from the \
-         sheets of all its hosts.",
-        0,
-    )?;
+    write_table(out, &table(&header, scored.iter().map(row)))?;
+    writeln!(out)?;
     Ok(())
 }

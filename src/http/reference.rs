@@ -19,7 +19,7 @@ use unroof_core::clue;
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::model::reading::Specification;
 use unroof_core::reference::{
-    self, Accelerator, NumberFormat, OpenModel, StorageTier, TrackRecord,
+    self, Accelerator, NumberFormat, OpenModel, QuantityRecord, StorageTier, TrackRecord,
 };
 use unroof_core::roofline::{KvCache, compute_to_bandwidth};
 use unroof_core::units::{Bytes, BytesPerToken};
@@ -288,8 +288,8 @@ pub(super) struct QuantityItem {
     unit: &'static str,
     /// Equation from the model's unknowns.
     equation: &'static str,
-    /// Errors of its joint estimate on open-weight models; null if the true value is not public.
-    track_record: Option<TrackRecord>,
+    /// Errors of its joint estimate on open-weight models, one row per setting; empty if no true value is public.
+    track_records: Vec<QuantityRecord>,
 }
 
 impl From<JointQuantity> for QuantityItem {
@@ -298,7 +298,7 @@ impl From<JointQuantity> for QuantityItem {
             name: quantity.name(),
             unit: quantity.definition().unit,
             equation: quantity.definition().equation,
-            track_record: reference::track_record_of_quantity(quantity.name()),
+            track_records: reference::track_records_of_quantity(quantity.name()).collect(),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use unroof_core::calibration::prices::{PricedModel, Settings, built_in};
-use unroof_core::calibration::validation::{By, Shown, validate};
+use unroof_core::calibration::validation::{By, Shown, board};
 
 use crate::generated::{json, write, write_section};
 use crate::joint::{experiments, experiments_markdown, markdown, svg};
@@ -24,17 +24,17 @@ pub(crate) struct ValidateArguments {
     project: PathBuf,
 }
 
-/// Scores the built-in models by leave-one-family-out cross-validation, and writes the results.
+/// Scores the built-in models in every setting, each by calibrations that have not seen it, and writes the results.
 pub(crate) fn run(arguments: &ValidateArguments, out: &mut impl Write) -> Result<()> {
     let models = built_in();
     let models: Vec<&PricedModel> = models.iter().collect();
     let by = By::LeavingOut(&|_| Settings::default());
-    let validation = validate(&models, by, Shown::ALL);
+    let board = board(&models, by, Shown::ALL);
     let project = &arguments.project;
-    let records = json(&validation.track_records())?;
+    let records = json(&board.track_records())?;
     write(&project.join("data/track_record.json"), &records)?;
-    write_section(&project.join(PAGE), &markdown(&validation))?;
-    let picture = svg(&validation).map_err(anyhow::Error::msg)?;
+    write_section(&project.join(PAGE), &markdown(&board))?;
+    let picture = svg(&board.pooled_hosts).map_err(anyhow::Error::msg)?;
     write(&project.join("docs/images/joint-estimate.svg"), &picture)?;
     writeln!(
         out,

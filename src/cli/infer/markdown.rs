@@ -28,7 +28,7 @@ pub(super) fn page(command: &str, answers: &[Answer], calibration: &Calibration)
          estimate from open-weight models before the sheet is read. Bits are the information that the sheet adds to it; \
          below 0.3 a quantity is not identified and its interval is mostly the prior's. The track record is the factor \
          by which the same estimate was off on open-weight models of families that its calibration had not seen: half of them by \
-         less than the first number, nine in ten by less than the second.\n"
+         less than the first number, nine in ten by less than the second, where they had the same kind of sheets.\n"
     );
     for answer in answers {
         // Writing to a String cannot fail.
@@ -114,8 +114,11 @@ fn row(out: &mut String, quantity: JointQuantity, estimate: &QuantityEstimate) -
         .track_record
         .map_or("no public truth".to_owned(), |record| {
             format!(
-                "{:.1}×, {:.1}× on {}",
-                record.median_fold_error, record.fold_error_90, record.models
+                "{:.1}×, {:.1}× on {}, {}",
+                record.median_fold_error,
+                record.fold_error_90,
+                record.models,
+                record.label()
             )
         });
     let name = if estimate.identified {

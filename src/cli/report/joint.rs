@@ -40,7 +40,8 @@ pub(super) fn write(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
     )?;
     paragraph(
         out,
-        "* identified: the sheet adds 0.3 bits of information or more. The others are mostly the prior.",
+        "* identified: the sheet adds 0.3 bits of information or more, and on open-weight models estimates from such sheets are \
+         better than the prior. The others are mostly the prior, or have no public truth.",
         2,
     )?;
     write_moves(out, joint)?;
@@ -131,8 +132,8 @@ fn write_moves(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
         let moves: Vec<String> = moves.collect();
         let record = estimate.track_record.map_or(String::new(), |record| {
             format!(
-                "; on {} open-weight models off by a factor of {:.1} in the median, {:.1} for one in ten",
-                record.models, record.median_fold_error, record.fold_error_90
+                "; on {} open-weight models, {}, off by a factor of {:.1} in the median, {:.1} for one in ten",
+                record.models, record.label(), record.median_fold_error, record.fold_error_90
             )
         });
         paragraph(

@@ -3,18 +3,19 @@
 use std::sync::LazyLock;
 
 use unroof_core::calibration::prices::{PricedModel, Settings, built_in, calibrate, read};
-use unroof_core::calibration::validation::{By, Shown, Validation, validate};
+use unroof_core::calibration::validation::{Board, By, Shown, board};
+use unroof_core::reference::RecordSetting;
 use unroof_core::reference::calibration::Calibration;
 use unroof_dev::joint::{markdown, svg};
 
 use crate::server::{maintain, output_of, run};
 use crate::support::repository;
 
-/// Each family by a calibration on the others; computed once for all tests.
-static LEAVING_OUT: LazyLock<Validation> = LazyLock::new(|| {
+/// Every setting by calibrations that have not seen its models; computed once for all tests.
+static LEAVING_OUT: LazyLock<Board> = LazyLock::new(|| {
     let models = built_in();
     let models: Vec<&PricedModel> = models.iter().collect();
-    validate(
+    board(
         &models,
         By::LeavingOut(&|_| Settings::default()),
         Shown::ALL,
@@ -47,7 +48,8 @@ fn the_calibration_is_what_the_data_give() {
 
 #[test]
 fn estimates_of_families_that_were_left_out_are_good_and_their_intervals_mean_what_they_say() {
-    let score = |name: &str| &LEAVING_OUT.quantities[name];
+    let pooled = &LEAVING_OUT.pooled_hosts.quantities;
+    let score = |name: &str| &pooled[name];
     let active = score("active_parameters");
     assert!(
         active.rmse_log <= 0.64 && active.log_score_gain >= 0.53,
@@ -62,7 +64,7 @@ fn estimates_of_families_that_were_left_out_are_good_and_their_intervals_mean_wh
     assert!(stored.log_score_gain >= 0.15, "{stored:?}");
     let read = score("kv_bytes_per_token_read");
     assert!(read.log_score_gain >= 0.05, "{read:?}");
-    for (name, score) in &LEAVING_OUT.quantities {
+    for (name, score) in pooled {
         assert_eq!(score.models, 77, "{name}");
         assert!(
             (0.84..=0.97).contains(&score.coverage_90),
@@ -93,6 +95,31 @@ fn estimates_of_families_that_were_left_out_are_good_and_their_intervals_mean_wh
 }
 
 #[test]
+fn every_setting_is_scored_on_its_list_of_models() {
+    let models = |setting| -> usize {
+        let scores = &LEAVING_OUT.setting(setting).quantities;
+        assert_eq!(scores.len(), 5, "{setting:?}");
+        scores["total_parameters"].models
+    };
+    assert_eq!(models(RecordSetting::AuthorAlone), 49);
+    assert_eq!(models(RecordSetting::OtherHostAlone), 77);
+    let today = &LEAVING_OUT.all_periods.today["total_parameters"];
+    assert_eq!(models(RecordSetting::AllPeriods), today.models);
+    let decisions: Vec<usize> = LEAVING_OUT
+        .by_decisions
+        .iter()
+        .map(|of_number| of_number.decisions)
+        .collect();
+    assert_eq!(decisions, [1, 2, 3, 4]);
+    // One sheet gains less than all of them.
+    for quantity in ["active_parameters", "total_parameters"] {
+        let gain = |setting| LEAVING_OUT.setting(setting).quantities[quantity].log_score_gain;
+        assert!(gain(RecordSetting::OtherHostAlone) < gain(RecordSetting::PooledHosts));
+        assert!(gain(RecordSetting::AuthorAlone) < gain(RecordSetting::PooledHosts));
+    }
+}
+
+#[test]
 fn the_track_record_and_the_page_are_what_validation_gives() {
     let records = serde_json::to_string_pretty(&LEAVING_OUT.track_records()).unwrap() + "\n";
     let again = "run: just data";
@@ -105,7 +132,7 @@ fn the_track_record_and_the_page_are_what_validation_gives() {
         page.contains(markdown(&LEAVING_OUT).trim_end()),
         "docs/VALIDATION.md is out of date; {again}"
     );
-    let picture = svg(&LEAVING_OUT).unwrap();
+    let picture = svg(&LEAVING_OUT.pooled_hosts).unwrap();
     assert!(
         picture == shipped("docs/images/joint-estimate.svg"),
         "docs/images/joint-estimate.svg is out of date; {again}"
@@ -175,6 +202,9 @@ fn files_of_the_same_columns_are_scored_by_the_shipped_calibration() {
             assert!(score.get(field).is_some(), "{name} {field}");
         }
     }
+    // Of the two, one has a sheet of its author.
+    let alone = &found["author_alone"]["quantities"]["total_parameters"]["models"];
+    assert_eq!(alone, 1);
     let by_model = found["by_model"].as_array().unwrap();
     assert_eq!(by_model.len(), 2);
     assert_eq!(by_model[1]["model"], "Large");

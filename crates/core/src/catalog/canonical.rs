@@ -37,6 +37,14 @@ pub(super) fn canonical_model(name: &str) -> Option<String> {
     is_name(&canonical).then_some(canonical)
 }
 
+/// The author of a model by the name that a seller gives it; none where it is unknown.
+#[must_use]
+pub fn author_of_model(name: &str) -> Option<&'static str> {
+    let (organisation, words) = take_apart(name)?;
+    let family = family_of(&without_author(words));
+    author_of(organisation.as_deref(), family.map(|family| family.author))
+}
+
 /// The canonical form of a name that a catalog states as `author/model`. Of a family that is known here, only a model's
 /// own name counts: a catalog states the base model for its variants, and the newest one for an alias that moves.
 pub(super) fn of_stated(stated: &str) -> Option<String> {

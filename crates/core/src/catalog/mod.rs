@@ -19,6 +19,7 @@ use crate::input::text::{is_unprintable, printable};
 use crate::sheet::{PriceSheet, SourceFormat, catalog_table};
 use rules::tokenizer_note;
 
+pub use canonical::author_of_model;
 pub use names::{model_key, offer_id};
 
 /// A format in which a catalog is published: one file in this folder each, and a row in `sheet/source.rs`.

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::posterior::{Interval, Summary};
 use crate::model::clue_table::ClueKind;
-use crate::reference::TrackRecord;
+use crate::reference::{LEAST_GAIN, QuantityRecord};
 use crate::units::{readable, significant};
 
 /// Information in bits from which a quantity counts as identified: that of an interval narrowed by two fifths.
@@ -39,8 +39,8 @@ pub struct QuantityEstimate {
     pub unit: &'static str,
     /// Equation from the model's unknowns.
     pub equation: &'static str,
-    /// Errors of this estimate on open-weight models; null where no true value is public.
-    pub track_record: Option<TrackRecord>,
+    /// Errors of this estimate on open-weight models, from such sheets as these; null where no true value is public.
+    pub track_record: Option<QuantityRecord>,
     /// The clues that moved it, in order; the product of their factors is the whole move.
     pub moved_by: Vec<Move>,
 }
@@ -103,8 +103,13 @@ pub enum NotIdentified {
         /// Prices that the sheets lack.
         missing: Vec<String>,
     },
-    /// The track record is no better than that of the prior.
-    NoBetterThanPrior,
+    /// No true value is public, so such estimates cannot be scored.
+    NoPublicTruth,
+    /// On open-weight models, estimates from such sheets are not known to be better than the prior.
+    NoBetterThanPrior {
+        /// The track record.
+        record: QuantityRecord,
+    },
 }
 
 impl NotIdentified {
@@ -113,20 +118,25 @@ impl NotIdentified {
         prior: &Summary,
         bits: f64,
         is_misfit: bool,
-        record: Option<TrackRecord>,
+        record: Option<QuantityRecord>,
         missing: &[String],
     ) -> Option<Self> {
         if prior.log_sd <= 0.0 {
             Some(Self::Stated)
-        } else if is_misfit {
-            Some(Self::Misfit)
-        } else if bits < LEAST_BITS {
-            let missing = missing.to_vec();
-            Some(Self::TooLittle { bits, missing })
-        } else if record.is_some_and(|record| !record.beats_prior) {
-            Some(Self::NoBetterThanPrior)
         } else {
-            None
+            let Some(record) = record else {
+                return Some(Self::NoPublicTruth);
+            };
+            if is_misfit {
+                Some(Self::Misfit)
+            } else if bits < LEAST_BITS {
+                let missing = missing.to_vec();
+                Some(Self::TooLittle { bits, missing })
+            } else if record.beats_prior() {
+                None
+            } else {
+                Some(Self::NoBetterThanPrior { record })
+            }
         }
     }
 }
@@ -154,10 +164,20 @@ impl fmt::Display for NotIdentified {
                     .iter()
                     .try_for_each(|missing| write!(out, "; {missing}"))
             }
-            Self::NoBetterThanPrior => write!(
+            Self::NoPublicTruth => write!(
                 out,
-                "on open-weight models this estimate is no better than the prior"
+                "no public truth: no vendor publishes it, so such estimates cannot be scored"
             ),
+            Self::NoBetterThanPrior { record } => {
+                let [low, high] = record.mean_gain_80.map(|gain| format!("{gain:.2}"));
+                write!(
+                    out,
+                    "on open-weight models, {} gains {:.2} nats over the prior ({low} to {high}); more than {LEAST_GAIN} are \
+                     needed, and an interval above 0",
+                    record.label(),
+                    record.mean_gain
+                )
+            }
         }
     }
 }
@@ -220,5 +240,51 @@ impl QuantityEstimate {
             },
             ..self.clone()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimate::posterior::summarize;
+    use crate::reference::RecordSetting;
+
+    fn record(mean_gain: f64, low: f64) -> QuantityRecord {
+        QuantityRecord {
+            setting: RecordSetting::AuthorAlone,
+            decisions: None,
+            models: 49,
+            median_fold_error: 1.9,
+            fold_error_90: 5.0,
+            mean_gain,
+            mean_gain_80: [low, 0.5],
+            coverage_90: 0.9,
+        }
+    }
+
+    #[test]
+    fn a_quantity_is_identified_by_information_and_by_the_record_of_its_setting() {
+        let prior = summarize([0.0, 1.0, 2.0].into_iter(), &[1.0; 3]);
+        let check =
+            |bits, is_misfit, record| NotIdentified::check(&prior, bits, is_misfit, record, &[]);
+        let good = record(0.3, 0.1);
+        assert_eq!(check(0.31, false, Some(good)), None);
+        assert_eq!(check(0.31, true, Some(good)), Some(NotIdentified::Misfit));
+        assert!(matches!(
+            check(0.29, false, Some(good)),
+            Some(NotIdentified::TooLittle { .. })
+        ));
+        for poor in [record(0.04, 0.01), record(0.3, -0.01)] {
+            let reason = check(2.0, false, Some(poor)).expect("the record is poor");
+            assert_eq!(reason, NotIdentified::NoBetterThanPrior { record: poor });
+            assert!(reason.to_string().contains("the author's sheet alone"));
+        }
+        let unknown = check(2.0, false, None).expect("nothing is published");
+        assert!(unknown.to_string().starts_with("no public truth"));
+        let stated = summarize([1.0].into_iter(), &[1.0]);
+        assert_eq!(
+            NotIdentified::check(&stated, 2.0, false, Some(good), &[]),
+            Some(NotIdentified::Stated)
+        );
     }
 }

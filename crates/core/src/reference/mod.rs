@@ -45,7 +45,9 @@ pub use open_model::{OpenModel, open_model, open_models};
 pub use peer_time::{PeerTime, peer_times};
 pub use storage_tier::{CostBasis, StorageKind, StorageTier, TALK_DRAIN_TIMES, storage_tiers};
 pub use track_record::{
-    NamedRecord, TrackRecord, TrackRecords, track_record_of_quantity, track_record_of_reading,
+    LEAST_GAIN, MOST_COUNTED_DECISIONS, NamedQuantityRecord, NamedRecord, QuantityRecord,
+    RecordSetting, TrackRecord, TrackRecords, track_record_of_quantity, track_record_of_reading,
+    track_records_of_quantity,
 };
 pub use vendors::{is_known_vendor, is_sold_by_author, vendor};
 pub use weight_formats::WeightFormats;

@@ -47,7 +47,7 @@ const VENDORS: [&[&str]; 24] = [
     ],
 ];
 
-/// Words at the end of a seller's name that tell its region or the plan that it sells, not who it is.
+/// Words at the end of a seller's name that name its region or the plan that it sells.
 const REGIONS: [&str; 8] = [
     "-cn",
     "-china",

@@ -1,5 +1,7 @@
 //! Ablations: other settings, fewer clues, and settings chosen by nested cross-validation.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use unroof_core::calibration::prices::{PricedModel, Settings, count, models_by_decision};
 use unroof_core::calibration::validation::{By, Shown, Validation, validate};
 
@@ -87,12 +89,12 @@ pub fn experiments(models: &[&PricedModel], mut progress: impl FnMut(&str)) -> E
         tried.push((way.0, scored(models, way)));
     }
     progress("settings chosen by an inner leave-one-family-out");
-    let choices = std::cell::RefCell::new(vec![0; CANDIDATES]);
+    let choices: [AtomicUsize; CANDIDATES] = std::array::from_fn(|_| AtomicUsize::new(0));
     let chosen = validate(
         models,
         By::LeavingOut(&|others| {
             let best = best_way(others);
-            choices.borrow_mut()[best] += 1;
+            choices[best].fetch_add(1, Ordering::Relaxed);
             changed(WAYS[best]).0
         }),
         Shown::ALL,
@@ -110,7 +112,7 @@ pub fn experiments(models: &[&PricedModel], mut progress: impl FnMut(&str)) -> E
         choices: WAYS
             .map(|(name, _)| name)
             .into_iter()
-            .zip(choices.into_inner())
+            .zip(choices.map(AtomicUsize::into_inner))
             .collect(),
         chosen,
         tried,

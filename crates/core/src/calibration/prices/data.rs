@@ -144,6 +144,7 @@ pub enum DataError {
 const MODELS: &str = "models";
 const PRICES: &str = "prices";
 const TIERS: &str = "tiers";
+const HISTORY: &str = "history";
 
 #[derive(Debug, Deserialize)]
 struct ModelRow {
@@ -222,6 +223,54 @@ pub fn built_in() -> Vec<PricedModel> {
     let tiers = include_str!("../../../../../data/open_model_tiers.csv");
     with_sheets(models.collect(), prices, Some(tiers))
         .unwrap_or_else(|error| panic!("data: {error}"))
+}
+
+#[derive(Debug, Deserialize)]
+struct DatedRow {
+    model: String,
+    provider: String,
+    date: String,
+    input_usd_per_mtok: String,
+    output_usd_per_mtok: String,
+    #[serde(default)]
+    cache_read_usd_per_mtok: String,
+}
+
+/// The models of `data/price_history.csv` that have a price there which no sheet of today has, each with the sheets of
+/// today and of all dated periods.
+#[must_use]
+pub fn with_history(models: &[&PricedModel]) -> Vec<PricedModel> {
+    let text = include_str!("../../../../../data/price_history.csv");
+    let rows = rows::<DatedRow>(HISTORY, text).unwrap_or_else(|error| panic!("data: {error}"));
+    models
+        .iter()
+        .filter_map(|model| dated(model, &rows).unwrap_or_else(|error| panic!("data: {error}")))
+        .collect()
+}
+
+/// A model with its sheets of earlier dates; none if each of them has prices that its host still asks.
+fn dated(model: &PricedModel, rows: &[DatedRow]) -> Result<Option<PricedModel>, DataError> {
+    let mut pooled = model.clone();
+    for row in rows.iter().filter(|row| row.model == model.name) {
+        let price = |written: &str| price(HISTORY, &row.model, written);
+        let mut cell = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
+        cell.input = price(&row.input_usd_per_mtok)?;
+        cell.output = price(&row.output_usd_per_mtok)?;
+        cell.cache_read = price(&row.cache_read_usd_per_mtok)?;
+        let host = host_name(&row.provider);
+        let is_asked = |sheet: &PriceSheet| {
+            let base = sheet.base_rate();
+            sheet.provider == host
+                && base.is_some_and(|base| base.input == cell.input && base.output == cell.output)
+        };
+        if !pooled.sheets.iter().any(is_asked) {
+            pooled.push(&row.provider, vec![cell]);
+            if let Some(sheet) = pooled.sheets.last_mut() {
+                sheet.valid_from = format!("{}T00:00:00Z", row.date).parse().ok();
+            }
+        }
+    }
+    Ok((pooled.sheets.len() > model.sheets.len()).then_some(pooled))
 }
 
 /// Models with their sheets, from the texts of files.
@@ -386,6 +435,24 @@ fn price(file: &'static str, model: &str, written: &str) -> Result<Option<Decima
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_model_with_a_history_has_today_s_sheets_and_those_of_other_prices() {
+        let models = built_in();
+        let models: Vec<&PricedModel> = models.iter().collect();
+        let pooled = with_history(&models);
+        let of = |name: &str| pooled.iter().find(|model| model.name == name);
+        let repriced = of("DeepSeek-V4-Pro").expect("its price was cut");
+        let dated = repriced.sheets.iter().filter(|sheet| {
+            sheet.provider == "deepseek"
+                && sheet
+                    .valid_from
+                    .is_some_and(|day| day.to_string() == "2026-04-24T00:00:00Z")
+        });
+        assert_eq!(dated.count(), 1);
+        assert_eq!(repriced.first_party.len(), repriced.sheets.len());
+        assert!(of("Llama-2-70B").is_none());
+    }
 
     #[test]
     fn the_marks_of_first_parties_are_kept() {

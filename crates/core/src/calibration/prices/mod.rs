@@ -8,7 +8,7 @@ mod population;
 mod price_law;
 
 pub use context_tiers::models_by_decision;
-pub use data::{DataError, PricedModel, Truth, built_in, read};
+pub use data::{DataError, PricedModel, Truth, built_in, read, with_history};
 pub use fit::calibrate;
 
 /// Settings that are chosen rather than fitted: by scores from nested cross-validation over families.

@@ -1,6 +1,7 @@
 //! The joint estimate: every quantity beside its prior, with the clues that moved it.
 
 mod answer;
+mod setting;
 pub(super) mod steps;
 
 pub use super::model_check::Misfit;
@@ -23,9 +24,10 @@ use crate::model::quantity::Quantity;
 use crate::model::reading::Reading;
 use crate::model::unknowns::Unknowns;
 use crate::reference::calibration::Calibration;
-use crate::reference::track_record_of_quantity;
+use crate::reference::{RecordSetting, track_record_of_quantity};
 use crate::sheet::{PriceSheet, RateCell};
 use crate::units::{Decimal, significant};
+use setting::{independent_decisions, settings_of};
 use steps::{CLUE_STRIDE, Step, steps};
 
 /// Smallest reported move of a quantity by a clue: 3 %, the noise of the draws.
@@ -44,6 +46,8 @@ struct Shared<'a> {
     missing: Vec<String>,
     /// Whether the machine's rent is neither published nor stated.
     lacks_rent: bool,
+    /// Settings that the sheets may be in, and their independent decisions.
+    settings: (Vec<RecordSetting>, usize),
     steps: Vec<Step>,
 }
 
@@ -74,6 +78,7 @@ pub fn estimate(
         is_misfit: misfit.flagged,
         missing: missing_lines(contents, assumptions),
         lacks_rent: assumptions.lacks_rent(),
+        settings: (settings_of(contents), independent_decisions(contents)),
         steps,
     };
     let element_bytes = assumptions.stated(Quantity::KvBytesPerElement);
@@ -175,7 +180,8 @@ impl Shared<'_> {
         } else {
             0.0
         };
-        let track_record = track_record_of_quantity(quantity.name());
+        let (settings, decisions) = &self.settings;
+        let track_record = track_record_of_quantity(quantity.name(), settings, *decisions);
         let reason =
             NotIdentified::check(&prior, bits, self.is_misfit, track_record, &self.missing);
         let is_cost = quantity.definition().unit == USD_PER_MTOK;

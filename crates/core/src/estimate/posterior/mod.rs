@@ -15,6 +15,8 @@ mod tests;
 
 pub use prior::Prior;
 pub(crate) use sampler::softmax;
-pub use sampler::{DRAWS, Draws, PRIOR_DRAWS, Posterior, sample, sample_prior, sample_while};
+pub use sampler::{
+    DRAWS, Draws, PRIOR_DRAWS, Posterior, possible_share, sample, sample_prior, sample_while,
+};
 pub(crate) use sobol::SEED;
 pub use summary::{Interval, Summary, summarize};

@@ -72,6 +72,8 @@ pub struct Prior {
     /// Cumulative shares.
     machines_below: Vec<f64>,
     utilisation: LogNormal,
+    /// log density of the stated values of the unknowns.
+    log_statement: f64,
 }
 
 /// A statement about one coordinate: a normal distribution of its logarithm, of no width where it is fixed.
@@ -120,7 +122,14 @@ impl Prior {
             machines_below: machines.iter().scan(0.0, add).collect(),
             machines,
             utilisation,
+            log_statement: all,
         }
+    }
+
+    /// log density of the stated values of the unknowns' logarithms before a sheet is read; 0 where none is stated.
+    #[must_use]
+    pub fn log_statement(&self) -> f64 {
+        self.log_statement
     }
 
     /// The machine at a uniform coordinate.

@@ -111,6 +111,9 @@ pub struct Posterior<'a> {
     pub effective_sample_size: f64,
     /// k̂ of the weights.
     pub pareto_k: f64,
+    /// log of the integral of prior and likelihood over all unknowns that are possible: the evidence of the sheets times
+    /// [`possible_share`].
+    pub log_evidence: f64,
 }
 
 impl<'a> Posterior<'a> {
@@ -121,6 +124,7 @@ impl<'a> Posterior<'a> {
             log_prior_weights: draws.weights.iter().map(|weight| weight.ln()).collect(),
             effective_sample_size: effective_sample_size(&draws.weights),
             pareto_k: 0.0,
+            log_evidence: 0.0,
             draws,
         }
     }
@@ -129,6 +133,27 @@ impl<'a> Posterior<'a> {
 /// Draws from the prior, each of the same weight. If no draw agrees with the stated values, all draws are kept.
 #[must_use]
 pub fn sample_prior(prior: &Prior, count: usize) -> Draws<'_> {
+    let (each, mut weights, possible) = draws_of_prior(prior, count);
+    if possible.iter().any(|weight| *weight > 0.0) {
+        weights = possible;
+    }
+    normalize(&mut weights);
+    Draws {
+        prior,
+        each,
+        weights,
+    }
+}
+
+/// Share of the prior in which no more parameters are active than there are.
+#[must_use]
+pub fn possible_share(prior: &Prior, count: usize) -> f64 {
+    let (_, weights, possible) = draws_of_prior(prior, count);
+    possible.iter().sum::<f64>() / weights.iter().sum::<f64>()
+}
+
+/// Draws from the prior, their weights, and their weights where those that are impossible have none.
+fn draws_of_prior(prior: &Prior, count: usize) -> (Vec<Draw>, Vec<f64>, Vec<f64>) {
     let mut draws = Vec::with_capacity(count);
     let mut weights = Vec::with_capacity(count);
     let mut possible = Vec::with_capacity(count);
@@ -148,15 +173,7 @@ pub fn sample_prior(prior: &Prior, count: usize) -> Draws<'_> {
             }
         }
     }
-    if possible.iter().any(|weight| *weight > 0.0) {
-        weights = possible;
-    }
-    normalize(&mut weights);
-    Draws {
-        prior,
-        each: draws,
-        weights,
-    }
+    (draws, weights, possible)
 }
 
 /// Draws from the posterior.
@@ -239,7 +256,22 @@ fn weighed<'a>(
         log_prior_weights,
         effective_sample_size,
         pareto_k,
+        log_evidence: log_sum(&logs),
     })
+}
+
+/// log of the sum of exponentials.
+fn log_sum(logs: &[f64]) -> f64 {
+    let greatest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if greatest == f64::NEG_INFINITY {
+        return greatest;
+    }
+    greatest
+        + logs
+            .iter()
+            .map(|log| (log - greatest).exp())
+            .sum::<f64>()
+            .ln()
 }
 
 /// No model has more active than total parameters, or reads more of its cache than it stores.
