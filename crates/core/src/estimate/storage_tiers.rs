@@ -63,7 +63,7 @@ pub struct OfferDocument {
 impl OfferDocument {
     fn of(document: &'static CacheDocument) -> Self {
         Self {
-            class: document.tiers.first().map(|kind| kind.class()),
+            class: document.class(),
             medium: Some(&*document.medium_documented).filter(|medium| !medium.is_empty()),
             lifetime: &document.lifetime_documented,
             promised: document.promised,
@@ -73,7 +73,7 @@ impl OfferDocument {
 }
 
 /// Stride of the draws that are used.
-const STRIDE: usize = 32;
+const STRIDE: usize = 8;
 
 pub(super) fn of_offers(
     contents: &[PriceSheet],
@@ -227,64 +227,5 @@ fn drain_time_reading(readings: &[Reading], ttl_s: f64) -> Option<String> {
     match &readings.iter().find(is_of_offer)?.value {
         Some(Value::Name(tier)) => Some(tier.clone()),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::estimate::posterior::{Prior, sample_prior};
-    use crate::reference::calibration::Calibration;
-    use crate::reference::{StorageKind, cache_documents, storage_tiers};
-    use crate::sheet::{CacheWrite, RateCell};
-    use crate::units::Decimal;
-
-    fn price(text: &str) -> Decimal {
-        text.parse().unwrap()
-    }
-
-    /// A sheet of a vendor with the prices that all of them have, and writes at the lifetimes given.
-    fn sheet(vendor: &str, model: &str, lifetimes_s: &[(u32, &str)]) -> PriceSheet {
-        let write = |(ttl, text): &(u32, &str)| CacheWrite {
-            ttl_seconds: Some(*ttl),
-            price: price(text),
-        };
-        let rate = RateCell {
-            input: Some(price("1")),
-            output: Some(price("5")),
-            cache_read: Some(price("0.1")),
-            cache_write: lifetimes_s.iter().map(write).collect(),
-            ..RateCell::new(RateCell::STANDARD, Default::default(), None)
-        };
-        PriceSheet::new(vendor, model, vec![rate])
-    }
-
-    fn offers(sheet: PriceSheet) -> Vec<OfferTiers> {
-        let assumptions = Assumptions::default();
-        let prior = Prior::new(Calibration::shipped(), &assumptions);
-        let draws = sample_prior(&prior, 16_384);
-        of_offers(&[sheet], &[], &assumptions, &draws)
-    }
-
-    fn of_class(probabilities: &BTreeMap<&'static str, f64>, class: StorageClass) -> f64 {
-        let is_in = |id: &str| {
-            let row = storage_tiers().iter().find(|row| row.id == id);
-            row.is_some_and(|row| row.tier.class() == class)
-        };
-        let all = probabilities.iter().filter(|(id, _)| is_in(id));
-        all.map(|(_, probability)| probability).sum()
-    }
-
-    #[test]
-    fn the_documented_class_is_found_without_the_document() {
-        let writes: &[(u32, &str)] = &[(300, "1.25"), (3_600, "2")];
-        let vendors = [("anthropic", "claude", writes), ("openai", "gpt-5.4", &[]), ("google", "gemini", &[]), ("deepseek", "deepseek-chat", &[])];
-        for (vendor, model, writes) in vendors {
-            for offer in offers(sheet(vendor, model, writes)) {
-                let without = offer.probability_without_document.as_ref().unwrap();
-                let class = offer.document.as_ref().unwrap().class.unwrap();
-                println!("{vendor} {} {class:?} {:.3} {without:.3?} fill {:.0?} load {:.3?} with {:.3?}", offer.name, of_class(without, class), offer.fill_seconds, offer.load_over_recompute, offer.probabilities);
-            }
-        }
     }
 }

@@ -1,5 +1,7 @@
 //! The cache offers of a sheet, told apart by name, each with its lifetime and what the vendor writes about it.
 
+use std::collections::BTreeMap;
+
 use super::assumptions::Assumptions;
 use super::cache_tiers::{CacheTier, Demand, Lifetime, Placement, cache_tiers};
 use super::evidence::{Cell, Evidence};
@@ -18,7 +20,8 @@ pub struct CacheOffer {
     pub document: Option<&'static CacheDocument>,
     /// Cache-read price over input price.
     pub read_over_input: Option<f64>,
-    /// Price of holding a token for an hour over input price.
+    /// Price of holding a token for an hour over input price: the fee, or what writing costs more than computing, over the
+    /// time to live.
     pub hold_over_input_per_hour: Option<f64>,
     /// How its tiers are weighed.
     pub placement: Placement,
@@ -40,14 +43,15 @@ impl CacheOffer {
             .is_none_or(|document| document.tiers.contains(&tier.kind))
     }
 
-    /// The probability of the documented medium without the document, were the unknowns true; 1 without one.
+    /// The probability of the class of the documented medium without the document, were the unknowns true; 1 without one.
     #[must_use]
     pub fn documented_share(&self, demand: &Demand) -> f64 {
+        let class = self.documented_medium().and_then(CacheDocument::class);
         let (mut documented, mut all) = (0.0, 0.0);
         for tier in &self.tiers {
             let weight = self.placement.weight(tier, demand);
             all += weight;
-            if self.allows(tier) {
+            if class.is_none_or(|class| class == tier.kind.class()) {
                 documented += weight;
             }
         }
@@ -104,7 +108,8 @@ struct OfferReader {
     /// Prices over the input price.
     read: Option<f64>,
     read_explicit: Option<f64>,
-    slope: Option<f64>,
+    /// Surcharge on the input price, over the input price, of each time to live.
+    surcharges: BTreeMap<u32, f64>,
     fee: Option<f64>,
     has_untimed_write: bool,
     tiers: Vec<CacheTier>,
@@ -120,13 +125,16 @@ impl OfferReader {
         let mut lifetimes_s: Vec<u32> = writes.iter().filter_map(|write| write.ttl_seconds).collect();
         lifetimes_s.sort_unstable();
         lifetimes_s.dedup();
-        let slope = held_for_longer(evidence).map(|held| held.price_per_hour);
+        let surcharges = writes.iter().filter_map(|write| {
+            let ratio = over_input(Some(&write.price))?;
+            Some((write.ttl_seconds?, ratio - 1.0))
+        });
         Self {
             documents: documents(evidence.sheet),
             lifetimes_s,
             read: over_input(cell.rate.cache_read.as_ref()),
             read_explicit: over_input(cell.rate.cache_read_explicit.as_ref()),
-            slope: slope.zip(input).map(|(slope, input)| slope / input),
+            surcharges: surcharges.filter(|(_, surcharge)| *surcharge > 0.0).collect(),
             fee: over_input(cell.rate.cache_storage_per_hour.as_ref()),
             has_untimed_write: writes.iter().any(|write| write.ttl_seconds.is_none()),
             tiers: cache_tiers(evidence.assumptions),
@@ -153,12 +161,13 @@ impl OfferReader {
     fn writes(&self) -> impl Iterator<Item = CacheOffer> {
         self.lifetimes_s.iter().map(|ttl_s| {
             let name = format!("cache write, {}", duration(*ttl_s));
+            let surcharge = self.surcharges.get(ttl_s).copied();
             let ttl_s = f64::from(*ttl_s);
             CacheOffer {
                 ttl_s: Some(ttl_s),
                 document: self.of_write(ttl_s),
                 read_over_input: self.read_explicit.or(self.read),
-                hold_over_input_per_hour: self.slope,
+                hold_over_input_per_hour: surcharge.map(|surcharge| surcharge * 3600.0 / ttl_s),
                 ..self.offer(name, Lifetime::promise(ttl_s), self.other_ways())
             }
         })

@@ -112,7 +112,8 @@ fn first_hold_price(
         let input = evidence.base_cell()?.input().ok()?.to_f64();
         let held = price(evidence)?;
         let is_held = |offer: &CacheOffer| {
-            offer.ttl_s == held.ttl_s && offer.hold_over_input_per_hour.is_some()
+            let has_fee = offer.hold_over_input_per_hour.is_some();
+            offer.ttl_s == held.ttl_s && (offer.ttl_s.is_some() || has_fee)
         };
         let mut offers = cache_offers(evidence.sheet, evidence.assumptions).into_iter();
         Some(HoldPrice {

@@ -281,3 +281,83 @@ fn pooled() -> (f64, f64) {
     let squares = logs.iter().map(|log| (log - mean) * (log - mean));
     (mean, squares.sum::<f64>() / count(logs.len()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tier(id: &str) -> CacheTier {
+        let tiers = cache_tiers(&Assumptions::default());
+        tiers.into_iter().find(|tier| tier.id == id).unwrap()
+    }
+
+    /// DeepSeek V3 at two bytes per element on a chip that computes so many prompt tokens per second.
+    fn deepseek_v3(tokens_per_second: f64) -> Demand {
+        let written = BytesPerSecond(70_272.0 * tokens_per_second);
+        Demand {
+            written,
+            computed: written,
+            memory: Bytes(80e9),
+        }
+    }
+
+    #[test]
+    fn memory_fills_in_minutes_local_flash_in_hours_and_large_flash_in_a_day() {
+        // Nodes of eight: 73,700 (DeepSeek's day) and 52,300 prompt tokens per second (LMSYS).
+        let (fast, slow) = (deepseek_v3(73_700.0 / 8.0), deepseek_v3(52_300.0 / 8.0));
+        let ranges = [
+            ("host-dram", 60.0, 6.0, 9.0),
+            ("flash-tlc", 3_600.0, 3.0, 5.0),
+            ("flash-qlc", 3_600.0, 23.0, 38.0),
+        ];
+        for (id, unit_s, shortest, longest) in ranges {
+            let fill = |demand| (tier(id).fill_time(demand).unwrap().0 / unit_s).round();
+            assert!(fill(&fast) >= shortest, "{id}: {}", fill(&fast));
+            assert!(fill(&slow) <= longest, "{id}: {}", fill(&slow));
+        }
+        assert!(tier("flash-network").fill_time(&fast).is_none());
+        // Loading beats computing again everywhere but on a disk.
+        let load = |id: &str| tier(id).load_over_recompute(&fast).unwrap_or(0.0);
+        assert!(load("host-dram") < 0.02 && load("flash-tlc") < 0.1);
+        assert!(load("flash-network") < 0.1 && load("disk") > 1.0);
+    }
+
+    #[test]
+    fn networked_flash_costs_what_drives_servers_and_copies_cost_and_not_what_a_cloud_asks() {
+        let hold = |id: &str| tier(id).log_hold().exp();
+        let ratio = hold("flash-network") / hold("flash-tlc");
+        assert!((2.9..3.1).contains(&ratio), "{ratio}");
+    }
+
+    #[test]
+    fn a_promise_excludes_a_tier_that_fills_faster_and_an_upper_limit_does_not() {
+        let demand = deepseek_v3(73_700.0 / 8.0);
+        let memory_over_flash = |lifetime: Lifetime| {
+            let placement = Placement::new(lifetime, 0);
+            placement.weight(&tier("host-dram"), &demand)
+                / placement.weight(&tier("flash-tlc"), &demand)
+        };
+        let limit = Lifetime {
+            at_most_s: Some(86_400.0),
+            ..Lifetime::UNKNOWN
+        };
+        assert!(memory_over_flash(Lifetime::promise(300.0)) > 3.0);
+        assert!(memory_over_flash(Lifetime::promise(86_400.0)) < 0.01);
+        assert!(memory_over_flash(limit) > 1.0);
+    }
+
+    #[test]
+    fn fewer_tokens_that_ask_for_it_are_kept_for_longer() {
+        let demand = deepseek_v3(73_700.0 / 8.0);
+        let weight = |ways| Placement::new(Lifetime::promise(3_600.0), ways).weight(&tier("host-dram"), &demand);
+        assert!(weight(2) > 1.5 * weight(0), "{} {}", weight(2), weight(0));
+    }
+
+    #[test]
+    fn a_host_has_the_memory_that_comes_with_its_accelerator() {
+        let fitted = |id: &str| tier(id).fitted;
+        assert!((fitted("host-dram") + fitted("grace-lpddr") - 1.0).abs() < 1e-12);
+        assert!(fitted("grace-lpddr") > 0.0 && fitted("grace-lpddr") < fitted("host-dram"));
+        assert!(fitted("cxl-dram") > 0.0 && fitted("cxl-dram") < 0.1);
+    }
+}

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 
-use super::StorageKind;
+use super::{StorageClass, StorageKind};
 use super::words;
 
 embedded_tables! {
@@ -60,6 +60,12 @@ pub struct CacheDocument {
 }
 
 impl CacheDocument {
+    /// The class of the medium, where one is documented.
+    #[must_use]
+    pub fn class(&self) -> Option<StorageClass> {
+        self.tiers.first().map(|kind| kind.class())
+    }
+
     /// Whether it is about a model of this author, sold by one of these sellers: its own vendor in both roles, and a model
     /// no newer than the last one named.
     #[must_use]
