@@ -210,8 +210,12 @@ fn side(answer: &Answer, conflict: &Conflict, calibration: &Calibration) -> Stri
 
 /// The most probable tier where the vendor's document is left out.
 fn without_document(probabilities: Option<&BTreeMap<&'static str, f64>>) -> String {
-    let most = probabilities.and_then(|all| all.iter().max_by(|one, other| one.1.total_cmp(other.1)));
+    let most =
+        probabilities.and_then(|all| all.iter().max_by(|one, other| one.1.total_cmp(other.1)));
     most.map_or(String::new(), |(tier, share)| {
-        format!("; without the vendor's document {tier} ({:.0} %)", 100.0 * share)
+        format!(
+            "; without the vendor's document {tier} ({:.0} %)",
+            100.0 * share
+        )
     })
 }

@@ -157,7 +157,11 @@ fn add(sums: &mut [f64], weights: &[f64], draw_weight: f64) {
 }
 
 fn weighted_median(values: &[f64], weights: &[f64]) -> Option<f64> {
-    let mut each: Vec<(f64, f64)> = values.iter().copied().zip(weights.iter().copied()).collect();
+    let mut each: Vec<(f64, f64)> = values
+        .iter()
+        .copied()
+        .zip(weights.iter().copied())
+        .collect();
     each.sort_by(|left, right| left.0.total_cmp(&right.0));
     let half = 0.5 * weights.iter().sum::<f64>();
     let mut below = 0.0;
@@ -200,7 +204,10 @@ fn tiers(
 fn shares(offer: &CacheOffer, sums: &[f64]) -> Option<BTreeMap<&'static str, f64>> {
     let all: f64 = sums.iter().sum();
     let each = offer.tiers.iter().zip(sums);
-    (all > 0.0).then(|| each.map(|(tier, sum)| (tier.id, significant(sum / all))).collect())
+    (all > 0.0).then(|| {
+        each.map(|(tier, sum)| (tier.id, significant(sum / all)))
+            .collect()
+    })
 }
 
 fn evidence(offer: &CacheOffer) -> Vec<&'static str> {
@@ -211,7 +218,10 @@ fn evidence(offer: &CacheOffer) -> Vec<&'static str> {
     };
     let others = [
         (offer.documented_medium().is_some(), "documented medium"),
-        (offer.hold_over_input_per_hour.is_some(), "price of holding a token"),
+        (
+            offer.hold_over_input_per_hour.is_some(),
+            "price of holding a token",
+        ),
         (offer.read_over_input.is_some(), "cache-read price"),
     ];
     let others = others.iter().filter(|(is_used, _)| *is_used);

@@ -48,15 +48,13 @@ fn scores() -> Vec<(String, String, f64)> {
         .filter_map(|row| Some((row, row.class()?)));
     documented
         .map(|(row, class)| {
-            let is_it = |offer: &&OfferTiers| {
-                offer.provider == row.provider && offer.name == row.name
-            };
+            let is_it =
+                |offer: &&OfferTiers| offer.provider == row.provider && offer.name == row.name;
             let found: Vec<f64> = answers
                 .iter()
                 .filter(is_it)
                 .map(|offer| without(offer, class))
                 .collect();
-            println!("{} {} {found:.3?}", row.provider, row.name);
             #[expect(clippy::cast_precision_loss, reason = "a handful of sheets")]
             let mean = found.iter().sum::<f64>() / found.len() as f64;
             (row.provider.clone(), row.offer.clone(), mean)
@@ -75,10 +73,15 @@ fn the_documented_class_is_found_without_the_document_and_the_page_says_how_well
         assert!(*share >= 0.15, "{scores:?}");
         let row = format!("| {provider}: {offer} |");
         let line = page.lines().find(|line| line.starts_with(&row));
-        let cell = line.and_then(|line| line.split('|').nth(3)).unwrap_or_default();
+        let cell = line
+            .and_then(|line| line.split('|').nth(3))
+            .unwrap_or_default();
         let shown: f64 = cell.trim().trim_end_matches('%').trim().parse().unwrap();
         // Another calibration moves it by a few points.
-        assert!((shown - 100.0 * share).abs() < 10.0, "{row} {shown}: {scores:?}");
+        assert!(
+            (shown - 100.0 * share).abs() < 10.0,
+            "{row} {shown}: {scores:?}"
+        );
     }
 }
 
@@ -119,6 +122,12 @@ fn implicit_and_explicit_caches_of_one_sheet_have_their_documented_lifetimes() {
     assert_eq!(implicit.lifetime, "up to 86400 s");
     assert!(!implicit.promised && implicit.class == Some(StorageClass::Memory));
     assert!(explicit.promised && explicit.class.is_none() && explicit.medium.is_none());
-    let two: Vec<String> = offers(SHEETS[3]).into_iter().map(|offer| offer.name).collect();
-    assert_eq!(two, ["implicit cache, in memory", "implicit cache, extended"]);
+    let two: Vec<String> = offers(SHEETS[3])
+        .into_iter()
+        .map(|offer| offer.name)
+        .collect();
+    assert_eq!(
+        two,
+        ["implicit cache, in memory", "implicit cache, extended"]
+    );
 }

@@ -118,11 +118,13 @@ struct OfferReader {
 impl OfferReader {
     fn new(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Self {
         let input = cell.input().ok().map(Decimal::to_f64);
-        let over_input = |price: Option<&Decimal>| {
-            Some(price?.to_f64() / input?).filter(|ratio| *ratio > 0.0)
-        };
+        let over_input =
+            |price: Option<&Decimal>| Some(price?.to_f64() / input?).filter(|ratio| *ratio > 0.0);
         let writes = &cell.rate.cache_write;
-        let mut lifetimes_s: Vec<u32> = writes.iter().filter_map(|write| write.ttl_seconds).collect();
+        let mut lifetimes_s: Vec<u32> = writes
+            .iter()
+            .filter_map(|write| write.ttl_seconds)
+            .collect();
         lifetimes_s.sort_unstable();
         lifetimes_s.dedup();
         let surcharges = writes.iter().filter_map(|write| {
@@ -134,7 +136,9 @@ impl OfferReader {
             lifetimes_s,
             read: over_input(cell.rate.cache_read.as_ref()),
             read_explicit: over_input(cell.rate.cache_read_explicit.as_ref()),
-            surcharges: surcharges.filter(|(_, surcharge)| *surcharge > 0.0).collect(),
+            surcharges: surcharges
+                .filter(|(_, surcharge)| *surcharge > 0.0)
+                .collect(),
             fee: over_input(cell.rate.cache_storage_per_hour.as_ref()),
             has_untimed_write: writes.iter().any(|write| write.ttl_seconds.is_none()),
             tiers: cache_tiers(evidence.assumptions),
@@ -183,7 +187,11 @@ impl OfferReader {
             let most = |document: &CacheDocument| document.at_most_seconds.unwrap_or(f64::INFINITY);
             most(one).total_cmp(&most(other))
         };
-        self.documents.iter().filter(lasts).min_by(by_lifetime).copied()
+        self.documents
+            .iter()
+            .filter(lasts)
+            .min_by(by_lifetime)
+            .copied()
     }
 
     fn implicit(&self) -> Vec<CacheOffer> {
@@ -219,7 +227,11 @@ impl OfferReader {
         let documented = self.of_kind(OfferedAs::Explicit).next();
         let offer = match documented {
             Some(document) => self.documented(document, self.other_ways()),
-            None => self.offer("explicit cache".to_owned(), Lifetime::UNKNOWN, self.other_ways()),
+            None => self.offer(
+                "explicit cache".to_owned(),
+                Lifetime::UNKNOWN,
+                self.other_ways(),
+            ),
         };
         Some(CacheOffer {
             read_over_input: self.read_explicit.or(self.read),
@@ -248,7 +260,10 @@ impl OfferReader {
 
 /// What the seller of a sheet writes about caches, if it is the author's own sheet.
 fn documents(sheet: &PriceSheet) -> Vec<&'static CacheDocument> {
-    let seller = sheet.upstream_provider.as_deref().unwrap_or(&sheet.provider);
+    let seller = sheet
+        .upstream_provider
+        .as_deref()
+        .unwrap_or(&sheet.provider);
     let canonical = sheet.canonical_model.as_deref();
     let author = canonical.and_then(|name| Some(name.split_once('/')?.0));
     let covers = |document: &&CacheDocument| document.covers(&[seller], author, &sheet.model);
@@ -257,8 +272,15 @@ fn documents(sheet: &PriceSheet) -> Vec<&'static CacheDocument> {
 
 /// A time in its largest whole unit.
 fn duration(seconds: u32) -> String {
-    let units = [(86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")];
-    let whole = units.iter().find(|(length, _)| seconds.is_multiple_of(*length));
+    let units = [
+        (86_400, "day"),
+        (3_600, "hour"),
+        (60, "minute"),
+        (1, "second"),
+    ];
+    let whole = units
+        .iter()
+        .find(|(length, _)| seconds.is_multiple_of(*length));
     let (length, unit) = whole.copied().unwrap_or((1, "second"));
     let count = seconds / length;
     let plural = if count == 1 { "" } else { "s" };

@@ -45,9 +45,9 @@ pub fn weigh(offer: &CacheOffer, unknowns: &Unknowns<'_>, weights: &mut [f64]) {
     let log_bytes = log_cache_bytes(unknowns) - log_input_cost(unknowns);
     let demand = Demand::of(unknowns);
     for (weight, tier) in weights.iter_mut().zip(&offer.tiers) {
-        let hold = offer.hold_over_input_per_hour.map_or(1.0, |price| {
-            pays(price.ln(), tier.log_hold() + log_bytes)
-        });
+        let hold = offer
+            .hold_over_input_per_hour
+            .map_or(1.0, |price| pays(price.ln(), tier.log_hold() + log_bytes));
         let read = offer.read_over_input.zip(tier.log_read());
         let read = read.map_or(1.0, |(price, log_read)| {
             pays(price.ln(), log_read + log_bytes)
@@ -155,7 +155,10 @@ impl DocumentedMedium {
     /// Probability of what is documented. The caches of one vendor are one decision: the least probable one counts.
     fn share(&self, unknowns: &Unknowns<'_>) -> f64 {
         let demand = Demand::of(unknowns);
-        let shares = self.offers.iter().map(|offer| offer.documented_share(&demand));
+        let shares = self
+            .offers
+            .iter()
+            .map(|offer| offer.documented_share(&demand));
         shares.fold(1.0, f64::min)
     }
 }

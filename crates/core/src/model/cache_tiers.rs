@@ -8,9 +8,7 @@ use super::assumptions::Assumptions;
 use super::hold_cost::tiers;
 use super::likelihood::normal_below;
 use super::unknowns::Unknowns;
-use crate::reference::{
-    AcceleratorStatus, StorageKind, StorageTier, accelerators, storage_tiers,
-};
+use crate::reference::{AcceleratorStatus, StorageKind, StorageTier, accelerators, storage_tiers};
 use crate::roofline::{HoldCost, fill_time};
 use crate::units::{Bytes, BytesPerSecond, Seconds};
 
@@ -115,9 +113,9 @@ pub fn cache_tiers(assumptions: &Assumptions) -> Vec<CacheTier> {
     tiers().filter_map(tier).collect()
 }
 
-/// How often a server has the tier, from the accelerators on offer: a host has the memory that comes with its
-/// accelerator, else DDR. None of n comes with memory behind a link, which by the rule of succession is one in n + 2. Every
-/// other tier can be put beside any accelerator.
+/// How often a server has the tier. It has one kind of host memory: what comes with its accelerator, else DDR. It has one
+/// kind of drive, and no source says which. None of n accelerators comes with memory behind a link or with a disk, which
+/// by the rule of succession is one in n + 2. It always has HBM, and a network.
 fn fitted(row: &StorageTier, assumptions: &Assumptions) -> f64 {
     let on_offer: Vec<&str> = match assumptions.reference_accelerator() {
         Some(chosen) => vec![&chosen.id],
@@ -128,7 +126,9 @@ fn fitted(row: &StorageTier, assumptions: &Assumptions) -> f64 {
             .collect(),
     };
     let share = |ids: &[String]| {
-        let with = on_offer.iter().filter(|id| ids.iter().any(|with| with == *id));
+        let with = on_offer
+            .iter()
+            .filter(|id| ids.iter().any(|with| with == *id));
         count(with.count()) / count(on_offer.len())
     };
     match row.tier {
@@ -137,7 +137,13 @@ fn fitted(row: &StorageTier, assumptions: &Assumptions) -> f64 {
             1.0 - others.sum::<f64>()
         }
         StorageKind::Dram => share(&row.comes_with),
-        StorageKind::Cxl => 1.0 / (count(accelerators().len()) + 2.0),
+        StorageKind::Flash => {
+            let drives = storage_tiers()
+                .iter()
+                .filter(|other| other.tier == row.tier);
+            1.0 / count(drives.count())
+        }
+        StorageKind::Cxl | StorageKind::Disk => 1.0 / (count(accelerators().len()) + 2.0),
         _ => 1.0,
     }
 }
@@ -349,14 +355,17 @@ mod tests {
     #[test]
     fn fewer_tokens_that_ask_for_it_are_kept_for_longer() {
         let demand = deepseek_v3(73_700.0 / 8.0);
-        let weight = |ways| Placement::new(Lifetime::promise(3_600.0), ways).weight(&tier("host-dram"), &demand);
+        let weight = |ways| {
+            Placement::new(Lifetime::promise(3_600.0), ways).weight(&tier("host-dram"), &demand)
+        };
         assert!(weight(2) > 1.5 * weight(0), "{} {}", weight(2), weight(0));
     }
 
     #[test]
-    fn a_host_has_the_memory_that_comes_with_its_accelerator() {
+    fn a_server_has_one_kind_of_host_memory_and_one_kind_of_drive() {
         let fitted = |id: &str| tier(id).fitted;
         assert!((fitted("host-dram") + fitted("grace-lpddr") - 1.0).abs() < 1e-12);
+        assert!((fitted("flash-tlc") + fitted("flash-qlc") - 1.0).abs() < 1e-12);
         assert!(fitted("grace-lpddr") > 0.0 && fitted("grace-lpddr") < fitted("host-dram"));
         assert!(fitted("cxl-dram") > 0.0 && fitted("cxl-dram") < 0.1);
     }

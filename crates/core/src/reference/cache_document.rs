@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Deserializer};
 
-use super::{StorageClass, StorageKind};
 use super::words;
+use super::{StorageClass, StorageKind};
 
 embedded_tables! {
     /// Everything that vendors write about their caches, in the order of the file.
