@@ -17,6 +17,7 @@ fn deepseek_r1(assumptions: &serde_json::Value) -> Answer {
     assert!(!calibration.hosts.contains_key("deepseek"));
     let mut sheet = sheet("deepseek", "0.55", "2.19");
     sheet["rates"][0]["cache_read"] = json!("0.14");
+    sheet["canonical_model"] = json!("deepseek/deepseek-r1");
     let question = json!({"price_sheet": sheet, "assumptions": assumptions}).to_string();
     infer_with(
         &read_request(question.as_bytes(), &Format::Canonical).unwrap(),

@@ -21,11 +21,11 @@ use crate::units::significant;
 pub struct OfferTiers {
     /// Provider of the offer.
     pub provider: String,
-    /// Name that tells it apart from the other offers of its sheet.
+    /// Name, different from those of the other offers of its sheet.
     pub name: String,
     /// Time to live; null where the sheet names none.
     pub ttl_seconds: Option<f64>,
-    /// What the vendor writes about it; null where nothing is known.
+    /// Document of the vendor about it; null where nothing is known.
     pub document: Option<OfferDocument>,
     /// Probability of each tier, by its id in `/reference/storage-tiers`. Tiers that the document excludes have none.
     pub probabilities: BTreeMap<&'static str, f64>,
@@ -33,7 +33,7 @@ pub struct OfferTiers {
     pub probability_without_document: Option<BTreeMap<&'static str, f64>>,
     /// The most probable one.
     pub most_likely: &'static str,
-    /// How long each tier beside one accelerator takes to fill with fresh tokens, in seconds: the median. Tiers that are
+    /// Median time in which what one accelerator has of each tier fills with fresh tokens, in seconds. Tiers that are
     /// bought as needed have none.
     pub fill_seconds: BTreeMap<&'static str, f64>,
     /// Time to load a token from each tier over the time to compute it again: the median.
@@ -45,7 +45,7 @@ pub struct OfferTiers {
     pub rests_on: Vec<&'static str>,
 }
 
-/// What a vendor writes about a cache offer.
+/// Document of a vendor about a cache offer.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct OfferDocument {
     /// The medium: null where only the lifetime is documented.
@@ -56,7 +56,7 @@ pub struct OfferDocument {
     pub lifetime: &'static str,
     /// Whether the lifetime is promised; else tokens may be evicted before.
     pub promised: bool,
-    /// Where it is written.
+    /// Source of the document.
     pub source: &'static str,
 }
 

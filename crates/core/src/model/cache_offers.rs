@@ -1,4 +1,4 @@
-//! The cache offers of a sheet, told apart by name, each with its lifetime and what the vendor writes about it.
+//! The cache offers of a sheet by name, each with its lifetime and the vendor's document about it.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +12,18 @@ use crate::units::Decimal;
 /// A cache offer.
 #[derive(Debug, Clone)]
 pub struct CacheOffer {
-    /// Name that tells it apart from the others of its sheet.
+    /// Name, different from those of the other offers of its sheet.
     pub name: String,
     /// Time to live on the sheet.
     pub ttl_s: Option<f64>,
-    /// What its vendor writes about it.
+    /// Document of its vendor about it.
     pub document: Option<&'static CacheDocument>,
     /// Cache-read price over input price.
     pub read_over_input: Option<f64>,
     /// Price of holding a token for an hour over input price: the fee, or what writing costs more than computing, over the
     /// time to live.
     pub hold_over_input_per_hour: Option<f64>,
-    /// How its tiers are weighed.
+    /// Weights of its tiers.
     pub placement: Placement,
     /// Every tier.
     pub tiers: Vec<CacheTier>,
@@ -258,7 +258,7 @@ impl OfferReader {
     }
 }
 
-/// What the seller of a sheet writes about caches, if it is the author's own sheet.
+/// Documents of the seller of a sheet about caches, if the sheet is the author's own.
 fn documents(sheet: &PriceSheet) -> Vec<&'static CacheDocument> {
     let seller = sheet
         .upstream_provider

@@ -133,7 +133,7 @@ pub(crate) fn observe_hold_price(
     terms(first_hold_price(sheets, clue, price))
 }
 
-/// What a vendor writes about the medium of its caches. It is an observation of the tier, and what tokens weigh decides
+/// Medium of its caches that a vendor documents. It is an observation of the tier, and what tokens weigh decides
 /// which tier can keep them: memory keeps a token for the promised hour only if it fills slowly.
 #[derive(Debug, Clone)]
 pub(crate) struct DocumentedMedium {
@@ -142,7 +142,7 @@ pub(crate) struct DocumentedMedium {
 }
 
 impl DocumentedMedium {
-    /// Where offers of a sheet have a documented medium.
+    /// The term of a sheet; none where no offer has a documented medium.
     pub(crate) fn of(evidence: &Evidence<'_>, clue: ClueKind) -> Option<Self> {
         let mut offers = cache_offers(evidence.sheet, evidence.assumptions);
         offers.retain(|offer| offer.documented_medium().is_some());

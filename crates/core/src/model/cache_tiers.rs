@@ -30,14 +30,14 @@ const LOAD_SD: f64 = 1.098_612_288_668_109_8 / super::quantity::NINETY_PERCENT;
 const SHORTEST_S: f64 = 300.0;
 const LONGEST_S: f64 = 86_400.0;
 
-/// How long a cache keeps a token.
+/// Lifetime of a token in a cache.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lifetime {
     /// Whether `at_most_s` is promised; else a token may be evicted before.
     pub promised: bool,
-    /// What it stays at the least. A tier that fills faster cannot keep it.
+    /// Shortest stay, in seconds. A tier that fills faster cannot keep the token.
     pub at_least_s: Option<f64>,
-    /// What it stays at the most. That is a choice of the vendor, and excludes no tier.
+    /// Longest stay, in seconds: a choice of the vendor, which excludes no tier.
     pub at_most_s: Option<f64>,
 }
 
@@ -74,7 +74,7 @@ pub struct CacheTier {
     pub id: &'static str,
     /// Kind of storage.
     pub kind: StorageKind,
-    /// How often a server has it.
+    /// Share of servers that have it.
     fitted: f64,
     /// Capacity beside each accelerator; none where it is bought as needed.
     capacity: Option<Bytes>,
@@ -113,7 +113,7 @@ pub fn cache_tiers(assumptions: &Assumptions) -> Vec<CacheTier> {
     tiers().filter_map(tier).collect()
 }
 
-/// How often a server has the tier. It has one kind of host memory: what comes with its accelerator, else DDR. It has one
+/// Share of servers that have the tier. A server has one kind of host memory: what comes with its accelerator, else DDR. It has one
 /// kind of drive, and no source says which. None of n accelerators comes with memory behind a link or with a disk, which
 /// by the rule of succession is one in n + 2. It always has HBM, and a network.
 fn fitted(row: &StorageTier, assumptions: &Assumptions) -> f64 {
@@ -153,7 +153,7 @@ fn count(rows: usize) -> f64 {
     rows as f64
 }
 
-/// What one accelerator that computes prompts writes and loads, were the unknowns true.
+/// Bytes that one accelerator for prompts writes and loads, were the unknowns true.
 #[derive(Debug, Clone, Copy)]
 pub struct Demand {
     /// Bytes of fresh tokens per second over the day, `U·x·k_st·b_kv`.

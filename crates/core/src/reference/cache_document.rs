@@ -1,4 +1,4 @@
-//! What vendors write about their caches: how long a token stays, and in what it is kept.
+//! Documents of vendors about their caches: lifetime and medium.
 
 use serde::{Deserialize, Deserializer};
 
@@ -6,11 +6,11 @@ use super::words;
 use super::{StorageClass, StorageKind};
 
 embedded_tables! {
-    /// Everything that vendors write about their caches, in the order of the file.
+    /// All documents of vendors about their caches, in the order of the file.
     cache_documents: CacheDocument = "cache_documents.csv";
 }
 
-/// How a cache is offered.
+/// Kind of a cache offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OfferedAs {
@@ -22,7 +22,7 @@ pub enum OfferedAs {
     Explicit,
 }
 
-/// What a vendor writes about one of its caches.
+/// Document of a vendor about one of its caches.
 #[derive(Debug, Clone, Deserialize)]
 pub struct CacheDocument {
     /// The vendor.
@@ -37,16 +37,16 @@ pub struct CacheDocument {
     pub medium_class: String,
     /// The name of the offer in an answer.
     pub name: String,
-    /// How it is offered.
+    /// Kind of the offer.
     pub offered_as: OfferedAs,
     /// Names under which the vendor sells.
     #[serde(deserialize_with = "words")]
     pub sellers: Vec<String>,
     /// Whether the lifetime is promised; else tokens may be evicted before.
     pub promised: bool,
-    /// What a token stays at the least, by promise or as it is usual.
+    /// Shortest stay of a token, by promise or as it is usual, in seconds.
     pub at_least_seconds: Option<f64>,
-    /// What a token stays at the most.
+    /// Longest stay of a token, in seconds.
     pub at_most_seconds: Option<f64>,
     /// The last model that it holds for, where it holds for older ones alone.
     pub latest_model: String,
@@ -55,7 +55,7 @@ pub struct CacheDocument {
     pub tiers: Vec<StorageKind>,
     /// Source of the document.
     pub source: String,
-    /// How certain the row is.
+    /// Certainty of the row.
     pub confidence: String,
 }
 

@@ -82,7 +82,7 @@ pub struct StorageTier {
     pub accelerator_bandwidth_bytes_per_second: Option<BytesPerSecond>,
     /// Cost of holding one byte for an hour on one basis for all: the price of buying it, spread over five years.
     pub capital_usd_per_byte_hour: Option<f64>,
-    /// How often it can be written as a whole before it is worn out; none where writing wears nothing out.
+    /// Number of times that it can be written as a whole before it is worn out; none where writing wears nothing out.
     pub writes_over_life: Option<f64>,
     /// Copies that are kept of a byte.
     pub copies: Option<f64>,
@@ -100,7 +100,7 @@ pub struct StorageTier {
     pub note: String,
 }
 
-/// What a cache can be kept in, as vendors name it.
+/// Medium of a cache, as vendors name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StorageClass {
