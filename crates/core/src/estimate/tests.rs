@@ -110,6 +110,19 @@ fn a_document_excludes_tiers_and_an_undocumented_seller_of_the_same_prices_exclu
 }
 
 #[test]
+fn memory_for_an_hour_means_lighter_tokens_and_a_limit_under_eviction_means_nothing() {
+    let median = |sheet: &str| {
+        let request = read_request(sheet.as_bytes(), &Format::Canonical).unwrap();
+        let quantities = infer(&request).joint.quantities;
+        quantities.kv_bytes_per_token_stored.median
+    };
+    let resold = |sheet: &str, vendor: &str| sheet.replace(&format!("\"{vendor}\""), "\"acme\"");
+    assert!(median(SHEETS[0]) < 0.97 * median(&resold(SHEETS[0], "anthropic")));
+    let (own, other) = (median(SHEETS[4]), median(&resold(SHEETS[4], "google")));
+    assert!((own / other - 1.0).abs() < 0.02, "{own} {other}");
+}
+
+#[test]
 fn implicit_and_explicit_caches_of_one_sheet_have_their_documented_lifetimes() {
     let gemini = offers(SHEETS[4]);
     let each: Vec<_> = gemini

@@ -43,19 +43,16 @@ impl CacheOffer {
             .is_none_or(|document| document.tiers.contains(&tier.kind))
     }
 
-    /// The probability of the class of the documented medium without the document, were the unknowns true; 1 without one.
+    /// Probability that some tier of the documented medium keeps a token for the promised time, were the unknowns true; none
+    /// without a promise or a documented medium.
     #[must_use]
-    pub fn documented_share(&self, demand: &Demand) -> f64 {
-        let class = self.documented_medium().and_then(CacheDocument::class);
-        let (mut documented, mut all) = (0.0, 0.0);
-        for tier in &self.tiers {
-            let weight = self.placement.weight(tier, demand);
-            all += weight;
-            if class.is_none_or(|class| class == tier.kind.class()) {
-                documented += weight;
-            }
-        }
-        if all > 0.0 { documented / all } else { 1.0 }
+    pub fn keeps_promise(&self, demand: &Demand) -> Option<f64> {
+        let class = self.documented_medium()?.class()?;
+        let of_class = self.tiers.iter().filter(|tier| tier.kind.class() == class);
+        let keeps = of_class.map(|tier| self.placement.keeps(tier, demand) * tier.loads(demand));
+        self.placement
+            .is_promised()
+            .then(|| keeps.fold(0.0, f64::max))
     }
 }
 

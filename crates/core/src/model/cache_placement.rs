@@ -133,8 +133,8 @@ pub(crate) fn observe_hold_price(
     terms(first_hold_price(sheets, clue, price))
 }
 
-/// Medium of its caches that a vendor documents. It is an observation of the tier, and what tokens weigh decides
-/// which tier can keep them: memory keeps a token for the promised hour only if it fills slowly.
+/// Medium of its caches that a vendor documents, where it promises a lifetime: memory keeps tokens for an hour only if it
+/// fills slowly, and so if they are light. A lifetime under eviction bounds nothing.
 #[derive(Debug, Clone)]
 pub(crate) struct DocumentedMedium {
     part: [ClueKind; 1],
@@ -142,24 +142,24 @@ pub(crate) struct DocumentedMedium {
 }
 
 impl DocumentedMedium {
-    /// The term of a sheet; none where no offer has a documented medium.
+    /// The term of a sheet; none where no offer has a documented medium and a promise.
     pub(crate) fn of(evidence: &Evidence<'_>, clue: ClueKind) -> Option<Self> {
         let mut offers = cache_offers(evidence.sheet, evidence.assumptions);
-        offers.retain(|offer| offer.documented_medium().is_some());
+        offers.retain(|offer| offer.documented_medium().is_some() && offer.placement.is_promised());
         (!offers.is_empty()).then_some(Self {
             part: [clue],
             offers,
         })
     }
 
-    /// Probability of what is documented. The caches of one vendor are one decision: the least probable one counts.
-    fn share(&self, unknowns: &Unknowns<'_>) -> f64 {
+    /// Probability that the promises are kept. They share the devices: the hardest counts.
+    fn keeps(&self, unknowns: &Unknowns<'_>) -> f64 {
         let demand = Demand::of(unknowns);
-        let shares = self
+        let each = self
             .offers
             .iter()
-            .map(|offer| offer.documented_share(&demand));
-        shares.fold(1.0, f64::min)
+            .filter_map(|offer| offer.keeps_promise(&demand));
+        each.fold(1.0, f64::min)
     }
 }
 
@@ -169,7 +169,7 @@ impl Likelihood for DocumentedMedium {
     }
 
     fn likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
-        with_misprints(self.share(unknowns))
+        with_misprints(self.keeps(unknowns))
     }
 
     fn tail_probability(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {

@@ -202,7 +202,8 @@ impl CacheTier {
     }
 
     /// Probability that loading beats computing again.
-    fn loads(&self, demand: &Demand) -> f64 {
+    #[must_use]
+    pub fn loads(&self, demand: &Demand) -> f64 {
         self.load_over_recompute(demand)
             .map_or(1.0, |ratio| normal_below(-ratio.ln() / LOAD_SD))
     }
@@ -262,13 +263,7 @@ impl Placement {
     /// distribution of scale 1 in the logarithm, a factor of 3.6, make a tier the cheapest in proportion to 1/cost.
     #[must_use]
     pub fn weight(&self, tier: &CacheTier, demand: &Demand) -> f64 {
-        let (mean, sd) = self.log_longer;
-        let log_fill = tier.fill_time(demand).map(|fill| fill.0.ln() + mean);
-        let keeps = match (log_fill, self.lifetime.at_least_s) {
-            (Some(log_fill), Some(least)) => normal_below((log_fill - least.ln()) / sd),
-            _ => 1.0,
-        };
-        let time_s = match log_fill {
+        let time_s = match self.log_fill(tier, demand) {
             // What may be evicted is kept, and paid for, no longer than the tier takes to fill.
             Some(log_fill) if !self.lifetime.promised => {
                 let least = self.lifetime.at_least_s.unwrap_or(0.0);
@@ -276,7 +271,28 @@ impl Placement {
             }
             _ => self.middle_s,
         };
-        tier.fitted * keeps * tier.loads(demand) / tier.cost(time_s)
+        tier.fitted * self.keeps(tier, demand) * tier.loads(demand) / tier.cost(time_s)
+    }
+
+    /// Probability that a tier keeps a token for the shortest stay.
+    #[must_use]
+    pub fn keeps(&self, tier: &CacheTier, demand: &Demand) -> f64 {
+        let fill = self.log_fill(tier, demand);
+        fill.zip(self.lifetime.at_least_s)
+            .map_or(1.0, |(log_fill, least)| {
+                normal_below((log_fill - least.ln()) / self.log_longer.1)
+            })
+    }
+
+    /// Whether the whole lifetime is promised.
+    #[must_use]
+    pub fn is_promised(&self) -> bool {
+        self.lifetime.promised
+    }
+
+    /// Mean of log of the fill time, with the storage of other accelerators and the share of tokens of this offer.
+    fn log_fill(&self, tier: &CacheTier, demand: &Demand) -> Option<f64> {
+        Some(tier.fill_time(demand)?.0.ln() + self.log_longer.0)
     }
 }
 
