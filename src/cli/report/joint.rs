@@ -191,12 +191,16 @@ fn write_regime(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
     )
 }
 
+/// Smallest probability of a tier that is shown: it would be 0 % else.
+const LEAST_SHOWN: f64 = 0.005;
+
 fn write_storage_tiers(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
     for offer in &joint.storage_tiers {
         let mut tiers: Vec<(&str, f64)> = offer
             .probabilities
             .iter()
             .map(|(tier, share)| (*tier, *share))
+            .filter(|(_, share)| *share >= LEAST_SHOWN)
             .collect();
         tiers.sort_by(|left, right| right.1.total_cmp(&left.1));
         let tiers = tiers
