@@ -1,5 +1,6 @@
 //! Answers as a page: the estimates, the readings that moved them, their reliability, and conflicts between readings.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::cli::report::compact;
@@ -8,7 +9,6 @@ use unroof_core::estimate::posterior::Interval;
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::estimate::{Answer, Conflict};
 use unroof_core::model::clue_table::ReadingId;
-use unroof_core::model::reading::duration;
 use unroof_core::reference::calibration::Calibration;
 use unroof_core::units::readable;
 
@@ -64,9 +64,6 @@ fn section(out: &mut String, answer: &Answer, calibration: &Calibration) -> std:
         100.0 * ratio.regime_probability
     )?;
     for offer in &answer.joint.storage_tiers {
-        let ttl = offer
-            .ttl_seconds
-            .map_or("an unstated time to live".to_owned(), duration);
         let most = offer
             .probabilities
             .get(offer.most_likely)
@@ -80,9 +77,11 @@ fn section(out: &mut String, answer: &Answer, calibration: &Calibration) -> std:
             });
         writeln!(
             out,
-            "- cache for {ttl}: most likely on {} ({:.0} %){reading}; from {}",
+            "- {}: most likely on {} ({:.0} %){}{reading}; from {}",
+            offer.name,
             offer.most_likely,
             100.0 * most,
+            without_document(offer.probability_without_document.as_ref()),
             offer.rests_on.join(", ")
         )?;
     }
@@ -210,4 +209,16 @@ fn side(answer: &Answer, conflict: &Conflict, calibration: &Calibration) -> Stri
         100.0 * law.convention_share,
         readable(conflict.values[1]),
     )
+}
+
+/// The most probable tier where the vendor's document is left out.
+fn without_document(probabilities: Option<&BTreeMap<&'static str, f64>>) -> String {
+    let most =
+        probabilities.and_then(|all| all.iter().max_by(|one, other| one.1.total_cmp(other.1)));
+    most.map_or(String::new(), |(tier, share)| {
+        format!(
+            "; without the vendor's document {tier} ({:.0} %)",
+            100.0 * share
+        )
+    })
 }

@@ -7,7 +7,6 @@ use crate::cli::label;
 use unroof_core::estimate::joint::{NotIdentified, QuantityEstimate, Regime};
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::estimate::{Answer, Joint};
-use unroof_core::model::reading::duration;
 use unroof_core::units::readable;
 
 /// Places of a bar.
@@ -193,28 +192,28 @@ fn write_regime(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
     )
 }
 
+/// Smallest probability of a tier that is shown: it would be 0 % else.
+const LEAST_SHOWN: f64 = 0.005;
+
 fn write_storage_tiers(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
     for offer in &joint.storage_tiers {
         let mut tiers: Vec<(&str, f64)> = offer
             .probabilities
             .iter()
             .map(|(tier, share)| (*tier, *share))
+            .filter(|(_, share)| *share >= LEAST_SHOWN)
             .collect();
         tiers.sort_by(|left, right| right.1.total_cmp(&left.1));
         let tiers = tiers
             .iter()
             .take(3)
             .map(|(tier, share)| format!("{tier} {:.0} %", 100.0 * share));
-        let ttl = offer
-            .ttl_seconds
-            .map_or("cache without a stated time to live".to_owned(), |ttl| {
-                format!("cache for {}", duration(ttl))
-            });
         let tiers: Vec<String> = tiers.collect();
         paragraph(
             out,
             &format!(
-                "{ttl}: {} (from {})",
+                "{}: {} (from {})",
+                offer.name,
                 tiers.join(", "),
                 offer.rests_on.join(", ")
             ),

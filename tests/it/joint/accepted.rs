@@ -17,6 +17,7 @@ fn deepseek_r1(assumptions: &serde_json::Value) -> Answer {
     assert!(!calibration.hosts.contains_key("deepseek"));
     let mut sheet = sheet("deepseek", "0.55", "2.19");
     sheet["rates"][0]["cache_read"] = json!("0.14");
+    sheet["canonical_model"] = json!("deepseek/deepseek-r1");
     let question = json!({"price_sheet": sheet, "assumptions": assumptions}).to_string();
     infer_with(
         &read_request(question.as_bytes(), &Format::Canonical).unwrap(),
@@ -47,13 +48,17 @@ fn deepseek_r1_lies_where_its_maker_says() {
     let [offer] = answer.joint.storage_tiers.as_slice() else {
         panic!("{:?}", answer.joint.storage_tiers);
     };
+    // Its documents name the medium; without them any flash remains.
+    assert_eq!(offer.most_likely, "flash-network", "{offer:?}");
+    let without = offer.probability_without_document.as_ref().unwrap();
+    let flash = without.iter().filter(|(id, _)| id.starts_with("flash"));
     assert!(
-        offer.most_likely.starts_with("flash") || offer.most_likely == "disk",
+        flash.map(|(_, share)| share).sum::<f64>() > 0.5,
         "{offer:?}"
     );
     assert!(offer.ttl_seconds.is_none() && offer.drain_time_reading.is_none());
     assert!(
-        offer.rests_on[0].starts_with("prior") && offer.rests_on.contains(&"cache-read price"),
+        offer.rests_on[0] == "documented lifetime" && offer.rests_on.contains(&"cache-read price"),
         "{offer:?}"
     );
     assert!(!answer.joint.misfit.flagged);

@@ -2,7 +2,8 @@
 
 use super::{Clue, Readings, or_lacking};
 use crate::model::builder::ReadingBuilder;
-use crate::model::cache_placement::{HeldFor, observe_hold_price};
+use crate::model::cache_offers::HeldFor;
+use crate::model::cache_placement::observe_hold_price;
 use crate::model::clue_table::ReadingId;
 use crate::model::evidence::{Cell, Evidence};
 use crate::model::hold_cost::{HbmHolding, with_bounds_per_tier};

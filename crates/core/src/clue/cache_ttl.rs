@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Clue, Readings, or_lacking};
 use crate::model::builder::ReadingBuilder;
+use crate::model::cache_placement::observe_document;
 use crate::model::clue_table::ReadingId;
 use crate::model::evidence::Evidence;
 use crate::model::hold_cost::{HbmHolding, tiers};
@@ -13,7 +14,8 @@ use crate::reference::{StorageTier, TALK_DRAIN_TIMES};
 use crate::roofline::HoldCost;
 use crate::units::Seconds;
 
-pub(super) static CLUE: Clue = Clue::new(&[&DRAIN_TIME, &FIVE_MINUTE_RULE], read);
+pub(super) static CLUE: Clue = Clue::new(&[&DRAIN_TIME, &FIVE_MINUTE_RULE], read)
+    .observed_by(|sheets, _| observe_document(sheets, DRAIN_TIME.clue));
 
 static DRAIN_TIME: Specification = Specification {
     quantity: "storage_tier",

@@ -15,6 +15,8 @@ mod quantity_estimate;
 mod request;
 mod row;
 mod storage_tiers;
+#[cfg(test)]
+mod tests;
 
 use serde_json::json;
 use uuid::Uuid;

@@ -7,9 +7,12 @@ use utoipa::ToSchema;
 
 use super::posterior::Draws;
 use crate::model::assumptions::Assumptions;
-use crate::model::cache_placement::{CacheOffer, cache_offers};
+use crate::model::cache_offers::{CacheOffer, cache_offers};
+use crate::model::cache_placement::{WithoutDocument, weigh};
+use crate::model::cache_tiers::Demand;
 use crate::model::clue_table::ReadingId;
 use crate::model::reading::{Reading, Value};
+use crate::reference::{CacheDocument, StorageClass};
 use crate::sheet::PriceSheet;
 use crate::units::significant;
 
@@ -18,20 +21,59 @@ use crate::units::significant;
 pub struct OfferTiers {
     /// Provider of the offer.
     pub provider: String,
+    /// Name, different from those of the other offers of its sheet.
+    pub name: String,
     /// Time to live; null where the sheet names none.
     pub ttl_seconds: Option<f64>,
-    /// Probability of each tier, by its id in `/reference/storage-tiers`.
+    /// Document of the vendor about it; null where nothing is known.
+    pub document: Option<OfferDocument>,
+    /// Probability of each tier, by its id in `/reference/storage-tiers`. Tiers that the document excludes have none.
     pub probabilities: BTreeMap<&'static str, f64>,
+    /// The same without the documented medium; null where none is documented.
+    pub probability_without_document: Option<BTreeMap<&'static str, f64>>,
     /// The most probable one.
     pub most_likely: &'static str,
-    /// The tier whose drain time is nearest to the time to live.
+    /// Median time in which what one accelerator has of each tier fills with fresh tokens, in seconds. Tiers that are
+    /// bought as needed have none.
+    pub fill_seconds: BTreeMap<&'static str, f64>,
+    /// Time to load a token from each tier over the time to compute it again: the median.
+    pub load_over_recompute: BTreeMap<&'static str, f64>,
+    /// The tier whose drain time is nearest to the time to live: the lecture's rule, a reading that has no part in the
+    /// probabilities.
     pub drain_time_reading: Option<String>,
     /// Evidence behind the probabilities.
     pub rests_on: Vec<&'static str>,
 }
 
+/// Document of a vendor about a cache offer.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct OfferDocument {
+    /// The medium: null where only the lifetime is documented.
+    pub class: Option<StorageClass>,
+    /// The medium as it is written; null likewise.
+    pub medium: Option<&'static str>,
+    /// The lifetime as it is written.
+    pub lifetime: &'static str,
+    /// Whether the lifetime is promised; else tokens may be evicted before.
+    pub promised: bool,
+    /// Source of the document.
+    pub source: &'static str,
+}
+
+impl OfferDocument {
+    fn of(document: &'static CacheDocument) -> Self {
+        Self {
+            class: document.class(),
+            medium: Some(&*document.medium_documented).filter(|medium| !medium.is_empty()),
+            lifetime: &document.lifetime_documented,
+            promised: document.promised,
+            source: &document.source,
+        }
+    }
+}
+
 /// Stride of the draws that are used.
-const STRIDE: usize = 32;
+const STRIDE: usize = 8;
 
 pub(super) fn of_offers(
     contents: &[PriceSheet],
@@ -39,69 +81,153 @@ pub(super) fn of_offers(
     assumptions: &Assumptions,
     draws: &Draws<'_>,
 ) -> Vec<OfferTiers> {
+    let without = WithoutDocument::new(contents, assumptions);
     let offers = contents.iter().flat_map(|sheet| {
         let offers = cache_offers(sheet, assumptions).into_iter();
         offers.map(|offer| (sheet.provider.clone(), offer))
     });
     offers
-        .filter_map(|(provider, offer)| tiers(provider, &offer, readings, draws))
+        .filter_map(|(provider, offer)| tiers(provider, &offer, readings, &without, draws))
         .collect()
+}
+
+/// Sums of weights over draws, per tier of an offer.
+struct Sums {
+    with_document: Vec<f64>,
+    without_document: Vec<f64>,
+    /// log of the fill time and of loading over computing, with the weights of draws.
+    logs: Vec<[Vec<f64>; 2]>,
+    draw_weights: Vec<f64>,
+}
+
+impl Sums {
+    fn of(offer: &CacheOffer, without: &WithoutDocument, draws: &Draws<'_>) -> Self {
+        let count = offer.tiers.len();
+        let mut sums = Self {
+            with_document: vec![0.0; count],
+            without_document: vec![0.0; count],
+            logs: vec![[Vec::new(), Vec::new()]; count],
+            draw_weights: Vec::new(),
+        };
+        let is_documented = offer.documented_medium().is_some();
+        let mut weights = vec![0.0; count];
+        for (unknowns, draw_weight) in draws.iter().zip(draws.weights()).step_by(STRIDE) {
+            weigh(offer, &unknowns, &mut weights);
+            if is_documented {
+                let weight = draw_weight * without.weight(&unknowns);
+                add(&mut sums.without_document, &weights, weight);
+            }
+            for (weight, tier) in weights.iter_mut().zip(&offer.tiers) {
+                *weight *= f64::from(u8::from(offer.allows(tier)));
+            }
+            add(&mut sums.with_document, &weights, *draw_weight);
+            let demand = Demand::of(&unknowns);
+            sums.draw_weights.push(*draw_weight);
+            for (logs, tier) in sums.logs.iter_mut().zip(&offer.tiers) {
+                let fill = tier.fill_time(&demand).map(|fill| fill.0);
+                logs[0].extend(fill);
+                logs[1].extend(tier.load_over_recompute(&demand));
+            }
+        }
+        sums
+    }
+
+    /// Weighted medians of the fill time (0) or of loading over computing (1), where a tier has them.
+    fn medians(&self, offer: &CacheOffer, which: usize) -> BTreeMap<&'static str, f64> {
+        let has_it = |logs: &[Vec<f64>; 2]| logs[which].len() == self.draw_weights.len();
+        let tiers = offer.tiers.iter().zip(&self.logs);
+        tiers
+            .filter(|(_, logs)| has_it(logs))
+            .filter_map(|(tier, logs)| {
+                let median = weighted_median(&logs[which], &self.draw_weights)?;
+                Some((tier.id, significant(median)))
+            })
+            .collect()
+    }
+}
+
+/// Adds the shares of the weights, with the weight of a draw.
+fn add(sums: &mut [f64], weights: &[f64], draw_weight: f64) {
+    let all: f64 = weights.iter().sum();
+    if all > 0.0 {
+        for (sum, weight) in sums.iter_mut().zip(weights) {
+            *sum += draw_weight * weight / all;
+        }
+    }
+}
+
+fn weighted_median(values: &[f64], weights: &[f64]) -> Option<f64> {
+    let mut each: Vec<(f64, f64)> = values
+        .iter()
+        .copied()
+        .zip(weights.iter().copied())
+        .collect();
+    each.sort_by(|left, right| left.0.total_cmp(&right.0));
+    let half = 0.5 * weights.iter().sum::<f64>();
+    let mut below = 0.0;
+    each.into_iter()
+        .find(|(_, weight)| {
+            below += weight;
+            below >= half
+        })
+        .map(|(value, _)| value)
 }
 
 fn tiers(
     provider: String,
     offer: &CacheOffer,
     readings: &[Reading],
+    without: &WithoutDocument,
     draws: &Draws<'_>,
 ) -> Option<OfferTiers> {
-    let mut sums = vec![0.0; offer.candidates.len()];
-    let mut weights = vec![0.0; offer.candidates.len()];
-    for (unknowns, draw_weight) in draws.iter().zip(draws.weights()).step_by(STRIDE) {
-        offer.weigh(&unknowns, &mut weights);
-        let all: f64 = weights.iter().sum();
-        if all > 0.0 {
-            for (sum, weight) in sums.iter_mut().zip(&weights) {
-                *sum += draw_weight * weight / all;
-            }
-        }
-    }
-    // Prices that pay for no tier in any draw do not separate the tiers: the time to live alone decides.
-    let prices_decide = sums.iter().any(|sum| *sum > 0.0);
-    if !prices_decide {
-        let candidates = offer.candidates.iter();
-        sums = candidates.map(|candidate| candidate.share).collect();
-    }
-    let all: f64 = sums.iter().sum();
-    if all <= 0.0 {
-        // The offer suits no device at all.
-        return None;
-    }
-    let by_candidate = offer.candidates.iter().zip(&sums);
-    let each = by_candidate.clone();
-    let (most_likely, _) = each.max_by(|left, right| left.1.total_cmp(right.1))?;
-    let mut rests_on = vec![if offer.ttl_s.is_some() {
-        "time to live"
-    } else {
-        "prior over times to live: the sheet names none"
-    }];
-    let prices = [
-        (offer.hold_over_input_per_hour, "price of holding a token"),
-        (offer.read_over_input, "cache-read price"),
-    ];
-    let used = prices
+    let sums = Sums::of(offer, without, draws);
+    let probabilities = shares(offer, &sums.with_document)?;
+    let (most_likely, _) = probabilities
         .iter()
-        .filter(|(price, _)| prices_decide && price.is_some());
-    rests_on.extend(used.map(|(_, clue)| *clue));
+        .max_by(|left, right| left.1.total_cmp(right.1))?;
     Some(OfferTiers {
         provider,
+        name: offer.name.clone(),
         ttl_seconds: offer.ttl_s,
-        most_likely: most_likely.id,
-        probabilities: by_candidate
-            .map(|(candidate, sum)| (candidate.id, significant(sum / all)))
-            .collect(),
+        document: offer.document.map(OfferDocument::of),
+        most_likely,
+        probability_without_document: shares(offer, &sums.without_document),
+        fill_seconds: sums.medians(offer, 0),
+        load_over_recompute: sums.medians(offer, 1),
         drain_time_reading: (offer.ttl_s).and_then(|ttl_s| drain_time_reading(readings, ttl_s)),
-        rests_on,
+        rests_on: evidence(offer),
+        probabilities,
     })
+}
+
+/// Shares of sums by tier; none where there is nothing to share.
+fn shares(offer: &CacheOffer, sums: &[f64]) -> Option<BTreeMap<&'static str, f64>> {
+    let all: f64 = sums.iter().sum();
+    let each = offer.tiers.iter().zip(sums);
+    (all > 0.0).then(|| {
+        each.map(|(tier, sum)| (tier.id, significant(sum / all)))
+            .collect()
+    })
+}
+
+fn evidence(offer: &CacheOffer) -> Vec<&'static str> {
+    let lifetime = match (offer.ttl_s, offer.document) {
+        (Some(_), _) => "time to live",
+        (None, Some(_)) => "documented lifetime",
+        (None, None) => "prior over times to live: the sheet names none",
+    };
+    let others = [
+        (offer.documented_medium().is_some(), "documented medium"),
+        (
+            offer.hold_over_input_per_hour.is_some(),
+            "price of holding a token",
+        ),
+        (offer.read_over_input.is_some(), "cache-read price"),
+    ];
+    let others = others.iter().filter(|(is_used, _)| *is_used);
+    std::iter::once(lifetime)
+        .chain(others.map(|(_, clue)| *clue))
+        .collect()
 }
 
 fn drain_time_reading(readings: &[Reading], ttl_s: f64) -> Option<String> {

@@ -2,7 +2,9 @@
 
 pub mod assumptions;
 pub mod builder;
+pub mod cache_offers;
 pub mod cache_placement;
+pub mod cache_tiers;
 pub mod clue_table;
 pub mod evidence;
 pub mod hold_cost;

@@ -18,6 +18,7 @@ mod accelerator;
 pub mod architecture;
 mod attainment;
 mod attention_kind;
+mod cache_document;
 /// The calibration fitted to open-weight models.
 pub mod calibration;
 mod kernel_time;
@@ -37,13 +38,16 @@ pub use accelerator::{
 };
 pub use attainment::{Attainment, fitted_attainment};
 pub use attention_kind::AttentionKind;
+pub use cache_document::{CacheDocument, OfferedAs, cache_documents};
 pub use kernel_time::{KernelTime, kernel_times};
 pub use moe_quality::{
     PublishedEquivalent, RoutedLaw, published_equivalents, routed_law, routed_laws,
 };
 pub use open_model::{OpenModel, open_model, open_models};
 pub use peer_time::{PeerTime, peer_times};
-pub use storage_tier::{CostBasis, StorageKind, StorageTier, TALK_DRAIN_TIMES, storage_tiers};
+pub use storage_tier::{
+    CostBasis, StorageClass, StorageKind, StorageTier, TALK_DRAIN_TIMES, storage_tiers,
+};
 pub use track_record::{
     LEAST_GAIN, MOST_COUNTED_DECISIONS, NamedQuantityRecord, NamedRecord, QuantityRecord,
     RecordSetting, TrackRecord, TrackRecords, track_record_of_quantity, track_record_of_reading,

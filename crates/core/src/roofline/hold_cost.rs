@@ -1,6 +1,6 @@
 //! Cost of keeping a byte on a storage device, in USD.
 
-use crate::units::Seconds;
+use crate::units::{Bytes, BytesPerSecond, Seconds};
 
 /// Cost of a byte on a storage device: reading it once, and holding it for an hour.
 #[derive(Debug, Clone, Copy)]
@@ -26,4 +26,11 @@ impl HoldCost {
             self.hold_usd_per_byte_hour - cheaper_to_hold.hold_usd_per_byte_hour;
         Seconds(dearer_read_usd / saved_usd_per_hour * 3600.0)
     }
+}
+
+/// F = C·(1 − headroom)/copies ÷ (x·k): how long an entry stays on a device into which all fresh tokens are written,
+/// until newer ones need its place \[D\]. C is in bytes, x·k in bytes per second.
+#[must_use]
+pub fn fill_time(capacity: Bytes, headroom: f64, copies: f64, written: BytesPerSecond) -> Seconds {
+    Bytes(capacity.0 * (1.0 - headroom) / copies) / written
 }

@@ -16,7 +16,7 @@ mod step;
 mod training;
 
 pub use cost::{PromptTokens, cost_per_generated_token, cost_per_prompt_token};
-pub use hold_cost::HoldCost;
+pub use hold_cost::{HoldCost, fill_time};
 pub use kv_cache::{AttentionKernels, KvCache};
 pub use layout::{
     ExpertModel, ExpertRoom, ExpertTraffic, Links, ParameterSplit, Pipeline, TrafficWidth,
