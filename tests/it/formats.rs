@@ -117,7 +117,14 @@ fn the_reference_schema_and_ours_take_the_same_sheets() {
             read(&sheet).unwrap_or_else(|faults| panic!("{name}: {faults}"));
         }
     }
+    // The reference schema is older than this list.
+    const OURS: &str = "/capacity_offers";
+    assert_valid(&reference, &without(full(), OURS), "the full sheet");
     for (name, wrong) in mutants() {
+        if name.contains(OURS) {
+            continue;
+        }
+        let wrong = without(wrong, OURS);
         // Bounds that only ours states: lengths of names and lists, the largest counts, indices, and what a speed is.
         let is_laxer = [
             "longer than",
