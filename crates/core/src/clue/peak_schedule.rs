@@ -12,11 +12,11 @@ pub(super) static CLUE: Clue = Clue::new(&[&UTILISATION], read).about_modes();
 
 static UTILISATION: Specification = Specification {
     quantity: "peak_utilisation_over_off_peak_utilisation",
-    equation: "U_peak/U_off = d_off",
+    equation: "U_peak/U_off = p_off/p_peak",
     needs: "input prices for a schedule and for the other hours",
     not_defined_when: "there is no schedule with an input price, or no price of other hours beside it",
     assumes: &[
-        "d_off = p_in,off/p_in,peak: a machine earns the same in an hour off-peak as in one at peak",
+        "input is priced so that a machine earns the same in an hour off-peak as in one at peak",
         "the hours named peak are the peak; without such a name the dearer ones are",
     ],
     source: "D",
@@ -72,14 +72,14 @@ fn utilisation(evidence: &Evidence<'_>, cell: &Cell<'_>, other: &Cell<'_>) -> Re
     let unit = evidence.price_unit();
     let outputs = || -> Result<f64, NotDefined> { Ok(off.output()?.over(peak.output()?)) };
     builder
-        .sheet("peak_input_price", "", peak_price.to_f64(), &*unit)
-        .sheet("off_peak_input_price", "", off_price.to_f64(), &*unit)
-        .sheet("input_price_ratio", "d_off", discount, "")
+        .sheet("peak_input_price", "p_peak", peak_price.to_f64(), &*unit)
+        .sheet("off_peak_input_price", "p_off", off_price.to_f64(), &*unit)
         .solve(&[], |_| Ok(discount))
         .detail(("output_price_ratio", "", Kind::Equal), &[], |_| outputs())
         // No machine is more than full off-peak.
         .detail(("peak_utilisation", "", Kind::Upper), &[], |_| {
-            Ok(discount.min(1.0))
+            let bound = (discount < 1.0).then_some(discount);
+            bound.ok_or_else(|| NotDefined::no_solution("off-peak costs no less"))
         })
         .caveat("a discount off-peak also moves demand there, so it may lie below what an hour has to earn")
         .build()
