@@ -208,14 +208,14 @@ fn a_peak_that_costs_less_than_the_other_hours_is_a_conflict() {
 const CAPACITY: [&str; 2] = ["capacity_full_load_cost", "capacity_break_even_utilisation"];
 
 /// Token prices beside one unit sold by the hour.
-fn with_capacity(offer: Json) -> Json {
+fn with_capacity(offer: &Json) -> Json {
     sheet(json!({"rates": [{"input": "1", "output": "4"}], "capacity_offers": [offer]}))
 }
 
 #[test]
 fn capacity_by_the_hour_costs_at_full_load_and_breaks_even_with_tokens() {
     let offer = json!({"name": "unit", "price_per_hour": "36", "input_tokens_per_second": 6_000, "output_tokens_per_second": 4_000});
-    let sheet = with_capacity(offer);
+    let sheet = with_capacity(&offer);
     let dollars = answer(&sheet, &json!({}));
     // 36 million tokens an hour for 36 USD; by the token they cost 3,600 s · (6,000·1 + 4,000·4)/1e6 = 79.2 USD.
     assert_close("USD/Mtok", value(&dollars, CAPACITY[0]), 1.0);
@@ -252,7 +252,7 @@ fn capacity_by_the_hour_costs_at_full_load_and_breaks_even_with_tokens() {
 #[test]
 fn a_unit_that_promises_output_alone_is_compared_with_the_output_price() {
     let dear = json!({"name": "gpu", "price_per_hour": "7.2", "output_tokens_per_second": 250});
-    let answer = answer(&with_capacity(dear), &json!({}));
+    let answer = answer(&with_capacity(&dear), &json!({}));
     assert_close("USD/Mtok", value(&answer, CAPACITY[0]), 8.0);
     let share = reading(&answer, CAPACITY[1]);
     assert_close("U", numeric(share), 2.0);
@@ -269,9 +269,9 @@ fn a_unit_that_promises_output_alone_is_compared_with_the_output_price() {
 
 #[test]
 fn capacity_without_a_promise_a_price_or_prices_of_tokens_gives_no_value() {
-    let of = |offer: Json| answer(&with_capacity(offer), &json!({}));
-    let unpromised = of(json!({"name": "gpu", "price_per_hour": "7.2"}));
-    let free = of(json!({"name": "gpu", "price_per_hour": "0", "output_tokens_per_second": 250}));
+    let of = |offer: &Json| answer(&with_capacity(&offer), &json!({}));
+    let unpromised = of(&json!({"name": "gpu", "price_per_hour": "7.2"}));
+    let free = of(&json!({"name": "gpu", "price_per_hour": "0", "output_tokens_per_second": 250}));
     let none = answer(&plain("1", "5"), &json!({}));
     for id in CAPACITY {
         assert_lacks(&unpromised, id, "promises no tokens per second");
@@ -279,7 +279,7 @@ fn capacity_without_a_promise_a_price_or_prices_of_tokens_gives_no_value() {
         assert_lacks(&none, id, "no capacity sold by the hour");
     }
     let mut alone = with_capacity(
-        json!({"name": "gpu", "price_per_hour": "7.2", "output_tokens_per_second": 250}),
+        &json!({"name": "gpu", "price_per_hour": "7.2", "output_tokens_per_second": 250}),
     );
     alone["rates"] = json!([{}]);
     let alone = answer(&alone, &json!({}));
