@@ -269,7 +269,7 @@ fn a_unit_that_promises_output_alone_is_compared_with_the_output_price() {
 
 #[test]
 fn capacity_without_a_promise_a_price_or_prices_of_tokens_gives_no_value() {
-    let of = |offer: &Json| answer(&with_capacity(&offer), &json!({}));
+    let of = |offer: &Json| answer(&with_capacity(offer), &json!({}));
     let unpromised = of(&json!({"name": "gpu", "price_per_hour": "7.2"}));
     let free = of(&json!({"name": "gpu", "price_per_hour": "0", "output_tokens_per_second": 250}));
     let none = answer(&plain("1", "5"), &json!({}));
