@@ -51,6 +51,7 @@ pub(super) fn bytes_of(listed: &Listed) -> usize {
         + sheet.schedules.iter().map(schedule).sum::<usize>()
         + sheet.modifiers.iter().map(modifier).sum::<usize>()
         + sheet.other_meters.len() * PART
+        + sheet.capacity_offers.len() * PART
         + sheet.sources.len() * PART
         + bytes_of_fields(&sheet.unmapped)
 }

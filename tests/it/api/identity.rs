@@ -107,6 +107,7 @@ async fn the_same_content_spelled_differently_has_the_same_id_and_the_same_bytes
             "empty lists",
             with(change("/modifiers", json!([])), "/other_meters", json!([])),
         ),
+        ("no capacity", change("/capacity_offers", json!([]))),
         ("no schedules", change("/schedules", json!({}))),
         (
             "other sources",
@@ -165,6 +166,10 @@ async fn other_content_has_another_id() {
         (
             "/other_meters",
             json!([{"meter": "search", "unit": "call", "price": "1"}]),
+        ),
+        (
+            "/capacity_offers",
+            json!([{"name": "unit", "price_per_hour": "40"}]),
         ),
     ];
     let mut ids = std::collections::BTreeSet::new();

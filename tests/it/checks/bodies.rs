@@ -56,6 +56,9 @@ pub(super) fn full_sheet() -> Value {
             {"name": "residency", "when": {"region": {"is": "eu"}}, "multiplier": "1.10", "applies_to": ["input"]},
         ],
         "other_meters": [{"meter": "search", "unit": "call", "price": "0.010", "note": "per call"}],
+        "capacity_offers": [{
+            "name": "unit", "price_per_hour": "39.60", "input_tokens_per_second": 2_500.0, "output_tokens_per_second": 312.5,
+        }],
         "sources": [{
             "url": "https://acme.example/prices", "format": "official", "retrieved_at": "2026-11-20",
             "published_at": "2026-11-01", "sha256": "00ff", "locator": "table 2",
@@ -66,7 +69,7 @@ pub(super) fn full_sheet() -> Value {
 }
 
 /// The places of the names of a sheet, of up to 255 characters.
-pub(super) const NAMES: [&str; 18] = [
+pub(super) const NAMES: [&str; 19] = [
     "/provider",
     "/upstream_provider",
     "/model",
@@ -82,6 +85,7 @@ pub(super) const NAMES: [&str; 18] = [
     "/modifiers/0/applies_to/0",
     "/other_meters/0/meter",
     "/other_meters/0/unit",
+    "/capacity_offers/0/name",
     "/service_tiers/fast/request/speed/mode",
     "/modifiers/0/when/region/is",
     "/unmapped/tpm/limit",

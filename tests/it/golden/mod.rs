@@ -23,6 +23,7 @@ const ROUND_TRIP: f64 = 1e-9;
 mod forward_and_back;
 mod forward_model;
 mod layout_and_training;
+mod price_lines;
 mod rules;
 mod sheets;
 

@@ -146,10 +146,15 @@ fn a_value_lies_within_its_range() {
         "context_tier_kv_bytes_finite_batch",
         "output_multiplier_cover",
         "input_multiplier_attention",
+        "context_bands_line",
+        "reasoning_context_ratio",
         "cache_write_hold_price",
         "cache_ttl_drain_time",
         "cache_ttl_five_minute_rule",
         "batch_discount_utilisation",
+        "peak_schedule_utilisation",
+        "capacity_full_load_cost",
+        "capacity_break_even_utilisation",
     ];
     assert_eq!(without, rest_on_prices_or_names_alone_or_have_an_open_end);
 }

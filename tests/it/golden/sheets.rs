@@ -74,10 +74,16 @@ pub(super) fn rich() -> Json {
     sheet(json!({
         "limits": {"context": 1_000_000},
         "service_tiers": {"fast": {}, "priority": {"slo": {"output_tokens_per_second_min": 50.0}}},
+        "schedules": {"off_peak": {"timezone": "UTC", "windows": [{"start": "16:30", "end": "00:30"}]}},
+        "capacity_offers": [
+            {"name": "unit", "price_per_hour": "20", "input_tokens_per_second": 2_000, "output_tokens_per_second": 500},
+        ],
         "rates": [
-            {"input": "2", "output": "10", "cache_read": "0.2", "cache_storage_per_hour": "4.5", "cache_write":
+            {"input": "2", "output": "10", "reasoning": "25", "cache_read": "0.2", "cache_storage_per_hour": "4.5", "cache_write":
                 [{"ttl_seconds": 300, "price": "2.5"}, {"ttl_seconds": 3600, "price": "4"}]},
             {"context_tier": {"min_prompt_tokens": 200_000}, "input": "4", "output": "15"},
+            {"context_tier": {"min_prompt_tokens": 500_000}, "input": "6", "output": "25"},
+            {"schedule": "off_peak", "input": "1", "output": "5"},
             {"service_tier": "batch", "input": "1", "output": "4"},
             {"service_tier": "fast", "input": "8", "output": "40"},
         ],

@@ -18,7 +18,7 @@ use crate::sheet::compare::whole_sheets;
 pub struct Clue {
     /// The readings, in the order in which they are listed.
     pub specifications: &'static [&'static Specification],
-    /// Whether it compares service tiers with the standard one, or is promised for one of them.
+    /// Whether it compares service tiers or schedules with the standard prices, or is promised for one of them.
     pub about_modes: bool,
     read: fn(&Evidence<'_>) -> Readings,
     observe: fn(&[Evidence<'_>], &Calibration) -> Observed,

@@ -32,6 +32,7 @@ const TOLERATED_BOUNDNESS: f64 = 1.5;
 /// All conflicts, each pair of ids once with its widest values.
 pub(super) fn conflicts(readings: &[Reading], assumptions: &Assumptions) -> Vec<Conflict> {
     let mut conflicts: Vec<Conflict> = famous_readings(readings, assumptions).into_iter().collect();
+    conflicts.extend(peak_below_off_peak(readings));
     let mut by_quantity: BTreeMap<&str, Vec<&Reading>> = BTreeMap::new();
     for reading in readings.iter().filter(|reading| reading.number().is_some()) {
         by_quantity
@@ -157,6 +158,27 @@ fn famous_readings(readings: &[Reading], assumptions: &Assumptions) -> Option<Co
             values: [explained, boundness],
             why: famous_reason(tier, ratio, explained, boundness),
         })
+    })
+}
+
+/// Hours named peak that cost less than the others, of all schedules the one with the widest ratio: a machine that is
+/// fuller at peak earns more in such an hour already.
+fn peak_below_off_peak(readings: &[Reading]) -> Option<Conflict> {
+    let inverted = readings.iter().filter_map(|reading| {
+        let ratio = reading.number().filter(|ratio| *ratio > 1.0)?;
+        (reading.id == ReadingId::PeakScheduleUtilisation).then_some((reading, ratio))
+    });
+    let (reading, ratio) = inverted.max_by(|left, right| left.1.total_cmp(&right.1))?;
+    Some(Conflict {
+        between: [reading.id; 2],
+        quantity: reading.quantity,
+        values: [1.0, ratio],
+        why: format!(
+            "the hours off-peak cost {} times as much as those at peak ({}), though machines are fuller at peak: the \
+             names are exchanged, or this price is not set by how full the machines are",
+            readable(ratio),
+            reading.qualifiers(),
+        ),
     })
 }
 

@@ -356,7 +356,7 @@ fn corners(ranged: &[Quantity]) -> impl Iterator<Item = RangeCorner> {
 fn working(reading: &Reading, value: f64) -> String {
     let form = reading
         .equation
-        .split_once(['=', '≤'])
+        .split_once(['=', '≤', '≥'])
         .map_or(reading.equation, |(_, form)| form)
         .trim();
     let mut text = String::new();

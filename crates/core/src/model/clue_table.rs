@@ -20,9 +20,16 @@ macro_rules! clue_table {
                 InputMultiplierAttention "input_multiplier_attention"
                 IncrementsGqaGroup "increments_gqa_group"
             }
+            context_bands { ContextBands "context bands" } {
+                ContextBandsLine "context_bands_line"
+                ContextBandsKvBytes "context_bands_kv_bytes"
+            }
             output_ratio { OutputRatio "output/input ratio" } {
                 OutputRatioMemoryBoundness "output_ratio_memory_boundness"
                 OutputRatioKvBytes "output_ratio_kv_bytes"
+            }
+            reasoning_output { ReasoningOutput "reasoning output" } {
+                ReasoningContextRatio "reasoning_context_ratio"
             }
             cache_read { CacheRead "cache read" } { CacheReadLoadPath "cache_read_load_path" }
             cache_write { CacheWrite "cache write" } { CacheWriteHoldPrice "cache_write_hold_price" }
@@ -40,9 +47,16 @@ macro_rules! clue_table {
             batch_discount { BatchDiscount "batch discount" } {
                 BatchDiscountUtilisation "batch_discount_utilisation"
             }
+            peak_schedule { PeakSchedule "peak schedule" } {
+                PeakScheduleUtilisation "peak_schedule_utilisation"
+            }
             output_speed { OutputSpeed "output speed" } { OutputSpeedWeightBytes "output_speed_weight_bytes" }
             context_maximum { ContextMaximum "maximum context" } { ContextMaximumKvBytes "context_maximum_kv_bytes" }
             price_level { PriceLevel "price level" } { PriceLevelActiveParameters "price_level_active_parameters" }
+            capacity_offer { CapacityOffer "capacity offer" } {
+                CapacityFullLoadCost "capacity_full_load_cost"
+                CapacityBreakEvenUtilisation "capacity_break_even_utilisation"
+            }
         }
     };
 }

@@ -294,7 +294,8 @@ impl Reading {
     #[must_use]
     pub fn qualifiers(&self) -> String {
         let cache = self.label("cache").filter(|cache| *cache != "implicit");
-        let names = ["provider", "service_tier", "schedule"].map(|name| self.label(name));
+        let names = ["provider", "service_tier", "schedule", "capacity_offer"];
+        let names = names.map(|name| self.label(name));
         let names = names.into_iter().flatten().chain(cache);
         let mut parts: Vec<String> = names.map(str::to_owned).collect();
         let tokens = self.input("min_prompt_tokens");

@@ -7,6 +7,7 @@
 //! [`json`]: crate::input::json
 
 pub mod canonical;
+mod capacity;
 pub mod compare;
 mod currency;
 mod fields;
@@ -18,6 +19,7 @@ mod source;
 
 use serde_json::Map;
 
+pub use capacity::CapacityOffer;
 pub use compare::SheetId;
 pub use currency::CurrencyCode;
 pub use fields::MOST_SOURCES;

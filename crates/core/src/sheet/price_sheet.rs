@@ -8,7 +8,9 @@ use jiff::civil::Date;
 use super::fields::{
     MOST_COUNT, currency, day, ends_after_start, refers_within_sheet, timestamp, verbatim,
 };
-use super::{JsonObject, Modifier, OtherMeter, RateCell, Schedule, ServiceTier, Source};
+use super::{
+    CapacityOffer, JsonObject, Modifier, OtherMeter, RateCell, Schedule, ServiceTier, Source,
+};
 use crate::input::body::document::{
     choice, choices, document, filled, maybe, name, or_null, part, text,
 };
@@ -72,6 +74,8 @@ document! {
         modifiers: Vec<Modifier> = filled(List::entries(object())),
         /// Prices other than for text tokens.
         other_meters: Vec<OtherMeter> = filled(List::entries(object())),
+        /// Units sold by the hour, and the tokens that they are promised to serve.
+        capacity_offers: Vec<CapacityOffer> = filled(CapacityOffer::list()),
         /// Publications of the prices.
         sources: Vec<Source> = filled(Source::list()).hint("say where the prices were published: [{\"url\": \"…\", \"format\": \"official\"}]"),
         /// Remarks for a reader.

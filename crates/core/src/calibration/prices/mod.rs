@@ -1,6 +1,8 @@
 //! Calibration from open-weight models and their prices: the population of models, the law by which prices follow from
 //! parameters, the markups of hosts, the relation of context tiers to the cache.
 
+#[cfg(test)]
+mod bands;
 mod context_tiers;
 mod data;
 mod fit;

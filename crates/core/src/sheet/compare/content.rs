@@ -79,6 +79,12 @@ impl PriceSheet {
         for meter in &mut content.other_meters {
             meter.price = meter.price.normalized();
         }
+        for offer in &mut content.capacity_offers {
+            offer.price_per_hour = offer.price_per_hour.normalized();
+        }
+        content
+            .capacity_offers
+            .sort_by(|left, right| left.name.cmp(&right.name));
         content
     }
 
