@@ -13,6 +13,8 @@ mod values;
 
 use std::str::FromStr;
 
+use jiff::Timestamp;
+
 use crate::input::cursor::{Cursor, shortened};
 use crate::input::json::Json;
 use crate::input::text::{is_unprintable, printable};
@@ -20,6 +22,18 @@ use crate::sheet::{PriceSheet, SourceFormat, catalog_table};
 use rules::tokenizer_note;
 
 pub use names::{model_key, offer_id};
+
+/// The model whose weights a sheet sells: the one that it states, else that for which its name stood when its price began,
+/// or when it was seen.
+#[must_use]
+pub fn model_of(sheet: &PriceSheet, seen_at: Timestamp) -> Option<String> {
+    let stated = sheet.canonical_model.clone();
+    let began_at = sheet.valid_from.unwrap_or(seen_at);
+    stated.or_else(|| {
+        let moved = canonical::moved_model(&sheet.provider, &sheet.model, began_at);
+        moved.map(str::to_owned)
+    })
+}
 
 /// A format in which a catalog is published: one file in this folder each, and a row in `sheet/source.rs`.
 #[derive(Debug, Clone, Copy)]
