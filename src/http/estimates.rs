@@ -17,7 +17,9 @@ use super::page::{
     PageRequest, bad_cursor, fields, list_in_order,
 };
 use super::problem::Problem;
-use crate::storage::{AsOf, DbTime, EstimateRow, Latest, LatestKey, Order, Place, SortKey};
+use crate::storage::{
+    AsOf, DbTime, EstimateOf, EstimateRow, Latest, LatestKey, Order, Place, SortKey,
+};
 use unroof_core::estimate::{Answer, row_columns};
 
 /// An estimate as a flat row: median, 90 % interval and whether it is identified per quantity, and one nullable number
@@ -52,6 +54,10 @@ pub(super) struct EstimateItem {
     observed: bool,
     /// Id of the estimated sheet, if the listed sheet is a duplicate of it.
     duplicate_of: Option<Uuid>,
+    /// `sheet`: from one sheet alone. `model`: from all sheets of the model, which `/models` lists. `pool`: from the sheets of
+    /// one request.
+    #[schema(inline)]
+    of: EstimateOf,
     /// Version of the estimation engine.
     engine_version: String,
     /// Number of readings with a value.
@@ -85,6 +91,7 @@ impl From<EstimateRow> for EstimateItem {
         // A row stored by an older engine may lack a column.
         let value = |column: &str| stored.get(column).cloned().unwrap_or(Value::Null);
         Self {
+            of: row.of(),
             id: row.id,
             provider: row.provider,
             model: row.model,

@@ -16,6 +16,7 @@ mod quantity_estimate;
 mod request;
 mod row;
 mod storage_tiers;
+pub mod vendor;
 
 use serde_json::json;
 use uuid::Uuid;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::answer::Answer;
-use super::quantities::{JointQuantity, QuantityColumns};
+use super::quantities::{JointQuantity, Quantities, QuantityColumns};
 use super::quantity_estimate::QuantityEstimate;
 use crate::clue::{CLUES, Clue};
 use crate::model::reading::{Kind, Reading, Specification};
@@ -150,6 +150,16 @@ impl StoredRow {
         Self(serde_json::from_str(text).unwrap_or_default())
     }
 
+    /// The JSON text of a row with its quantities alone.
+    #[must_use]
+    pub fn quantities(mut self) -> String {
+        for (_, specification) in scalar_readings() {
+            self.0
+                .insert(specification.id.name().to_owned(), Value::Null);
+        }
+        Value::Object(self.0).to_string()
+    }
+
     /// A quantity of it.
     #[must_use]
     pub fn quantity(&self, quantity: JointQuantity) -> StoredQuantity {
@@ -169,13 +179,22 @@ impl ListRow {
     /// shows the first mode that has a value.
     #[must_use]
     pub fn new(answer: &Answer) -> Self {
+        let readings = &answer.textbook.readings;
+        let numbers = scalar_readings().map(|reading| shown_number(readings, reading).into());
+        Self::of(&answer.joint.quantities, numbers)
+    }
+
+    /// The row of quantities without readings.
+    #[must_use]
+    pub fn of_quantities(quantities: &Quantities) -> Self {
+        Self::of(quantities, scalar_readings().map(|_| Value::Null))
+    }
+
+    fn of(quantities: &Quantities, numbers: impl Iterator<Item = Value>) -> Self {
         let of_quantity = |(_, estimate): (_, &QuantityEstimate)| {
             QUANTITY_COLUMNS.map(|(_, _, value)| value(estimate))
         };
-        let quantities = answer.joint.quantities.in_order();
-        let quantities = quantities.into_iter().flat_map(of_quantity);
-        let readings = &answer.textbook.readings;
-        let numbers = scalar_readings().map(|reading| shown_number(readings, reading).into());
+        let quantities = quantities.in_order().into_iter().flat_map(of_quantity);
         Self {
             columns: row_columns()
                 .map(str::to_owned)
