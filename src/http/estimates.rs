@@ -20,6 +20,7 @@ use super::problem::Problem;
 use crate::storage::{
     AsOf, DbTime, EstimateOf, EstimateRow, Latest, LatestKey, Order, Place, SortKey,
 };
+use unroof_core::estimate::model::ModelEstimate;
 use unroof_core::estimate::{Answer, row_columns};
 
 /// An estimate as a flat row: median, 90 % interval and whether it is identified per quantity, and one nullable number
@@ -208,7 +209,8 @@ pub(super) enum LatestSort {
 
 /// List the latest estimate of every offer
 ///
-/// One row per (provider, model, region) with a price in force: its newest estimate without stated assumptions.
+/// One row per (provider, model, region) with a price in force: its newest estimate without stated assumptions; and one row
+/// per canonical model, of the provider `model`: the estimate from all its sheets. `of` says which of the two a row is.
 #[utoipa::path(
     get,
     path = "/estimates/latest",
@@ -285,16 +287,30 @@ pub(super) async fn list_latest_estimates(
         .await
 }
 
+/// A stored estimate: the answer to a request, or the estimate of a model.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[expect(
+    dead_code,
+    reason = "describes a stored document, which is sent as it is"
+)]
+enum StoredEstimate {
+    /// The answer to a request.
+    Answer(Box<Answer>),
+    /// The estimate of a model.
+    Model(Box<ModelEstimate>),
+}
+
 /// Show an estimate
 ///
-/// The answer of `/infer`, byte for byte. It never changes.
+/// The answer of `/infer`, byte for byte, or the estimate of a model as it was then. It never changes.
 #[utoipa::path(
     get,
     path = "/estimates/{id}",
     tag = "estimates",
     params(("id" = Uuid, Path, description = "Id of the estimate"), AsOfQuery),
     responses(
-        (status = 200, description = "The estimate", body = Answer, headers(("etag" = String))),
+        (status = 200, description = "The estimate", body = StoredEstimate, headers(("etag" = String))),
         Unchanged, StoreRefusals,
         (status = 404, description = "No such estimate", body = Problem, content_type = "application/problem+json"),
     )

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use unroof::import::ModelEstimator;
 use unroof_core::estimate::Estimator;
 
-use crate::support::{Api, TestDatabase, on_each_database, with};
+use crate::support::{Api, TestDatabase, on_each_database, with, without};
 
 /// Estimates the models that are due; how many were.
 async fn estimate_models(database: &TestDatabase) -> usize {
@@ -50,6 +50,13 @@ fn active(estimate: &Value) -> f64 {
         .unwrap()
 }
 
+/// Width of the 90 % interval of the active parameters, as a logarithm.
+fn width_of_size(estimate: &Value) -> f64 {
+    let interval = &estimate["quantities"]["active_parameters"]["interval_90"];
+    let end = |name: &str| interval[name].as_f64().unwrap();
+    (end("high") / end("low")).ln()
+}
+
 const MARCH: &str = "2026-03-01T00:00:00Z";
 const JUNE: &str = "2026-06-01T00:00:00Z";
 
@@ -61,7 +68,7 @@ async fn all_hosts_of_a_model_have_one_estimate_and_each_a_margin() {
         let mut alone = Vec::new();
         for (host, output) in prices {
             let answer = observe(&api, &hosted(host, "0.15", output), MARCH).await;
-            alone.push(active(&answer));
+            alone.push(width_of_size(&answer));
         }
         assert_eq!(estimate_models(database).await, 1);
         let estimate = model(&api).await;
@@ -71,10 +78,8 @@ async fn all_hosts_of_a_model_have_one_estimate_and_each_a_margin() {
         let sheets = estimate["price_sheets"].as_array().unwrap();
         assert_eq!(sheets.len(), 3);
         assert_eq!(sheets[0]["provider"], "acme");
-        let own = active(&estimate);
-        let least = alone.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = alone.iter().copied().fold(0.0, f64::max);
-        assert!(least <= own && own <= most, "{own} of {alone:?}");
+        let own = width_of_size(&estimate);
+        assert!(alone.iter().all(|alone| own < *alone), "{own} of {alone:?}");
         let margins: Vec<f64> = estimate["offers"]
             .as_array()
             .unwrap()
@@ -82,7 +87,10 @@ async fn all_hosts_of_a_model_have_one_estimate_and_each_a_margin() {
             .map(|offer| offer["output_margin"]["median"].as_f64().unwrap())
             .collect();
         assert_eq!(margins.len(), 3);
-        assert!(margins[1] < margins[0] && margins[0] < margins[2], "{margins:?}");
+        assert!(
+            margins[1] < margins[0] && margins[0] < margins[2],
+            "{margins:?}"
+        );
         let cost = &estimate["quantities"]["cost_output_usd_per_mtok"]["median"];
         let expected = 1.0 - cost.as_f64().unwrap() / 0.6;
         assert!((margins[0] - expected).abs() < 1e-6);
@@ -212,7 +220,9 @@ async fn a_withdrawn_sheet_leaves_the_estimate_and_the_last_one_takes_it_along()
         assert_ne!(model(&api).await["id"], first["id"]);
         let withdraw = async |sheet: &Value| {
             let path = format!("/price-sheets/{}/withdraw", sheet.as_str().unwrap());
-            let reply = api.post(&path, json!({"reason": "misprint"}).to_string()).await;
+            let reply = api
+                .post(&path, json!({"reason": "misprint"}).to_string())
+                .await;
             assert!(reply.status.is_success(), "{}", reply.text());
             estimate_models(database).await;
         };
@@ -235,7 +245,7 @@ async fn a_moved_name_is_split_by_date_before_it_is_pooled() {
         let chat = |from: &str, output: &str| {
             let sheet = hosted("deepseek", "0.27", output);
             let sheet = with(sheet, "/model", json!("deepseek-chat"));
-            let sheet = with(sheet, "/canonical_model", Value::Null);
+            let sheet = without(sheet, "/canonical_model");
             with(sheet, "/valid_from", json!(from))
         };
         observe(&api, &chat("2025-02-08T16:00:00Z", "1.10"), MARCH).await;
@@ -280,16 +290,25 @@ async fn models_are_listed_by_name_in_pages_and_as_csv() {
         let cursor = first.json()["next_cursor"].as_str().unwrap().to_owned();
         let rest = api.get(&format!("/models?limit=2&cursor={cursor}")).await;
         assert_eq!(names(rest.rows()), ["zeta/m-3"]);
-        assert_eq!(names(api.get("/models?author=zeta").await.rows()), ["zeta/m-3"]);
+        assert_eq!(
+            names(api.get("/models?author=zeta").await.rows()),
+            ["zeta/m-3"]
+        );
         assert_eq!(names(api.get("/models?q=M-2").await.rows()), ["acme/m-2"]);
         let of = api.get("/models?canonical_model=acme/m-1,zeta/m-3").await;
         assert_eq!(names(of.rows()), ["acme/m-1", "zeta/m-3"]);
-        let fields = api.get("/models?fields=canonical_model,active_parameters_median").await;
+        let fields = api
+            .get("/models?fields=canonical_model,active_parameters_median")
+            .await;
         assert_eq!(fields.rows()[0].as_object().unwrap().len(), 2);
         let csv = [("accept", "text/csv")];
         let csv = api.ask(axum::http::Method::GET, "/models", &csv).await;
         let lines: Vec<&str> = csv.text().lines().collect();
-        assert!(lines[0].starts_with("canonical_model,author,id,"), "{}", lines[0]);
+        assert!(
+            lines[0].starts_with("canonical_model,author,id,"),
+            "{}",
+            lines[0]
+        );
         assert_eq!(lines.len(), 4);
         for query in ["surprise=1", "limit=0", "cursor=AAAAAAAAAAAA", "as_of=soon"] {
             api.get(&format!("/models?{query}")).await.problem(400);
@@ -303,7 +322,8 @@ async fn latest_estimates_say_whether_they_are_of_a_sheet_or_of_a_model() {
     on_each_database(async |database| {
         let api = database.api().await;
         observe(&api, &hosted("acme", "0.15", "0.6"), MARCH).await;
-        let pool = json!({"price_sheets": [hosted("acme", "0.15", "0.6"), hosted("beta", "0.3", "1")]});
+        let pool =
+            json!({"price_sheets": [hosted("acme", "0.15", "0.6"), hosted("beta", "0.3", "1")]});
         assert_eq!(api.infer(&pool).await.status, StatusCode::CREATED);
         estimate_models(database).await;
         let rows = api.get("/estimates/latest").await.rows();
@@ -341,14 +361,19 @@ async fn an_answer_links_to_its_models_estimate_and_says_where_they_differ() {
         assert_eq!(linked["path"], "/models/acme/m-1");
         assert_eq!(linked["id"], model(&api).await["id"]);
         let differences = linked["differences"].as_array().unwrap();
-        let of_size = differences.iter().find(|one| one["quantity"] == "active_parameters");
+        let of_size = differences
+            .iter()
+            .find(|one| one["quantity"] == "active_parameters");
         assert!(of_size.unwrap()["factor"].as_f64().unwrap() > 2.0);
         // What is stored depends on the request alone.
         let again = api.infer(&hosted("acme", "0.15", "0.6")).await;
         assert_eq!(again.stored_body(), first.stored_body());
         let stored = api.get(&format!("/estimates/{}", dear.id())).await;
         assert_eq!(stored.json().get("model_estimate"), None);
-        let unstored = api.post("/infer?store=false", hosted("acme", "0.15", "0.6").to_string());
+        let unstored = api.post(
+            "/infer?store=false",
+            hosted("acme", "0.15", "0.6").to_string(),
+        );
         assert_eq!(unstored.await.json().get("model_estimate"), None);
     })
     .await;
@@ -358,12 +383,20 @@ async fn an_answer_links_to_its_models_estimate_and_says_where_they_differ() {
 async fn a_vendors_models_have_a_markup_in_common() {
     on_each_database(async |database| {
         let api = database.api().await;
-        for (name, input, output) in [("large", "5", "25"), ("middle", "3", "15"), ("small", "1", "5")] {
+        for (name, input, output) in [
+            ("large", "5", "25"),
+            ("middle", "3", "15"),
+            ("small", "1", "5"),
+        ] {
             let sheet = with(hosted("acme", input, output), "/model", json!(name));
             let sheet = with(sheet, "/canonical_model", json!(format!("acme/{name}")));
             observe(&api, &sheet, MARCH).await;
         }
-        let elsewhere = with(hosted("beta", "2", "8"), "/canonical_model", json!("acme/other"));
+        let elsewhere = with(
+            hosted("beta", "2", "8"),
+            "/canonical_model",
+            json!("acme/other"),
+        );
         observe(&api, &elsewhere, MARCH).await;
         estimate_models(database).await;
         let vendor = api.get("/vendors/acme").await.json();
@@ -392,9 +425,17 @@ async fn a_vendors_models_have_a_markup_in_common() {
 async fn an_unknown_model_is_a_problem_with_a_hint() {
     let database = TestDatabase::sqlite();
     let api = database.api().await;
-    for path in ["/models/acme/m-9", "/models/acme/m%2F9", "/models/a%00b/c", "/vendors/a%00b"] {
+    for path in [
+        "/models/acme/m-9",
+        "/models/acme/m%2F9",
+        "/models/a%00b/c",
+        "/vendors/a%00b",
+    ] {
         let problem = api.get(path).await.problem(404);
-        assert!(problem["hint"].as_str().unwrap().contains("/models"), "{problem}");
+        assert!(
+            problem["hint"].as_str().unwrap().contains("/models"),
+            "{problem}"
+        );
     }
     api.get("/models/acme/m-9?surprise=1").await.problem(400);
 }
