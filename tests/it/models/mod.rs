@@ -1,10 +1,13 @@
 //! `/models` and `/vendors`: one estimate per model from all of its sheets, kept up to date as they change.
 
+use std::time::{Duration, Instant};
+
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 use unroof::import::ModelEstimator;
 use unroof_core::estimate::Estimator;
 
+use crate::server::{LONGEST_WAIT, Server, client, get, output_of, post, run, unroof};
 use crate::support::{Api, TestDatabase, on_each_database, with, without};
 
 /// Estimates the models that are due; how many were.
@@ -460,4 +463,49 @@ async fn an_import_of_a_catalog_marks_its_models_once() {
         assert_eq!(estimate_models(database).await, 0);
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_estimates_models_by_itself_unless_it_is_told_not_to() {
+    let database = TestDatabase::sqlite();
+    let client = client();
+    let mut command = unroof(&[
+        "serve",
+        "--database-url",
+        &database.url,
+        "--listen",
+        "127.0.0.1:0",
+    ]);
+    command.env_remove("UNROOF_SKIP_MODELS");
+    let server = Server::spawn(command);
+    let at = |path: &str| format!("{}{path}", server.address);
+    let (status, _) = post(&client, &at("/infer"), &hosted("acme", "0.15", "0.6")).unwrap();
+    assert_eq!(status, 201);
+    let began = Instant::now();
+    while get(&client, &at("/models/acme/m-1")).0 == 404 {
+        assert!(began.elapsed() < LONGEST_WAIT, "{}", server.log());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    drop(server);
+    // The command reads the same estimate.
+    let printed = output_of(&["model", "acme/m-1", "--database-url", &database.url]);
+    assert!(printed.contains("active parameters"), "{printed}");
+    assert!(printed.contains("acme/m-1 global"), "{printed}");
+    let json = output_of(&[
+        "model",
+        "acme/m-1",
+        "--json",
+        "--database-url",
+        &database.url,
+    ]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["canonical_model"], "acme/m-1");
+    assert_eq!(json["offers"].as_array().unwrap().len(), 1);
+    let unknown = run(&["model", "acme/m-9", "--database-url", &database.url]);
+    assert_eq!(unknown.code, Some(1));
+    assert!(
+        unknown.err.contains("there is no estimate of a model"),
+        "{}",
+        unknown.err
+    );
 }
