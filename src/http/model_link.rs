@@ -14,7 +14,7 @@ use unroof_core::sheet::PriceSheet;
 
 /// The estimate of the model that the sheets of a request are of
 ///
-/// It is no part of the stored answer, which depends on the request alone.
+/// The stored answer is without it: that depends on the request alone.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ModelLink {
     /// Path of the model's estimate, as in the header `Link`.

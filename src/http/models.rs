@@ -193,7 +193,7 @@ pub(super) struct ModelDocument {
     offers: Vec<ModelOffer>,
 }
 
-/// An offer of a model, with what it leaves over the model's pooled cost.
+/// An offer of a model, with its margins over the model's pooled cost.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ModelOffer {
     /// The offer.

@@ -230,7 +230,7 @@ impl Announced {
         Ok(())
     }
 
-    /// Other estimates of models. That a sheet has another one is no news: its model's estimate tells.
+    /// Other estimates of models. Another estimate of a sheet is no news: that of its model is.
     fn add_estimates(&mut self, work: &Work, plan: &Plan) {
         for (recording, step) in work.recordings.iter().zip(&plan.steps) {
             let is_pool = matches!(recording.listing, Listing::Pooled { .. });

@@ -199,7 +199,7 @@ impl LatestKey {
 }
 
 impl EstimateRow {
-    /// What it is drawn from.
+    /// Kind of its source.
     #[must_use]
     pub fn of(&self) -> EstimateOf {
         EstimateOf::listed(self.is_of_sheet, &self.provider)

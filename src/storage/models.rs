@@ -76,7 +76,7 @@ pub struct ModelRecord {
     pub outcome: ModelOutcome,
 }
 
-/// What became of a model that was due.
+/// Outcome for a model that was due.
 #[derive(Debug, Clone)]
 pub enum ModelOutcome {
     /// Its sheets are those of its last estimate.
@@ -104,13 +104,13 @@ pub struct NewModelEstimate {
     pub used: Vec<Uuid>,
     /// Separate pricing decisions among them.
     pub decisions: i64,
-    /// When the newest of its sheets was first seen.
+    /// Time at which the newest of its sheets was first seen.
     pub observed_at: DbTime,
     /// JSON: a nullable number per column of a list.
     pub row_values: String,
     /// The serialised estimate.
     pub document: String,
-    /// What is new since the last estimate, in words; none where there was none, or where it is as good as the same.
+    /// News since the last estimate, in words; none where there was none, or where it is as good as the same.
     pub news: Option<String>,
 }
 
@@ -131,7 +131,7 @@ pub struct ModelRow {
     pub sheets: i64,
     /// Separate pricing decisions among them.
     pub decisions: i64,
-    /// When the newest of its sheets was first seen.
+    /// Time at which the newest of its sheets was first seen.
     pub observed_at: DbTime,
     /// JSON: a nullable number per column of a list.
     pub row_values: String,
@@ -310,7 +310,7 @@ impl Store {
         self.rows(offers.page(by_name, MOST_OFFERS)).await
     }
 
-    /// Stores what became of models that were due, in one transaction. A mark that was made again meanwhile stays.
+    /// Stores the outcomes for models that were due, in one transaction. A mark that was made again meanwhile stays.
     ///
     /// # Errors
     /// The query fails; then nothing is stored.

@@ -139,7 +139,7 @@ const POOLED: &str = "pooled";
 pub(super) const MODEL: &str = "model";
 
 super::names::stored_names! {
-    /// What an estimate is drawn from.
+    /// Kind of the source of an estimate.
     EstimateOf {
         /// One sheet.
         Sheet = "sheet",
@@ -151,7 +151,7 @@ super::names::stored_names! {
 }
 
 impl EstimateOf {
-    /// What a listed estimate is drawn from.
+    /// Kind of the source of a listed estimate.
     pub(super) fn listed(is_of_sheet: bool, provider: &str) -> Self {
         match provider {
             _ if is_of_sheet => Self::Sheet,

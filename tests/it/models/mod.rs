@@ -418,7 +418,7 @@ async fn a_vendors_models_have_a_markup_in_common() {
                 assert!(common < 2.0 * width(&model["active_parameters"]));
             }
         }
-        let problem = api.get("/vendors/nobody").await.problem(404);
+        let problem = api.get("/vendors/unknown").await.problem(404);
         assert!(problem["hint"].as_str().unwrap().contains("GET /models"));
     })
     .await;
@@ -466,7 +466,7 @@ async fn an_import_of_a_catalog_marks_its_models_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_service_estimates_models_by_itself_unless_it_is_told_not_to() {
+async fn a_service_estimates_models_by_itself_unless_it_is_to_skip_them() {
     let database = TestDatabase::sqlite();
     let client = client();
     let mut command = unroof(&[

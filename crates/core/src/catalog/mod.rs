@@ -23,8 +23,8 @@ use rules::tokenizer_note;
 
 pub use names::{model_key, offer_id};
 
-/// The model whose weights a sheet sells: the one that it states, else that for which its name stood when its price began,
-/// or when it was seen.
+/// The model whose weights a sheet sells: the stated one, else the meaning of its name at the start of its price, or at the
+/// time of its sighting.
 #[must_use]
 pub fn model_of(sheet: &PriceSheet, seen_at: Timestamp) -> Option<String> {
     let stated = sheet.canonical_model.clone();

@@ -1,5 +1,5 @@
-//! One estimate per model: the sheets of all its hosts and periods, answered together, and what each offer leaves over
-//! its cost.
+//! One estimate per model: the sheets of all its hosts and periods, answered together, and the margin of
+//! each offer.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -249,7 +249,7 @@ fn own_decisions(contents: &[PriceSheet], prices: &[Prices]) -> Vec<usize> {
     own
 }
 
-/// The first sheet of every decision, whoever copies it.
+/// The first sheet of every decision; its copies are left out.
 fn distinct_decisions(own: &[usize], prices: &[Prices]) -> Vec<usize> {
     let mut distinct: Vec<usize> = Vec::new();
     for place in own {
@@ -281,7 +281,7 @@ fn spread_over_sellers(distinct: &[usize], contents: &[PriceSheet]) -> Vec<usize
     used
 }
 
-/// What a price leaves over its cost: margin = 1 − cost ÷ price, of the model's pooled cost.
+/// Implied margin of a price: 1 − cost ÷ price, with the model's pooled cost.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
 pub struct ImpliedMargin {
     /// At the median of the cost.
@@ -321,7 +321,7 @@ pub struct Difference {
 /// Factor between medians from which two estimates differ.
 const NOTED_FACTOR: f64 = 2.0;
 
-/// Where the estimate of a sheet differs from that of its model, given as median and 90 % interval per quantity.
+/// Quantities on which the estimate of a sheet differs from that of its model, given as median and 90 % interval each.
 #[must_use]
 pub fn differences(
     sheet: &Quantities,

@@ -192,7 +192,7 @@ pub fn estimate(
 struct Accelerators {
     /// Prior share of each.
     shares: Vec<f64>,
-    /// Place by what tells accelerators apart.
+    /// Place by the figures that distinguish accelerators.
     places: BTreeMap<[u64; 3], usize>,
 }
 
