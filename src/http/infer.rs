@@ -185,7 +185,8 @@ pub(super) async fn infer_price_sheet(
         let location = header::HeaderValue::from_str(&format!("/estimates/{}", answered.answer.id));
         headers.extend(location.ok().map(|location| (header::LOCATION, location)));
         let quantities = &answered.answer.joint.quantities;
-        model = ModelLink::of(&app, answered.sheets(), quantities).await;
+        let seen_at = seen_at.unwrap_or_else(|| app.now());
+        model = ModelLink::of(&app.store, answered.sheets(), quantities, seen_at).await;
         let link = model.as_ref().map(ModelLink::header);
         let link = link.and_then(|link| header::HeaderValue::from_str(&link).ok());
         headers.extend(link.map(|link| (header::LINK, link)));

@@ -1,11 +1,11 @@
 //! The `model_estimate` member of an answer: the estimate of the sheet's model, and where the two differ.
 
+use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::app::App;
-use super::models::stored_span;
+use crate::storage::Store;
 use unroof_core::catalog::model_of;
 use unroof_core::estimate::StoredRow;
 use unroof_core::estimate::model::{Difference, differences};
@@ -32,18 +32,23 @@ pub(super) struct ModelLink {
 
 impl ModelLink {
     /// The estimate of the model of some sheets; none where they name no model, or it is not estimated yet.
-    pub(super) async fn of(app: &App, sheets: &[PriceSheet], own: &Quantities) -> Option<Self> {
-        let canonical_model = model_of(sheets.first()?, app.now())?;
+    pub(super) async fn of(
+        store: &Store,
+        sheets: &[PriceSheet],
+        own: &Quantities,
+        now: Timestamp,
+    ) -> Option<Self> {
+        let canonical_model = model_of(sheets.first()?, now)?;
         let path = path_of(&canonical_model)?;
         // The answer is stored: that its link cannot be read is no reason to withhold it.
-        let row = app.store.model(&canonical_model, None).await.ok()??;
+        let row = store.model(&canonical_model, None).await.ok()??;
         let stored = StoredRow::read(&row.row_values);
         Some(Self {
             path,
             id: row.id,
             canonical_model,
             sheets: row.sheets,
-            differences: differences(own, |quantity| stored_span(&stored, quantity)),
+            differences: differences(own, |quantity| stored.quantity(quantity).span()),
         })
     }
 

@@ -21,7 +21,6 @@ use super::problem::{INTERNAL, NOT_FOUND, Problem};
 use super::response_cache::CachedBody;
 use crate::storage::{AsOf, DbTime, ModelOfferRow, ModelRow, ModelSelection, Store, StoreError};
 use unroof_core::estimate::model::{ImpliedMargin, ModelEstimate, ModelPool};
-use unroof_core::estimate::posterior::Interval;
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::estimate::vendor::{MOST_MODELS, VendorEstimate, VendorModel, estimate};
 use unroof_core::estimate::{Column, StoredRow, columns};
@@ -211,7 +210,7 @@ impl ModelOffer {
     fn new(offer: ModelOfferRow, costs: &StoredRow) -> Self {
         let is_usd = offer.currency == "USD";
         let margin = |price: Option<f64>, quantity| {
-            let (cost, cost_90) = stored_span(costs, quantity)?;
+            let (cost, cost_90) = costs.quantity(quantity).span()?;
             ImpliedMargin::new(price.filter(|_| is_usd)?, cost, cost_90)
         };
         Self {
@@ -220,16 +219,6 @@ impl ModelOffer {
             offer,
         }
     }
-}
-
-/// Median and 90 % interval of a quantity in a stored row.
-pub(super) fn stored_span(row: &StoredRow, quantity: JointQuantity) -> Option<(f64, Interval)> {
-    let stored = row.quantity(quantity);
-    let interval = Interval {
-        low: stored.low_90?,
-        high: stored.high_90?,
-    };
-    Some((stored.median?, interval))
 }
 
 /// Show the estimate of a model

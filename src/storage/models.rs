@@ -326,7 +326,7 @@ impl Store {
             let advance = sqlx::query_scalar(ADVANCE_VERSION).bind(count);
             let version: i64 = advance.fetch_one(&mut *transaction).await?;
             let written = rows(records, version - count);
-            (&mut *transaction).write_rows(&WRITE, &written).await?;
+            transaction.write_rows(&WRITE, &written).await?;
             transaction.commit().await?;
             self.advance_version(version);
             Ok(())

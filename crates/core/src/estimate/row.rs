@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::answer::Answer;
+use super::posterior::Interval;
 use super::quantities::{JointQuantity, Quantities, QuantityColumns};
 use super::quantity_estimate::QuantityEstimate;
 use crate::clue::{CLUES, Clue};
@@ -141,6 +142,18 @@ pub struct StoredQuantity {
     pub high_90: Option<f64>,
     /// Whether it is identified.
     pub identified: Option<bool>,
+}
+
+impl StoredQuantity {
+    /// Median and 90 % interval; none where the row lacks one of them.
+    #[must_use]
+    pub fn span(&self) -> Option<(f64, Interval)> {
+        let interval = Interval {
+            low: self.low_90?,
+            high: self.high_90?,
+        };
+        Some((self.median?, interval))
+    }
 }
 
 impl StoredRow {
