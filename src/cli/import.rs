@@ -21,7 +21,7 @@ use crate::import::{
 use crate::storage::{DatabaseUrl, ServingLock, Store, StoreError, StoreLimits};
 use remote::{Query, Service};
 use report::LinePrinter;
-use unroof_core::estimate::CancelToken;
+use unroof_core::estimate::{CancelToken, ENGINE_VERSION};
 
 /// Arguments of `unroof import`.
 #[derive(Debug, Args)]
@@ -148,9 +148,14 @@ async fn import_all(arguments: &ImportArguments, url: &DatabaseUrl) -> Result<()
 
 /// Estimates the models whose sheets the imports have changed.
 async fn estimate_models(arguments: &ImportArguments, store: &Store) -> Result<(), Failure> {
+    let estimator = arguments.calibration.estimator()?;
+    let marked = store.mark_models_of_others(estimator.calibration_id(), ENGINE_VERSION);
+    marked
+        .await
+        .context("cannot mark the models of another calibration")?;
     let models = ModelEstimator {
         store: store.clone(),
-        estimator: arguments.calibration.estimator()?,
+        estimator,
         threads: threads(),
     };
     let count = models.estimate_due().await;

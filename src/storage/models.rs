@@ -160,10 +160,11 @@ const DUE: &str = "SELECT canonical_model, mark FROM models_due ORDER BY canonic
 
 const MARK_OTHERS: &str = "
     INSERT INTO models_due (canonical_model, mark)
-    SELECT DISTINCT canonical_model, 0 FROM model_estimates AS latest
-    WHERE NOT EXISTS (
-        SELECT 1 FROM model_estimates AS own JOIN estimates ON estimates.id = own.estimate_id
-        WHERE own.canonical_model = latest.canonical_model AND calibration_id = $1 AND engine_version = $2)
+    SELECT canonical_model, 0 FROM model_estimates AS latest JOIN estimates ON estimates.id = latest.estimate_id
+    WHERE (calibration_id <> $1 OR engine_version <> $2)
+      AND NOT EXISTS (
+          SELECT 1 FROM model_estimates AS newer
+          WHERE newer.canonical_model = latest.canonical_model AND newer.sequence > latest.sequence)
     ON CONFLICT (canonical_model) DO NOTHING";
 
 // A sheet without a period states what another source states better, or was withdrawn; one under quarantine is left out too.
