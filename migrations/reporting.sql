@@ -12,6 +12,7 @@ SELECT estimates.id, listing.provider, listing.model, listing.canonical_model, l
        (SELECT sheet.retires_at FROM price_sheets AS sheet WHERE sheet.id = listing.sheet_id) AS retires_at,
        listing.observed_at, listing.duplicate_of, estimates.engine_version,
        estimates.readings_defined, estimates.conflicts, value.*, listing.observed, listing.stated_assumptions,
+       CASE WHEN listing.sheet_id IS NOT NULL THEN 'sheet' WHEN listing.provider = 'model' THEN 'model' ELSE 'pool' END AS "of",
        listing.sheet_id AS price_sheet_id, listing.sequence
 FROM estimate_listings AS listing
 JOIN estimates ON estimates.id = listing.estimate_id
@@ -320,7 +321,7 @@ BEGIN
             VALUES
             ('id', 'The id that the API has for it'),
             ('sequence', 'Place in the order of storing'),
-            ('provider', 'Provider, as it bills; pooled where several hosts'' sheets are answered together'),
+            ('provider', 'Provider, as it bills; pooled where several hosts'' sheets are answered together, model where all of a model are'),
             ('model', 'The model as the provider spells it'),
             ('canonical_model', 'author/model'),
             ('region', 'Where it is served'),
@@ -333,6 +334,7 @@ BEGIN
             ('readings_defined', 'Readings that have a value'),
             ('conflicts', 'Pairs of readings that contradict each other'),
             ('observed', 'Whether it is the estimate of an observed price; false for a question'),
+            ('of', 'What the estimate is drawn from: sheet, pool (the sheets of one request) or model (all sheets of it)'),
             ('retires_at', 'Time from which the offer is no longer sold, as announced'),
             ('status', 'deprecated where the offer is to be retired, at retires_at or at a time that is not stated'),
             ('flagged', 'Whether the price is under quarantine: far from that of other sources, or of no machine'),

@@ -15,13 +15,13 @@ use super::infer::read_input;
 use super::{DatabaseArguments, Failure};
 use crate::clock::Clock;
 use crate::import::{
-    CatalogError, CatalogFormat, Fetched, Importer, LineReceiver, Options, Priority, Summary, Turn,
-    Version, fetch, lines, without_secrets,
+    CatalogError, CatalogFormat, Fetched, Importer, LineReceiver, ModelEstimator, Options,
+    Priority, Summary, Turn, Version, fetch, lines, without_secrets,
 };
 use crate::storage::{DatabaseUrl, ServingLock, Store, StoreError, StoreLimits};
 use remote::{Query, Service};
 use report::LinePrinter;
-use unroof_core::estimate::CancelToken;
+use unroof_core::estimate::{CancelToken, ENGINE_VERSION};
 
 /// Arguments of `unroof import`.
 #[derive(Debug, Args)]
@@ -139,8 +139,34 @@ async fn import_all(arguments: &ImportArguments, url: &DatabaseUrl) -> Result<()
     for source in &arguments.sources {
         import(arguments, &importer, clock.now(), source).await?;
     }
+    if !arguments.dry_run {
+        estimate_models(arguments, &store).await?;
+    }
     store.close().await;
     Ok(())
+}
+
+/// Estimates the models whose sheets the imports have changed.
+async fn estimate_models(arguments: &ImportArguments, store: &Store) -> Result<(), Failure> {
+    let estimator = arguments.calibration.estimator()?;
+    let marked = store.mark_models_of_others(estimator.calibration_id(), ENGINE_VERSION);
+    marked
+        .await
+        .context("cannot mark the models of another calibration")?;
+    let models = ModelEstimator {
+        store: store.clone(),
+        estimator,
+        threads: threads(),
+    };
+    let count = models.estimate_due().await;
+    let count = count.context("not all models were estimated; run the import again to continue")?;
+    tracing::info!(count, "estimated models whose sheets have changed");
+    Ok(())
+}
+
+/// Estimating threads: one per core.
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 /// Imports one catalog.
@@ -162,7 +188,7 @@ async fn import(
         seen_now: arguments.observed_at.is_none(),
         recorded_at: now,
         estimator: arguments.calibration.estimator()?,
-        threads: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        threads: threads(),
     };
     let turn = Turn::new(importer.place().await, CancelToken::default());
     let catalog = match importer.read(text, options, turn, Priority::Normal).await {

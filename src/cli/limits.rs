@@ -61,6 +61,9 @@ pub(super) struct LimitArguments {
     /// Allow webhooks to private addresses, such as this machine and its network
     #[arg(long, env = "UNROOF_WEBHOOK_ALLOW_PRIVATE")]
     webhook_allow_private: bool,
+    /// Leave the estimates of models to other replicas, or to `unroof import`
+    #[arg(long, env = "UNROOF_SKIP_MODELS")]
+    skip_models: bool,
     /// Size of the response cache for polling clients, in bytes
     #[arg(
         long,
@@ -114,6 +117,7 @@ impl LimitArguments {
             streams: self.streams,
             heartbeat: self.heartbeat.0,
             webhook_allow_private: self.webhook_allow_private,
+            skip_models: self.skip_models,
             webhook_rest: default.webhook_rest,
             webhook_gathering: default.webhook_gathering,
             cache_bytes: self.cache_bytes,

@@ -11,6 +11,7 @@ mod infer;
 mod layout;
 mod limits;
 mod migrate;
+mod model;
 mod plan;
 mod report;
 mod serve;
@@ -52,6 +53,8 @@ enum Command {
     Infer(infer::InferArguments),
     /// Import whole catalogs into the database: every entry read, every pricing decision estimated once
     Import(import::ImportArguments),
+    /// Show the stored estimate of a model, from all its hosts and all their prices
+    Model(model::ModelArguments),
     /// Compute the exact cost of a usage, or of a list of usages
     Cost(Box<cost::CostArguments>),
     /// Simulate a model on a machine: time, speed, memory, cost, and the price sheet it implies
@@ -157,6 +160,7 @@ pub fn run() -> ExitCode {
     let outcome = match command_line.command {
         Command::Infer(arguments) => infer::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),
+        Command::Model(arguments) => model::run(&arguments),
         Command::Cost(arguments) => cost::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Layout(arguments) => layout::run(&arguments),

@@ -13,6 +13,7 @@ use super::Limits;
 use super::budget::{Budget, Text};
 use super::meters::Meters;
 use super::metrics::Metrics;
+use super::model_link::ModelLink;
 use super::observation::Observation;
 use super::problem::{INTERNAL, Problem};
 use super::queue::gather_hasty;
@@ -118,9 +119,17 @@ impl Answered {
     }
 
     /// The response body, with the effect of a request that is stored, counted in the memory budget until it is sent.
-    pub(super) fn into_document(mut self, observe: Option<&Observation>) -> Result<Bytes, Problem> {
+    /// So is the link to the estimate of the model.
+    pub(super) fn into_document(
+        mut self,
+        observe: Option<&Observation>,
+        model: Option<&ModelLink>,
+    ) -> Result<Bytes, Problem> {
         if let Some(observe) = observe {
             self.document.add_member("observe", observe)?;
+        }
+        if let Some(model) = model {
+            self.document.add_member("model_estimate", model)?;
         }
         self.document.finish()
     }
@@ -136,6 +145,7 @@ impl App {
         let settings = JobSettings {
             streams: limits.streams,
             webhook_allow_private: limits.webhook_allow_private,
+            skip_models: limits.skip_models,
             webhook_rest: limits.webhook_rest,
             webhook_gathering: limits.webhook_gathering,
             threads,

@@ -17,7 +17,10 @@ use super::page::{
     PageRequest, bad_cursor, fields, list_in_order,
 };
 use super::problem::Problem;
-use crate::storage::{AsOf, DbTime, EstimateRow, Latest, LatestKey, Order, Place, SortKey};
+use crate::storage::{
+    AsOf, DbTime, EstimateOf, EstimateRow, Latest, LatestKey, Order, Place, SortKey,
+};
+use unroof_core::estimate::model::ModelEstimate;
 use unroof_core::estimate::{Answer, row_columns};
 
 /// An estimate as a flat row: median, 90 % interval and whether it is identified per quantity, and one nullable number
@@ -52,6 +55,10 @@ pub(super) struct EstimateItem {
     observed: bool,
     /// Id of the estimated sheet, if the listed sheet is a duplicate of it.
     duplicate_of: Option<Uuid>,
+    /// `sheet`: from one sheet alone. `model`: from all sheets of the model, which `/models` lists. `pool`: from the sheets of
+    /// one request.
+    #[schema(inline)]
+    of: EstimateOf,
     /// Version of the estimation engine.
     engine_version: String,
     /// Number of readings with a value.
@@ -85,6 +92,7 @@ impl From<EstimateRow> for EstimateItem {
         // A row stored by an older engine may lack a column.
         let value = |column: &str| stored.get(column).cloned().unwrap_or(Value::Null);
         Self {
+            of: row.of(),
             id: row.id,
             provider: row.provider,
             model: row.model,
@@ -201,7 +209,8 @@ pub(super) enum LatestSort {
 
 /// List the latest estimate of every offer
 ///
-/// One row per (provider, model, region) with a price in force: its newest estimate without stated assumptions.
+/// One row per (provider, model, region) with a price in force: its newest estimate without stated assumptions; and one row
+/// per canonical model, of the provider `model`: the estimate from all its sheets. `of` says which of the two a row is.
 #[utoipa::path(
     get,
     path = "/estimates/latest",
@@ -278,16 +287,30 @@ pub(super) async fn list_latest_estimates(
         .await
 }
 
+/// A stored estimate: the answer to a request, or the estimate of a model.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[expect(
+    dead_code,
+    reason = "describes a stored document, which is sent as it is"
+)]
+enum StoredEstimate {
+    /// The answer to a request.
+    Answer(Box<Answer>),
+    /// The estimate of a model.
+    Model(Box<ModelEstimate>),
+}
+
 /// Show an estimate
 ///
-/// The answer of `/infer`, byte for byte. It never changes.
+/// The answer of `/infer`, byte for byte, or the estimate of a model as it was then. It never changes.
 #[utoipa::path(
     get,
     path = "/estimates/{id}",
     tag = "estimates",
     params(("id" = Uuid, Path, description = "Id of the estimate"), AsOfQuery),
     responses(
-        (status = 200, description = "The estimate", body = Answer, headers(("etag" = String))),
+        (status = 200, description = "The estimate", body = StoredEstimate, headers(("etag" = String))),
         Unchanged, StoreRefusals,
         (status = 404, description = "No such estimate", body = Problem, content_type = "application/problem+json"),
     )

@@ -15,6 +15,7 @@ use super::app::App;
 use super::budget::Counted;
 use super::described::BodyRefusals;
 use super::extract::{Query, Question};
+use super::model_link::ModelLink;
 use super::observation::{InferAnswer, Observation};
 use super::page::Moment;
 use super::problem::{INVALID, Problem, UNREADABLE};
@@ -98,7 +99,8 @@ impl InferQuery {
 /// what it assumes, or with the reason why it is not defined; and with the conflicts between them. Several hosts' sheets
 /// of one model are sent as `price_sheets` and answered together. The answer is stored under an id made of the pricing
 /// content, the assumptions, the engine version and the calibration: the same question has the same id everywhere, so sending
-/// it again is safe and answers 200 instead of 201.
+/// it again is safe and answers 200 instead of 201. `model_estimate` and the header `Link` lead to the estimate from all
+/// sheets of the model, and say where the two differ; they are no part of what is stored.
 #[utoipa::path(
     post,
     path = "/infer",
@@ -123,7 +125,8 @@ impl InferQuery {
     })),
     responses(
         (status = 201, description = "Answered and stored", body = InferAnswer,
-            headers(("location" = String, description = "Path of the stored estimate"))),
+            headers(("location" = String, description = "Path of the stored estimate"),
+                ("link" = String, description = "Path of the estimate of the model, where there is one"))),
         (status = 200, description = "A known estimate, or one computed without storing", body = InferAnswer),
         BodyRefusals,
     )
@@ -167,6 +170,7 @@ pub(super) async fn infer_price_sheet(
     );
     let mut status = StatusCode::OK;
     let mut observation = None;
+    let mut model = None;
     if is_stored {
         let sighted_by = is_observed.then_some(sighted_by);
         let saved = app.save(&answered, seen_at, sighted_by).await?;
@@ -180,8 +184,14 @@ pub(super) async fn infer_price_sheet(
         });
         let location = header::HeaderValue::from_str(&format!("/estimates/{}", answered.answer.id));
         headers.extend(location.ok().map(|location| (header::LOCATION, location)));
+        let quantities = &answered.answer.joint.quantities;
+        let seen_at = seen_at.unwrap_or_else(|| app.now());
+        model = ModelLink::of(&app.store, answered.sheets(), quantities, seen_at).await;
+        let link = model.as_ref().map(ModelLink::header);
+        let link = link.and_then(|link| header::HeaderValue::from_str(&link).ok());
+        headers.extend(link.map(|link| (header::LINK, link)));
     }
     tracing::info!(estimate.id = %answered.answer.id, is_new = status == StatusCode::CREATED, "answered");
-    let document = answered.into_document(observation.as_ref())?;
+    let document = answered.into_document(observation.as_ref(), model.as_ref())?;
     Ok((status, headers, Extension(Counted), document).into_response())
 }

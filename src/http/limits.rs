@@ -35,6 +35,8 @@ pub struct Limits {
     pub heartbeat: Duration,
     /// Whether webhooks may point to private addresses.
     pub webhook_allow_private: bool,
+    /// True if another process estimates models.
+    pub skip_models: bool,
     /// Interval between searches for deliveries left by another process.
     pub webhook_rest: Duration,
     /// Time for which changes are gathered before a webhook is sent them.
@@ -68,6 +70,7 @@ impl Default for Limits {
             streams: 256,
             heartbeat: Duration::from_secs(15),
             webhook_allow_private: false,
+            skip_models: false,
             webhook_rest: Duration::from_secs(30),
             webhook_gathering: Duration::from_millis(500),
             cache_bytes: 64 * 1024 * 1024,

@@ -28,6 +28,8 @@ mod meters;
 mod metrics;
 mod metrics_page;
 mod middleware;
+mod model_link;
+mod models;
 mod names;
 mod observation;
 mod openapi;
@@ -67,6 +69,7 @@ pub use budget::LARGEST_ANSWER;
 pub use hosts::host_name;
 pub use limits::Limits;
 pub use metrics_page::metrics_router;
+pub(crate) use models::ModelShown;
 pub use openapi::DOCUMENT;
 pub use server::{Server, StopSignals, serve, serve_metrics};
 pub use watchlist::{WatchedModel, WatchedModelError, Watchlist};
@@ -83,6 +86,9 @@ macro_rules! with_handlers {
             price_sheets::show_price_sheet,
             withdrawals::withdraw_price_sheet,
             withdrawals::reinstate_price_sheet,
+            models::list_models,
+            models::show_model,
+            models::show_vendor,
             history::show_history,
             history::find_history,
             disagreements::list_disagreements,

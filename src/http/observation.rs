@@ -5,6 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::model_link::ModelLink;
 use crate::storage::{Effect, Other};
 use unroof_core::estimate::Answer;
 use unroof_core::sheet::PriceSheet;
@@ -18,6 +19,9 @@ pub(super) struct InferAnswer {
     /// Effect of the request on the record of prices; left out with `store=false`.
     #[schema(nullable = false)]
     observe: Option<Observation>,
+    /// The estimate of the model of a stored request, where there is one.
+    #[schema(nullable = false)]
+    model_estimate: Option<ModelLink>,
 }
 
 /// Effect of a request on the record of prices

@@ -15,9 +15,10 @@ use utoipa::openapi::{OpenApi as Document, Ref, RefOr};
 
 use super::described::{QueryRefusals, Unchanged};
 use super::extract::NoQuery;
+use super::models;
 use super::problem::Problem;
 use super::response_cache::CachedBody;
-use unroof_core::estimate::columns;
+use unroof_core::estimate::{Column, columns};
 
 /// The document as JSON, generated from the handlers by `just bless`.
 pub const DOCUMENT: &str = include_str!("../../openapi/openapi.json");
@@ -78,8 +79,13 @@ fn describe_rows(document: &mut Document) {
     let Some(components) = &mut document.components else {
         return;
     };
-    if let Some(RefOr::T(Schema::Object(row))) = components.schemas.get_mut("EstimateItem") {
-        for column in columns() {
+    let all: Vec<&Column> = columns().iter().collect();
+    let of_models: Vec<&Column> = models::described_columns().collect();
+    for (name, columns) in [("EstimateItem", all), ("ModelItem", of_models)] {
+        let Some(RefOr::T(Schema::Object(row))) = components.schemas.get_mut(name) else {
+            continue;
+        };
+        for column in columns {
             let value = if column.is_flag {
                 Type::Boolean
             } else {

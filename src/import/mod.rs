@@ -12,6 +12,7 @@ mod importer;
 mod leaders;
 mod lines;
 mod listed;
+mod models;
 mod names;
 mod options;
 mod priority;
@@ -28,6 +29,7 @@ pub use fetch::{
 };
 pub use importer::Importer;
 pub use lines::{LineReceiver, LineSender, lines};
+pub use models::ModelEstimator;
 pub use options::Options;
 pub(crate) use priority::Priority;
 pub use report::{Imported, Line, Outcome, Summary};

@@ -318,11 +318,14 @@ fn recording_of(
     options: &Options,
     is_posted: bool,
 ) -> Recording {
-    Recording {
-        canonical_model: names.of(&listed.sheet),
+    let recording = Recording {
         recorded_at: options.recorded_at,
         sighted_by: is_posted.then(|| SightedBy::post(options.seen_now)),
         ..Recording::new(listed.sheet.clone(), options.observed_at, estimate_id)
+    };
+    Recording {
+        canonical_model: names.of(&listed.sheet).or(recording.canonical_model),
+        ..recording
     }
 }
 

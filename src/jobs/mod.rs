@@ -1,11 +1,12 @@
 //! Background jobs of a serving process: they follow changes, send webhooks, refresh catalogs, announce prices as they
-//! come into force, and close lost imports. [`Jobs::start`] is the one place that starts them.
+//! come into force, estimate models whose sheets have changed, and close lost imports. [`Jobs::start`] is the one place that starts them.
 
 mod attempts;
 mod change_feed;
 mod due_prices;
 pub(crate) mod egress;
 mod lost_imports;
+mod model_estimates;
 pub(crate) mod outage;
 mod refresh;
 mod webhook_sender;
@@ -39,6 +40,8 @@ pub struct JobSettings {
     pub streams: usize,
     /// True if webhooks may lead to addresses that are not public.
     pub webhook_allow_private: bool,
+    /// True if another process estimates models.
+    pub skip_models: bool,
     /// Longest pause between two checks for deliveries that another process left unfinished.
     pub webhook_rest: Duration,
     /// Time for which changes are gathered before a webhook is sent them.
@@ -103,6 +106,9 @@ impl Jobs {
         running.spawn(self.clone().follow_changes());
         running.spawn(self.clone().announce_due_prices());
         running.spawn(self.clone().close_lost_imports());
+        if !self.settings.skip_models {
+            running.spawn(self.clone().keep_models_estimated());
+        }
         for refresh in refreshes {
             running.spawn(self.clone().keep_fresh(refresh.clone()));
         }

@@ -230,18 +230,13 @@ impl Announced {
         Ok(())
     }
 
-    /// Other estimates of known prices.
+    /// Other estimates of models. Another estimate of a sheet is no news: that of its model is.
     fn add_estimates(&mut self, work: &Work, plan: &Plan) {
         for (recording, step) in work.recordings.iter().zip(&plan.steps) {
-            if !step.is_update {
+            let is_pool = matches!(recording.listing, Listing::Pooled { .. });
+            if !(step.is_update && is_pool) {
                 continue;
             }
-            let is_pool = matches!(recording.listing, Listing::Pooled { .. });
-            let summary = if is_pool {
-                "estimate of several hosts' sheets stored"
-            } else {
-                "estimate stored"
-            };
             let place = recording.place();
             self.changes.push(Change {
                 kind: ChangeKind::EstimateUpdated,
@@ -254,7 +249,7 @@ impl Announced {
                     sheet_id: place.of.map(|of| of.sheet_id),
                     estimate_id: Some(recording.estimate_id),
                 },
-                summary: summary.to_owned(),
+                summary: "estimate of several hosts' sheets stored".to_owned(),
                 price: None,
                 in_force: step.is_in_force,
                 valid_from: None,

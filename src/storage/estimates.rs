@@ -7,6 +7,7 @@ use super::checksum::StoredDocument;
 use super::connection::on_connection;
 use super::list::{Order, Place, Selection, SortKey};
 use super::query::Query;
+use super::recording::EstimateOf;
 use super::value::Value;
 use super::{DbTime, Store, StoreError, Times};
 
@@ -41,6 +42,8 @@ pub struct EstimateRow {
     pub observed: bool,
     /// The estimated sheet, if the listed sheet is a duplicate of it.
     pub duplicate_of: Option<Uuid>,
+    /// Whether it is the estimate of one sheet.
+    pub is_of_sheet: bool,
     /// Readings with a value.
     pub readings_defined: i64,
     /// Conflicts between readings.
@@ -70,7 +73,7 @@ pub enum AsOf {
 }
 
 impl AsOf {
-    fn time(self) -> DbTime {
+    pub(super) fn time(self) -> DbTime {
         let (Self::Time(time) | Self::Now(time)) = self;
         time
     }
@@ -90,7 +93,7 @@ const ESTIMATE: &str = "
 
 const ESTIMATES: &str = "
     SELECT estimates.id, listing.sequence, engine_version, provider, model, canonical_model, region, currency, valid_from,
-           valid_to, (SELECT retires_at FROM price_sheets WHERE price_sheets.id = listing.sheet_id) AS retires_at, observed_at, observed, duplicate_of, readings_defined, conflicts, row_values
+           valid_to, (SELECT retires_at FROM price_sheets WHERE price_sheets.id = listing.sheet_id) AS retires_at, observed_at, observed, duplicate_of, listing.sheet_id IS NOT NULL AS is_of_sheet, readings_defined, conflicts, row_values
     FROM estimate_listings AS listing JOIN estimates ON estimates.id = listing.estimate_id
     WHERE ";
 const SEQUENCE: &str = "listing.sequence";
@@ -102,7 +105,7 @@ const IS_IN_FORCE: &str = "
 // several sheets has no price of its own. An answer to a question, which states assumptions, is never the latest.
 const LATEST: &str = "
     SELECT estimates.id, latest.sequence, engine_version, provider, model, canonical_model, region, currency, valid_from,
-           valid_to, (SELECT retires_at FROM price_sheets WHERE price_sheets.id = latest.sheet_id) AS retires_at, observed_at, observed, duplicate_of, readings_defined, conflicts, row_values
+           valid_to, (SELECT retires_at FROM price_sheets WHERE price_sheets.id = latest.sheet_id) AS retires_at, observed_at, observed, duplicate_of, latest.sheet_id IS NOT NULL AS is_of_sheet, readings_defined, conflicts, row_values
     FROM (SELECT * FROM (
           SELECT provider, model, region, listing.sequence, estimate_id, canonical_model, currency, valid_from, valid_to,
                  listing.observed_at, observed, duplicate_of, listing.sheet_id
@@ -114,7 +117,7 @@ const POOLED: &str = ") AS priced
           SELECT provider, model, region, sequence, estimate_id, canonical_model, currency, valid_from, valid_to,
                  observed_at, observed, duplicate_of, sheet_id
           FROM estimate_listings AS pool
-          WHERE sheet_id IS NULL AND provider = 'pooled' AND stated_assumptions = FALSE";
+          WHERE sheet_id IS NULL AND provider IN ('model', 'pooled') AND stated_assumptions = FALSE";
 const IS_LAST_OF_POOL: &str = "
             AND NOT EXISTS (
                 SELECT 1 FROM estimate_listings AS newer
@@ -196,6 +199,12 @@ impl LatestKey {
 }
 
 impl EstimateRow {
+    /// Kind of its source.
+    #[must_use]
+    pub fn of(&self) -> EstimateOf {
+        EstimateOf::listed(self.is_of_sheet, &self.provider)
+    }
+
     /// Its place in a list.
     #[must_use]
     pub fn place(&self, order: Order) -> Place {

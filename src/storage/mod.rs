@@ -20,6 +20,7 @@ mod list;
 mod looks;
 mod meters;
 mod migrate;
+mod models;
 mod names;
 mod offers;
 mod plan;
@@ -60,11 +61,15 @@ pub use imports::{
 };
 pub use list::{NamePrefix, Order, Place, Selection, SortKey};
 pub use meters::{CatalogImports, SourceImports, WebhookCounts};
+pub use models::{
+    DueModel, ModelOfferRow, ModelOutcome, ModelRecord, ModelRow, ModelSelection, ModelSheetRow,
+    NewModelEstimate, StoredAnswer,
+};
 pub use names::{ChangeKind, NameKind, UnknownName};
 pub use offers::{ListedSheet, LookAt, POSTED, SheetFacts, SightedBy};
 pub use price_in_force::{KeptPrices, PriceInForce};
 pub use price_sheets::PriceSheetRow;
-pub use recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
+pub use recording::{EstimateOf, EstimateRecord, Listing, NewEstimate, Recording, Saved};
 pub use refusal::Refusal;
 pub use search::NameRow;
 pub use service_address::{INSTANCE_HEADER, ServiceAddress, ServiceAddressFile};

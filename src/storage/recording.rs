@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::effect::Effect;
 use super::offers::{SheetFacts, SightedBy, stored};
-use unroof_core::catalog::offer_id;
+use unroof_core::catalog::{model_of, offer_id};
 use unroof_core::estimate::{Answer, ListRow};
 use unroof_core::sheet::PriceSheet;
 
@@ -133,8 +133,33 @@ pub struct Recording {
     pub is_misfit: Option<bool>,
 }
 
-/// The provider that estimates from several hosts' sheets are listed under.
+/// The provider that estimates from several hosts' sheets are listed under, where a request pooled them.
 const POOLED: &str = "pooled";
+/// The provider that the estimates of models are listed under.
+pub(super) const MODEL: &str = "model";
+
+super::names::stored_names! {
+    /// Kind of the source of an estimate.
+    EstimateOf {
+        /// One sheet.
+        Sheet = "sheet",
+        /// The sheets of one request.
+        Pool = "pool",
+        /// All sheets of a model: every host and every period.
+        Model = "model",
+    }
+}
+
+impl EstimateOf {
+    /// Kind of the source of a listed estimate.
+    pub(super) fn listed(is_of_sheet: bool, provider: &str) -> Self {
+        match provider {
+            _ if is_of_sheet => Self::Sheet,
+            MODEL => Self::Model,
+            _ => Self::Pool,
+        }
+    }
+}
 
 /// The names under which an estimate is listed.
 pub(super) struct Place<'a> {
@@ -151,7 +176,7 @@ impl Recording {
     pub fn new(sheet: PriceSheet, observed_at: Timestamp, estimate_id: Uuid) -> Self {
         Self {
             sheet_id: sheet.id().0,
-            canonical_model: sheet.canonical_model.clone(),
+            canonical_model: model_of(&sheet, observed_at),
             sheet,
             observed_at: stored(observed_at),
             recorded_at: stored(observed_at),

@@ -21,6 +21,7 @@ mod history;
 mod import;
 mod joint;
 mod metrics;
+mod models;
 mod openapi;
 mod record;
 mod reporting;

@@ -61,6 +61,9 @@ async fn every_route_is_listed_and_every_listed_route_is_there() {
         ("/price-sheets/{id}", "get"),
         ("/price-sheets/{id}/withdraw", "post"),
         ("/price-sheets/{id}/withdrawal", "delete"),
+        ("/models", "get"),
+        ("/models/{author}/{model}", "get"),
+        ("/vendors/{name}", "get"),
         ("/models/{provider}/{model}/history", "get"),
         ("/history", "get"),
         ("/search", "get"),
@@ -96,7 +99,9 @@ async fn every_route_is_listed_and_every_listed_route_is_there() {
         let path = path
             .replace("{id}", &Uuid::nil().to_string())
             .replace("{slug}", "internal")
-            .replace("{provider}/{model}", "acme/m-1");
+            .replace("{provider}/{model}", "acme/m-1")
+            .replace("{author}/{model}", "acme/m-1")
+            .replace("{name}", "acme");
         // Without its head a stream has no end.
         let method: Method = if path.ends_with("/stream") {
             Method::HEAD

@@ -59,7 +59,7 @@ async fn refresh_until(database: &TestDatabase, refresh: &str, runs: usize) -> V
     let refresh: Refresh = refresh.parse().unwrap();
     let mut replicas = Vec::new();
     for _ in 0..2 {
-        let app = App::new(database.store().await, clock(), Limits::default());
+        let app = App::new(database.store().await, clock(), without_models());
         replicas.push(app.jobs().start(std::slice::from_ref(&refresh)));
     }
     let store = database.store().await;
@@ -83,6 +83,14 @@ async fn refresh_until(database: &TestDatabase, refresh: &str, runs: usize) -> V
     outcomes
 }
 
+/// Models would be listed a moment later.
+fn without_models() -> Limits {
+    Limits {
+        skip_models: true,
+        ..Limits::default()
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn two_replicas_pull_once_and_ask_the_next_time_only_for_what_is_new() {
     on_each_database(async |database: &TestDatabase| {
@@ -92,7 +100,7 @@ async fn two_replicas_pull_once_and_ask_the_next_time_only_for_what_is_new() {
         let refresh = format!("litellm={url}/catalog.json@1h");
         let api = database.api().await;
         if database.name == "SQLite" {
-            let app = App::new(database.store().await, clock(), Limits::default());
+            let app = App::new(database.store().await, clock(), without_models());
             let one = app.jobs().start(&[refresh.parse().unwrap()]);
             for _ in 0..600 {
                 if api
@@ -138,7 +146,7 @@ async fn a_pull_that_fails_is_on_record_with_its_reason() {
         let url = address_of(Publisher::default()).await;
         for (path, says) in [("broken", "500"), ("nothing-here", "404")] {
             let refresh = format!("litellm={url}/{path}@1h");
-            let app = App::new(database.store().await, clock(), Limits::default());
+            let app = App::new(database.store().await, clock(), without_models());
             let jobs = app.jobs().start(&[refresh.parse().unwrap()]);
             let api = database.api().await;
             let mut error = String::new();

@@ -8,6 +8,8 @@ use axum::http::{Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use serde_json::{Map, Value, json};
 use unroof::http::{App, Limits};
+use unroof::import::ModelEstimator;
+use unroof_core::estimate::Estimator;
 use uuid::Uuid;
 
 use super::operations;
@@ -108,6 +110,12 @@ impl Shown {
             assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
             hand.advance(Duration::from_secs(1));
         }
+        let models = ModelEstimator {
+            store: database.store().await,
+            estimator: Estimator::default(),
+            threads: 1,
+        };
+        models.estimate_due().await.unwrap();
         let estimate = api.infer(&sheet()).await;
         let ids = Ids {
             sheet: estimate.json()["price_sheets"][0]["id"]

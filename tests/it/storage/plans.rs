@@ -16,8 +16,8 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry};
 use unroof::storage::{
     AsOf, ChangeFilter, ChangeKind, ChangesFrom, DbTime, HistoryKey, ImportOrder, ImportPlace,
-    ImportSelection, Latest, LatestKey, NameKind, NamePrefix, Order, Place, PricesOf, Selection,
-    SortKey, Store, StoreError, StoreLimits, Times,
+    ImportSelection, Latest, LatestKey, ModelSelection, NameKind, NamePrefix, Order, Place,
+    PricesOf, Selection, SortKey, Store, StoreError, StoreLimits, Times,
 };
 use uuid::Uuid;
 
@@ -175,6 +175,7 @@ async fn list_all(store: &Store) -> Result<(), StoreError> {
     list_changes(store).await?;
     list_imports(store).await?;
     list_history(store).await?;
+    list_models(store).await?;
     let models = [("provider-7", "model-7"), ("provider-8", "model-8")];
     let now = time("2027-01-01T00:00:00Z");
     store.watched_estimates(&models, now, LIMIT).await?;
@@ -295,6 +296,34 @@ async fn list_imports(store: &Store) -> Result<(), StoreError> {
     Ok(())
 }
 
+async fn list_models(store: &Store) -> Result<(), StoreError> {
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    for (author, canonical_model) in [
+        (vec![], vec![]),
+        (vec!["author-7"], vec![]),
+        (vec!["author-7", "author-8"], vec![]),
+        (vec![], vec!["author-7/model-7"]),
+    ] {
+        for as_of in [None, Some(time("2020-01-08T00:00:00Z"))] {
+            for prefix in [None, Some(NamePrefix::new("model-7"))] {
+                for after in [None, Some("author-5/model-5")] {
+                    let selection = ModelSelection {
+                        author: names(&author),
+                        canonical_model: names(&canonical_model),
+                        prefix: prefix.clone(),
+                        as_of,
+                    };
+                    store.models(&selection, after, LIMIT).await?;
+                }
+            }
+        }
+    }
+    let at = AsOf::Now(time("2027-01-01T00:00:00Z"));
+    store.offers_of_model("author/model-7", at).await?;
+    store.sheets_of_model("author/model-7").await?;
+    Ok(())
+}
+
 async fn list_history(store: &Store) -> Result<(), StoreError> {
     let key = HistoryKey {
         region: "global".to_owned(),
@@ -409,6 +438,11 @@ const FILL: &str = "
     FROM generate_series(1, 20000) AS n;
     INSERT INTO estimates (id, sequence, engine_version, readings_defined, conflicts, row_values, document, checksum)
     SELECT id, sequence, '', 0, 0, '{}', '{}', '' FROM price_sheets;
+    INSERT INTO model_estimates (sequence, estimate_id, canonical_model, author, calibration_id, sheets, decisions,
+                                 observed_at)
+    SELECT sequence, id, 'author-' || sequence % 50 || '/model-' || sequence % 5000, 'author-' || sequence % 50, '', 1, 1,
+           observed_at
+    FROM price_sheets;
     INSERT INTO estimate_listings (sequence, estimate_id, sheet_id, provider, model, canonical_model, region, currency,
                                    observed_at, stated_assumptions)
     SELECT sequence, id, CASE WHEN sequence % 50 > 0 THEN id END, CASE WHEN sequence % 50 > 0 THEN provider ELSE 'pooled' END,

@@ -5,9 +5,12 @@
 //! region, price group, FP8 storage) is left out, and all else stays in the name, so that a variant has a name of its own.
 
 mod families;
+mod moved;
 mod tables;
 #[cfg(test)]
 mod tests;
+
+pub(super) use self::moved::moved_model;
 
 use self::families::family_of;
 use self::tables::{

@@ -13,6 +13,8 @@ mod values;
 
 use std::str::FromStr;
 
+use jiff::Timestamp;
+
 use crate::input::cursor::{Cursor, shortened};
 use crate::input::json::Json;
 use crate::input::text::{is_unprintable, printable};
@@ -21,6 +23,18 @@ use rules::tokenizer_note;
 
 pub use canonical::author_of_model;
 pub use names::{model_key, offer_id};
+
+/// The model whose weights a sheet sells: the stated one, else the meaning of its name at the start of its price, or at the
+/// time of its sighting.
+#[must_use]
+pub fn model_of(sheet: &PriceSheet, seen_at: Timestamp) -> Option<String> {
+    let stated = sheet.canonical_model.clone();
+    let began_at = sheet.valid_from.unwrap_or(seen_at);
+    stated.or_else(|| {
+        let moved = canonical::moved_model(&sheet.provider, &sheet.model, began_at);
+        moved.map(str::to_owned)
+    })
+}
 
 /// A format in which a catalog is published: one file in this folder each, and a row in `sheet/source.rs`.
 #[derive(Debug, Clone, Copy)]

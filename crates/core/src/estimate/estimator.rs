@@ -41,6 +41,12 @@ impl Estimator {
         &self.calibration
     }
 
+    /// Its id.
+    #[must_use]
+    pub fn calibration_id(&self) -> &str {
+        &self.calibration_id
+    }
+
     /// Answers a request.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ mod body;
 mod conflict;
 mod estimator;
 pub mod joint;
+pub mod model;
 mod model_check;
 mod nearest;
 pub mod posterior;
@@ -17,6 +18,7 @@ mod row;
 mod storage_tiers;
 #[cfg(test)]
 mod tests;
+pub mod vendor;
 
 use serde_json::json;
 use uuid::Uuid;

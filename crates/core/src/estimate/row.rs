@@ -6,7 +6,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::answer::Answer;
-use super::quantities::{JointQuantity, QuantityColumns};
+use super::posterior::Interval;
+use super::quantities::{JointQuantity, Quantities, QuantityColumns};
 use super::quantity_estimate::QuantityEstimate;
 use crate::clue::{CLUES, Clue};
 use crate::model::reading::{Kind, Reading, Specification};
@@ -143,11 +144,33 @@ pub struct StoredQuantity {
     pub identified: Option<bool>,
 }
 
+impl StoredQuantity {
+    /// Median and 90 % interval; none where the row lacks one of them.
+    #[must_use]
+    pub fn span(&self) -> Option<(f64, Interval)> {
+        let interval = Interval {
+            low: self.low_90?,
+            high: self.high_90?,
+        };
+        Some((self.median?, interval))
+    }
+}
+
 impl StoredRow {
     /// Reads the JSON text of a [`ListRow`]; empty if the text is invalid.
     #[must_use]
     pub fn read(text: &str) -> Self {
         Self(serde_json::from_str(text).unwrap_or_default())
+    }
+
+    /// The JSON text of a row with its quantities alone.
+    #[must_use]
+    pub fn quantities(mut self) -> String {
+        for (_, specification) in scalar_readings() {
+            self.0
+                .insert(specification.id.name().to_owned(), Value::Null);
+        }
+        Value::Object(self.0).to_string()
     }
 
     /// A quantity of it.
@@ -169,13 +192,22 @@ impl ListRow {
     /// shows the first mode that has a value.
     #[must_use]
     pub fn new(answer: &Answer) -> Self {
+        let readings = &answer.textbook.readings;
+        let numbers = scalar_readings().map(|reading| shown_number(readings, reading).into());
+        Self::of(&answer.joint.quantities, numbers)
+    }
+
+    /// The row of quantities without readings.
+    #[must_use]
+    pub fn of_quantities(quantities: &Quantities) -> Self {
+        Self::of(quantities, scalar_readings().map(|_| Value::Null))
+    }
+
+    fn of(quantities: &Quantities, numbers: impl Iterator<Item = Value>) -> Self {
         let of_quantity = |(_, estimate): (_, &QuantityEstimate)| {
             QUANTITY_COLUMNS.map(|(_, _, value)| value(estimate))
         };
-        let quantities = answer.joint.quantities.in_order();
-        let quantities = quantities.into_iter().flat_map(of_quantity);
-        let readings = &answer.textbook.readings;
-        let numbers = scalar_readings().map(|reading| shown_number(readings, reading).into());
+        let quantities = quantities.in_order().into_iter().flat_map(of_quantity);
         Self {
             columns: row_columns()
                 .map(str::to_owned)
