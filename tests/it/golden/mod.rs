@@ -25,6 +25,7 @@ mod forward_model;
 mod layout_and_training;
 mod rules;
 mod sheets;
+mod speeds;
 
 use sheets::*;
 

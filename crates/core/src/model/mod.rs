@@ -5,6 +5,7 @@ pub mod builder;
 pub mod cache_placement;
 pub mod clue_table;
 pub mod evidence;
+pub mod fastest_step;
 pub mod hold_cost;
 pub mod likelihood;
 pub mod machine;
