@@ -87,14 +87,14 @@ fn weight_bytes(evidence: &Evidence<'_>, tier: &str, tokens_per_second: f64) -> 
 /// The law of speeds, learned from `data/serving_speeds.csv`: log v = `CONSTANT` + `ACTIVE`·log `N_a` + `INPUT`·log `p_in` +
 /// `OUTPUT`·log `p_out`, with v in tokens per second of one user and prices in USD per million tokens. A host that charges
 /// more for a model of one size serves it faster. Accepted tokens, batch, machine and context are in the deviations \[D\].
-const CONSTANT: f64 = 17.603;
-const ACTIVE: f64 = -0.530_3;
-const INPUT: f64 = 0.544_4;
-const OUTPUT: f64 = -0.374_1;
+const CONSTANT: f64 = 17.83;
+const ACTIVE: f64 = -0.531_1;
+const INPUT: f64 = 0.638_6;
+const OUTPUT: f64 = -0.411_5;
 /// Standard deviations of log v around the law, leaving out the family and the host that are predicted: of a model at all
 /// of its hosts, and of a host.
-const MODEL_SD: f64 = 0.35;
-const HOST_SD: f64 = 0.87;
+const MODEL_SD: f64 = 0.44;
+const HOST_SD: f64 = 0.93;
 /// log of the fastest speed that is printed over the slowest.
 const LOG_RANGE: f64 = 8.0;
 /// Deviation of the fastest decoding of a machine: its kernels and exchanges may be shorter than the fitted ones. Chosen.
@@ -248,4 +248,151 @@ impl Likelihood for SpeedTerm {
             _ => normal_below(margin / sd),
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use nalgebra::{Matrix4, Vector4};
+    use serde::Deserialize;
+
+    use super::*;
+    use crate::reference::open_models;
+
+    /// A row of `data/serving_speeds.csv`.
+    #[derive(Debug, Deserialize)]
+    struct Row {
+        model: String,
+        host: String,
+        output_tokens_per_second: f64,
+        input_usd_per_mtok: f64,
+        output_usd_per_mtok: f64,
+    }
+
+    /// What a row says, in logarithms.
+    struct Point {
+        model: String,
+        family: String,
+        host: String,
+        known: Vector4<f64>,
+        log_speed: f64,
+    }
+
+    fn points() -> Vec<Point> {
+        let text = include_str!("../../../../data/serving_speeds.csv");
+        let mut rows = csv::Reader::from_reader(text.as_bytes());
+        let point = |row: Row| {
+            let mut models = open_models().iter();
+            let model = models
+                .find(|model| model.name == row.model)
+                .unwrap_or_else(|| panic!("{} is no open model", row.model));
+            Point {
+                family: model.family.clone(),
+                known: Vector4::new(
+                    1.0,
+                    model.architecture.active_parameters.ln(),
+                    row.input_usd_per_mtok.ln(),
+                    row.output_usd_per_mtok.ln(),
+                ),
+                log_speed: row.output_tokens_per_second.ln(),
+                model: row.model,
+                host: row.host,
+            }
+        };
+        rows.deserialize().map(|row| point(row.expect("a row"))).collect()
+    }
+
+    /// Least squares, a model with n rows counting √n times.
+    fn law_of(points: &[&Point]) -> Vector4<f64> {
+        let mut counts: BTreeMap<&str, f64> = BTreeMap::new();
+        for point in points {
+            *counts.entry(&point.model).or_default() += 1.0;
+        }
+        let mut moments = Matrix4::zeros();
+        let mut products = Vector4::zeros();
+        for point in points {
+            let weight = counts[point.model.as_str()].sqrt().recip();
+            moments += weight * point.known * point.known.transpose();
+            products += weight * point.log_speed * point.known;
+        }
+        moments.lu().solve(&products).expect("four kinds of rows")
+    }
+
+    /// Residuals by model, each by the law of the other families' and hosts' rows.
+    fn residuals(points: &[Point]) -> BTreeMap<&str, Vec<f64>> {
+        let mut residuals: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for point in points {
+            let others: Vec<&Point> = (points.iter())
+                .filter(|other| other.family != point.family && other.host != point.host)
+                .collect();
+            let residual = point.log_speed - law_of(&others).dot(&point.known);
+            residuals.entry(&point.model).or_default().push(residual);
+        }
+        residuals
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a few hundred rows")]
+    fn mean(values: &[f64]) -> f64 {
+        values.iter().sum::<f64>() / values.len() as f64
+    }
+
+    #[test]
+    fn the_law_of_speeds_is_that_of_the_published_ones() {
+        let points = points();
+        let pairs: BTreeSet<(&str, &str)> = (points.iter())
+            .map(|point| (point.model.as_str(), point.host.as_str()))
+            .collect();
+        assert!(pairs.len() >= 100, "{}", pairs.len());
+        let all: Vec<&Point> = points.iter().collect();
+        let shipped = Vector4::new(CONSTANT, ACTIVE, INPUT, OUTPUT);
+        let law = law_of(&all);
+        assert!((law - shipped).abs().max() < 0.006, "{law}");
+    }
+
+    #[test]
+    #[expect(clippy::cast_precision_loss, reason = "a few hundred rows")]
+    fn the_deviations_are_those_of_families_and_hosts_left_out() {
+        let points = points();
+        let residuals = residuals(&points);
+        let squares = |values: &Vec<f64>| {
+            let middle = mean(values);
+            values.iter().map(|value| (value - middle).powi(2)).sum::<f64>()
+        };
+        let freedom = points.len() - residuals.len();
+        let host = residuals.values().map(squares).sum::<f64>() / freedom as f64;
+        let of_models: Vec<f64> = residuals
+            .values()
+            .map(|values| mean(values).powi(2) - host / values.len() as f64)
+            .collect();
+        assert!((host.sqrt() - HOST_SD).abs() < 0.006, "{}", host.sqrt());
+        let model = mean(&of_models).sqrt();
+        assert!((model - MODEL_SD).abs() < 0.006, "{model}");
+    }
+
+    #[test]
+    fn more_hosts_say_more_and_a_speed_that_is_repeated_counts_once() {
+        let sd = |excesses: &[f64]| match mean_over_hosts(excesses.to_vec()) {
+            Some(SpeedTerm::Measured { sd, .. }) => sd,
+            other => panic!("{other:?}"),
+        };
+        assert!(sd(&[1.0, 2.0]) < sd(&[1.0]));
+        assert!((sd(&[1.0, 1.0]) - sd(&[1.0])).abs() < f64::EPSILON);
+        assert!(mean_over_hosts(Vec::new()).is_none());
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod scratch {
+    use super::*;
+    #[derive(Debug)]
+    struct S(f64, f64, f64);
+    impl Likelihood for S {
+        fn parts(&self) -> &[ClueKind] { &[ClueKind::OutputSpeed] }
+        fn likelihood(&self, u: &Unknowns<'_>) -> f64 {
+            0.01 / 8.0 + 0.99 * log_normal(self.0 * u.log_active_parameters - self.1, self.2).exp()
+        }
+        fn tail_probability(&self, _p: usize, _u: &Unknowns<'_>) -> f64 { 1.0 }
+    }
+    pub(crate) fn term(b: f64, e: f64, s: f64) -> Box<dyn Likelihood> { Box::new(S(b, e, s)) }
 }

@@ -46,7 +46,7 @@ fn percentiles(json: &Json, factor: f64) -> Option<Percentiles> {
             return None;
         };
         let value = written.parse::<f64>().ok()? * factor;
-        let field = match name.as_ref() {
+        let field = match name {
             "p50" => &mut percentiles.p50,
             "p75" => &mut percentiles.p75,
             "p90" => &mut percentiles.p90,
