@@ -103,7 +103,7 @@ const CEILING_SD: f64 = 0.3;
 const LOG_PROMPT_TOKENS: f64 = 6.907_755_278_982_137;
 /// Deviation of that length and of the share of arithmetic in the wait. Chosen.
 const PROMPT_SD: f64 = 1.0;
-/// Who measured the waits that say nothing about a model's size: those of a router have a gain of −0.003 nats.
+/// Measurer whose waits for the first token say nothing about a model's size: a gain of −0.003 ± 0.005 nats.
 const ROUTER: &str = "openrouter";
 
 /// A speed on the sheets of a model.
@@ -202,7 +202,7 @@ fn mean_over_hosts(mut excesses: Vec<f64>) -> Option<SpeedTerm> {
 }
 
 impl SpeedTerm {
-    /// How far the machine's speed is from the stated one, in logarithms, and its deviation: above 0 where it is faster.
+    /// log of the machine's speed over the stated one, and its deviation.
     fn margin(self, unknowns: &Unknowns<'_>) -> (f64, f64) {
         let by_size = ACTIVE * unknowns.log_active_parameters;
         match self {
@@ -270,7 +270,7 @@ mod tests {
         output_usd_per_mtok: f64,
     }
 
-    /// What a row says, in logarithms.
+    /// A row in logarithms.
     struct Point {
         model: String,
         family: String,
@@ -300,7 +300,9 @@ mod tests {
                 host: row.host,
             }
         };
-        rows.deserialize().map(|row| point(row.expect("a row"))).collect()
+        rows.deserialize()
+            .map(|row| point(row.expect("a row")))
+            .collect()
     }
 
     /// Least squares, a model with n rows counting √n times.
@@ -357,7 +359,10 @@ mod tests {
         let residuals = residuals(&points);
         let squares = |values: &Vec<f64>| {
             let middle = mean(values);
-            values.iter().map(|value| (value - middle).powi(2)).sum::<f64>()
+            values
+                .iter()
+                .map(|value| (value - middle).powi(2))
+                .sum::<f64>()
         };
         let freedom = points.len() - residuals.len();
         let host = residuals.values().map(squares).sum::<f64>() / freedom as f64;
@@ -380,19 +385,4 @@ mod tests {
         assert!((sd(&[1.0, 1.0]) - sd(&[1.0])).abs() < f64::EPSILON);
         assert!(mean_over_hosts(Vec::new()).is_none());
     }
-}
-
-#[cfg(test)]
-pub(crate) mod scratch {
-    use super::*;
-    #[derive(Debug)]
-    struct S(f64, f64, f64);
-    impl Likelihood for S {
-        fn parts(&self) -> &[ClueKind] { &[ClueKind::OutputSpeed] }
-        fn likelihood(&self, u: &Unknowns<'_>) -> f64 {
-            0.01 / 8.0 + 0.99 * log_normal(self.0 * u.log_active_parameters - self.1, self.2).exp()
-        }
-        fn tail_probability(&self, _p: usize, _u: &Unknowns<'_>) -> f64 { 1.0 }
-    }
-    pub(crate) fn term(b: f64, e: f64, s: f64) -> Box<dyn Likelihood> { Box::new(S(b, e, s)) }
 }

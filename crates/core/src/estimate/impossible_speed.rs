@@ -90,7 +90,7 @@ fn speed_of(service: &ServiceTier) -> Option<f64> {
     promised.into_iter().chain(measured).reduce(f64::max)
 }
 
-/// What the fastest machine reaches, in words.
+/// The speed of the fastest machine, in words.
 fn reached(step: Option<FastestStep>) -> String {
     let Some(step) = step else {
         return "no unit of up to 576 chips holds the fewest at 8 bits".to_owned();

@@ -75,10 +75,10 @@ document! {
         uptime_percent: Option<f64> = maybe(positive::<100>()),
     }
 
-    /// Speed of a service tier as somebody measured it at one user's requests.
+    /// Measured speed of a service tier, for one user.
     #[derive(Default, PartialEq)]
     pub struct MeasuredSpeed {
-        /// Who measured it, such as `openrouter`.
+        /// Name of the measurer, such as `openrouter`.
         measured_by: Option<String> = maybe(name()),
         /// Decoding speed of one user, tokens per second.
         output_tokens_per_second: Option<Percentiles> = maybe(object()),

@@ -9,7 +9,7 @@ use crate::sheet::{MeasuredSpeed, Percentiles};
 
 /// Names of the fields: of latency, and of throughput.
 pub(super) const FIELDS: [&str; 2] = ["latency_last_30m", "throughput_last_30m"];
-/// Who measured it.
+/// Name of the measurer.
 const ROUTER: &str = "openrouter";
 const SECONDS_PER_MILLISECOND: f64 = 1e-3;
 
