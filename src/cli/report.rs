@@ -370,11 +370,7 @@ fn write_conflicts(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
     }
     writeln!(out, "{}", label("conflicts"))?;
     for conflict in &answer.textbook.conflicts {
-        paragraph(
-            out,
-            &format!("{} against {}", conflict.between[0], conflict.between[1]),
-            2,
-        )?;
+        paragraph(out, &conflict.sides().join(" against "), 2)?;
         paragraph(out, &conflict.why, 4)?;
     }
     writeln!(out)

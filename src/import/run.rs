@@ -561,8 +561,9 @@ fn estimate_all(
         {
             continue;
         }
+        // A stored estimate is of the pricing content: measured speeds change with every look, and are not stored.
         let request = Request {
-            sheets: vec![listed.sheet.clone()],
+            sheets: vec![listed.sheet.pricing_content()],
             assumptions: Assumptions::default(),
         };
         let Ok(answer) = estimator.infer(&request, wanted) else {

@@ -149,11 +149,10 @@ fn conflicts(out: &mut String, answer: &Answer, calibration: &Calibration) -> st
         if place > 0 {
             writeln!(out)?;
         }
+        let [left, right] = conflict.sides();
         writeln!(
             out,
-            "**{} against {}.** {}.",
-            conflict.between[0],
-            conflict.between[1],
+            "**{left} against {right}.** {}.",
             sentence(&conflict.why)
         )?;
         if conflict.between == FAMOUS {

@@ -39,6 +39,11 @@ pub(super) fn full_sheet() -> Value {
             "price_multiplier": "6",
             "speed_multiplier": {"value": "2.5", "bound": "up_to", "metric": "output_tokens_per_second"},
             "slo": {"output_tokens_per_second_min": 80.0, "percentile": 99.0, "uptime_percent": 99.9},
+            "measured": {
+                "measured_by": "openrouter",
+                "output_tokens_per_second": {"p50": 61.5, "p75": 70.5, "p90": 90.5, "p99": 120.5},
+                "time_to_first_token_seconds": {"p50": 0.42, "p75": 0.5, "p90": 0.8, "p99": 2.5},
+            },
             "completion_window_seconds": 86_400,
             "excludes": ["batch"],
             "stacks_with": ["night"],

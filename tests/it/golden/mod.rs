@@ -26,6 +26,7 @@ mod layout_and_training;
 mod price_lines;
 mod rules;
 mod sheets;
+mod speeds;
 
 use sheets::*;
 

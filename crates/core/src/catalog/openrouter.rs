@@ -3,6 +3,7 @@
 //! Prices are texts in USD per token: those of one endpoint at model level, those of each host at its endpoint. Overrides
 //! inherit missing prices from the default ones.
 
+mod measured;
 mod pricing;
 mod schedule;
 #[cfg(test)]
@@ -20,7 +21,9 @@ use super::values::{alias, count, is_name};
 use super::{Catalog, CatalogEntry};
 use crate::input::cursor::{Cursor, LONGEST_NAME, shortened};
 use crate::input::json::Json;
-use crate::sheet::{CacheWriteBilling, Limits, PriceSheet, RateCell, Source, SourceFormat};
+use crate::sheet::{
+    CacheWriteBilling, Limits, PriceSheet, RateCell, ServiceTier, Source, SourceFormat,
+};
 
 /// The catalog.
 pub(super) static CATALOG: Catalog = Catalog {
@@ -36,8 +39,6 @@ const PROVIDER: &str = "openrouter";
 const API: &str = "https://openrouter.ai/api/v1/models";
 /// Separator of model and tag in the key of an endpoint.
 const AT: char = '@';
-/// Fields measured by `OpenRouter`; null in responses without an API key.
-const MEASURED: [&str; 2] = ["latency_last_30m", "throughput_last_30m"];
 
 /// `{"data": [{"id": …, "pricing": …}]}` or `{"data": {"endpoints": […]}}`
 fn is_catalog(document: &Json) -> bool {
@@ -150,6 +151,15 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     let retires_at = take_retirement(&mut entry, "expiration_date");
     let limits = read_limits(&mut entry, upstream.is_some());
     add_notes(cursor, &mut entry, upstream.is_some());
+    let measured = measured::take(&mut entry).filter(|_| upstream.is_some());
+    let service_tiers = measured.map(|measured| {
+        let tier = ServiceTier {
+            measured: Some(measured),
+            ..ServiceTier::default()
+        };
+        (service_tier.to_owned(), tier)
+    });
+    let service_tiers = service_tiers.into_iter().collect();
     let (unmapped, notes) = entry.finish();
     let (host, region, quantization) = match upstream {
         Some(upstream) => (
@@ -178,6 +188,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
         limits,
         cache_write_billing,
         schedules,
+        service_tiers,
         other_meters,
         sources: vec![Source::entry(SourceFormat::Openrouter, &url, key)],
         notes,
@@ -235,9 +246,10 @@ fn add_notes(cursor: &Cursor<'_>, entry: &mut Entry<'_>, is_endpoint: bool) {
         return;
     }
     let is_null = |name: &&str| cursor.json.at(name) == Some(&Json::Null);
-    if MEASURED.iter().any(|name| entry.look_at(name).is_some()) {
-        entry.note("OpenRouter measured the speed of this endpoint over 30 minutes; latency in milliseconds to the first token and throughput in tokens per second are kept under `unmapped`.");
-    } else if MEASURED.iter().any(is_null) {
+    let has_speed = |name: &&str| entry.look_at(name).is_some();
+    if measured::FIELDS.iter().any(has_speed) {
+        entry.note("OpenRouter measured the speed of this endpoint over 30 minutes: time to the first token, and tokens per second from the request to the end of the answer.");
+    } else if measured::FIELDS.iter().any(is_null) {
         entry.note("OpenRouter returns latency and throughput only to requests with an API key.");
     }
 }

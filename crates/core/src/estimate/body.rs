@@ -110,7 +110,10 @@ fn read_pool(list: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
             ONE_MODEL,
         );
     }
-    sheets.sort_by_cached_key(|sheet| (sheet.provider.clone(), sheet.region.clone(), sheet.id()));
+    sheets.sort_by_cached_key(|sheet| {
+        let seller = (sheet.provider.clone(), sheet.region.clone());
+        (seller, sheet.id(), sheet.evidence_id())
+    });
     sheets.dedup_by_key(|sheet| sheet.id());
     Some(sheets)
 }

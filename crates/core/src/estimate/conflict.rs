@@ -14,14 +14,26 @@ use crate::units::readable;
 /// Two readings that contradict each other.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Conflict {
-    /// Ids of the two readings.
-    pub between: [ReadingId; 2],
+    /// Ids of the two readings; one alone contradicts the joint estimate.
+    pub between: Vec<ReadingId>,
     /// The quantity they disagree about.
     pub quantity: &'static str,
-    /// Value of each, in the order of `between`.
+    /// Value of each, in the order of `between`; that of the joint estimate is the last.
     pub values: [f64; 2],
     /// Reason that both cannot be right.
     pub why: String,
+}
+
+impl Conflict {
+    /// The two sides in words.
+    #[must_use]
+    pub fn sides(&self) -> [&'static str; 2] {
+        let side = |place: usize| {
+            let id = self.between.get(place);
+            id.map_or("the joint estimate", |id| id.name())
+        };
+        [side(0), side(1)]
+    }
 }
 
 /// Readings of one quantity may differ by this factor before they contradict each other.
@@ -87,7 +99,7 @@ fn disagreement(left: &Reading, right: &Reading) -> Option<Conflict> {
         (Kind::Upper, Kind::Upper) | (Kind::Lower, Kind::Lower) => false,
     };
     contradicts.then(|| Conflict {
-        between: [left.id, right.id],
+        between: vec![left.id, right.id],
         quantity: left.quantity,
         values: [left_value, right_value],
         why: {
@@ -153,7 +165,7 @@ fn famous_readings(readings: &[Reading], assumptions: &Assumptions) -> Option<Co
             .map_or(0.0, |context| balance * context / threshold);
         let explained = (weight_share + context_share).max(balance);
         (boundness > TOLERATED_BOUNDNESS * explained).then(|| Conflict {
-            between: [tier.id, ratio.id],
+            between: vec![tier.id, ratio.id],
             quantity: "memory_time_over_compute_time",
             values: [explained, boundness],
             why: famous_reason(tier, ratio, explained, boundness),

@@ -6,9 +6,11 @@ mod answer;
 mod body;
 mod conflict;
 mod estimator;
+mod impossible_speed;
 pub mod joint;
 pub mod model;
 mod model_check;
+mod modes;
 mod nearest;
 pub mod posterior;
 pub mod quantities;
@@ -62,7 +64,7 @@ pub fn infer_while(
 ) -> Result<Answer, Cancelled> {
     let assumptions = &request.assumptions;
     let contents = pricing_contents(request);
-    let textbook = read(&contents, assumptions);
+    let mut textbook = read(&contents, assumptions);
     let joint = joint::estimate(
         &contents,
         &textbook.readings,
@@ -70,11 +72,13 @@ pub fn infer_while(
         calibration,
         wanted,
     )?;
+    let sold_speed = impossible_speed::SoldSpeed::fastest(&contents);
+    if let Some(sold) = sold_speed.filter(|sold| sold.is_doubtful(&joint)) {
+        let active = joint::active_by_prices(&contents, assumptions, calibration, wanted)?;
+        textbook.conflicts.extend(sold.conflict(active));
+    }
     let calibration_id = joint.diagnostics.calibration_id.clone();
-    let sheet_ids = contents
-        .iter()
-        .map(|sheet| sheet.id().to_string())
-        .collect();
+    let sheet_ids = contents.iter().map(PriceSheet::evidence_id).collect();
     Ok(Answer {
         id: identity(sheet_ids, assumptions, &calibration_id),
         engine_version: ENGINE_VERSION,
@@ -96,7 +100,7 @@ fn pricing_contents(request: &Request) -> Vec<PriceSheet> {
     request
         .sheets
         .iter()
-        .map(PriceSheet::pricing_content)
+        .map(PriceSheet::evidence_content)
         .collect()
 }
 
@@ -108,6 +112,7 @@ fn read(contents: &[PriceSheet], assumptions: &Assumptions) -> Textbook {
     for sheet in contents {
         let mut own = clue::readings(sheet, assumptions);
         conflicts.extend(conflict::conflicts(&own, assumptions));
+        conflicts.extend(modes::off_one_curve(&own));
         if contents.len() > 1 {
             for reading in &mut own {
                 reading.add_qualifier("provider", &sheet.provider);

@@ -7,6 +7,7 @@ pub mod cache_placement;
 pub mod cache_tiers;
 pub mod clue_table;
 pub mod evidence;
+pub mod fastest_step;
 pub mod hold_cost;
 pub mod kv_reading;
 pub mod likelihood;

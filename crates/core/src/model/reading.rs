@@ -315,6 +315,13 @@ impl Reading {
         parts.join(", ")
     }
 
+    /// A number beside the value, by name.
+    #[must_use]
+    pub fn detail(&self, name: &str) -> Option<f64> {
+        let mut details = self.details.iter();
+        details.find(|detail| detail.name == name)?.value.number()
+    }
+
     /// A number input by name, such as `threshold_tokens`.
     #[must_use]
     pub fn input(&self, name: &str) -> Option<f64> {

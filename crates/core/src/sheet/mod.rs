@@ -32,7 +32,8 @@ pub use price_sheet::{
 pub use rate::{Basis, CacheWrite, ContextTier, RateCell};
 pub use schema::json_schema;
 pub use service_tier::{
-    Schedule, ServiceLevelObjective, ServiceTier, SpeedBound, SpeedMetric, SpeedMultiplier, Window,
+    MeasuredSpeed, Percentiles, Schedule, ServiceLevelObjective, ServiceTier, SpeedBound,
+    SpeedMetric, SpeedMultiplier, Window,
 };
 pub(crate) use source::catalog_table;
 pub use source::{Modifier, OtherMeter, Source, SourceFormat};

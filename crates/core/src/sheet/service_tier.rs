@@ -4,6 +4,7 @@ use super::JsonObject;
 use super::fields::{MOST_COUNT, days, positive, time_of_day, time_zone, verbatim};
 use crate::input::body::document::{choice, choices, decimal, document, filled, maybe, name};
 use crate::input::body::{List, Object, object, plain, value};
+use crate::input::cursor::SMALLEST_NUMBER;
 use crate::units::Decimal;
 
 document! {
@@ -42,6 +43,8 @@ document! {
         speed_multiplier: Option<SpeedMultiplier> = maybe(object()),
         /// Promise of the provider.
         slo: Option<ServiceLevelObjective> = maybe(object()),
+        /// Speed that was measured; it is not a part of the pricing content.
+        measured: Option<MeasuredSpeed> = maybe(object()),
         /// Time within which a batch completes.
         completion_window_seconds: Option<u32> = maybe(1..=MOST_COUNT),
         /// Features that cannot be combined with it.
@@ -70,6 +73,30 @@ document! {
         percentile: Option<f64> = maybe(positive::<100>()),
         /// Availability.
         uptime_percent: Option<f64> = maybe(positive::<100>()),
+    }
+
+    /// Measured speed of a service tier, for one user.
+    #[derive(Default, PartialEq)]
+    pub struct MeasuredSpeed {
+        /// Name of the measurer, such as `openrouter`.
+        measured_by: Option<String> = maybe(name()),
+        /// Decoding speed of one user, tokens per second.
+        output_tokens_per_second: Option<Percentiles> = maybe(object()),
+        /// Wait for the first token, seconds.
+        time_to_first_token_seconds: Option<Percentiles> = maybe(object()),
+    }
+
+    /// Percentiles over requests, as the source orders them.
+    #[derive(Default, PartialEq)]
+    pub struct Percentiles {
+        /// Median.
+        p50: Option<f64> = maybe(positive::<1_000_000_000>()),
+        /// 75th percentile.
+        p75: Option<f64> = maybe(positive::<1_000_000_000>()),
+        /// 90th percentile.
+        p90: Option<f64> = maybe(positive::<1_000_000_000>()),
+        /// 99th percentile.
+        p99: Option<f64> = maybe(positive::<1_000_000_000>()),
     }
 }
 
@@ -103,4 +130,9 @@ choices! {
         /// Wait for the whole answer.
         EndToEndLatency = "end_to_end_latency",
     }
+}
+
+impl Percentiles {
+    /// Values of one percentile.
+    pub(crate) const PERMITTED: std::ops::RangeInclusive<f64> = SMALLEST_NUMBER..=1e9;
 }

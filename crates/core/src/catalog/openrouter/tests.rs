@@ -323,14 +323,32 @@ fn an_endpoint_says_who_serves_it_and_how() {
         ),
         (Some(163_840), Some(160_000), Some(16_384))
     );
-    assert_eq!(sheet.unmapped["latency_last_30m"]["p99"], 2_000);
-    assert_eq!(sheet.unmapped["throughput_last_30m"]["p50"], 61.5);
+    let measured = sheet.service_tiers["standard"].measured.as_ref().unwrap();
+    assert_eq!(measured.measured_by.as_deref(), Some("openrouter"));
+    let wait = measured.time_to_first_token_seconds.as_ref().unwrap();
+    assert_eq!((wait.p50, wait.p99), (Some(0.42), Some(2.0)));
+    let speed = measured.output_tokens_per_second.as_ref().unwrap();
+    assert_eq!(
+        (speed.p50, speed.p75, speed.p90),
+        (Some(61.5), Some(70.0), Some(90.0))
+    );
+    assert!(!sheet.unmapped.contains_key("latency_last_30m"));
+    assert!(!sheet.unmapped.contains_key("throughput_last_30m"));
     assert_eq!(sheet.unmapped["tag"], "deepinfra/fp8");
     assert!(sheet.notes[0].starts_with("OpenRouter measured the speed of this endpoint"));
     assert_eq!(
         sheet.sources[0].url,
         "https://openrouter.ai/api/v1/models/deepseek/deepseek-v4-pro/endpoints"
     );
+}
+
+#[test]
+fn a_speed_that_is_no_set_of_known_percentiles_is_kept_as_it_is() {
+    let more = r#""latency_last_30m": {"p50": 0}, "throughput_last_30m": {"p50": 60, "mean": 61},"#;
+    let sheet = sheet("a/m@together", &endpoint("together", more, BASE));
+    assert!(sheet.service_tiers.is_empty());
+    assert_eq!(sheet.unmapped["latency_last_30m"]["p50"], 0);
+    assert_eq!(sheet.unmapped["throughput_last_30m"]["mean"], 61);
 }
 
 #[test]

@@ -12,8 +12,8 @@ pub use super::quantity_estimate::{
 pub use answer::{Diagnostics, ENGINE_VERSION, Joint};
 
 use super::posterior::{
-    DRAWS, Draws, PRIOR_DRAWS, Posterior, Prior, SEED, Summary, sample_prior, sample_while,
-    summarize,
+    DRAWS, Draws, Interval, PRIOR_DRAWS, Posterior, Prior, SEED, Summary, sample_prior,
+    sample_while, summarize,
 };
 use super::quantities::JointQuantity;
 use super::{model_check, nearest, storage_tiers};
@@ -122,6 +122,35 @@ pub(super) fn is_misfit(
     let posterior = sample_while(&prior, &terms, DRAWS, wanted)?;
     let steps = steps(&posterior, &terms, wanted)?;
     Ok(model_check::check(contents, &steps).flagged)
+}
+
+/// The 90 % interval of `N_a` from prices and limits, without the speeds that are promised or measured.
+///
+/// # Errors
+/// The work is cancelled.
+pub(super) fn active_by_prices(
+    contents: &[PriceSheet],
+    assumptions: &Assumptions,
+    calibration: &Calibration,
+    wanted: &CancelToken,
+) -> Result<Interval, Cancelled> {
+    let mut contents = contents.to_vec();
+    let tiers = contents
+        .iter_mut()
+        .flat_map(|sheet| sheet.service_tiers.values_mut());
+    for tier in tiers {
+        tier.slo = None;
+        tier.measured = None;
+    }
+    let prior = Prior::new(calibration, assumptions);
+    let terms = clue::observed(&contents, assumptions, calibration);
+    let posterior = if terms.is_empty() {
+        Posterior::of_prior(sample_prior(&prior, PRIOR_DRAWS))
+    } else {
+        sample_while(&prior, &terms, DRAWS, wanted)?
+    };
+    let logs = (posterior.draws.iter()).map(|unknowns| unknowns.log_active_parameters);
+    Ok(summarize(logs, posterior.draws.weights()).interval_90())
 }
 
 /// The limit of decoding, memory or compute, and its probability.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use crate::sheet::{Limits, PriceSheet};
+use crate::sheet::{Limits, PriceSheet, ServiceTier};
 
 /// Identity of a sheet's pricing content: the same content has the same id on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -30,10 +30,20 @@ impl fmt::Display for SheetId {
 }
 
 impl PriceSheet {
-    /// The sheet reduced to its pricing content: without `sources`, `notes`, `aliases` and `unmapped`, with defaults filled
-    /// in, normalised decimals and sorted rates.
+    /// The sheet reduced to its pricing content: without `sources`, `notes`, `aliases`, `unmapped` and measured speeds, with
+    /// defaults filled in, normalised decimals and sorted rates.
     #[must_use]
     pub fn pricing_content(&self) -> Self {
+        let mut content = self.evidence_content();
+        for tier in content.service_tiers.values_mut() {
+            tier.measured = None;
+        }
+        content
+    }
+
+    /// The pricing content with the measured speeds, which say something about the machine and change with every look.
+    #[must_use]
+    pub fn evidence_content(&self) -> Self {
         let mut content = self.clone();
         content.aliases.clear();
         content.sources.clear();
@@ -94,6 +104,16 @@ impl PriceSheet {
         SheetId(digest(&self.pricing_content()))
     }
 
+    /// Identity of the evidence: that of the pricing content, and of the measured speeds where there are any.
+    #[must_use]
+    pub fn evidence_id(&self) -> String {
+        let is_measured = |tier: &ServiceTier| tier.measured.is_some();
+        if self.service_tiers.values().any(is_measured) {
+            return digest(&self.evidence_content()).to_string();
+        }
+        self.id().to_string()
+    }
+
     /// Identity of the prices alone: without dates, announced retirement, limits and the names of the model.
     #[must_use]
     pub fn tariff_id(&self) -> Uuid {
@@ -121,7 +141,45 @@ fn digest(content: &PriceSheet) -> Uuid {
 mod tests {
     use jiff::Timestamp;
 
-    use crate::sheet::{OfferStatus, PriceSheet, RateCell};
+    use crate::sheet::{
+        MeasuredSpeed, OfferStatus, Percentiles, PriceSheet, RateCell, ServiceTier,
+    };
+
+    #[test]
+    fn a_measured_speed_is_evidence_and_no_part_of_the_pricing_content() {
+        let cell = RateCell {
+            input: Some("1".parse().unwrap()),
+            service_tier: RateCell::STANDARD.to_owned(),
+            ..RateCell::default()
+        };
+        let sheet = PriceSheet::new("acme", "m-1", vec![cell]);
+        let with_speed = |speed: f64| {
+            let tier = ServiceTier {
+                measured: Some(MeasuredSpeed {
+                    output_tokens_per_second: Some(Percentiles {
+                        p50: Some(speed),
+                        ..Percentiles::default()
+                    }),
+                    ..MeasuredSpeed::default()
+                }),
+                ..ServiceTier::default()
+            };
+            let tiers = [(RateCell::STANDARD.to_owned(), tier)];
+            PriceSheet {
+                service_tiers: tiers.into(),
+                ..sheet.clone()
+            }
+        };
+        assert_eq!(with_speed(50.0).id(), sheet.id());
+        assert_eq!(with_speed(50.0).tariff_id(), sheet.tariff_id());
+        assert_eq!(with_speed(50.0).pricing_content(), sheet.pricing_content());
+        assert_eq!(sheet.evidence_id(), sheet.id().to_string());
+        assert_ne!(with_speed(50.0).evidence_id(), sheet.evidence_id());
+        assert_ne!(
+            with_speed(50.0).evidence_id(),
+            with_speed(60.0).evidence_id()
+        );
+    }
 
     #[test]
     fn an_announced_retirement_is_another_sheet_of_the_same_prices() {
