@@ -182,7 +182,7 @@ fn peak_below_off_peak(readings: &[Reading]) -> Option<Conflict> {
     });
     let (reading, ratio) = inverted.max_by(|left, right| left.1.total_cmp(&right.1))?;
     Some(Conflict {
-        between: [reading.id; 2],
+        between: vec![reading.id; 2],
         quantity: reading.quantity,
         values: [1.0, ratio],
         why: format!(
