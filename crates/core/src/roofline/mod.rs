@@ -4,6 +4,7 @@
 //! Equation numbers (E1, E2, ...) and source tags (\[T\], \[SB\], ...) are those of `docs/MODEL.md`.
 
 mod cost;
+mod engine;
 mod hold_cost;
 mod kv_cache;
 mod layout;
@@ -16,6 +17,7 @@ mod step;
 mod training;
 
 pub use cost::{PromptTokens, cost_per_generated_token, cost_per_prompt_token};
+pub use engine::{AttentionWork, Engine, ModelShape};
 pub use hold_cost::HoldCost;
 pub use kv_cache::{AttentionKernels, KvCache};
 pub use layout::{
