@@ -3,6 +3,7 @@
 pub mod assumptions;
 pub mod builder;
 pub mod cache_placement;
+pub mod canonical;
 pub mod clue_table;
 pub mod evidence;
 pub mod hold_cost;

@@ -5,10 +5,9 @@
 use super::machine::{HIDDEN_BYTES_PER_ELEMENT, Machine};
 use super::network::{self, Traffic};
 use super::overheads::Overheads;
-use super::serving::{MemoryUse, PassTime, Speculation, Spread};
-use super::{Efficiencies, Load, Overlap, WeightReads};
+use super::shape::ModelShape;
+use super::{Efficiencies, Load, Overlap, StepTime, WeightReads};
 use crate::reference::WeightFormats;
-use crate::reference::architecture::{Architecture, Experts};
 use crate::units::{Bytes, Seconds};
 
 /// Sequential kernels in a dense layer: attention, MLP.
@@ -20,83 +19,6 @@ const STAGES_PER_EXPERT_LAYER: f64 = 10.0;
 /// parallelism.
 const PASS_TOKENS: f64 = 16_384.0;
 
-/// Sizes of a model that its times follow from, attention apart.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ModelShape {
-    /// `N_t`
-    pub total_parameters: f64,
-    /// `N_a`
-    pub active_parameters: f64,
-    /// The input embedding, which is looked up.
-    pub input_embedding_parameters: f64,
-    /// `N_attn`: parameters that every token reads, without the input embedding.
-    pub always_read_parameters: f64,
-    /// `N_exp`: parameters of the routed experts; 0 in a dense model.
-    pub expert_parameters: f64,
-    /// Of these, those that a token is multiplied with.
-    pub active_expert_parameters: f64,
-    /// Layers.
-    pub layers: f64,
-    /// Layers with routed experts.
-    pub expert_layers: f64,
-    /// `d_model`
-    pub hidden_dimension: f64,
-    /// Routed experts per layer; 0 in a dense model.
-    pub routed_experts: f64,
-    /// Routed experts per token and layer.
-    pub active_experts: f64,
-}
-
-impl From<&Architecture> for ModelShape {
-    fn from(architecture: &Architecture) -> Self {
-        let of_experts = |count: fn(Experts) -> u32| {
-            let experts = architecture.experts;
-            experts.map_or(0.0, |experts| f64::from(count(experts)))
-        };
-        Self {
-            total_parameters: architecture.total_parameters,
-            active_parameters: architecture.active_parameters,
-            input_embedding_parameters: architecture.input_embedding_parameters,
-            always_read_parameters: architecture.always_read(),
-            expert_parameters: architecture.expert_parameters(),
-            active_expert_parameters: architecture.active_expert_parameters(),
-            layers: f64::from(architecture.layers),
-            expert_layers: f64::from(architecture.expert_layers()),
-            hidden_dimension: f64::from(architecture.hidden_dimension),
-            routed_experts: of_experts(|experts| experts.routed),
-            active_experts: of_experts(|experts| experts.active),
-        }
-    }
-}
-
-impl ModelShape {
-    fn has_experts(&self) -> bool {
-        self.routed_experts > 0.0
-    }
-
-    /// s: routed experts per layer over active ones; 1 in a dense model.
-    fn routed_over_active(&self) -> f64 {
-        if self.has_experts() {
-            self.routed_experts / self.active_experts
-        } else {
-            1.0
-        }
-    }
-
-    /// Parameters of the output head: as many as those of an input embedding of its own.
-    fn output_head_parameters(&self) -> f64 {
-        self.input_embedding_parameters
-            .min(self.always_read_parameters)
-    }
-
-    /// Bytes of all weights but the experts'.
-    fn others_bytes(&self, formats: WeightFormats) -> f64 {
-        let embedding = self.input_embedding_parameters;
-        let others = self.total_parameters - self.expert_parameters - embedding;
-        formats.others * others + formats.embedding * embedding
-    }
-}
-
 /// Work of attention for one sequence in a pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AttentionWork {
@@ -104,6 +26,91 @@ pub struct AttentionWork {
     pub macs: f64,
     /// Cache and linear state that are read and written.
     pub bytes: f64,
+}
+
+/// Distribution of a model over chips. The KV cache is distributed evenly in both cases, by head or by sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spread {
+    /// Every matrix is split over all chips; two all-reduces per layer.
+    Tensor,
+    /// Experts are distributed over the chips, all other weights are replicated; two all-to-all exchanges per layer with
+    /// experts.
+    Experts,
+}
+
+/// Drafting several tokens and checking them in one step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Speculation {
+    /// V: tokens accepted per step, including the one that is always correct.
+    pub accepted: f64,
+    /// γ: tokens drafted per step; the draft model's own time is left out.
+    pub drafted: f64,
+}
+
+impl Speculation {
+    /// One token per step.
+    pub const NONE: Self = Self {
+        accepted: 1.0,
+        drafted: 0.0,
+    };
+
+    /// Tokens per sequence that a step computes, γ + 1.
+    #[must_use]
+    pub fn computed(&self) -> f64 {
+        self.drafted + 1.0
+    }
+}
+
+/// The time of a pass, by component.
+#[derive(Debug, Clone, Copy)]
+pub struct PassTime {
+    /// The rooflines.
+    pub step: StepTime,
+    /// Exchanges between chips.
+    pub communication: Seconds,
+    /// Memory traffic in proportion to tokens that is neither weights nor cache.
+    pub token_overhead: Seconds,
+    /// Latency between kernels.
+    pub stage_overhead: Seconds,
+    /// The whole pass.
+    pub total: Seconds,
+}
+
+/// Memory of a serving unit, and its use.
+#[derive(Debug, Clone, Copy)]
+pub struct MemoryUse {
+    /// C: HBM capacity.
+    pub capacity: Bytes,
+    /// Memory that an engine leaves free, and that of a pass's hidden states.
+    pub reserved: Bytes,
+    /// Weights; with distributed experts, the other weights are on every chip.
+    pub weights: Bytes,
+    /// Cache and linear state of one sequence, with all copies.
+    pub per_sequence: Bytes,
+}
+
+impl MemoryUse {
+    /// Room for weights and caches.
+    #[must_use]
+    pub fn usable(&self) -> Bytes {
+        Bytes(self.capacity.0 - self.reserved.0)
+    }
+
+    /// The largest batch whose caches fit beside the weights; none if the weights alone do not, or if a sequence leaves
+    /// nothing, so that any batch fits.
+    #[must_use]
+    pub fn largest_batch(&self) -> Option<f64> {
+        let free = self.usable().0 - self.weights.0;
+        let is_bounded = free >= 0.0 && self.per_sequence.0 > 0.0;
+        is_bounded.then(|| (free / self.per_sequence.0).floor())
+    }
+
+    /// Missing memory of a batch, in bytes; None if it fits.
+    #[must_use]
+    pub fn missing(&self, batch: f64) -> Option<Bytes> {
+        let missing = self.weights.0 + batch * self.per_sequence.0 - self.usable().0;
+        (missing > 0.0).then_some(Bytes(missing))
+    }
 }
 
 /// A model on a machine, with its operating settings.

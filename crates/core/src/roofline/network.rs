@@ -1,7 +1,7 @@
 //! Network traffic of a decode step, in bytes per chip.
 
-use super::engine::ModelShape;
 use super::machine::{HIDDEN_BYTES_PER_ELEMENT, Machine};
+use super::shape::ModelShape;
 use crate::units::{Bytes, BytesPerSecond, Seconds};
 
 /// Bytes of a hidden state's element on its way to the experts, which is sent in fp8.

@@ -1,22 +1,12 @@
 //! Time of a decode step on a serving unit, with its layers, kernels and network, in seconds.
 
-use super::engine::{AttentionWork, Engine};
+use super::engine::{AttentionWork, Engine, MemoryUse, PassTime, Speculation, Spread};
 use super::machine::Machine;
 use super::overheads::Overheads;
-use super::{AttentionKernels, Efficiencies, KvCache, Overlap, PromptTokens, StepTime};
+use super::{AttentionKernels, Efficiencies, KvCache, Overlap, PromptTokens};
 use crate::reference::architecture::Architecture;
 use crate::reference::{Attainment, WeightFormats};
-use crate::units::{Bytes, Seconds};
-
-/// Distribution of a model over chips. The KV cache is distributed evenly in both cases, by head or by sequence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spread {
-    /// Every matrix is split over all chips; two all-reduces per layer.
-    Tensor,
-    /// Experts are distributed over the chips, all other weights are replicated; two all-to-all exchanges per layer with
-    /// experts.
-    Experts,
-}
+use crate::units::Bytes;
 
 impl From<Attainment> for Efficiencies {
     fn from(attainment: Attainment) -> Self {
@@ -25,29 +15,6 @@ impl From<Attainment> for Efficiencies {
             decode_bandwidth: attainment.bandwidth,
             decode_compute: attainment.compute,
         }
-    }
-}
-
-/// Drafting several tokens and checking them in one step.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Speculation {
-    /// V: tokens accepted per step, including the one that is always correct.
-    pub accepted: f64,
-    /// γ: tokens drafted per step; the draft model's own time is left out.
-    pub drafted: f64,
-}
-
-impl Speculation {
-    /// One token per step.
-    pub const NONE: Self = Self {
-        accepted: 1.0,
-        drafted: 0.0,
-    };
-
-    /// Tokens per sequence that a step computes, γ + 1.
-    #[must_use]
-    pub fn computed(&self) -> f64 {
-        self.drafted + 1.0
     }
 }
 
@@ -74,58 +41,6 @@ pub struct Serving<'a> {
     pub overlap: Overlap,
     /// Speculative decoding.
     pub speculation: Speculation,
-}
-
-/// The time of a pass, by component.
-#[derive(Debug, Clone, Copy)]
-pub struct PassTime {
-    /// The rooflines.
-    pub step: StepTime,
-    /// Exchanges between chips.
-    pub communication: Seconds,
-    /// Memory traffic in proportion to tokens that is neither weights nor cache.
-    pub token_overhead: Seconds,
-    /// Latency between kernels.
-    pub stage_overhead: Seconds,
-    /// The whole pass.
-    pub total: Seconds,
-}
-
-/// Memory of a serving unit, and its use.
-#[derive(Debug, Clone, Copy)]
-pub struct MemoryUse {
-    /// C: HBM capacity.
-    pub capacity: Bytes,
-    /// Memory that an engine leaves free, and that of a pass's hidden states.
-    pub reserved: Bytes,
-    /// Weights; with distributed experts, the other weights are on every chip.
-    pub weights: Bytes,
-    /// Cache and linear state of one sequence, with all copies.
-    pub per_sequence: Bytes,
-}
-
-impl MemoryUse {
-    /// Room for weights and caches.
-    #[must_use]
-    pub fn usable(&self) -> Bytes {
-        Bytes(self.capacity.0 - self.reserved.0)
-    }
-
-    /// The largest batch whose caches fit beside the weights; none if the weights alone do not, or if a sequence leaves
-    /// nothing, so that any batch fits.
-    #[must_use]
-    pub fn largest_batch(&self) -> Option<f64> {
-        let free = self.usable().0 - self.weights.0;
-        let is_bounded = free >= 0.0 && self.per_sequence.0 > 0.0;
-        is_bounded.then(|| (free / self.per_sequence.0).floor())
-    }
-
-    /// Missing memory of a batch, in bytes; None if it fits.
-    #[must_use]
-    pub fn missing(&self, batch: f64) -> Option<Bytes> {
-        let missing = self.weights.0 + batch * self.per_sequence.0 - self.usable().0;
-        (missing > 0.0).then_some(Bytes(missing))
-    }
 }
 
 impl Serving<'_> {
