@@ -11,4 +11,5 @@ pub mod likelihood;
 pub mod machine;
 pub mod quantity;
 pub mod reading;
+pub mod serving_cost;
 pub mod unknowns;

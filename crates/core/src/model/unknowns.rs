@@ -17,7 +17,7 @@ pub struct Unknowns<'a> {
     pub log_batch_over_optimal: f64,
     /// log `L_mean`
     pub log_mean_decode_context: f64,
-    /// log U, including all costs that the rooflines leave out
+    /// log U: tokens served over those that the units paid for would serve at the batch all day
     pub log_utilisation: f64,
     /// log R, USD per hour and chip
     pub log_rental: f64,
@@ -25,6 +25,37 @@ pub struct Unknowns<'a> {
     pub is_dense: bool,
     /// The machine.
     pub machine: &'a Machine,
+    /// The unit and its load.
+    pub running: Running,
+}
+
+/// How a machine is run: what only its times and costs depend on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Running {
+    /// log of the chips that share one copy
+    pub log_chips: f64,
+    /// log of measured over predicted time of a decode step
+    pub log_decode_error: f64,
+    /// log of measured over predicted time of a prefill pass
+    pub log_prefill_error: f64,
+    /// Share of the prompt tokens that are found in a cache.
+    pub cached_share: f64,
+    /// S: tokens of a prompt, where they are stated.
+    pub prompt_tokens: Option<f64>,
+}
+
+impl Running {
+    /// Chips as stated or of the serving unit, no error, half of the prompts cached.
+    #[must_use]
+    pub fn typical(machine: &Machine) -> Self {
+        Self {
+            log_chips: machine.log_chips,
+            log_decode_error: 0.0,
+            log_prefill_error: 0.0,
+            cached_share: 0.5,
+            prompt_tokens: None,
+        }
+    }
 }
 
 impl Unknowns<'_> {

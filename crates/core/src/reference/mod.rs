@@ -19,6 +19,7 @@ pub mod architecture;
 mod attainment;
 /// The calibration fitted to open-weight models.
 pub mod calibration;
+mod decode_context;
 mod kernel_time;
 /// Published measurements of serving.
 pub mod measurement;
@@ -34,6 +35,7 @@ pub use accelerator::{
     Accelerator, AcceleratorStatus, NumberFormat, RentalUsdPerHour, accelerator, accelerators,
 };
 pub use attainment::{Attainment, fitted_attainment};
+pub use decode_context::{DecodeContextRow, DecodeContexts, decode_context_rows, decode_contexts};
 pub use kernel_time::{KernelTime, kernel_times};
 pub use moe_quality::{
     PublishedEquivalent, RoutedLaw, published_equivalents, routed_law, routed_laws,

@@ -15,7 +15,7 @@ use crate::model::assumptions::Assumptions;
 use crate::model::clue_table::ReadingId;
 use crate::model::machine::machines;
 use crate::model::quantity::Quantity as Q;
-use crate::model::unknowns::Unknowns;
+use crate::model::unknowns::{Running, Unknowns};
 use crate::reference::calibration::Calibration;
 use crate::reference::{NamedRecord, TrackRecord, TrackRecords};
 use crate::sheet::PriceSheet;
@@ -278,6 +278,7 @@ fn truth(truth: &Truth, quantity: J) -> f64 {
         log_rental: 0.0,
         is_dense: truth.is_dense(),
         machine: &machines[0],
+        running: Running::typical(&machines[0]),
     })
 }
 

@@ -58,7 +58,7 @@ pub fn estimate(
     calibration: &Calibration,
     wanted: &CancelToken,
 ) -> Result<Joint, Cancelled> {
-    let prior = Prior::new(calibration, assumptions);
+    let prior = Prior::of_sheets(calibration, assumptions, contents);
     let terms = clue::observed(contents, assumptions, calibration);
     let posterior = if terms.is_empty() {
         Posterior::of_prior(sample_prior(&prior, PRIOR_DRAWS))
@@ -113,7 +113,7 @@ pub(super) fn is_misfit(
     if terms.is_empty() {
         return Ok(false);
     }
-    let prior = Prior::new(calibration, &assumptions);
+    let prior = Prior::of_sheets(calibration, &assumptions, contents);
     let posterior = sample_while(&prior, &terms, DRAWS, wanted)?;
     let steps = steps(&posterior, &terms, wanted)?;
     Ok(model_check::check(contents, &steps).flagged)

@@ -8,7 +8,7 @@ use super::prior::{ClassPrior, Prior};
 use super::sobol::{MOST_POINTS, Point, points};
 use crate::input::cancel::{CancelToken, Cancelled};
 use crate::model::likelihood::Likelihood;
-use crate::model::unknowns::Unknowns;
+use crate::model::unknowns::{Running, Unknowns};
 
 /// Number of draws of a full answer.
 pub const DRAWS: usize = 15_000;
@@ -40,25 +40,36 @@ struct Draw {
     values: [f64; UNKNOWNS],
     log_utilisation: f64,
     log_rental: f64,
+    running: Running,
+    /// log of the probability that the unit holds it
+    log_fits: f64,
 }
 
 impl Draw {
     fn new(prior: &Prior, class: usize, values: [f64; UNKNOWNS], point: &Point) -> Self {
         let machine = prior.machine_at(point.uniform);
         let of_machine = prior.machine(machine);
-        Self {
+        let mut draw = Self {
             class: u8::try_from(class).unwrap_or(u8::MAX),
             machine: u16::try_from(machine).unwrap_or(u16::MAX),
             values,
             log_utilisation: prior.log_utilisation(point.utilisation),
             log_rental: of_machine.log_rental + of_machine.rental_sd * point.rental,
-        }
+            running: prior.running(of_machine, point),
+            log_fits: 0.0,
+        };
+        let unknowns = draw.unknowns(prior, &prior.classes[class]);
+        let unit = prior.unit(&unknowns, machine, point.uniform);
+        draw.running.log_chips = unit.log_chips;
+        draw.log_fits = unit.log_share;
+        draw
     }
 
     fn unknowns<'a>(&self, prior: &'a Prior, class: &ClassPrior) -> Unknowns<'a> {
         Unknowns {
             log_utilisation: self.log_utilisation,
             log_rental: self.log_rental,
+            running: self.running,
             ..class.unknowns(&self.values, prior.machine(self.machine.into()))
         }
     }
@@ -141,7 +152,11 @@ pub fn sample_prior(prior: &Prior, count: usize) -> Draws<'_> {
                 let values = of_class.values(&gaussian.draw(&point.normal, 1.0));
                 let draw = Draw::new(prior, class, values, point);
                 let unknowns = draw.unknowns(prior, of_class);
-                possible.push(if is_possible(&unknowns) { weight } else { 0.0 });
+                possible.push(if prior.is_possible(&unknowns) {
+                    weight * draw.log_fits.exp()
+                } else {
+                    0.0
+                });
                 weights.push(weight);
                 draws.push(draw);
             }
@@ -241,11 +256,6 @@ fn weighed<'a>(
     })
 }
 
-/// No model has more active than total parameters.
-fn is_possible(unknowns: &Unknowns<'_>) -> bool {
-    unknowns.log_active_parameters <= unknowns.log_total_parameters
-}
-
 /// log ratio of prior to proposal density of a draw, and its log likelihood.
 fn log_target(
     prior: &Prior,
@@ -255,14 +265,15 @@ fn log_target(
     log_prior_over_proposal: f64,
 ) -> (f64, f64) {
     let unknowns = draw.unknowns(prior, class);
-    if !is_possible(&unknowns) {
+    if draw.log_fits == f64::NEG_INFINITY || !prior.is_possible(&unknowns) {
         return (f64::NEG_INFINITY, 0.0);
     }
     let likelihood: f64 = terms
         .iter()
         .map(|term| term.likelihood(&unknowns))
         .product();
-    (class.log_share + log_prior_over_proposal, likelihood.ln())
+    let log_prior = class.log_share + draw.log_fits;
+    (log_prior + log_prior_over_proposal, likelihood.ln())
 }
 
 /// The proposal mixture: the fitted components and the prior.

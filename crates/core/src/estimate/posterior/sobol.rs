@@ -21,8 +21,14 @@ pub(super) struct Point {
     pub(super) utilisation: f64,
     /// Of the rent.
     pub(super) rental: f64,
-    /// Chooses the machine.
+    /// Chooses the machine, and the size of its unit.
     pub(super) uniform: f64,
+    /// Of the error of a decode step's time.
+    pub(super) decode_error: f64,
+    /// Of the error of a prefill pass's time.
+    pub(super) prefill_error: f64,
+    /// Of the share of prompts that is cached.
+    pub(super) cached: f64,
 }
 
 static POINTS: LazyLock<Vec<Point>> = LazyLock::new(|| {
@@ -46,6 +52,9 @@ fn point(index: usize, normal: &Normal) -> Point {
         utilisation: normal.inverse_cdf(next()),
         rental: normal.inverse_cdf(next()),
         uniform: next(),
+        decode_error: normal.inverse_cdf(next()),
+        prefill_error: normal.inverse_cdf(next()),
+        cached: normal.inverse_cdf(next()),
     }
 }
 
