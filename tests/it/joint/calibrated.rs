@@ -9,8 +9,10 @@ use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::model::assumptions::Assumptions;
 use unroof_core::model::likelihood::student_t_scale_mixture;
 use unroof_core::model::machine::{Machine, machines};
-use unroof_core::model::unknowns::Unknowns;
+use unroof_core::model::serving_cost::{DECODE_ERROR_SD, PREFILL_ERROR_SD};
+use unroof_core::model::unknowns::{Running, Unknowns};
 use unroof_core::reference::calibration::{Calibration, ModelClass, OverLines};
+use unroof_core::reference::decode_contexts;
 use unroof_core::sheet::{ContextTier, PriceSheet, RateCell, ServiceTier, SpeedMultiplier};
 
 /// Simulated sheets, and draws per posterior.
@@ -33,6 +35,7 @@ struct Trial {
     log_rental: f64,
     is_dense: bool,
     machine: usize,
+    running: Running,
     sheet: PriceSheet,
 }
 
@@ -141,7 +144,8 @@ impl Nature {
     fn trial(&mut self) -> Option<Trial> {
         let (model, log_maximum, is_dense) = self.model();
         let log_batch = 2.5_f64.ln() + 0.5 * self.normal();
-        let log_context = 8_192_f64.ln() + self.normal();
+        let contexts = decode_contexts();
+        let log_context = contexts.log_mean + contexts.log_sd * self.normal();
         let uniform = self.random.random::<f64>();
         let mut below = 0.0;
         let machine = self.machines.iter().position(|machine| {
@@ -149,9 +153,32 @@ impl Nature {
             uniform < below
         });
         let machine = machine.unwrap_or(self.machines.len() - 1);
-        let log_utilisation = 0.5_f64.ln() + 0.5 * self.normal();
+        let share = |odds: f64| 1.0 / (1.0 + (-odds).exp());
+        let log_utilisation = share(4_f64.ln() + self.normal()).ln();
         let log_rental =
             self.machines[machine].log_rental + self.machines[machine].rental_sd * self.normal();
+        let running = Running {
+            log_decode_error: DECODE_ERROR_SD * self.normal(),
+            log_prefill_error: PREFILL_ERROR_SD * self.normal(),
+            cached_share: share(self.normal()),
+            ..Running::typical(&self.machines[machine])
+        };
+        let size = self.random.random::<f64>();
+        let unplaced = Unknowns {
+            log_active_parameters: model[0],
+            log_total_parameters: model[1],
+            log_kv_bytes_read: model[2],
+            log_kv_bytes_stored: model[3],
+            log_batch_over_optimal: log_batch,
+            log_mean_decode_context: log_context,
+            log_utilisation,
+            log_rental,
+            is_dense,
+            machine: &self.machines[machine],
+            running,
+        };
+        // What no unit holds is not on sale.
+        let running = unplaced.placed(size, true)?;
         let prices = self.prices(model, is_dense).map(f64::exp);
         let mut base = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
         base.input = Some(written(prices[0])?);
@@ -193,6 +220,7 @@ impl Nature {
             log_rental,
             is_dense,
             machine,
+            running,
             sheet,
         })
     }
@@ -385,6 +413,7 @@ fn the_truth_lies_at_every_place_of_its_posterior_alike() {
             log_rental: trial.log_rental,
             is_dense: trial.is_dense,
             machine: &nature.machines[trial.machine],
+            running: trial.running,
         };
         for (count, quantity) in counts.iter_mut().zip(JointQuantity::ALL) {
             let value = quantity.log_value(&truth);

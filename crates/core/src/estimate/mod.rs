@@ -7,6 +7,7 @@ mod body;
 mod conflict;
 mod estimator;
 pub mod joint;
+pub mod margins;
 mod model_check;
 mod nearest;
 pub mod posterior;

@@ -10,7 +10,8 @@ use crate::roofline::{
 };
 use crate::units::Bytes;
 
-const LOG_MTOK: f64 = 13.815_510_557_964_274;
+/// log of tokens per Mtok over seconds per hour
+const LOG_MTOK_PER_HOUR: f64 = 5.626_821_433_520_073;
 /// Fewest tokens per second and user of an offer that is not for batches: slower than anyone reads \[D\].
 const LEAST_TOKENS_PER_SECOND: f64 = 5.0;
 /// Mean prompt over mean context while decoding: 4,384 over 4,989 tokens in \[DS6\].
@@ -62,7 +63,7 @@ impl<'a> Served<'a> {
             Spread::Tensor
         };
         let accepted = machine.log_accepted_tokens.exp();
-        let log_optimal = machine.log_compute_to_bandwidth + log_total - sizes.log_active;
+        let log_optimal = machine.log_compute_to_bandwidth + unknowns.log_sparsity();
         Self {
             machine,
             model,
@@ -146,14 +147,8 @@ impl<'a> Served<'a> {
 
     /// log of USD per Mtok for this many tokens in this time at full use, at one USD per hour and chip.
     fn log_cost(&self, seconds: f64, tokens: f64) -> f64 {
-        const LOG_SECONDS_PER_HOUR: f64 = 8.188_689_124_444_202;
         let chip_seconds = seconds * self.engine.machine.chips / tokens;
-        chip_seconds.ln() + LOG_MTOK - LOG_SECONDS_PER_HOUR
-    }
-
-    fn log_decode_cost(&self) -> f64 {
-        let tokens = self.batch * self.engine.speculation.accepted;
-        self.log_cost(self.step().total.0, tokens)
+        chip_seconds.ln() + LOG_MTOK_PER_HOUR
     }
 
     /// A prefill pass of prompts of which this share is found in the cache, with their number.
@@ -207,56 +202,63 @@ impl<'a> Served<'a> {
     }
 }
 
-/// Unit sizes that a draw fits, with their probability together.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Units {
-    /// log of the chips of the chosen one
-    pub log_chips: f64,
-    /// log of the probability of all that fit; −∞ where none does.
-    pub log_share: f64,
-}
-
-/// Chooses among the sizes of units that a draw fits by a uniform coordinate: the prior of the sizes, truncated.
-#[must_use]
-pub fn choose_unit(unknowns: &Unknowns<'_>, uniform: f64) -> Units {
-    let served = Served::new(unknowns);
-    let units = unknowns.machine.units();
-    let is_stated = units.len() == 1;
-    let mut below = [0.0; MOST_UNITS];
-    let mut all = 0.0;
-    for (place, (chips, share)) in units.iter().enumerate() {
-        let is_built = is_stated || served.is_built(*chips);
-        if is_built && served.on_chips(*chips).fits() {
-            all += share;
+impl Served<'_> {
+    /// The same on one of the sizes of units that hold it, chosen by a uniform coordinate; none where no size does. How rare
+    /// a large model is, the population says; a unit that it does not fit says nothing about that.
+    fn placed(&self, uniform: f64) -> Option<Self> {
+        let units = self.machine.units();
+        let is_stated = units.len() == 1;
+        let mut below = [0.0; MOST_UNITS];
+        let mut all = 0.0;
+        for (place, (chips, share)) in units.iter().enumerate() {
+            let is_built = is_stated || self.is_built(*chips);
+            if is_built && self.on_chips(*chips).fits() {
+                all += share;
+            }
+            below[place] = all;
         }
-        below[place] = all;
-    }
-    let wanted = uniform * all;
-    let chosen = below[..units.len()].partition_point(|below| *below <= wanted);
-    let (chips, _) = units[chosen.min(units.len() - 1)];
-    Units {
-        log_chips: chips.ln(),
-        log_share: all.ln(),
+        if all <= 0.0 {
+            return None;
+        }
+        let wanted = uniform.min(1.0 - f64::EPSILON) * all;
+        let place = below[..units.len()].partition_point(|below| *below <= wanted);
+        let (chips, _) = units.get(place)?;
+        Some(self.on_chips(*chips))
     }
 }
 
 impl Unknowns<'_> {
+    /// How the draw is run on one of the units that hold it, chosen by a uniform coordinate; none where no unit does, or where
+    /// users who wait would have to wait too long.
+    #[must_use]
+    pub fn placed(&self, uniform: f64, is_for_users: bool) -> Option<Running> {
+        let served = Served::new(self).placed(uniform)?;
+        let step_s = served.step().total.0;
+        let is_fast = served.engine.speculation.accepted / step_s >= LEAST_TOKENS_PER_SECOND;
+        (is_fast || !is_for_users).then(|| Running {
+            log_chips: served.engine.machine.chips.ln(),
+            log_step_seconds: Some(step_s.ln()),
+            ..self.running
+        })
+    }
+
     /// The draw on its unit.
     #[must_use]
     pub fn served(&self) -> Served<'_> {
         Served::new(self).on_chips(self.running.log_chips.exp())
     }
 
-    /// Whether users of it see as many tokens per second as an offer that is not for batches has.
-    #[must_use]
-    pub fn is_fast_enough(&self) -> bool {
-        self.served().tokens_per_second() >= LEAST_TOKENS_PER_SECOND
-    }
-
     /// log of USD per Mtok of output.
     #[must_use]
     pub fn log_output_cost(&self) -> f64 {
-        self.paid(self.served().log_decode_cost()) + self.running.log_decode_error
+        let machine = self.machine;
+        let step = || self.served().step().total.0.ln();
+        let log_step_seconds = self.running.log_step_seconds.unwrap_or_else(step);
+        let log_optimal = machine.log_compute_to_bandwidth + self.log_sparsity();
+        let log_batch = (self.log_batch_over_optimal + log_optimal).max(0.0);
+        let log_tokens = log_batch + machine.log_accepted_tokens;
+        let log_chip_seconds = log_step_seconds + self.running.log_chips - log_tokens;
+        self.paid(log_chip_seconds + LOG_MTOK_PER_HOUR) + self.running.log_decode_error
     }
 
     /// log of USD per Mtok of input that is not found in a cache.
@@ -269,6 +271,11 @@ impl Unknowns<'_> {
     #[must_use]
     pub fn log_cached_input_cost(&self) -> f64 {
         self.paid(self.served().log_cached_cost(&self.running)) + self.running.log_prefill_error
+    }
+
+    /// log of `N_t`/`N_a`, at least 0
+    fn log_sparsity(&self) -> f64 {
+        (self.log_total_parameters - self.log_active_parameters).max(0.0)
     }
 
     /// At the rent, and with the time that is paid and not used.

@@ -34,6 +34,8 @@ pub struct Unknowns<'a> {
 pub struct Running {
     /// log of the chips that share one copy
     pub log_chips: f64,
+    /// log of the time of a decode step by the engine, where it is computed already
+    pub log_step_seconds: Option<f64>,
     /// log of measured over predicted time of a decode step
     pub log_decode_error: f64,
     /// log of measured over predicted time of a prefill pass
@@ -50,6 +52,7 @@ impl Running {
     pub fn typical(machine: &Machine) -> Self {
         Self {
             log_chips: machine.log_chips,
+            log_step_seconds: None,
             log_decode_error: 0.0,
             log_prefill_error: 0.0,
             cached_share: 0.5,

@@ -15,7 +15,7 @@ use super::posterior::{
     summarize,
 };
 use super::quantities::JointQuantity;
-use super::{model_check, nearest, storage_tiers};
+use super::{margins, model_check, nearest, storage_tiers};
 use crate::clue;
 use crate::input::cancel::{CancelToken, Cancelled};
 use crate::model::assumptions::Assumptions;
@@ -86,6 +86,7 @@ pub fn estimate(
         },
     )?;
     Ok(Joint {
+        margins: margins::of_lines(contents, assumptions, &posterior.draws),
         storage_tiers: storage_tiers::of_offers(contents, readings, assumptions, &posterior.draws),
         nearest_open_models: nearest::open_models_near(&quantities),
         attention_layouts: nearest::attention_layouts(&quantities.kv_bytes_per_token_stored),

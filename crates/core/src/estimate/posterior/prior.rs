@@ -8,7 +8,7 @@ use crate::model::assumptions::Assumptions;
 use crate::model::likelihood::student_t_scale_mixture;
 use crate::model::machine::{Machine, machines, machines_sold};
 use crate::model::quantity::Quantity as Q;
-use crate::model::serving_cost::{DECODE_ERROR_SD, PREFILL_ERROR_SD, Units, choose_unit};
+use crate::model::serving_cost::{DECODE_ERROR_SD, PREFILL_ERROR_SD};
 use crate::model::unknowns::{Running, Unknowns};
 use crate::reference::calibration::{Calibration, ModelClass};
 use crate::reference::decode_contexts;
@@ -196,15 +196,18 @@ impl Prior {
         ((uniform - below) / self.machines[machine].share).clamp(0.0, 1.0)
     }
 
-    /// The unit of a draw among those that it fits.
-    pub(super) fn unit(&self, unknowns: &Unknowns<'_>, machine: usize, uniform: f64) -> Units {
-        choose_unit(unknowns, self.rest_of(machine, uniform))
-    }
-
-    /// Whether a model of these sizes exists, and is served as fast as it has to be.
-    pub(super) fn is_possible(&self, unknowns: &Unknowns<'_>) -> bool {
-        unknowns.log_active_parameters <= unknowns.log_total_parameters
-            && (!self.is_for_users || unknowns.is_fast_enough())
+    /// How a draw is run on one of the units that hold it; none where the model does not exist, no unit holds it, or it is
+    /// too slow.
+    pub(super) fn placed(
+        &self,
+        unknowns: &Unknowns<'_>,
+        machine: usize,
+        uniform: f64,
+    ) -> Option<Running> {
+        if unknowns.log_active_parameters > unknowns.log_total_parameters {
+            return None;
+        }
+        unknowns.placed(self.rest_of(machine, uniform), self.is_for_users)
     }
 }
 

@@ -17,7 +17,7 @@ pub const PRIOR_DRAWS: usize = 4_096;
 /// Draws per round and class of models while proposals are fitted.
 const PILOT_DRAWS: usize = 512;
 /// Least ratio of effective sample size to draws; below it, sampling is repeated with twice as many.
-const LEAST_EFFECTIVE_SHARE: f64 = 2.0 / 3.0;
+const LEAST_EFFECTIVE_SHARE: f64 = 0.25;
 /// Rounds, at most; the first draws from the prior.
 const MOST_ROUNDS: usize = 5;
 /// Ratio of effective sample size to draws at which a proposal is good enough.
@@ -41,8 +41,8 @@ struct Draw {
     log_utilisation: f64,
     log_rental: f64,
     running: Running,
-    /// log of the probability that the unit holds it
-    log_fits: f64,
+    /// Whether a unit of its machine holds it and is fast enough, and no more parameters are active than there are.
+    is_possible: bool,
 }
 
 impl Draw {
@@ -56,12 +56,13 @@ impl Draw {
             log_utilisation: prior.log_utilisation(point.utilisation),
             log_rental: of_machine.log_rental + of_machine.rental_sd * point.rental,
             running: prior.running(of_machine, point),
-            log_fits: 0.0,
+            is_possible: true,
         };
         let unknowns = draw.unknowns(prior, &prior.classes[class]);
-        let unit = prior.unit(&unknowns, machine, point.uniform);
-        draw.running.log_chips = unit.log_chips;
-        draw.log_fits = unit.log_share;
+        match prior.placed(&unknowns, machine, point.uniform) {
+            Some(running) => draw.running = running,
+            None => draw.is_possible = false,
+        }
         draw
     }
 
@@ -151,12 +152,7 @@ pub fn sample_prior(prior: &Prior, count: usize) -> Draws<'_> {
             for point in points.by_ref().take(own) {
                 let values = of_class.values(&gaussian.draw(&point.normal, 1.0));
                 let draw = Draw::new(prior, class, values, point);
-                let unknowns = draw.unknowns(prior, of_class);
-                possible.push(if prior.is_possible(&unknowns) {
-                    weight * draw.log_fits.exp()
-                } else {
-                    0.0
-                });
+                possible.push(if draw.is_possible { weight } else { 0.0 });
                 weights.push(weight);
                 draws.push(draw);
             }
@@ -191,9 +187,7 @@ pub fn sample_while<'a>(
     wanted: &CancelToken,
 ) -> Result<Posterior<'a>, Cancelled> {
     let splits = terms.iter().any(|term| term.has_regimes());
-    let fitted: Vec<Fitted> = prior
-        .classes
-        .iter()
+    let fitted: Vec<Fitted> = (0..prior.classes.len())
         .map(|class| fit(prior, class, terms, splits, wanted))
         .collect::<Result<_, _>>()?;
     let posterior = weighed(prior, terms, &fitted, count, wanted)?;
@@ -264,19 +258,19 @@ fn log_target(
     draw: &Draw,
     log_prior_over_proposal: f64,
 ) -> (f64, f64) {
-    let unknowns = draw.unknowns(prior, class);
-    if draw.log_fits == f64::NEG_INFINITY || !prior.is_possible(&unknowns) {
+    if !draw.is_possible {
         return (f64::NEG_INFINITY, 0.0);
     }
+    let unknowns = draw.unknowns(prior, class);
     let likelihood: f64 = terms
         .iter()
         .map(|term| term.likelihood(&unknowns))
         .product();
-    let log_prior = class.log_share + draw.log_fits;
-    (log_prior + log_prior_over_proposal, likelihood.ln())
+    (class.log_share + log_prior_over_proposal, likelihood.ln())
 }
 
 /// The proposal mixture: the fitted components and the prior.
+#[derive(Clone)]
 struct Proposal {
     /// Component distributions, each with its share.
     components: Vec<(f64, Gaussian)>,
@@ -366,13 +360,16 @@ struct Fitted {
 /// Fits proposals in rounds: each draws from the last one and takes over the weighted moments.
 fn fit(
     prior: &Prior,
-    class: &ClassPrior,
+    index: usize,
     terms: &[Box<dyn Likelihood>],
     splits: bool,
     wanted: &CancelToken,
 ) -> Result<Fitted, Cancelled> {
+    let class = &prior.classes[index];
     let mut proposal = Proposal::new(&[], class);
     let mut log_evidence = f64::NEG_INFINITY;
+    // Few draws may count where many fit no machine, and what is fitted to them may be worse than what it was fitted from.
+    let mut best: Option<(f64, Fitted)> = None;
     let mut points = points().iter().cycle();
     for round in 0..MOST_ROUNDS {
         wanted.check()?;
@@ -383,7 +380,7 @@ fn fit(
             &mut points,
             class,
             |coordinates, point, log_prior_over_proposal| {
-                let draw = Draw::new(prior, 0, class.values(&coordinates), point);
+                let draw = Draw::new(prior, index, class.values(&coordinates), point);
                 let (log_prior_weight, log_likelihood) =
                     log_target(prior, class, terms, &draw, log_prior_over_proposal);
                 logs.push(log_prior_weight + log_likelihood);
@@ -398,10 +395,18 @@ fn fit(
         let mean: f64 =
             logs.iter().map(|log| (log - greatest).exp()).sum::<f64>() / count_f64(logs.len());
         log_evidence = greatest + mean.ln();
+        let effective = effective_sample_size(&weights);
+        if best.as_ref().is_none_or(|(most, _)| effective > *most) {
+            let so_far = Fitted {
+                proposal: proposal.clone(),
+                log_evidence,
+            };
+            best = Some((effective, so_far));
+        }
         let is_memory_bound = |draw: &Draw| {
             splits && draw.unknowns(prior, class).log_actual_memory_over_compute() > 0.0
         };
-        let is_good = effective_sample_size(&weights) > GOOD_ENOUGH * count_f64(weights.len());
+        let is_good = effective > GOOD_ENOUGH * count_f64(weights.len());
         let mut fits = Vec::new();
         for regime in [false, true] {
             let own: Vec<(&Draw, f64)> = draws
@@ -421,13 +426,15 @@ fn fit(
         }
         proposal = Proposal::new(&fits, class);
         if is_good && round > 0 {
+            best = None;
             break;
         }
     }
-    Ok(Fitted {
+    let last = Fitted {
         proposal,
         log_evidence,
-    })
+    };
+    Ok(best.map_or(last, |(_, fitted)| fitted))
 }
 
 /// The normal distribution with the weighted mean and covariance of draws, which keeps a part of the prior's where few
