@@ -11,7 +11,7 @@ use crate::units::Decimal;
 
 /// Draws per model: the median is known to a few percent.
 const DRAWS: usize = 2_048;
-/// How the data mark a seller that made the model.
+/// Mark of a seller that made the model, in the data.
 const FIRST_PARTY: &str = "(first party)";
 
 /// Cost of one model's lines beside its prices, USD per million tokens; input, then output.

@@ -14,7 +14,7 @@ use crate::units::{Decimal, significant};
 const WARNED_FROM: f64 = 0.5;
 /// Stride of the draws that are used, of which a few thousand suffice for two digits.
 const STRIDE: usize = 5;
-/// What is known of margins to compare with.
+/// Published margins to compare with.
 const TRUTH: &str = "no public truth except DeepSeek's day: 84.5 % of list prices";
 /// Service tier of batches.
 const BATCH: &str = "batch";
@@ -36,7 +36,7 @@ pub struct LineMargin {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub warning: Option<String>,
-    /// What is public about it: it is not identified, since there is no truth to score it on.
+    /// Public truth about it; without one a margin is never identified.
     pub truth: &'static str,
 }
 

@@ -13,8 +13,7 @@ use crate::roofline::{AttentionKernels, KvCache, ModelShape, PromptTokens};
 const READ_CONTEXT: f64 = 8_192.0;
 /// Numbers that a regression starts from.
 const FEATURES: usize = 6;
-/// Variance of a coefficient, against a residual of 1: it keeps coefficients of features small that few models tell
-/// apart.
+/// Weight of the penalty on squares of coefficients, in models: it keeps those of features small that vary together.
 const RIDGE: f64 = 0.1;
 /// Deviation of a stated size up to which it is that of an open-weight model: published figures are rounded.
 const ROUNDING: f64 = 0.03;

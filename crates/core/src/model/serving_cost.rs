@@ -1,4 +1,4 @@
-//! What a draw of the joint estimate costs to serve, whether it fits its machine and how fast it is, by the engine.
+//! Cost, fit and speed of a draw of the joint estimate, by the engine.
 
 use super::canonical::{CanonicalModel, Sizes};
 use super::machine::{MOST_UNITS, Machine};
@@ -228,7 +228,7 @@ impl Served<'_> {
 }
 
 impl Unknowns<'_> {
-    /// How the draw is run on one of the units that hold it, chosen by a uniform coordinate; none where no unit does, or where
+    /// Unit and load of the draw on one of the units that hold it, chosen by a uniform coordinate; none where no unit does, or where
     /// users who wait would have to wait too long.
     #[must_use]
     pub fn placed(&self, uniform: f64, is_for_users: bool) -> Option<Running> {

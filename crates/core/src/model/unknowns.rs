@@ -29,7 +29,7 @@ pub struct Unknowns<'a> {
     pub running: Running,
 }
 
-/// How a machine is run: what only its times and costs depend on.
+/// Unit and load of a machine, on which only times and costs depend.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Running {
     /// log of the chips that share one copy

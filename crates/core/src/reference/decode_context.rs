@@ -15,9 +15,9 @@ embedded_tables! {
 /// Traffic of one service: the mean context of a generated token.
 #[derive(Debug, Clone, Deserialize)]
 pub struct DecodeContextRow {
-    /// Who served it; the rows of one provider count as one.
+    /// Provider that served it; the rows of one provider count as one.
     pub provider: String,
-    /// Which traffic.
+    /// Kind of traffic.
     pub traffic: String,
     /// Month of the measurement, as in ISO 8601.
     pub date: String,

@@ -176,7 +176,7 @@ impl Prior {
         }
     }
 
-    /// How a machine is run at these coordinates, its chips apart.
+    /// Load and errors of a machine at these coordinates, its chips apart.
     pub(super) fn running(&self, machine: &Machine, point: &Point) -> Running {
         let drawn = || share(CACHED_ODDS_SD * point.cached);
         Running {
@@ -196,7 +196,7 @@ impl Prior {
         ((uniform - below) / self.machines[machine].share).clamp(0.0, 1.0)
     }
 
-    /// How a draw is run on one of the units that hold it; none where the model does not exist, no unit holds it, or it is
+    /// Unit and load of a draw on one of the units that hold it; none where the model does not exist, no unit holds it, or it is
     /// too slow.
     pub(super) fn placed(
         &self,
