@@ -40,8 +40,8 @@ pub struct Machine {
     pub chip: roofline::Machine,
     /// Shares of peak that the engine takes.
     pub efficiencies: Efficiencies,
-    /// Sizes of serving units with their shares; the first `unit_count` count.
-    units: [(f64, f64); MOST_UNITS],
+    /// Sizes of serving units, ascending, in chips; the first `unit_count` count.
+    units: [f64; MOST_UNITS],
     unit_count: usize,
     /// The open-weight model that all stated sizes are those of.
     pub known_model: Option<&'static KnownModel>,
@@ -54,15 +54,15 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Sizes of serving units, each with its share.
+    /// Sizes of serving units in chips, ascending.
     #[must_use]
-    pub fn units(&self) -> &[(f64, f64)] {
+    pub fn units(&self) -> &[f64] {
         &self.units[..self.unit_count]
     }
 }
 
 /// Most sizes of units.
-pub const MOST_UNITS: usize = 10;
+const MOST_UNITS: usize = 10;
 /// Chips that share one copy of a model: each size about twice the one before it and as likely, so that the density
 /// falls as 1/chips; up to the largest unit that is published \[DS6: 144 chips for decoding; NVL576\].
 const UNIT_SIZES: [f64; MOST_UNITS] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 72.0, 144.0, 288.0, 576.0];
@@ -143,17 +143,13 @@ fn known_model(assumptions: &Assumptions) -> Option<&'static KnownModel> {
     KnownModel::find(&sizes)
 }
 
-/// Sizes of units and their number: the stated one, else those of [`UNIT_SIZES`] in a domain that is sold.
-fn units(assumptions: &Assumptions) -> ([(f64, f64); MOST_UNITS], usize) {
+/// Sizes of units and their number: the stated one, else those of [`UNIT_SIZES`].
+fn units(assumptions: &Assumptions) -> ([f64; MOST_UNITS], usize) {
     let stated = |quantity| assumptions.stated(quantity).map(|stated| stated.middle);
-    if let Some(chips) = stated(Q::Chips).or(stated(Q::DomainSize)) {
-        let mut units = [(0.0, 0.0); MOST_UNITS];
-        units[0] = (chips, 1.0);
-        return (units, 1);
+    match stated(Q::Chips).or(stated(Q::DomainSize)) {
+        Some(chips) => ([chips; MOST_UNITS], 1),
+        None => (UNIT_SIZES, MOST_UNITS),
     }
-    #[expect(clippy::cast_precision_loss, reason = "a handful of sizes")]
-    let share = 1.0 / MOST_UNITS as f64;
-    (UNIT_SIZES.map(|chips| (chips, share)), MOST_UNITS)
 }
 
 /// One chip at the stated figures.

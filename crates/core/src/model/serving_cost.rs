@@ -1,7 +1,7 @@
 //! Cost, fit and speed of a draw of the joint estimate, by the engine.
 
 use super::canonical::{CanonicalModel, Sizes};
-use super::machine::{MOST_UNITS, Machine};
+use super::machine::Machine;
 use super::unknowns::{Running, Unknowns};
 use crate::reference::{WeightFormats, fitted_attainment};
 use crate::roofline::{
@@ -120,8 +120,8 @@ impl<'a> Served<'a> {
         memory.missing(self.batch).is_none()
     }
 
-    /// Whether a unit of this size is built: cut matrices stay within a scale-up domain, and no chip is without an expert
-    /// of its own.
+    /// Whether a unit of this size is built without need: cut matrices stay within a scale-up domain, and no chip is without
+    /// an expert of its own.
     fn is_built(&self, chips: f64) -> bool {
         let most = match self.engine.spread {
             Spread::Tensor => self.machine.chip.domain_chips,
@@ -203,27 +203,22 @@ impl<'a> Served<'a> {
 }
 
 impl Served<'_> {
-    /// The same on one of the sizes of units that hold it, chosen by a uniform coordinate; none where no size does. How rare
-    /// a large model is, the population says; a unit that it does not fit says nothing about that.
+    /// The same on the unit of a size that a uniform coordinate chooses among those that are built, or on the next larger one
+    /// that holds it; none where no size does.
     fn placed(&self, uniform: f64) -> Option<Self> {
         let units = self.machine.units();
-        let is_stated = units.len() == 1;
-        let mut below = [0.0; MOST_UNITS];
-        let mut all = 0.0;
-        for (place, (chips, share)) in units.iter().enumerate() {
-            let is_built = is_stated || self.is_built(*chips);
-            if is_built && self.on_chips(*chips).fits() {
-                all += share;
-            }
-            below[place] = all;
-        }
-        if all <= 0.0 {
-            return None;
-        }
-        let wanted = uniform.min(1.0 - f64::EPSILON) * all;
-        let place = below[..units.len()].partition_point(|below| *below <= wanted);
-        let (chips, _) = units.get(place)?;
-        Some(self.on_chips(*chips))
+        let built = units.partition_point(|chips| self.is_built(*chips)).max(1);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "a place among a handful of sizes"
+        )]
+        let first = ((uniform * built as f64) as usize).min(built - 1);
+        units[first..]
+            .iter()
+            .map(|chips| self.on_chips(*chips))
+            .find(Self::fits)
     }
 }
 

@@ -17,7 +17,7 @@ pub const PRIOR_DRAWS: usize = 4_096;
 /// Draws per round and class of models while proposals are fitted.
 const PILOT_DRAWS: usize = 512;
 /// Least ratio of effective sample size to draws; below it, sampling is repeated with twice as many.
-const LEAST_EFFECTIVE_SHARE: f64 = 0.25;
+const LEAST_EFFECTIVE_SHARE: f64 = 2.0 / 3.0;
 /// Rounds, at most; the first draws from the prior.
 const MOST_ROUNDS: usize = 5;
 /// Ratio of effective sample size to draws at which a proposal is good enough.
