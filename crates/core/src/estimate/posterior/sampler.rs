@@ -17,10 +17,10 @@ pub const PRIOR_DRAWS: usize = 4_096;
 /// Draws per round and class of models while proposals are fitted.
 const PILOT_DRAWS: usize = 512;
 /// Least ratio of effective sample size to draws; below it, sampling is repeated with twice as many.
-const LEAST_EFFECTIVE_SHARE: f64 = 2.0 / 3.0;
+const LEAST_EFFECTIVE_SHARE: f64 = 0.4;
 /// Rounds, at most; the first draws from the prior.
 const MOST_ROUNDS: usize = 5;
-/// Ratio of effective sample size to draws at which a proposal is good enough.
+/// Ratio of effective sample size to possible draws at which a proposal is good enough.
 const GOOD_ENOUGH: f64 = 0.5;
 /// Share of draws from the prior, which bounds the weights and allows clues to be left out afterwards.
 const DEFENSIVE_SHARE: f64 = 0.06;
@@ -46,8 +46,28 @@ struct Draw {
 }
 
 impl Draw {
+    /// On the first of a few machines that hold it.
     fn new(prior: &Prior, class: usize, values: [f64; UNKNOWNS], point: &Point) -> Self {
-        let machine = prior.machine_at(point.uniform);
+        let mut first = None;
+        for uniform in point.machines {
+            let draw = Self::on_machine(prior, class, values, point, uniform);
+            if draw.is_possible {
+                return draw;
+            }
+            first.get_or_insert(draw);
+        }
+        first.unwrap_or_else(|| Self::on_machine(prior, class, values, point, 0.0))
+    }
+
+    /// On the machine at a uniform coordinate.
+    fn on_machine(
+        prior: &Prior,
+        class: usize,
+        values: [f64; UNKNOWNS],
+        point: &Point,
+        uniform: f64,
+    ) -> Self {
+        let machine = prior.machine_at(uniform);
         let of_machine = prior.machine(machine);
         let mut draw = Self {
             class: u8::try_from(class).unwrap_or(u8::MAX),
@@ -59,7 +79,7 @@ impl Draw {
             is_possible: true,
         };
         let unknowns = draw.unknowns(prior, &prior.classes[class]);
-        match prior.placed(&unknowns, machine, point.uniform) {
+        match prior.placed(&unknowns, machine, uniform) {
             Some(running) => draw.running = running,
             None => draw.is_possible = false,
         }
@@ -406,7 +426,8 @@ fn fit(
         let is_memory_bound = |draw: &Draw| {
             splits && draw.unknowns(prior, class).log_actual_memory_over_compute() > 0.0
         };
-        let is_good = effective > GOOD_ENOUGH * count_f64(weights.len());
+        let possible = draws.iter().filter(|draw| draw.is_possible).count();
+        let is_good = effective > GOOD_ENOUGH * count_f64(possible);
         let mut fits = Vec::new();
         for regime in [false, true] {
             let own: Vec<(&Draw, f64)> = draws
