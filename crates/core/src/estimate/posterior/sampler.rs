@@ -15,7 +15,7 @@ pub const DRAWS: usize = 15_000;
 /// Number of draws of the prior.
 pub const PRIOR_DRAWS: usize = 4_096;
 /// Draws per round and class of models while proposals are fitted.
-const PILOT_DRAWS: usize = 512;
+const PILOT_DRAWS: usize = 640;
 /// Least ratio of effective sample size to draws; below it, sampling is repeated with twice as many.
 const LEAST_EFFECTIVE_SHARE: f64 = 0.4;
 /// Rounds, at most; the first draws from the prior.
@@ -23,12 +23,12 @@ const MOST_ROUNDS: usize = 5;
 /// Ratio of effective sample size to possible draws at which a proposal is good enough.
 const GOOD_ENOUGH: f64 = 0.5;
 /// Share of draws from the prior, which bounds the weights and allows clues to be left out afterwards.
-const DEFENSIVE_SHARE: f64 = 0.06;
+const DEFENSIVE_SHARE: f64 = 0.1;
 /// Spread of proposals beyond the fit, and the share of draws for each: the tails of the posterior are heavier than
 /// normal ones.
 const SPREADS: [(f64, f64); 2] = [(1.05, 0.84), (1.7, 0.16)];
 /// Least share of the draws for each class of models.
-const LEAST_CLASS_SHARE: f64 = 0.03;
+const LEAST_CLASS_SHARE: f64 = 0.05;
 /// Least share of the weight at which a regime gets its own proposal.
 const LEAST_REGIME_SHARE: f64 = 0.02;
 
