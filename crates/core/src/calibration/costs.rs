@@ -11,8 +11,27 @@ use crate::units::Decimal;
 
 /// Draws per model: the median is known to a few percent.
 const DRAWS: usize = 2_048;
-/// Mark of a seller that made the model, in the data.
-const FIRST_PARTY: &str = "(first party)";
+/// Sellers, as their names begin, and how the names of the models that they made begin.
+const AUTHORS: [(&str, &[&str]); 8] = [
+    ("alibaba", &["Qwen", "QwQ"]),
+    ("deepseek", &["DeepSeek"]),
+    (
+        "mistral",
+        &[
+            "Mistral",
+            "Mixtral",
+            "Ministral",
+            "Magistral",
+            "Devstral",
+            "Codestral",
+        ],
+    ),
+    ("moonshotai", &["Kimi"]),
+    ("minimax", &["MiniMax"]),
+    ("z", &["GLM"]),
+    ("google", &["Gemma"]),
+    ("nvidia", &["Nemotron", "Llama-3"]),
+];
 
 /// Cost of one model's lines beside its prices, USD per million tokens; input, then output.
 #[derive(Debug, Clone)]
@@ -54,7 +73,7 @@ pub fn costs(
             let logs: Vec<f64> = draws.iter().map(|unknowns| log_cost(&unknowns)).collect();
             summarize(logs.iter().copied(), draws.weights()).median()
         };
-        let is_first = |sheet: &&PriceSheet| sheet.provider.ends_with(FIRST_PARTY);
+        let is_first = |sheet: &&PriceSheet| is_author(&sheet.provider, &model.name);
         Some(ModelCosts {
             model: model.name.clone(),
             costs: [
@@ -66,6 +85,12 @@ pub fn costs(
         })
     };
     models.iter().filter_map(of_model).collect()
+}
+
+fn is_author(seller: &str, model: &str) -> bool {
+    AUTHORS.iter().any(|(author, models)| {
+        seller.starts_with(author) && models.iter().any(|name| model.starts_with(name))
+    })
 }
 
 /// The published sizes as assumptions.

@@ -63,8 +63,7 @@ impl Machine {
 
 /// Most sizes of units.
 const MOST_UNITS: usize = 10;
-/// Chips that share one copy of a model: each size about twice the one before it and as likely, so that the density
-/// falls as 1/chips; up to the largest unit that is published \[DS6: 144 chips for decoding; NVL576\].
+/// Chips that share one copy of a model, each as likely as 1/chips: who pays for chips takes no more than needed; up to the largest unit that is published \[DS6: 144 chips for decoding; NVL576\].
 const UNIT_SIZES: [f64; MOST_UNITS] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 72.0, 144.0, 288.0, 576.0];
 
 /// Shares of peak arithmetic and bandwidth that nothing is stated about. The population of models and the law of prices

@@ -208,13 +208,16 @@ impl Served<'_> {
     fn placed(&self, uniform: f64) -> Option<Self> {
         let units = self.machine.units();
         let built = units.partition_point(|chips| self.is_built(*chips)).max(1);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            clippy::cast_precision_loss,
-            reason = "a place among a handful of sizes"
-        )]
-        let first = ((uniform * built as f64) as usize).min(built - 1);
+        let all: f64 = units[..built].iter().map(|chips| 1.0 / chips).sum();
+        let mut left = uniform * all;
+        let is_first = |chips: &f64| {
+            left -= 1.0 / chips;
+            left < 0.0
+        };
+        let first = units[..built]
+            .iter()
+            .position(is_first)
+            .unwrap_or(built - 1);
         units[first..]
             .iter()
             .map(|chips| self.on_chips(*chips))
