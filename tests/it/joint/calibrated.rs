@@ -472,7 +472,10 @@ fn the_truth_lies_at_every_place_of_its_posterior_alike() {
         }
     }
     // Some of the prior fits no unit of any machine, or is too slow.
-    assert!(given_up < TRIALS / 2, "{given_up} sheets of models without a machine");
+    assert!(
+        given_up < TRIALS / 2,
+        "{given_up} sheets of models without a machine"
+    );
     for (count, quantity) in counts.iter().zip(JointQuantity::ALL) {
         let expected = count.iter().sum::<f64>() / 10.0;
         let chi_square: f64 = count
