@@ -60,6 +60,7 @@ const PACKAGES: [Package; 3] = [
             ("efficiencies", &[]),
             ("joint", &[]),
             ("calibrate", &["generated"]),
+            ("costs", &["generated"]),
             ("fit", &["generated", "efficiencies"]),
             ("validate", &["generated", "joint"]),
         ],

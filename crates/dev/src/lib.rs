@@ -1,6 +1,7 @@
 //! Maintainers' commands: fits, calibrations, and the documents generated from them.
 
 mod calibrate;
+mod costs;
 pub mod efficiencies;
 mod fit;
 mod generated;
@@ -27,6 +28,8 @@ enum Command {
     Fit(fit::FitArguments),
     /// Fit the population of models and the price law to open-weight models
     Calibrate(calibrate::CalibrateArguments),
+    /// Count the open-weight models whose costs exceed their prices
+    Costs(costs::CostsArguments),
     /// Write the track record, the page and the picture of the joint estimate
     Validate(validate::ValidateArguments),
 }
@@ -39,6 +42,7 @@ where
     match CommandLine::try_parse_from(arguments)?.command {
         Command::Fit(arguments) => fit::run(&arguments, out),
         Command::Calibrate(arguments) => calibrate::run(&arguments, out),
+        Command::Costs(arguments) => costs::run(&arguments, out),
         Command::Validate(arguments) => validate::run(&arguments, out),
     }
 }

@@ -9,8 +9,10 @@ use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::model::assumptions::Assumptions;
 use unroof_core::model::likelihood::student_t_scale_mixture;
 use unroof_core::model::machine::{Machine, machines};
-use unroof_core::model::unknowns::Unknowns;
+use unroof_core::model::serving_cost::{DECODE_ERROR_SD, PREFILL_ERROR_SD};
+use unroof_core::model::unknowns::{Running, Unknowns};
 use unroof_core::reference::calibration::{Calibration, ModelClass, OverLines};
+use unroof_core::reference::decode_contexts;
 use unroof_core::sheet::{ContextTier, PriceSheet, RateCell, ServiceTier, SpeedMultiplier};
 
 /// Simulated sheets, and draws per posterior.
@@ -33,7 +35,16 @@ struct Trial {
     log_rental: f64,
     is_dense: bool,
     machine: usize,
+    running: Running,
     sheet: PriceSheet,
+}
+
+/// A machine and how it is run.
+struct Run {
+    machine: usize,
+    log_utilisation: f64,
+    log_rental: f64,
+    running: Running,
 }
 
 impl Nature {
@@ -141,17 +152,18 @@ impl Nature {
     fn trial(&mut self) -> Option<Trial> {
         let (model, log_maximum, is_dense) = self.model();
         let log_batch = 2.5_f64.ln() + 0.5 * self.normal();
-        let log_context = 8_192_f64.ln() + self.normal();
-        let uniform = self.random.random::<f64>();
-        let mut below = 0.0;
-        let machine = self.machines.iter().position(|machine| {
-            below += machine.share;
-            uniform < below
-        });
-        let machine = machine.unwrap_or(self.machines.len() - 1);
-        let log_utilisation = 0.5_f64.ln() + 0.5 * self.normal();
-        let log_rental =
-            self.machines[machine].log_rental + self.machines[machine].rental_sd * self.normal();
+        let contexts = decode_contexts();
+        let log_context = contexts.log_mean + contexts.log_sd * self.normal();
+        let logs = [
+            model[0],
+            model[1],
+            model[2],
+            model[3],
+            log_batch,
+            log_context,
+        ];
+        let run = self.run(logs, is_dense)?;
+        let machine = run.machine;
         let prices = self.prices(model, is_dense).map(f64::exp);
         let mut base = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
         base.input = Some(written(prices[0])?);
@@ -189,12 +201,68 @@ impl Nature {
                 log_batch,
                 log_context,
             ],
-            log_utilisation,
-            log_rental,
+            log_utilisation: run.log_utilisation,
+            log_rental: run.log_rental,
             is_dense,
             machine,
+            running: run.running,
             sheet,
         })
+    }
+
+    fn machine(&mut self) -> usize {
+        let uniform = self.random.random::<f64>();
+        let mut below = 0.0;
+        let machine = self.machines.iter().position(|machine| {
+            below += machine.share;
+            uniform < below
+        });
+        machine.unwrap_or(self.machines.len() - 1)
+    }
+
+    /// The first of four machines that holds a model; what none holds is not on sale.
+    fn run(&mut self, logs: [f64; 6], is_dense: bool) -> Option<Run> {
+        let share = |odds: f64| 1.0 / (1.0 + (-odds).exp());
+        let log_utilisation = share(4_f64.ln() + self.normal()).ln();
+        let [log_decode_error, log_prefill_error] = [
+            DECODE_ERROR_SD * self.normal(),
+            PREFILL_ERROR_SD * self.normal(),
+        ];
+        let cached_share = share(self.normal());
+        let of_rental = self.normal();
+        for _ in 0..4 {
+            let machine = self.machine();
+            let size = self.random.random::<f64>();
+            let of_machine = &self.machines[machine];
+            let log_rental = of_machine.log_rental + of_machine.rental_sd * of_rental;
+            let unplaced = Unknowns {
+                log_active_parameters: logs[0],
+                log_total_parameters: logs[1],
+                log_kv_bytes_read: logs[2],
+                log_kv_bytes_stored: logs[3],
+                log_batch_over_optimal: logs[4],
+                log_mean_decode_context: logs[5],
+                log_utilisation,
+                log_rental,
+                is_dense,
+                machine: of_machine,
+                running: Running {
+                    log_decode_error,
+                    log_prefill_error,
+                    cached_share,
+                    ..Running::typical(of_machine)
+                },
+            };
+            if let Some(running) = unplaced.placed(size, true) {
+                return Some(Run {
+                    machine,
+                    log_utilisation,
+                    log_rental,
+                    running,
+                });
+            }
+        }
+        None
     }
 
     fn above_a_threshold(&mut self, base: &RateCell, model: [f64; 4]) -> Option<RateCell> {
@@ -385,6 +453,7 @@ fn the_truth_lies_at_every_place_of_its_posterior_alike() {
             log_rental: trial.log_rental,
             is_dense: trial.is_dense,
             machine: &nature.machines[trial.machine],
+            running: trial.running,
         };
         for (count, quantity) in counts.iter_mut().zip(JointQuantity::ALL) {
             let value = quantity.log_value(&truth);
@@ -402,7 +471,11 @@ fn the_truth_lies_at_every_place_of_its_posterior_alike() {
             count[bin] += 1.0;
         }
     }
-    assert!(given_up < TRIALS / 20, "{given_up} implausible sheets");
+    // Some of the prior fits no unit of any machine, or is too slow.
+    assert!(
+        given_up < TRIALS / 2,
+        "{given_up} sheets of models without a machine"
+    );
     for (count, quantity) in counts.iter().zip(JointQuantity::ALL) {
         let expected = count.iter().sum::<f64>() / 10.0;
         let chi_square: f64 = count

@@ -2,6 +2,7 @@
 
 mod accepted;
 mod calibrated;
+mod engine;
 mod pooled;
 mod properties;
 mod validated;

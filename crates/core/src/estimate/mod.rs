@@ -9,6 +9,7 @@ mod estimator;
 mod impossible_speed;
 pub mod joint;
 pub mod model;
+pub mod margins;
 mod model_check;
 mod modes;
 mod nearest;

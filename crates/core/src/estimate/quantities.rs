@@ -234,9 +234,9 @@ joint_quantities! {
         history_label: None,
         description: "Cost of input tokens",
         unit: "USD/Mtok",
-        equation: "c_in = R·N_a/(U·η_pre·M)",
+        equation: "c_in = R·G·T_pre/(U·tokens of a pass), T_pre of the engine",
         gauge: per_token("unroof_input_cost_usd_per_token"),
-        log_value: |unknowns| log_cost(unknowns) - unknowns.machine.log_prefill_efficiency,
+        log_value: |unknowns| unknowns.log_input_cost(),
     }
     /// `c_out`
     CostOutput => cost_output_usd_per_mtok: QuantityEstimate {
@@ -244,9 +244,9 @@ joint_quantities! {
         history_label: None,
         description: "Cost of output tokens",
         unit: "USD/Mtok",
-        equation: "c_out = R·N_a/(U·η_c·M)·max(1, r·η_c/η_m)",
+        equation: "c_out = R·G·T/(U·V·B), B = β·B*, T of the engine",
         gauge: per_token("unroof_output_cost_usd_per_token"),
-        log_value: log_output_cost,
+        log_value: |unknowns| unknowns.log_output_cost(),
     }
 }
 
@@ -298,30 +298,14 @@ impl Quantities {
     }
 }
 
-/// log of tokens per Mtok over seconds per hour
-const LOG_MTOK_PER_HOUR: f64 = 5.626_821_433_520_073;
-
-/// log of USD per Mtok for one multiply-add per active parameter at peak.
-fn log_cost(unknowns: &Unknowns<'_>) -> f64 {
-    LOG_MTOK_PER_HOUR + unknowns.log_rental + unknowns.log_active_parameters
-        - unknowns.log_utilisation
-        - unknowns.machine.log_multiply_rate
-}
-
-/// Tokens that are drafted and accepted share one reading of memory [U10].
-fn log_output_cost(unknowns: &Unknowns<'_>) -> f64 {
-    let machine = unknowns.machine;
-    let memory = unknowns.log_actual_memory_over_compute() - machine.log_accepted_tokens;
-    log_cost(unknowns) - machine.log_decode_efficiency + memory.max(0.0)
-}
-
 /// E4; weights that exceed one serving unit are spread over several.
 fn log_latency_floor(unknowns: &Unknowns<'_>) -> f64 {
     let machine = unknowns.machine;
     let log_weights = machine.log_weight_bytes + unknowns.log_total_parameters;
-    let units = (log_weights - machine.log_capacity - machine.log_chips)
+    let log_chips = unknowns.running.log_chips;
+    let units = (log_weights - machine.log_capacity - log_chips)
         .exp()
         .ceil()
         .max(1.0);
-    log_weights - machine.log_bandwidth - machine.log_chips - units.ln()
+    log_weights - machine.log_bandwidth - log_chips - units.ln()
 }

@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 
 use super::assumptions::Assumptions;
+use super::canonical::{KnownModel, Sizes};
 use super::quantity::{NINETY_PERCENT, Quantity as Q};
-use crate::reference::{Accelerator, AcceleratorStatus, accelerators, open_models};
-use crate::roofline::compute_to_bandwidth;
-use crate::units::FlopPerSecond;
+use crate::reference::{
+    Accelerator, AcceleratorStatus, accelerators, fitted_attainment, open_models,
+};
+use crate::roofline::{self, Efficiencies, Formats, compute_to_bandwidth};
+use crate::units::{Bytes, BytesPerSecond, FlopPerSecond};
 
 /// A machine as far as the joint estimate needs it; natural logarithms.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Machine {
     /// Its prior probability.
     pub share: f64,
@@ -31,8 +34,17 @@ pub struct Machine {
     pub log_bandwidth: f64,
     /// log of HBM of one chip, B
     pub log_capacity: f64,
-    /// log of the chips of a serving unit
+    /// log of the chips of a serving unit, where nothing else is known
     pub log_chips: f64,
+    /// One chip, with its links.
+    pub chip: roofline::Machine,
+    /// Shares of peak that the engine takes.
+    pub efficiencies: Efficiencies,
+    /// Sizes of serving units, ascending, in chips; the first `unit_count` count.
+    units: [f64; MOST_UNITS],
+    unit_count: usize,
+    /// The open-weight model that all stated sizes are those of.
+    pub known_model: Option<&'static KnownModel>,
     /// log of USD per hour and chip
     pub log_rental: f64,
     /// Standard deviation of that.
@@ -40,6 +52,19 @@ pub struct Machine {
     /// log of accepted tokens per pass
     pub log_accepted_tokens: f64,
 }
+
+impl Machine {
+    /// Sizes of serving units in chips, ascending.
+    #[must_use]
+    pub fn units(&self) -> &[f64] {
+        &self.units[..self.unit_count]
+    }
+}
+
+/// Most sizes of units.
+const MOST_UNITS: usize = 10;
+/// Chips that share one copy of a model, each as likely as 1/chips: who pays for chips takes no more than needed; up to the largest unit that is published \[DS6: 144 chips for decoding; NVL576\].
+const UNIT_SIZES: [f64; MOST_UNITS] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 72.0, 144.0, 288.0, 576.0];
 
 /// Shares of peak arithmetic and bandwidth that nothing is stated about. The population of models and the law of prices
 /// were learned with them, so that they belong to `data/calibration.json` and not to the fit of the forward model, whose
@@ -57,13 +82,29 @@ const KV_ELEMENT_BYTES: [(f64, f64); 2] = [(1.0, 0.5), (2.0, 0.5)];
 /// rented out, each as likely; weights as open-weight models publish them.
 #[must_use]
 pub fn machines(assumptions: &Assumptions) -> Vec<Machine> {
-    let rows: Vec<&Accelerator> = match assumptions.reference_accelerator() {
+    machines_sold(assumptions, None)
+}
+
+/// The same, of accelerators that were sold by a day, written as in ISO 8601, where it is known.
+#[must_use]
+pub fn machines_sold(assumptions: &Assumptions, day: Option<&str>) -> Vec<Machine> {
+    let known_model = known_model(assumptions);
+    let is_sold = |row: &&Accelerator| day.is_none_or(|day| row.is_sold_on(day));
+    let mut rows: Vec<&Accelerator> = match assumptions.reference_accelerator() {
         Some(chosen) => vec![chosen],
         None => accelerators()
             .iter()
             .filter(|row| is_on_offer(row))
+            .filter(is_sold)
             .collect(),
     };
+    if rows.is_empty() {
+        // Before the first of them was sold, all are possible.
+        rows = accelerators()
+            .iter()
+            .filter(|row| is_on_offer(row))
+            .collect();
+    }
     let stated = |quantity| assumptions.stated(quantity).map(|stated| stated.middle);
     let weights = stated(Q::WeightBytes).map_or_else(published_widths, |width| vec![(width, 1.0)]);
     let elements = stated(Q::KvBytesPerElement)
@@ -74,11 +115,63 @@ pub fn machines(assumptions: &Assumptions) -> Vec<Machine> {
             for (element, element_share) in &elements {
                 #[expect(clippy::cast_precision_loss, reason = "a handful of rows")]
                 let share = width_share * element_share / rows.len() as f64;
-                machines.push(machine(assumptions, row, *width, *element, share));
+                machines.push(Machine {
+                    known_model,
+                    ..machine(assumptions, row, *width, *element, share)
+                });
             }
         }
     }
     machines
+}
+
+/// The open-weight model of the stated sizes, where all of them are stated as numbers.
+fn known_model(assumptions: &Assumptions) -> Option<&'static KnownModel> {
+    let log = |quantity| {
+        let stated = assumptions.stated(quantity)?;
+        (stated.log_sd() <= 0.0).then(|| stated.middle.ln())
+    };
+    let element = log(Q::KvBytesPerElement).unwrap_or(0.0);
+    let sizes = Sizes {
+        log_active: log(Q::ActiveParameters)?,
+        log_total: log(Q::TotalParameters)?,
+        log_kv_read: log(Q::KvBytesRead)? - element,
+        log_kv_stored: log(Q::KvBytesStored)? - element,
+        is_dense: false,
+    };
+    KnownModel::find(&sizes)
+}
+
+/// Sizes of units and their number: the stated one, else those of [`UNIT_SIZES`].
+fn units(assumptions: &Assumptions) -> ([f64; MOST_UNITS], usize) {
+    let stated = |quantity| assumptions.stated(quantity).map(|stated| stated.middle);
+    match stated(Q::Chips).or(stated(Q::DomainSize)) {
+        Some(chips) => ([chips; MOST_UNITS], 1),
+        None => (UNIT_SIZES, MOST_UNITS),
+    }
+}
+
+/// One chip at the stated figures.
+fn chip(
+    row: &Accelerator,
+    formats: Formats,
+    flops: Option<f64>,
+    bandwidth: f64,
+    capacity: f64,
+) -> roofline::Machine {
+    let mut chip = roofline::Machine::of(row, formats, 1.0);
+    let attention = row.peak_for_weights(formats.attention_bytes).1;
+    chip.unit.attention_multiply_rate = attention.multiply_adds();
+    if let Some(flops) = flops {
+        // A chip of one's own multiplies in attention as its peer does, against weights.
+        let rate = FlopPerSecond(flops).multiply_adds();
+        let ratio = rate.0 / chip.unit.multiply_rate.0;
+        chip.unit.attention_multiply_rate = chip.unit.attention_multiply_rate * ratio;
+        chip.unit.multiply_rate = rate;
+    }
+    chip.unit.bandwidth = BytesPerSecond(bandwidth);
+    chip.unit.capacity = Bytes(capacity);
+    chip
 }
 
 fn is_on_offer(row: &Accelerator) -> bool {
@@ -120,6 +213,15 @@ fn machine(
     let decode_efficiency = or(Q::DecodeComputeEfficiency, COMPUTE);
     let bandwidth_efficiency = or(Q::DecodeBandwidthEfficiency, BANDWIDTH);
     let (rental, rental_sd) = rental(assumptions, row);
+    let capacity = or(Q::Capacity, row.hbm_bytes.0);
+    let formats = Formats {
+        weight_bytes,
+        attention_bytes: kv_element_bytes,
+    };
+    let fitted = Efficiencies::from(fitted_attainment());
+    let mut chip = chip(row, formats, stated(Q::FlopsPerSecond), bandwidth, capacity);
+    chip.domain_chips = or(Q::DomainSize, chip.domain_chips);
+    let (units, unit_count) = units(assumptions);
     Machine {
         share,
         log_compute_to_bandwidth: or(Q::ComputeToBandwidth, ratio).ln(),
@@ -130,7 +232,16 @@ fn machine(
         log_prefill_efficiency: or(Q::PrefillEfficiency, COMPUTE).ln(),
         log_decode_efficiency: decode_efficiency.ln(),
         log_bandwidth: bandwidth.ln(),
-        log_capacity: or(Q::Capacity, row.hbm_bytes.0).ln(),
+        log_capacity: capacity.ln(),
+        chip,
+        efficiencies: Efficiencies {
+            prefill: or(Q::PrefillEfficiency, fitted.prefill),
+            decode_bandwidth: or(Q::DecodeBandwidthEfficiency, fitted.decode_bandwidth),
+            decode_compute: or(Q::DecodeComputeEfficiency, fitted.decode_compute),
+        },
+        units,
+        unit_count,
+        known_model: None,
         log_chips: or(
             Q::Chips,
             or(Q::DomainSize, f64::from(row.serving_unit_chips)),

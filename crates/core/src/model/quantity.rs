@@ -171,6 +171,8 @@ quantities! {
     MeanDecodeContext = row("mean_decode_context_tokens", "L_mean", "tokens").stated(1e-3, 1e9);
     MeanPromptBelow = row("mean_prompt_tokens_below", "S_1", "tokens").stated(1.0, 1e9);
     MeanPromptAbove = row("mean_prompt_tokens_above", "S_2", "tokens").stated(1.0, 1e9);
+    PromptTokens = row("prompt_tokens", "S", "tokens").stated(1.0, 1e9);
+    CachedPromptShare = row("cached_prompt_share", "h", "").stated(0.0, 0.99);
     PrefillEfficiency = row("prefill_efficiency", "η_pre", "").stated(1e-12, 1.0).textbook(1.0);
     DecodeBandwidthEfficiency = row("decode_bandwidth_efficiency", "η_m", "").stated(1e-12, 1.0).textbook(1.0);
     DecodeComputeEfficiency = row("decode_compute_efficiency", "η_c", "").stated(1e-12, 1.0).textbook(1.0);

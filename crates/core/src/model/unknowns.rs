@@ -19,7 +19,7 @@ pub struct Unknowns<'a> {
     pub log_batch_over_optimal: f64,
     /// log `L_mean`
     pub log_mean_decode_context: f64,
-    /// log U, including all costs that the rooflines leave out
+    /// log U: tokens served over those that the units paid for would serve at the batch all day
     pub log_utilisation: f64,
     /// log R, USD per hour and chip
     pub log_rental: f64,
@@ -29,6 +29,40 @@ pub struct Unknowns<'a> {
     pub attention: AttentionKind,
     /// The machine.
     pub machine: &'a Machine,
+    /// The unit and its load.
+    pub running: Running,
+}
+
+/// Unit and load of a machine, on which only times and costs depend.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Running {
+    /// log of the chips that share one copy
+    pub log_chips: f64,
+    /// log of the time of a decode step by the engine, where it is computed already
+    pub log_step_seconds: Option<f64>,
+    /// log of measured over predicted time of a decode step
+    pub log_decode_error: f64,
+    /// log of measured over predicted time of a prefill pass
+    pub log_prefill_error: f64,
+    /// Share of the prompt tokens that are found in a cache.
+    pub cached_share: f64,
+    /// S: tokens of a prompt, where they are stated.
+    pub prompt_tokens: Option<f64>,
+}
+
+impl Running {
+    /// Chips as stated or of the serving unit, no error, half of the prompts cached.
+    #[must_use]
+    pub fn typical(machine: &Machine) -> Self {
+        Self {
+            log_chips: machine.log_chips,
+            log_step_seconds: None,
+            log_decode_error: 0.0,
+            log_prefill_error: 0.0,
+            cached_share: 0.5,
+            prompt_tokens: None,
+        }
+    }
 }
 
 impl Unknowns<'_> {
@@ -40,6 +74,13 @@ impl Unknowns<'_> {
             self.log_kv_bytes_read,
             self.log_kv_bytes_stored,
         )
+    }
+
+    /// log of the bytes that a step reads per token of the mean context, at one byte per element.
+    #[must_use]
+    pub fn log_kv_read_at_mean_context(&self) -> f64 {
+        let context = self.log_mean_decode_context.exp();
+        (self.kv_reading().bytes_at(context) / context).ln()
     }
 
     /// log of the elements of cache that memory delivers while one token is multiplied with the weights at peak.

@@ -248,7 +248,8 @@ impl<'a> Engine<'a> {
             return 0.0;
         };
         let of_group = tokens / f64::from(self.layout.data);
-        let both = Traffic::all_reduce(self.serving.architecture, group, of_group);
+        let sizes = self.serving.architecture.into();
+        let both = Traffic::all_reduce(&sizes, group, of_group);
         let latency =
             f64::from(self.serving.architecture.layers) * self.serving.overheads.per_exchange.0;
         both.time(group).0 / share / 2.0 + latency

@@ -120,6 +120,10 @@ pub struct Accelerator {
     pub rental_usd_per_hour: RentalUsdPerHour,
     /// Whether it can be had.
     pub status: AcceleratorStatus,
+    /// Month from which it could be rented, as in ISO 8601; empty where it cannot yet.
+    pub sold_from: String,
+    /// Source of that month; empty where there is none.
+    pub sold_from_source: String,
     /// Columns that are estimates or unverified.
     #[serde(deserialize_with = "words")]
     pub estimates: Vec<String>,
@@ -130,6 +134,13 @@ pub struct Accelerator {
 }
 
 impl Accelerator {
+    /// Whether it was sold by this day, written as in ISO 8601.
+    #[must_use]
+    pub fn is_sold_on(&self, day: &str) -> bool {
+        let month = day.get(..7).unwrap_or(day);
+        !self.sold_from.is_empty() && self.sold_from.as_str() <= month
+    }
+
     /// The format that multiplies run in when weights take `weight_bytes` each, and its peak: the format of the
     /// weights, or the next wider one that the chip has.
     #[must_use]

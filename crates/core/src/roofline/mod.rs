@@ -4,6 +4,7 @@
 //! Equation numbers (E1, E2, ...) and source tags (\[T\], \[SB\], ...) are those of `docs/MODEL.md`.
 
 mod cost;
+mod engine;
 mod hold_cost;
 mod kv_cache;
 mod layout;
@@ -12,10 +13,12 @@ mod network;
 mod overheads;
 mod scaling_law;
 mod serving;
+mod shape;
 mod step;
 mod training;
 
 pub use cost::{PromptTokens, cost_per_generated_token, cost_per_prompt_token};
+pub use engine::{AttentionWork, Engine, MemoryUse, PassTime, Speculation, Spread};
 pub use hold_cost::{HoldCost, fill_time};
 pub use kv_cache::{AttentionKernels, KvCache};
 pub use layout::{
@@ -28,7 +31,8 @@ pub use network::{
 };
 pub use overheads::{Overheads, SECONDS_PER_HOP};
 pub use scaling_law::{SCALING_LAWS, ScalingLaw, SharedBudget};
-pub use serving::{MemoryUse, PassTime, Serving, Speculation, Spread};
+pub use serving::Serving;
+pub use shape::ModelShape;
 pub use step::{
     Efficiencies, Load, Model, OperatingPoint, Overlap, PhaseEfficiency, ServingUnit, StepTime,
     WeightReads, compute_to_bandwidth, crossover_context, latency_floor,

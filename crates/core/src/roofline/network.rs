@@ -1,7 +1,7 @@
 //! Network traffic of a decode step, in bytes per chip.
 
 use super::machine::{HIDDEN_BYTES_PER_ELEMENT, Machine};
-use crate::reference::architecture::Architecture;
+use super::shape::ModelShape;
 use crate::units::{Bytes, BytesPerSecond, Seconds};
 
 /// Bytes of a hidden state's element on its way to the experts, which is sent in fp8.
@@ -55,18 +55,15 @@ impl Traffic {
     /// All-to-all of experts: tokens per chip · copies · `d_model` · (dispatch + combine bytes) · layers with experts \[D\].
     #[must_use]
     pub fn all_to_all(
-        architecture: &Architecture,
+        shape: &ModelShape,
         machine: &Machine,
         tokens: f64,
         copies: fn(f64, &Machine) -> Copies,
     ) -> Self {
-        let active = architecture
-            .experts
-            .map_or(0.0, |experts| f64::from(experts.active));
-        let copies = copies(active, machine);
-        let bytes_per_copy = f64::from(architecture.hidden_dimension)
+        let copies = copies(shape.active_experts, machine);
+        let bytes_per_copy = shape.hidden_dimension
             * (DISPATCH_BYTES_PER_ELEMENT + COMBINE_BYTES_PER_ELEMENT)
-            * f64::from(architecture.expert_layers());
+            * shape.expert_layers;
         let bytes = tokens / machine.chips * bytes_per_copy;
         Self {
             inside: Bytes(bytes * copies.inside),
@@ -77,12 +74,8 @@ impl Traffic {
     /// Two ring all-reduces per layer: 2·(n − 1)/n of the hidden states among the n chips of a domain, then the same
     /// among domains with each chip's part \[SB\].
     #[must_use]
-    pub fn all_reduce(architecture: &Architecture, machine: &Machine, tokens: f64) -> Self {
-        let bytes = 2.0
-            * f64::from(architecture.layers)
-            * tokens
-            * f64::from(architecture.hidden_dimension)
-            * HIDDEN_BYTES_PER_ELEMENT;
+    pub fn all_reduce(shape: &ModelShape, machine: &Machine, tokens: f64) -> Self {
+        let bytes = 2.0 * shape.layers * tokens * shape.hidden_dimension * HIDDEN_BYTES_PER_ELEMENT;
         let around = |parts: f64| 2.0 * (parts - 1.0) / parts;
         let near = machine.chips.min(machine.domain_chips);
         Self {

@@ -2,7 +2,6 @@
 
 use super::machine::HIDDEN_BYTES_PER_ELEMENT;
 use crate::reference::Attainment;
-use crate::reference::architecture::Architecture;
 use crate::units::{Bytes, Seconds};
 
 /// Hidden vectors that a copy of a token on its way through an expert passes through memory: sent and received in 8 bits,
@@ -82,8 +81,8 @@ impl Overheads {
 
     /// Memory of a chip of this capacity for the hidden states of a pass.
     #[must_use]
-    pub(super) fn activation_bytes(&self, architecture: &Architecture, capacity: Bytes) -> Bytes {
-        let vector = f64::from(architecture.hidden_dimension) * HIDDEN_BYTES_PER_ELEMENT;
+    pub(super) fn activation_bytes(&self, hidden_dimension: f64, capacity: Bytes) -> Bytes {
+        let vector = hidden_dimension * HIDDEN_BYTES_PER_ELEMENT;
         let of_pass = self.activation_vectors * TOKENS_SET_ASIDE * vector;
         Bytes(of_pass.min(MOST_SET_ASIDE * capacity.0))
     }

@@ -1,30 +1,12 @@
 //! Time of a decode step on a serving unit, with its layers, kernels and network, in seconds.
 
-use super::machine::{HIDDEN_BYTES_PER_ELEMENT, Machine};
-use super::network::{self, Traffic};
+use super::engine::{AttentionWork, Engine, MemoryUse, PassTime, Speculation, Spread};
+use super::machine::Machine;
 use super::overheads::Overheads;
-use super::{
-    AttentionKernels, Efficiencies, KvCache, Load, Overlap, PromptTokens, StepTime, WeightReads,
-};
-use crate::reference::architecture::{Architecture, Experts};
+use super::{AttentionKernels, Efficiencies, KvCache, Overlap, PromptTokens};
+use crate::reference::architecture::Architecture;
 use crate::reference::{Attainment, WeightFormats};
-use crate::units::{Bytes, Seconds};
-
-/// Sequential kernels in a dense layer: attention, MLP.
-const STAGES_PER_DENSE_LAYER: f64 = 2.0;
-/// Sequential kernels in a layer with experts: attention, router, sort, dispatch, gather, two of experts with the
-/// activation between them, scatter, combine.
-const STAGES_PER_EXPERT_LAYER: f64 = 10.0;
-
-/// Distribution of a model over chips. The KV cache is distributed evenly in both cases, by head or by sequence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spread {
-    /// Every matrix is split over all chips; two all-reduces per layer.
-    Tensor,
-    /// Experts are distributed over the chips, all other weights are replicated; two all-to-all exchanges per layer with
-    /// experts.
-    Experts,
-}
+use crate::units::Bytes;
 
 impl From<Attainment> for Efficiencies {
     fn from(attainment: Attainment) -> Self {
@@ -33,29 +15,6 @@ impl From<Attainment> for Efficiencies {
             decode_bandwidth: attainment.bandwidth,
             decode_compute: attainment.compute,
         }
-    }
-}
-
-/// Drafting several tokens and checking them in one step.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Speculation {
-    /// V: tokens accepted per step, including the one that is always correct.
-    pub accepted: f64,
-    /// γ: tokens drafted per step; the draft model's own time is left out.
-    pub drafted: f64,
-}
-
-impl Speculation {
-    /// One token per step.
-    pub const NONE: Self = Self {
-        accepted: 1.0,
-        drafted: 0.0,
-    };
-
-    /// Tokens per sequence that a step computes, γ + 1.
-    #[must_use]
-    pub fn computed(&self) -> f64 {
-        self.drafted + 1.0
     }
 }
 
@@ -84,195 +43,50 @@ pub struct Serving<'a> {
     pub speculation: Speculation,
 }
 
-/// The time of a pass, by component.
-#[derive(Debug, Clone, Copy)]
-pub struct PassTime {
-    /// The rooflines.
-    pub step: StepTime,
-    /// Exchanges between chips.
-    pub communication: Seconds,
-    /// Memory traffic in proportion to tokens that is neither weights nor cache.
-    pub token_overhead: Seconds,
-    /// Latency between kernels.
-    pub stage_overhead: Seconds,
-    /// The whole pass.
-    pub total: Seconds,
-}
-
-/// Phase of serving.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    Decode,
-    Prefill,
-}
-
-/// Memory of a serving unit, and its use.
-#[derive(Debug, Clone, Copy)]
-pub struct MemoryUse {
-    /// C: HBM capacity.
-    pub capacity: Bytes,
-    /// Memory that an engine leaves free, and that of a pass's hidden states.
-    pub reserved: Bytes,
-    /// Weights; with distributed experts, the other weights are on every chip.
-    pub weights: Bytes,
-    /// Cache and linear state of one sequence, with all copies.
-    pub per_sequence: Bytes,
-}
-
-impl MemoryUse {
-    /// Room for weights and caches.
-    #[must_use]
-    pub fn usable(&self) -> Bytes {
-        Bytes(self.capacity.0 - self.reserved.0)
-    }
-
-    /// The largest batch whose caches fit beside the weights; none if the weights alone do not, or if a sequence leaves
-    /// nothing, so that any batch fits.
-    #[must_use]
-    pub fn largest_batch(&self) -> Option<f64> {
-        let free = self.usable().0 - self.weights.0;
-        let is_bounded = free >= 0.0 && self.per_sequence.0 > 0.0;
-        is_bounded.then(|| (free / self.per_sequence.0).floor())
-    }
-
-    /// Missing memory of a batch, in bytes; None if it fits.
-    #[must_use]
-    pub fn missing(&self, batch: f64) -> Option<Bytes> {
-        let missing = self.weights.0 + batch * self.per_sequence.0 - self.usable().0;
-        (missing > 0.0).then_some(Bytes(missing))
-    }
-}
-
 impl Serving<'_> {
     /// A decode step: E1 or E1' with what a batch reads at a context, then the exchanges, which are not hidden.
     ///
     /// With speculative decoding a step computes γ + 1 tokens per sequence and reads memory once (U10).
     #[must_use]
     pub fn decode(&self, batch: f64, context_tokens: f64) -> PassTime {
-        let computed = self.speculation.computed();
-        let tokens = batch * computed;
-        let cache_elements = self.read_elements(context_tokens);
-        let cache =
-            cache_elements * self.kv_bytes_per_element + 2.0 * self.cache.state_per_sequence().0;
-        let load = Load {
-            weight_macs: self.weight_macs(tokens, tokens),
-            attention_macs: tokens * self.cache.decode_macs_of(context_tokens, self.kernels())
-                / self.overheads.attention_compute_ratio,
-            weight_bytes: self.weights_read(tokens),
-            kv_bytes: Bytes(batch * cache),
+        let cache = self.read_elements(context_tokens) * self.kv_bytes_per_element
+            + 2.0 * self.cache.state_per_sequence().0;
+        let work = AttentionWork {
+            macs: self.cache.decode_macs_of(context_tokens, self.kernels()),
+            bytes: cache,
         };
-        self.pass(Phase::Decode, &load, tokens)
+        self.engine().decode(batch, work)
     }
 
     /// A prefill pass of this many prompts, with the arithmetic of prompts. Exchanges of distributed experts are hidden,
     /// since two halves of a pass alternate between links and arithmetic; those of cut matrices are not.
     #[must_use]
     pub fn prefill(&self, prompts: f64, prompt: PromptTokens) -> PassTime {
-        let tokens = prompts * prompt.fresh;
         let cached = self.stored_elements(prompt.cached);
         let written = self.stored_elements(prompt.cached + prompt.fresh) - cached;
         let state = self.cache.state_per_sequence().0;
         // State is written once per prompt, and read where a cached prefix has left one.
         let states = if prompt.cached > 0.0 { 2.0 } else { 1.0 };
-        let cache = (cached + written) * self.kv_bytes_per_element + states * state;
-        let load = Load {
-            weight_macs: self.weight_macs(tokens, prompts),
-            attention_macs: prompts * self.cache.prefill_macs_of(prompt, self.kernels())
-                / self.overheads.attention_compute_ratio,
-            weight_bytes: self.weights_read(tokens),
-            kv_bytes: Bytes(prompts * cache),
+        let work = AttentionWork {
+            macs: self.cache.prefill_macs_of(prompt, self.kernels()),
+            bytes: (cached + written) * self.kv_bytes_per_element + states * state,
         };
-        self.pass(Phase::Prefill, &load, tokens)
+        self.engine().prefill(prompts, prompt.fresh, work)
     }
 
-    fn pass(&self, phase: Phase, load: &Load, tokens: f64) -> PassTime {
-        let efficiency = match phase {
-            Phase::Decode => self.efficiencies.decode(),
-            Phase::Prefill => self.efficiencies.prefill(),
-        };
-        let step = load.time(&self.machine.unit, efficiency, self.overlap);
-        let token_bytes = tokens
-            * f64::from(self.architecture.hidden_dimension)
-            * HIDDEN_BYTES_PER_ELEMENT
-            * self.vectors_per_token();
-        let token_overhead =
-            Bytes(token_bytes) / self.machine.unit.bandwidth / efficiency.bandwidth;
-        let stage_overhead = self.overheads.per_stage * self.stages();
-        let communication = self.communication(phase, tokens);
-        let on_chip = step.total.0 + token_overhead.0 + stage_overhead.0;
-        let total = match phase {
-            _ if self.spread == Spread::Tensor => on_chip + communication.0,
-            Phase::Decode => {
-                let hidden = on_chip.min(communication.0);
-                on_chip.max(communication.0) + self.overheads.exposed_exchange * hidden
-            }
-            Phase::Prefill => on_chip.max(communication.0),
-        };
-        PassTime {
-            step,
-            communication,
-            token_overhead,
-            stage_overhead,
-            total: Seconds(total),
+    /// The engine behind its times.
+    #[must_use]
+    pub fn engine(&self) -> Engine {
+        Engine {
+            shape: self.architecture.into(),
+            weights: self.weights,
+            machine: self.machine,
+            spread: self.spread,
+            efficiencies: self.efficiencies,
+            overheads: self.overheads,
+            overlap: self.overlap,
+            speculation: self.speculation,
         }
-    }
-
-    fn communication(&self, phase: Phase, tokens: f64) -> Seconds {
-        let Some(share) = self.overheads.network else {
-            return Seconds(0.0);
-        };
-        let traffic = match (self.spread, phase) {
-            (Spread::Tensor, _) => Traffic::all_reduce(self.architecture, &self.machine, tokens),
-            (Spread::Experts, Phase::Decode) => Traffic::all_to_all(
-                self.architecture,
-                &self.machine,
-                tokens,
-                network::every_copy,
-            ),
-            (Spread::Experts, Phase::Prefill) => {
-                Traffic::all_to_all(self.architecture, &self.machine, tokens, network::merged)
-            }
-        };
-        Seconds((traffic.time(&self.machine) / share).0 + self.exchange_latency().0)
-    }
-
-    /// Latency of two all-reduces per layer. Dispatch and combine of experts are among the kernels of their layer.
-    fn exchange_latency(&self) -> Seconds {
-        if self.spread == Spread::Experts || self.machine.chips <= 1.0 {
-            return Seconds(0.0);
-        }
-        let crosses = self.machine.domains() > 1.0;
-        let hop = if crosses {
-            self.overheads.per_hop.0
-        } else {
-            0.0
-        };
-        let layers = f64::from(self.architecture.layers);
-        Seconds(2.0 * layers * (self.overheads.per_exchange.0 + hop))
-    }
-
-    /// Hidden vectors of a token that pass through memory, over all layers: those of every layer, and those of every copy
-    /// that goes to an expert.
-    fn vectors_per_token(&self) -> f64 {
-        let active = |experts: Experts| f64::from(experts.active) * f64::from(experts.layers);
-        let copies = self.architecture.experts.map_or(0.0, active);
-        self.overheads.vectors_per_token_and_layer * f64::from(self.architecture.layers)
-            + self.overheads.vectors_per_expert_copy * copies
-    }
-
-    /// Multiply-adds with weights, in units of those at M and at the share of dense matrices. Of the tokens, those that a
-    /// next token is wanted for pass the output head.
-    fn weight_macs(&self, tokens: f64, headed: f64) -> f64 {
-        let experts = self.architecture.active_expert_parameters();
-        let slowness = self.imbalance(tokens) / self.overheads.expert_compute_ratio;
-        let with_others = if self.overheads.counts_kernels {
-            let head = self.architecture.output_head_parameters();
-            (self.architecture.always_read() - head) * tokens + head * headed.min(tokens)
-        } else {
-            (self.architecture.active_parameters - experts) * tokens
-        };
-        with_others / self.machine.other_rate
-            + tokens * experts * slowness / self.machine.expert_rate
     }
 
     fn kernels(&self) -> AttentionKernels {
@@ -283,23 +97,6 @@ impl Serving<'_> {
             chips: self.cache_cuts(),
             fill_selections: true,
         }
-    }
-
-    /// Load of the chip with the most tokens for its experts over the mean. Experts drawn at random give n copies per chip
-    /// with a spread of √n, and the largest of G such numbers is about √(2·ln G) spreads above the mean \[D\].
-    fn imbalance(&self, tokens: f64) -> f64 {
-        let chips = self.machine.chips;
-        let (Some(popularity), Some(experts)) =
-            (self.overheads.expert_imbalance, self.architecture.experts)
-        else {
-            return 1.0;
-        };
-        if self.spread == Spread::Tensor || chips <= 1.0 {
-            return 1.0;
-        }
-        let copies_per_chip = tokens * f64::from(experts.active) / chips;
-        let by_chance = 1.0 + (2.0 * chips.ln() / copies_per_chip).sqrt();
-        (popularity * by_chance).min(chips)
     }
 
     /// Chips over which a cache is cut by heads. With distributed experts, and at peak, it is distributed evenly.
@@ -318,67 +115,11 @@ impl Serving<'_> {
             .stored_elements_cut(context_tokens, self.cache_cuts())
     }
 
-    fn stages(&self) -> f64 {
-        let with_experts = f64::from(self.architecture.expert_layers());
-        let dense = (f64::from(self.architecture.layers) - with_experts).max(0.0);
-        STAGES_PER_DENSE_LAYER * dense + STAGES_PER_EXPERT_LAYER * with_experts
-    }
-
-    /// Copies of the non-expert weights.
-    fn copies(&self) -> f64 {
-        match self.spread {
-            Spread::Tensor => 1.0,
-            Spread::Experts => self.machine.chips,
-        }
-    }
-
-    /// w·`N_read`, over all chips.
-    fn weights_read(&self, tokens: f64) -> Bytes {
-        let always = self.architecture.always_read() * self.copies();
-        let experts_over_active = self
-            .architecture
-            .experts
-            .map_or(1.0, Experts::routed_over_active);
-        let touched = WeightReads::Experts {
-            always_read_parameters: 0.0,
-            expert_parameters: self.architecture.expert_parameters(),
-            experts_over_active,
-        };
-        let experts = touched.parameters(tokens, 0.0) * self.places_over_experts();
-        Bytes(self.weights.others * always + self.weights.experts * experts)
-    }
-
-    /// Places for experts over experts: every chip has as many, and those that are left over hold copies, as the 288 of
-    /// DeepSeek on 144 chips do.
-    fn places_over_experts(&self) -> f64 {
-        let Some(experts) = self.architecture.experts else {
-            return 1.0;
-        };
-        if self.spread == Spread::Tensor || !self.overheads.counts_kernels {
-            return 1.0;
-        }
-        let (routed, chips) = (f64::from(experts.routed), self.machine.chips);
-        (routed / chips).ceil() * chips / routed
-    }
-
     /// Memory use with caches of this many tokens per sequence.
     #[must_use]
     pub fn memory(&self, context_tokens: f64) -> MemoryUse {
-        let architecture = self.architecture;
-        let experts =
-            self.weights.experts * architecture.expert_parameters() * self.places_over_experts();
-        let others = self.weights.others_bytes(architecture).0 * self.copies();
         let cache = self.stored_elements(context_tokens) * self.kv_bytes_per_element;
-        let capacity = self.machine.unit.capacity;
-        let headroom = self.overheads.memory_headroom * capacity.0;
-        let chips = self.machine.chips;
-        let of_chip = Bytes(capacity.0 / chips);
-        let activations = self.overheads.activation_bytes(architecture, of_chip).0 * chips;
-        MemoryUse {
-            capacity,
-            reserved: Bytes(headroom + activations),
-            weights: Bytes(experts + others),
-            per_sequence: Bytes(cache + self.cache.state_per_sequence().0),
-        }
+        let per_sequence = Bytes(cache + self.cache.state_per_sequence().0);
+        self.engine().memory(per_sequence)
     }
 }

@@ -11,8 +11,6 @@ use unroof_core::units::readable;
 
 /// Rows that are further off than this factor are named with their cause.
 const FAR_OFF: f64 = 3.0;
-/// Nodes that the production service of row 2 ran on average, over its peak: its stated utilisation.
-const STATED_UTILISATION: f64 = 226.75 / 278.0;
 /// The row of the data file that is production prefill without cache hits.
 const PRODUCTION_PREFILL: u32 = 2;
 
@@ -206,16 +204,14 @@ impl Report {
             return Ok(());
         };
         let per_node = 8.0;
-        let used = predicted * STATED_UTILISATION;
         writeln!(
             out,
-            "Production prefill, averaged over a day: {} tok/s per node fresh. Predicted at full load {}; times the stated \
-             utilisation, 226.75 nodes of 278 at the peak, {}: {}× the measured. It is reported and not fitted: a day's \
-             average also has idle minutes and short batches in it.\n",
+            "Production prefill, averaged over a day: {} tok/s per node fresh. Predicted at full load {}: {}× the \
+             measured. The average is over the 226.75 nodes that ran; those of the peak's 278 that were given back are no idle \
+             time. It is reported and not fitted: a day's average has idle minutes, short batches and long prompts in it.\n",
             readable((row.measured.value * per_node).round()),
             readable((predicted * per_node).round()),
-            readable((used * per_node).round()),
-            short(used / row.measured.value),
+            short(predicted / row.measured.value),
         )
     }
 

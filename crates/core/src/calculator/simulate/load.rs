@@ -7,13 +7,13 @@ use super::model::{Model, Precision};
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
 use crate::input::body::body;
 use crate::input::body::{Stated, number};
-use crate::roofline::{KvCache, Serving, Speculation, Spread, compute_to_bandwidth, optimal_batch};
+use crate::roofline::{
+    Engine, KvCache, Serving, Speculation, Spread, compute_to_bandwidth, optimal_batch,
+};
 use crate::units::readable;
 
 /// B/B* of a batch that is not stated: the lecture's "two or three".
 const DEFAULT_BATCH_OVER_OPTIMAL: f64 = 2.5;
-/// Prompt tokens of a pass: per chip with expert parallelism, over all chips with tensor parallelism.
-const DEFAULT_PASS_TOKENS: f64 = 16_384.0;
 
 body! {
     /// The load. At most one of the three batch fields is stated.
@@ -75,10 +75,10 @@ pub(super) fn fill_load(
     let context = inputs.or_default(&stated.context_tokens);
     let prompt = inputs.or_default(&stated.prompt_tokens);
     let cached = inputs.or_default(&stated.cached_prompt_tokens);
-    let pass_tokens = served.map_or(DEFAULT_PASS_TOKENS, |served| match served.hardware.spread {
-        Spread::Experts => DEFAULT_PASS_TOKENS * served.hardware.prefill_chips,
-        Spread::Tensor => DEFAULT_PASS_TOKENS,
-    });
+    let pass_tokens = served.map_or_else(
+        || Engine::pass_tokens(Spread::Tensor, 1.0),
+        |served| Engine::pass_tokens(served.hardware.spread, served.hardware.prefill_chips),
+    );
     let prompts = prompt.map(|prompt| ((pass_tokens / prompt).max(1.0), Origin::Derived));
     let prompts_per_pass = inputs.or_else(&stated.prompts_per_pass, prompts);
     let user_activity = inputs.or_default(&stated.user_activity);

@@ -1,6 +1,6 @@
 //! The estimate of one model in a validation: distributions, exact gains, readings.
 
-use super::published::{SCORED, operating_point, operating_point_with};
+use super::published::{SCORED, operating_point, operating_point_with, roomy_operating_point};
 use super::readings::{Typical, typical_readings};
 use super::score::{Distribution, Exact};
 
@@ -61,7 +61,7 @@ pub(super) fn estimate(
     truth: impl Fn(J) -> f64,
 ) -> Estimated {
     let assumptions = operating_point();
-    let prior = Prior::new(calibration, &assumptions);
+    let prior = Prior::new(calibration, &roomy_operating_point());
     let contents: Vec<PriceSheet> = model
         .sheets
         .iter()

@@ -6,7 +6,7 @@ use crate::model::assumptions::Assumptions;
 use crate::model::clue_table::ReadingId;
 use crate::model::machine::machines;
 use crate::model::quantity::Quantity as Q;
-use crate::model::unknowns::Unknowns;
+use crate::model::unknowns::{Running, Unknowns};
 
 /// The quantities with published values, each with its textbook reading.
 pub(super) const SCORED: [(J, Option<ReadingId>); 5] = [
@@ -49,7 +49,21 @@ pub(super) fn truth(truth: &Truth, quantity: J) -> f64 {
         is_dense: truth.is_dense(),
         attention: truth.attention,
         machine: &machines[0],
+        running: Running::typical(&machines[0]),
     })
+}
+
+/// The operating point of the estimates, on a unit that holds every model: one of eight chips would rule out the truth.
+const ROOMY_CHIPS: &str = "\"chips\": 576";
+
+/// The operating point of the estimates.
+pub(super) fn roomy_operating_point() -> Assumptions {
+    crate::input::read(roomy().as_bytes(), Assumptions::read)
+        .expect("the operating point is well formed")
+}
+
+fn roomy() -> String {
+    OPERATING_POINT.replace("\"chips\": 8", ROOMY_CHIPS)
 }
 
 pub(super) fn operating_point() -> Assumptions {
@@ -69,7 +83,8 @@ pub(super) fn operating_point_with(quantity: J, log_value: f64) -> Option<Assump
     if !is_unknown {
         return None;
     }
-    let open = OPERATING_POINT.trim_end_matches('}');
+    let roomy = roomy();
+    let open = roomy.trim_end_matches('}');
     let text = format!("{open}, \"{}\": {:e}}}", quantity.name(), log_value.exp());
     crate::input::read(text.as_bytes(), Assumptions::read).ok()
 }

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use crate::estimate::model_check::Misfit;
 use crate::estimate::quantities::Quantities;
-use crate::estimate::{nearest, storage_tiers};
+use crate::estimate::{margins, nearest, storage_tiers};
 
 /// Version of the engine; another version may read the same sheet differently, so it is part of an answer's identity.
 pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -15,6 +15,8 @@ pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
 pub struct Joint {
     /// Every quantity.
     pub quantities: Quantities,
+    /// Margin of each price line: 1 − cost ÷ price.
+    pub margins: Vec<margins::LineMargin>,
     /// Storage tier of each cache offer.
     pub storage_tiers: Vec<storage_tiers::OfferTiers>,
     /// Open-weight models with the most similar figures.

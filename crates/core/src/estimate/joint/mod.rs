@@ -16,7 +16,7 @@ use super::posterior::{
     sample_while, summarize,
 };
 use super::quantities::JointQuantity;
-use super::{model_check, nearest, storage_tiers};
+use super::{margins, model_check, nearest, storage_tiers};
 use crate::clue;
 use crate::input::cancel::{CancelToken, Cancelled};
 use crate::model::assumptions::Assumptions;
@@ -62,7 +62,7 @@ pub fn estimate(
     calibration: &Calibration,
     wanted: &CancelToken,
 ) -> Result<Joint, Cancelled> {
-    let prior = Prior::new(calibration, assumptions);
+    let prior = Prior::of_sheets(calibration, assumptions, contents);
     let terms = clue::observed(contents, assumptions, calibration);
     let posterior = if terms.is_empty() {
         Posterior::of_prior(sample_prior(&prior, PRIOR_DRAWS))
@@ -91,6 +91,7 @@ pub fn estimate(
         },
     )?;
     Ok(Joint {
+        margins: margins::of_lines(contents, assumptions, &posterior.draws),
         storage_tiers: storage_tiers::of_offers(contents, readings, assumptions, &posterior.draws),
         nearest_open_models: nearest::open_models_near(&quantities),
         attention_layouts: nearest::attention_layouts(&quantities.kv_bytes_per_token_stored),
@@ -118,7 +119,7 @@ pub(super) fn is_misfit(
     if terms.is_empty() {
         return Ok(false);
     }
-    let prior = Prior::new(calibration, &assumptions);
+    let prior = Prior::of_sheets(calibration, &assumptions, contents);
     let posterior = sample_while(&prior, &terms, DRAWS, wanted)?;
     let steps = steps(&posterior, &terms, wanted)?;
     Ok(model_check::check(contents, &steps).flagged)

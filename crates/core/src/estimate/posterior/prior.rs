@@ -3,13 +3,17 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::gaussian::{Gaussian, Mixture, UNKNOWNS};
+use super::sobol::Point;
 use crate::model::assumptions::{Assumptions, SizeClass};
+use crate::model::kv_reading::KvReading;
 use crate::model::likelihood::student_t_scale_mixture;
-use crate::model::machine::{Machine, machines};
+use crate::model::machine::{Machine, machines, machines_sold};
 use crate::model::quantity::Quantity as Q;
-use crate::model::unknowns::Unknowns;
-use crate::reference::AttentionKind;
+use crate::model::serving_cost::{DECODE_ERROR_SD, PREFILL_ERROR_SD};
+use crate::model::unknowns::{Running, Unknowns};
 use crate::reference::calibration::{AttentionLaw, Calibration, ModelClass, Population};
+use crate::reference::{AttentionKind, decode_contexts};
+use crate::sheet::PriceSheet;
 
 /// Coordinates of the unknowns.
 const ACTIVE: usize = 0;
@@ -31,16 +35,15 @@ const BATCH_OVER_OPTIMAL: LogNormal = LogNormal {
     log_median: 0.916_290_731_874_155,
     sd: 0.5,
 };
-/// Mean context while decoding: 8,192 tokens, 1,600 to 42,000 in 90 of 100 cases; [DS6] reports 4,989.
-const MEAN_DECODE_CONTEXT: LogNormal = LogNormal {
-    log_median: 9.010_913_347_279_289,
+/// log odds of U, tokens served over those that the paid units would serve at the batch all day: 0.8, 0.44 to 0.95 in 90 of
+/// 100 cases. Who rents for the busiest hour of [DS6] uses 226.75 of 278 nodes, 0.82; who gives nodes back, as they did,
+/// nearly 1; loads of other services are less even.
+const UTILISATION_ODDS: LogNormal = LogNormal {
+    log_median: 1.386_294_361_119_890_6,
     sd: 1.0,
 };
-/// U, including all costs that the rooflines leave out: half, 0.22 to 1.1 in 90 of 100 cases; [DS6] ran 226.75 of 278 nodes.
-const UTILISATION: LogNormal = LogNormal {
-    log_median: -std::f64::consts::LN_2,
-    sd: 0.5,
-};
+/// log odds of the share of prompt tokens that are found in a cache: half, 0.16 to 0.84 in 90 of 100 cases; 0.56 in [DS6].
+const CACHED_ODDS_SD: f64 = 1.0;
 
 /// Normal distributions that a Student-t of sizes is mixed of, each as probable.
 const SCALES: usize = Mixture::MOST_PARTS;
@@ -71,7 +74,13 @@ pub struct Prior {
     machines: Vec<Machine>,
     /// Cumulative shares.
     machines_below: Vec<f64>,
-    utilisation: LogNormal,
+    /// As stated; none where [`UTILISATION_ODDS`] holds.
+    utilisation: Option<LogNormal>,
+    /// As stated: tokens of a prompt, and the share of them that is cached.
+    prompt_tokens: Option<f64>,
+    cached_share: Option<f64>,
+    /// Whether output must be fast enough for a user who waits.
+    is_for_users: bool,
     /// log density of the stated values of the unknowns.
     log_statement: f64,
 }
@@ -106,23 +115,52 @@ impl Prior {
         for class in &mut classes {
             class.log_share -= all;
         }
-        let utilisation = assumptions
-            .stated(Q::Utilisation)
-            .map_or(UTILISATION, |stated| LogNormal {
-                log_median: stated.middle.ln(),
-                sd: stated.log_sd(),
-            });
-        let machines = machines(assumptions);
+        let utilisation = assumptions.stated(Q::Utilisation).map(|stated| LogNormal {
+            log_median: stated.middle.ln(),
+            sd: stated.log_sd(),
+        });
+        let stated = |quantity| assumptions.stated(quantity).map(|stated| stated.middle);
+        let prior = Self {
+            classes,
+            machines_below: Vec::new(),
+            machines: Vec::new(),
+            utilisation,
+            prompt_tokens: stated(Q::PromptTokens),
+            cached_share: stated(Q::CachedPromptShare),
+            log_statement: all,
+            is_for_users: true,
+        };
+        prior.with_machines(machines(assumptions))
+    }
+
+    /// The same of sheets: machines that were sold by their day, and a least speed unless they are for batches alone.
+    #[must_use]
+    pub fn of_sheets(
+        calibration: &Calibration,
+        assumptions: &Assumptions,
+        sheets: &[PriceSheet],
+    ) -> Self {
+        let day = sheets.iter().filter_map(day_of).max();
+        let is_for_users = sheets.is_empty() || sheets.iter().any(is_for_users);
+        let prior = Self {
+            is_for_users,
+            ..Self::new(calibration, assumptions)
+        };
+        match day {
+            Some(day) => prior.with_machines(machines_sold(assumptions, Some(&day))),
+            None => prior,
+        }
+    }
+
+    fn with_machines(self, machines: Vec<Machine>) -> Self {
         let add = |below: &mut f64, machine: &Machine| {
             *below += machine.share;
             Some(*below)
         };
         Self {
-            classes,
             machines_below: machines.iter().scan(0.0, add).collect(),
             machines,
-            utilisation,
-            log_statement: all,
+            ..self
         }
     }
 
@@ -147,7 +185,49 @@ impl Prior {
 
     /// log U at a standard normal coordinate.
     pub(super) fn log_utilisation(&self, normal: f64) -> f64 {
-        self.utilisation.log_median + self.utilisation.sd * normal
+        match self.utilisation {
+            Some(stated) => stated.log_median + stated.sd * normal,
+            None => share(UTILISATION_ODDS.log_median + UTILISATION_ODDS.sd * normal).ln(),
+        }
+    }
+
+    /// Load and errors of a machine at these coordinates, its chips apart.
+    pub(super) fn running(&self, machine: &Machine, point: &Point) -> Running {
+        let drawn = || share(CACHED_ODDS_SD * point.cached);
+        Running {
+            log_decode_error: DECODE_ERROR_SD * point.decode_error,
+            log_prefill_error: PREFILL_ERROR_SD * point.prefill_error,
+            cached_share: self.cached_share.unwrap_or_else(drawn),
+            prompt_tokens: self.prompt_tokens,
+            ..Running::typical(machine)
+        }
+    }
+
+    /// The part of a uniform coordinate that the choice of the machine leaves.
+    fn rest_of(&self, machine: usize, uniform: f64) -> f64 {
+        let below = machine
+            .checked_sub(1)
+            .map_or(0.0, |before| self.machines_below[before]);
+        ((uniform - below) / self.machines[machine].share).clamp(0.0, 1.0)
+    }
+
+    /// Unit and load of a draw on one of the units that hold it; none where the model does not exist, no unit holds it, or it is
+    /// too slow.
+    pub(super) fn placed(
+        &self,
+        unknowns: &Unknowns<'_>,
+        machine: usize,
+        uniform: f64,
+    ) -> Option<Running> {
+        let reads_what_it_stores = KvReading::is_possible(
+            unknowns.attention,
+            unknowns.log_kv_bytes_read,
+            unknowns.log_kv_bytes_stored,
+        );
+        if unknowns.log_active_parameters > unknowns.log_total_parameters || !reads_what_it_stores {
+            return None;
+        }
+        unknowns.placed(self.rest_of(machine, uniform), self.is_for_users)
     }
 }
 
@@ -264,8 +344,24 @@ impl ClassPrior {
             is_dense: self.is_dense,
             attention: self.attention,
             machine,
+            running: Running::typical(machine),
         }
     }
+}
+
+/// The share that log odds mean.
+fn share(log_odds: f64) -> f64 {
+    1.0 / (1.0 + (-log_odds).exp())
+}
+
+/// The day for which the prices of a sheet are known to hold: the start of their validity, as in ISO 8601.
+fn day_of(sheet: &PriceSheet) -> Option<String> {
+    sheet.valid_from.as_ref().map(ToString::to_string)
+}
+
+/// Whether a sheet sells more than batches.
+fn is_for_users(sheet: &PriceSheet) -> bool {
+    sheet.rates.is_empty() || sheet.rates.iter().any(|rate| rate.service_tier != "batch")
 }
 
 /// Mean and covariance of a class's unknowns for one scale of its sizes: what depends on size keeps its own spread.
@@ -306,7 +402,12 @@ fn class_moments(
         covariance[(row, column)] += stored.sd * stored.sd;
     }
     covariance[(KV_READ, KV_READ)] += over_stored_sd * over_stored_sd;
-    for (slot, run) in [(BATCH, BATCH_OVER_OPTIMAL), (CONTEXT, MEAN_DECODE_CONTEXT)] {
+    let contexts = decode_contexts();
+    let mean_decode_context = LogNormal {
+        log_median: contexts.log_mean,
+        sd: contexts.log_sd,
+    };
+    for (slot, run) in [(BATCH, BATCH_OVER_OPTIMAL), (CONTEXT, mean_decode_context)] {
         mean[slot] = run.log_median;
         covariance[(slot, slot)] = run.sd * run.sd;
     }

@@ -7,29 +7,28 @@ use super::pareto::pareto_k;
 use super::prior::{ClassPrior, Prior};
 use super::sobol::{MOST_POINTS, Point, points};
 use crate::input::cancel::{CancelToken, Cancelled};
-use crate::model::kv_reading::KvReading;
 use crate::model::likelihood::Likelihood;
-use crate::model::unknowns::Unknowns;
+use crate::model::unknowns::{Running, Unknowns};
 
 /// Number of draws of a full answer.
 pub const DRAWS: usize = 15_000;
 /// Number of draws of the prior.
 pub const PRIOR_DRAWS: usize = 4_096;
 /// Draws per round and class of models while proposals are fitted.
-const PILOT_DRAWS: usize = 512;
+const PILOT_DRAWS: usize = 640;
 /// Least ratio of effective sample size to draws; below it, sampling is repeated with twice as many.
-const LEAST_EFFECTIVE_SHARE: f64 = 2.0 / 3.0;
+const LEAST_EFFECTIVE_SHARE: f64 = 0.4;
 /// Rounds, at most; the first draws from the prior.
 const MOST_ROUNDS: usize = 5;
-/// Ratio of effective sample size to draws at which a proposal is good enough.
+/// Ratio of effective sample size to possible draws at which a proposal is good enough.
 const GOOD_ENOUGH: f64 = 0.5;
 /// Share of draws from the prior, which bounds the weights and allows clues to be left out afterwards.
-const DEFENSIVE_SHARE: f64 = 0.06;
+const DEFENSIVE_SHARE: f64 = 0.1;
 /// Spread of proposals beyond the fit, and the share of draws for each: the tails of the posterior are heavier than
 /// normal ones.
 const SPREADS: [(f64, f64); 2] = [(1.05, 0.84), (1.7, 0.16)];
 /// Least share of the draws for each class of models.
-const LEAST_CLASS_SHARE: f64 = 0.03;
+const LEAST_CLASS_SHARE: f64 = 0.05;
 /// Least share of the weight at which a regime gets its own proposal.
 const LEAST_REGIME_SHARE: f64 = 0.02;
 
@@ -41,25 +40,57 @@ struct Draw {
     values: [f64; UNKNOWNS],
     log_utilisation: f64,
     log_rental: f64,
+    running: Running,
+    /// Whether a unit of its machine holds it and is fast enough, and no more parameters are active than there are.
+    is_possible: bool,
 }
 
 impl Draw {
+    /// On the first of a few machines that hold it.
     fn new(prior: &Prior, class: usize, values: [f64; UNKNOWNS], point: &Point) -> Self {
-        let machine = prior.machine_at(point.uniform);
+        let mut first = None;
+        for uniform in point.machines {
+            let draw = Self::on_machine(prior, class, values, point, uniform);
+            if draw.is_possible {
+                return draw;
+            }
+            first.get_or_insert(draw);
+        }
+        first.unwrap_or_else(|| Self::on_machine(prior, class, values, point, 0.0))
+    }
+
+    /// On the machine at a uniform coordinate.
+    fn on_machine(
+        prior: &Prior,
+        class: usize,
+        values: [f64; UNKNOWNS],
+        point: &Point,
+        uniform: f64,
+    ) -> Self {
+        let machine = prior.machine_at(uniform);
         let of_machine = prior.machine(machine);
-        Self {
+        let mut draw = Self {
             class: u8::try_from(class).unwrap_or(u8::MAX),
             machine: u16::try_from(machine).unwrap_or(u16::MAX),
             values,
             log_utilisation: prior.log_utilisation(point.utilisation),
             log_rental: of_machine.log_rental + of_machine.rental_sd * point.rental,
+            running: prior.running(of_machine, point),
+            is_possible: true,
+        };
+        let unknowns = draw.unknowns(prior, &prior.classes[class]);
+        match prior.placed(&unknowns, machine, uniform) {
+            Some(running) => draw.running = running,
+            None => draw.is_possible = false,
         }
+        draw
     }
 
     fn unknowns<'a>(&self, prior: &'a Prior, class: &ClassPrior) -> Unknowns<'a> {
         Unknowns {
             log_utilisation: self.log_utilisation,
             log_rental: self.log_rental,
+            running: self.running,
             ..class.unknowns(&self.values, prior.machine(self.machine.into()))
         }
     }
@@ -166,8 +197,7 @@ fn draws_of_prior(prior: &Prior, count: usize) -> (Vec<Draw>, Vec<f64>, Vec<f64>
             for point in points.by_ref().take(own) {
                 let values = of_class.values(&gaussian.draw(&point.normal, 1.0));
                 let draw = Draw::new(prior, class, values, point);
-                let unknowns = draw.unknowns(prior, of_class);
-                possible.push(if is_possible(&unknowns) { weight } else { 0.0 });
+                possible.push(if draw.is_possible { weight } else { 0.0 });
                 weights.push(weight);
                 draws.push(draw);
             }
@@ -194,9 +224,7 @@ pub fn sample_while<'a>(
     wanted: &CancelToken,
 ) -> Result<Posterior<'a>, Cancelled> {
     let splits = terms.iter().any(|term| term.has_regimes());
-    let fitted: Vec<Fitted> = prior
-        .classes
-        .iter()
+    let fitted: Vec<Fitted> = (0..prior.classes.len())
         .map(|class| fit(prior, class, terms, splits, wanted))
         .collect::<Result<_, _>>()?;
     let posterior = weighed(prior, terms, &fitted, count, wanted)?;
@@ -274,16 +302,6 @@ fn log_sum(logs: &[f64]) -> f64 {
             .ln()
 }
 
-/// No model has more active than total parameters, or reads more of its cache than it stores.
-fn is_possible(unknowns: &Unknowns<'_>) -> bool {
-    unknowns.log_active_parameters <= unknowns.log_total_parameters
-        && KvReading::is_possible(
-            unknowns.attention,
-            unknowns.log_kv_bytes_read,
-            unknowns.log_kv_bytes_stored,
-        )
-}
-
 /// log ratio of prior to proposal density of a draw, and its log likelihood.
 fn log_target(
     prior: &Prior,
@@ -292,10 +310,10 @@ fn log_target(
     draw: &Draw,
     log_prior_over_proposal: f64,
 ) -> (f64, f64) {
-    let unknowns = draw.unknowns(prior, class);
-    if !is_possible(&unknowns) {
+    if !draw.is_possible {
         return (f64::NEG_INFINITY, 0.0);
     }
+    let unknowns = draw.unknowns(prior, class);
     let likelihood: f64 = terms
         .iter()
         .map(|term| term.likelihood(&unknowns))
@@ -304,6 +322,7 @@ fn log_target(
 }
 
 /// The proposal mixture: the fitted components and the prior.
+#[derive(Clone)]
 struct Proposal {
     /// Component distributions, each with its share.
     components: Vec<(f64, Gaussian)>,
@@ -393,13 +412,16 @@ struct Fitted {
 /// Fits proposals in rounds: each draws from the last one and takes over the weighted moments.
 fn fit(
     prior: &Prior,
-    class: &ClassPrior,
+    index: usize,
     terms: &[Box<dyn Likelihood>],
     splits: bool,
     wanted: &CancelToken,
 ) -> Result<Fitted, Cancelled> {
+    let class = &prior.classes[index];
     let mut proposal = Proposal::new(&[], class);
     let mut log_evidence = f64::NEG_INFINITY;
+    // Few draws may count where many fit no machine, and what is fitted to them may be worse than what it was fitted from.
+    let mut best: Option<(f64, Fitted)> = None;
     let mut points = points().iter().cycle();
     for round in 0..MOST_ROUNDS {
         wanted.check()?;
@@ -410,7 +432,7 @@ fn fit(
             &mut points,
             class,
             |coordinates, point, log_prior_over_proposal| {
-                let draw = Draw::new(prior, 0, class.values(&coordinates), point);
+                let draw = Draw::new(prior, index, class.values(&coordinates), point);
                 let (log_prior_weight, log_likelihood) =
                     log_target(prior, class, terms, &draw, log_prior_over_proposal);
                 logs.push(log_prior_weight + log_likelihood);
@@ -425,10 +447,19 @@ fn fit(
         let mean: f64 =
             logs.iter().map(|log| (log - greatest).exp()).sum::<f64>() / count_f64(logs.len());
         log_evidence = greatest + mean.ln();
+        let effective = effective_sample_size(&weights);
+        if best.as_ref().is_none_or(|(most, _)| effective > *most) {
+            let so_far = Fitted {
+                proposal: proposal.clone(),
+                log_evidence,
+            };
+            best = Some((effective, so_far));
+        }
         let is_memory_bound = |draw: &Draw| {
             splits && draw.unknowns(prior, class).log_actual_memory_over_compute() > 0.0
         };
-        let is_good = effective_sample_size(&weights) > GOOD_ENOUGH * count_f64(weights.len());
+        let possible = draws.iter().filter(|draw| draw.is_possible).count();
+        let is_good = effective > GOOD_ENOUGH * count_f64(possible);
         let mut fits = Vec::new();
         for regime in [false, true] {
             let own: Vec<(&Draw, f64)> = draws
@@ -448,13 +479,15 @@ fn fit(
         }
         proposal = Proposal::new(&fits, class);
         if is_good && round > 0 {
+            best = None;
             break;
         }
     }
-    Ok(Fitted {
+    let last = Fitted {
         proposal,
         log_evidence,
-    })
+    };
+    Ok(best.map_or(last, |(_, fitted)| fitted))
 }
 
 /// The normal distribution with the weighted mean and covariance of draws, which keeps a part of the prior's where few

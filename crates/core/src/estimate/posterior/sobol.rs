@@ -12,6 +12,9 @@ pub(super) const MOST_POINTS: usize = 1 << 15;
 /// Seed of the scrambled sequence.
 pub(crate) const SEED: u32 = 20_260_429;
 
+/// Machines that an operator considers for a model.
+const MACHINES: usize = 4;
+
 /// Standard normal coordinates of a draw, and a uniform one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Point {
@@ -21,8 +24,14 @@ pub(super) struct Point {
     pub(super) utilisation: f64,
     /// Of the rent.
     pub(super) rental: f64,
-    /// Chooses the machine.
-    pub(super) uniform: f64,
+    /// Each chooses a machine, and the size of its unit: an operator takes the first that holds the model.
+    pub(super) machines: [f64; MACHINES],
+    /// Of the error of a decode step's time.
+    pub(super) decode_error: f64,
+    /// Of the error of a prefill pass's time.
+    pub(super) prefill_error: f64,
+    /// Of the share of prompts that is cached.
+    pub(super) cached: f64,
 }
 
 static POINTS: LazyLock<Vec<Point>> = LazyLock::new(|| {
@@ -45,7 +54,10 @@ fn point(index: usize, normal: &Normal) -> Point {
         normal: std::array::from_fn(|_| normal.inverse_cdf(next())),
         utilisation: normal.inverse_cdf(next()),
         rental: normal.inverse_cdf(next()),
-        uniform: next(),
+        machines: std::array::from_fn(|_| next()),
+        decode_error: normal.inverse_cdf(next()),
+        prefill_error: normal.inverse_cdf(next()),
+        cached: normal.inverse_cdf(next()),
     }
 }
 

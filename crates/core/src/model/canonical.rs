@@ -1,0 +1,432 @@
+//! The canonical model of four sizes: what the engine needs beyond `N_a`, `N_t`, `k_bw` and `k_st`, by regression on the
+//! open-weight models.
+
+use std::sync::LazyLock;
+
+use nalgebra::{DMatrix, DVector};
+
+use crate::reference::architecture::Architecture;
+use crate::reference::open_models;
+use crate::roofline::{AttentionKernels, KvCache, ModelShape, PromptTokens};
+
+/// The context at which the bytes that a step reads define `k_bw`, tokens.
+const READ_CONTEXT: f64 = 8_192.0;
+/// Numbers that a regression starts from.
+const FEATURES: usize = 6;
+/// Weight of the penalty on squares of coefficients, in models: it keeps those of features small that vary together.
+const RIDGE: f64 = 0.1;
+/// Deviation of a stated size up to which it is that of an open-weight model: published figures are rounded.
+const ROUNDING: f64 = 0.03;
+/// Least share of the active parameters that are experts, and the most.
+const EXPERT_SHARE: (f64, f64) = (0.05, 0.97);
+
+/// The sizes that a draw of the joint estimate has; natural logarithms, KV in elements.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sizes {
+    /// log `N_a`
+    pub log_active: f64,
+    /// log `N_t`, at least log `N_a`
+    pub log_total: f64,
+    /// log `k_bw`
+    pub log_kv_read: f64,
+    /// log `k_st`
+    pub log_kv_stored: f64,
+    /// Whether the model is dense.
+    pub is_dense: bool,
+}
+
+impl Sizes {
+    fn of(architecture: &Architecture) -> Self {
+        let cache = KvCache::new(architecture);
+        let stored = cache.stored_elements_per_token();
+        Self {
+            log_active: architecture.active_parameters.ln(),
+            log_total: architecture.total_parameters.ln(),
+            log_kv_read: (cache.read_elements(READ_CONTEXT) / READ_CONTEXT).ln(),
+            log_kv_stored: stored.ln(),
+            is_dense: architecture.experts.is_none(),
+        }
+    }
+
+    fn features(&self) -> [f64; FEATURES] {
+        let read = self.log_kv_read - 10.0;
+        [
+            1.0,
+            self.log_active - 23.0,
+            self.log_total - self.log_active,
+            read,
+            read * read,
+            if self.is_dense { 1.0 } else { 0.0 },
+        ]
+    }
+}
+
+/// A linear function of the features.
+type Line = [f64; FEATURES];
+
+fn at(line: &Line, features: &[f64; FEATURES]) -> f64 {
+    line.iter()
+        .zip(features)
+        .map(|(slope, feature)| slope * feature)
+        .sum()
+}
+
+/// The regressions, of logarithms.
+#[derive(Debug)]
+struct Regressions {
+    layers: Line,
+    hidden_dimension: Line,
+    /// The input embedding over the hidden dimension: the vocabulary.
+    vocabulary: Line,
+    /// Multiply-adds of attention per generated token and context token.
+    decode_macs: Line,
+    /// The same per prompt token.
+    prefill_macs: Line,
+    /// log odds that an active parameter is one of an expert.
+    expert_odds: Line,
+    /// Routed experts per token.
+    active_experts: Line,
+    /// Layers with experts over layers.
+    expert_layers: Line,
+}
+
+static REGRESSIONS: LazyLock<Regressions> = LazyLock::new(|| {
+    let models: Vec<&Architecture> = open_models()
+        .iter()
+        .map(|model| &model.architecture)
+        .collect();
+    Regressions::new(&models)
+});
+
+impl Regressions {
+    fn new(models: &[&Architecture]) -> Self {
+        let line = |value: &dyn Fn(&Architecture) -> f64| {
+            let rows = models
+                .iter()
+                .map(|model| (Sizes::of(model), value(model)))
+                .filter(|(sizes, value)| sizes.log_kv_read.is_finite() && value.is_finite());
+            fit(&rows.collect::<Vec<_>>())
+        };
+        let of_experts = |value: fn(&Architecture, f64) -> f64| {
+            move |model: &Architecture| {
+                let active = model.experts.map(|experts| f64::from(experts.active));
+                active.map_or(f64::NAN, |active| value(model, active))
+            }
+        };
+        Self {
+            layers: line(&|model| f64::from(model.layers).ln()),
+            hidden_dimension: line(&|model| f64::from(model.hidden_dimension).ln()),
+            vocabulary: line(&|model| {
+                (model.input_embedding_parameters / f64::from(model.hidden_dimension)).ln()
+            }),
+            decode_macs: line(&|model| {
+                (KvCache::new(model).decode_macs(READ_CONTEXT) / READ_CONTEXT).ln()
+            }),
+            prefill_macs: line(&|model| {
+                let prompt = PromptTokens::fresh(READ_CONTEXT);
+                let contexts = READ_CONTEXT * READ_CONTEXT / 2.0;
+                (KvCache::new(model).prefill_macs(prompt) / contexts).ln()
+            }),
+            expert_odds: line(&of_experts(|model, _| {
+                let share = model.active_expert_parameters() / model.active_parameters;
+                let share = share.clamp(EXPERT_SHARE.0, EXPERT_SHARE.1);
+                (share / (1.0 - share)).ln()
+            })),
+            active_experts: line(&of_experts(|_, active| active.ln())),
+            expert_layers: line(&of_experts(|model, _| {
+                (f64::from(model.expert_layers()) / f64::from(model.layers)).ln()
+            })),
+        }
+    }
+
+    fn shape(&self, sizes: &Sizes) -> ModelShape {
+        let features = sizes.features();
+        let of = |line: &Line| at(line, &features).exp();
+        let (active, total) = (sizes.log_active.exp(), sizes.log_total.exp());
+        let (layers, hidden_dimension) = (of(&self.layers), of(&self.hidden_dimension));
+        // A matrix of the vocabulary is no more than a fifth of what a token is multiplied with.
+        let embedding = (of(&self.vocabulary) * hidden_dimension).min(0.2 * active);
+        let dense = ModelShape {
+            total_parameters: total,
+            active_parameters: active,
+            input_embedding_parameters: embedding,
+            always_read_parameters: total - embedding,
+            expert_parameters: 0.0,
+            active_expert_parameters: 0.0,
+            layers,
+            expert_layers: 0.0,
+            hidden_dimension,
+            routed_experts: 0.0,
+            active_experts: 0.0,
+        };
+        if sizes.is_dense || total <= active {
+            return dense;
+        }
+        // N_t = X + N_exp and N_a = X + N_exp/s, of which N_exp/s is a share of N_a: s = 1 + (N_t/N_a − 1)/share.
+        let odds = of(&self.expert_odds);
+        let share = (odds / (1.0 + odds)).clamp(EXPERT_SHARE.0, EXPERT_SHARE.1);
+        let routed_over_active = 1.0 + (total / active - 1.0) / share;
+        let active_experts = of(&self.active_experts).max(1.0);
+        let active_expert_parameters = share * active;
+        let expert_parameters = active_expert_parameters * routed_over_active;
+        ModelShape {
+            always_read_parameters: (total - expert_parameters - embedding).max(0.0),
+            expert_parameters,
+            active_expert_parameters,
+            expert_layers: (of(&self.expert_layers) * layers).min(layers),
+            routed_experts: active_experts * routed_over_active,
+            active_experts,
+            ..dense
+        }
+    }
+}
+
+/// Ridge regression.
+fn fit(rows: &[(Sizes, f64)]) -> Line {
+    let mut moments = DMatrix::<f64>::identity(FEATURES, FEATURES) * RIDGE;
+    let mut across = DVector::<f64>::zeros(FEATURES);
+    // The intercept is free.
+    moments[(0, 0)] = 1e-9;
+    for (sizes, value) in rows {
+        let features = DVector::from_row_slice(&sizes.features());
+        moments += &features * features.transpose();
+        across += features * *value;
+    }
+    let solved = moments.cholesky().map(|factor| factor.solve(&across));
+    solved.map_or([0.0; FEATURES], |line| std::array::from_fn(|at| line[at]))
+}
+
+/// A model as the engine needs it.
+#[derive(Debug, Clone, Copy)]
+pub struct CanonicalModel {
+    /// Its sizes.
+    pub shape: ModelShape,
+    attention: Attention,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Attention {
+    /// In proportion to the context.
+    Proportional {
+        read_elements: f64,
+        stored_elements: f64,
+        decode_macs: f64,
+        prefill_macs: f64,
+    },
+    /// That of an open-weight model.
+    Known(&'static KvCache),
+}
+
+/// An open-weight model that stated sizes belong to.
+#[derive(Debug)]
+pub struct KnownModel {
+    sizes: Sizes,
+    /// log of the slope at infinite context, which older statements of `k_bw` mean
+    log_kv_slope: f64,
+    shape: ModelShape,
+    cache: KvCache,
+}
+
+static KNOWN: LazyLock<Vec<KnownModel>> = LazyLock::new(|| {
+    let known = |architecture: &Architecture| {
+        let cache = KvCache::new(architecture);
+        KnownModel {
+            sizes: Sizes::of(architecture),
+            log_kv_slope: cache.read_elements_per_token().ln(),
+            shape: architecture.into(),
+            cache,
+        }
+    };
+    open_models()
+        .iter()
+        .map(|model| known(&model.architecture))
+        .collect()
+});
+
+impl KnownModel {
+    /// The open-weight model with these sizes, up to rounding.
+    #[must_use]
+    pub fn find(sizes: &Sizes) -> Option<&'static Self> {
+        let distance = |known: &Self| {
+            let of = &known.sizes;
+            let read = (of.log_kv_read - sizes.log_kv_read)
+                .abs()
+                .min((known.log_kv_slope - sizes.log_kv_read).abs());
+            [
+                of.log_active - sizes.log_active,
+                of.log_total - sizes.log_total,
+                read,
+                of.log_kv_stored - sizes.log_kv_stored,
+            ]
+            .into_iter()
+            .fold(0.0, |most: f64, apart| most.max(apart.abs()))
+        };
+        KNOWN
+            .iter()
+            .filter(|known| known.sizes.log_kv_read.is_finite())
+            .map(|known| (distance(known), known))
+            .filter(|(distance, _)| *distance < ROUNDING)
+            .min_by(|(left, _), (right, _)| left.total_cmp(right))
+            .map(|(_, known)| known)
+    }
+
+    /// The model with exactly these sizes.
+    #[must_use]
+    pub fn with(&'static self, sizes: &Sizes) -> CanonicalModel {
+        let stretch = (sizes.log_total - self.sizes.log_total).exp();
+        let slimmer = (sizes.log_active - self.sizes.log_active).exp();
+        CanonicalModel {
+            shape: ModelShape {
+                total_parameters: sizes.log_total.exp(),
+                active_parameters: sizes.log_active.exp(),
+                expert_parameters: self.shape.expert_parameters * stretch,
+                active_expert_parameters: self.shape.active_expert_parameters * slimmer,
+                ..self.shape
+            },
+            attention: Attention::Known(&self.cache),
+        }
+    }
+}
+
+impl CanonicalModel {
+    /// The canonical model of these sizes.
+    #[must_use]
+    pub fn of(sizes: &Sizes) -> Self {
+        let features = sizes.features();
+        Self {
+            shape: REGRESSIONS.shape(sizes),
+            attention: Attention::Proportional {
+                read_elements: sizes.log_kv_read.exp(),
+                stored_elements: sizes.log_kv_stored.exp(),
+                decode_macs: at(&REGRESSIONS.decode_macs, &features).exp(),
+                prefill_macs: at(&REGRESSIONS.prefill_macs, &features).exp(),
+            },
+        }
+    }
+
+    /// Elements that a step reads of a sequence, and its multiply-adds with them; over chips that cut a cache by heads.
+    #[must_use]
+    pub fn decode(&self, context_tokens: f64, kernels: AttentionKernels) -> (f64, f64) {
+        match self.attention {
+            Attention::Proportional {
+                read_elements,
+                decode_macs,
+                ..
+            } => (read_elements * context_tokens, decode_macs * context_tokens),
+            Attention::Known(cache) => (
+                cache.read_elements_cut(context_tokens, kernels.chips),
+                cache.decode_macs_of(context_tokens, kernels),
+            ),
+        }
+    }
+
+    /// Elements that a prompt reads and writes, and its multiply-adds with them.
+    #[must_use]
+    pub fn prefill(&self, prompt: PromptTokens, kernels: AttentionKernels) -> (f64, f64) {
+        match self.attention {
+            Attention::Proportional { prefill_macs, .. } => {
+                let contexts = prompt.fresh * (prompt.cached + prompt.fresh / 2.0);
+                (
+                    self.stored(prompt.cached + prompt.fresh, kernels),
+                    prefill_macs * contexts,
+                )
+            }
+            Attention::Known(cache) => (
+                self.stored(prompt.cached + prompt.fresh, kernels),
+                cache.prefill_macs_of(prompt, kernels),
+            ),
+        }
+    }
+
+    /// Elements stored for a context.
+    #[must_use]
+    pub fn stored(&self, context_tokens: f64, kernels: AttentionKernels) -> f64 {
+        match self.attention {
+            Attention::Proportional {
+                stored_elements, ..
+            } => stored_elements * context_tokens,
+            Attention::Known(cache) => cache.stored_elements_cut(context_tokens, kernels.chips),
+        }
+    }
+
+    /// Bytes of linear state per sequence, where they are known.
+    #[must_use]
+    pub fn state_bytes(&self) -> f64 {
+        match self.attention {
+            Attention::Proportional { .. } => 0.0,
+            Attention::Known(cache) => cache.state_per_sequence().0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference::open_model;
+
+    #[test]
+    fn a_canonical_model_has_the_sizes_it_is_made_of() {
+        for model in open_models() {
+            let sizes = Sizes::of(&model.architecture);
+            if !sizes.log_kv_read.is_finite() {
+                continue;
+            }
+            let shape = CanonicalModel::of(&sizes).shape;
+            let parts = shape.expert_parameters
+                + shape.always_read_parameters
+                + shape.input_embedding_parameters;
+            assert!(
+                (parts / shape.total_parameters - 1.0).abs() < 0.1,
+                "{}: {shape:?}",
+                model.name
+            );
+            let of_token =
+                shape.total_parameters - shape.expert_parameters + shape.active_expert_parameters;
+            assert!(
+                (of_token / shape.active_parameters - 1.0).abs() < 1e-9,
+                "{}: {shape:?}",
+                model.name
+            );
+        }
+    }
+
+    #[test]
+    fn a_known_model_is_found_by_its_sizes_and_no_other_is() {
+        let sizes = Sizes::of(&open_model("DeepSeek-V3").unwrap().architecture);
+        let near = Sizes {
+            log_active: sizes.log_active + 0.01,
+            ..sizes
+        };
+        let known = KnownModel::find(&near).unwrap().with(&near);
+        assert!((known.shape.layers - 61.0).abs() < 1e-9);
+        let far = Sizes {
+            log_active: sizes.log_active + 0.1,
+            ..sizes
+        };
+        assert!(KnownModel::find(&far).is_none());
+    }
+
+    #[test]
+    fn layers_and_widths_are_near_those_of_open_weight_models() {
+        let mut layers = Vec::new();
+        let mut widths = Vec::new();
+        for model in open_models() {
+            let sizes = Sizes::of(&model.architecture);
+            if sizes.log_kv_read.is_finite() {
+                let shape = CanonicalModel::of(&sizes).shape;
+                layers.push(
+                    (shape.layers / f64::from(model.architecture.layers))
+                        .ln()
+                        .abs(),
+                );
+                let width = f64::from(model.architecture.hidden_dimension);
+                widths.push((shape.hidden_dimension / width).ln().abs());
+            }
+        }
+        for errors in [&mut layers, &mut widths] {
+            errors.sort_by(f64::total_cmp);
+            let median = errors[errors.len() / 2];
+            assert!(median < 0.25, "{median}");
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! The one engine of times and costs: a pass over a model of given sizes on a machine, with its layers, kernels and
+//! network, in seconds. [`super::Serving`] calls it for an architecture, the joint estimate for each of its draws; it
+//! allocates nothing.
+
+use super::machine::{HIDDEN_BYTES_PER_ELEMENT, Machine};
+use super::network::{self, Traffic};
+use super::overheads::Overheads;
+use super::shape::ModelShape;
+use super::{Efficiencies, Load, Overlap, StepTime, WeightReads};
+use crate::reference::WeightFormats;
+use crate::units::{Bytes, Seconds};
+
+/// Sequential kernels in a dense layer: attention, MLP.
+const STAGES_PER_DENSE_LAYER: f64 = 2.0;
+/// Sequential kernels in a layer with experts: attention, router, sort, dispatch, gather, two of experts with the
+/// activation between them, scatter, combine.
+const STAGES_PER_EXPERT_LAYER: f64 = 10.0;
+/// Prompt tokens of a pass whose size is not stated: per chip with expert parallelism, over all chips with tensor
+/// parallelism.
+const PASS_TOKENS: f64 = 16_384.0;
+
+/// Work of attention for one sequence in a pass.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AttentionWork {
+    /// Multiply-adds, per token in a decode step, of the whole prompt in prefill.
+    pub macs: f64,
+    /// Cache and linear state that are read and written.
+    pub bytes: f64,
+}
+
+/// Distribution of a model over chips. The KV cache is distributed evenly in both cases, by head or by sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spread {
+    /// Every matrix is split over all chips; two all-reduces per layer.
+    Tensor,
+    /// Experts are distributed over the chips, all other weights are replicated; two all-to-all exchanges per layer with
+    /// experts.
+    Experts,
+}
+
+/// Drafting several tokens and checking them in one step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Speculation {
+    /// V: tokens accepted per step, including the one that is always correct.
+    pub accepted: f64,
+    /// γ: tokens drafted per step; the draft model's own time is left out.
+    pub drafted: f64,
+}
+
+impl Speculation {
+    /// One token per step.
+    pub const NONE: Self = Self {
+        accepted: 1.0,
+        drafted: 0.0,
+    };
+
+    /// Tokens per sequence that a step computes, γ + 1.
+    #[must_use]
+    pub fn computed(&self) -> f64 {
+        self.drafted + 1.0
+    }
+}
+
+/// The time of a pass, by component.
+#[derive(Debug, Clone, Copy)]
+pub struct PassTime {
+    /// The rooflines.
+    pub step: StepTime,
+    /// Exchanges between chips.
+    pub communication: Seconds,
+    /// Memory traffic in proportion to tokens that is neither weights nor cache.
+    pub token_overhead: Seconds,
+    /// Latency between kernels.
+    pub stage_overhead: Seconds,
+    /// The whole pass.
+    pub total: Seconds,
+}
+
+/// Memory of a serving unit, and its use.
+#[derive(Debug, Clone, Copy)]
+pub struct MemoryUse {
+    /// C: HBM capacity.
+    pub capacity: Bytes,
+    /// Memory that an engine leaves free, and that of a pass's hidden states.
+    pub reserved: Bytes,
+    /// Weights; with distributed experts, the other weights are on every chip.
+    pub weights: Bytes,
+    /// Cache and linear state of one sequence, with all copies.
+    pub per_sequence: Bytes,
+}
+
+impl MemoryUse {
+    /// Room for weights and caches.
+    #[must_use]
+    pub fn usable(&self) -> Bytes {
+        Bytes(self.capacity.0 - self.reserved.0)
+    }
+
+    /// The largest batch whose caches fit beside the weights; none if the weights alone do not, or if a sequence leaves
+    /// nothing, so that any batch fits.
+    #[must_use]
+    pub fn largest_batch(&self) -> Option<f64> {
+        let free = self.usable().0 - self.weights.0;
+        let is_bounded = free >= 0.0 && self.per_sequence.0 > 0.0;
+        is_bounded.then(|| (free / self.per_sequence.0).floor())
+    }
+
+    /// Missing memory of a batch, in bytes; None if it fits.
+    #[must_use]
+    pub fn missing(&self, batch: f64) -> Option<Bytes> {
+        let missing = self.weights.0 + batch * self.per_sequence.0 - self.usable().0;
+        (missing > 0.0).then_some(Bytes(missing))
+    }
+}
+
+/// A model on a machine, with its operating settings.
+#[derive(Debug, Clone, Copy)]
+pub struct Engine {
+    /// The model.
+    pub shape: ModelShape,
+    /// w: bytes per parameter, by component.
+    pub weights: WeightFormats,
+    /// The chips.
+    pub machine: Machine,
+    /// Distribution of the model over the chips.
+    pub spread: Spread,
+    /// Shares of peak.
+    pub efficiencies: Efficiencies,
+    /// Costs that the rooflines leave out.
+    pub overheads: Overheads,
+    /// Overlap of compute and memory.
+    pub overlap: Overlap,
+    /// Speculative decoding.
+    pub speculation: Speculation,
+}
+
+/// Phase of serving.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Decode,
+    Prefill,
+}
+
+impl Engine {
+    /// A decode step: E1 or E1' with what a batch reads, then the exchanges, which are not hidden.
+    ///
+    /// With speculative decoding a step computes γ + 1 tokens per sequence and reads memory once (U10).
+    #[must_use]
+    pub fn decode(&self, batch: f64, attention: AttentionWork) -> PassTime {
+        let tokens = batch * self.speculation.computed();
+        let load = Load {
+            weight_macs: self.weight_macs(tokens, tokens),
+            attention_macs: tokens * attention.macs / self.overheads.attention_compute_ratio,
+            weight_bytes: self.weights_read(tokens),
+            kv_bytes: Bytes(batch * attention.bytes),
+        };
+        self.pass(Phase::Decode, &load, tokens)
+    }
+
+    /// A prefill pass of this many prompts of this many tokens to compute. Exchanges of distributed experts are hidden,
+    /// since two halves of a pass alternate between links and arithmetic; those of cut matrices are not.
+    #[must_use]
+    pub fn prefill(&self, prompts: f64, fresh_tokens: f64, attention: AttentionWork) -> PassTime {
+        let tokens = prompts * fresh_tokens;
+        let load = Load {
+            weight_macs: self.weight_macs(tokens, prompts),
+            attention_macs: prompts * attention.macs / self.overheads.attention_compute_ratio,
+            weight_bytes: self.weights_read(tokens),
+            kv_bytes: Bytes(prompts * attention.bytes),
+        };
+        self.pass(Phase::Prefill, &load, tokens)
+    }
+
+    /// Memory use with this many bytes of cache and state per sequence.
+    #[must_use]
+    pub fn memory(&self, per_sequence: Bytes) -> MemoryUse {
+        let experts =
+            self.weights.experts * self.shape.expert_parameters * self.places_over_experts();
+        let others = self.shape.others_bytes(self.weights) * self.copies();
+        let capacity = self.machine.unit.capacity;
+        let headroom = self.overheads.memory_headroom * capacity.0;
+        let chips = self.machine.chips;
+        let of_chip = Bytes(capacity.0 / chips);
+        let hidden = self.shape.hidden_dimension;
+        let activations = self.overheads.activation_bytes(hidden, of_chip).0 * chips;
+        MemoryUse {
+            capacity,
+            reserved: Bytes(headroom + activations),
+            weights: Bytes(experts + others),
+            per_sequence,
+        }
+    }
+
+    fn pass(&self, phase: Phase, load: &Load, tokens: f64) -> PassTime {
+        let efficiency = match phase {
+            Phase::Decode => self.efficiencies.decode(),
+            Phase::Prefill => self.efficiencies.prefill(),
+        };
+        let step = load.time(&self.machine.unit, efficiency, self.overlap);
+        let token_bytes = tokens
+            * self.shape.hidden_dimension
+            * HIDDEN_BYTES_PER_ELEMENT
+            * self.vectors_per_token();
+        let token_overhead =
+            Bytes(token_bytes) / self.machine.unit.bandwidth / efficiency.bandwidth;
+        let stage_overhead = self.overheads.per_stage * self.stages();
+        let communication = self.communication(phase, tokens);
+        let on_chip = step.total.0 + token_overhead.0 + stage_overhead.0;
+        let total = match phase {
+            _ if self.spread == Spread::Tensor => on_chip + communication.0,
+            Phase::Decode => {
+                let hidden = on_chip.min(communication.0);
+                on_chip.max(communication.0) + self.overheads.exposed_exchange * hidden
+            }
+            Phase::Prefill => on_chip.max(communication.0),
+        };
+        PassTime {
+            step,
+            communication,
+            token_overhead,
+            stage_overhead,
+            total: Seconds(total),
+        }
+    }
+
+    fn communication(&self, phase: Phase, tokens: f64) -> Seconds {
+        let Some(share) = self.overheads.network else {
+            return Seconds(0.0);
+        };
+        let traffic = match (self.spread, phase) {
+            (Spread::Tensor, _) => Traffic::all_reduce(&self.shape, &self.machine, tokens),
+            (Spread::Experts, Phase::Decode) => {
+                Traffic::all_to_all(&self.shape, &self.machine, tokens, network::every_copy)
+            }
+            (Spread::Experts, Phase::Prefill) => {
+                Traffic::all_to_all(&self.shape, &self.machine, tokens, network::merged)
+            }
+        };
+        Seconds((traffic.time(&self.machine) / share).0 + self.exchange_latency().0)
+    }
+
+    /// Latency of two all-reduces per layer. Dispatch and combine of experts are among the kernels of their layer.
+    fn exchange_latency(&self) -> Seconds {
+        if self.spread == Spread::Experts || self.machine.chips <= 1.0 {
+            return Seconds(0.0);
+        }
+        let crosses = self.machine.domains() > 1.0;
+        let hop = if crosses {
+            self.overheads.per_hop.0
+        } else {
+            0.0
+        };
+        let layers = self.shape.layers;
+        Seconds(2.0 * layers * (self.overheads.per_exchange.0 + hop))
+    }
+
+    /// Hidden vectors of a token that pass through memory, over all layers: those of every layer, and those of every copy
+    /// that goes to an expert.
+    fn vectors_per_token(&self) -> f64 {
+        let copies = self.shape.active_experts * self.shape.expert_layers;
+        self.overheads.vectors_per_token_and_layer * self.shape.layers
+            + self.overheads.vectors_per_expert_copy * copies
+    }
+
+    /// Multiply-adds with weights, in units of those at M and at the share of dense matrices. Of the tokens, those that a
+    /// next token is wanted for pass the output head.
+    fn weight_macs(&self, tokens: f64, headed: f64) -> f64 {
+        let experts = self.shape.active_expert_parameters;
+        let slowness = self.imbalance(tokens) / self.overheads.expert_compute_ratio;
+        let with_others = if self.overheads.counts_kernels {
+            let head = self.shape.output_head_parameters();
+            (self.shape.always_read_parameters - head) * tokens + head * headed.min(tokens)
+        } else {
+            (self.shape.active_parameters - experts) * tokens
+        };
+        with_others / self.machine.other_rate
+            + tokens * experts * slowness / self.machine.expert_rate
+    }
+
+    /// Load of the chip with the most tokens for its experts over the mean. Experts drawn at random give n copies per chip
+    /// with a spread of √n, and the largest of G such numbers is about √(2·ln G) spreads above the mean \[D\].
+    fn imbalance(&self, tokens: f64) -> f64 {
+        let chips = self.machine.chips;
+        let Some(popularity) = self.overheads.expert_imbalance else {
+            return 1.0;
+        };
+        if !self.shape.has_experts() || self.spread == Spread::Tensor || chips <= 1.0 {
+            return 1.0;
+        }
+        let copies_per_chip = tokens * self.shape.active_experts / chips;
+        let by_chance = 1.0 + (2.0 * chips.ln() / copies_per_chip).sqrt();
+        (popularity * by_chance).min(chips)
+    }
+
+    fn stages(&self) -> f64 {
+        let with_experts = self.shape.expert_layers;
+        let dense = (self.shape.layers - with_experts).max(0.0);
+        STAGES_PER_DENSE_LAYER * dense + STAGES_PER_EXPERT_LAYER * with_experts
+    }
+
+    /// Copies of the non-expert weights.
+    fn copies(&self) -> f64 {
+        match self.spread {
+            Spread::Tensor => 1.0,
+            Spread::Experts => self.machine.chips,
+        }
+    }
+
+    /// w·`N_read`, over all chips.
+    fn weights_read(&self, tokens: f64) -> Bytes {
+        let always = self.shape.always_read_parameters * self.copies();
+        let touched = WeightReads::Experts {
+            always_read_parameters: 0.0,
+            expert_parameters: self.shape.expert_parameters,
+            experts_over_active: self.shape.routed_over_active(),
+        };
+        let experts = touched.parameters(tokens, 0.0) * self.places_over_experts();
+        Bytes(self.weights.others * always + self.weights.experts * experts)
+    }
+
+    /// Places for experts over experts: every chip has as many, and those that are left over hold copies, as the 288 of
+    /// DeepSeek on 144 chips do.
+    fn places_over_experts(&self) -> f64 {
+        if !self.shape.has_experts()
+            || self.spread == Spread::Tensor
+            || !self.overheads.counts_kernels
+        {
+            return 1.0;
+        }
+        let (routed, chips) = (self.shape.routed_experts, self.machine.chips);
+        (routed / chips).ceil() * chips / routed
+    }
+
+    /// Prompt tokens of a pass whose size is not stated.
+    #[must_use]
+    pub fn pass_tokens(spread: Spread, chips: f64) -> f64 {
+        match spread {
+            Spread::Experts => PASS_TOKENS * chips,
+            Spread::Tensor => PASS_TOKENS,
+        }
+    }
+}
