@@ -58,7 +58,10 @@ fn clues_of_infinite_noise_change_nothing() {
     for line in 0..2 {
         deaf.price_law.noise[line][line] = 1e18;
     }
-    deaf.population.context_sd = 1e9;
+    deaf.population.context.scale = 1e9;
+    for class in &mut deaf.population.classes {
+        class.log_odds = [class.share.ln(), 0.0, 0.0];
+    }
     deaf.context_tier.scale = 1e9;
     deaf.context_tier.convention_share = 0.0;
     let mut bare = rich(1.0);
