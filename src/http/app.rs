@@ -271,18 +271,20 @@ impl App {
         .await
     }
 
-    /// Stores an answer, with the time at which its prices were seen if that is stated. It is committed on return.
+    /// Stores an answer, with the time at which its prices were seen if that is stated, and returns that time too. It is
+    /// committed on return.
     pub(crate) async fn save(
         &self,
         answered: &Answered,
         seen_at: Option<Timestamp>,
         sighted_by: Option<SightedBy>,
-    ) -> Result<Saved, Problem> {
+    ) -> Result<(Saved, Timestamp), Problem> {
         let document =
             std::str::from_utf8(answered.document.bytes()).map_err(Problem::not_serialised)?;
         gather_hasty().await;
         // Asked once: both times are those of one moment.
-        let now = self.store.not_ahead(self.now());
+        let asked_at = self.now();
+        let now = self.store.not_ahead(asked_at);
         let new = NewEstimate {
             answer: &answered.answer,
             document,
@@ -291,7 +293,7 @@ impl App {
             recorded_at: now,
             sighted_by,
         };
-        Ok(self.store.save(new).await?)
+        Ok((self.store.save(new).await?, seen_at.unwrap_or(asked_at)))
     }
 
     /// A list or document for clients that poll: while nothing is written, the only query is for the version. While the

@@ -173,7 +173,7 @@ pub(super) async fn infer_price_sheet(
     let mut model = None;
     if is_stored {
         let sighted_by = is_observed.then_some(sighted_by);
-        let saved = app.save(&answered, seen_at, sighted_by).await?;
+        let (saved, seen_at) = app.save(&answered, seen_at, sighted_by).await?;
         if saved.is_new {
             status = StatusCode::CREATED;
         }
@@ -185,7 +185,6 @@ pub(super) async fn infer_price_sheet(
         let location = header::HeaderValue::from_str(&format!("/estimates/{}", answered.answer.id));
         headers.extend(location.ok().map(|location| (header::LOCATION, location)));
         let quantities = &answered.answer.joint.quantities;
-        let seen_at = seen_at.unwrap_or_else(|| app.now());
         model = ModelLink::of(&app.store, answered.sheets(), quantities, seen_at).await;
         let link = model.as_ref().map(ModelLink::header);
         let link = link.and_then(|link| header::HeaderValue::from_str(&link).ok());

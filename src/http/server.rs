@@ -335,7 +335,7 @@ impl App {
                 .await
                 .map_err(|problem| problem.detail)?;
             let sighted_by = (!answered.has_assumptions()).then(|| SightedBy::post(true));
-            let saved = self
+            let (saved, _) = self
                 .save(&answered, None, sighted_by)
                 .await
                 .map_err(|problem| problem.detail)?;

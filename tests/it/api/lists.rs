@@ -7,7 +7,7 @@ use crate::support::{
     Api, NOW, TestDatabase, examples, on_each_database, repository, sheet, sheet_of, with,
 };
 
-const ESTIMATE_COLUMNS: [&str; 15] = [
+const ESTIMATE_COLUMNS: [&str; 16] = [
     "id",
     "provider",
     "model",
@@ -20,6 +20,7 @@ const ESTIMATE_COLUMNS: [&str; 15] = [
     "observed_at",
     "observed",
     "duplicate_of",
+    "of",
     "engine_version",
     "readings_defined",
     "conflicts",

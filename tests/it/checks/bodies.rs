@@ -18,6 +18,7 @@ pub(super) fn full_sheet() -> Value {
         "aliases": ["m-one"],
         "region": "eu",
         "quantization": "fp8",
+        "released": "2025-12-01",
         "currency": "USD",
         "unit": "per_1m_tokens",
         "valid_from": "2026-01-01T00:00:00Z",
@@ -180,8 +181,13 @@ fn every_other_assumption() -> Value {
     let others = properties.as_object().unwrap().iter();
     let others = others.filter(|(name, _)| assumptions().get(name).is_none());
     let largest = |schema: &Value| schema["oneOf"][0]["maximum"].as_f64().unwrap();
+    let value = |schema: &Value| match (&schema["enum"][0], &schema["format"]) {
+        (Value::String(first), _) => json!(first),
+        (_, Value::String(_)) => json!("2025-12-01"),
+        _ => json!(largest(schema).min(1.0)),
+    };
     others
-        .map(|(name, schema)| (name.clone(), json!(largest(schema).min(1.0))))
+        .map(|(name, schema)| (name.clone(), value(schema)))
         .collect()
 }
 

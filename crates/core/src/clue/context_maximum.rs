@@ -72,7 +72,7 @@ const LOG_RANGE: f64 = 5.5;
 pub(super) struct ContextMaximum {
     log_limit: f64,
     law: ContextLaw,
-    /// What the law expects of the release.
+    /// Part of the expected log maximum that follows from the release.
     of_release: f64,
     /// Scale of maxima, with what is not known of the release.
     scale: f64,

@@ -11,7 +11,7 @@ use crate::units::{Decimal, significant};
 /// Whether the sheets fit the model.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Misfit {
-    /// Whether a clue or a pair of prices below does not fit.
+    /// Whether a clue below does not fit, or most of the sheets have prices that contradict each other.
     pub flagged: bool,
     /// A clue whose probability is below this is a misfit.
     pub threshold: f64,
@@ -41,13 +41,15 @@ pub(super) fn check(contents: &[PriceSheet], steps: &[Step]) -> Misfit {
             probability: significant(step.tail_probability.clamp(0.0, 1.0)),
         })
         .collect();
-    let contradictions: Vec<String> = contents.iter().flat_map(contradictions).collect();
+    let by_sheet: Vec<Vec<String>> = contents.iter().map(contradictions).collect();
+    let contradictory = by_sheet.iter().filter(|found| !found.is_empty()).count();
     Misfit {
-        flagged: !contradictions.is_empty()
+        // One seller's misprint does not spoil the evidence of many.
+        flagged: 2 * contradictory > contents.len()
             || checks.iter().any(|check| check.probability < THRESHOLD),
         threshold: THRESHOLD,
         checks,
-        contradictions,
+        contradictions: by_sheet.into_iter().flatten().collect(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! When a model was released: as stated, else as its sheets say.
+//! Release date of a model: the stated one, else the earliest of its sheets.
 
 use jiff::civil::{Date, date};
 

@@ -94,7 +94,7 @@ const RESELLERS: [&str; 8] = [
 ];
 
 /// Whether a seller is the author of the model that it sells, by the model's canonical name `author/model`, else by the seller's
-/// own; none where neither tells.
+/// own; none where neither says so.
 #[must_use]
 pub fn is_sold_by_author(provider: &str, canonical_model: Option<&str>) -> Option<bool> {
     let seller = vendor(provider);

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::Experiments;
 use unroof_core::calibration::validation::{
-    Board, Outcome, ReadingScore, Score, Scored, Validation, scored_models,
+    Board, ModelOutcome, Outcome, ReadingScore, Score, Scored, Validation, scored_models,
 };
 use unroof_core::reference::RecordSetting;
 
@@ -166,10 +166,17 @@ fn write_decisions(board: &Board, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
+/// The outcomes of the models that are compared in a setting.
+fn listed(validation: &Validation, setting: RecordSetting) -> impl Iterator<Item = &ModelOutcome> {
+    let names: Vec<&str> = scored_models(setting).collect();
+    let outcomes = validation.by_model.iter();
+    outcomes.filter(move |outcome| names.contains(&outcome.model.as_str()))
+}
+
 /// Every sheet of an author.
 fn write_sheets(validation: &Validation, out: &mut String) -> std::fmt::Result {
     out.push_str(
-        "## Every author's sheet\n\nEstimated over published from this sheet alone, the ends of the 90 % interval over published, \
+        "## Every author's sheet\n\nThe models that are compared. Estimated over published from this sheet alone, the ends of the 90 % interval over published, \
          and the gain in nats.\n\n",
     );
     writeln!(
@@ -177,7 +184,7 @@ fn write_sheets(validation: &Validation, out: &mut String) -> std::fmt::Result {
         "| model | sheet | active parameters | total parameters | KV bytes read | KV bytes stored |"
     )?;
     writeln!(out, "|---|---|---|---|---|---|")?;
-    for model in &validation.by_model {
+    for model in listed(validation, RecordSetting::AuthorAlone) {
         let cell = |name: &str| {
             let outcome = &model.quantities[name];
             format!("{}, {:+.2}", over_truth(outcome), outcome.log_score_gain)
@@ -248,13 +255,13 @@ fn write_readings(validation: &Validation, out: &mut String) -> std::fmt::Result
 
 fn write_models(validation: &Validation, out: &mut String) -> std::fmt::Result {
     out.push_str("## Every model\n\n");
-    out.push_str("Estimated over published, and the ends of the 90 % interval over published.\n\n");
+    out.push_str("The models that are compared. Estimated over published, and the ends of the 90 % interval over published.\n\n");
     writeln!(
         out,
         "| model | family | hosts | active parameters | total parameters | KV bytes read | KV bytes stored |"
     )?;
     writeln!(out, "|---|---|---|---|---|---|---|")?;
-    for model in &validation.by_model {
+    for model in listed(validation, RecordSetting::PooledHosts) {
         let cell = |name: &str| over_truth(&model.quantities[name]);
         writeln!(
             out,

@@ -17,7 +17,7 @@ const CENTRE: [f64; 2] = [23.5, 25.0];
 const FIXED: usize = 5;
 const DENSE_SLOPE: usize = 3;
 const AUTHOR: usize = 4;
-/// Weight of the spread of hosts in that of vendors, of whom there are few, in vendors.
+/// Shrinkage weight of the spread of hosts in that of the few vendors, in vendors.
 const VENDOR_SHRINKAGE: f64 = 3.0;
 
 /// Values of the two lines that a row shows.
@@ -39,7 +39,7 @@ pub(super) struct Row {
     pub(super) weight: f64,
 }
 
-/// What the price of a model depends on.
+/// Figures of a model that its price depends on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Size {
     pub(super) log_active: f64,

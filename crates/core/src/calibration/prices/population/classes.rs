@@ -1,4 +1,4 @@
-//! How common each class of models is, by release date and by whether cache reads are sold: a multinomial logit.
+//! Shares of the classes of models by release date and cache offer: a multinomial logit.
 
 use nalgebra::{Matrix3, Vector3};
 

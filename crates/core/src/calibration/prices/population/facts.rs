@@ -1,11 +1,11 @@
-//! What is known of a model besides its prices: its release, and whether sellers sell cache reads.
+//! Facts about a model besides its prices: its release, and the share of sellers that sell cache reads.
 
 use crate::calibration::prices::count;
 use crate::calibration::prices::data::PricedModel;
 use crate::reference::calibration::Dates;
 use crate::sheet::PriceSheet;
 
-/// What is known of a model besides its prices, as deviations from the mean of all.
+/// Facts about a model besides its prices, as deviations from the mean of all.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Facts {
     /// Years from the mean release; 0 where it is not known.
