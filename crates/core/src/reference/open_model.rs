@@ -162,7 +162,8 @@ mod tests {
 
     #[test]
     fn a_day_is_written_in_one_way() {
-        let read = |text: &str| input::read(format!("\"{text}\"").as_bytes(), |field| field.day());
+        let read_day = |field: &Cursor<'_>| field.day();
+        let read = |text: &str| input::read(format!("\"{text}\"").as_bytes(), read_day);
         assert_eq!(read("2024-04-18").unwrap(), jiff::civil::date(2024, 4, 18));
         for text in ["2024-04", "2024-02-30", "20240418", "+002024-04-18"] {
             assert!(read(text).is_err(), "{text}");
