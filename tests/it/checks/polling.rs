@@ -155,7 +155,9 @@ fn tag_of(client: &ureq::Agent, url: &str, known: &str) -> (u16, String) {
 #[test]
 fn tags_are_the_same_in_every_process_and_after_a_restart() {
     on_each_database_blocking(|database| {
-        let paths = wait_for(async { kept_paths(&database.api().await).await });
+        let mut paths = wait_for(async { kept_paths(&database.api().await).await });
+        // Its window begins at a minute, which may pass between two processes.
+        paths.retain(|path| path != "/changes/summary");
         let client = client();
         let mut known = vec!["\"none\"".to_owned(); paths.len()];
         let mut expected = 200;

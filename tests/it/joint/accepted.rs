@@ -139,7 +139,6 @@ fn one_price_moves_what_it_reads_and_says_what_is_missing() {
         );
         for ratio in [
             "memory_time_over_compute_time",
-            "batch_over_optimal_batch",
             "kv_bytes_per_token_read",
         ] {
             let estimate = quantity(&answer, ratio);

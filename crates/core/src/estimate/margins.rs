@@ -22,7 +22,7 @@ const BATCH: &str = "batch";
 /// Margin of one price line.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct LineMargin {
-    /// The line: `input`, `output`, `cached_input`, `batch_input`, `batch_output`, `fast_input` or `fast_output`.
+    /// The price line: a meter with its service tier in front where it is not the standard one.
     pub line: &'static str,
     /// The price, USD per million tokens.
     pub price_usd_per_mtok: f64,
