@@ -137,10 +137,7 @@ fn one_price_moves_what_it_reads_and_says_what_is_missing() {
             quantity(&answer, other).information_gained_bits < read.information_gained_bits,
             "{present}"
         );
-        for ratio in [
-            "memory_time_over_compute_time",
-            "kv_bytes_per_token_read",
-        ] {
+        for ratio in ["memory_time_over_compute_time", "kv_bytes_per_token_read"] {
             let estimate = quantity(&answer, ratio);
             assert!(
                 !estimate.identified && estimate.information_gained_bits < 0.2,
