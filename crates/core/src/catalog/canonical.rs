@@ -42,7 +42,7 @@ pub(super) fn canonical_model(name: &str) -> Option<String> {
 
 /// The author of a model by the name that a seller gives it; none where it is unknown.
 #[must_use]
-pub fn author_of_model(name: &str) -> Option<&'static str> {
+pub(super) fn author_of_model(name: &str) -> Option<&'static str> {
     let (organisation, words) = take_apart(name)?;
     let family = family_of(&without_author(words));
     author_of(organisation.as_deref(), family.map(|family| family.author))

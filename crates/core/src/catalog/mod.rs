@@ -7,6 +7,7 @@ mod meter;
 mod names;
 mod output;
 mod rules;
+mod seller;
 #[cfg(test)]
 mod testing;
 mod values;
@@ -21,8 +22,8 @@ use crate::input::text::{is_unprintable, printable};
 use crate::sheet::{PriceSheet, SourceFormat, catalog_table};
 use rules::tokenizer_note;
 
-pub use canonical::author_of_model;
 pub use names::{model_key, offer_id};
+pub use seller::{author_of_sheet, is_sold_by_author};
 
 /// The model whose weights a sheet sells: the stated one, else the meaning of its name at the start of its price, or at the
 /// time of its sighting.

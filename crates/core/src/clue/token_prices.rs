@@ -3,6 +3,7 @@
 use wide::f64x8;
 
 use super::Clue;
+use crate::catalog::is_sold_by_author;
 use crate::model::clue_table::ClueKind;
 use crate::model::evidence::Evidence;
 use crate::model::likelihood::{
@@ -12,7 +13,7 @@ use crate::model::likelihood::{
 use crate::model::quantity::Quantity as Q;
 use crate::model::unknowns::Unknowns;
 use crate::reference::calibration::{Calibration, HostMarkup, OverLines, PriceLaw};
-use crate::reference::{is_sold_by_author, vendor};
+use crate::reference::vendor;
 use crate::sheet::PriceSheet;
 use crate::sheet::compare::decision::decisions;
 
@@ -145,9 +146,7 @@ struct Offer {
 
 fn observe(sheets: &[Evidence<'_>], calibration: &Calibration) -> Observed {
     let contents: Vec<&PriceSheet> = sheets.iter().map(|evidence| evidence.sheet).collect();
-    let groups = decisions(&contents, |sheet| {
-        is_sold_by_author(&sheet.provider, sheet.canonical_model.as_deref()) == Some(true)
-    });
+    let groups = decisions(&contents, |sheet| is_sold_by_author(sheet) == Some(true));
     let offers = groups.iter().filter_map(|group| {
         let offers: Vec<Offer> = group
             .iter()
@@ -207,7 +206,7 @@ fn markup(sheet: &PriceSheet, calibration: &Calibration) -> HostMarkup {
             ..own
         }
     };
-    match is_sold_by_author(&sheet.provider, sheet.canonical_model.as_deref()) {
+    match is_sold_by_author(sheet) {
         Some(true) => of_author(),
         Some(false) => of_host(),
         None => halfway(&of_host(), &of_author()),

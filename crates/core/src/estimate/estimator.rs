@@ -5,10 +5,11 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::{Answer, Request, infer_while};
+use crate::catalog::is_sold_by_author;
 use crate::input::cancel::{CancelToken, Cancelled};
 use crate::model::assumptions::Assumptions;
 use crate::reference::calibration::Calibration;
-use crate::reference::{is_sold_by_author, vendor};
+use crate::reference::vendor;
 use crate::sheet::{PriceSheet, SheetId};
 
 /// Estimates with one calibration. Estimates by another calibration have other ids.
@@ -58,7 +59,7 @@ impl Estimator {
     /// The part of a sheet that its check for a misfit reads: the prices and limits. Sheets with one of them have one result.
     #[must_use]
     pub fn evidence(&self, sheet: &PriceSheet) -> PriceSheet {
-        let own = is_sold_by_author(&sheet.provider, sheet.canonical_model.as_deref());
+        let own = is_sold_by_author(sheet);
         let mut evidence = PriceSheet {
             upstream_provider: None,
             canonical_model: own.map(|own| own.to_string()),

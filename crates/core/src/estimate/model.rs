@@ -185,8 +185,9 @@ impl ModelPool {
     /// The estimate where one sheet alone is read, from the stored answer to it; none where that is not its answer.
     #[must_use]
     pub fn from_answer(&self, answer: &str, calibration_id: &str) -> Option<Value> {
-        const JOINT: [&str; 6] = [
+        const JOINT: [&str; 7] = [
             "quantities",
+            "margins",
             "storage_tiers",
             "nearest_open_models",
             "attention_layouts",

@@ -19,6 +19,7 @@ use crate::model::clue_table::ClueKind;
 use crate::model::likelihood::Observed;
 use crate::model::machine::Machine;
 use crate::reference::calibration::{Calibration, HostMarkup, OverLines};
+use crate::reference::vendor;
 use crate::sheet::PriceSheet;
 use crate::units::significant;
 
@@ -185,7 +186,12 @@ pub fn estimate(
             &given,
         ));
     }
-    Ok(Some(together(&drawn, &markups, &accelerators)))
+    Ok(Some(together(
+        &drawn,
+        calibration.price_law.author,
+        &markups,
+        &accelerators,
+    )))
 }
 
 /// The accelerators of the prior.
@@ -231,12 +237,14 @@ fn prior_machines(assumptions: &Assumptions) -> Vec<Machine> {
     crate::model::machine::machines(assumptions)
 }
 
-/// The mean and the covariance of a vendor's log markup before its sheets are read.
+/// The mean and the covariance of a vendor's log markup over that of an average vendor, before its sheets are read.
 fn markup_prior(sold_as: &[String], calibration: &Calibration) -> HostMarkup {
-    let known = sold_as.iter().find_map(|name| calibration.hosts.get(name));
+    let known = sold_as
+        .iter()
+        .find_map(|name| calibration.authors.get(&vendor(name)));
     known.cloned().unwrap_or(HostMarkup {
         mean: [0.0; 2],
-        covariance: calibration.price_law.host,
+        covariance: calibration.price_law.author_spread,
     })
 }
 
@@ -273,7 +281,7 @@ fn with_markup(calibration: &Calibration, sold_as: &[String], markup: [f64; 2]) 
             mean: markup,
             covariance: OverLines::default(),
         };
-        known.hosts.insert(name.clone(), certain);
+        known.authors.insert(vendor(name), certain);
     }
     known
 }
@@ -374,14 +382,20 @@ fn hypotheses(drawn: &[Drawn], accelerators: &Accelerators) -> Vec<(Hypothesis, 
     weights
 }
 
-fn together(drawn: &[Drawn], markups: &[[f64; 2]], accelerators: &Accelerators) -> VendorEstimate {
+/// The estimate; `own` is the log of the factor by which authors price above the law on average.
+fn together(
+    drawn: &[Drawn],
+    own: [f64; 2],
+    markups: &[[f64; 2]],
+    accelerators: &Accelerators,
+) -> VendorEstimate {
     let weighed = hypotheses(drawn, accelerators);
     let squares: f64 = weighed.iter().map(|(_, weight)| weight * weight).sum();
     let weights: Vec<f64> = weighed.iter().map(|(_, weight)| *weight).collect();
     let line = |line: usize| {
         let logs = weighed
             .iter()
-            .map(|((_, markup), _)| markups[*markup][line]);
+            .map(|((_, markup), _)| own[line] + markups[*markup][line]);
         span(&logs.collect::<Vec<f64>>(), &weights)
     };
     let joint = joint_draws(drawn, &weighed);
@@ -488,9 +502,14 @@ mod tests {
         let mut cell = RateCell::new("standard", ContextTier::default(), None);
         cell.input = Some(input.parse().unwrap());
         cell.output = Some(output.parse().unwrap());
+        let canonical_model = format!("acme/{name}");
+        let sheet = PriceSheet {
+            canonical_model: Some(canonical_model.clone()),
+            ..PriceSheet::new("acme", name, vec![cell])
+        };
         VendorModel {
-            canonical_model: format!("acme/{name}"),
-            sheets: vec![PriceSheet::new("acme", name, vec![cell])],
+            canonical_model,
+            sheets: vec![sheet],
         }
     }
 

@@ -55,7 +55,7 @@ pub use track_record::{
     RecordSetting, TrackRecord, TrackRecords, track_record_of_quantity, track_record_of_reading,
     track_records_of_quantity,
 };
-pub use vendors::{is_known_vendor, is_sold_by_author, vendor};
+pub use vendors::{is_known_vendor, vendor};
 pub use weight_formats::WeightFormats;
 
 use serde::de::DeserializeOwned;

@@ -81,31 +81,6 @@ pub fn is_known_vendor(name: &str) -> bool {
     known(&vendor(name)).is_some()
 }
 
-/// Vendors that also sell models of others under their own name.
-const RESELLERS: [&str; 8] = [
-    "alibaba",
-    "amazon",
-    "databricks",
-    "google",
-    "ibm",
-    "microsoft",
-    "nvidia",
-    "together",
-];
-
-/// Whether a seller is the author of the model that it sells, by the model's canonical name `author/model`, else by the seller's
-/// own; none where neither says so.
-#[must_use]
-pub fn is_sold_by_author(provider: &str, canonical_model: Option<&str>) -> Option<bool> {
-    let seller = vendor(provider);
-    let author = canonical_model.and_then(|name| name.split_once('/'));
-    match author {
-        Some((author, _)) => Some(vendor(author) == seller),
-        None if is_known_vendor(&seller) && !RESELLERS.contains(&seller.as_str()) => Some(true),
-        None => None,
-    }
-}
-
 /// The vendor whose names include this one.
 fn known(name: &str) -> Option<&'static str> {
     let names = VENDORS.iter().find(|names| names.contains(&name))?;
@@ -130,16 +105,6 @@ mod tests {
             assert_eq!(vendor(left), vendor(right), "{left}, {right}");
         }
         assert_ne!(vendor("zai"), vendor("moonshotai"));
-    }
-
-    #[test]
-    fn a_seller_is_the_author_of_a_model_with_its_name() {
-        let of = is_sold_by_author;
-        assert_eq!(of("dashscope", Some("qwen/qwen3-8b")), Some(true));
-        assert_eq!(of("alibaba", Some("deepseek/deepseek-v3")), Some(false));
-        assert_eq!(of("anthropic", None), Some(true));
-        assert_eq!(of("google-vertex", None), None);
-        assert_eq!(of("acme", None), None);
     }
 
     #[test]

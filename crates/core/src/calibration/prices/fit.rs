@@ -9,8 +9,9 @@ use sha2::{Digest, Sha256};
 use super::data::PricedModel;
 use super::price_law::{self, DENSE_CENTRE, Row, Shown, Size};
 use super::{Settings, context_tiers, count, population};
+use crate::catalog::is_sold_by_author;
 use crate::reference::calibration::{Calibration, HostMarkup, OverLines, PriceLaw, Provenance};
-use crate::reference::{is_sold_by_author, vendor};
+use crate::reference::vendor;
 use crate::sheet::PriceSheet;
 use crate::sheet::compare::decision::{Decision, decisions};
 use crate::units::significant;
@@ -108,7 +109,7 @@ fn seller(sheet: &PriceSheet) -> Seller {
 }
 
 fn sells_own(sheet: &PriceSheet) -> bool {
-    is_sold_by_author(&sheet.provider, sheet.canonical_model.as_deref()) == Some(true)
+    is_sold_by_author(sheet) == Some(true)
 }
 
 /// Every number to nine significant digits, so that the file is the same wherever it is made.

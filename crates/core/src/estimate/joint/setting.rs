@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::catalog::author_of_model;
+use crate::catalog::is_sold_by_author;
 use crate::reference::{RecordSetting, vendor};
 use crate::sheet::PriceSheet;
 use crate::sheet::compare::decision::decisions;
@@ -13,15 +13,17 @@ pub(super) fn settings_of(contents: &[PriceSheet]) -> Vec<RecordSetting> {
         .iter()
         .map(|sheet| vendor(&sheet.provider))
         .collect();
-    let alone = match sellers.iter().next() {
-        Some(seller) if sellers.len() == 1 => seller,
-        _ if has_periods(contents) => return vec![RecordSetting::AllPeriods],
-        _ => return vec![RecordSetting::PooledHosts],
-    };
-    let authors: BTreeSet<String> = contents.iter().filter_map(author).collect();
-    if authors.is_empty() {
+    if sellers.len() != 1 {
+        return vec![if has_periods(contents) {
+            RecordSetting::AllPeriods
+        } else {
+            RecordSetting::PooledHosts
+        }];
+    }
+    let own: BTreeSet<bool> = contents.iter().filter_map(is_sold_by_author).collect();
+    if own.is_empty() {
         vec![RecordSetting::AuthorAlone, RecordSetting::OtherHostAlone]
-    } else if authors.contains(alone) {
+    } else if own.contains(&true) {
         vec![RecordSetting::AuthorAlone]
     } else {
         vec![RecordSetting::OtherHostAlone]
@@ -32,13 +34,6 @@ pub(super) fn settings_of(contents: &[PriceSheet]) -> Vec<RecordSetting> {
 pub(super) fn independent_decisions(contents: &[PriceSheet]) -> usize {
     let sheets: Vec<&PriceSheet> = contents.iter().collect();
     decisions(&sheets, |_| false).iter().map(Vec::len).sum()
-}
-
-/// The vendor that made the model of a sheet.
-fn author(sheet: &PriceSheet) -> Option<String> {
-    let stated = sheet.canonical_model.as_ref();
-    let stated = stated.and_then(|name| Some(name.split_once('/')?.0));
-    stated.or_else(|| author_of_model(&sheet.model)).map(vendor)
 }
 
 /// Whether one seller's prices of two periods are among the sheets.
