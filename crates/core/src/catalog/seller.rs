@@ -24,8 +24,8 @@ pub fn author_of_sheet(sheet: &PriceSheet) -> Option<String> {
     stated.or_else(|| author_of_model(&sheet.model)).map(vendor)
 }
 
-/// Whether the seller of a sheet made the model; none where neither the model nor the seller tells. A vendor that sells
-/// nothing but models of its own has made those with names that nobody knows.
+/// Whether the seller of a sheet made the model; none where neither the model's name nor the seller's shows it. Unknown
+/// models of a vendor that sells only its own are its own.
 #[must_use]
 pub fn is_sold_by_author(sheet: &PriceSheet) -> Option<bool> {
     let seller = vendor(&sheet.provider);
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_nobody_knows_is_that_of_a_vendor_who_resells_nothing() {
+    fn an_unknown_model_is_that_of_a_vendor_that_sells_only_its_own() {
         assert_eq!(sold("anthropic", "m-1", None), Some(true));
         assert_eq!(sold("google-vertex", "m-1", None), None);
         assert_eq!(sold("acme", "m-1", None), None);
