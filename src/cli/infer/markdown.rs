@@ -63,6 +63,17 @@ fn section(out: &mut String, answer: &Answer, calibration: &Calibration) -> std:
         "Decoding waits for {waits} with a probability of {:.0} %.\n",
         100.0 * ratio.regime_probability
     )?;
+    for margin in &answer.joint.margins {
+        writeln!(
+            out,
+            "- margin of {}: {:.0} % ({:.0} to {:.0} %); cost exceeds price with a probability of {:.0} %",
+            margin.line.replace('_', " "),
+            100.0 * margin.median,
+            100.0 * margin.interval_90.low,
+            100.0 * margin.interval_90.high,
+            100.0 * margin.cost_exceeds_price_probability
+        )?;
+    }
     for offer in &answer.joint.storage_tiers {
         let most = offer
             .probabilities

@@ -45,6 +45,7 @@ pub(super) fn write(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
     )?;
     write_moves(out, joint)?;
     write_regime(out, joint)?;
+    write_margins(out, joint)?;
     write_storage_tiers(out, joint)?;
     write_neighbours(out, joint)?;
     write_misfit(out, joint)?;
@@ -190,6 +191,41 @@ fn write_regime(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
         ),
         2,
     )
+}
+
+fn write_margins(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
+    if joint.margins.is_empty() {
+        return Ok(());
+    }
+    let header = [
+        "margin = 1 − cost/price",
+        "price, $/Mtok",
+        "median",
+        "90 %",
+        "cost > price",
+    ];
+    let rows = joint.margins.iter().map(|margin| {
+        vec![
+            margin.line.replace('_', " "),
+            compact(margin.price_usd_per_mtok),
+            format!("{:.0} %", 100.0 * margin.median),
+            format!(
+                "{:.0} to {:.0} %",
+                100.0 * margin.interval_90.low,
+                100.0 * margin.interval_90.high
+            ),
+            format!("{:.0} %", 100.0 * margin.cost_exceeds_price_probability),
+        ]
+    });
+    writeln!(out)?;
+    write_table(out, &table(&header, rows))?;
+    let warnings = joint
+        .margins
+        .iter()
+        .filter_map(|margin| margin.warning.as_ref());
+    warnings
+        .into_iter()
+        .try_for_each(|warning| paragraph(out, &format!("warning: {warning}"), 2))
 }
 
 /// Smallest probability of a tier that is shown: it would be 0 % else.
