@@ -25,6 +25,7 @@ use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::estimate::vendor::{MOST_MODELS, VendorEstimate, VendorModel, estimate};
 use unroof_core::estimate::{Column, StoredRow, columns};
 use unroof_core::input::json;
+use unroof_core::reference::vendor;
 use unroof_core::sheet::{PriceSheet, canonical};
 
 /// The estimate of a model as a flat row: median, 90 % interval and whether it is identified per quantity.
@@ -349,30 +350,6 @@ pub(super) struct VendorDocument {
     together: Option<VendorEstimate>,
 }
 
-/// Names under which vendors bill, where these are not the author's.
-const SOLD_AS: [(&str, &[&str]); 9] = [
-    ("alibaba", &["alibaba", "dashscope", "alibaba-cn"]),
-    ("amazon", &["amazon", "amazon-bedrock", "bedrock"]),
-    (
-        "google",
-        &["google", "gemini", "google-vertex", "vertex_ai"],
-    ),
-    ("meta", &["meta", "llama", "meta_llama"]),
-    ("mistral", &["mistral", "mistralai"]),
-    ("moonshotai", &["moonshotai", "moonshot", "moonshotai-cn"]),
-    ("xai", &["xai", "x-ai"]),
-    ("xiaomi", &["xiaomi"]),
-    ("zhipuai", &["zhipuai", "zai", "z-ai"]),
-];
-
-fn sold_as(vendor: &str) -> Vec<String> {
-    let known = SOLD_AS.iter().find(|(author, _)| *author == vendor);
-    known.map_or_else(
-        || vec![vendor.to_owned()],
-        |(_, names)| names.iter().map(|name| (*name).to_owned()).collect(),
-    )
-}
-
 /// Show a vendor's models together
 ///
 /// The models of an author as the author itself sells them, drawn with one markup and one accelerator in common: the ratio
@@ -425,13 +402,12 @@ async fn write_vendor(app: &App, name: &str, as_of: Option<DbTime>) -> Result<Ca
         );
         return Err(problem.hint("GET /models lists the models; the part before `/` is the author"));
     }
-    let sold_as = sold_as(name);
     let at = as_of.map_or_else(|| AsOf::Now(app.now().into()), AsOf::Time);
     let (mut sold, mut left_out) = (Vec::new(), Vec::new());
     for model in models {
         let model = model.canonical_model;
         let sheets = if sold.len() < MOST_MODELS {
-            own_sheets(app, &model, &sold_as, at).await?
+            own_sheets(app, &model, name, at).await?
         } else {
             Vec::new()
         };
@@ -442,7 +418,7 @@ async fn write_vendor(app: &App, name: &str, as_of: Option<DbTime>) -> Result<Ca
         }
     }
     let estimator = app.jobs.estimator.clone();
-    let vendor = name.to_owned();
+    let seller = name.to_owned();
     let document = app.compute(move |wanted| {
         let models = sold
             .into_iter()
@@ -451,10 +427,10 @@ async fn write_vendor(app: &App, name: &str, as_of: Option<DbTime>) -> Result<Ca
                 canonical_model,
             });
         let models: Vec<VendorModel> = models.collect();
-        let together = estimate(&sold_as, &models, estimator.calibration(), wanted)
+        let together = estimate(&seller, &models, estimator.calibration(), wanted)
             .map_err(|unwanted| Problem::new(INTERNAL, unwanted.to_string()))?;
         let document = VendorDocument {
-            vendor,
+            vendor: seller,
             calibration_id: estimator.calibration_id().to_owned(),
             left_out,
             together,
@@ -474,13 +450,13 @@ async fn write_vendor(app: &App, name: &str, as_of: Option<DbTime>) -> Result<Ca
 async fn own_sheets(
     app: &App,
     model: &str,
-    sold_as: &[String],
+    seller: &str,
     at: AsOf,
 ) -> Result<Vec<PriceSheet>, Problem> {
     let offers = app.store.offers_of_model(model, at).await?;
     let own = offers
         .into_iter()
-        .filter(|offer| sold_as.contains(&offer.provider));
+        .filter(|offer| vendor(&offer.provider) == vendor(seller));
     let mut sheets = Vec::new();
     for offer in own {
         let id = offer.price_sheet_id;

@@ -149,12 +149,12 @@ impl Choice {
     }
 }
 
-/// Estimates a vendor's models together; `sold_as` are the names under which the vendor itself bills. None without models.
+/// Estimates a vendor's models together, from sheets by which it sells them itself. None without models.
 ///
 /// # Errors
 /// The work is cancelled.
 pub fn estimate(
-    sold_as: &[String],
+    seller: &str,
     models: &[VendorModel],
     calibration: &Calibration,
     wanted: &CancelToken,
@@ -164,11 +164,11 @@ pub fn estimate(
     }
     let assumptions = Assumptions::default();
     let prior = Prior::new(calibration, &assumptions);
-    let markups = markups(sold_as, calibration);
+    let markups = markups(seller, calibration);
     let accelerators = Accelerators::of(&prior_machines(&assumptions));
     let by_markup: Vec<Calibration> = markups
         .iter()
-        .map(|markup| with_markup(calibration, sold_as, *markup))
+        .map(|markup| with_markup(calibration, seller, *markup))
         .collect();
     let mut drawn = Vec::with_capacity(models.len());
     for model in models.iter().take(MOST_MODELS) {
@@ -238,7 +238,7 @@ fn prior_machines(assumptions: &Assumptions) -> Vec<Machine> {
 }
 
 /// The mean and the covariance of a vendor's log markup over that of an average vendor, before its sheets are read.
-fn markup_prior(sold_as: &[String], calibration: &Calibration) -> HostMarkup {
+fn markup_prior(seller: &str, calibration: &Calibration) -> HostMarkup {
     let known = sold_as
         .iter()
         .find_map(|name| calibration.authors.get(&vendor(name)));
@@ -249,8 +249,8 @@ fn markup_prior(sold_as: &[String], calibration: &Calibration) -> HostMarkup {
 }
 
 /// Points of a vendor's log markup, each as probable.
-fn markups(sold_as: &[String], calibration: &Calibration) -> Vec<[f64; 2]> {
-    let prior = markup_prior(sold_as, calibration);
+fn markups(seller: &str, calibration: &Calibration) -> Vec<[f64; 2]> {
+    let prior = markup_prior(seller, calibration);
     let [[input, both], [_, output]] = prior.covariance;
     let across = both / input.sqrt();
     let rest = (output - across * across).max(0.0).sqrt();
@@ -274,15 +274,13 @@ fn spread(number: usize, prime: u32) -> f64 {
 }
 
 /// A calibration that knows the vendor's markup.
-fn with_markup(calibration: &Calibration, sold_as: &[String], markup: [f64; 2]) -> Calibration {
+fn with_markup(calibration: &Calibration, seller: &str, markup: [f64; 2]) -> Calibration {
     let mut known = calibration.clone();
-    for name in sold_as {
-        let certain = HostMarkup {
-            mean: markup,
-            covariance: OverLines::default(),
-        };
-        known.authors.insert(vendor(name), certain);
-    }
+    let certain = HostMarkup {
+        mean: markup,
+        covariance: OverLines::default(),
+    };
+    known.authors.insert(vendor(seller), certain);
     known
 }
 
@@ -514,9 +512,8 @@ mod tests {
     }
 
     fn together(models: &[VendorModel]) -> VendorEstimate {
-        let sold_as = ["acme".to_owned()];
         let wanted = CancelToken::default();
-        estimate(&sold_as, models, Calibration::shipped(), &wanted)
+        estimate("acme", models, Calibration::shipped(), &wanted)
             .unwrap()
             .unwrap()
     }
@@ -591,7 +588,7 @@ mod tests {
     #[test]
     fn a_vendor_without_models_has_no_estimate() {
         let wanted = CancelToken::default();
-        let found = estimate(&[], &[], Calibration::shipped(), &wanted).unwrap();
+        let found = estimate("acme", &[], Calibration::shipped(), &wanted).unwrap();
         assert_eq!(found, None);
     }
 }
