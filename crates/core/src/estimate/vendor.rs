@@ -239,9 +239,7 @@ fn prior_machines(assumptions: &Assumptions) -> Vec<Machine> {
 
 /// The mean and the covariance of a vendor's log markup over that of an average vendor, before its sheets are read.
 fn markup_prior(seller: &str, calibration: &Calibration) -> HostMarkup {
-    let known = sold_as
-        .iter()
-        .find_map(|name| calibration.authors.get(&vendor(name)));
+    let known = calibration.authors.get(&vendor(seller));
     known.cloned().unwrap_or(HostMarkup {
         mean: [0.0; 2],
         covariance: calibration.price_law.author_spread,
