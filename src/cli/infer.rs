@@ -10,7 +10,8 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::calibration::CalibrationArguments;
-use super::{Failure, report, terminal};
+use super::report::{self, Grounds};
+use super::{Failure, terminal};
 use crate::clock::Clock;
 use unroof_core::catalog::{CATALOGS, Catalog};
 use unroof_core::estimate::{Answer, CancelToken, Format, read_file};
@@ -42,6 +43,9 @@ pub(super) struct InferArguments {
     /// Print the answers as a page in Markdown
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
+    /// Show the grounds too: the sheet, every reading with its equation in numbers, the values used
+    #[arg(long, conflicts_with_all = ["json", "markdown"])]
+    readings: bool,
     #[command(flatten)]
     calibration: CalibrationArguments,
 }
@@ -97,8 +101,13 @@ pub(super) fn run(arguments: &InferArguments) -> Result<(), Failure> {
             .as_bytes(),
         )?;
     } else {
+        let grounds = if arguments.readings {
+            Grounds::Shown
+        } else {
+            Grounds::LeftOut
+        };
         for (request, answer) in requests.iter().zip(&answers) {
-            report::write(&mut out, &request.sheets, answer)?;
+            report::write(&mut out, &request.sheets, answer, grounds)?;
         }
     }
     Ok(())

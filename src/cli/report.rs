@@ -1,6 +1,7 @@
 //! The text report of an answer, within the width of the terminal: the price sheet in one table, the readings with substituted
 //! equations, the conflicts.
 
+mod headline;
 mod joint;
 
 pub(super) use joint::compact;
@@ -24,19 +25,34 @@ const SHORT_CELL: usize = 16;
 /// A blank that lines do not end at.
 const NO_BREAK: &str = "\u{a0}";
 
+/// What a report holds beside the estimates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Grounds {
+    /// Nothing.
+    LeftOut,
+    /// The sheet, every reading with its numbers, and how the estimates came about.
+    Shown,
+}
+
 pub(super) fn write(
     out: &mut impl Write,
     sheets: &[PriceSheet],
     answer: &Answer,
+    grounds: Grounds,
 ) -> io::Result<()> {
-    sheets
-        .iter()
-        .try_for_each(|sheet| write_sheet(out, sheet))?;
+    headline::write(out, sheets, answer)?;
+    headline::write_warnings(out, sheets, answer)?;
     joint::write(out, answer)?;
-    write_readings(out, answer)?;
     write_conflicts(out, answer)?;
-    write_not_defined(out, answer)?;
-    write_values(out, answer)?;
+    if grounds == Grounds::Shown {
+        joint::write_grounds(out, answer)?;
+        sheets
+            .iter()
+            .try_for_each(|sheet| write_sheet(out, sheet))?;
+        write_readings(out, answer)?;
+        write_not_defined(out, answer)?;
+        write_values(out, answer)?;
+    }
     writeln!(
         out,
         "estimate {} (engine {})\n",
@@ -275,9 +291,9 @@ fn write_readings(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
                 &format!("{}: {}", entries[0].id, in_one_piece(entries[0].equation)),
                 2,
             )?;
-            entries
+            equal_entries(entries)
                 .iter()
-                .try_for_each(|reading| write_entry(out, reading))?;
+                .try_for_each(|(reading, qualifiers)| write_entry(out, reading, qualifiers))?;
         }
         let mut caveats: Vec<&String> = of_clue
             .iter()
@@ -307,19 +323,52 @@ fn in_one_piece(text: &str) -> String {
     }
 }
 
-fn write_entry(out: &mut impl Write, reading: &Reading) -> io::Result<()> {
+/// Entries of one reading, those of one value together with what each is of: batch, flex and priority are often sold in
+/// proportion.
+fn equal_entries<'a>(entries: &[&'a Reading]) -> Vec<(&'a Reading, String)> {
+    let mut folded: Vec<(&'a Reading, String, Vec<String>, String)> = Vec::new();
+    for reading in entries.iter().copied() {
+        let of = reading.qualifiers();
+        let (tier, rest) = of.split_once(", ").unwrap_or((&of, ""));
+        let value = result(reading);
+        let same = folded
+            .iter_mut()
+            .find(|(_, known, _, of_same)| *known == value && of_same == rest);
+        match same {
+            Some((_, _, tiers, _)) => tiers.push(tier.to_owned()),
+            None => folded.push((reading, value, vec![tier.to_owned()], rest.to_owned())),
+        }
+    }
+    let named = |(reading, _, mut tiers, rest): (&'a Reading, String, Vec<String>, String)| {
+        tiers.push(rest);
+        tiers.retain(|part| !part.is_empty());
+        (reading, tiers.join(", "))
+    };
+    folded.into_iter().map(named).collect()
+}
+
+/// The value of a reading with its range and what is read beside it.
+fn result(reading: &Reading) -> String {
+    let details: Vec<String> = reading.details.iter().map(detail).collect();
+    format!("{} {}", answer_of(reading), details.join(" "))
+}
+
+fn answer_of(reading: &Reading) -> String {
     let value = reading.value.as_ref().map_or(String::new(), |value| {
         valued(reading.kind, value, reading.unit)
     });
-    let answer = format!("{value}{}", range(reading.low, reading.high));
-    let apart = reading.qualifiers();
+    format!("{value}{}", range(reading.low, reading.high))
+}
+
+fn write_entry(out: &mut impl Write, reading: &Reading, apart: &str) -> io::Result<()> {
+    let answer = answer_of(reading);
     let width = width();
     let room = width.saturating_sub(4 + display_width(&answer) + 1);
-    if display_width(&apart) <= room {
-        let gap = " ".repeat(room - display_width(&apart) + 1);
+    if display_width(apart) <= room {
+        let gap = " ".repeat(room - display_width(apart) + 1);
         writeln!(out, "    {apart}{gap}{}", label(&answer))?;
     } else {
-        paragraph(out, &apart, 4)?;
+        paragraph(out, apart, 4)?;
         writeln!(
             out,
             "{}{}",

@@ -23,13 +23,16 @@ pub(super) fn stderr() -> Plain<AutoStream<StderrLock<'static>>> {
 const USUAL_WIDTH: usize = 80;
 /// Fewest columns that reports are laid out for.
 const LEAST_WIDTH: usize = 40;
+/// Most columns that a line is read across.
+const MOST_WIDTH: usize = 200;
 
-/// Columns of the terminal that standard output goes to; 80 where it goes to a file or a pipe.
+/// Columns of the terminal that standard output goes to, or of `COLUMNS`; 80 where neither says.
 pub(super) fn width() -> usize {
     let size = terminal_size::terminal_size_of(io::stdout());
-    size.map_or(USUAL_WIDTH, |(width, _)| {
-        usize::from(width.0).max(LEAST_WIDTH)
-    })
+    let of_terminal = size.map(|(width, _)| usize::from(width.0));
+    let stated = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let columns = of_terminal.or_else(stated).unwrap_or(USUAL_WIDTH);
+    columns.clamp(LEAST_WIDTH, MOST_WIDTH)
 }
 
 /// Escapes text from elsewhere, such as an error of a library.

@@ -70,9 +70,9 @@ async fn the_api_document_and_the_schema_of_sheets() {
 fn the_reports_of_examples() {
     let mut reports: Vec<_> = ANSWERED
         .iter()
-        .map(|example| ((*example).to_owned(), infer(example, &[])))
+        .map(|example| ((*example).to_owned(), infer(example, &["--readings"])))
         .collect();
-    let stated = infer(ANSWER, &["--assumptions", STATED]);
+    let stated = infer(ANSWER, &["--readings", "--assumptions", STATED]);
     reports.push((format!("{ANSWER}_stated"), stated));
     for (name, report) in reports {
         let widest = report.lines().map(|line| line.chars().count()).max();

@@ -2,9 +2,11 @@
 
 use std::io::{self, Write};
 
-use super::{by_reason, paragraph, table, write_table};
+use super::{NO_BREAK, by_reason, paragraph, table, write_table};
 use crate::cli::label;
 use unroof_core::estimate::joint::{NotIdentified, QuantityEstimate, Regime};
+use unroof_core::estimate::margins::LineMargin;
+use unroof_core::estimate::posterior::Interval;
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::estimate::{Answer, Joint};
 use unroof_core::units::readable;
@@ -12,18 +14,28 @@ use unroof_core::units::readable;
 /// Places of a bar.
 const BAR: usize = 19;
 
+/// The estimates as a table, and what follows from them in a line each.
 pub(super) fn write(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
     let joint = &answer.joint;
-    writeln!(out, "{}", label("joint estimate"))?;
+    write_quantities(out, joint)?;
+    paragraph(
+        out,
+        "* identified: 0.3 bits or more, and better than the prior on open-weight models",
+        2,
+    )?;
+    write_regime(out, joint)?;
+    write_margins(out, joint)?;
+    write_storage_tiers(out, joint)?;
+    write_neighbours(out, joint)?;
+    writeln!(out)
+}
+
+fn write_quantities(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
     let row = |(quantity, estimate): (JointQuantity, &QuantityEstimate)| {
         vec![
             quantity.definition().label.to_owned(),
             compact(estimate.median),
-            format!(
-                "{} to {}",
-                compact(estimate.interval_90.low),
-                compact(estimate.interval_90.high)
-            ),
+            interval(estimate.interval_90, compact),
             bar(estimate),
             format!(
                 "{:.1}{}",
@@ -36,19 +48,16 @@ pub(super) fn write(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
     write_table(
         out,
         &table(&header, joint.quantities.in_order().into_iter().map(row)),
-    )?;
-    paragraph(
-        out,
-        "* identified: the sheet adds 0.3 bits of information or more, and on open-weight models estimates from such sheets are \
-         better than the prior. The others are mostly the prior, or have no public truth.",
-        2,
-    )?;
+    )
+}
+
+/// How the estimates came about: what moved them, why others are not identified, and how the draws were weighed.
+pub(super) fn write_grounds(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
+    let joint = &answer.joint;
+    writeln!(out, "{}", label("joint estimate"))?;
     write_moves(out, joint)?;
-    write_regime(out, joint)?;
-    write_margins(out, joint)?;
-    write_storage_tiers(out, joint)?;
-    write_neighbours(out, joint)?;
-    write_misfit(out, joint)?;
+    write_grounds_of_tiers(out, joint)?;
+    write_layouts(out, joint)?;
     let diagnostics = &joint.diagnostics;
     let trust = format!(
         "{} draws, effective sample size {}, Pareto k̂ {:.2}, calibration {}",
@@ -58,11 +67,12 @@ pub(super) fn write(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
         diagnostics.calibration_id,
     );
     paragraph(out, &trust, 2)?;
-    diagnostics
-        .warnings
-        .iter()
-        .try_for_each(|warning| paragraph(out, &format!("warning: {warning}"), 2))?;
     writeln!(out)
+}
+
+/// An interval in words.
+pub(super) fn interval(of: Interval, number: impl Fn(f64) -> String) -> String {
+    format!("{} to {}", number(of.low), number(of.high))
 }
 
 /// A number in three digits.
@@ -197,42 +207,33 @@ fn write_margins(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
     if joint.margins.is_empty() {
         return Ok(());
     }
-    let header = [
-        "margin = 1 − cost/price",
-        "price, $/Mtok",
-        "median",
-        "90 %",
-        "cost > price",
-    ];
-    let rows = joint.margins.iter().map(|margin| {
-        vec![
-            margin.line.replace('_', " "),
-            compact(margin.price_usd_per_mtok),
-            format!("{:.0} %", 100.0 * margin.median),
-            format!(
-                "{:.0} to {:.0} %",
-                100.0 * margin.interval_90.low,
-                100.0 * margin.interval_90.high
-            ),
-            format!("{:.0} %", 100.0 * margin.cost_exceeds_price_probability),
-        ]
-    });
-    writeln!(out)?;
-    write_table(out, &table(&header, rows))?;
-    let warnings = joint
+    let of_lines = joint
         .margins
         .iter()
-        .filter_map(|margin| margin.warning.as_ref());
-    warnings
-        .into_iter()
-        .try_for_each(|warning| paragraph(out, &format!("warning: {warning}"), 2))
+        .map(|margin| format!("{} {}", margin.line.replace('_', " "), percentages(margin)));
+    let of_lines: Vec<String> = of_lines.collect();
+    let text = format!(
+        "margins, 1 − cost/price (no public truth): {}",
+        of_lines.join(", ")
+    );
+    paragraph(out, &text, 2)
+}
+
+/// A margin with its interval, in percent.
+pub(super) fn percentages(margin: &LineMargin) -> String {
+    let percent = |share: f64| format!("{:.0}", 100.0 * share);
+    format!(
+        "{}{NO_BREAK}% ({}{NO_BREAK}%)",
+        percent(margin.median),
+        interval(margin.interval_90, percent)
+    )
 }
 
 /// Smallest probability of a tier that is shown: it would be 0 % else.
 const LEAST_SHOWN: f64 = 0.005;
 
 fn write_storage_tiers(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
-    for offer in &joint.storage_tiers {
+    joint.storage_tiers.iter().try_for_each(|offer| {
         let mut tiers: Vec<(&str, f64)> = offer
             .probabilities
             .iter()
@@ -243,20 +244,17 @@ fn write_storage_tiers(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
         let tiers = tiers
             .iter()
             .take(3)
-            .map(|(tier, share)| format!("{tier} {:.0} %", 100.0 * share));
+            .map(|(tier, share)| format!("{tier} {:.0}{NO_BREAK}%", 100.0 * share));
         let tiers: Vec<String> = tiers.collect();
-        paragraph(
-            out,
-            &format!(
-                "{}: {} (from {})",
-                offer.name,
-                tiers.join(", "),
-                offer.rests_on.join(", ")
-            ),
-            2,
-        )?;
-    }
-    Ok(())
+        paragraph(out, &format!("{}: {}", offer.name, tiers.join(", ")), 2)
+    })
+}
+
+fn write_grounds_of_tiers(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
+    joint.storage_tiers.iter().try_for_each(|offer| {
+        let text = format!("{}: from {}", offer.name, offer.rests_on.join(", "));
+        paragraph(out, &text, 2)
+    })
 }
 
 fn write_neighbours(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
@@ -269,7 +267,10 @@ fn write_neighbours(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
         out,
         &format!("nearest open-weight models: {}", models.join(", ")),
         2,
-    )?;
+    )
+}
+
+fn write_layouts(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
     let layouts = joint
         .attention_layouts
         .iter()
@@ -292,24 +293,4 @@ fn write_neighbours(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
         &format!("attention layouts of this KV size: {}", layouts.join(", ")),
         2,
     )
-}
-
-fn write_misfit(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
-    let misfit = &joint.misfit;
-    for check in misfit
-        .checks
-        .iter()
-        .filter(|check| check.probability < misfit.threshold)
-    {
-        let text = format!(
-            "{}: the {} lies this far out in {} of a million cases, given the clues before it",
-            label("misfit"),
-            check.clue,
-            readable((1e6 * check.probability).round())
-        );
-        paragraph(out, &text, 2)?;
-    }
-    misfit.contradictions.iter().try_for_each(|contradiction| {
-        paragraph(out, &format!("{}: {contradiction}", label("misfit")), 2)
-    })
 }

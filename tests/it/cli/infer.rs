@@ -91,7 +91,7 @@ fn a_list_of_sheets_gives_a_list_of_answers() {
     );
     let report = infer(&list, &[]).out;
     assert!(
-        report.contains("acme m-1") && report.contains("acme m-2"),
+        report.contains("m-1 at acme") && report.contains("m-2 at acme"),
         "{report}"
     );
     let wrong = infer(

@@ -21,7 +21,7 @@ fn the_report_is_80_columns_wide_and_holds_every_equation_in_numbers() {
             vec!["infer", file],
             vec!["infer", file, "--assumptions", &stated],
         ] {
-            let report = output_of(&arguments);
+            let report = output_of(&[&arguments[..], &["--readings"]].concat());
             for line in report.lines() {
                 assert!(
                     display_width(line) <= 80,
@@ -57,6 +57,64 @@ fn the_report_is_80_columns_wide_and_holds_every_equation_in_numbers() {
             assert!(words.contains(answer["id"].as_str().unwrap()), "{file}");
         }
     }
+}
+
+#[test]
+fn a_report_is_one_sentence_a_table_and_conflicts_on_less_than_a_page() {
+    for file in json_files(&repository().join("examples")) {
+        let file = file.to_str().unwrap();
+        let answer: Value = serde_json::from_str(&output_of(&["infer", file, "--json"])).unwrap();
+        for columns in ["40", "80", "120", "200"] {
+            let ended = run_with(unroof(&["infer", file]).env("COLUMNS", columns), "");
+            let report = ended.out.trim_end();
+            let count = report.lines().count();
+            assert!(
+                columns == "40" || count <= 45,
+                "{file}: {count} lines\n{report}"
+            );
+            let columns: usize = columns.parse().unwrap();
+            for line in report.lines() {
+                assert!(display_width(line) <= columns, "{file}, {columns}: {line}");
+            }
+        }
+        let report = output_of(&["infer", file]);
+        let sentence: Vec<&str> = report.lines().take_while(|line| !line.is_empty()).collect();
+        let sentence = sentence.join(" ");
+        for (name, label) in [
+            ("active_parameters", "active parameters ("),
+            ("total_parameters", "total parameters ("),
+        ] {
+            let is_identified = answer["quantities"][name]["identified"] == true;
+            assert_eq!(
+                sentence.contains(label),
+                is_identified,
+                "{file}: {sentence}"
+            );
+        }
+        assert!(sentence.ends_with('.'), "{sentence}");
+        for conflict in answer["conflicts"].as_array().unwrap() {
+            assert!(report.contains("against"), "{file}: {conflict}");
+        }
+        let warned = answer["margins"].as_array().unwrap().iter();
+        let warned = warned
+            .filter(|margin| margin["warning"].is_string())
+            .count();
+        assert!(report.matches("warning: ").count() >= warned, "{file}");
+    }
+}
+
+#[test]
+fn readings_of_one_value_are_one_line() {
+    let file = repository().join("examples/openai_gpt-6-astra.json");
+    let report = output_of(&["infer", file.to_str().unwrap(), "--readings"]);
+    let lines = report
+        .lines()
+        .filter(|line| line.contains("735.29 bytes/token"));
+    assert!(lines.count() <= 2, "{report}");
+    assert!(
+        report.contains("standard, batch, flex, priority, ultrafast, above 272,000 tokens"),
+        "{report}"
+    );
 }
 
 #[test]

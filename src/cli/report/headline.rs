@@ -1,0 +1,153 @@
+//! The answer in one sentence, and what speaks against it.
+
+use std::io::{self, Write};
+
+use super::joint::{compact, interval, percentages};
+use super::paragraph;
+use crate::cli::label;
+use unroof_core::catalog::is_sold_by_author;
+use unroof_core::estimate::joint::QuantityEstimate;
+use unroof_core::estimate::quantities::JointQuantity;
+use unroof_core::estimate::{Answer, Joint};
+use unroof_core::sheet::PriceSheet;
+use unroof_core::units::readable;
+
+/// The sentence: figures of what is identified, the names of the rest, and the margin of the output price.
+pub(super) fn write(
+    out: &mut impl Write,
+    sheets: &[PriceSheet],
+    answer: &Answer,
+) -> io::Result<()> {
+    let joint = &answer.joint;
+    let (identified, others): (Vec<_>, Vec<_>) = joint
+        .quantities
+        .in_order()
+        .into_iter()
+        .filter(|(_, estimate)| estimate.track_record.is_some() || estimate.identified)
+        .partition(|(_, estimate)| estimate.identified);
+    let known: Vec<String> = identified.iter().map(figures).collect();
+    let others: Vec<&str> = others
+        .iter()
+        .map(|(quantity, _)| quantity.definition().label)
+        .collect();
+    let mut parts = Vec::new();
+    if !known.is_empty() {
+        parts.push(format!("probably {}", listed(&known)));
+    }
+    if !others.is_empty() {
+        let verb = if known.is_empty() {
+            "nothing identified from"
+        } else {
+            "not identified from"
+        };
+        let sheet = if sheets.len() == 1 {
+            "this sheet"
+        } else {
+            "these sheets"
+        };
+        parts.push(if known.is_empty() {
+            format!("{verb} {sheet}: {} are mostly the prior", listed(&others))
+        } else {
+            format!("{} {verb} {sheet}", listed(&others))
+        });
+    }
+    parts.extend(output_margin(joint));
+    paragraph(
+        out,
+        &format!("{}: {}.", label(&subject(sheets)), parts.join("; ")),
+        0,
+    )?;
+    writeln!(out)
+}
+
+/// Whose model it is.
+fn subject(sheets: &[PriceSheet]) -> String {
+    let Some(first) = sheets.first() else {
+        return String::new();
+    };
+    let model = first.canonical_model.as_ref().unwrap_or(&first.model);
+    match sheets.len() {
+        1 if is_sold_by_author(first) == Some(true) => model.clone(),
+        1 => format!("{model} at {}", first.provider),
+        number => format!("{model} from {number} sheets"),
+    }
+}
+
+fn figures((quantity, estimate): &(JointQuantity, &QuantityEstimate)) -> String {
+    format!(
+        "{} {} ({})",
+        compact(estimate.median),
+        quantity.definition().label,
+        interval(estimate.interval_90, compact)
+    )
+}
+
+fn output_margin(joint: &Joint) -> Option<String> {
+    let margin = joint
+        .margins
+        .iter()
+        .find(|margin| margin.line == "output")?;
+    Some(format!(
+        "margin of output tokens {}, which has no public truth",
+        percentages(margin)
+    ))
+}
+
+/// `a, b and c`.
+fn listed(names: &[impl AsRef<str>]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [before @ .., last] => format!("{} and {last}", before.join(", ")),
+    }
+}
+
+/// What speaks against the answer: prices that do not fit, sheets that cannot be read in US dollars, lines below cost.
+pub(super) fn write_warnings(
+    out: &mut impl Write,
+    sheets: &[PriceSheet],
+    answer: &Answer,
+) -> io::Result<()> {
+    let warnings = warnings(sheets, answer);
+    for warning in &warnings {
+        paragraph(out, &format!("{} {warning}", label("warning:")), 0)?;
+    }
+    if warnings.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)
+}
+
+fn warnings(sheets: &[PriceSheet], answer: &Answer) -> Vec<String> {
+    let joint = &answer.joint;
+    let misfit = &joint.misfit;
+    let unlikely = misfit
+        .checks
+        .iter()
+        .filter(|check| check.probability < misfit.threshold);
+    let foreign = sheets.iter().find(|sheet| sheet.currency != "USD");
+    let foreign = foreign.filter(|_| joint.margins.is_empty());
+    let currency = foreign.map(|sheet| {
+        format!(
+            "the prices are in {}, so their level says nothing: state `usd_per_currency_unit` in --assumptions",
+            sheet.currency
+        )
+    });
+    let mut warnings: Vec<String> = currency.into_iter().collect();
+    warnings.extend(unlikely.map(|check| {
+        format!(
+            "misfit: the {} lies this far out in {} of a million cases, given the clues before it",
+            check.clue,
+            readable((1e6 * check.probability).round())
+        )
+    }));
+    let contradictions = misfit.contradictions.iter();
+    warnings.extend(contradictions.map(|contradiction| format!("misfit: {contradiction}")));
+    warnings.extend(joint.diagnostics.warnings.iter().map(ToString::to_string));
+    warnings.extend(joint.margins.iter().filter_map(|margin| {
+        let warning = margin.warning.as_ref()?;
+        Some(format!("{}: {warning}", margin.line.replace('_', " ")))
+    }));
+    warnings
+}
