@@ -244,7 +244,9 @@ fn read_source(source: &str, name: &str) -> Result<(Vec<u8>, Version), Failure> 
         return Ok((read_input(Path::new(source))?, Version::default()));
     };
     if !["http", "https"].contains(&scheme.to_ascii_lowercase().as_str()) {
-        let refusal = anyhow!("{name} is neither a file nor an http or https address");
+        let refusal = anyhow!(
+            "{name} is neither a file nor an http or https address: download it, and import the file"
+        );
         return Err(Failure::Usage(refusal));
     }
     match fetch(source, &Version::default()).map_err(anyhow::Error::from)? {

@@ -10,6 +10,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::calibration::CalibrationArguments;
+use super::examples::EXAMPLE_SHEETS;
 use super::report::{self, Grounds};
 use super::{Failure, terminal};
 use crate::clock::Clock;
@@ -25,7 +26,8 @@ Examples:
   unroof infer --markdown examples/google_gemini-2.5-pro.json examples/openai_gpt-5.4.json
   curl -s https://example.com/litellm.json | unroof infer - --format litellm --model gpt-5.4")]
 pub(super) struct InferArguments {
-    /// Files with a price sheet, a request, or a list of them; `-` reads standard input
+    /// Files with a price sheet, a request, or a list of them, or names of built-in examples such as openai/gpt-5.4; `-` reads
+    /// standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The file is a whole catalog of this format or a bare entry of it; the canonical pricesheet/v1 if left out
@@ -72,8 +74,12 @@ pub(super) fn run(arguments: &InferArguments) -> Result<(), Failure> {
     };
     let mut requests = Vec::new();
     let mut is_list = arguments.files.len() > 1;
-    for file in &arguments.files {
-        let file = read_file(&read_input(file)?, &format, stated.as_deref())?;
+    for path in &arguments.files {
+        let file = read_file(&read_sheet(path)?, &format, stated.as_deref());
+        let file = file.map_err(|error| match arguments.files.len() {
+            1 => Failure::Refused(error),
+            _ => Failure::RefusedIn(path.clone(), error),
+        })?;
         is_list |= file.is_list;
         requests.extend(file.requests);
     }
@@ -117,6 +123,22 @@ pub(super) fn run(arguments: &InferArguments) -> Result<(), Failure> {
 fn command(files: &[PathBuf]) -> String {
     let files = files.iter().map(|file| format!(" {}", file.display()));
     format!("unroof infer --markdown{}", files.collect::<String>())
+}
+
+/// The text of a file, or of a built-in example by its name where there is no such file.
+fn read_sheet(file: &Path) -> Result<Vec<u8>, Failure> {
+    let example = file.to_str().filter(|_| !file.exists()).and_then(example);
+    example.map_or_else(|| read_input(file), |text| Ok(text.as_bytes().to_vec()))
+}
+
+/// The example of a name: `provider/model`, or the name of its file.
+fn example(name: &str) -> Option<&'static str> {
+    let wanted = name.replace('/', "_").to_lowercase();
+    let found = EXAMPLE_SHEETS.iter().find(|(file, _)| {
+        let stem = file.strip_suffix(".json");
+        stem.is_some_and(|stem| stem == wanted)
+    });
+    found.map(|(_, text)| *text)
 }
 
 fn read_stated(argument: &str) -> Result<Vec<u8>, Failure> {

@@ -21,6 +21,7 @@ mod training;
 mod validate;
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -126,6 +127,8 @@ enum LogFormat {
 enum Failure {
     /// Invalid input.
     Refused(RequestError),
+    /// The same in one of several files.
+    RefusedIn(PathBuf, RequestError),
     /// Invalid command line.
     Usage(anyhow::Error),
     /// Anything else.
@@ -193,11 +196,12 @@ fn report_failure(failure: &Failure) -> ExitCode {
     let mut out = terminal::stderr();
     // An error of standard error itself cannot be reported.
     let _ = match failure {
-        Failure::Refused(RequestError::Unreadable(error)) => {
-            write_labelled(&mut out, "error:", &error.to_string())
-                .and_then(|()| write_labelled(&mut out, "hint:", error.hint))
+        Failure::Refused(error) => report_refusal(&mut out, error),
+        Failure::RefusedIn(file, error) => {
+            let place = format!("`{}` cannot be used:", file.display());
+            write_labelled(&mut out, "error:", &place)
+                .and_then(|()| report_refusal(&mut out, error))
         }
-        Failure::Refused(RequestError::Wrong(faults)) => report_faults(&mut out, faults),
         Failure::Other(error) if is_closed_pipe(error) => return ExitCode::SUCCESS,
         Failure::Usage(error) | Failure::Other(error) => report_causes(&mut out, error),
     };
@@ -205,6 +209,16 @@ fn report_failure(failure: &Failure) -> ExitCode {
         ExitCode::from(2)
     } else {
         ExitCode::FAILURE
+    }
+}
+
+fn report_refusal(out: &mut impl Write, error: &RequestError) -> io::Result<()> {
+    match error {
+        RequestError::Unreadable(error) => {
+            write_labelled(out, "error:", &error.to_string())?;
+            write_labelled(out, "hint:", error.hint)
+        }
+        RequestError::Wrong(faults) => report_faults(out, faults),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `unroof serve`: the HTTP API.
 
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -28,12 +28,13 @@ Examples:
   unroof serve --database-url postgres://unroof@db/unroof --listen 0.0.0.0:8080 --log-format json
   unroof serve --metrics-listen 127.0.0.1:9464 --watch openai/gpt-5.4 --watch google/gemini-2.5-pro")]
 pub(super) struct ServeArguments {
-    /// Address and port; port 0 takes a free one
+    /// Address and port, or a port of this machine alone; port 0 takes a free one
     #[arg(
         long,
         env = "UNROOF_LISTEN",
         default_value = "127.0.0.1:8080",
-        value_name = "ADDRESS"
+        value_name = "ADDRESS",
+        value_parser = read_address
     )]
     listen: SocketAddr,
     /// Store estimates of the example sheets first
@@ -63,7 +64,12 @@ pub(super) struct ServeArguments {
 #[command(next_help_heading = "Metrics")]
 struct MetricsArguments {
     /// Address and port of a separate listener for `/metrics`; none if left out
-    #[arg(long, env = "UNROOF_METRICS_LISTEN", value_name = "ADDRESS")]
+    #[arg(
+        long,
+        env = "UNROOF_METRICS_LISTEN",
+        value_name = "ADDRESS",
+        value_parser = read_address
+    )]
     metrics_listen: Option<SocketAddr>,
     /// Model whose latest estimates `/metrics` shows; may be repeated, up to a hundred
     #[arg(
@@ -154,9 +160,38 @@ fn write_address(url: &DatabaseUrl, address: SocketAddr, app: &App) -> Option<Se
     })
 }
 
+/// An address with its port; a port alone, after a colon or `localhost` too, is one of this machine alone, since whoever
+/// reaches the service may write.
+fn read_address(text: &str) -> Result<SocketAddr, String> {
+    let local = text
+        .strip_prefix("localhost")
+        .unwrap_or(text)
+        .trim_start_matches(':');
+    let of_this_machine = || {
+        let port: u16 = local.parse().ok()?;
+        Some(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+    };
+    let stated = text.parse().ok();
+    stated.or_else(of_this_machine).ok_or_else(|| {
+        "write an address and a port, such as 127.0.0.1:8080 or [::1]:8080, or a port alone; 0.0.0.0:8080 listens on all \
+         addresses"
+            .to_owned()
+    })
+}
+
 fn bind(address: SocketAddr) -> anyhow::Result<Server> {
-    let bound = Server::bind(address);
-    bound.with_context(|| format!("cannot listen on {address}"))
+    Server::bind(address).map_err(|error| {
+        let is_taken = error.kind() == std::io::ErrorKind::AddrInUse;
+        let remedy = if is_taken {
+            format!(
+                ": another program listens there; stop it, or name another port, such as --listen {}:0 for a free one",
+                address.ip()
+            )
+        } else {
+            String::new()
+        };
+        anyhow::Error::new(error).context(format!("cannot listen on {address}{remedy}"))
+    })
 }
 
 /// Longest pause before an unreachable database is tried again.

@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 use super::App;
 use super::problem::{NOT_FOUND, Problem, TIMEOUT, TOO_LARGE, UNREADABLE, UNSUPPORTED_MEDIA_TYPE};
 use super::refusals::PAUSE;
+use unroof_core::input::cursor::nearest_names;
 
 /// The query string. Unknown names and invalid values are rejected.
 #[derive(Debug)]
@@ -33,8 +34,24 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
                     .strip_prefix("Failed to deserialize query string: ")
                     .unwrap_or(&text);
                 Problem::new(UNREADABLE, format!("invalid query string: {reason}"))
-                    .hint("the parameters of every path are listed at /docs")
+                    .hint(meant(reason))
             })
+    }
+}
+
+/// The parameter that an unknown one means.
+fn meant(reason: &str) -> String {
+    const LISTED: &str = "the parameters of every path are listed at /docs";
+    let Some((_, unknown)) = reason.split_once("unknown field `") else {
+        return LISTED.to_owned();
+    };
+    // The reason names the unknown parameter, then those that are known, each between backticks.
+    let mut names = unknown.split('`').step_by(2);
+    let unknown = names.next().unwrap_or_default();
+    let known: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+    match nearest_names(unknown, &known).as_slice() {
+        [] => LISTED.to_owned(),
+        [nearest, ..] => format!("did you mean `{nearest}`? {LISTED}"),
     }
 }
 

@@ -103,7 +103,12 @@ fn with_problem(mut response: Response, request_id: &str) -> Response {
     let mut response = match problem {
         Some(problem) => problem.render(request_id, response),
         None if (status.is_client_error() || status.is_server_error()) && !is_rendered => {
-            Problem::of_status(status).render(request_id, response)
+            let allowed = response.headers().get(header::ALLOW);
+            let problem = match allowed.and_then(|methods| methods.to_str().ok()) {
+                Some(allowed) if status == StatusCode::METHOD_NOT_ALLOWED => other_method(allowed),
+                _ => Problem::of_status(status),
+            };
+            problem.render(request_id, response)
         }
         None => response,
     };
@@ -157,8 +162,21 @@ pub(super) fn no_place() -> Response {
 /// No route has this path.
 pub(super) async fn no_route(request: Request) -> Problem {
     let path: String = request.uri().path().chars().take(200).collect();
-    Problem::new(NOT_FOUND, format!("there is no route `{path}`"))
-        .hint("all paths are listed at /docs")
+    let hint = super::nearest_route(&path).map_or_else(
+        || "all paths are listed at /docs".to_owned(),
+        |nearest| format!("did you mean `{nearest}`? all paths are listed at /docs"),
+    );
+    Problem::new(NOT_FOUND, format!("there is no route `{path}`")).hint(hint)
+}
+
+/// The path exists, and takes other methods.
+fn other_method(allowed: &str) -> Problem {
+    let allowed: Vec<&str> = allowed
+        .split(',')
+        .filter(|method| *method != "HEAD")
+        .collect();
+    Problem::of_status(StatusCode::METHOD_NOT_ALLOWED)
+        .hint(format!("send a {} to this path", allowed.join(" or a ")))
 }
 
 /// Logs the panic of a handler; the client sees an internal error without details.

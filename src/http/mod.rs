@@ -64,6 +64,8 @@ use utoipa::Path;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::{PathItemExt, routes};
 
+use unroof_core::input::cursor::nearest_names;
+
 pub use app::App;
 pub use budget::LARGEST_ANSWER;
 pub use hosts::host_name;
@@ -132,6 +134,32 @@ macro_rules! router_of {
             ))+
         }
     };
+}
+
+/// The paths that handlers declare.
+macro_rules! paths_of {
+    ($($module:ident :: $handler:ident),+ $(,)?) => {
+        paste! { [$($module::[<__path_ $handler>]::path()),+] }
+    };
+}
+
+/// The path of a route that is like this one: `{…}` stands for whatever is written there.
+fn nearest_route(path: &str) -> Option<String> {
+    let segments: Vec<&str> = path.split('/').collect();
+    let filled = |route: String| {
+        let places: Vec<&str> = route.split('/').collect();
+        let fill = |(place, segment): (&&str, &&str)| {
+            let is_any = place.starts_with('{');
+            (if is_any { *segment } else { *place }).to_owned()
+        };
+        let filled: Vec<String> = places.iter().zip(&segments).map(fill).collect();
+        (places.len() == segments.len()).then(|| filled.join("/"))
+    };
+    let routes = with_handlers!(paths_of).into_iter().filter_map(filled);
+    let routes: Vec<String> = routes.collect();
+    let names: Vec<&str> = routes.iter().map(String::as_str).collect();
+    let nearest = nearest_names(path, &names);
+    nearest.first().map(|name| (*name).to_owned())
 }
 
 /// The API document of handlers.

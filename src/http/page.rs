@@ -70,8 +70,13 @@ impl<'de> Deserialize<'de> for Moment {
         // Databases store years of four digits.
         let is_kept = |moment: &Timestamp| *moment >= Timestamp::UNIX_EPOCH;
         read.ok().filter(is_kept).map(Self).ok_or_else(|| {
+            let day = text.parse::<jiff::civil::Date>().ok();
+            let example = day.map_or_else(
+                || "such as 2026-11-21T00:00:00Z".to_owned(),
+                |day| format!("{day}T00:00:00Z for the beginning of that day"),
+            );
             D::Error::custom(format!(
-                "`{text}` is not a time: write RFC 3339, such as 2026-11-21T00:00:00Z, milliseconds since 1970, or `now`"
+                "`{text}` is not a time: write RFC 3339, {example}, milliseconds since 1970, or `now`"
             ))
         })
     }

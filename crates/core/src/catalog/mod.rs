@@ -141,6 +141,33 @@ macro_rules! declare_modules {
 
 catalog_table!(declare_modules);
 
+/// Fields by which an entry of a catalog is recognised where a canonical sheet was expected, and the catalog.
+const SIGNS: [(&str, SourceFormat); 7] = [
+    ("litellm_provider", SourceFormat::Litellm),
+    ("input_cost_per_token", SourceFormat::Litellm),
+    ("output_cost_per_token", SourceFormat::Litellm),
+    ("pricing_config", SourceFormat::Portkey),
+    ("pricing", SourceFormat::Openrouter),
+    ("modalities", SourceFormat::ModelsDev),
+    ("cost", SourceFormat::ModelsDev),
+];
+
+/// The catalog that a document without a price sheet is from: an entry by a field, or the whole.
+#[must_use]
+pub fn recognized(document: &Json) -> Option<SourceFormat> {
+    let Json::Object(fields) = document else {
+        return None;
+    };
+    let sign = SIGNS.iter().find(|(field, _)| fields.contains_key(field));
+    let whole = || {
+        let catalog = CATALOGS
+            .iter()
+            .find(|catalog| (catalog.recognizes)(document));
+        catalog.map(|catalog| catalog.format)
+    };
+    sign.map(|(_, format)| *format).or_else(whole)
+}
+
 /// Error for an unknown format name.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("expected one of the formats {}", .0.join(", "))]

@@ -8,7 +8,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::input::body::body;
 use crate::input::body::{Body, Kind, Schemas, add_schema, by, optional, plain, value};
-use crate::input::cursor::Cursor;
+use crate::input::cursor::{Cursor, shortened};
 use crate::input::schema::Name;
 use crate::model::assumptions::Assumptions;
 use crate::sheet::{PriceSheet, canonical};
@@ -22,7 +22,7 @@ body! {
     /// A request: a sheet and assumptions about the machine behind it.
     pub struct InferRequest {
         /// The sheet in canonical form.
-        price_sheet: PriceSheet = plain(value(by(canonical::read_sheet)).hint("send the sheet")),
+        price_sheet: PriceSheet = plain(value(by(read_stated_sheet)).hint("send the sheet")),
         /// Stated assumptions. A number fixes a value, `{"low", "high"}` is a 90 % interval.
         assumptions: Option<Assumptions> = optional(value(by(Assumptions::read))),
     }
@@ -67,6 +67,43 @@ impl Kind for PoolKind {
     }
 }
 
+/// A sheet that somebody states; that of a stored document may hold what nobody would be told now.
+pub(super) fn read_stated_sheet(sheet: &Cursor<'_>) -> Option<PriceSheet> {
+    let read = canonical::read_sheet(sheet)?;
+    let sources = sheet.at("sources").and_then(|sources| sources.items());
+    for source in sources.into_iter().flatten() {
+        let Some(url) = source.at("url") else {
+            continue;
+        };
+        let Some(address) = url.unrecorded(|url| url.text()) else {
+            continue;
+        };
+        if is_address_without_scheme(&address) {
+            url.fault(
+                format!("`{}` is an address without a scheme", shortened(&address)),
+                format!("write \"https://{address}\""),
+            );
+        }
+    }
+    Some(read)
+}
+
+/// Whether a text is a host's name with a dot, with or without a path behind it.
+fn is_address_without_scheme(text: &str) -> bool {
+    let (host, _) = text.split_once('/').unwrap_or((text, ""));
+    let is_label = |label: &str| {
+        !label.is_empty()
+            && label
+                .chars()
+                .all(|letter| letter.is_alphanumeric() || letter == '-')
+    };
+    let labels: Vec<&str> = host.split('.').collect();
+    let (Some(top), true) = (labels.last(), labels.len() > 1) else {
+        return false;
+    };
+    labels.iter().all(|label| is_label(label)) && top.chars().all(char::is_alphabetic)
+}
+
 /// Several hosts' sheets of one model.
 fn read_pool(list: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
     const ONE_MODEL: &str =
@@ -78,7 +115,7 @@ fn read_pool(list: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
             format!("send 1 to {MOST_SHEETS} sheets"),
         );
     }
-    let mut sheets = list.list_of(canonical::read_sheet)?;
+    let mut sheets = list.list_of(read_stated_sheet)?;
     if sheets.len() < count {
         return None;
     }

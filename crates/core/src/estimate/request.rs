@@ -2,15 +2,15 @@
 
 use jiff::Timestamp;
 
-use super::body::{InferEntryRequest, InferRequest, PoolRequest};
-use crate::catalog::Catalog;
+use super::body::{InferEntryRequest, InferRequest, PoolRequest, read_stated_sheet};
+use crate::catalog::{Catalog, recognized};
 use crate::input::body::Body;
 use crate::input::cursor::{Cursor, Faults, nearest_names};
-use crate::input::json::{self, Json, JsonError};
+use crate::input::json::{self, Json, JsonError, Object};
 use crate::input::{self, RequestError};
 use crate::model::assumptions::Assumptions;
 use crate::model::quantity::Quantity;
-use crate::sheet::{PriceSheet, RateCell, canonical};
+use crate::sheet::{PriceSheet, RateCell};
 
 /// The sheets of one model, mostly one sheet, and the assumptions.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,6 +67,9 @@ fn read_tree(body: &Cursor<'_>, format: &Format) -> Option<Request> {
             hint,
         );
     };
+    if matches!(format, Format::Canonical) && !entries.contains_key("schema") {
+        refuse_other_documents(body, entries)?;
+    }
     let pools = matches!(format, Format::Canonical) && entries.contains_key(POOL);
     let wrapper = if pools { POOL } else { wrapper };
     if pools && entries.contains_key("price_sheet") {
@@ -105,6 +108,28 @@ fn read_tree(body: &Cursor<'_>, format: &Format) -> Option<Request> {
     })
 }
 
+/// Refuses what is no price sheet and no request, but known: an answer, or an entry of a catalog.
+fn refuse_other_documents(body: &Cursor<'_>, entries: &Object) -> Option<()> {
+    let has = |field: &str| entries.contains_key(field);
+    if has("quantities") && has("engine_version") {
+        return body.refuse(
+            "this is an answer of unroof, not a price sheet",
+            "send the price sheet that it came from: GET /price-sheets/{id} with an id of its `price_sheets` returns it",
+        );
+    }
+    if has("rates") || has("price_sheet") || has(POOL) || has("assumptions") {
+        return Some(());
+    }
+    let Some(catalog) = recognized(body.json) else {
+        return Some(());
+    };
+    let name = catalog.name();
+    body.refuse(
+        format!("this looks like an entry of the catalog {name}, not a price sheet"),
+        format!("name its format and its key: `format={name}` and `model=KEY` in the query, or --format {name} --model KEY"),
+    )
+}
+
 /// The sheets and assumptions of a request.
 fn read_question(
     body: &Cursor<'_>,
@@ -126,7 +151,7 @@ fn read_question(
 
 fn read_sheet(sheet: &Cursor<'_>, format: &Format) -> Option<PriceSheet> {
     match format {
-        Format::Canonical => canonical::read_sheet(sheet),
+        Format::Canonical => read_stated_sheet(sheet),
         Format::Entry { catalog, model, at } => catalog
             .read(model, sheet)
             .and_then(|sheets| in_force(sheets, *at)),

@@ -12,6 +12,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::json::{Json, Object};
+use super::mistakes;
 use super::text::{printable, turns_direction};
 use crate::units::{Decimal, DecimalError, readable};
 
@@ -78,6 +79,11 @@ impl Faults {
             _ => return,
         };
         faults.push(fault);
+    }
+
+    /// Number of recorded faults.
+    pub(super) fn count(&self) -> usize {
+        self.0.borrow().len()
     }
 
     /// Whether the limit of recorded faults is reached.
@@ -280,7 +286,16 @@ impl<'a> Cursor<'a> {
                     .map(|(index, json)| self.child(Step::Index(index), json))
                     .collect(),
             ),
-            _ => self.expected("a list"),
+            _ => {
+                let hint = match self.path.step {
+                    Step::Key(key) => mistakes::meant_list(key),
+                    _ => None,
+                };
+                self.refuse(
+                    format!("expected a list, found {}", self.json.kind()),
+                    hint.unwrap_or("write a list"),
+                )
+            }
         }
     }
 
@@ -380,10 +395,16 @@ impl<'a> Cursor<'a> {
     pub fn decimal(&self) -> Option<Decimal> {
         const HINT: &str = "write a text such as \"1.25\": up to 12 digits before the point and 18 after it, no sign and no exponent";
         let Json::Text(text) = self.json else {
+            let hint = match self.json {
+                Json::Number(number) if number.parse::<Decimal>().is_ok() => {
+                    format!("put the number in quotes: \"{number}\"")
+                }
+                _ => HINT.to_owned(),
+            };
             let found = self.json.kind();
             return self.refuse(
                 format!("expected a decimal written as a text, found {found}"),
-                HINT,
+                hint,
             );
         };
         // A text that is too long is not a decimal either.
@@ -392,9 +413,9 @@ impl<'a> Cursor<'a> {
             .or_else(|error: DecimalError| {
                 let hint = match error {
                     DecimalError::Negative(_) => {
-                        "write 0 or more; leave the field out where nothing is published"
+                        "write 0 or more; leave the field out where nothing is published".to_owned()
                     }
-                    _ => HINT,
+                    _ => mistakes::meant_price(text).unwrap_or_else(|| HINT.to_owned()),
                 };
                 self.refuse(error.to_string(), hint).ok_or(())
             })
@@ -416,6 +437,13 @@ impl<'a> Cursor<'a> {
                         number
                     }
                 }),
+            Json::Text(text) => {
+                let hint = mistakes::meant_number(text);
+                self.refuse(
+                    "expected a number, found a text",
+                    hint.unwrap_or_else(|| "write a number".to_owned()),
+                )
+            }
             _ => self.expected("a number"),
         }
     }
@@ -494,9 +522,10 @@ impl<'a> Cursor<'a> {
             .map(|(_, choice)| *choice);
         if found.is_none() {
             let names: Vec<_> = choices.iter().map(|(name, _)| *name).collect();
+            let hint = mistakes::meant_unit(text, &names);
             self.fault(
                 format!("`{}` is not known here", shortened(text)),
-                one_of_hint(text, &names),
+                hint.unwrap_or_else(|| one_of_hint(text, &names)),
             );
         }
         found
@@ -582,9 +611,10 @@ impl<'a> Fields<'a> {
                 break;
             }
             if !asked.contains(&name) {
+                let hint = mistakes::meant_field(name, &asked);
                 self.cursor.child(Step::Key(name), json).fault(
                     format!("`{}` is not a known field", shortened(name)),
-                    one_of_hint(name, &asked),
+                    hint.unwrap_or_else(|| one_of_hint(name, &asked)),
                 );
             }
         }

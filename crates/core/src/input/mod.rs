@@ -1,11 +1,13 @@
 //! Reading requests: request bodies, each declared once (`body`); text to a JSON tree that keeps numbers as written
-//! (`json`); a walk over the tree that records every fault with its place (`cursor`); schemas of names and texts
+//! (`json`); a walk over the tree that records every fault with its place (`cursor`) and with what is
+//! meant (`mistakes`); schemas of names and texts
 //! (`schema`); cancellation (`cancel`); and escapes for unsafe characters (`text`).
 
 pub mod body;
 pub mod cancel;
 pub mod cursor;
 pub mod json;
+mod mistakes;
 pub mod schema;
 pub mod text;
 

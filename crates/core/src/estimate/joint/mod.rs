@@ -1,6 +1,7 @@
 //! The joint estimate: every quantity beside its prior, with the clues that moved it.
 
 mod answer;
+mod doubts;
 mod setting;
 pub(super) mod steps;
 
@@ -27,6 +28,7 @@ use crate::reference::calibration::Calibration;
 use crate::reference::{RecordSetting, track_record_of_quantity};
 use crate::sheet::{PriceSheet, RateCell};
 use crate::units::{Decimal, significant};
+use doubts::doubts;
 use setting::{independent_decisions, settings_of};
 use steps::{CLUE_STRIDE, Step, steps};
 
@@ -96,7 +98,7 @@ pub fn estimate(
         nearest_open_models: nearest::open_models_near(&quantities),
         attention_layouts: nearest::attention_layouts(&quantities.kv_bytes_per_token_stored),
         quantities,
-        diagnostics: diagnostics(&posterior, calibration),
+        diagnostics: diagnostics(&posterior, contents, calibration),
         misfit,
     })
 }
@@ -267,8 +269,12 @@ impl Shared<'_> {
     }
 }
 
-fn diagnostics(posterior: &Posterior<'_>, calibration: &Calibration) -> Diagnostics {
-    let mut warnings = Vec::new();
+fn diagnostics(
+    posterior: &Posterior<'_>,
+    contents: &[PriceSheet],
+    calibration: &Calibration,
+) -> Diagnostics {
+    let mut warnings = doubts(contents);
     if posterior.pareto_k > LARGEST_PARETO_K {
         warnings.push(format!(
             "Pareto k̂ is {:.2}, above {LARGEST_PARETO_K}: few draws carry the estimate, and its intervals are not to be trusted",

@@ -234,10 +234,14 @@ impl<K: Kind> List<K> {
     fn values(&self, items: &[Cursor<'_>]) -> Vec<K::Value> {
         let mut values = Vec::with_capacity(items.len());
         for item in items {
+            let faults = item.faults().count();
             let Some(value) = self.item.read(item) else {
                 continue;
             };
+            // A value with a fault may look like another one because of it.
+            let is_right = item.faults().count() == faults;
             if let Some((is_same, [detail, hint])) = self.distinct
+                && is_right
                 && values.iter().any(|known| is_same(known, &value))
             {
                 item.fault(detail, hint);

@@ -1,0 +1,189 @@
+//! What people write by mistake, and what they mean: the hints of faults name the correction.
+
+/// Names of fields in other formats: the field that is meant here, and what else differs.
+const OTHER_NAMES: [(&str, &str, &str); 20] = [
+    ("cache_creation", "cache_write", ""),
+    ("cache_creation_input_token_cost", "cache_write", PER_TOKEN),
+    ("cache_hit", "cache_read", ""),
+    ("cache_read_input_token_cost", "cache_read", PER_TOKEN),
+    ("cached", "cache_read", ""),
+    ("cached_input", "cache_read", ""),
+    ("cached_input_price", "cache_read", ""),
+    ("cached_prompt", "cache_read", ""),
+    ("completion", "output", OPENROUTER),
+    ("completion_price", "output", ""),
+    ("input_cache_read", "cache_read", OPENROUTER),
+    ("input_cache_write", "cache_write", OPENROUTER),
+    ("input_cost_per_token", "input", PER_TOKEN),
+    ("input_price", "input", ""),
+    ("output_cost_per_token", "output", PER_TOKEN),
+    ("output_price", "output", ""),
+    ("prompt", "input", OPENROUTER),
+    ("prompt_price", "input", ""),
+    ("context_window", "limits", ": {\"context\": tokens}"),
+    ("prices", "rates", ""),
+];
+
+const PER_TOKEN: &str = ", USD per million tokens: multiply a price per token by 1,000,000";
+const OPENROUTER: &str = ", per million tokens: OpenRouter's prices are per token, so multiply them by 1,000,000, or send its entry with format \
+     `openrouter`";
+
+/// Values of `unit` in other formats, and the factor to `per_1m_tokens`.
+const OTHER_UNITS: [(&str, &str); 10] = [
+    ("per_1_token", "1,000,000"),
+    ("per_1000_tokens", "1,000"),
+    ("per_1k", "1,000"),
+    ("per_1k_token", "1,000"),
+    ("per_1k_tokens", "1,000"),
+    ("per_k_tokens", "1,000"),
+    ("per_thousand_tokens", "1,000"),
+    ("per_token", "1,000,000"),
+    ("per_tokens", "1,000,000"),
+    ("token", "1,000,000"),
+];
+
+/// The field that a field of another format means, in words.
+pub(super) fn meant_field(name: &str, known: &[&str]) -> Option<String> {
+    let lower = name.to_lowercase();
+    let (_, meant, remark) = OTHER_NAMES.iter().find(|(other, ..)| *other == lower)?;
+    known
+        .contains(meant)
+        .then(|| format!("write `{meant}` instead{remark}"))
+}
+
+/// What to write instead of a unit that is not per million tokens.
+pub(super) fn meant_unit(text: &str, known: &[&str]) -> Option<String> {
+    const OWN: &str = "per_1m_tokens";
+    let lower = text.to_lowercase();
+    let (_, factor) = OTHER_UNITS.iter().find(|(other, _)| *other == lower)?;
+    known
+        .contains(&OWN)
+        .then(|| format!("multiply every price by {factor} and write `{OWN}`"))
+}
+
+/// What to write instead of a price with a currency, a comma or blanks.
+pub(super) fn meant_price(text: &str) -> Option<String> {
+    let trimmed = text.trim();
+    let bare = trimmed.trim_matches(|mark: char| {
+        mark.is_alphabetic() || mark.is_whitespace() || "$€£¥₹".contains(mark)
+    });
+    let is_bare = bare == trimmed;
+    let is_written = |digits: &str| {
+        !digits.is_empty()
+            && digits
+                .chars()
+                .all(|digit| digit.is_ascii_digit() || ".,_' ".contains(digit))
+            && digits.starts_with(|digit: char| digit.is_ascii_digit())
+    };
+    if !is_written(bare) {
+        return None;
+    }
+    let currency = if is_bare {
+        ""
+    } else {
+        "; the currency is a field of the sheet"
+    };
+    let (whole, fraction) = bare.rsplit_once(',').unwrap_or((bare, ""));
+    if bare.contains(',') && !bare.contains('.') && !whole.contains(',') && fraction.len() == 3 {
+        return Some(format!(
+            "write \"{whole}{fraction}\" if the comma separates thousands, \"{whole}.{fraction}\" if it is a decimal \
+             point{currency}"
+        ));
+    }
+    let is_decimal_comma = bare.contains(',') && !bare.contains('.') && !whole.contains(',');
+    let digits = if is_decimal_comma {
+        format!("{whole}.{fraction}")
+    } else {
+        bare.replace([',', '_', '\'', ' '], "")
+    };
+    (digits != text).then(|| format!("write \"{digits}\"{currency}"))
+}
+
+/// The list that is meant where a field holds one value.
+pub(super) fn meant_list(field: &str) -> Option<&'static str> {
+    match field {
+        "cache_write" => Some(
+            "write a list with a price per time to live: [{\"ttl_seconds\": 300, \"price\": \"3.75\"}]; null where the time is \
+             not published",
+        ),
+        "rates" => Some("write a list of cells: [{\"input\": \"1.25\", \"output\": \"10\"}]"),
+        "sources" => Some(
+            "write a list of publications: [{\"url\": \"https://…\", \"format\": \"official\"}]",
+        ),
+        _ => None,
+    }
+}
+
+/// The whole number that a text means, as `200k` or `"128,000"`.
+pub(super) fn meant_number(text: &str) -> Option<String> {
+    const SUFFIXES: [(char, f64); 3] = [('k', 1e3), ('m', 1e6), ('b', 1e9)];
+    let plain = text.trim().to_lowercase().replace([',', '_', ' '], "");
+    let suffix = SUFFIXES.iter().find(|(suffix, _)| plain.ends_with(*suffix));
+    let factor = suffix.map_or(1.0, |(_, factor)| *factor);
+    let digits = plain.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let number: f64 = digits.parse().ok()?;
+    let meant = number * factor;
+    meant
+        .is_finite()
+        .then(|| format!("write {meant}, a number without quotes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_other_formats_are_named_by_what_they_mean() {
+        let known = ["input", "output", "cache_read", "cache_write"];
+        let hint = |name| meant_field(name, &known);
+        assert_eq!(hint("cached_input").unwrap(), "write `cache_read` instead");
+        assert!(
+            hint("prompt")
+                .unwrap()
+                .starts_with("write `input` instead, per million")
+        );
+        assert!(hint("completion").unwrap().contains("openrouter"));
+        assert_eq!(hint("rates"), None);
+        assert_eq!(meant_field("prompt", &["model"]), None);
+    }
+
+    #[test]
+    fn another_unit_is_multiplied() {
+        let known = ["per_1m_tokens"];
+        let hint = meant_unit("per_1k_tokens", &known).unwrap();
+        assert_eq!(
+            hint,
+            "multiply every price by 1,000 and write `per_1m_tokens`"
+        );
+        assert!(
+            meant_unit("per_token", &known)
+                .unwrap()
+                .contains("1,000,000")
+        );
+        assert_eq!(meant_unit("per_image", &known), None);
+    }
+
+    #[test]
+    fn a_price_is_written_with_a_point_and_without_a_currency() {
+        let hint = |text| meant_price(text).unwrap();
+        assert_eq!(hint("3,00"), "write \"3.00\"");
+        assert!(hint("1,000").contains("\"1000\"") && hint("1,000").contains("\"1.000\""));
+        let currency = "write \"3.00\"; the currency is a field of the sheet";
+        for text in ["$3.00", "3.00 USD", "€3,00", "USD 3.00"] {
+            assert_eq!(hint(text), currency, "{text}");
+        }
+        assert_eq!(hint("1,234.50"), "write \"1234.50\"");
+        for text in ["", "free", "1e-6", "00.1", "-1", "1.2.3x4"] {
+            assert_eq!(meant_price(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_in_words_is_written_out() {
+        let hint = |text| meant_number(text).unwrap();
+        assert_eq!(hint("200k"), "write 200000, a number without quotes");
+        assert_eq!(hint("128,000"), "write 128000, a number without quotes");
+        assert_eq!(hint("1.05M"), "write 1050000, a number without quotes");
+        assert_eq!(meant_number("many"), None);
+    }
+}
