@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::app::App;
 use super::coding::Coding;
 use super::metrics::method_name;
-use super::problem::{INTERNAL, NOT_FOUND, PROBLEM_JSON, Problem, UNREADABLE};
+use super::problem::{INTERNAL, METHOD_NOT_ALLOWED, NOT_FOUND, PROBLEM_JSON, Problem, UNREADABLE};
 use super::queue::note_refusal;
 use super::refusals::PAUSE;
 
@@ -103,12 +103,7 @@ fn with_problem(mut response: Response, request_id: &str) -> Response {
     let mut response = match problem {
         Some(problem) => problem.render(request_id, response),
         None if (status.is_client_error() || status.is_server_error()) && !is_rendered => {
-            let allowed = response.headers().get(header::ALLOW);
-            let problem = match allowed.and_then(|methods| methods.to_str().ok()) {
-                Some(allowed) if status == StatusCode::METHOD_NOT_ALLOWED => other_method(allowed),
-                _ => Problem::of_status(status),
-            };
-            problem.render(request_id, response)
+            Problem::of_status(status).render(request_id, response)
         }
         None => response,
     };
@@ -170,13 +165,17 @@ pub(super) async fn no_route(request: Request) -> Problem {
 }
 
 /// The path exists, and takes other methods.
-fn other_method(allowed: &str) -> Problem {
-    let allowed: Vec<&str> = allowed
-        .split(',')
-        .filter(|method| *method != "HEAD")
-        .collect();
-    Problem::of_status(StatusCode::METHOD_NOT_ALLOWED)
-        .hint(format!("send a {} to this path", allowed.join(" or a ")))
+pub(super) async fn other_method(request: Request) -> Problem {
+    let path: String = request.uri().path().chars().take(200).collect();
+    let methods = match super::methods_of_path(&path).as_slice() {
+        [] => "GET".to_owned(),
+        methods => methods.join(" or a "),
+    };
+    Problem::new(
+        METHOD_NOT_ALLOWED,
+        format!("{} is not a method of `{path}`", request.method()),
+    )
+    .hint(format!("send a {methods} to this path"))
 }
 
 /// Logs the panic of a handler; the client sees an internal error without details.

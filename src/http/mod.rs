@@ -61,6 +61,7 @@ use pastey::paste;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 use utoipa::Path;
+use utoipa::openapi::HttpMethod;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::{PathItemExt, routes};
 
@@ -136,30 +137,59 @@ macro_rules! router_of {
     };
 }
 
-/// The paths that handlers declare.
-macro_rules! paths_of {
+/// The paths that handlers declare, with their methods.
+macro_rules! declared {
     ($($module:ident :: $handler:ident),+ $(,)?) => {
-        paste! { [$($module::[<__path_ $handler>]::path()),+] }
+        paste! {
+            [$((
+                $module::[<__path_ $handler>]::path(),
+                $module::[<__path_ $handler>]::methods(),
+            )),+]
+        }
     };
 }
 
-/// The path of a route that is like this one: `{…}` stands for whatever is written there.
-fn nearest_route(path: &str) -> Option<String> {
+/// The route of a path as long as it: `{…}` stands for whatever is written there.
+fn filled(route: &str, path: &str) -> Option<String> {
     let segments: Vec<&str> = path.split('/').collect();
-    let filled = |route: String| {
-        let places: Vec<&str> = route.split('/').collect();
-        let fill = |(place, segment): (&&str, &&str)| {
-            let is_any = place.starts_with('{');
-            (if is_any { *segment } else { *place }).to_owned()
-        };
-        let filled: Vec<String> = places.iter().zip(&segments).map(fill).collect();
-        (places.len() == segments.len()).then(|| filled.join("/"))
+    let places: Vec<&str> = route.split('/').collect();
+    let fill = |(place, segment): (&&str, &&str)| {
+        let is_any = place.starts_with('{');
+        (if is_any { *segment } else { *place }).to_owned()
     };
-    let routes = with_handlers!(paths_of).into_iter().filter_map(filled);
-    let routes: Vec<String> = routes.collect();
+    let filled: Vec<String> = places.iter().zip(&segments).map(fill).collect();
+    (places.len() == segments.len()).then(|| filled.join("/"))
+}
+
+/// The path of a route that is like this one.
+fn nearest_route(path: &str) -> Option<String> {
+    let routes = with_handlers!(declared).into_iter();
+    let routes: Vec<String> = routes
+        .filter_map(|(route, _)| filled(&route, path))
+        .collect();
     let names: Vec<&str> = routes.iter().map(String::as_str).collect();
     let nearest = nearest_names(path, &names);
     nearest.first().map(|name| (*name).to_owned())
+}
+
+/// The methods that a path takes.
+fn methods_of_path(path: &str) -> Vec<&'static str> {
+    let routes = with_handlers!(declared).into_iter();
+    let same = routes.filter(|(route, _)| filled(route, path).as_deref() == Some(path));
+    let names = [
+        (MethodFilter::GET, "GET"),
+        (MethodFilter::POST, "POST"),
+        (MethodFilter::DELETE, "DELETE"),
+    ];
+    let name = |method: HttpMethod| {
+        let filter = method.to_method_filter();
+        names
+            .into_iter()
+            .find_map(|(known, name)| (known == filter).then_some(name))
+    };
+    same.flat_map(|(_, methods)| methods)
+        .filter_map(name)
+        .collect()
 }
 
 /// The API document of handlers.
@@ -211,6 +241,7 @@ fn unwrapped(app: App) -> Router {
         .merge(docs::routes())
         .route("/", get(async || Redirect::temporary("/docs")))
         .fallback(middleware::no_route)
+        .method_not_allowed_fallback(middleware::other_method)
         .with_state(app)
         .layer(from_fn_with_state(Arc::clone(&limits), answer_time::limit))
         .layer(CatchPanicLayer::custom(middleware::panicked));

@@ -568,7 +568,7 @@ fn without_the_flag_nothing_listens_and_wrong_flags_are_refused() {
             &["--metrics-listen", "127.0.0.1:0", "--watch", "gpt-5.4"],
             "openai/gpt-5.4",
         ),
-        (&["--metrics-listen", "here"], "invalid socket address"),
+        (&["--metrics-listen", "here"], "write an address and a port"),
     ] {
         let ended = run(&[&["serve"], arguments].concat());
         assert_eq!(ended.code, Some(2), "{}", ended.err);

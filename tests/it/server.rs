@@ -1,4 +1,5 @@
 //! The real binary: commands that end, and a server that can be killed.
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -52,6 +53,13 @@ pub(crate) fn run_with(command: &mut Command, input: &str) -> Ended {
         out: String::from_utf8(output.stdout).unwrap(),
         err: String::from_utf8(output.stderr).unwrap(),
     }
+}
+
+/// Writes a file into a folder; its path.
+pub(crate) fn file_text(folder: &Path, name: &str, text: &str) -> String {
+    let file = folder.join(name);
+    fs::write(&file, text).unwrap();
+    file.to_str().unwrap().to_owned()
 }
 
 /// Runs a command with nothing on standard input.

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::{NO_BREAK, by_reason, paragraph, table, write_table};
 use crate::cli::label;
+use crate::cli::terminal::width;
 use unroof_core::estimate::joint::{NotIdentified, QuantityEstimate, Regime};
 use unroof_core::estimate::margins::LineMargin;
 use unroof_core::estimate::posterior::Interval;
@@ -11,6 +12,8 @@ use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::estimate::{Answer, Joint};
 use unroof_core::units::readable;
 
+/// Columns of a terminal from which bars have room.
+const LEAST_WIDTH_OF_BARS: usize = 76;
 /// Places of a bar.
 const BAR: usize = 19;
 
@@ -31,20 +34,24 @@ pub(super) fn write(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
 }
 
 fn write_quantities(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
+    let has_bars = width() >= LEAST_WIDTH_OF_BARS;
     let row = |(quantity, estimate): (JointQuantity, &QuantityEstimate)| {
-        vec![
+        let mut cells = vec![
             quantity.definition().label.to_owned(),
             compact(estimate.median),
             interval(estimate.interval_90, compact),
-            bar(estimate),
-            format!(
-                "{:.1}{}",
-                estimate.information_gained_bits,
-                if estimate.identified { " *" } else { "" }
-            ),
-        ]
+        ];
+        cells.extend(has_bars.then(|| bar(estimate)));
+        cells.push(format!(
+            "{:.1}{}",
+            estimate.information_gained_bits,
+            if estimate.identified { " *" } else { "" }
+        ));
+        cells
     };
-    let header = ["", "median", "90 %", "prior · 90 ─ 50 ━", "bits"];
+    let mut header = vec!["", "median", "90 %"];
+    header.extend(has_bars.then_some("prior · 90 ─ 50 ━"));
+    header.push("bits");
     write_table(
         out,
         &table(&header, joint.quantities.in_order().into_iter().map(row)),

@@ -9,6 +9,7 @@ mod identity;
 mod infer;
 mod layout;
 mod lists;
+mod mistakes;
 mod odd_input;
 mod pages;
 mod plan;

@@ -9,8 +9,8 @@ use crate::support::{sheet, with, without};
 async fn prices_are_texts_of_digits() {
     let form = "write a text such as \"1.25\": up to 12 digits before the point and 18 after it, no sign and no exponent";
     let refused = [
-        (json!(1.25), form),
-        (json!(0), form),
+        (json!(1.25), "put the number in quotes: \"1.25\""),
+        (json!(0), "put the number in quotes: \"0\""),
         (json!(true), form),
         (json!(null), form),
         (json!({"usd": "1.25"}), form),
@@ -21,9 +21,12 @@ async fn prices_are_texts_of_digits() {
         (json!("Infinity"), form),
         (json!("+1"), form),
         (json!(""), form),
-        (json!(" 1"), form),
-        (json!("1,25"), form),
-        (json!("$1.25"), form),
+        (json!(" 1"), "write \"1\""),
+        (json!("1,25"), "write \"1.25\""),
+        (
+            json!("$1.25"),
+            "write \"1.25\"; the currency is a field of the sheet",
+        ),
         (json!(".5"), form),
         (json!("1."), form),
         (json!("0x10"), form),

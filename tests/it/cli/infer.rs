@@ -269,7 +269,7 @@ fn inferring_needs_no_home_and_leaves_no_file() {
         &sheet().to_string(),
     );
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
-    assert!(ended.out.contains("acme m-1"), "{}", ended.out);
+    assert!(ended.out.contains("m-1 at acme"), "{}", ended.out);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

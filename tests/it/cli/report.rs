@@ -34,8 +34,11 @@ fn the_report_is_80_columns_wide_and_holds_every_equation_in_numbers() {
                 serde_json::from_str(&output_of(&[&arguments[..], &["--json"]].concat())).unwrap();
             let words = squeezed(&report);
             let mut workings = 0;
+            let mut shown = std::collections::BTreeSet::new();
             for reading in answer["readings"].as_array().unwrap() {
-                if let Some(working) = reading["working"].as_str() {
+                // Readings of one value share a line.
+                let is_first = shown.insert(format!("{} {}", reading["id"], reading["value"]));
+                if let Some(working) = reading["working"].as_str().filter(|_| is_first) {
                     workings += 1;
                     assert!(words.contains(&squeezed(working)), "{file}: no `{working}`");
                     assert!(

@@ -71,7 +71,7 @@ fn the_implied_sheet_can_be_piped_into_infer() {
     let simulated: Value =
         serde_json::from_str(&output_of(&["simulate", &file, "--json"])).unwrap();
     let request = simulated["price_sheet"]["infer_request"].to_string();
-    let read = run_with(&mut unroof(&["infer", "-"]), &request);
+    let read = run_with(&mut unroof(&["infer", "-", "--readings"]), &request);
     assert_eq!(read.code, Some(0), "{}", read.err);
     assert!(read.out.contains("output_ratio_memory_boundness"));
 }
