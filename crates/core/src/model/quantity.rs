@@ -166,6 +166,7 @@ quantities! {
         .from(&[Quantity::DomainSize], |parents| parents[0]);
     KvBytesPerElement = row("kv_bytes_per_element", "b_kv", "B").stated(0.0625, 4.0);
     KvBytesRead = row("kv_bytes_per_token_read", "k_bw", "bytes/token").stated(1e-6, 1e12);
+    KvBytesReadSlope = row("kv_bytes_per_token_read_slope", "k_∞", "bytes/token").stated(1e-6, 1e12);
     KvBytesStored = row("kv_bytes_per_token_stored", "k_st", "bytes/token").stated(1e-6, 1e12);
     BatchOverOptimal = row("batch_over_optimal_batch", "β", "").stated(1e-12, 1e12).textbook(2.5);
     MeanDecodeContext = row("mean_decode_context_tokens", "L_mean", "tokens").stated(1e-3, 1e9);

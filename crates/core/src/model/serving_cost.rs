@@ -50,7 +50,7 @@ impl<'a> Served<'a> {
             log_active: unknowns.log_active_parameters,
             log_total,
             log_kv_read: unknowns.log_kv_read_at_mean_context(),
-            log_kv_stored: unknowns.log_kv_bytes_stored,
+            log_kv_stored: unknowns.log_kv_stored_at_mean_context(),
             is_dense: unknowns.is_dense,
         };
         let model = machine
