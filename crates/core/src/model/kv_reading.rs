@@ -120,6 +120,15 @@ impl KvReading {
         self.stored * context_tokens + self.windows * context_tokens.min(self.limit)
     }
 
+    /// Bytes that steps at all contexts up to this one read together, ∫ `bytes_at`, times tokens.
+    #[must_use]
+    pub fn read_up_to(self, context_tokens: f64) -> f64 {
+        let within = context_tokens.min(self.limit);
+        let beyond = context_tokens - within;
+        0.5 * self.slope * context_tokens * context_tokens
+            + self.bounded * within * (0.5 * within + beyond)
+    }
+
     /// Context at which a step reads this many bytes.
     #[must_use]
     pub fn context_of(self, bytes: f64) -> f64 {
@@ -195,6 +204,9 @@ mod tests {
             prop_assert!(read <= stored * (1.0 + 1e-12), "{kind:?} {context}: {read} of {stored}");
             prop_assert!(reading.log_slope() <= log_stored + 1e-12);
             prop_assert!(reading.log_slope() <= log_read + 1e-12);
+            let between = reading.read_up_to(1.01 * context) - reading.read_up_to(context);
+            let middle = 0.01 * context * reading.bytes_at(1.005 * context);
+            prop_assert!((between / middle).ln().abs() < 0.01, "{kind:?} {context}");
             let far = 1e9;
             let further = reading.bytes_at(2.0 * far) - reading.bytes_at(far);
             prop_assert!((further / far).ln() - reading.log_slope() < 1e-6);
