@@ -182,6 +182,7 @@ quantities! {
     MinimumBatch = row("minimum_batch", "B_min", "sequences").stated(1.0, 1e12);
     InputMargin = row("input_margin", "μ_in", "").stated(-10.0, 0.999).textbook(0.0);
     OutputMargin = row("output_margin", "μ_out", "").stated(-10.0, 0.999).textbook(0.0);
+    ComputeMargin = row("compute_margin", "μ_c", "").stated(-10.0, 0.999);
     LoadPathBandwidth = row("load_path_bytes_per_second", "BW_path", "B/s").stated(1e-6, 1e24);
     RentalPerHour = row("rental_usd_per_hour", "R", "USD/h").stated(1e-6, 1e24)
         .of_chip(|chip, _| Some(chip.rental_usd_per_hour.typical?.0));
