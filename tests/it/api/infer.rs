@@ -103,9 +103,13 @@ async fn the_release_that_models_dev_states_is_evidence() {
         let path = "/infer?format=models.dev&model=acme%2Fm-1";
         let answer = api.post(path, entry.to_string()).await.json();
         let sheet = &answer["price_sheets"][0]["id"];
-        let stored = api.get(&format!("/price-sheets/{}", sheet.as_str().unwrap())).await;
+        let stored = api
+            .get(&format!("/price-sheets/{}", sheet.as_str().unwrap()))
+            .await;
         assert_eq!(stored.json()["released"].as_str(), released);
-        answer["quantities"]["total_parameters"]["median"].as_f64().unwrap()
+        answer["quantities"]["total_parameters"]["median"]
+            .as_f64()
+            .unwrap()
     };
     // Later models are mixtures more often.
     let (early, unknown, late) = (
@@ -113,7 +117,10 @@ async fn the_release_that_models_dev_states_is_evidence() {
         total(None).await,
         total(Some("2026-06-01")).await,
     );
-    assert!(early < unknown && unknown < late, "{early} {unknown} {late}");
+    assert!(
+        early < unknown && unknown < late,
+        "{early} {unknown} {late}"
+    );
 }
 
 #[tokio::test]

@@ -192,7 +192,7 @@ fn closed(object: ObjectBuilder) -> ObjectBuilder {
 }
 
 /// A number, or a 90 % interval.
-fn number_or_interval(bounds: Bounds, description: &str) -> Schema {
+fn number_or_interval(bounds: Bounds, description: &str) -> OneOfBuilder {
     let end = |description| number(bounds).description(Some(description));
     let interval = ObjectBuilder::new()
         .property(
@@ -209,7 +209,6 @@ fn number_or_interval(bounds: Bounds, description: &str) -> Schema {
     OneOfBuilder::new()
         .item(number(bounds).description(Some(description)))
         .item(closed(interval))
-        .into()
 }
 
 fn quantities(quantities: impl Iterator<Item = Q>) -> ObjectBuilder {
@@ -233,7 +232,7 @@ impl PartialSchema for Assumptions {
                 "output speed by service tier, against the standard tier",
             ))
             .max_properties(Some(MOST_TIERS))
-            .additional_properties(Some(speed));
+            .additional_properties(Some(Schema::from(speed)));
         let architecture = ObjectBuilder::new()
             .schema_type(Type::String)
             .enum_values(Some(SizeClass::ALL.map(SizeClass::name)))
@@ -247,11 +246,10 @@ impl PartialSchema for Assumptions {
             .schema_type(Type::String)
             .enum_values(Some(vendors_with_compute_margin()))
             .description(Some("A vendor whose compute margin is reported."));
-        let compute_margin = OneOfBuilder::new()
+        let compute_margin = number_or_interval(margin.row().bounds, &margin.description())
             .description(Some(
                 "1 − cost ÷ price of what paying users pay for, as a clue about output; none is assumed where it is not stated.",
             ))
-            .item(number_or_interval(margin.row().bounds, &margin.description()))
             .item(reported);
         let object = quantities(Q::top_level())
             .property("compute_margin", compute_margin)
