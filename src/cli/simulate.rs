@@ -179,7 +179,8 @@ fn write_roofline(out: &mut dyn Write, roofline: &Roofline) -> io::Result<()> {
         &values! {
             "compute over bandwidth, ρ" => readable(roofline.compute_to_bandwidth);
             "KV bytes stored per token" => roofline.kv_bytes_per_token_stored.to_string();
-            "KV bytes read per token" => roofline.kv_bytes_per_token_read.to_string();
+            "KV bytes read per token at 8,192" => roofline.kv_bytes_per_token_read.to_string();
+            "KV bytes read per further token" => roofline.kv_bytes_per_token_read_slope.to_string();
             "optimal batch, B*" => readable(roofline.optimal_batch.round());
             "B/B*" => readable(roofline.batch_over_optimal_batch);
             "crossover context, L0" => or_dash(crossover);

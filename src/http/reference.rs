@@ -17,6 +17,7 @@ use super::problem::Problem;
 use super::response_cache::CachedBody;
 use unroof_core::clue;
 use unroof_core::estimate::quantities::JointQuantity;
+use unroof_core::model::kv_reading::READ_CONTEXT_TOKENS;
 use unroof_core::model::reading::Specification;
 use unroof_core::reference::{
     self, Accelerator, NumberFormat, OpenModel, QuantityRecord, StorageTier, TrackRecord,
@@ -184,8 +185,10 @@ pub(super) struct OpenModelItem {
     sparsity: f64,
     /// `k_st` at one byte per element, at long context.
     kv_bytes_per_token_stored: BytesPerToken,
-    /// `k_bw` at one byte per element, at long context.
+    /// `k_bw` at one byte per element: bytes that a step reads of a context of 8,192 tokens, over 8,192.
     kv_bytes_per_token_read: BytesPerToken,
+    /// `k_∞` at one byte per element: bytes that a step reads per further token of a very long context.
+    kv_bytes_per_token_read_slope: BytesPerToken,
     /// KV entries selected by sparse attention, in bytes at one byte per element, at any context length.
     kv_bytes_read_of_picked_entries: Bytes,
     /// `a_dec`: multiply-adds of attention per generated token and context token.
@@ -202,7 +205,8 @@ impl From<&'static OpenModel> for OpenModelItem {
         Self {
             sparsity: model.architecture.sparsity(),
             kv_bytes_per_token_stored: cache.stored_per_token(1.0),
-            kv_bytes_per_token_read: cache.read_per_token(1.0),
+            kv_bytes_per_token_read: cache.read_per_token_at(READ_CONTEXT_TOKENS, 1.0),
+            kv_bytes_per_token_read_slope: cache.read_per_token(1.0),
             kv_bytes_read_of_picked_entries: Bytes(cache.picked_elements()),
             attention_macs_per_token_decode: cache.decode_macs_per_token(),
             attention_macs_per_token_prefill: cache.prefill_macs_per_token(),

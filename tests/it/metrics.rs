@@ -339,10 +339,15 @@ async fn what_a_client_makes_up_makes_no_series() {
 }
 
 /// Columns of the list by the name of the gauge, with what makes one unit of it.
-const GAUGES: [(&str, &str, f64); 10] = [
+const GAUGES: [(&str, &str, f64); 11] = [
     ("unroof_active_parameters", "active_parameters", 1.0),
     ("unroof_total_parameters", "total_parameters", 1.0),
     ("unroof_kv_bytes_per_token", "kv_bytes_per_token_read", 1.0),
+    (
+        "unroof_kv_read_slope_bytes_per_token",
+        "kv_bytes_per_token_read_slope",
+        1.0,
+    ),
     (
         "unroof_kv_stored_bytes_per_token",
         "kv_bytes_per_token_stored",

@@ -397,6 +397,7 @@ async fn truth_has_the_published_figures_and_models_are_joined_with_it() {
                 "total_parameters",
                 "active_parameters",
                 "kv_bytes_per_token_read",
+                "kv_bytes_per_token_read_slope",
                 "max_context",
             ] {
                 let is_null = is_assumed && column.starts_with("kv");

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use unroof_core::catalog::model_key;
 use unroof_core::estimate::columns;
+use unroof_core::model::kv_reading::READ_CONTEXT_TOKENS;
 use unroof_core::reference::{OpenModel, open_models};
 use unroof_core::roofline::KvCache;
 
@@ -58,6 +59,9 @@ fn known_figures(model: &OpenModel) -> String {
         or_null(number(architecture.active_parameters)),
         or_null(number(architecture.sparsity())),
         or_null(attention(cache.stored_per_token(1.0).0)),
+        or_null(attention(
+            cache.read_per_token_at(READ_CONTEXT_TOKENS, 1.0).0,
+        )),
         or_null(attention(cache.read_per_token(1.0).0)),
         or_null(attention(cache.decode_macs_per_token())),
         or_null(attention(cache.prefill_macs_per_token())),

@@ -134,6 +134,7 @@ CREATE VIEW reporting.truth AS
 SELECT known.model, known.model_key, known.family, known.total_parameters::double precision,
        known.active_parameters::double precision, known.sparsity::double precision,
        known.kv_bytes_per_token_stored::double precision, known.kv_bytes_per_token_read::double precision,
+       known.kv_bytes_per_token_read_slope::double precision,
        known.attention_macs_per_token_decode::double precision, known.attention_macs_per_token_prefill::double precision,
        known.state_bytes_per_sequence::double precision, known.max_context::bigint,
        known.weight_bytes_per_parameter::double precision, known.native_precision, known.confidence
@@ -142,7 +143,7 @@ FROM (
 {TRUTH}
 ) AS known (
     model, model_key, family, total_parameters, active_parameters, sparsity, kv_bytes_per_token_stored,
-    kv_bytes_per_token_read, attention_macs_per_token_decode, attention_macs_per_token_prefill,
+    kv_bytes_per_token_read, kv_bytes_per_token_read_slope, attention_macs_per_token_decode, attention_macs_per_token_prefill,
     state_bytes_per_sequence, max_context, weight_bytes_per_parameter, native_precision, confidence);
 COMMENT ON VIEW reporting.truth IS
     'Published figures of open-weight models, as GET /reference/open-models lists them; null where they are not published';
@@ -265,7 +266,8 @@ BEGIN
             ('active_parameters', 'Published number of parameters used per token'),
             ('sparsity', 'Total over active parameters'),
             ('kv_bytes_per_token_stored', 'KV cache stored per token of context, in bytes at one byte per element'),
-            ('kv_bytes_per_token_read', 'KV cache that decoding reads per token of context, in bytes at one byte per element'),
+            ('kv_bytes_per_token_read', 'KV cache that decoding reads per token of a context of 8,192, in bytes at one byte per element'),
+            ('kv_bytes_per_token_read_slope', 'KV cache that decoding reads per further token of a very long context, in bytes at one byte per element'),
             ('attention_macs_per_token_decode', 'Multiply-adds of attention per generated token and context token'),
             ('attention_macs_per_token_prefill', 'Multiply-adds of attention per prompt token and context token'),
             ('state_bytes_per_sequence', 'State of linear-attention layers per sequence, in bytes'),

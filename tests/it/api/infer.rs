@@ -92,6 +92,38 @@ async fn a_free_or_nearly_empty_sheet_is_stored_with_reasons() {
 }
 
 #[tokio::test]
+async fn the_release_that_models_dev_states_is_evidence() {
+    let api = TestDatabase::sqlite().api().await;
+    let total = async |released: Option<&str>| {
+        let mut entry = json!({"id": "m-1", "cost": {"input": 0.5, "output": 2}, "limit": {"context": 128_000},
+            "modalities": {"input": ["text"], "output": ["text"]}});
+        if let Some(day) = released {
+            entry["release_date"] = json!(day);
+        }
+        let path = "/infer?format=models.dev&model=acme%2Fm-1";
+        let answer = api.post(path, entry.to_string()).await.json();
+        let sheet = &answer["price_sheets"][0]["id"];
+        let stored = api
+            .get(&format!("/price-sheets/{}", sheet.as_str().unwrap()))
+            .await;
+        assert_eq!(stored.json()["released"].as_str(), released);
+        answer["quantities"]["total_parameters"]["median"]
+            .as_f64()
+            .unwrap()
+    };
+    // Later models are mixtures more often.
+    let (early, unknown, late) = (
+        total(Some("2024-02-01")).await,
+        total(None).await,
+        total(Some("2026-06-01")).await,
+    );
+    assert!(
+        early < unknown && unknown < late,
+        "{early} {unknown} {late}"
+    );
+}
+
+#[tokio::test]
 async fn a_litellm_entry_is_read_bare_or_with_assumptions() {
     let api = TestDatabase::sqlite().api().await;
     let entry = json!({"litellm_provider": "gemini", "mode": "chat", "input_cost_per_token": 1.25e-6, "output_cost_per_token": 1e-5,

@@ -101,7 +101,7 @@ async fn rows_are_flat_and_hold_the_documented_columns_in_order() {
         let readings = scalar_readings(&api).await;
         assert!(readings.len() >= 15, "{readings:?}");
         let quantities = quantity_columns(&api).await;
-        assert_eq!(quantities.len(), 40, "{quantities:?}");
+        assert_eq!(quantities.len(), 44, "{quantities:?}");
         let estimate_columns: Vec<&str> = ESTIMATE_COLUMNS
             .into_iter()
             .chain(quantities.iter().chain(&readings).map(String::as_str))

@@ -29,6 +29,8 @@ fn every_entry_of_models_dev_gives_a_sheet_or_one_reason() {
         .sheets()
         .filter(|sheet| sheet.canonical_model.is_some());
     assert!(joined.count() >= 5_000);
+    let released = outcome.sheets().filter(|sheet| sheet.released.is_some());
+    assert_eq!(released.count(), outcome.sheets.len());
     let with_storage: Vec<_> = outcome
         .sheets()
         .filter(|sheet| sheet.rates[0].cache_storage_per_hour.is_some())

@@ -121,7 +121,7 @@ fn quantiles(estimate: &Value) -> [f64; 5] {
 /// Everything that holds of the numbers of every answer.
 fn assert_sound(what: &str, answer: &Value) {
     let quantities = answer["quantities"].as_object().unwrap();
-    assert_eq!(quantities.len(), 10, "{what}");
+    assert_eq!(quantities.len(), 11, "{what}");
     for (name, estimate) in quantities {
         for quantiles in [quantiles(estimate), quantiles(&estimate["prior"])] {
             assert!(quantiles.is_sorted(), "{what}: {name}: {quantiles:?}");

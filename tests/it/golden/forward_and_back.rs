@@ -286,7 +286,7 @@ proptest! {
         let kv_bytes = architecture.model.kv_bytes_per_token.0;
         let cover = reading(&answer, "output_multiplier_cover");
         close(numeric(cover), architecture.crossover() / batch_over_optimal)?;
-        close(detail(cover, "kv_bytes_per_token_read"), kv_bytes)?;
+        close(detail(cover, "kv_bytes_per_token_read_slope"), kv_bytes)?;
         let attention = reading(&answer, "input_multiplier_attention");
         close(numeric(attention), attention_over_weights / below)?;
         close(detail(attention, "attention_macs_per_token"), attention_macs)?;

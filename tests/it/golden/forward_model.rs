@@ -520,7 +520,7 @@ proptest! {
         let expected = [
             ("r =", 1.0 / batch + threshold / crossover),
             ("x", crossover / batch),
-            ("k_bw", number(roofline, "/kv_bytes_per_token_read")),
+            ("k_bw", number(roofline, "/kv_bytes_per_token_read_slope")),
             ("L0", crossover),
             ("a_pre/N_a", attention),
             ("y", batch * threshold / crossover),

@@ -284,7 +284,7 @@ const FIGURES: [(&str, &str, &str, &str); 9] = [
         "README.md",
         "off by a factor of 9.1 in the median, on 14 models",
         "docs/VALIDATION.md",
-        "| context_tier_kv_bytes | kv_bytes_per_token_read | 14 | 9.1× |",
+        "| context_tier_kv_bytes | kv_bytes_per_token_read_slope | 14 | 9.1× |",
     ),
     (
         "docs/guide/forward-questions.md",

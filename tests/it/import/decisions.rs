@@ -167,6 +167,48 @@ async fn sending_a_catalog_again_changes_nothing_and_a_changed_price_is_one_chan
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_catalog_that_learns_of_a_release_or_corrects_it_changes_no_price() {
+    let catalog = |released: Option<&str>, output: f64| {
+        let mut model = json!({
+            "id": "m-1", "limit": {"context": 200_000}, "cost": {"input": 1, "output": output},
+            "modalities": {"input": ["text"], "output": ["text"]},
+        });
+        if let Some(day) = released {
+            model["release_date"] = json!(day);
+        }
+        json!({"acme": {"id": "acme", "npm": "@ai-sdk/acme", "models": {"m-1": model}}})
+    };
+    on_each_database(async |database: &TestDatabase| {
+        let api = database.api().await;
+        for (day, released) in [(1, None), (2, Some("2026-01")), (3, Some("2026-01-15"))] {
+            let query = format!("?format=models.dev&observed_at=2026-10-0{day}T00:00:00Z");
+            import(&api, &query, &catalog(released, 4.0)).await;
+        }
+        let history = api.get("/models/acme/m-1/history").await.rows();
+        assert_eq!(history.len(), 1, "{history:?}");
+        assert_eq!(history[0]["valid_to"], json!(null));
+        // The latest sheet is shown, with what the catalog says now.
+        let shown = history[0]["sheet_id"].as_str().unwrap();
+        let sheet = api.get(&format!("/price-sheets/{shown}")).await.json();
+        assert_eq!(sheet["released"], "2026-01-15");
+        let store = database.store().await;
+        let feed = store
+            .changes(&ChangeFilter::default(), 0, 100)
+            .await
+            .unwrap();
+        let changed = feed
+            .iter()
+            .filter(|change| change.kind == ChangeKind::PriceChanged);
+        assert_eq!(changed.count(), 0, "{feed:?}");
+        let query = "?format=models.dev&observed_at=2026-10-04T00:00:00Z";
+        import(&api, query, &catalog(Some("2026-01-15"), 3.0)).await;
+        let history = api.get("/models/acme/m-1/history").await.rows();
+        assert_eq!(history.len(), 2, "{history:?}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_dry_run_stores_nothing_and_a_provider_is_picked() {
     on_each_database(async |database: &TestDatabase| {
         let api = database.api().await;

@@ -139,7 +139,7 @@ fn the_published_day_is_met_and_its_costs_stay_uncertain() {
         assert!(width(estimate) > 0.3, "{name}: {estimate:?}");
     }
     let margins = &answer.joint.margins;
-    let lines: Vec<&str> = margins.iter().map(|margin| margin.line).collect();
+    let lines: Vec<&str> = margins.iter().map(|margin| margin.line.as_str()).collect();
     assert_eq!(lines, ["input", "output"]);
     assert!(margins.iter().all(|margin| margin.warning.is_none()));
 }
@@ -155,7 +155,7 @@ fn a_price_below_cost_has_a_warning_and_a_batch_has_lines_of_its_own() {
         &json!({"active_parameters": 7e10, "total_parameters": 7e10}),
     );
     let margins = &answer.joint.margins;
-    let lines: Vec<&str> = margins.iter().map(|margin| margin.line).collect();
+    let lines: Vec<&str> = margins.iter().map(|margin| margin.line.as_str()).collect();
     assert_eq!(
         lines,
         [
@@ -174,6 +174,84 @@ fn a_price_below_cost_has_a_warning_and_a_batch_has_lines_of_its_own() {
         assert!(margin.cost_exceeds_price_probability > 0.9, "{margin:?}");
         assert!(margin.warning.is_some(), "{margin:?}");
     }
+}
+
+/// A sheet with fast modes: the margin of each, and of the standard tier.
+fn of_modes(price: &str, modes: &Value, assumptions: &Value) -> Vec<(String, f64, f64)> {
+    let mut with_modes = sheet("acme", "1", price);
+    for (name, mode) in modes.as_object().unwrap() {
+        with_modes["service_tiers"][name] = mode["tier"].clone();
+        let rate = json!({"service_tier": name, "input": "3", "output": mode["output"]});
+        with_modes["rates"].as_array_mut().unwrap().push(rate);
+    }
+    let answer = ask(&with_modes, assumptions);
+    let margins = answer.joint.margins.iter();
+    margins
+        .map(|margin| {
+            let warned = margin.cost_exceeds_price_probability >= 0.5;
+            assert_eq!(margin.warning.is_some(), warned, "{margin:?}");
+            let cost = margin.price_usd_per_mtok * (1.0 - margin.median);
+            (
+                margin.line.clone(),
+                cost,
+                margin.cost_exceeds_price_probability,
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn a_fast_mode_is_costed_at_its_own_batch_and_one_without_a_speed_at_the_standard_batch() {
+    let stated = |batch: f64| {
+        json!({
+            "active_parameters": 37e9, "total_parameters": 671e9, "accelerator": "h200-sxm", "chips": 32,
+            "weight_bytes_per_parameter": 1, "batch_over_optimal_batch": batch, "rental_usd_per_hour": 2,
+            "kv_bytes_per_token_read": 7e4, "kv_bytes_per_token_stored": 7e4, "kv_bytes_per_element": 2,
+            "mean_decode_context_tokens": 4_000, "utilisation": 1,
+        })
+    };
+    let speed = json!({"speed_multiplier": {"value": "2.5", "metric": "output_tokens_per_second"}});
+    let modes = json!({
+        "fast": {"tier": speed, "output": "12"}, "priority": {"tier": {}, "output": "8"},
+        "slower": {"tier": {}, "output": "2"},
+    });
+    let lines = of_modes("4", &modes, &stated(2.0));
+    let names: Vec<&str> = lines.iter().map(|(name, ..)| name.as_str()).collect();
+    let of_modes_alone = [
+        "fast_input",
+        "fast_output",
+        "priority_input",
+        "priority_output",
+    ];
+    assert_eq!(
+        names,
+        [&["input", "output"][..], &of_modes_alone[..]].concat()
+    );
+    let cost = |name: &str| {
+        let line = lines.iter().find(|(line, ..)| line == name);
+        line.expect("it is listed").1
+    };
+    assert!((cost("priority_output") / cost("output") - 1.0).abs() < 1e-6);
+    assert!((cost("fast_input") / cost("input") - 1.0).abs() < 1e-6);
+    // 3 times the price at 2.5 times the speed is a batch 7.5 times smaller.
+    let smaller = of_modes("4", &json!({}), &stated(2.0 / 7.5));
+    let of_smaller = smaller.iter().find(|(line, ..)| line == "output");
+    let apart = cost("fast_output") / of_smaller.expect("it is listed").1;
+    assert!(apart.ln().abs() < 0.02, "{apart}");
+    assert!(cost("fast_output") > 1.5 * cost("output"));
+}
+
+#[test]
+fn a_fast_mode_below_its_cost_has_a_warning() {
+    let speed = json!({"speed_multiplier": {"value": "8", "metric": "output_tokens_per_second"}});
+    let modes = json!({"fast": {"tier": speed, "output": "0.003"}});
+    let stated = json!({"active_parameters": 7e10, "total_parameters": 7e10});
+    let lines = of_modes("0.002", &modes, &stated);
+    let (_, _, exceeds) = lines
+        .iter()
+        .find(|(line, ..)| line == "fast_output")
+        .unwrap();
+    assert!(*exceeds > 0.9, "{lines:?}");
 }
 
 #[test]

@@ -7,8 +7,9 @@ use unroof_core::reference::calibration::Calibration;
 use super::{ask, quantity, sheet, width};
 use crate::support::example;
 
-const UNSCALED: [&str; 8] = [
+const UNSCALED: [&str; 9] = [
     "kv_bytes_per_token_read",
+    "kv_bytes_per_token_read_slope",
     "kv_bytes_per_token_stored",
     "memory_time_over_compute_time",
     "batch_over_optimal_batch",

@@ -180,6 +180,7 @@ fn files_of_the_same_columns_are_scored_by_the_shipped_calibration() {
         "active_parameters",
         "total_parameters",
         "kv_bytes_per_token_read",
+        "kv_bytes_per_token_read_slope",
         "kv_bytes_per_token_stored",
         "memory_time_over_compute_time",
     ] {

@@ -16,6 +16,7 @@ use self::grid::Grid;
 use self::request::{Question, read_question};
 use super::inputs::NoValue;
 use crate::input::{RequestError, read};
+use crate::model::kv_reading::READ_CONTEXT_TOKENS;
 use crate::roofline::{
     Machine, Overheads, PassTime, PromptTokens, Serving, ServingUnit, Spread, compute_to_bandwidth,
     crossover_context, latency_floor, optimal_batch, optimal_batch_at_context, worst_case_latency,
@@ -297,7 +298,8 @@ fn roofline(question: &Question) -> Roofline {
         compute_to_bandwidth: ratio,
         sparsity: architecture.sparsity(),
         kv_bytes_per_token_stored: cache.stored_per_token(kv_bytes),
-        kv_bytes_per_token_read: read,
+        kv_bytes_per_token_read: cache.read_per_token_at(READ_CONTEXT_TOKENS, kv_bytes),
+        kv_bytes_per_token_read_slope: read,
         kv_bytes_stored_per_sequence: Bytes(cache.stored_elements(load.context_tokens) * kv_bytes),
         state_bytes_per_sequence: cache.state_per_sequence(),
         kv_bytes_read_per_generated_token: of_token(cache.read_elements(load.context_tokens)),

@@ -99,7 +99,7 @@ fn stated(model: &PricedModel, context_tokens: Option<f64>) -> Option<Assumption
     let mut stated = json!({
         "active_parameters": truth.log_active.exp(),
         "total_parameters": truth.log_total.max(truth.log_active).exp(),
-        "kv_bytes_per_token_read": truth.log_kv_read.exp(),
+        "kv_bytes_per_token_read": truth.log_kv_read_8k.exp(),
         "kv_bytes_per_token_stored": truth.log_kv_stored.exp(),
     });
     if let Some(tokens) = context_tokens {

@@ -1,13 +1,14 @@
 //! One model of one provider in models.dev's `api.json`.
 //!
 //! Prices are in `cost`, in USD per million tokens: those of short prompts directly, those of longer ones in `tiers`.
-//! Modes such as `fast` have their own cost, for short prompts. Other fields are kept under `unmapped`.
+//! Modes such as `fast` have their own cost, for short prompts. `release_date` is the day of release. Other fields are kept under `unmapped`.
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
+use jiff::civil::Date;
 use serde_json::Value;
 
 use super::entry::Entry;
@@ -100,6 +101,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     let stated = read_canonical_model(&mut entry);
     let canonical_model =
         canonical::canonical_model(model).or_else(|| canonical::of_stated(&stated?));
+    let released = read_release(&mut entry);
     entry.take_same("id", name);
     let is_deprecated = entry.look_at("status").is_some();
     entry.take_same("status", "deprecated");
@@ -108,6 +110,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     let sheet = PriceSheet {
         aliases: alias(model, name),
         canonical_model,
+        released,
         region: region.to_owned(),
         status: is_deprecated.then_some(OfferStatus::Deprecated),
         limits,
@@ -376,6 +379,25 @@ fn read_limits(entry: &mut Entry<'_>) -> Limits {
         }
     }
     limits
+}
+
+/// The day of release; a month alone stands for its first day.
+fn read_release(entry: &mut Entry<'_>) -> Option<Date> {
+    let Json::Text(written) = entry.look_at("release_date")?.json else {
+        return None;
+    };
+    let day = |text: &str| {
+        text.parse::<Date>()
+            .ok()
+            .filter(|day| day.to_string() == text)
+    };
+    let released = day(written).or_else(|| {
+        let first = day(&format!("{written}-01"))?;
+        entry.note("The catalog states the month of release; its first day is taken.");
+        Some(first)
+    })?;
+    entry.take("release_date");
+    Some(released)
 }
 
 /// The catalog's name for the same weights at all hosts.

@@ -33,7 +33,7 @@ static LINE: Specification = Specification {
 };
 
 static KV_BYTES: Specification = Specification {
-    quantity: "kv_bytes_per_token_read",
+    quantity: "kv_bytes_per_token_read_slope",
     equation: "k_bw = (p_ctx/p_fix)·w·N_a/(β·ρ)",
     unit: "bytes/token",
     ..of_line(ReadingId::ContextBandsKvBytes)

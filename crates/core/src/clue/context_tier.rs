@@ -25,7 +25,7 @@ pub(super) static CLUE: Clue = Clue::new(
 )
 .observed_by(observe);
 
-const KV: &str = "kv_bytes_per_token_read";
+const KV: &str = "kv_bytes_per_token_read_slope";
 
 static KV_BYTES: Specification = Specification {
     quantity: KV,

@@ -38,6 +38,9 @@ impl Conflict {
 
 /// Readings of one quantity may differ by this factor before they contradict each other.
 const TOLERATED_FACTOR: f64 = 3.0;
+/// Quantities of which the first is at most the second: windows and selected entries only add to what a step reads.
+const KV_READ_SLOPE: &str = "kv_bytes_per_token_read_slope";
+const KV_READ: &str = "kv_bytes_per_token_read";
 /// Tolerance of the rule for threshold against output/input ratio.
 const TOLERATED_BOUNDNESS: f64 = 1.5;
 
@@ -51,6 +54,12 @@ pub(super) fn conflicts(readings: &[Reading], assumptions: &Assumptions) -> Vec<
             .entry(reading.quantity)
             .or_default()
             .push(reading);
+    }
+    let of = |name: &str| by_quantity.get(name).into_iter().flatten();
+    for slope in of(KV_READ_SLOPE) {
+        for read in of(KV_READ) {
+            conflicts_widened(&mut conflicts, slope_above_read(slope, read));
+        }
     }
     for of_quantity in by_quantity.values() {
         for (index, left) in of_quantity.iter().enumerate() {
@@ -87,8 +96,23 @@ fn disagreement(left: &Reading, right: &Reading) -> Option<Conflict> {
     if left.quantity != right.quantity || left.id == right.id && is_of_operating_point {
         return None;
     }
+    contradiction((left, left.kind), (right, right.kind))
+}
+
+/// Bytes read per further token that exceed those read per token of a whole context.
+fn slope_above_read(slope: &Reading, read: &Reading) -> Option<Conflict> {
+    is_same_offer(slope, read)
+        .then(|| contradiction((slope, Kind::Lower), (read, Kind::Upper)))
+        .flatten()
+}
+
+/// Two readings of which each equals or bounds the same value.
+fn contradiction(
+    (left, left_kind): (&Reading, Kind),
+    (right, right_kind): (&Reading, Kind),
+) -> Option<Conflict> {
     let (left_value, right_value) = (left.number()?, right.number()?);
-    let contradicts = match (left.kind, right.kind) {
+    let contradicts = match (left_kind, right_kind) {
         (Kind::Equal, Kind::Equal) => factor([left_value, right_value]) > TOLERATED_FACTOR,
         (Kind::Upper, Kind::Equal | Kind::Lower) | (Kind::Equal, Kind::Lower) => {
             right_value > TOLERATED_FACTOR * left_value

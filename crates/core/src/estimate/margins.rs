@@ -4,9 +4,12 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::posterior::{Draws, Interval};
+use crate::clue;
 use crate::model::assumptions::Assumptions;
+use crate::model::clue_table::ReadingId;
 use crate::model::quantity::Quantity;
-use crate::model::unknowns::Unknowns;
+use crate::model::reading::Reading;
+use crate::model::unknowns::{Running, Unknowns};
 use crate::sheet::{PriceSheet, RateCell};
 use crate::units::{Decimal, significant};
 
@@ -23,7 +26,7 @@ const BATCH: &str = "batch";
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct LineMargin {
     /// The price line: a meter with its service tier in front where it is not the standard one.
-    pub line: &'static str,
+    pub line: String,
     /// The price, USD per million tokens.
     pub price_usd_per_mtok: f64,
     /// Median of 1 − cost ÷ price.
@@ -42,17 +45,18 @@ pub struct LineMargin {
 
 /// A line of a sheet and its cost.
 struct Line {
-    name: &'static str,
+    name: String,
     price: f64,
-    log_cost: fn(&Unknowns<'_>) -> f64,
+    log_cost: LogCost,
+    /// log of the standard batch over the batch of the line.
+    log_batch_ratio: f64,
 }
 
+/// log of USD per million tokens in one draw.
+type LogCost = fn(&Unknowns<'_>) -> f64;
+
 /// One of the prices of a rate cell, and the cost of the same.
-type Kind = (
-    &'static str,
-    fn(&RateCell) -> Option<&Decimal>,
-    fn(&Unknowns<'_>) -> f64,
-);
+type Kind = (&'static str, fn(&RateCell) -> Option<&Decimal>, LogCost);
 
 const STANDARD: [Kind; 3] = [
     (
@@ -86,6 +90,9 @@ const OF_BATCHES: [Kind; 2] = [
     ),
 ];
 
+/// Modes that are sold faster run smaller batches; a prompt costs what it costs in the standard tier.
+const OF_FAST_MODES: [Kind; 2] = [STANDARD[0], STANDARD[1]];
+
 /// Margins of the lines of the first sheet that states an output or an input price.
 #[must_use]
 pub fn of_lines(
@@ -104,7 +111,7 @@ pub fn of_lines(
     let Some(usd) = usd_per_unit(sheet, assumptions) else {
         return Vec::new();
     };
-    lines(sheet, usd)
+    lines(sheet, usd, assumptions)
         .into_iter()
         .map(|line| margin(&line, draws))
         .collect()
@@ -119,35 +126,88 @@ fn usd_per_unit(sheet: &PriceSheet, assumptions: &Assumptions) -> Option<f64> {
     }
 }
 
-fn lines(sheet: &PriceSheet, usd: f64) -> Vec<Line> {
-    let of = |rate: Option<&RateCell>, kinds: &[Kind]| {
+fn lines(sheet: &PriceSheet, usd: f64, assumptions: &Assumptions) -> Vec<Line> {
+    let of = |rate: &RateCell, prefix: &str, kinds: &[Kind], log_batch_ratio: f64| {
         let priced = |(name, price, log_cost): &Kind| {
-            let price = usd * price(rate?)?.to_f64();
-            (price > 0.0).then_some(Line {
-                name,
+            let price = usd * price(rate)?.to_f64();
+            (price > 0.0).then(|| Line {
+                name: format!("{prefix}{name}"),
                 price,
                 log_cost: *log_cost,
+                log_batch_ratio,
             })
         };
         kinds.iter().filter_map(priced).collect::<Vec<_>>()
     };
-    let mut lines = of(sheet.base_rate(), &STANDARD);
-    let batch = sheet
-        .rates
-        .iter()
-        .find(|rate| rate.service_tier == BATCH && rate.context_tier.min_prompt_tokens == 0);
-    lines.extend(of(batch, &OF_BATCHES));
+    let base = sheet.base_rate();
+    let mut lines = base.map_or_else(Vec::new, |rate| of(rate, "", &STANDARD, 0.0));
+    let batch = at_any_length(sheet).find(|rate| rate.service_tier == BATCH);
+    lines.extend(batch.map_or_else(Vec::new, |rate| of(rate, "", &OF_BATCHES, 0.0)));
+    let readings = clue::readings(sheet, assumptions);
+    for (rate, log_batch_ratio) in fast_modes(sheet, &readings) {
+        let prefix = format!("{}_", rate.service_tier);
+        lines.extend(of(rate, &prefix, &OF_FAST_MODES, log_batch_ratio));
+    }
     lines
 }
 
+/// The cells of prompts of any length that hold at all times.
+fn at_any_length(sheet: &PriceSheet) -> impl Iterator<Item = &RateCell> {
+    let cells = sheet.rates.iter();
+    cells.filter(|rate| rate.context_tier.min_prompt_tokens == 0 && rate.schedule.is_none())
+}
+
+/// The modes whose output costs more than that of the standard tier, with the log of the standard batch over theirs:
+/// `m_p`·`m_s`, the point of the batch curve that has their price and speed. A mode without a speed runs the standard batch:
+/// nothing says that its own is smaller.
+fn fast_modes<'s>(
+    sheet: &'s PriceSheet,
+    readings: &[Reading],
+) -> impl Iterator<Item = (&'s RateCell, f64)> {
+    let standard = sheet.base_rate().and_then(|rate| rate.output.as_ref());
+    let is_dearer = move |rate: &&RateCell| {
+        let output = rate.output.as_ref().zip(standard);
+        rate.service_tier != BATCH && output.is_some_and(|(output, standard)| output > standard)
+    };
+    let log_batch_ratio = |rate: &RateCell| {
+        let is_of_mode = |reading: &&Reading| {
+            reading.id == ReadingId::FastModeBatchRatio
+                && reading.label("service_tier") == Some(&rate.service_tier)
+                && reading.input("min_prompt_tokens") == Some(0.0)
+        };
+        let ratio = readings.iter().find(is_of_mode).and_then(Reading::number);
+        ratio.map_or(0.0, f64::ln)
+    };
+    let dearer = at_any_length(sheet).filter(is_dearer);
+    dearer.map(move |rate| (rate, log_batch_ratio(rate)))
+}
+
+impl Line {
+    /// log of cost over price in a draw.
+    fn log_cost_over_price(&self, unknowns: &Unknowns<'_>) -> f64 {
+        let unknowns = if self.log_batch_ratio > 0.0 {
+            Unknowns {
+                log_batch_over_optimal: unknowns.log_batch_over_optimal - self.log_batch_ratio,
+                running: Running {
+                    log_step_seconds: None,
+                    ..unknowns.running
+                },
+                ..*unknowns
+            }
+        } else {
+            *unknowns
+        };
+        (self.log_cost)(&unknowns) - self.price.ln()
+    }
+}
+
 fn margin(line: &Line, draws: &Draws<'_>) -> LineMargin {
-    let log_price = line.price.ln();
     let mut costs: Vec<(f64, f64)> = draws
         .iter()
         .zip(draws.weights())
         .step_by(STRIDE)
         .filter(|(_, weight)| **weight > 0.0)
-        .map(|(unknowns, weight)| ((line.log_cost)(&unknowns) - log_price, *weight))
+        .map(|(unknowns, weight)| (line.log_cost_over_price(&unknowns), *weight))
         .collect();
     costs.sort_by(|(left, _), (right, _)| left.total_cmp(right));
     let all: f64 = costs.iter().map(|(_, weight)| weight).sum();
@@ -168,7 +228,7 @@ fn margin(line: &Line, draws: &Draws<'_>) -> LineMargin {
         .sum();
     let exceeds = (exceeding / all).clamp(0.0, 1.0);
     LineMargin {
-        line: line.name,
+        line: line.name.clone(),
         price_usd_per_mtok: significant(line.price),
         median: at(0.5),
         interval_90: Interval {

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 use super::posterior::Summary;
 use super::quantities::{JointQuantity, Quantities};
 use super::quantity_estimate::QuantityEstimate;
+use crate::model::kv_reading::READ_CONTEXT_TOKENS;
 use crate::reference::{OpenModel, open_models};
 use crate::roofline::KvCache;
 use crate::units::significant;
@@ -21,7 +22,7 @@ pub struct NearModel {
     pub active_parameters: f64,
     /// `N_t`
     pub total_parameters: f64,
-    /// `k_bw` at one byte per element.
+    /// `k_bw` at one byte per element, of a context of 8,192 tokens.
     pub kv_bytes_per_token_read: f64,
     /// `k_st` at one byte per element.
     pub kv_bytes_per_token_stored: f64,
@@ -112,7 +113,7 @@ fn figures(model: &OpenModel) -> [f64; 4] {
     [
         model.architecture.active_parameters,
         model.architecture.total_parameters,
-        cache.read_per_token(1.0).0,
+        cache.read_per_token_at(READ_CONTEXT_TOKENS, 1.0).0,
         cache.stored_per_token(1.0).0,
     ]
 }

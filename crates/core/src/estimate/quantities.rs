@@ -164,17 +164,29 @@ joint_quantities! {
         gauge: gauge("unroof_total_parameters"),
         log_value: |unknowns| unknowns.log_total_parameters,
     }
-    /// `k_bw` at one byte per element.
+    /// `k_bw` at one byte per element: bytes that a step reads of a context of 8,192 tokens, over 8,192.
     KvBytesRead => kv_bytes_per_token_read: QuantityEstimate {
         /// `k_bw` as served, where `kv_bytes_per_element` is stated.
         as_served: kv_bytes_per_token_read_as_served,
         label: "KV bytes read",
         history_label: Some("KV bytes per token"),
-        description: "KV cache that decoding reads per token of context, at one byte per element",
+        description: "KV cache that decoding reads per token of a context of 8,192, at one byte per element",
         unit: "bytes/token",
-        equation: "k_bw at one byte per element",
+        equation: "k_bw at one byte per element, of a context of 8,192 tokens",
         gauge: gauge("unroof_kv_bytes_per_token"),
         log_value: |unknowns| unknowns.log_kv_bytes_read,
+    }
+    /// `k_∞` at one byte per element: bytes that a step reads per further token of a very long context.
+    KvBytesReadSlope => kv_bytes_per_token_read_slope: QuantityEstimate {
+        /// `k_∞` as served, where `kv_bytes_per_element` is stated.
+        as_served: kv_bytes_per_token_read_slope_as_served,
+        label: "KV read slope",
+        history_label: None,
+        description: "KV cache that decoding reads per further token of a very long context, at one byte per element",
+        unit: "bytes/token",
+        equation: "k_∞ at one byte per element: windows and selected entries do not count",
+        gauge: gauge("unroof_kv_read_slope_bytes_per_token"),
+        log_value: |unknowns| unknowns.kv_reading().log_slope(),
     }
     /// `k_st` at one byte per element.
     KvBytesStored => kv_bytes_per_token_stored: QuantityEstimate {

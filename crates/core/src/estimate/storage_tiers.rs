@@ -112,7 +112,8 @@ impl Sums {
         let is_documented = offer.documented_medium().is_some();
         let mut weights = vec![0.0; count];
         for (unknowns, draw_weight) in draws.iter().zip(draws.weights()).step_by(STRIDE) {
-            weigh(offer, &unknowns, &mut weights);
+            let demand = Demand::of(&unknowns);
+            weigh(offer, &demand, &mut weights);
             if is_documented {
                 let weight = draw_weight * without.weight(&unknowns);
                 add(&mut sums.without_document, &weights, weight);
@@ -121,7 +122,6 @@ impl Sums {
                 *weight *= f64::from(u8::from(offer.allows(tier)));
             }
             add(&mut sums.with_document, &weights, *draw_weight);
-            let demand = Demand::of(&unknowns);
             sums.draw_weights.push(*draw_weight);
             for (logs, tier) in sums.logs.iter_mut().zip(&offer.tiers) {
                 let fill = tier.fill_time(&demand).map(|fill| fill.0);

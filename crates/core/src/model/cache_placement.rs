@@ -12,22 +12,6 @@ use crate::sheet::PriceSheet;
 /// Standard deviation of the bounds from prices of caches, in logarithms. A price pays at least what its bytes cost,
 /// mostly far more, so it gives only a bound; margins differ between prices, and servers and power are not counted.
 const PRICE_SD: f64 = 1.0;
-/// Tokens that prices are for.
-const LOG_MTOK: f64 = 13.815_510_557_964_274;
-const LOG_SECONDS_PER_HOUR: f64 = 8.188_689_124_444_202;
-
-/// log of USD per Mtok that a fresh prompt token costs at full use of the machine (E16 without attention).
-fn log_input_cost(unknowns: &Unknowns<'_>) -> f64 {
-    let machine = unknowns.machine;
-    LOG_MTOK - LOG_SECONDS_PER_HOUR + unknowns.log_rental + unknowns.log_active_parameters
-        - machine.log_prefill_efficiency
-        - machine.log_multiply_rate
-}
-
-/// log of USD per Mtok for one byte per token at one USD per byte.
-fn log_cache_bytes(unknowns: &Unknowns<'_>) -> f64 {
-    LOG_MTOK + unknowns.log_kv_bytes_stored + unknowns.machine.log_kv_element_bytes
-}
 
 /// Probability that a price covers a cost, both in input prices.
 fn pays(log_price: f64, log_cost: f64) -> f64 {
@@ -41,9 +25,8 @@ fn with_misprints(probability: f64) -> f64 {
 
 /// Relative probability of each tier of an offer, were the unknowns true: by its placement, by the price of holding, and
 /// by the price of reading, which is hardly below the cost of reading. A document is not looked at.
-pub fn weigh(offer: &CacheOffer, unknowns: &Unknowns<'_>, weights: &mut [f64]) {
-    let log_bytes = log_cache_bytes(unknowns) - log_input_cost(unknowns);
-    let demand = Demand::of(unknowns);
+pub fn weigh(offer: &CacheOffer, demand: &Demand, weights: &mut [f64]) {
+    let log_bytes = demand.log_bytes_per_usd();
     for (weight, tier) in weights.iter_mut().zip(&offer.tiers) {
         let hold = offer
             .hold_over_input_per_hour
@@ -52,7 +35,7 @@ pub fn weigh(offer: &CacheOffer, unknowns: &Unknowns<'_>, weights: &mut [f64]) {
         let read = read.map_or(1.0, |(price, log_read)| {
             pays(price.ln(), log_read + log_bytes)
         });
-        *weight = offer.placement.weight(tier, &demand) * with_misprints(hold * read);
+        *weight = offer.placement.weight(tier, demand) * with_misprints(hold * read);
     }
 }
 
@@ -69,8 +52,8 @@ struct HoldPrice {
 impl HoldPrice {
     /// Probability that the price pays for holding the bytes, over some tiers.
     fn pays(&self, unknowns: &Unknowns<'_>, counts: impl Fn(&CacheTier) -> bool) -> f64 {
-        let log_bytes = log_cache_bytes(unknowns) - log_input_cost(unknowns);
         let demand = Demand::of(unknowns);
+        let log_bytes = demand.log_bytes_per_usd();
         let (mut paid, mut all) = (0.0, 0.0);
         for tier in self.offer.tiers.iter().filter(|tier| counts(tier)) {
             let weight = self.offer.placement.weight(tier, &demand);

@@ -162,24 +162,36 @@ pub struct Demand {
     computed: BytesPerSecond,
     /// Its own memory.
     memory: Bytes,
+    /// log of the bytes of a token over the USD that computing it costs.
+    log_bytes_per_usd: f64,
 }
 
+/// log of tokens that a price is for
+const LOG_MTOK: f64 = 13.815_510_557_964_274;
+
 impl Demand {
-    /// x = `η_pre·M/N_a` fresh tokens per second (E16 without attention).
+    /// x fresh tokens per second of one chip at work, and their cost, by the engine.
     #[must_use]
     pub fn of(unknowns: &Unknowns<'_>) -> Self {
         let machine = unknowns.machine;
-        let log_computed = machine.log_prefill_efficiency + machine.log_multiply_rate
-            - unknowns.log_active_parameters
-            + unknowns.log_kv_bytes_stored
-            + machine.log_kv_element_bytes;
+        let log_bytes = unknowns.log_kv_bytes_stored + machine.log_kv_element_bytes;
+        let log_chip_seconds = unknowns.log_prompt_chip_seconds();
+        let log_computed = log_bytes - log_chip_seconds;
+        let log_usd = unknowns.log_input_cost_of(log_chip_seconds) - LOG_MTOK;
         // No more than all day.
         let utilisation = unknowns.log_utilisation.min(0.0);
         Self {
             written: BytesPerSecond((log_computed + utilisation).exp()),
             computed: BytesPerSecond(log_computed.exp()),
             memory: Bytes(machine.log_capacity.exp()),
+            log_bytes_per_usd: log_bytes - log_usd,
         }
+    }
+
+    /// log of the cost of a token's bytes at one USD per byte, over the cost of computing the token.
+    #[must_use]
+    pub fn log_bytes_per_usd(&self) -> f64 {
+        self.log_bytes_per_usd
     }
 }
 
@@ -320,6 +332,7 @@ mod tests {
             written,
             computed: written,
             memory: Bytes(80e9),
+            log_bytes_per_usd: 0.0,
         }
     }
 

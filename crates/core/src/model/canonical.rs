@@ -1,18 +1,19 @@
-//! The canonical model of four sizes: what the engine needs beyond `N_a`, `N_t`, `k_bw` and `k_st`, by regression on the
-//! open-weight models.
+//! The canonical model of four sizes and a kind of attention: what the engine needs beyond `N_a`, `N_t`, `k_bw` and `k_st`,
+//! by regression on the open-weight models.
 
 use std::sync::LazyLock;
 
 use nalgebra::{DMatrix, DVector};
 
+use super::kv_reading::{KvReading, READ_CONTEXT_TOKENS};
 use crate::reference::architecture::Architecture;
-use crate::reference::open_models;
+use crate::reference::{AttentionKind, open_models};
 use crate::roofline::{AttentionKernels, KvCache, ModelShape, PromptTokens};
 
-/// The context at which the bytes that a step reads define `k_bw`, tokens.
-const READ_CONTEXT: f64 = 8_192.0;
-/// Numbers that a regression starts from.
-const FEATURES: usize = 6;
+/// Numbers of sizes that a regression starts from.
+const OF_SIZES: usize = 6;
+/// The same with one number per kind of attention.
+const FEATURES: usize = OF_SIZES + AttentionKind::COUNT;
 /// Weight of the penalty on squares of coefficients, in models: it keeps those of features small that vary together.
 const RIDGE: f64 = 0.1;
 /// Deviation of a stated size up to which it is that of an open-weight model: published figures are rounded.
@@ -27,37 +28,51 @@ pub struct Sizes {
     pub log_active: f64,
     /// log `N_t`, at least log `N_a`
     pub log_total: f64,
-    /// log `k_bw`
+    /// log `k_bw`, of a context of 8,192 tokens
     pub log_kv_read: f64,
     /// log `k_st`
     pub log_kv_stored: f64,
     /// Whether the model is dense.
     pub is_dense: bool,
+    /// Kind of attention.
+    pub attention: AttentionKind,
 }
 
 impl Sizes {
-    fn of(architecture: &Architecture) -> Self {
+    /// The sizes of an architecture.
+    #[must_use]
+    pub(super) fn of(architecture: &Architecture) -> Self {
         let cache = KvCache::new(architecture);
         let stored = cache.stored_elements_per_token();
         Self {
             log_active: architecture.active_parameters.ln(),
             log_total: architecture.total_parameters.ln(),
-            log_kv_read: (cache.read_elements(READ_CONTEXT) / READ_CONTEXT).ln(),
+            log_kv_read: (cache.read_elements(READ_CONTEXT_TOKENS) / READ_CONTEXT_TOKENS).ln(),
             log_kv_stored: stored.ln(),
             is_dense: architecture.experts.is_none(),
+            attention: AttentionKind::of(&architecture.attention),
         }
     }
 
     fn features(&self) -> [f64; FEATURES] {
         let read = self.log_kv_read - 10.0;
-        [
+        let of_sizes = [
             1.0,
             self.log_active - 23.0,
             self.log_total - self.log_active,
             read,
             read * read,
             if self.is_dense { 1.0 } else { 0.0 },
-        ]
+        ];
+        let mut features = [0.0; FEATURES];
+        features[..OF_SIZES].copy_from_slice(&of_sizes);
+        features[OF_SIZES + self.attention as usize] = 1.0;
+        features
+    }
+
+    /// Elements that a step reads, and those stored, by context.
+    fn reading(&self) -> KvReading {
+        KvReading::new(self.attention, self.log_kv_read, self.log_kv_stored)
     }
 }
 
@@ -78,10 +93,12 @@ struct Regressions {
     hidden_dimension: Line,
     /// The input embedding over the hidden dimension: the vocabulary.
     vocabulary: Line,
-    /// Multiply-adds of attention per generated token and context token.
+    /// Multiply-adds of attention per element that a generated token reads.
     decode_macs: Line,
-    /// The same per prompt token.
+    /// The same per element that a prompt token would read alone.
     prefill_macs: Line,
+    /// Bytes of linear state per sequence, of models that have it.
+    state_bytes: Line,
     /// log odds that an active parameter is one of an expert.
     expert_odds: Line,
     /// Routed experts per token.
@@ -120,13 +137,15 @@ impl Regressions {
                 (model.input_embedding_parameters / f64::from(model.hidden_dimension)).ln()
             }),
             decode_macs: line(&|model| {
-                (KvCache::new(model).decode_macs(READ_CONTEXT) / READ_CONTEXT).ln()
+                let read = Sizes::of(model).reading().bytes_at(READ_CONTEXT_TOKENS);
+                (KvCache::new(model).decode_macs(READ_CONTEXT_TOKENS) / read).ln()
             }),
             prefill_macs: line(&|model| {
-                let prompt = PromptTokens::fresh(READ_CONTEXT);
-                let contexts = READ_CONTEXT * READ_CONTEXT / 2.0;
-                (KvCache::new(model).prefill_macs(prompt) / contexts).ln()
+                let prompt = PromptTokens::fresh(READ_CONTEXT_TOKENS);
+                let read = Sizes::of(model).reading().read_up_to(READ_CONTEXT_TOKENS);
+                (KvCache::new(model).prefill_macs(prompt) / read).ln()
             }),
+            state_bytes: line(&|model| KvCache::new(model).state_per_sequence().0.ln()),
             expert_odds: line(&of_experts(|model, _| {
                 let share = model.active_expert_parameters() / model.active_parameters;
                 let share = share.clamp(EXPERT_SHARE.0, EXPERT_SHARE.1);
@@ -209,12 +228,12 @@ pub struct CanonicalModel {
 
 #[derive(Debug, Clone, Copy)]
 enum Attention {
-    /// In proportion to the context.
+    /// In proportion to the elements that are read.
     Proportional {
-        read_elements: f64,
-        stored_elements: f64,
+        reading: KvReading,
         decode_macs: f64,
         prefill_macs: f64,
+        state_bytes: f64,
     },
     /// That of an open-weight model.
     Known(&'static KvCache),
@@ -231,22 +250,25 @@ pub struct KnownModel {
 }
 
 static KNOWN: LazyLock<Vec<KnownModel>> = LazyLock::new(|| {
-    let known = |architecture: &Architecture| {
+    open_models()
+        .iter()
+        .map(|model| KnownModel::of(&model.architecture))
+        .collect()
+});
+
+impl KnownModel {
+    /// A model of this architecture.
+    #[must_use]
+    pub(super) fn of(architecture: &Architecture) -> Self {
         let cache = KvCache::new(architecture);
-        KnownModel {
+        Self {
             sizes: Sizes::of(architecture),
             log_kv_slope: cache.read_elements_per_token().ln(),
             shape: architecture.into(),
             cache,
         }
-    };
-    open_models()
-        .iter()
-        .map(|model| known(&model.architecture))
-        .collect()
-});
+    }
 
-impl KnownModel {
     /// The open-weight model with these sizes, up to rounding.
     #[must_use]
     pub fn find(sizes: &Sizes) -> Option<&'static Self> {
@@ -299,10 +321,14 @@ impl CanonicalModel {
         Self {
             shape: REGRESSIONS.shape(sizes),
             attention: Attention::Proportional {
-                read_elements: sizes.log_kv_read.exp(),
-                stored_elements: sizes.log_kv_stored.exp(),
+                reading: sizes.reading(),
                 decode_macs: at(&REGRESSIONS.decode_macs, &features).exp(),
                 prefill_macs: at(&REGRESSIONS.prefill_macs, &features).exp(),
+                state_bytes: if sizes.attention == AttentionKind::HybridLinear {
+                    at(&REGRESSIONS.state_bytes, &features).exp()
+                } else {
+                    0.0
+                },
             },
         }
     }
@@ -312,10 +338,13 @@ impl CanonicalModel {
     pub fn decode(&self, context_tokens: f64, kernels: AttentionKernels) -> (f64, f64) {
         match self.attention {
             Attention::Proportional {
-                read_elements,
+                reading,
                 decode_macs,
                 ..
-            } => (read_elements * context_tokens, decode_macs * context_tokens),
+            } => {
+                let read = reading.bytes_at(context_tokens);
+                (read, decode_macs * read)
+            }
             Attention::Known(cache) => (
                 cache.read_elements_cut(context_tokens, kernels.chips),
                 cache.decode_macs_of(context_tokens, kernels),
@@ -327,12 +356,14 @@ impl CanonicalModel {
     #[must_use]
     pub fn prefill(&self, prompt: PromptTokens, kernels: AttentionKernels) -> (f64, f64) {
         match self.attention {
-            Attention::Proportional { prefill_macs, .. } => {
-                let contexts = prompt.fresh * (prompt.cached + prompt.fresh / 2.0);
-                (
-                    self.stored(prompt.cached + prompt.fresh, kernels),
-                    prefill_macs * contexts,
-                )
+            Attention::Proportional {
+                reading,
+                prefill_macs,
+                ..
+            } => {
+                let tokens = prompt.cached + prompt.fresh;
+                let read = reading.read_up_to(tokens) - reading.read_up_to(prompt.cached);
+                (self.stored(tokens, kernels), prefill_macs * read)
             }
             Attention::Known(cache) => (
                 self.stored(prompt.cached + prompt.fresh, kernels),
@@ -345,18 +376,16 @@ impl CanonicalModel {
     #[must_use]
     pub fn stored(&self, context_tokens: f64, kernels: AttentionKernels) -> f64 {
         match self.attention {
-            Attention::Proportional {
-                stored_elements, ..
-            } => stored_elements * context_tokens,
+            Attention::Proportional { reading, .. } => reading.stored_at(context_tokens),
             Attention::Known(cache) => cache.stored_elements_cut(context_tokens, kernels.chips),
         }
     }
 
-    /// Bytes of linear state per sequence, where they are known.
+    /// Bytes of linear state per sequence.
     #[must_use]
     pub fn state_bytes(&self) -> f64 {
         match self.attention {
-            Attention::Proportional { .. } => 0.0,
+            Attention::Proportional { state_bytes, .. } => state_bytes,
             Attention::Known(cache) => cache.state_per_sequence().0,
         }
     }

@@ -11,6 +11,7 @@ macro_rules! clue_table {
     ($macro:ident) => {
         $macro! {
             model_kind { ModelKind "release date and cache offer" } {}
+            compute_margin { ComputeMargin "compute margin" } {}
             token_prices { InputPrice "input price" OutputPrice "output price" } {}
             context_tier { ContextTier "context tier" } {
                 ContextTierKvBytes "context_tier_kv_bytes"

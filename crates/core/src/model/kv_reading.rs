@@ -18,6 +18,31 @@ impl AttentionKind {
             Self::Grouped | Self::Latent | Self::Windowed | Self::HybridLinear => 1.0,
         }
     }
+
+    /// Source of the bytes read per further token of a very long context, in every model of the kind.
+    #[must_use]
+    pub fn slope_source(self) -> SlopeSource {
+        match self {
+            Self::Windowed => SlopeSource::Stored,
+            Self::Grouped | Self::Latent | Self::HybridLinear | Self::Sparse | Self::Compressed => {
+                SlopeSource::Read {
+                    log_slope_over_read: self.slope_over_read().ln(),
+                }
+            }
+        }
+    }
+}
+
+/// Source of the bytes read per further token of a very long context.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum SlopeSource {
+    /// They are those stored: what is read beside them is of windows.
+    Stored,
+    /// They are a part of those read per token at 8,192.
+    Read {
+        /// log of that part
+        log_slope_over_read: f64,
+    },
 }
 
 /// Bytes that one decode step reads of a context of C tokens: slope·C + bounded·min(C, limit), at one byte per element.
@@ -32,6 +57,10 @@ pub struct KvReading {
     bounded: f64,
     /// Tokens.
     limit: f64,
+    /// Bytes stored per token at any context.
+    stored: f64,
+    /// Further bytes stored per token up to the limit.
+    windows: f64,
 }
 
 impl KvReading {
@@ -39,28 +68,35 @@ impl KvReading {
     /// a long context.
     #[must_use]
     pub fn new(kind: AttentionKind, log_read: f64, log_stored: f64) -> Self {
-        let read = log_read.exp();
+        let (read, stored) = (log_read.exp(), log_stored.exp());
         match kind {
             AttentionKind::Grouped | AttentionKind::Latent | AttentionKind::HybridLinear => Self {
                 slope: read,
                 bounded: 0.0,
                 limit: 0.0,
+                stored,
+                windows: 0.0,
             },
             AttentionKind::Windowed => {
-                let stored = log_stored.exp().min(read);
+                let slope = stored.min(read);
+                let windows = (read - slope) * READ_CONTEXT_TOKENS / WINDOW_TOKENS;
                 Self {
-                    slope: stored,
-                    bounded: (read - stored) * READ_CONTEXT_TOKENS / WINDOW_TOKENS,
+                    slope,
+                    bounded: windows,
                     limit: WINDOW_TOKENS,
+                    stored: slope,
+                    windows,
                 }
             }
             AttentionKind::Sparse | AttentionKind::Compressed => {
-                let stored = log_stored.exp().max(read);
+                let stored = stored.max(read);
                 let slope = kind.slope_over_read() * read;
                 Self {
                     slope,
                     bounded: stored - slope,
                     limit: READ_CONTEXT_TOKENS * (read - slope) / (stored - slope),
+                    stored,
+                    windows: 0.0,
                 }
             }
         }
@@ -76,6 +112,21 @@ impl KvReading {
     #[must_use]
     pub fn bytes_at(self, context_tokens: f64) -> f64 {
         self.slope * context_tokens + self.bounded * context_tokens.min(self.limit)
+    }
+
+    /// Bytes stored of a context, windows included.
+    #[must_use]
+    pub fn stored_at(self, context_tokens: f64) -> f64 {
+        self.stored * context_tokens + self.windows * context_tokens.min(self.limit)
+    }
+
+    /// Bytes that steps at all contexts up to this one read together, ∫ `bytes_at`, times tokens.
+    #[must_use]
+    pub fn read_up_to(self, context_tokens: f64) -> f64 {
+        let within = context_tokens.min(self.limit);
+        let beyond = context_tokens - within;
+        0.5 * self.slope * context_tokens * context_tokens
+            + self.bounded * within * (0.5 * within + beyond)
     }
 
     /// Context at which a step reads this many bytes.
@@ -102,6 +153,8 @@ impl KvReading {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -133,5 +186,30 @@ mod tests {
         }
         // 78 layers that select 2,048 entries of 576 and read index keys of 128.
         assert!((reading.bytes_at(2_048.0) / (2_048.0 * 54_912.0) - 1.0).abs() < 0.01);
+    }
+
+    proptest! {
+        #[test]
+        fn a_step_reads_no_more_than_is_stored_at_any_context_and_of_any_further_token(
+            kind in proptest::sample::select(AttentionKind::ALL.to_vec()),
+            log_read in 2.0..16.0_f64,
+            log_stored in 2.0..16.0_f64,
+            log_context in 0.0..16.0_f64,
+        ) {
+            let log_read = if kind.reads_other_than_stored() { log_read } else { log_stored };
+            prop_assume!(KvReading::is_possible(kind, log_read, log_stored));
+            let reading = KvReading::new(kind, log_read, log_stored);
+            let context = log_context.exp();
+            let (read, stored) = (reading.bytes_at(context), reading.stored_at(context));
+            prop_assert!(read <= stored * (1.0 + 1e-12), "{kind:?} {context}: {read} of {stored}");
+            prop_assert!(reading.log_slope() <= log_stored + 1e-12);
+            prop_assert!(reading.log_slope() <= log_read + 1e-12);
+            let between = reading.read_up_to(1.01 * context) - reading.read_up_to(context);
+            let middle = 0.01 * context * reading.bytes_at(1.005 * context);
+            prop_assert!((between / middle).ln().abs() < 0.01, "{kind:?} {context}");
+            let far = 1e9;
+            let further = reading.bytes_at(2.0 * far) - reading.bytes_at(far);
+            prop_assert!((further / far).ln() - reading.log_slope() < 1e-6);
+        }
     }
 }

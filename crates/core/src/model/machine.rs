@@ -6,7 +6,7 @@ use super::assumptions::Assumptions;
 use super::canonical::{KnownModel, Sizes};
 use super::quantity::{NINETY_PERCENT, Quantity as Q};
 use crate::reference::{
-    Accelerator, AcceleratorStatus, accelerators, fitted_attainment, open_models,
+    Accelerator, AcceleratorStatus, AttentionKind, accelerators, fitted_attainment, open_models,
 };
 use crate::roofline::{self, Efficiencies, Formats, compute_to_bandwidth};
 use crate::units::{Bytes, BytesPerSecond, FlopPerSecond};
@@ -138,6 +138,7 @@ fn known_model(assumptions: &Assumptions) -> Option<&'static KnownModel> {
         log_kv_read: log(Q::KvBytesRead)? - element,
         log_kv_stored: log(Q::KvBytesStored)? - element,
         is_dense: false,
+        attention: AttentionKind::Grouped,
     };
     KnownModel::find(&sizes)
 }

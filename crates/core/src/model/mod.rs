@@ -6,6 +6,7 @@ pub mod cache_offers;
 pub mod cache_placement;
 pub mod cache_tiers;
 pub mod canonical;
+pub mod canonical_error;
 pub mod clue_table;
 pub mod evidence;
 pub mod fastest_step;

@@ -166,6 +166,7 @@ quantities! {
         .from(&[Quantity::DomainSize], |parents| parents[0]);
     KvBytesPerElement = row("kv_bytes_per_element", "b_kv", "B").stated(0.0625, 4.0);
     KvBytesRead = row("kv_bytes_per_token_read", "k_bw", "bytes/token").stated(1e-6, 1e12);
+    KvBytesReadSlope = row("kv_bytes_per_token_read_slope", "k_∞", "bytes/token").stated(1e-6, 1e12);
     KvBytesStored = row("kv_bytes_per_token_stored", "k_st", "bytes/token").stated(1e-6, 1e12);
     BatchOverOptimal = row("batch_over_optimal_batch", "β", "").stated(1e-12, 1e12).textbook(2.5);
     MeanDecodeContext = row("mean_decode_context_tokens", "L_mean", "tokens").stated(1e-3, 1e9);
@@ -181,6 +182,7 @@ quantities! {
     MinimumBatch = row("minimum_batch", "B_min", "sequences").stated(1.0, 1e12);
     InputMargin = row("input_margin", "μ_in", "").stated(-10.0, 0.999).textbook(0.0);
     OutputMargin = row("output_margin", "μ_out", "").stated(-10.0, 0.999).textbook(0.0);
+    ComputeMargin = row("compute_margin", "μ_c", "").stated(-10.0, 0.999);
     LoadPathBandwidth = row("load_path_bytes_per_second", "BW_path", "B/s").stated(1e-6, 1e24);
     RentalPerHour = row("rental_usd_per_hour", "R", "USD/h").stated(1e-6, 1e24)
         .of_chip(|chip, _| Some(chip.rental_usd_per_hour.typical?.0));

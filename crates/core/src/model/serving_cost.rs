@@ -49,9 +49,10 @@ impl<'a> Served<'a> {
         let sizes = Sizes {
             log_active: unknowns.log_active_parameters,
             log_total,
-            log_kv_read: unknowns.log_kv_read_at_mean_context(),
+            log_kv_read: unknowns.log_kv_bytes_read,
             log_kv_stored: unknowns.log_kv_bytes_stored,
             is_dense: unknowns.is_dense,
+            attention: unknowns.attention,
         };
         let model = machine
             .known_model
@@ -259,10 +260,23 @@ impl Unknowns<'_> {
         self.paid(log_chip_seconds + LOG_MTOK_PER_HOUR) + self.running.log_decode_error
     }
 
+    /// log of the seconds of one chip that a prompt token takes which is not found in a cache.
+    #[must_use]
+    pub fn log_prompt_chip_seconds(&self) -> f64 {
+        self.served().log_prefill_cost(&self.running) - LOG_MTOK_PER_HOUR
+            + self.running.log_prefill_error
+    }
+
+    /// log of USD per Mtok of input that takes these seconds of one chip.
+    #[must_use]
+    pub fn log_input_cost_of(&self, log_chip_seconds: f64) -> f64 {
+        self.paid(log_chip_seconds + LOG_MTOK_PER_HOUR)
+    }
+
     /// log of USD per Mtok of input that is not found in a cache.
     #[must_use]
     pub fn log_input_cost(&self) -> f64 {
-        self.paid(self.served().log_prefill_cost(&self.running)) + self.running.log_prefill_error
+        self.log_input_cost_of(self.log_prompt_chip_seconds())
     }
 
     /// log of USD per Mtok of input that is found in a cache in the memory of the chips.

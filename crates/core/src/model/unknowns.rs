@@ -76,13 +76,6 @@ impl Unknowns<'_> {
         )
     }
 
-    /// log of the bytes that a step reads per token of the mean context, at one byte per element.
-    #[must_use]
-    pub fn log_kv_read_at_mean_context(&self) -> f64 {
-        let context = self.log_mean_decode_context.exp();
-        (self.kv_reading().bytes_at(context) / context).ln()
-    }
-
     /// log of the elements of cache that memory delivers while one token is multiplied with the weights at peak.
     fn log_balanced_elements(&self) -> f64 {
         let machine = self.machine;

@@ -21,6 +21,7 @@ mod attention_kind;
 mod cache_document;
 /// The calibration fitted to open-weight models.
 pub mod calibration;
+mod compute_margin;
 mod decode_context;
 mod kernel_time;
 /// Published measurements of serving.
@@ -40,6 +41,9 @@ pub use accelerator::{
 pub use attainment::{Attainment, fitted_attainment};
 pub use attention_kind::AttentionKind;
 pub use cache_document::{CacheDocument, OfferedAs, cache_documents};
+pub use compute_margin::{
+    ComputeMargin, compute_margins, reported_compute_margin, vendors_with_compute_margin,
+};
 pub use decode_context::{DecodeContextRow, DecodeContexts, decode_context_rows, decode_contexts};
 pub use kernel_time::{KernelTime, kernel_times};
 pub use moe_quality::{

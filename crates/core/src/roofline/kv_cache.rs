@@ -339,7 +339,13 @@ impl KvCache {
         BytesPerToken(self.stored_elements_per_token() * bytes_per_element)
     }
 
-    /// Bytes of cache read per generated token and context token at long context.
+    /// Bytes of cache read per generated token and token of a context.
+    #[must_use]
+    pub fn read_per_token_at(&self, context_tokens: f64, bytes_per_element: f64) -> BytesPerToken {
+        BytesPerToken(self.read_elements(context_tokens) / context_tokens * bytes_per_element)
+    }
+
+    /// Bytes of cache read per generated token and further context token at long context.
     #[must_use]
     pub fn read_per_token(&self, bytes_per_element: f64) -> BytesPerToken {
         BytesPerToken(self.read_elements_per_token() * bytes_per_element)

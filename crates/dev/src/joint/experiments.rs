@@ -142,7 +142,7 @@ fn tier_log_score(validation: &Validation, decisions: &[Vec<String>]) -> f64 {
             .iter()
             .find(|outcome| outcome.model == *name);
         found.map_or(f64::NAN, |outcome| {
-            outcome.quantities["kv_bytes_per_token_read"].log_score
+            outcome.quantities["kv_bytes_per_token_read_slope"].log_score
         })
     };
     let of_decision =

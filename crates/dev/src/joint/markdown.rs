@@ -283,8 +283,8 @@ const TABLE_NOTES: &str = "\
 In brackets: 90 % intervals over resampled families or vendors, of which there are few; differences within them mean
 little. *gain, 80 %* is the interval of the gain over the same resamples that decides on `identified`: the mean gain must
 exceed 0.1 nats and this interval 0.
-*Textbook* is the reading a textbook would take (`price_level_active_parameters`, `output_ratio_kv_bytes`,
-`output_ratio_memory_boundness`), *ridge* a ridge regression on median input and output price, fitted without the same
+*Textbook* is the reading a textbook would take (`price_level_active_parameters`, `output_ratio_kv_bytes`, for the slope
+`context_tier_kv_bytes`, `output_ratio_memory_boundness`), *ridge* a ridge regression on median input and output price, fitted without the same
 rows.
 `memory_time_over_compute_time` is compared on H100 SXM in a domain of 8, one byte per weight and cache element, 2.5
 times the optimal batch, a context of 8,192 tokens, with the fitted efficiencies, which cancel in its error.

@@ -46,8 +46,10 @@ pub struct Roofline {
     pub sparsity: f64,
     /// E15: `k_st`, bytes stored per context token at long context.
     pub kv_bytes_per_token_stored: BytesPerToken,
-    /// `k_bw`: bytes read per generated token and context token at long context.
+    /// `k_bw`: bytes that one generated token reads of a context of 8,192 tokens, over 8,192.
     pub kv_bytes_per_token_read: BytesPerToken,
+    /// `k_∞`: bytes that one generated token reads per further token of a very long context.
+    pub kv_bytes_per_token_read_slope: BytesPerToken,
     /// Bytes of cache stored for one sequence at this context, windows included.
     pub kv_bytes_stored_per_sequence: Bytes,
     /// State of linear layers of one sequence.

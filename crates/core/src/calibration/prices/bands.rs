@@ -22,7 +22,7 @@ fn by_line(readings: &[Reading]) -> Option<f64> {
     let cover = || {
         let cover = found(readings, ReadingId::OutputMultiplierCover)?;
         let mut details = cover.details.iter();
-        let kv_bytes = details.find(|detail| detail.name == "kv_bytes_per_token_read")?;
+        let kv_bytes = details.find(|detail| detail.name == "kv_bytes_per_token_read_slope")?;
         kv_bytes.value.number()
     };
     let bands = found(readings, ReadingId::ContextBandsKvBytes)?;

@@ -20,7 +20,7 @@ pub struct Truth {
     pub log_active: f64,
     /// log `N_t`
     pub log_total: f64,
-    /// log `k_bw`
+    /// log of the bytes read per further token of a very long context
     pub log_kv_read: f64,
     /// log `k_st`
     pub log_kv_stored: f64,

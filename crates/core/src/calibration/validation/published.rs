@@ -9,13 +9,14 @@ use crate::model::quantity::Quantity as Q;
 use crate::model::unknowns::{Running, Unknowns};
 
 /// The quantities with published values, each with its textbook reading.
-pub(super) const SCORED: [(J, Option<ReadingId>); 5] = [
+pub(super) const SCORED: [(J, Option<ReadingId>); 6] = [
     (
         J::ActiveParameters,
         Some(ReadingId::PriceLevelActiveParameters),
     ),
     (J::TotalParameters, None),
     (J::KvBytesRead, Some(ReadingId::OutputRatioKvBytes)),
+    (J::KvBytesReadSlope, Some(ReadingId::ContextTierKvBytes)),
     (J::KvBytesStored, Some(ReadingId::OutputRatioKvBytes)),
     (
         J::MemoryOverCompute,
@@ -31,6 +32,10 @@ const OPERATING_POINT: &str = r#"{"accelerator": "h100-sxm", "chips": 8, "weight
 
 /// log of the published value, or of the value computed from it at the operating point.
 pub(super) fn truth(truth: &Truth, quantity: J) -> f64 {
+    // Kinds of attention give the slope only up to the spread of their models.
+    if quantity == J::KvBytesReadSlope {
+        return truth.log_kv_read;
+    }
     let machines = machines(&operating_point());
     let known = |quantity| {
         operating_point()
@@ -77,6 +82,7 @@ pub(super) fn operating_point_with(quantity: J, log_value: f64) -> Option<Assump
         J::ActiveParameters,
         J::TotalParameters,
         J::KvBytesRead,
+        J::KvBytesReadSlope,
         J::KvBytesStored,
     ]
     .contains(&quantity);

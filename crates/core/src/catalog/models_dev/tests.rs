@@ -1,5 +1,6 @@
 //! One test per pitfall of the format, on entries written here.
 
+use jiff::civil::date;
 use serde_json::json;
 
 use super::CATALOG;
@@ -40,12 +41,41 @@ fn an_entry_becomes_a_sheet_and_nothing_of_it_is_lost() {
     assert_eq!(other_meters(&sheet), ["output_audio 20 per_1m_tokens"]);
     assert_eq!(
         serde_json::Value::from(sheet.unmapped),
-        json!({"name": "GPT-5.4", "release_date": "2026-03-05", "open_weights": false,
+        json!({"name": "GPT-5.4", "open_weights": false,
             "limit/images": 5, "cost/per_image": 0.1})
     );
+    assert_eq!(sheet.released, Some(date(2026, 3, 5)));
     assert_eq!(sheet.sources[0].format, SourceFormat::ModelsDev);
     assert_eq!(sheet.sources[0].locator.as_deref(), Some("openai/gpt-5.4"));
     assert_eq!(sheet.rates[0].source, Some(0));
+}
+
+#[test]
+fn a_release_is_a_day_or_a_month_and_no_part_of_the_tariff() {
+    let released = |written: &str| {
+        let entry =
+            format!(r#"{{"release_date": {written}, "cost": {{"input": 1, "output": 2}}}}"#);
+        sheet("acme/m-1", &entry)
+    };
+    let (day, month) = (released(r#""2025-09-10""#), released(r#""2025-09""#));
+    assert_eq!(day.released, Some(date(2025, 9, 10)));
+    assert_eq!(month.released, Some(date(2025, 9, 1)));
+    assert_eq!([day.notes.len(), month.notes.len()], [0, 1]);
+    assert!(day.unmapped.is_empty() && month.unmapped.is_empty());
+    assert_eq!(day.tariff_id(), month.tariff_id());
+    assert_ne!(day.id(), month.id());
+    for unclear in [
+        r#""2025-02-30""#,
+        r#""soon""#,
+        r#""2025""#,
+        "2025",
+        r#""2025-09-10T00:00:00""#,
+    ] {
+        let kept = released(unclear);
+        assert_eq!(kept.released, None, "{unclear}");
+        assert!(kept.unmapped.get("release_date").is_some(), "{unclear}");
+        assert_eq!(kept.tariff_id(), day.tariff_id());
+    }
 }
 
 #[test]

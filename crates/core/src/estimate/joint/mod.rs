@@ -27,7 +27,7 @@ use crate::model::unknowns::Unknowns;
 use crate::reference::calibration::Calibration;
 use crate::reference::{RecordSetting, track_record_of_quantity};
 use crate::sheet::{PriceSheet, RateCell};
-use crate::units::{Decimal, significant};
+use crate::units::{Decimal, readable, significant};
 use doubts::doubts;
 use setting::{independent_decisions, settings_of};
 use steps::{CLUE_STRIDE, Step, steps};
@@ -98,7 +98,7 @@ pub fn estimate(
         nearest_open_models: nearest::open_models_near(&quantities),
         attention_layouts: nearest::attention_layouts(&quantities.kv_bytes_per_token_stored),
         quantities,
-        diagnostics: diagnostics(&posterior, contents, calibration),
+        diagnostics: diagnostics(&posterior, contents, assumptions, calibration),
         misfit,
     })
 }
@@ -269,12 +269,24 @@ impl Shared<'_> {
     }
 }
 
+/// The stated compute margin, which nothing on the sheet shows.
+fn chosen_margin(assumptions: &Assumptions) -> Option<String> {
+    let margin = assumptions.stated(Quantity::ComputeMargin)?;
+    Some(format!(
+        "a compute margin of {} to {} is assumed as stated: what was reported of a vendor is not what one of its models earns",
+        readable(margin.low),
+        readable(margin.high)
+    ))
+}
+
 fn diagnostics(
     posterior: &Posterior<'_>,
     contents: &[PriceSheet],
+    assumptions: &Assumptions,
     calibration: &Calibration,
 ) -> Diagnostics {
     let mut warnings = doubts(contents);
+    warnings.extend(chosen_margin(assumptions));
     if posterior.pareto_k > LARGEST_PARETO_K {
         warnings.push(format!(
             "Pareto k̂ is {:.2}, above {LARGEST_PARETO_K}: few draws carry the estimate, and its intervals are not to be trusted",

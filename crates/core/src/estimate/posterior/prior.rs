@@ -5,7 +5,7 @@ use nalgebra::{DMatrix, DVector};
 use super::gaussian::{Gaussian, Mixture, UNKNOWNS};
 use super::sobol::Point;
 use crate::model::assumptions::{Assumptions, SizeClass};
-use crate::model::kv_reading::KvReading;
+use crate::model::kv_reading::{KvReading, SlopeSource};
 use crate::model::likelihood::student_t_scale_mixture;
 use crate::model::machine::{Machine, machines, machines_sold};
 use crate::model::quantity::Quantity as Q;
@@ -22,6 +22,8 @@ const KV_READ: usize = 2;
 const KV_STORED: usize = 3;
 const BATCH: usize = 4;
 const CONTEXT: usize = 5;
+/// No coordinate of its own: it follows from [`KV_READ`] or [`KV_STORED`], by the kind of attention.
+const KV_SLOPE: usize = UNKNOWNS;
 
 /// log of a median, and the standard deviation of the logarithm.
 #[derive(Debug, Clone, Copy)]
@@ -245,6 +247,7 @@ impl ClassPrior {
         if is_dense {
             agreement += merge(&mut own, TOTAL, ACTIVE)?;
         }
+        agreement += merge_slope(&mut own, attention)?;
         if !attention.reads_other_than_stored() {
             agreement += merge(&mut own, KV_READ, KV_STORED)?;
         }
@@ -428,6 +431,7 @@ fn statements(assumptions: &Assumptions) -> Vec<Statement> {
         (ACTIVE, Q::ActiveParameters, 1.0),
         (TOTAL, Q::TotalParameters, 1.0),
         (KV_READ, Q::KvBytesRead, element),
+        (KV_SLOPE, Q::KvBytesReadSlope, element),
         (KV_STORED, Q::KvBytesStored, element),
         (BATCH, Q::BatchOverOptimal, 1.0),
         (CONTEXT, Q::MeanDecodeContext, 1.0),
@@ -441,6 +445,21 @@ fn statements(assumptions: &Assumptions) -> Vec<Statement> {
         })
     };
     slots.into_iter().filter_map(statement).collect()
+}
+
+/// A statement about the bytes read per further token is one about what these follow from. Returns as [`merge`] does.
+fn merge_slope(statements: &mut Vec<Statement>, attention: AttentionKind) -> Option<f64> {
+    let (into, log_slope_over_it) = match attention.slope_source() {
+        SlopeSource::Stored => (KV_STORED, 0.0),
+        SlopeSource::Read {
+            log_slope_over_read,
+        } => (KV_READ, log_slope_over_read),
+    };
+    let of_slope = |stated: &&mut Statement| stated.slot == KV_SLOPE;
+    if let Some(stated) = statements.iter_mut().find(of_slope) {
+        stated.mean -= log_slope_over_it;
+    }
+    merge(statements, KV_SLOPE, into)
 }
 
 /// Of two coordinates that are one in a class of models, a statement about the first is one about the second. Returns the log

@@ -249,3 +249,62 @@ fn weights_of_the_prior_are_spread_as_it_is() {
         "{dense} against {of_population}"
     );
 }
+
+fn stated(text: &str) -> Assumptions {
+    crate::input::read(text.as_bytes(), Assumptions::read).unwrap()
+}
+
+#[test]
+fn no_draw_reads_more_than_it_stores_at_a_context_or_of_a_further_token() {
+    let prior = Prior::new(Calibration::shipped(), &Assumptions::default());
+    let draws = sample_prior(&prior, PRIOR_DRAWS);
+    let mut possible = 0;
+    for (unknowns, weight) in draws.iter().zip(draws.weights()) {
+        if *weight <= 0.0 {
+            continue;
+        }
+        possible += 1;
+        let reading = unknowns.kv_reading();
+        for context in [1.0, 512.0, 2_048.0, 8_192.0, 131_072.0, 1e7] {
+            let (read, stored) = (reading.bytes_at(context), reading.stored_at(context));
+            assert!(read <= stored * (1.0 + 1e-12), "{unknowns:?} at {context}");
+        }
+        let [slope, stored] = [
+            JointQuantity::KvBytesReadSlope,
+            JointQuantity::KvBytesStored,
+        ]
+        .map(|quantity| quantity.log_value(&unknowns));
+        assert!(slope <= stored + 1e-12, "{unknowns:?}");
+    }
+    assert!(possible > PRIOR_DRAWS / 2, "{possible}");
+}
+
+#[test]
+fn a_stated_slope_is_that_of_every_draw_whatever_the_kind_of_attention() {
+    let prior = Prior::new(
+        Calibration::shipped(),
+        &stated(r#"{"kv_bytes_per_token_read_slope": 3e4, "kv_bytes_per_element": 2}"#),
+    );
+    let draws = sample_prior(&prior, PRIOR_DRAWS);
+    let mut kinds = Vec::new();
+    for (unknowns, weight) in draws.iter().zip(draws.weights()) {
+        if *weight > 0.0 {
+            let slope = JointQuantity::KvBytesReadSlope.log_value(&unknowns);
+            assert!((slope.exp() / 1.5e4 - 1.0).abs() < 1e-9, "{unknowns:?}");
+            kinds.push(unknowns.attention);
+        }
+    }
+    kinds.sort();
+    kinds.dedup();
+    assert!(kinds.len() > 3, "{kinds:?}");
+    // Read per further token more than is stored per token: no model does.
+    let none =
+        stated(r#"{"kv_bytes_per_token_read_slope": 3e4, "kv_bytes_per_token_stored": 2e4}"#);
+    let none = Prior::new(Calibration::shipped(), &none);
+    let draws = sample_prior(&none, PRIOR_DRAWS);
+    assert!(
+        draws
+            .iter()
+            .all(|unknowns| unknowns.running.log_step_seconds.is_none())
+    );
+}

@@ -14,7 +14,9 @@ use crate::input::cursor::{Cursor, nearest_names, one_of_hint, shortened};
 use crate::input::json::Json;
 use crate::model::quantity::{Bounds, Quantity as Q};
 use crate::reference::names::AcceleratorId;
-use crate::reference::{accelerator, accelerators};
+use crate::reference::{
+    accelerator, accelerators, reported_compute_margin, vendors_with_compute_margin,
+};
 
 /// Limit of service tiers with a stated speed; a sheet has no more tiers.
 const MOST_TIERS: usize = 64;
@@ -30,10 +32,12 @@ impl Assumptions {
         }
         for quantity in Q::top_level() {
             if let Some(field) = fields.get(quantity.name()) {
-                assumptions.stated.extend(
-                    read_interval(&field, quantity.row().bounds)
-                        .map(|interval| (quantity, interval)),
-                );
+                let interval = match (quantity, field.json) {
+                    (Q::ComputeMargin, Json::Text(vendor)) => read_reported(&field, vendor),
+                    _ => read_interval(&field, quantity.row().bounds),
+                };
+                let stated = interval.map(|interval| (quantity, interval));
+                assumptions.stated.extend(stated);
             }
         }
         if let Some(field) = fields.get("speed_multiplier") {
@@ -99,6 +103,18 @@ impl Assumptions {
             );
         }
     }
+}
+
+/// The compute margin that is reported of a vendor.
+fn read_reported(field: &Cursor<'_>, vendor: &str) -> Option<Interval> {
+    let Some((low, high)) = reported_compute_margin(vendor) else {
+        let vendors = vendors_with_compute_margin().join(", ");
+        return field.refuse(
+            format!("no compute margin is reported of `{}`", shortened(vendor)),
+            format!("write a number, a range, or one of {vendors}"),
+        );
+    };
+    Some(Interval::new(low, high))
 }
 
 fn read_class(field: &Cursor<'_>) -> Option<SizeClass> {
@@ -176,7 +192,7 @@ fn closed(object: ObjectBuilder) -> ObjectBuilder {
 }
 
 /// A number, or a 90 % interval.
-fn number_or_interval(bounds: Bounds, description: &str) -> Schema {
+fn number_or_interval(bounds: Bounds, description: &str) -> OneOfBuilder {
     let end = |description| number(bounds).description(Some(description));
     let interval = ObjectBuilder::new()
         .property(
@@ -193,7 +209,6 @@ fn number_or_interval(bounds: Bounds, description: &str) -> Schema {
     OneOfBuilder::new()
         .item(number(bounds).description(Some(description)))
         .item(closed(interval))
-        .into()
 }
 
 fn quantities(quantities: impl Iterator<Item = Q>) -> ObjectBuilder {
@@ -217,7 +232,7 @@ impl PartialSchema for Assumptions {
                 "output speed by service tier, against the standard tier",
             ))
             .max_properties(Some(MOST_TIERS))
-            .additional_properties(Some(speed));
+            .additional_properties(Some(Schema::from(speed)));
         let architecture = ObjectBuilder::new()
             .schema_type(Type::String)
             .enum_values(Some(SizeClass::ALL.map(SizeClass::name)))
@@ -226,7 +241,18 @@ impl PartialSchema for Assumptions {
             .schema_type(Type::String)
             .format(Some(SchemaFormat::KnownFormat(KnownFormat::Date)))
             .description(Some("The day on which the model was released."));
+        let margin = Q::ComputeMargin;
+        let reported = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .enum_values(Some(vendors_with_compute_margin()))
+            .description(Some("A vendor whose compute margin is reported."));
+        let compute_margin = number_or_interval(margin.row().bounds, &margin.description())
+            .description(Some(
+                "1 − cost ÷ price of what paying users pay for, as a clue about output; none is assumed where it is not stated.",
+            ))
+            .item(reported);
         let object = quantities(Q::top_level())
+            .property("compute_margin", compute_margin)
             .property("accelerator", accelerator)
             .property("architecture", architecture)
             .property("release_date", release_date)

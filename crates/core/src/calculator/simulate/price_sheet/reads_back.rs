@@ -135,7 +135,7 @@ fn cover(tiers: &Tiers<'_>, threshold: u32, (below, above): (u32, u32)) -> Vec<R
         question.compute_to_bandwidth(),
         BytesPerToken(read_kv),
     );
-    let detail = "kv_bytes_per_token_read";
+    let detail = "kv_bytes_per_token_read_slope";
     vec![
         cover.of(Ok(tokens)),
         subject(names[0]).detail_of(detail, read_kv),
