@@ -79,14 +79,18 @@ fn by_family(
     with_cases(families.into_iter().map(fold))
 }
 
-/// A fold per author: every row of its models, and every row that it sells, is left out.
+/// A fold per author: every row of its models and of their families, and every row that it sells, is left out.
 fn by_author(models: &[&PricedModel]) -> Vec<Fold> {
     let authors: BTreeSet<&str> = models.iter().map(|model| model.author.as_str()).collect();
     let fold = |author: &str| {
         let own = models.iter().filter(|model| model.author == author);
+        let families: BTreeSet<&str> = own.clone().map(|model| model.family.as_str()).collect();
+        let is_other = |model: &&&PricedModel| {
+            model.author != author && !families.contains(model.family.as_str())
+        };
         let alone = |model: &&PricedModel| cases(own_sheet(model), author);
         Fold {
-            training: without_seller(models.iter().filter(|model| model.author != author), author),
+            training: without_seller(models.iter().filter(is_other), author),
             hidden: Some(author.to_owned()),
             cases: own.flat_map(alone).collect(),
         }
