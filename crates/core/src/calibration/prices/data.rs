@@ -470,7 +470,7 @@ mod tests {
         assert_eq!(of("GLM-5"), ["zai", "zhipuai-cn"]);
         assert_eq!(of("Llama-3-8B"), [""; 0]);
         let sold = |model: &&PricedModel| model.first_party.contains(&true);
-        assert_eq!(models.iter().filter(sold).count(), 49);
+        assert!(models.iter().filter(sold).count() >= 49);
         assert!(
             models
                 .iter()
