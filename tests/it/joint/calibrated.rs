@@ -14,7 +14,7 @@ use unroof_core::model::likelihood::student_t_scale_mixture;
 use unroof_core::model::machine::{Machine, machines};
 use unroof_core::model::serving_cost::{DECODE_ERROR_SD, PREFILL_ERROR_SD};
 use unroof_core::model::unknowns::{Running, Unknowns};
-use unroof_core::reference::calibration::{Calibration, OverLines};
+use unroof_core::reference::calibration::{Calibration, ModelClass, OverLines};
 use unroof_core::reference::{AttentionKind, decode_contexts};
 use unroof_core::sheet::{ContextTier, PriceSheet, RateCell, ServiceTier, SpeedMultiplier};
 
@@ -96,7 +96,12 @@ impl Nature {
     /// A model with these facts; none where such a one cannot exist.
     fn model(&mut self, facts: Facts) -> Option<Model> {
         let population = &self.calibration.population;
-        let (is_dense, attention) = self.class(facts);
+        let ModelClass {
+            is_dense,
+            attention,
+            size: beside,
+            ..
+        } = *self.class(facts);
         let sizes = if is_dense {
             &population.dense
         } else {
@@ -111,7 +116,7 @@ impl Nature {
         } else {
             self.lines(&sizes.covariance, scale)
         };
-        let [active, total] = [0, 1].map(|size| sizes.mean[size] + deviation[size]);
+        let [active, total] = [0, 1].map(|size| sizes.mean[size] + beside[size] + deviation[size]);
         let law = &population.stored;
         let stored = law.by_kind[attention as usize]
             + law.active * (active - law.centre[0])
@@ -134,6 +139,7 @@ impl Nature {
             .ok()?
             .sample(&mut self.random);
         let log_maximum = context.intercept
+            + context.by_kind[attention as usize]
             + context.per_year * facts.years
             + context.active * active
             + context.total * total
@@ -149,7 +155,7 @@ impl Nature {
     }
 
     /// A class as common as it is with these facts.
-    fn class(&mut self, facts: Facts) -> (bool, AttentionKind) {
+    fn class(&mut self, facts: Facts) -> &'static ModelClass {
         let classes = &self.calibration.population.classes;
         let odds = |[at_mean, per_year, sold]: [f64; 3]| {
             (at_mean + per_year * facts.years + sold * facts.cache).exp()
@@ -160,8 +166,7 @@ impl Nature {
             left -= odds(class.log_odds);
             left <= 0.0
         });
-        let class = found.unwrap_or(&classes[0]);
-        (class.is_dense, class.attention)
+        found.unwrap_or(&classes[0])
     }
 
     /// log prices of an unknown host.

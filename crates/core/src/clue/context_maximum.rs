@@ -102,7 +102,8 @@ impl ContextMaximum {
         let expected = self.of_release
             + self.law.active * unknowns.log_active_parameters
             + self.law.total * unknowns.log_total_parameters
-            + self.law.stored * unknowns.log_kv_bytes_stored;
+            + self.law.stored * unknowns.log_kv_bytes_stored
+            + self.law.by_kind[unknowns.attention as usize];
         (self.log_limit - expected) / self.scale
     }
 }

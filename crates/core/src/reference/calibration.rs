@@ -96,6 +96,8 @@ pub struct ModelClass {
     pub attention: AttentionKind,
     /// Share of all models.
     pub share: f64,
+    /// Mean log `N_a` and log `N_t` less those of all dense models or of all mixtures: sparse attention is for large models.
+    pub size: [f64; 2],
     /// log odds at the mean facts, per year of release, and for sold cache reads.
     pub log_odds: [f64; 3],
 }
@@ -206,8 +208,8 @@ pub struct ContextTierLaw {
     pub convention_sd: f64,
 }
 
-/// log of the maximum context = intercept + `per_year`·years + active·log `N_a` + total·log `N_t` + stored·log `k_st` +
-/// Student-t error.
+/// log of the maximum context = intercept + `by_kind` + `per_year`·years + active·log `N_a` + total·log `N_t` +
+/// stored·log `k_st` + Student-t error.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContextLaw {
@@ -221,6 +223,8 @@ pub struct ContextLaw {
     pub total: f64,
     /// Exponent of the bytes stored per token.
     pub stored: f64,
+    /// Added for each kind of attention, in the order of [`AttentionKind::ALL`].
+    pub by_kind: [f64; AttentionKind::COUNT],
     /// Scale of the error.
     pub scale: f64,
     /// Degrees of freedom of the error.

@@ -27,7 +27,7 @@ its own setting.
 | setting | estimated from | the calibration has not seen | resampled |
 |---|---|---|---|
 | (a) pooled hosts | the sheets of all hosts of a model | the model's family | families |
-| (b) the author's sheet alone | the sheet that the author sells, outside China where it has two | any row of the author's models, any row that it sells under any of its names | vendors |
+| (b) the author's sheet alone | the sheet that the author sells, outside China where it has two | any row of the author's models and of their families, any row that it sells under any of its names | vendors |
 | (c) one other host alone | one sheet of a host that is not the author, up to three of a model, which counts once | the family, any row of the host | families |
 | (d) pooled hosts and periods | the sheets of all hosts, and those of earlier dates | the family | families |
 

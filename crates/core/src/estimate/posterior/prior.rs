@@ -389,9 +389,9 @@ fn class_moments(
     let mut loadings = DMatrix::zeros(UNKNOWNS, 2);
     mean[KV_STORED] = stored.by_kind[class.attention as usize];
     for size in [ACTIVE, TOTAL] {
-        mean[size] = sizes.mean[size];
+        mean[size] = sizes.mean[size] + class.size[size];
         loadings[(size, size)] = 1.0;
-        mean[KV_STORED] += slopes[size] * (sizes.mean[size] - stored.centre[size]);
+        mean[KV_STORED] += slopes[size] * (mean[size] - stored.centre[size]);
         loadings[(KV_STORED, size)] = slopes[size];
         loadings[(KV_READ, size)] = slopes[size];
     }

@@ -1,82 +1,103 @@
-//! The longest context of a model by its date, sizes and cache: a regression with Student-t errors.
+//! The longest context of a model by its date, sizes, cache and kind of attention: a regression with Student-t errors.
 
 use nalgebra::{SMatrix, SVector};
+use statrs::distribution::{Continuous, StudentsT};
 
 use super::facts::Facts;
 use crate::calibration::prices::count;
 use crate::calibration::prices::data::PricedModel;
+use crate::reference::AttentionKind;
 use crate::reference::calibration::ContextLaw;
 
-/// Degrees of freedom of the errors: a few models are offered with a context far from that of their time.
-const DEGREES_OF_FREEDOM: f64 = 4.0;
+/// Degrees of freedom that the errors may have: a few models are offered with a context far from that of their time. The most
+/// likely are taken.
+const DEGREES_OF_FREEDOM: [f64; 5] = [2.0, 3.0, 4.0, 6.0, 10.0];
 /// Rounds of re-weighting.
 const ROUNDS: usize = 30;
 /// Weight of the penalty on slopes, in models whose figures differ by a factor of e.
 const PENALTY: f64 = 2.0;
-/// Years, log `N_a`, log `N_t`, log `k_st`.
-const SLOPES: usize = 4;
+/// Years, log `N_a`, log `N_t`, log `k_st`; and the kinds of attention.
+const FIGURES: usize = 4;
+const SLOPES: usize = FIGURES + AttentionKind::COUNT;
+
+type Slopes = SVector<f64, SLOPES>;
+/// Figures of a model, and the log of its longest context.
+type Row = (Slopes, f64);
+/// Centre of the rows, slopes and the value at the centre.
+type Fitted = (Slopes, Slopes, f64);
 
 /// The law of maximum contexts.
 pub(super) fn context_law(models: &[&PricedModel], facts: &[Facts]) -> ContextLaw {
-    let rows: Vec<(SVector<f64, SLOPES>, f64)> = models
+    let rows: Vec<Row> = models
         .iter()
         .zip(facts)
         .map(|(model, facts)| {
             let truth = &model.truth;
-            let row = SVector::from([
-                facts.years,
-                truth.log_active,
-                truth.log_total,
-                truth.log_kv_stored,
-            ]);
+            let mut row = Slopes::zeros();
+            row[0] = facts.years;
+            row[1] = truth.log_active;
+            row[2] = truth.log_total;
+            row[3] = truth.log_kv_stored;
+            row[FIGURES + truth.attention as usize] = 1.0;
             (row, truth.log_context)
         })
         .collect();
+    let likely = |left: &(f64, ContextLaw), right: &(f64, ContextLaw)| left.0.total_cmp(&right.0);
+    let fits = DEGREES_OF_FREEDOM.map(|freedom| fit(&rows, freedom));
+    let best = fits.into_iter().max_by(likely);
+    best.expect("there are degrees of freedom").1
+}
+
+/// The law with errors of these degrees of freedom, and its log likelihood.
+fn fit(rows: &[Row], freedom: f64) -> (f64, ContextLaw) {
     let mut weights = vec![1.0; rows.len()];
-    let mut fitted = (SVector::zeros(), SVector::zeros(), 0.0);
+    let mut fitted = (Slopes::zeros(), Slopes::zeros(), 0.0);
     let mut variance = 1.0;
     for _ in 0..ROUNDS {
-        fitted = weighted_fit(&rows, &weights);
-        let (centre, slopes, intercept) = &fitted;
-        let residual =
-            |row: &(SVector<f64, SLOPES>, f64)| row.1 - intercept - slopes.dot(&(row.0 - centre));
+        fitted = weighted_fit(rows, &weights);
         let squares: f64 = rows
             .iter()
             .zip(&weights)
-            .map(|(row, weight)| weight * residual(row).powi(2))
+            .map(|(row, weight)| weight * residual(&fitted, row).powi(2))
             .sum();
         variance = squares / count(rows.len()).max(1.0);
         for (row, weight) in rows.iter().zip(&mut weights) {
-            let standardised = residual(row).powi(2) / variance;
-            *weight = (DEGREES_OF_FREEDOM + 1.0) / (DEGREES_OF_FREEDOM + standardised);
+            let standardised = residual(&fitted, row).powi(2) / variance;
+            *weight = (freedom + 1.0) / (freedom + standardised);
         }
     }
+    let scale = variance.sqrt();
+    let errors = StudentsT::new(0.0, scale, freedom).expect("scale and freedom are positive");
+    let log_likelihood = rows.iter().map(|row| errors.ln_pdf(residual(&fitted, row)));
     let (centre, slopes, intercept) = fitted;
-    ContextLaw {
+    let law = ContextLaw {
         intercept: intercept - slopes.dot(&centre),
         per_year: slopes[0],
         active: slopes[1],
         total: slopes[2],
         stored: slopes[3],
-        scale: variance.sqrt(),
-        degrees_of_freedom: DEGREES_OF_FREEDOM,
-    }
+        by_kind: std::array::from_fn(|kind| slopes[FIGURES + kind]),
+        scale,
+        degrees_of_freedom: freedom,
+    };
+    (log_likelihood.sum(), law)
+}
+
+fn residual((centre, slopes, intercept): &Fitted, (row, value): &Row) -> f64 {
+    value - intercept - slopes.dot(&(row - centre))
 }
 
 /// Centre of the rows, slopes and the value at the centre.
-fn weighted_fit(
-    rows: &[(SVector<f64, SLOPES>, f64)],
-    weights: &[f64],
-) -> (SVector<f64, SLOPES>, SVector<f64, SLOPES>, f64) {
+fn weighted_fit(rows: &[Row], weights: &[f64]) -> Fitted {
     let total: f64 = weights.iter().sum();
-    let mut centre = SVector::<f64, SLOPES>::zeros();
+    let mut centre = Slopes::zeros();
     let mut mean = 0.0;
     for ((row, value), weight) in rows.iter().zip(weights) {
         centre += row * (weight / total);
         mean += value * weight / total;
     }
     let mut normal = SMatrix::<f64, SLOPES, SLOPES>::identity() * PENALTY;
-    let mut across = SVector::<f64, SLOPES>::zeros();
+    let mut across = Slopes::zeros();
     for ((row, value), weight) in rows.iter().zip(weights) {
         let away = row - centre;
         normal += away * away.transpose() * *weight;
