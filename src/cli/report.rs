@@ -25,7 +25,7 @@ const SHORT_CELL: usize = 16;
 /// A blank that lines do not end at.
 const NO_BREAK: &str = "\u{a0}";
 
-/// What a report holds beside the estimates.
+/// Parts of a report beside the estimates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grounds {
     /// Nothing.

@@ -1,4 +1,4 @@
-//! The answer in one sentence, and what speaks against it.
+//! The answer in one sentence, and reasons to doubt it.
 
 use std::io::{self, Write};
 
@@ -60,7 +60,7 @@ pub(super) fn write(
     writeln!(out)
 }
 
-/// Whose model it is.
+/// The model, and its seller where that is another.
 fn subject(sheets: &[PriceSheet]) -> String {
     let Some(first) = sheets.first() else {
         return String::new();
@@ -103,7 +103,7 @@ fn listed(names: &[impl AsRef<str>]) -> String {
     }
 }
 
-/// What speaks against the answer: prices that do not fit, sheets that cannot be read in US dollars, lines below cost.
+/// Reasons to doubt the answer: prices that do not fit, sheets that cannot be read in US dollars, lines below cost.
 pub(super) fn write_warnings(
     out: &mut impl Write,
     sheets: &[PriceSheet],

@@ -58,7 +58,7 @@ fn write_quantities(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
     )
 }
 
-/// How the estimates came about: what moved them, why others are not identified, and how the draws were weighed.
+/// Origin of the estimates: what moved them, why others are not identified, and how the draws were weighed.
 pub(super) fn write_grounds(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
     let joint = &answer.joint;
     writeln!(out, "{}", label("joint estimate"))?;

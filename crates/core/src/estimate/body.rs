@@ -9,6 +9,7 @@ use utoipa::{PartialSchema, ToSchema};
 use crate::input::body::body;
 use crate::input::body::{Body, Kind, Schemas, add_schema, by, optional, plain, value};
 use crate::input::cursor::{Cursor, shortened};
+use crate::input::json::Json;
 use crate::input::schema::Name;
 use crate::model::assumptions::Assumptions;
 use crate::sheet::{PriceSheet, canonical};
@@ -75,12 +76,12 @@ pub(super) fn read_stated_sheet(sheet: &Cursor<'_>) -> Option<PriceSheet> {
         let Some(url) = source.at("url") else {
             continue;
         };
-        let Some(address) = url.unrecorded(|url| url.text()) else {
+        let Json::Text(address) = url.json else {
             continue;
         };
-        if is_address_without_scheme(&address) {
+        if is_address_without_scheme(address) {
             url.fault(
-                format!("`{}` is an address without a scheme", shortened(&address)),
+                format!("`{}` is an address without a scheme", shortened(address)),
                 format!("write \"https://{address}\""),
             );
         }

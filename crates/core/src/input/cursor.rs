@@ -278,25 +278,18 @@ impl<'a> Cursor<'a> {
     /// The value as a list.
     #[must_use]
     pub fn items(&self) -> Option<Vec<Self>> {
-        match self.json {
-            Json::Array(items) => Some(
-                items
-                    .iter()
-                    .enumerate()
-                    .map(|(index, json)| self.child(Step::Index(index), json))
-                    .collect(),
-            ),
-            _ => {
-                let hint = match self.path.step {
-                    Step::Key(key) => mistakes::meant_list(key),
-                    _ => None,
-                };
-                self.refuse(
-                    format!("expected a list, found {}", self.json.kind()),
-                    hint.unwrap_or("write a list"),
-                )
-            }
-        }
+        let Json::Array(items) = self.json else {
+            let hint = match self.path.step {
+                Step::Key(key) => mistakes::meant_list(key),
+                _ => None,
+            };
+            return self.refuse(
+                format!("expected a list, found {}", self.json.kind()),
+                hint.unwrap_or("write a list"),
+            );
+        };
+        let item = |(index, json): (usize, &'a Json)| self.child(Step::Index(index), json);
+        Some(items.iter().enumerate().map(item).collect())
     }
 
     /// The value as a list of which every item is read by `read`; items with faults are left out.

@@ -1,4 +1,4 @@
-//! What people write by mistake, and what they mean: the hints of faults name the correction.
+//! Usual mistakes and their meaning: the hints of faults name the correction.
 
 /// Names of fields in other formats: the field that is meant here, and what else differs.
 const OTHER_NAMES: [(&str, &str, &str); 20] = [
@@ -51,7 +51,7 @@ pub(super) fn meant_field(name: &str, known: &[&str]) -> Option<String> {
         .then(|| format!("write `{meant}` instead{remark}"))
 }
 
-/// What to write instead of a unit that is not per million tokens.
+/// The correction of a unit that is not per million tokens.
 pub(super) fn meant_unit(text: &str, known: &[&str]) -> Option<String> {
     const OWN: &str = "per_1m_tokens";
     let lower = text.to_lowercase();
@@ -61,7 +61,7 @@ pub(super) fn meant_unit(text: &str, known: &[&str]) -> Option<String> {
         .then(|| format!("multiply every price by {factor} and write `{OWN}`"))
 }
 
-/// What to write instead of a price with a currency, a comma or blanks.
+/// The correction of a price with a currency, a comma or blanks.
 pub(super) fn meant_price(text: &str) -> Option<String> {
     let trimmed = text.trim();
     let bare = trimmed.trim_matches(|mark: char| {

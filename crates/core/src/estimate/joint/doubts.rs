@@ -1,4 +1,4 @@
-//! What is doubtful about a sheet that can be read: its unit, its tiers, its context.
+//! Doubts about a sheet that can be read: its unit, its tiers, its context.
 
 use std::collections::BTreeSet;
 
