@@ -160,7 +160,7 @@ fn write_address(url: &DatabaseUrl, address: SocketAddr, app: &App) -> Option<Se
     })
 }
 
-/// An address with its port; a port alone, after a colon or `localhost` too, is one of this machine alone, since whoever
+/// An address with its port. A port alone, also after a colon or `localhost`, is on the loopback address: every client that
 /// reaches the service may write.
 fn read_address(text: &str) -> Result<SocketAddr, String> {
     let local = text

@@ -68,7 +68,7 @@ impl Kind for PoolKind {
     }
 }
 
-/// A sheet that somebody states; that of a stored document may hold what nobody would be told now.
+/// A sheet of a request. Its addresses are checked; stored sheets keep those that were accepted before.
 pub(super) fn read_stated_sheet(sheet: &Cursor<'_>) -> Option<PriceSheet> {
     let read = canonical::read_sheet(sheet)?;
     let sources = sheet.at("sources").and_then(|sources| sources.items());
