@@ -73,13 +73,15 @@ fn subject(sheets: &[PriceSheet]) -> String {
     }
 }
 
+/// As `71B active parameters (17B to 285B)`; other quantities have their name in front.
 fn figures((quantity, estimate): &(JointQuantity, &QuantityEstimate)) -> String {
-    format!(
-        "{} {} ({})",
-        compact(estimate.median),
-        quantity.definition().label,
-        interval(estimate.interval_90, compact)
-    )
+    let (median, label) = (compact(estimate.median), quantity.definition().label);
+    let span = interval(estimate.interval_90, compact);
+    if estimate.unit == "parameters" {
+        format!("{median} {label} ({span})")
+    } else {
+        format!("{label} {median} ({span})")
+    }
 }
 
 fn output_margin(joint: &Joint) -> Option<String> {
