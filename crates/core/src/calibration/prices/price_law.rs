@@ -479,3 +479,50 @@ fn add_vector(vector: &mut DVector<f64>, effect: usize, part: &Vector2<f64>) {
 fn inverse(matrix: &Matrix2<f64>) -> Matrix2<f64> {
     matrix.try_inverse().expect("a covariance has an inverse")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four vendors with four models of their own each, and a host that sells all of them, `apart` more or less than the law.
+    fn author_spread(apart: f64) -> Matrix2<f64> {
+        let size = |model: usize| Size {
+            log_active: 22.0 + 0.2 * count(model),
+            log_total: 24.0 + 0.2 * count(model % 7),
+            years: 0.0,
+        };
+        let sizes: Vec<Size> = (0..16).map(size).collect();
+        let are_authors = [true, true, true, true, false];
+        let row = |model: usize, seller: usize, above: f64| {
+            let noise = |line: usize| {
+                0.3 * (count(1 + 7 * model + 31 * seller + 17 * line))
+                    .powi(2)
+                    .sin()
+            };
+            let level = 0.7 * (sizes[model].log_active - 23.0) + above;
+            let price = Vector2::new(level + noise(0), level + noise(1));
+            Row {
+                model,
+                seller,
+                shown: Shown::Both(price),
+                weight: 1.0,
+            }
+        };
+        let rows: Vec<Row> = (0..16)
+            .flat_map(|model| {
+                let vendor: usize = model / 4;
+                let above = if vendor.is_multiple_of(2) { apart } else { -apart };
+                [row(model, vendor, above), row(model, 4, above)]
+            })
+            .collect();
+        fit(&sizes, &are_authors, &rows, &Settings::default()).unseen_author
+    }
+
+    #[test]
+    fn an_unseen_vendor_may_be_as_dear_as_whole_tariffs_are_even_where_hosts_follow_them() {
+        let (near, far) = (author_spread(0.0), author_spread(1.0));
+        assert!(far[(0, 0)] > near[(0, 0)] + 0.2, "{near}, {far}");
+        assert!(far[(1, 1)] > near[(1, 1)] + 0.2, "{near}, {far}");
+        assert!(near.cholesky().is_some() && far.cholesky().is_some());
+    }
+}
