@@ -511,7 +511,11 @@ mod tests {
         let rows: Vec<Row> = (0..16)
             .flat_map(|model| {
                 let vendor: usize = model / 4;
-                let above = if vendor.is_multiple_of(2) { apart } else { -apart };
+                let above = if vendor.is_multiple_of(2) {
+                    apart
+                } else {
+                    -apart
+                };
                 [row(model, vendor, above), row(model, 4, above)]
             })
             .collect();
