@@ -111,6 +111,17 @@ fn every_setting_is_scored_on_its_list_of_models() {
         .map(|of_number| of_number.decisions)
         .collect();
     assert_eq!(decisions, [1, 2, 3, 4]);
+    // Ridge regression on the same two prices is no better than all clues together.
+    for (name, score) in &LEAVING_OUT.author_alone.quantities {
+        assert!(
+            score
+                .ridge_rmse_log
+                .is_none_or(|ridge| score.rmse_log < ridge),
+            "{name}"
+        );
+    }
+    let total = &LEAVING_OUT.author_alone.quantities["total_parameters"];
+    assert!((0.84..=0.97).contains(&total.coverage_90), "{total:?}");
     // One sheet gains less than all of them.
     for quantity in ["active_parameters", "total_parameters"] {
         let gain = |setting| LEAVING_OUT.setting(setting).quantities[quantity].log_score_gain;

@@ -11,6 +11,7 @@ use crate::model::likelihood::{
     student_t_scale_mixture, terms,
 };
 use crate::model::quantity::Quantity as Q;
+use crate::model::release::release;
 use crate::model::unknowns::Unknowns;
 use crate::reference::calibration::{Calibration, HostMarkup, OverLines, PriceLaw};
 use crate::reference::vendor;
@@ -147,10 +148,13 @@ struct Offer {
 fn observe(sheets: &[Evidence<'_>], calibration: &Calibration) -> Observed {
     let contents: Vec<&PriceSheet> = sheets.iter().map(|evidence| evidence.sheet).collect();
     let groups = decisions(&contents, |sheet| is_sold_by_author(sheet) == Some(true));
+    let years = release(sheets, calibration).years;
     let offers = groups.iter().filter_map(|group| {
         let offers: Vec<Offer> = group
             .iter()
-            .filter_map(|decision| offer(&sheets[decision.sheet], decision.copies, calibration))
+            .filter_map(|decision| {
+                offer(&sheets[decision.sheet], decision.copies, years, calibration)
+            })
             .collect();
         one_ratio(&offers)
     });
@@ -159,14 +163,19 @@ fn observe(sheets: &[Evidence<'_>], calibration: &Calibration) -> Observed {
 }
 
 /// The base prices of a sheet in USD, less what its seller is known to charge.
-fn offer(evidence: &Evidence<'_>, copies: usize, calibration: &Calibration) -> Option<Offer> {
+fn offer(
+    evidence: &Evidence<'_>,
+    copies: usize,
+    years: f64,
+    calibration: &Calibration,
+) -> Option<Offer> {
     let rate = evidence
         .assumptions
         .stated(Q::UsdPerCurrencyUnit)
         .map(|rate| rate.middle);
     let usd = if evidence.in_usd() { 1.0 } else { rate? };
     let cell = evidence.base_cell()?;
-    let markup = markup(evidence.sheet, calibration);
+    let markup = markup(evidence.sheet, years, calibration);
     let log_price = |price: crate::model::evidence::Price<'_>, line: usize| {
         Some((price.ok()?.to_f64() * usd).ln() - markup.mean[line])
     };
@@ -186,7 +195,7 @@ fn offer(evidence: &Evidence<'_>, copies: usize, calibration: &Calibration) -> O
 
 /// The markup of a seller: as learned; else that of an unknown host, or of an unknown vendor on models of its own. Of a
 /// seller that may be either, half of the way between.
-fn markup(sheet: &PriceSheet, calibration: &Calibration) -> HostMarkup {
+fn markup(sheet: &PriceSheet, years: f64, calibration: &Calibration) -> HostMarkup {
     let law = &calibration.price_law;
     let of_host = || {
         let known = calibration.hosts.get(&sheet.provider);
@@ -202,7 +211,9 @@ fn markup(sheet: &PriceSheet, calibration: &Calibration) -> HostMarkup {
             covariance: law.author_spread,
         });
         HostMarkup {
-            mean: std::array::from_fn(|line| own.mean[line] + law.author[line]),
+            mean: std::array::from_fn(|line| {
+                own.mean[line] + law.author[line] + law.author_per_year[line] * years
+            }),
             ..own
         }
     };

@@ -159,7 +159,9 @@ pub struct PriceLaw {
     pub dense_centre: f64,
     /// Mean markup of vendors on models of their own.
     pub author: [f64; 2],
-    /// Spread of the markups of vendors on models of their own.
+    /// Added to it per year of the model's release from the mean: their tariffs of old models are older.
+    pub author_per_year: [f64; 2],
+    /// Spread of what an unseen vendor asks for models of its own, and of what these have in common.
     pub author_spread: OverLines,
     /// Spread of hosts.
     pub host: OverLines,

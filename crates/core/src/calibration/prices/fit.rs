@@ -43,11 +43,15 @@ pub fn calibrate(models: &[&PricedModel], settings: &Settings) -> Calibration {
         .map(|model| Size {
             log_active: model.truth.log_active,
             log_total: model.truth.log_total,
+            years: model
+                .truth
+                .years()
+                .map_or(0.0, |years| years - population.dates.mean_years),
         })
         .collect();
     let are_authors: Vec<bool> = sellers.iter().map(|seller| seller.is_author).collect();
     let law = price_law::fit(&sizes, &are_authors, &rows, settings);
-    let [intercept, active, total, dense, author] = law.fixed.map(Into::into);
+    let [intercept, active, total, dense, author, author_per_year] = law.fixed.map(Into::into);
     let markups = |wanted: bool| -> BTreeMap<String, HostMarkup> {
         sellers
             .iter()
@@ -71,7 +75,8 @@ pub fn calibrate(models: &[&PricedModel], settings: &Settings) -> Calibration {
             dense,
             dense_centre: DENSE_CENTRE,
             author,
-            author_spread: over_lines(&law.author),
+            author_per_year,
+            author_spread: over_lines(&law.unseen_author),
             host: over_lines(&law.host),
             deviation: over_lines(&law.deviation),
             degrees_of_freedom: settings.deviation_degrees_of_freedom,

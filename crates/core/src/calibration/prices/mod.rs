@@ -22,7 +22,7 @@ pub struct Settings {
     pub size_degrees_of_freedom: f64,
     /// Spread of the exponent that dense models have beyond the common one.
     pub dense_slope_sd: f64,
-    /// Spread of the mean markup of vendors on models of their own.
+    /// Spread of the mean markup of vendors on models of their own, and of its change per year of their release.
     pub author_markup_sd: f64,
     /// Further weight of a decision per seller that copies it; none where every copy counts as a decision.
     pub copy_weight: Option<f64>,

@@ -5,6 +5,8 @@
 //! with many hosts each count by the information they add. The deviations are Student-t by weights that are
 //! re-estimated in every round; rows that copy the ratio of another host add their level alone.
 
+use std::collections::BTreeMap;
+
 use nalgebra::{DMatrix, DVector, Matrix2, Vector2};
 
 use super::{Settings, count};
@@ -13,10 +15,11 @@ use super::{Settings, count};
 const ROUNDS: usize = 30;
 /// Centres of the logarithms of parameters: 16 and 72 billion.
 const CENTRE: [f64; 2] = [23.5, 25.0];
-/// Intercept, active, total, active of dense models, vendors of their own models.
-const FIXED: usize = 5;
+/// Intercept, active, total, active of dense models, vendors of their own models, and these by year of release.
+const FIXED: usize = 6;
 const DENSE_SLOPE: usize = 3;
 const AUTHOR: usize = 4;
+const AUTHOR_YEARS: usize = 5;
 /// Shrinkage weight of the spread of hosts in that of the few vendors, in vendors.
 const VENDOR_SHRINKAGE: f64 = 3.0;
 
@@ -44,6 +47,8 @@ pub(super) struct Row {
 pub(super) struct Size {
     pub(super) log_active: f64,
     pub(super) log_total: f64,
+    /// Years of its release from the mean; 0 where it is not known.
+    pub(super) years: f64,
 }
 
 impl Size {
@@ -56,6 +61,7 @@ impl Size {
             self.log_total - CENTRE[1],
             if is_dense { active } else { 0.0 },
             f64::from(u8::from(is_author)),
+            if is_author { self.years } else { 0.0 },
         ]
     }
 }
@@ -67,7 +73,8 @@ pub(super) struct Law {
     /// models of their own, per line.
     pub(super) fixed: [Vector2<f64>; FIXED],
     pub(super) host: Matrix2<f64>,
-    pub(super) author: Matrix2<f64>,
+    /// Spread of what an unseen vendor asks for models of its own.
+    pub(super) unseen_author: Matrix2<f64>,
     pub(super) deviation: Matrix2<f64>,
     pub(super) noise: Matrix2<f64>,
     /// Mean and covariance of each seller's effect.
@@ -155,8 +162,14 @@ pub(super) fn fit(sizes: &[Size], are_authors: &[bool], rows: &[Row], settings: 
         if round == ROUNDS {
             return Law {
                 fixed: uncentred(&mean),
+                unseen_author: unseen_author(
+                    rows,
+                    &features,
+                    &mean,
+                    &weights,
+                    [&deviation, &noise, &host, &author],
+                ),
                 host,
-                author,
                 deviation,
                 noise,
                 sellers,
@@ -213,6 +226,48 @@ fn spread_of(
         sum / number
     } else {
         Matrix2::from_diagonal_element(0.1)
+    }
+}
+
+/// Spread of what an unseen vendor asks for models of its own: of the mean distance of each vendor's own rows from the law, less
+/// what noise and independent deviations of models add to it, drawn to the spread of hosts. It is wider than the spread of
+/// the vendors' effects, since the models of a vendor are dear or cheap together, which the fit puts down to each of them.
+fn unseen_author(
+    rows: &[Row],
+    features: &[[f64; FIXED]],
+    effects: &DVector<f64>,
+    weights: &[f64],
+    [deviation, noise, host, author]: [&Matrix2<f64>; 4],
+) -> Matrix2<f64> {
+    // Of each vendor: sum of the distances, sum of their covariances by chance, rows.
+    let mut vendors: BTreeMap<usize, (Vector2<f64>, Matrix2<f64>, f64)> = BTreeMap::new();
+    for (row, features) in rows.iter().zip(features) {
+        let Shown::Both(price) = row.shown else {
+            continue;
+        };
+        if features[AUTHOR] <= 0.0 {
+            continue;
+        }
+        let of_law = features.iter().enumerate();
+        let expected: Vector2<f64> = of_law
+            .map(|(effect, feature)| at(effects, effect) * *feature)
+            .sum();
+        let by_chance = deviation / weights[row.model] + noise / row.weight;
+        let (distance, chance, number) = vendors.entry(row.seller).or_default();
+        *distance += price - expected;
+        *chance += by_chance;
+        *number += 1.0;
+    }
+    let mut sum = host * VENDOR_SHRINKAGE;
+    for (distance, chance, number) in vendors.values() {
+        sum += (distance * distance.transpose() - chance) / (number * number);
+    }
+    let spread = sum / (count(vendors.len()) + VENDOR_SHRINKAGE);
+    // Of too few vendors, chance alone may be more than what they differ by.
+    if spread.cholesky().is_some() {
+        spread
+    } else {
+        *author
     }
 }
 
@@ -278,6 +333,7 @@ fn prior_precision(
     for (slope, sd) in [
         (DENSE_SLOPE, settings.dense_slope_sd),
         (AUTHOR, settings.author_markup_sd),
+        (AUTHOR_YEARS, settings.author_markup_sd),
     ] {
         add(
             &mut precision,
@@ -422,4 +478,55 @@ fn add_vector(vector: &mut DVector<f64>, effect: usize, part: &Vector2<f64>) {
 
 fn inverse(matrix: &Matrix2<f64>) -> Matrix2<f64> {
     matrix.try_inverse().expect("a covariance has an inverse")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four vendors with four models of their own each, and a host that sells all of them, `apart` more or less than the law.
+    fn author_spread(apart: f64) -> Matrix2<f64> {
+        let size = |model: usize| Size {
+            log_active: 22.0 + 0.2 * count(model),
+            log_total: 24.0 + 0.2 * count(model % 7),
+            years: 0.0,
+        };
+        let sizes: Vec<Size> = (0..16).map(size).collect();
+        let are_authors = [true, true, true, true, false];
+        let row = |model: usize, seller: usize, above: f64| {
+            let noise = |line: usize| {
+                0.3 * (count(1 + 7 * model + 31 * seller + 17 * line))
+                    .powi(2)
+                    .sin()
+            };
+            let level = 0.7 * (sizes[model].log_active - 23.0) + above;
+            let price = Vector2::new(level + noise(0), level + noise(1));
+            Row {
+                model,
+                seller,
+                shown: Shown::Both(price),
+                weight: 1.0,
+            }
+        };
+        let rows: Vec<Row> = (0..16)
+            .flat_map(|model| {
+                let vendor: usize = model / 4;
+                let above = if vendor.is_multiple_of(2) {
+                    apart
+                } else {
+                    -apart
+                };
+                [row(model, vendor, above), row(model, 4, above)]
+            })
+            .collect();
+        fit(&sizes, &are_authors, &rows, &Settings::default()).unseen_author
+    }
+
+    #[test]
+    fn an_unseen_vendor_may_be_as_dear_as_whole_tariffs_are_even_where_hosts_follow_them() {
+        let (near, far) = (author_spread(0.0), author_spread(1.0));
+        assert!(far[(0, 0)] > near[(0, 0)] + 0.2, "{near}, {far}");
+        assert!(far[(1, 1)] > near[(1, 1)] + 0.2, "{near}, {far}");
+        assert!(near.cholesky().is_some() && far.cholesky().is_some());
+    }
 }
