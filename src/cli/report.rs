@@ -43,7 +43,7 @@ pub(super) fn write(
     headline::write(out, sheets, answer)?;
     headline::write_warnings(out, sheets, answer)?;
     joint::write(out, answer)?;
-    write_conflicts(out, answer)?;
+    write_conflicts(out, answer, grounds)?;
     if grounds == Grounds::Shown {
         joint::write_grounds(out, answer)?;
         sheets
@@ -413,14 +413,30 @@ fn detail(detail: &Detail) -> String {
     in_one_piece(&format!("{name} {value}{}", range(detail.low, detail.high)))
 }
 
-fn write_conflicts(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
-    if answer.textbook.conflicts.is_empty() {
+/// Conflicts of a report without its grounds.
+const MOST_CONFLICTS: usize = 2;
+
+fn write_conflicts(out: &mut impl Write, answer: &Answer, grounds: Grounds) -> io::Result<()> {
+    let conflicts = &answer.textbook.conflicts;
+    if conflicts.is_empty() {
         return Ok(());
     }
+    let shown = match grounds {
+        Grounds::Shown => conflicts.len(),
+        Grounds::LeftOut => conflicts.len().min(MOST_CONFLICTS),
+    };
     writeln!(out, "{}", label("conflicts"))?;
-    for conflict in &answer.textbook.conflicts {
+    for conflict in &conflicts[..shown] {
         paragraph(out, &conflict.sides().join(" against "), 2)?;
         paragraph(out, &conflict.why, 4)?;
+    }
+    if shown < conflicts.len() {
+        let more = conflicts.len() - shown;
+        paragraph(
+            out,
+            &format!("and {more} more: --readings shows them all"),
+            2,
+        )?;
     }
     writeln!(out)
 }

@@ -26,10 +26,22 @@ pub(super) fn write(
         .filter(|(_, estimate)| estimate.track_record.is_some() || estimate.identified)
         .partition(|(_, estimate)| estimate.identified);
     let known: Vec<String> = identified.iter().map(figures).collect();
-    let others: Vec<&str> = others
+    let mut others: Vec<&str> = others
         .iter()
         .map(|(quantity, _)| quantity.definition().label)
         .collect();
+    let is_of_cache = |label: &str| label.starts_with("KV ");
+    if !known.iter().any(|figures| is_of_cache(figures)) {
+        // Nothing is known of the cache, whichever way it is counted.
+        for label in &mut others {
+            *label = if is_of_cache(label) {
+                "KV cache"
+            } else {
+                label
+            };
+        }
+        others.dedup();
+    }
     let mut parts = Vec::new();
     if !known.is_empty() {
         parts.push(format!("probably {}", listed(&known)));
@@ -90,7 +102,7 @@ fn output_margin(joint: &Joint) -> Option<String> {
         .iter()
         .find(|margin| margin.line == "output")?;
     Some(format!(
-        "margin of output tokens {}, which has no public truth",
+        "output margin {}, without public truth",
         percentages(margin)
     ))
 }

@@ -27,7 +27,7 @@ pub(super) fn write(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
         2,
     )?;
     write_regime(out, joint)?;
-    write_margins(out, joint)?;
+    write_margins(out, joint, |line| MAIN_LINES.contains(&line))?;
     write_storage_tiers(out, joint)?;
     write_neighbours(out, joint)?;
     writeln!(out)
@@ -63,6 +63,7 @@ pub(super) fn write_grounds(out: &mut impl Write, answer: &Answer) -> io::Result
     let joint = &answer.joint;
     writeln!(out, "{}", label("joint estimate"))?;
     write_moves(out, joint)?;
+    write_margins(out, joint, |line| !MAIN_LINES.contains(&line))?;
     write_grounds_of_tiers(out, joint)?;
     write_layouts(out, joint)?;
     let diagnostics = &joint.diagnostics;
@@ -210,19 +211,22 @@ fn write_regime(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
     )
 }
 
-fn write_margins(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
-    if joint.margins.is_empty() {
+/// Price lines whose margins every report shows.
+const MAIN_LINES: [&str; 3] = ["input", "output", "cached_input"];
+
+fn write_margins(
+    out: &mut impl Write,
+    joint: &Joint,
+    is_shown: impl Fn(&str) -> bool,
+) -> io::Result<()> {
+    let shown = joint.margins.iter().filter(|margin| is_shown(&margin.line));
+    let of_lines: Vec<String> = shown
+        .map(|margin| format!("{} {}", margin.line.replace('_', " "), percentages(margin)))
+        .collect();
+    if of_lines.is_empty() {
         return Ok(());
     }
-    let of_lines = joint
-        .margins
-        .iter()
-        .map(|margin| format!("{} {}", margin.line.replace('_', " "), percentages(margin)));
-    let of_lines: Vec<String> = of_lines.collect();
-    let text = format!(
-        "margins, 1 − cost/price (no public truth): {}",
-        of_lines.join(", ")
-    );
+    let text = format!("margins, 1 − cost/price: {}", of_lines.join(", "));
     paragraph(out, &text, 2)
 }
 

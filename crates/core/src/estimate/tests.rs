@@ -65,7 +65,7 @@ fn scores() -> Vec<(String, String, f64)> {
 
 #[test]
 fn the_documented_class_is_found_without_the_document_and_the_page_says_how_well() {
-    let page = include_str!("../../../../docs/model/joint-estimate.md");
+    let page = include_str!("../../../../docs/model/storage-tiers.md");
     let scores = scores();
     assert_eq!(scores.len(), 6);
     let likely = scores.iter().filter(|(_, _, share)| *share >= 0.5).count();
@@ -78,9 +78,9 @@ fn the_documented_class_is_found_without_the_document_and_the_page_says_how_well
             .and_then(|line| line.split('|').nth(3))
             .unwrap_or_default();
         let shown: f64 = cell.trim().trim_end_matches('%').trim().parse().unwrap();
-        // Another calibration moves it by a few points.
+        // Rounded to whole points.
         assert!(
-            (shown - 100.0 * share).abs() < 10.0,
+            (shown - 100.0 * share).abs() < 0.6,
             "{row} {shown}: {scores:?}"
         );
     }
