@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::http::ModelShown;
 use crate::storage::{Store, StoreLimits};
 use unroof_core::estimate::StoredRow;
-use unroof_core::estimate::model::ImpliedMargin;
+use unroof_core::estimate::margins::ImpliedMargin;
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::units::readable;
 

@@ -20,7 +20,8 @@ use super::page::{
 use super::problem::{INTERNAL, NOT_FOUND, Problem};
 use super::response_cache::CachedBody;
 use crate::storage::{AsOf, DbTime, ModelOfferRow, ModelRow, ModelSelection, Store, StoreError};
-use unroof_core::estimate::model::{ImpliedMargin, ModelEstimate, ModelPool};
+use unroof_core::estimate::margins::ImpliedMargin;
+use unroof_core::estimate::model::{ModelEstimate, ModelPool};
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::estimate::vendor::{MOST_MODELS, VendorEstimate, VendorModel, estimate};
 use unroof_core::estimate::{Column, StoredRow, columns};

@@ -3,7 +3,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::posterior::{Draws, Interval};
+use super::joint::QuantityEstimate;
+use super::posterior::{Draws, Interval, summarize};
+use super::quantities::Quantities;
 use crate::clue;
 use crate::model::assumptions::Assumptions;
 use crate::model::clue_table::ReadingId;
@@ -41,6 +43,46 @@ pub struct LineMargin {
     pub warning: Option<String>,
     /// Public truth about it; without one a margin is never identified.
     pub truth: &'static str,
+}
+
+/// Implied margin of a price: 1 − cost ÷ price, with the model's pooled cost.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
+pub struct ImpliedMargin {
+    /// At the median of the cost.
+    pub median: f64,
+    /// At the ends of the 90 % interval of the cost.
+    pub interval_90: Interval,
+}
+
+impl ImpliedMargin {
+    /// The margin of a price in USD per million tokens, from the median and the 90 % interval of the cost, in the same
+    /// unit; none of a price of 0.
+    #[must_use]
+    pub fn new(price: f64, cost: f64, cost_90: Interval) -> Option<Self> {
+        let margin = |cost: f64| significant(1.0 - cost / price);
+        (price > 0.0).then(|| Self {
+            median: margin(cost),
+            interval_90: Interval {
+                low: margin(cost_90.high),
+                high: margin(cost_90.low),
+            },
+        })
+    }
+
+    /// The margin from logarithms of cost over price with their weights.
+    fn of_logs(costs: &[(f64, f64)]) -> Self {
+        let (logs, weights): (Vec<f64>, Vec<f64>) = costs.iter().copied().unzip();
+        let summary = summarize(logs.iter().copied(), &weights);
+        let margin = |cost_over_price: f64| significant(1.0 - cost_over_price);
+        let Interval { low, high } = summary.interval_90();
+        Self {
+            median: margin(summary.median()),
+            interval_90: Interval {
+                low: margin(high),
+                high: margin(low),
+            },
+        }
+    }
 }
 
 /// A line of a sheet and its cost.
@@ -98,6 +140,7 @@ const OF_FAST_MODES: [Kind; 2] = [STANDARD[0], STANDARD[1]];
 pub fn of_lines(
     contents: &[PriceSheet],
     assumptions: &Assumptions,
+    quantities: &Quantities,
     draws: &Draws<'_>,
 ) -> Vec<LineMargin> {
     let has_prices = |sheet: &&PriceSheet| {
@@ -113,7 +156,7 @@ pub fn of_lines(
     };
     lines(sheet, usd, assumptions)
         .into_iter()
-        .map(|line| margin(&line, draws))
+        .map(|line| margin(&line, quantities, draws))
         .collect()
 }
 
@@ -201,26 +244,27 @@ impl Line {
     }
 }
 
-fn margin(line: &Line, draws: &Draws<'_>) -> LineMargin {
-    let mut costs: Vec<(f64, f64)> = draws
+/// The quantity that is the cost of a line, so that both have the same figures.
+fn cost_of<'q>(line: &Line, quantities: &'q Quantities) -> Option<&'q QuantityEstimate> {
+    match line.name.as_str() {
+        "input" => Some(&quantities.cost_input_usd_per_mtok),
+        "output" => Some(&quantities.cost_output_usd_per_mtok),
+        _ => None,
+    }
+}
+
+fn margin(line: &Line, quantities: &Quantities, draws: &Draws<'_>) -> LineMargin {
+    let costs: Vec<(f64, f64)> = draws
         .iter()
         .zip(draws.weights())
         .step_by(STRIDE)
         .filter(|(_, weight)| **weight > 0.0)
         .map(|(unknowns, weight)| (line.log_cost_over_price(&unknowns), *weight))
         .collect();
-    costs.sort_by(|(left, _), (right, _)| left.total_cmp(right));
     let all: f64 = costs.iter().map(|(_, weight)| weight).sum();
-    let at = |probability: f64| {
-        let mut below = 0.0;
-        let reached = costs.iter().find(|(_, weight)| {
-            below += weight;
-            below >= probability * all
-        });
-        let last = costs.last();
-        let log = reached.or(last).map_or(0.0, |(log, _)| *log);
-        significant(-log.exp_m1())
-    };
+    let stated = cost_of(line, quantities)
+        .and_then(|cost| ImpliedMargin::new(line.price, cost.median, cost.interval_90));
+    let implied = stated.unwrap_or_else(|| ImpliedMargin::of_logs(&costs));
     let exceeding: f64 = costs
         .iter()
         .filter(|(log, _)| *log > 0.0)
@@ -230,11 +274,8 @@ fn margin(line: &Line, draws: &Draws<'_>) -> LineMargin {
     LineMargin {
         line: line.name.clone(),
         price_usd_per_mtok: significant(line.price),
-        median: at(0.5),
-        interval_90: Interval {
-            low: at(0.95),
-            high: at(0.05),
-        },
+        median: implied.median,
+        interval_90: implied.interval_90,
         cost_exceeds_price_probability: significant(exceeds),
         warning: (exceeds >= WARNED_FROM).then(|| {
             format!(

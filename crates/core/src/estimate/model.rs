@@ -282,31 +282,6 @@ fn spread_over_sellers(distinct: &[usize], contents: &[PriceSheet]) -> Vec<usize
     used
 }
 
-/// Implied margin of a price: 1 − cost ÷ price, with the model's pooled cost.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
-pub struct ImpliedMargin {
-    /// At the median of the cost.
-    pub median: f64,
-    /// At the ends of the 90 % interval of the cost.
-    pub interval_90: Interval,
-}
-
-impl ImpliedMargin {
-    /// The margin of a price in USD per million tokens, from the median and the 90 % interval of the cost, in the same
-    /// unit; none of a price of 0.
-    #[must_use]
-    pub fn new(price: f64, cost: f64, cost_90: Interval) -> Option<Self> {
-        let margin = |cost: f64| significant(1.0 - cost / price);
-        (price > 0.0).then(|| Self {
-            median: margin(cost),
-            interval_90: Interval {
-                low: margin(cost_90.high),
-                high: margin(cost_90.low),
-            },
-        })
-    }
-}
-
 /// A quantity on which two estimates differ: their 90 % intervals have no value in common, or their medians are a factor
 /// of two apart.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -345,6 +320,7 @@ pub fn differences(
 
 #[cfg(test)]
 mod tests {
+    use super::super::margins::ImpliedMargin;
     use super::*;
     use crate::sheet::{ContextTier, RateCell};
 

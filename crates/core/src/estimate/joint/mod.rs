@@ -93,7 +93,7 @@ pub fn estimate(
         },
     )?;
     Ok(Joint {
-        margins: margins::of_lines(contents, assumptions, &posterior.draws),
+        margins: margins::of_lines(contents, assumptions, &quantities, &posterior.draws),
         storage_tiers: storage_tiers::of_offers(contents, readings, assumptions, &posterior.draws),
         nearest_open_models: nearest::open_models_near(&quantities),
         attention_layouts: nearest::attention_layouts(&quantities.kv_bytes_per_token_stored),
