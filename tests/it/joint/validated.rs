@@ -98,7 +98,7 @@ fn estimates_of_families_that_were_left_out_are_good_and_their_intervals_mean_wh
 fn every_setting_is_scored_on_its_list_of_models() {
     let models = |setting| -> usize {
         let scores = &LEAVING_OUT.setting(setting).quantities;
-        assert_eq!(scores.len(), 5, "{setting:?}");
+        assert_eq!(scores.len(), 6, "{setting:?}");
         scores["total_parameters"].models
     };
     assert_eq!(models(RecordSetting::AuthorAlone), 49);
