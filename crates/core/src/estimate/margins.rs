@@ -88,6 +88,8 @@ impl ImpliedMargin {
 /// A line of a sheet and its cost.
 struct Line {
     name: String,
+    /// Its name without the service tier.
+    kind: &'static str,
     price: f64,
     log_cost: LogCost,
     /// log of the standard batch over the batch of the line.
@@ -175,6 +177,7 @@ fn lines(sheet: &PriceSheet, usd: f64, assumptions: &Assumptions) -> Vec<Line> {
             let price = usd * price(rate)?.to_f64();
             (price > 0.0).then(|| Line {
                 name: format!("{prefix}{name}"),
+                kind: name,
                 price,
                 log_cost: *log_cost,
                 log_batch_ratio,
@@ -246,9 +249,9 @@ impl Line {
 
 /// The quantity that is the cost of a line, so that both have the same figures.
 fn cost_of<'q>(line: &Line, quantities: &'q Quantities) -> Option<&'q QuantityEstimate> {
-    match line.name.as_str() {
+    match line.kind {
         "input" => Some(&quantities.cost_input_usd_per_mtok),
-        "output" => Some(&quantities.cost_output_usd_per_mtok),
+        "output" if line.log_batch_ratio <= 0.0 => Some(&quantities.cost_output_usd_per_mtok),
         _ => None,
     }
 }
