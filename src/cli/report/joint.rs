@@ -15,7 +15,7 @@ use unroof_core::units::readable;
 /// Columns of a terminal from which bars have room.
 const LEAST_WIDTH_OF_BARS: usize = 76;
 /// Places of a bar.
-const BAR: usize = 19;
+const BAR: usize = 17;
 
 /// The estimates as a table, and what follows from them in a line each.
 pub(super) fn write(out: &mut impl Write, answer: &Answer) -> io::Result<()> {

@@ -111,6 +111,16 @@ fn a_report_is_one_sentence_a_table_and_conflicts_on_less_than_a_page() {
 }
 
 #[test]
+fn a_bar_is_never_torn() {
+    for price in ["0.00001", "0.01", "0.11", "3", "100000"] {
+        let sheet = with(sheet(), "/rates/0/input", json!(price));
+        let report = infer(&sheet.to_string(), &[]).out;
+        let is_rest = |line: &&str| line.trim().chars().count() < 3 && !line.trim().is_empty();
+        assert_eq!(report.lines().find(is_rest), None, "{price}: {report}");
+    }
+}
+
+#[test]
 fn readings_of_one_value_are_one_line() {
     let file = repository().join("examples/openai_gpt-6-astra.json");
     let report = output_of(&["infer", file.to_str().unwrap(), "--readings"]);
