@@ -125,7 +125,7 @@ fn command(files: &[PathBuf]) -> String {
     format!("unroof infer --markdown{}", files.collect::<String>())
 }
 
-/// The text of a file, or of a built-in example by its name where there is no such file.
+/// The text of a file, or of the built-in example of that name if the file does not exist.
 fn read_sheet(file: &Path) -> Result<Vec<u8>, Failure> {
     let example = file.to_str().filter(|_| !file.exists()).and_then(example);
     example.map_or_else(|| read_input(file), |text| Ok(text.as_bytes().to_vec()))

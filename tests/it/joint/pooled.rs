@@ -48,7 +48,7 @@ fn copies_of_one_decision_count_once() {
         let pooled = answer(&pool(&[original.clone(), copy.clone()]));
         for name in ["active_parameters", "total_parameters"] {
             let (one, both) = (quantity(&alone, name), quantity(&pooled, name));
-            // A price that others copy weighs a little more, and is no second decision.
+            // A price that others copy weighs a little more, but does not count as a second decision.
             assert!(
                 (one.median / both.median).ln().abs() < 0.1,
                 "{copy}: {} and {}",

@@ -27,6 +27,7 @@ use crate::sheet::{Limits, OfferStatus, PriceSheet, Source, SourceFormat};
 pub(super) static CATALOG: Catalog = Catalog {
     format: SourceFormat::GenaiPrices,
     mark: "prices",
+    signs: &[],
     recognizes: is_catalog,
     entries,
     read_entry,

@@ -35,6 +35,11 @@ use crate::units::Decimal;
 pub(super) static CATALOG: Catalog = Catalog {
     format: SourceFormat::Litellm,
     mark: "litellm_provider",
+    signs: &[
+        "litellm_provider",
+        "input_cost_per_token",
+        "output_cost_per_token",
+    ],
     recognizes: is_catalog,
     entries,
     read_entry: |key, cursor| read_entry(key, cursor).map(|sheet| vec![sheet]),

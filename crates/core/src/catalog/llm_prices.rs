@@ -22,6 +22,7 @@ use crate::sheet::{ContextTier, PriceSheet, RateCell, Source, SourceFormat};
 pub(super) static CATALOG: Catalog = Catalog {
     format: SourceFormat::LlmPrices,
     mark: "id",
+    signs: &[],
     recognizes: is_catalog,
     entries,
     read_entry,

@@ -44,6 +44,8 @@ pub struct Catalog {
     pub format: SourceFormat,
     /// A field of every entry that occurs neither in a whole catalog nor in a canonical sheet.
     pub mark: &'static str,
+    /// Fields that only its entries have, by which one is recognised where a price sheet was expected.
+    pub signs: &'static [&'static str],
     /// Whether a document of unknown origin is a whole catalog of this format.
     pub recognizes: fn(&Json) -> bool,
     /// The entries of a whole catalog, in its order. Where the document has another format, a fault is recorded.
@@ -141,31 +143,16 @@ macro_rules! declare_modules {
 
 catalog_table!(declare_modules);
 
-/// Fields by which an entry of a catalog is recognised where a canonical sheet was expected, and the catalog.
-const SIGNS: [(&str, SourceFormat); 7] = [
-    ("litellm_provider", SourceFormat::Litellm),
-    ("input_cost_per_token", SourceFormat::Litellm),
-    ("output_cost_per_token", SourceFormat::Litellm),
-    ("pricing_config", SourceFormat::Portkey),
-    ("pricing", SourceFormat::Openrouter),
-    ("modalities", SourceFormat::ModelsDev),
-    ("cost", SourceFormat::ModelsDev),
-];
-
-/// The catalog that a document without a price sheet is from: an entry by a field, or the whole.
+/// The catalog that a document is from, as an entry or as a whole.
 #[must_use]
-pub fn recognized(document: &Json) -> Option<SourceFormat> {
+pub fn recognized(document: &Json) -> Option<&'static Catalog> {
     let Json::Object(fields) = document else {
         return None;
     };
-    let sign = SIGNS.iter().find(|(field, _)| fields.contains_key(field));
-    let whole = || {
-        let catalog = CATALOGS
-            .iter()
-            .find(|catalog| (catalog.recognizes)(document));
-        catalog.map(|catalog| catalog.format)
-    };
-    sign.map(|(_, format)| *format).or_else(whole)
+    let is_entry = |catalog: &&&Catalog| catalog.signs.iter().any(|sign| fields.contains_key(sign));
+    let is_whole = |catalog: &&&Catalog| (catalog.recognizes)(document);
+    let entry = CATALOGS.iter().find(is_entry);
+    entry.or_else(|| CATALOGS.iter().find(is_whole)).copied()
 }
 
 /// Error for an unknown format name.

@@ -30,6 +30,7 @@ use crate::sheet::{
 pub(super) static CATALOG: Catalog = Catalog {
     format: SourceFormat::ModelsDev,
     mark: "modalities",
+    signs: &["modalities", "cost"],
     recognizes: is_catalog,
     entries,
     read_entry: |key, cursor| read_entry(key, cursor).map(|sheet| vec![sheet]),

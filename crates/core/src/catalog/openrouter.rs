@@ -29,6 +29,7 @@ use crate::sheet::{
 pub(super) static CATALOG: Catalog = Catalog {
     format: SourceFormat::Openrouter,
     mark: MARK,
+    signs: &[MARK],
     recognizes: is_catalog,
     entries,
     read_entry: |key, cursor| read_entry(key, cursor).map(|sheet| vec![sheet]),

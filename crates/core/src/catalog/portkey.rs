@@ -25,6 +25,7 @@ use crate::sheet::{PriceSheet, SourceFormat};
 pub(super) static CATALOG: Catalog = Catalog {
     format: SourceFormat::Portkey,
     mark: MARK,
+    signs: &[MARK],
     recognizes: is_catalog,
     entries,
     read_entry,

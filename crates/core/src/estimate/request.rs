@@ -108,7 +108,7 @@ fn read_tree(body: &Cursor<'_>, format: &Format) -> Option<Request> {
     })
 }
 
-/// Refuses what is no price sheet and no request, but known: an answer, or an entry of a catalog.
+/// Refuses two known documents that are neither a price sheet nor a request: an answer, and an entry of a catalog.
 fn refuse_other_documents(body: &Cursor<'_>, entries: &Object) -> Option<()> {
     let has = |field: &str| entries.contains_key(field);
     if has("quantities") && has("engine_version") {

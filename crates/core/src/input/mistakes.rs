@@ -25,8 +25,8 @@ const OTHER_NAMES: [(&str, &str, &str); 20] = [
 ];
 
 const PER_TOKEN: &str = ", USD per million tokens: multiply a price per token by 1,000,000";
-const OPENROUTER: &str = ", per million tokens: OpenRouter's prices are per token, so multiply them by 1,000,000, or send its entry with format \
-     `openrouter`";
+const OPENROUTER: &str = ", per million tokens: OpenRouter's prices are per token, so multiply them by 1,000,000, or send \
+                          its entry with format `openrouter`";
 
 /// Values of `unit` in other formats, and the factor to `per_1m_tokens`.
 const OTHER_UNITS: [(&str, &str); 10] = [
