@@ -8,109 +8,18 @@ use std::rc::Rc;
 use std::str::FromStr;
 
 use bigdecimal::BigDecimal;
-use serde::Serialize;
-use utoipa::ToSchema;
 
+pub use super::faults::{Fault, FaultKind, Faults};
 use super::json::{Json, Object};
 use super::mistakes;
+pub use super::names::{LONGEST_NAME, nearest_names, one_of_hint, shortened};
 use super::text::{printable, turns_direction};
 use crate::units::{Decimal, DecimalError, readable};
 
-/// Longest name of a provider, model, region and the like, in characters.
-pub const LONGEST_NAME: usize = 255;
 /// Longest free text, in characters.
 pub const LONGEST_TEXT: usize = 4_000;
 /// Smaller magnitudes are read as 0, so that products and quotients of stated values stay finite.
 pub const SMALLEST_NUMBER: f64 = 1e-99;
-/// Most faults reported for one request.
-const MOST_FAULTS: usize = 1_000;
-
-/// An error of a request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Fault {
-    /// JSON pointer (RFC 6901) to the offending value; "" is the whole document.
-    #[schema(example = "/rates/0/input")]
-    pub pointer: String,
-    /// The fault.
-    pub detail: String,
-    /// The correction.
-    pub hint: String,
-    /// Kind of the fault.
-    #[serde(skip)]
-    #[schema(ignore)]
-    pub kind: FaultKind,
-}
-
-/// Kind of a fault.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum FaultKind {
-    /// The value is wrong.
-    #[default]
-    Wrong,
-    /// The entry of a catalog states no price of text, which is no mistake of the catalog.
-    WithoutPrice,
-}
-
-/// Collects faults while a tree is walked.
-#[derive(Debug, Default)]
-pub struct Faults(RefCell<Vec<Fault>>);
-
-impl Faults {
-    /// Records one fault.
-    pub fn record(&self, pointer: &str, detail: impl Into<String>, hint: impl Into<String>) {
-        self.record_of_kind(FaultKind::Wrong, pointer, detail.into(), hint.into());
-    }
-
-    fn record_of_kind(&self, kind: FaultKind, pointer: &str, detail: String, hint: String) {
-        let mut faults = self.0.borrow_mut();
-        let fault = match faults.len() {
-            0..MOST_FAULTS => Fault {
-                pointer: pointer.to_owned(),
-                detail,
-                hint,
-                kind,
-            },
-            MOST_FAULTS => Fault {
-                pointer: String::new(),
-                detail: format!("there are more faults than these {MOST_FAULTS}"),
-                hint: "correct these first".to_owned(),
-                kind: FaultKind::Wrong,
-            },
-            _ => return,
-        };
-        faults.push(fault);
-    }
-
-    /// Number of recorded faults.
-    pub(super) fn count(&self) -> usize {
-        self.0.borrow().len()
-    }
-
-    /// Whether the limit of recorded faults is reached.
-    fn is_full(&self) -> bool {
-        self.0.borrow().len() > MOST_FAULTS
-    }
-
-    /// The value if nothing was recorded, otherwise all faults.
-    ///
-    /// # Errors
-    /// All faults recorded so far, if any.
-    pub fn into_result<T>(self, value: Option<T>) -> Result<T, Vec<Fault>> {
-        self.result(value)
-    }
-
-    /// The value of one part of a document, if no fault was recorded since the last call.
-    ///
-    /// # Errors
-    /// All faults recorded since the last call, if any.
-    pub fn result<T>(&self, value: Option<T>) -> Result<T, Vec<Fault>> {
-        let faults = self.0.take();
-        match value {
-            Some(value) if faults.is_empty() => Ok(value),
-            _ => Err(faults),
-        }
-    }
-}
 
 /// The last step of the path to a value.
 enum Step<'a> {
@@ -612,53 +521,6 @@ impl<'a> Fields<'a> {
             }
         }
     }
-}
-
-/// The text, or as much of it as a message needs.
-#[must_use]
-pub fn shortened(text: &str) -> String {
-    if text.chars().count() <= 60 {
-        text.to_owned()
-    } else {
-        text.chars().take(60).chain(['…']).collect()
-    }
-}
-
-/// The hint "did you mean `x`?" if a known name is similar, and the known names.
-#[must_use]
-pub fn one_of_hint(text: &str, known: &[&str]) -> String {
-    let nearest = nearest_names(text, known);
-    let mut listed = known.to_vec();
-    listed.sort_unstable();
-    let list = listed.join(", ");
-    match nearest.as_slice() {
-        [] => format!("known here: {list}"),
-        names => format!("did you mean {}? known here: {list}", quoted(names)),
-    }
-}
-
-fn quoted(names: &[&str]) -> String {
-    names
-        .iter()
-        .map(|name| format!("`{name}`"))
-        .collect::<Vec<_>>()
-        .join(" or ")
-}
-
-/// Up to three similar known names, nearest first.
-#[must_use]
-pub fn nearest_names<'n>(text: &str, known: &[&'n str]) -> Vec<&'n str> {
-    if text.chars().count() > LONGEST_NAME {
-        return Vec::new();
-    }
-    let text = text.to_lowercase();
-    let mut scored: Vec<(f64, &str)> = known
-        .iter()
-        .map(|name| (strsim::jaro_winkler(&text, &name.to_lowercase()), *name))
-        .filter(|(score, _)| *score > 0.8)
-        .collect();
-    scored.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(right.1)));
-    scored.into_iter().take(3).map(|(_, name)| name).collect()
 }
 
 #[cfg(test)]

@@ -1,13 +1,15 @@
 //! Reading requests: request bodies, each declared once (`body`); text to a JSON tree that keeps numbers as written
-//! (`json`); a walk over the tree that records every fault with its place (`cursor`) and with what is
-//! meant (`mistakes`); schemas of names and texts
-//! (`schema`); cancellation (`cancel`); and escapes for unsafe characters (`text`).
+//! (`json`); a walk over the tree that records every fault with its place (`cursor`, `faults`) and its correction
+//! (`mistakes`, `names`); schemas of names and texts (`schema`); cancellation (`cancel`); and escapes for unsafe characters
+//! (`text`).
 
 pub mod body;
 pub mod cancel;
 pub mod cursor;
+mod faults;
 pub mod json;
 mod mistakes;
+mod names;
 pub mod schema;
 pub mod text;
 

@@ -1,0 +1,8 @@
+//! Webhooks: registration, delivery, retries.
+
+mod delivery;
+mod receiver;
+mod registration;
+mod retries;
+
+pub(crate) use receiver::{Hand, Receiver, Sender};
