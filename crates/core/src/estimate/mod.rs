@@ -14,6 +14,7 @@ mod model_check;
 mod modes;
 mod nearest;
 pub mod posterior;
+pub mod published;
 pub mod quantities;
 mod quantity_estimate;
 mod request;
