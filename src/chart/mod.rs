@@ -7,6 +7,7 @@
 pub(crate) mod axis;
 pub(crate) mod mark;
 pub(crate) mod scale;
+pub(crate) mod sparkline;
 pub(crate) mod strip;
 pub(crate) mod table;
 pub(crate) mod tone;

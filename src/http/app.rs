@@ -19,6 +19,7 @@ use super::problem::{INTERNAL, Problem};
 use super::queue::gather_hasty;
 use super::refusals::Refusals;
 use super::response_cache::{BodyCache, CachedBody, prefers_csv};
+use super::ui::Markets;
 use super::watchlist::Watchlist;
 use super::workers::Workers;
 use crate::clock::Clock;
@@ -40,6 +41,8 @@ pub struct App {
     pub(super) watchlist: Arc<Watchlist>,
     pub(super) meters: Arc<Meters>,
     pub(super) bodies: BodyCache,
+    /// All models at once, for the pages.
+    pub(super) markets: Markets,
     /// Permits for connections.
     pub(super) connections: Arc<Semaphore>,
     /// The state that requests share with the jobs.
@@ -161,6 +164,7 @@ impl App {
             watchlist: Arc::default(),
             meters: Arc::default(),
             bodies: BodyCache::new(limits.cache_bytes),
+            markets: Markets::default(),
             connections: Arc::new(Semaphore::new(limits.connections)),
             jobs,
             names: Names::new(NAMES_AT_ONCE),

@@ -18,6 +18,7 @@ mod imports;
 mod known;
 mod list;
 mod looks;
+mod market;
 mod meters;
 mod migrate;
 mod models;
@@ -60,6 +61,7 @@ pub use imports::{
     OfferRow, RunningImport,
 };
 pub use list::{NamePrefix, Order, Place, Selection, SortKey};
+pub use market::{MarketOfferRow, PastPriceRow};
 pub use meters::{CatalogImports, SourceImports, WebhookCounts};
 pub use models::{
     DueModel, ModelOfferRow, ModelOutcome, ModelRecord, ModelRow, ModelSelection, ModelSheetRow,

@@ -50,6 +50,7 @@ const STYLE: &str = concat!(
 const SCRIPT: &str = concat!(
     include_str!("assets/cursor.js"),
     include_str!("assets/live.js"),
+    include_str!("assets/suggest.js"),
 );
 
 /// The style sheet.

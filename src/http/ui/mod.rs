@@ -5,9 +5,11 @@
 
 mod answer;
 mod assets;
+mod changes;
 mod figure;
 mod layout;
 mod market;
+mod names;
 
 use axum::Router;
 use axum::response::Redirect;
@@ -16,6 +18,7 @@ use axum::routing::get;
 use super::app::App;
 
 pub(super) use answer::HTML;
+pub(super) use market::Markets;
 
 /// The routes of the pages.
 pub(super) fn routes() -> Router<App> {
