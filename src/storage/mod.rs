@@ -58,7 +58,7 @@ pub use estimates::{AsOf, EstimateRow, Latest, LatestKey};
 pub use history::{DisagreementRow, HistoryKey, HistoryRow, PricesOf};
 pub use imports::{
     ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection, LeaderRow, ListingRow,
-    OfferRow, RunningImport,
+    OfferRow, RefusalsRow, RunningImport,
 };
 pub use list::{NamePrefix, Order, Place, Selection, SortKey};
 pub use market::{MarketOfferRow, PastPriceRow};
