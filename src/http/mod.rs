@@ -10,6 +10,7 @@ mod change_query;
 mod change_summary;
 mod changes;
 mod coding;
+mod compare;
 mod compression;
 mod cost;
 mod csv;
@@ -44,6 +45,7 @@ mod reference;
 mod refusals;
 mod response_cache;
 mod search;
+mod series;
 mod server;
 mod since;
 mod watchlist;
@@ -93,6 +95,8 @@ macro_rules! with_handlers {
             withdrawals::reinstate_price_sheet,
             models::list_models,
             models::show_model,
+            series::show_series,
+            compare::compare_models,
             models::show_vendor,
             history::show_history,
             history::find_history,
