@@ -3,6 +3,7 @@
 mod answer_time;
 mod app;
 mod atom;
+mod badge;
 mod budget;
 mod calculator;
 mod catalogs;
@@ -48,6 +49,7 @@ mod search;
 mod series;
 mod server;
 mod since;
+mod track_record;
 mod watchlist;
 mod webhooks;
 mod withdrawals;
@@ -96,6 +98,7 @@ macro_rules! with_handlers {
             models::list_models,
             models::show_model,
             series::show_series,
+            badge::show_badge,
             compare::compare_models,
             models::show_vendor,
             history::show_history,
@@ -118,6 +121,7 @@ macro_rules! with_handlers {
             calculator::lay_out_model,
             calculator::plan_training,
             plan::plan_serving,
+            track_record::show_track_record,
             reference::list_accelerators,
             reference::list_storage_tiers,
             reference::list_open_models,
