@@ -4,8 +4,6 @@
 mod headline;
 mod joint;
 
-pub(super) use joint::compact;
-
 use std::io::{self, Write};
 
 use comfy_table::ColumnConstraint::LowerBoundary;

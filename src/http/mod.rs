@@ -49,7 +49,9 @@ mod search;
 mod series;
 mod server;
 mod since;
+mod some_of_answer;
 mod track_record;
+mod ui;
 mod watchlist;
 mod webhooks;
 mod withdrawals;
@@ -60,8 +62,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::http::{Method, header};
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::response::Redirect;
-use axum::routing::{MethodFilter, get, on};
+use axum::routing::{MethodFilter, on};
 use pastey::paste;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::{AllowOrigin, CorsLayer};
@@ -262,7 +263,7 @@ fn unwrapped(app: App) -> Router {
     let limits = Arc::clone(&app.limits);
     let router = with_handlers!(router_of)
         .merge(docs::routes())
-        .route("/", get(async || Redirect::temporary("/docs")))
+        .merge(ui::routes())
         .fallback(middleware::no_route)
         .method_not_allowed_fallback(middleware::other_method)
         .with_state(app)

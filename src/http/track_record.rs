@@ -165,15 +165,20 @@ fn body(table: &TrackRecordTable) -> CachedBody {
     CachedBody::new(text, "application/json", None)
 }
 
-fn require_quantity(name: &str) -> Result<(), Problem> {
-    let names = JointQuantity::ALL.map(JointQuantity::name);
-    if names.contains(&name) {
-        return Ok(());
+/// The quantity of a name in a query.
+pub(in crate::http) fn require_quantity(name: &str) -> Result<JointQuantity, Problem> {
+    let known = |quantity: &JointQuantity| quantity.name() == name;
+    if let Some(quantity) = JointQuantity::ALL.into_iter().find(known) {
+        return Ok(quantity);
     }
+    let names = JointQuantity::ALL.map(JointQuantity::name);
     let shown: String = name.chars().take(100).collect();
     let detail = format!("invalid query string: `{shown}` is not a quantity");
     let hint = match nearest_names(name, &names).first() {
-        Some(nearest) => format!("did you mean `{nearest}`? the quantities are {}", names.join(", ")),
+        Some(nearest) => format!(
+            "did you mean `{nearest}`? the quantities are {}",
+            names.join(", ")
+        ),
         None => format!("the quantities are {}", names.join(", ")),
     };
     Err(Problem::new(UNREADABLE, detail).hint(hint))
@@ -187,12 +192,18 @@ pub(in crate::http) fn track_record() -> &'static TrackRecordTable {
             records.map(move |record| TrackedQuantity::new(quantity, record))
         };
         let has_truth = |quantity: &JointQuantity| {
-            reference::track_records_of_quantity(quantity.name()).next().is_some()
+            reference::track_records_of_quantity(quantity.name())
+                .next()
+                .is_some()
         };
-        let without = JointQuantity::ALL.into_iter().filter(|quantity| !has_truth(quantity));
+        let without = JointQuantity::ALL
+            .into_iter()
+            .filter(|quantity| !has_truth(quantity));
         TrackRecordTable {
             quantities: JointQuantity::ALL.into_iter().flat_map(records).collect(),
-            readings: clue::specifications().filter_map(TrackedReading::new).collect(),
+            readings: clue::specifications()
+                .filter_map(TrackedReading::new)
+                .collect(),
             without_truth: without.map(JointQuantity::name).collect(),
         }
     });
@@ -202,9 +213,8 @@ pub(in crate::http) fn track_record() -> &'static TrackRecordTable {
 impl TrackedQuantity {
     fn new(quantity: JointQuantity, record: QuantityRecord) -> Self {
         let definition = quantity.definition();
-        let is_own = |estimate: &&HeldOut| {
-            record.decisions.is_none() && estimate.setting == record.setting
-        };
+        let is_own =
+            |estimate: &&HeldOut| record.decisions.is_none() && estimate.setting == record.setting;
         let own: Vec<(&'static HeldOut, &'static HeldOutQuantity)> = held_out()
             .iter()
             .filter(is_own)
@@ -313,7 +323,11 @@ mod tests {
             let apart = (at_90.covered - tracked.record.coverage_90).abs();
             assert!(apart < 0.005, "{}: {apart}", tracked.quantity);
             let rises = tracked.calibration.windows(2);
-            assert!(rises.into_iter().all(|two| two[0].covered <= two[1].covered));
+            assert!(
+                rises
+                    .into_iter()
+                    .all(|two| two[0].covered <= two[1].covered)
+            );
             assert!(tracked.models.len() >= tracked.record.models);
             compared += 1;
         }

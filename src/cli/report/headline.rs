@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::joint::{compact, interval, percentages};
+use super::joint::{interval, percentages};
 use super::paragraph;
 use crate::cli::label;
 use unroof_core::catalog::is_sold_by_author;
@@ -10,7 +10,7 @@ use unroof_core::estimate::joint::QuantityEstimate;
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::estimate::{Answer, Joint};
 use unroof_core::sheet::PriceSheet;
-use unroof_core::units::readable;
+use unroof_core::units::{compact, readable};
 
 /// The sentence: figures of what is identified, the names of the rest, and the margin of the output price.
 pub(super) fn write(
