@@ -9,6 +9,7 @@ mod catalogs;
 mod change_query;
 mod change_summary;
 mod changes;
+mod charts;
 mod coding;
 mod compression;
 mod cost;
@@ -107,6 +108,7 @@ macro_rules! with_handlers {
             webhooks::show_webhook,
             webhooks::remove_webhook,
             webhooks::list_deliveries,
+            charts::show_chart,
             cost::price_usage,
             calculator::simulate_model,
             calculator::lay_out_model,
