@@ -47,6 +47,7 @@ mod response_cache;
 mod search;
 mod server;
 mod since;
+mod stored_estimate;
 mod ui;
 mod watchlist;
 mod webhooks;
