@@ -4,6 +4,9 @@ use super::posterior::Interval;
 use super::quantities::JointQuantity;
 use crate::units::compact;
 
+/// A space at which no line is broken.
+const NO_BREAK: char = '\u{a0}';
+
 /// A quantity as the sentence needs it.
 #[derive(Debug, Clone, Copy)]
 pub struct Figure {
@@ -20,7 +23,7 @@ pub struct Figure {
 }
 
 /// The sentence without its subject: `probably 60B active parameters (14B to 320B); KV cache not identified from this sheet;
-/// output margin 94 % (76 % to 99 %), without public truth`. `from` names the sheets, the margin is of the output price with
+/// output margin 94 % (76 to 99 %), without public truth`. `from` names the sheets, the margin is of the output price with
 /// its 90 % interval.
 #[must_use]
 pub fn finding(figures: &[Figure], from: &str, margin: Option<(f64, Interval)>) -> String {
@@ -77,8 +80,13 @@ impl Figure {
 /// A margin with its interval, in percent.
 #[must_use]
 pub fn margin_in_words(median: f64, interval: Interval) -> String {
-    let percent = |share: f64| format!("{:.0} %", 100.0 * share);
-    format!("{} ({} to {})", percent(median), percent(interval.low), percent(interval.high))
+    let percent = |share: f64| format!("{:.0}", 100.0 * share);
+    format!(
+        "{}{NO_BREAK}% ({} to {}{NO_BREAK}%)",
+        percent(median),
+        percent(interval.low),
+        percent(interval.high)
+    )
 }
 
 /// `a, b and c`.
@@ -125,7 +133,7 @@ mod tests {
         assert_eq!(
             finding(&figures, "this sheet", Some((0.7, margin))),
             "probably 60.0B active parameters (14.0B to 320B); total parameters and KV cache not identified from this sheet; \
-             output margin 70 % (40 % to 90 %), without public truth"
+             output margin 70\u{a0}% (40 to 90\u{a0}%), without public truth"
         );
         assert_eq!(
             finding(&figures[1..], "this sheet", None),
