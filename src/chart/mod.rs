@@ -10,6 +10,7 @@ pub(crate) mod density;
 pub(crate) mod heat;
 pub(crate) mod mark;
 pub(crate) mod neighbours;
+pub(crate) mod prices;
 pub(crate) mod roofline;
 pub(crate) mod scale;
 pub(crate) mod strip;

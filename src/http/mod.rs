@@ -11,6 +11,7 @@ mod change_summary;
 mod changes;
 mod charts;
 mod coding;
+mod compare;
 mod compression;
 mod cost;
 mod csv;
@@ -45,6 +46,7 @@ mod reference;
 mod refusals;
 mod response_cache;
 mod search;
+mod series;
 mod server;
 mod since;
 mod stored_estimate;
@@ -95,6 +97,8 @@ macro_rules! with_handlers {
             withdrawals::reinstate_price_sheet,
             models::list_models,
             models::show_model,
+            series::show_series,
+            compare::compare_models,
             models::show_vendor,
             history::show_history,
             history::find_history,

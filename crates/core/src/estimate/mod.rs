@@ -18,6 +18,7 @@ mod nearest;
 pub mod posterior;
 pub mod quantities;
 mod quantity_estimate;
+pub mod published;
 mod request;
 mod row;
 pub mod samples;

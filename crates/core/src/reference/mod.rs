@@ -31,6 +31,7 @@ pub mod names;
 mod open_model;
 mod peer_time;
 mod storage_tier;
+mod held_out;
 mod track_record;
 mod vendors;
 mod weight_formats;
@@ -54,6 +55,7 @@ pub use peer_time::{PeerTime, peer_times};
 pub use storage_tier::{
     CostBasis, StorageClass, StorageKind, StorageTier, TALK_DRAIN_TIMES, storage_tiers,
 };
+pub use held_out::{HeldOut, HeldOutQuantity, held_out, held_out_csv};
 pub use track_record::{
     LEAST_GAIN, MOST_COUNTED_DECISIONS, NamedQuantityRecord, NamedRecord, QuantityRecord,
     RecordSetting, TrackRecord, TrackRecords, track_record_of_quantity, track_record_of_reading,
