@@ -10,6 +10,7 @@ mod catalogs;
 mod change_query;
 mod change_summary;
 mod changes;
+mod charts;
 mod coding;
 mod compare;
 mod compression;
@@ -51,6 +52,7 @@ mod server;
 mod since;
 mod some_of_answer;
 mod track_record;
+mod stored_estimate;
 mod ui;
 mod watchlist;
 mod webhooks;
@@ -117,6 +119,7 @@ macro_rules! with_handlers {
             webhooks::show_webhook,
             webhooks::remove_webhook,
             webhooks::list_deliveries,
+            charts::show_chart,
             cost::price_usage,
             calculator::simulate_model,
             calculator::lay_out_model,
