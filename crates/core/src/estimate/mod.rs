@@ -18,7 +18,7 @@ pub mod quantities;
 mod quantity_estimate;
 mod request;
 mod row;
-mod storage_tiers;
+pub mod storage_tiers;
 #[cfg(test)]
 mod tests;
 pub mod vendor;
