@@ -10,6 +10,7 @@ pub(crate) mod scale;
 pub(crate) mod strip;
 pub(crate) mod table;
 pub(crate) mod tone;
+pub(crate) mod waterfall;
 
 use maud::{Markup, html};
 

@@ -9,10 +9,12 @@ mod catalogs;
 mod change_query;
 mod change_summary;
 mod changes;
+mod charts;
 mod coding;
 mod compression;
 mod cost;
 mod csv;
+mod density;
 mod described;
 mod disagreements;
 mod docs;
@@ -45,6 +47,7 @@ mod response_cache;
 mod search;
 mod server;
 mod since;
+mod stored_estimate;
 mod ui;
 mod watchlist;
 mod webhooks;
@@ -85,6 +88,7 @@ macro_rules! with_handlers {
             estimates::list_estimates,
             estimates::list_latest_estimates,
             estimates::show_estimate,
+            density::show_density,
             price_sheets::list_price_sheets,
             price_sheets::show_price_sheet,
             withdrawals::withdraw_price_sheet,
@@ -107,6 +111,7 @@ macro_rules! with_handlers {
             webhooks::show_webhook,
             webhooks::remove_webhook,
             webhooks::list_deliveries,
+            charts::show_chart,
             cost::price_usage,
             calculator::simulate_model,
             calculator::lay_out_model,
@@ -159,6 +164,19 @@ fn filled(route: &str, path: &str) -> Option<String> {
     };
     let filled: Vec<String> = places.iter().zip(&segments).map(fill).collect();
     (places.len() == segments.len()).then(|| filled.join("/"))
+}
+
+/// Paths that routes had, with those that they have.
+const MOVED: [(&str, &str); 1] = [(
+    "/models/{provider}/{model}/history",
+    "/offers/{provider}/{model}/history",
+)];
+
+/// The path that a route has now, for one that it had.
+fn moved_route(path: &str) -> Option<String> {
+    let is_asked = |old: &str| filled(old, path).as_deref() == Some(path);
+    let (_, new) = MOVED.into_iter().find(|(old, _)| is_asked(old))?;
+    filled(new, path)
 }
 
 /// The path of a route that is like this one.

@@ -18,7 +18,7 @@ pub(super) fn listed(names: &[impl AsRef<str>]) -> String {
 
 /// A share in percent.
 pub(super) fn percent(share: f64) -> String {
-    format!("{:.0} %", 100.0 * share)
+    format!("{:.0}\u{a0}%", 100.0 * share)
 }
 
 /// The model, and its seller where that is another.
