@@ -5,6 +5,7 @@
 //! sheet overrides them by class, so that it follows the theme.
 
 pub(crate) mod axis;
+pub(crate) mod frontier;
 pub(crate) mod mark;
 pub(crate) mod scale;
 pub(crate) mod strip;

@@ -4,6 +4,7 @@ mod answer_time;
 mod app;
 mod atom;
 mod budget;
+mod calculated;
 mod calculator;
 mod catalogs;
 mod change_query;

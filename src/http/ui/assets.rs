@@ -51,7 +51,8 @@ const STYLE: &str = concat!(
 const SCRIPT: &str = concat!(
     include_str!("assets/cursor.js"),
     include_str!("assets/live.js"),
-    include_str!("assets/try.js"),
+    include_str!("assets/slider.js"),
+    include_str!("assets/ask.js"),
 );
 
 /// The style sheet.

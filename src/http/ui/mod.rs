@@ -8,6 +8,7 @@ mod assets;
 mod figure;
 mod layout;
 mod market;
+mod plan;
 mod quantities;
 mod trial;
 mod words;
@@ -26,6 +27,7 @@ pub(super) fn routes() -> Router<App> {
         .route("/", get(async || Redirect::temporary("/ui/")))
         .route("/ui", get(async || Redirect::permanent("/ui/")))
         .route("/ui/", get(market::show))
+        .route("/ui/plan", get(plan::show))
         .route("/ui/try", get(trial::show).post(trial::ask))
         .route("/ui/assets/{name}", get(assets::serve))
         .route("/ui/{*rest}", get(layout::no_page))
