@@ -63,9 +63,7 @@ pub(super) async fn show_density(
 ) -> Result<Response<Body>, Problem> {
     let body = async {
         let density = read_density(&app, id).await?;
-        let text = serde_json::to_vec(&*density).map_err(Problem::not_serialised)?;
-        let held = app.budget.take(text.len())?;
-        Ok(CachedBody::new(held.keep(text), "application/json", None))
+        CachedBody::json(&app.budget, &*density)
     };
     app.polled(format!("density {id}"), &headers, Box::pin(body))
         .await
@@ -108,7 +106,7 @@ async fn draw(app: &App, id: Uuid) -> Result<Arc<EstimateDensity>, Problem> {
 }
 
 /// The documents of sheets, by their ids.
-fn documents(sheets: Vec<ModelSheetRow>) -> Result<BTreeMap<Uuid, String>, StoreError> {
+pub(super) fn documents(sheets: Vec<ModelSheetRow>) -> Result<BTreeMap<Uuid, String>, StoreError> {
     let document = |sheet: ModelSheetRow| Ok((sheet.id, sheet.document()?));
     sheets.into_iter().map(document).collect()
 }
@@ -127,7 +125,8 @@ struct NamedSheet {
     canonical_model: Option<String>,
 }
 
-fn not_repeatable(document: &str, reason: &NotRepeatable) -> Problem {
+/// The refusal of an estimate whose draws cannot be made again, with the way to the newest one.
+pub(super) fn not_repeatable(document: &str, reason: &NotRepeatable) -> Problem {
     let named: Option<Named> = serde_json::from_str(document).ok();
     let model = named.and_then(|named| {
         let of_sheet = |sheet: NamedSheet| sheet.canonical_model;

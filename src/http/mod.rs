@@ -3,6 +3,7 @@
 mod answer_time;
 mod app;
 mod atom;
+mod badge;
 mod budget;
 mod calculated;
 mod calculator;
@@ -12,6 +13,7 @@ mod change_summary;
 mod changes;
 mod charts;
 mod coding;
+mod compare;
 mod compression;
 mod cost;
 mod csv;
@@ -46,8 +48,11 @@ mod reference;
 mod refusals;
 mod response_cache;
 mod search;
+mod series;
 mod server;
 mod since;
+mod some_of_answer;
+mod track_record;
 mod stored_estimate;
 mod ui;
 mod watchlist;
@@ -96,6 +101,9 @@ macro_rules! with_handlers {
             withdrawals::reinstate_price_sheet,
             models::list_models,
             models::show_model,
+            series::show_series,
+            badge::show_badge,
+            compare::compare_models,
             models::show_vendor,
             history::show_history,
             history::find_history,
@@ -118,6 +126,7 @@ macro_rules! with_handlers {
             calculator::lay_out_model,
             calculator::plan_training,
             plan::plan_serving,
+            track_record::show_track_record,
             reference::list_accelerators,
             reference::list_storage_tiers,
             reference::list_open_models,

@@ -454,7 +454,7 @@ async fn write_vendor(app: &App, name: &str, as_of: Option<DbTime>) -> Result<Ca
 }
 
 /// The sheets in force by which a vendor sells a model itself.
-async fn own_sheets(
+pub(super) async fn own_sheets(
     app: &App,
     model: &str,
     seller: &str,

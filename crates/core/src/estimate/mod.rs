@@ -15,6 +15,7 @@ mod model_check;
 mod modes;
 mod nearest;
 pub mod posterior;
+pub mod published;
 pub mod quantities;
 mod quantity_estimate;
 mod request;

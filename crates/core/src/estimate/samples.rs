@@ -47,6 +47,15 @@ impl Samples {
         summarize(self.logs(quantity), &self.weights)
     }
 
+    /// A quantity in its order.
+    #[must_use]
+    pub fn sorted(&self, quantity: JointQuantity) -> Sorted {
+        let values = self.logs(quantity).zip(self.weights.iter().copied());
+        let mut values: Vec<(f64, f64)> = values.filter(|(_, weight)| *weight > 0.0).collect();
+        values.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        Sorted(values)
+    }
+
     /// Draws of equal weight: one for each of so many equal parts of the weight, always the same ones.
     pub fn even(&self, count: u32) -> impl Iterator<Item = &[f64; JointQuantity::COUNT]> {
         let total: f64 = self.weights.iter().sum();
@@ -68,36 +77,35 @@ impl Samples {
     }
 }
 
-/// Probability that a quantity is larger in one set of draws than in another, independent one: exact for these weights, by
-/// sorting; equal values count half.
-#[must_use]
-pub fn probability_of_more(one: &Samples, other: &Samples, quantity: JointQuantity) -> f64 {
-    let (one, other) = (sorted(one, quantity), sorted(other, quantity));
-    let (mut below, mut place, mut more) = (0.0, 0, 0.0);
-    for (value, weight) in &one {
-        while let Some((lower, weight)) = other.get(place)
-            && lower < value
-        {
-            below += weight;
-            place += 1;
-        }
-        let equal = other[place..].iter().take_while(|(same, _)| same == value);
-        let equal: f64 = equal.map(|(_, weight)| weight).sum();
-        more += weight * (below + 0.5 * equal);
-    }
-    let total = |draws: &[(f64, f64)]| -> f64 { draws.iter().map(|(_, weight)| weight).sum() };
-    (more / (total(&one) * total(&other))).clamp(0.0, 1.0)
-}
+/// The values of one quantity with their weights, from the least to the greatest.
+#[derive(Debug, Clone)]
+pub struct Sorted(Vec<(f64, f64)>);
 
-/// Values of a quantity with their weights, from the least to the greatest.
-fn sorted(samples: &Samples, quantity: JointQuantity) -> Vec<(f64, f64)> {
-    let values = samples
-        .logs(quantity)
-        .zip(samples.weights.iter().copied())
-        .filter(|(_, weight)| *weight > 0.0);
-    let mut values: Vec<(f64, f64)> = values.collect();
-    values.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-    values
+impl Sorted {
+    /// Probability that a value of these is larger than an independent one of others: exact for these weights; equal values
+    /// count half.
+    #[must_use]
+    pub fn probability_of_more_than(&self, other: &Self) -> f64 {
+        let (mut below, mut place, mut more) = (0.0, 0, 0.0);
+        for (value, weight) in &self.0 {
+            while let Some((lower, weight)) = other.0.get(place)
+                && lower < value
+            {
+                below += weight;
+                place += 1;
+            }
+            let equal = other.0[place..]
+                .iter()
+                .take_while(|(same, _)| same == value);
+            let equal: f64 = equal.map(|(_, weight)| weight).sum();
+            more += weight * (below + 0.5 * equal);
+        }
+        (more / (self.total() * other.total())).clamp(0.0, 1.0)
+    }
+
+    fn total(&self) -> f64 {
+        self.0.iter().map(|(_, weight)| weight).sum()
+    }
 }
 
 #[cfg(test)]
@@ -122,10 +130,11 @@ mod tests {
         let other = samples(&[(2.0, 0.6), (0.5, 0.1), (2.5, 0.3)]);
         // Pairs with more: 1 > 0.5, 3 > all, 2 > 0.5; 2 = 2 counts half.
         let expected = 0.2 * 0.1 + 0.5 + 0.3 * (0.1 + 0.3);
-        assert!((probability_of_more(&one, &other, SIZE) - expected).abs() < 1e-12);
-        let back = probability_of_more(&other, &one, SIZE);
+        let (one, other) = (one.sorted(SIZE), other.sorted(SIZE));
+        assert!((one.probability_of_more_than(&other) - expected).abs() < 1e-12);
+        let back = other.probability_of_more_than(&one);
         assert!((back - (1.0 - expected)).abs() < 1e-12);
-        assert!((probability_of_more(&one, &one, SIZE) - 0.5).abs() < 1e-12);
+        assert!((one.probability_of_more_than(&one) - 0.5).abs() < 1e-12);
     }
 
     #[test]

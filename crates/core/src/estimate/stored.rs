@@ -91,6 +91,13 @@ impl Question {
         }
     }
 
+    /// The longest context that one of the sheets states.
+    #[must_use]
+    pub fn longest_context(&self) -> Option<u32> {
+        let stated = |sheet: &PriceSheet| sheet.limits.context;
+        self.contents.iter().filter_map(stated).max()
+    }
+
     /// Its draws.
     ///
     /// # Errors
