@@ -21,7 +21,9 @@ static BY_NAME: LazyLock<HashMap<String, &'static OpenModel>> = LazyLock::new(||
 fn canonical_names(model: &OpenModel) -> impl Iterator<Item = String> {
     let name = model.name.split([' ', '/']).next().unwrap_or_default();
     let spellings = ["", "-instruct", "-chat"].map(|tuned| format!("{name}{tuned}"));
-    spellings.into_iter().filter_map(|name| canonical_model(&name))
+    spellings
+        .into_iter()
+        .filter_map(|name| canonical_model(&name))
 }
 
 /// The open-weight model of a canonical name.
