@@ -1,6 +1,7 @@
 //! `/charts`: every chart of the pages under an address of its own, as a drawing or as the figures behind it.
 
 pub(super) mod frontier;
+mod market;
 mod model;
 mod question;
 
@@ -49,6 +50,11 @@ macro_rules! kind {
 
 /// All kinds of charts.
 const KINDS: &[Kind] = &[
+    Kind {
+        name: "market",
+        parameters: &super::market::PARAMETERS,
+        draw: |app, question| Box::pin(market::market(app, question)),
+    },
     kind!("moves", ["model", "quantity", "as_of"], model::moves),
     kind!(
         "frontier",

@@ -29,6 +29,7 @@ mod hosts;
 mod infer;
 mod limits;
 mod list_text;
+mod market;
 mod meters;
 mod metrics;
 mod metrics_page;

@@ -23,7 +23,6 @@ use axum::routing::get;
 use super::app::App;
 
 pub(super) use answer::HTML;
-pub(super) use market::Markets;
 
 /// The routes of the pages.
 pub(super) fn routes() -> Router<App> {
