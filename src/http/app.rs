@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::Limits;
 use super::budget::{Budget, Text};
-use super::density::EstimateDensity;
+use super::density::document::EstimateDensity;
 use super::market::Markets;
 use super::meters::Meters;
 use super::metrics::Metrics;

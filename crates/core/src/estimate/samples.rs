@@ -1,4 +1,4 @@
-//! The draws of a joint estimate with every quantity worked out, for densities and comparisons.
+//! The draws of a joint estimate with every quantity computed, for densities and comparisons.
 
 use super::posterior::{Draws, Summary, summarize};
 use super::quantities::JointQuantity;
@@ -14,9 +14,9 @@ pub struct Samples {
 /// The draws before and after the sheets are read.
 #[derive(Debug, Clone)]
 pub struct PriorAndPosterior {
-    /// What is expected of any model.
+    /// Draws from the prior.
     pub prior: Samples,
-    /// What the sheets leave of it.
+    /// Draws from the posterior.
     pub posterior: Samples,
 }
 
