@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use super::calibration::CalibrationArguments;
 use super::infer::read_input;
-use super::{DatabaseArguments, Failure};
+use super::{DatabaseArguments, Failure, Verbosity};
 use crate::clock::Clock;
 use crate::import::{
     CatalogError, CatalogFormat, Fetched, Importer, LineReceiver, ModelEstimator, Options,
@@ -64,8 +64,8 @@ pub(super) struct ImportArguments {
     database: DatabaseArguments,
 }
 
-pub(super) fn run(arguments: &ImportArguments) -> Result<(), Failure> {
-    arguments.database.start_logging()?;
+pub(super) fn run(arguments: &ImportArguments, verbosity: Verbosity) -> Result<(), Failure> {
+    arguments.database.start_logging(verbosity.of_reader())?;
     if let Some(server) = &arguments.server {
         return send_all(arguments, &Service::at(server)?);
     }

@@ -4,26 +4,19 @@ use std::io::{self, Write};
 
 use super::joint::{compact, interval, percentages};
 use super::paragraph;
-use crate::cli::label;
+use super::view::{Estimated, Quantity};
+use crate::cli::{label, terminal};
 use unroof_core::catalog::is_sold_by_author;
-use unroof_core::estimate::joint::QuantityEstimate;
 use unroof_core::estimate::quantities::JointQuantity;
-use unroof_core::estimate::{Answer, Joint};
 use unroof_core::sheet::PriceSheet;
 use unroof_core::units::readable;
 
 /// The sentence: figures of what is identified, the names of the rest, and the margin of the output price.
-pub(super) fn write(
-    out: &mut impl Write,
-    sheets: &[PriceSheet],
-    answer: &Answer,
-) -> io::Result<()> {
-    let joint = &answer.joint;
-    let (identified, others): (Vec<_>, Vec<_>) = joint
-        .quantities
-        .in_order()
+pub(super) fn write(out: &mut impl Write, estimated: &Estimated) -> io::Result<()> {
+    let (identified, others): (Vec<_>, Vec<_>) = estimated
+        .quantities()
         .into_iter()
-        .filter(|(_, estimate)| estimate.track_record.is_some() || estimate.identified)
+        .filter(|(_, estimate)| estimate.has_record() || estimate.identified)
         .partition(|(_, estimate)| estimate.identified);
     let known: Vec<String> = identified.iter().map(figures).collect();
     let mut others: Vec<&str> = others
@@ -52,7 +45,7 @@ pub(super) fn write(
         } else {
             "not identified from"
         };
-        let sheet = if sheets.len() == 1 {
+        let sheet = if estimated.price_sheets.len() == 1 {
             "this sheet"
         } else {
             "these sheets"
@@ -63,30 +56,38 @@ pub(super) fn write(
             format!("{} {verb} {sheet}", listed(&others))
         });
     }
-    parts.extend(output_margin(joint));
+    parts.extend(output_margin(estimated));
+    let subject = terminal::quoted(&subject(estimated));
     paragraph(
         out,
-        &format!("{}: {}.", label(&subject(sheets)), parts.join("; ")),
+        &format!("{}: {}.", label(&subject), parts.join("; ")),
         0,
     )?;
     writeln!(out)
 }
 
 /// The model, and its seller where that is another.
-fn subject(sheets: &[PriceSheet]) -> String {
+fn subject(estimated: &Estimated) -> String {
+    let sheets = &estimated.price_sheets;
     let Some(first) = sheets.first() else {
-        return String::new();
+        return estimated.canonical_model.clone().unwrap_or_default();
     };
-    let model = first.canonical_model.as_ref().unwrap_or(&first.model);
+    let canonical_model = &estimated.canonical_model;
+    let stated = canonical_model.as_ref().or(first.canonical_model.as_ref());
+    let model = stated.unwrap_or(&first.model);
+    let sheet = PriceSheet {
+        canonical_model: stated.cloned(),
+        ..PriceSheet::new(&first.provider, &first.model, Vec::new())
+    };
     match sheets.len() {
-        1 if is_sold_by_author(first) == Some(true) => model.clone(),
+        1 if is_sold_by_author(&sheet) == Some(true) => model.clone(),
         1 => format!("{model} at {}", first.provider),
         number => format!("{model} from {number} sheets"),
     }
 }
 
 /// As `71B active parameters (17B to 285B)`; other quantities have their name in front.
-fn figures((quantity, estimate): &(JointQuantity, &QuantityEstimate)) -> String {
+fn figures((quantity, estimate): &(JointQuantity, &Quantity)) -> String {
     let (median, label) = (compact(estimate.median), quantity.definition().label);
     let span = interval(estimate.interval_90, compact);
     if estimate.unit == "parameters" {
@@ -96,14 +97,14 @@ fn figures((quantity, estimate): &(JointQuantity, &QuantityEstimate)) -> String 
     }
 }
 
-fn output_margin(joint: &Joint) -> Option<String> {
-    let margin = joint
+fn output_margin(estimated: &Estimated) -> Option<String> {
+    let margin = estimated
         .margins
         .iter()
         .find(|margin| margin.line == "output")?;
     Some(format!(
         "output margin {}, without public truth",
-        percentages(margin)
+        percentages(margin.median, margin.interval_90)
     ))
 }
 
@@ -118,14 +119,11 @@ fn listed(names: &[impl AsRef<str>]) -> String {
 }
 
 /// Reasons to doubt the answer: prices that do not fit, sheets that cannot be read in US dollars, lines below cost.
-pub(super) fn write_warnings(
-    out: &mut impl Write,
-    sheets: &[PriceSheet],
-    answer: &Answer,
-) -> io::Result<()> {
-    let warnings = warnings(sheets, answer);
+pub(super) fn write_warnings(out: &mut impl Write, estimated: &Estimated) -> io::Result<()> {
+    let warnings = warnings(estimated);
     for warning in &warnings {
-        paragraph(out, &format!("{} {warning}", label("warning:")), 0)?;
+        let text = format!("{} {}", label("warning:"), terminal::quoted(warning));
+        paragraph(out, &text, 0)?;
     }
     if warnings.is_empty() {
         return Ok(());
@@ -133,19 +131,21 @@ pub(super) fn write_warnings(
     writeln!(out)
 }
 
-fn warnings(sheets: &[PriceSheet], answer: &Answer) -> Vec<String> {
-    let joint = &answer.joint;
-    let misfit = &joint.misfit;
+fn warnings(estimated: &Estimated) -> Vec<String> {
+    let misfit = &estimated.misfit;
     let unlikely = misfit
         .checks
         .iter()
         .filter(|check| check.probability < misfit.threshold);
-    let foreign = sheets.iter().find(|sheet| sheet.currency != "USD");
-    let foreign = foreign.filter(|_| joint.margins.is_empty());
-    let currency = foreign.map(|sheet| {
+    let mut currencies = estimated
+        .price_sheets
+        .iter()
+        .filter_map(|sheet| sheet.currency.as_ref());
+    let foreign = currencies.find(|currency| *currency != "USD");
+    let foreign = foreign.filter(|_| estimated.margins.is_empty());
+    let currency = foreign.map(|currency| {
         format!(
-            "the prices are in {}, so their level says nothing: state `usd_per_currency_unit` in --assumptions",
-            sheet.currency
+            "the prices are in {currency}, so their level says nothing: state `usd_per_currency_unit` in --assumptions"
         )
     });
     let mut warnings: Vec<String> = currency.into_iter().collect();
@@ -158,8 +158,8 @@ fn warnings(sheets: &[PriceSheet], answer: &Answer) -> Vec<String> {
     }));
     let contradictions = misfit.contradictions.iter();
     warnings.extend(contradictions.map(|contradiction| format!("misfit: {contradiction}")));
-    warnings.extend(joint.diagnostics.warnings.iter().map(ToString::to_string));
-    warnings.extend(joint.margins.iter().filter_map(|margin| {
+    warnings.extend(estimated.diagnostics.warnings.iter().cloned());
+    warnings.extend(estimated.margins.iter().filter_map(|margin| {
         let warning = margin.warning.as_ref()?;
         Some(format!("{}: {warning}", margin.line.replace('_', " ")))
     }));

@@ -1,0 +1,105 @@
+//! Names of models and offers on the command line, and what is near to one that is not there.
+
+use anyhow::anyhow;
+use serde::Deserialize;
+
+use super::Failure;
+use super::source::Source;
+
+/// Names that a hint lists.
+const MOST_NEAR: usize = 5;
+/// Fewest letters by which a name is searched.
+const LEAST_LETTERS: usize = 2;
+
+/// The answer of `/search`.
+#[derive(Debug, Deserialize)]
+pub(super) struct Found {
+    pub(super) data: Vec<FoundName>,
+}
+
+/// A name that was found.
+#[derive(Debug, Deserialize)]
+pub(super) struct FoundName {
+    pub(super) kind: String,
+    pub(super) name: String,
+}
+
+/// The author and the model of a canonical name, or the provider and the model of an offer. A name without them is that of
+/// the one model that is called so.
+///
+/// # Errors
+/// There is no such model, or several.
+pub(super) fn parts(source: &Source, name: &str) -> Result<(String, String), Failure> {
+    if let Some((first, rest)) = name.split_once('/') {
+        return Ok((first.to_owned(), rest.to_owned()));
+    }
+    let named = search(source, name, "canonical_model", 100)?;
+    let is_same = |full: &&String| {
+        let model = full
+            .split_once('/')
+            .map_or(full.as_str(), |(_, model)| model);
+        model.eq_ignore_ascii_case(name)
+    };
+    let same: Vec<&String> = named.iter().filter(is_same).collect();
+    match same.as_slice() {
+        [one] => Ok(split(one)),
+        [] => Err(unknown(source, name)?),
+        several => {
+            let names: Vec<String> = several
+                .iter()
+                .take(MOST_NEAR)
+                .map(|name| format!("`{name}`"))
+                .collect();
+            let error = anyhow!("`{name}` is the name of several models");
+            Err(Failure::Other(error).with_hint(format!("write {}", names.join(" or "))))
+        }
+    }
+}
+
+fn split(name: &str) -> (String, String) {
+    let (first, rest) = name.split_once('/').unwrap_or((name, ""));
+    (first.to_owned(), rest.to_owned())
+}
+
+/// The failure for a name that is not there, with the names near to it.
+///
+/// # Errors
+/// These cannot be read.
+pub(super) fn unknown(source: &Source, name: &str) -> Result<Failure, Failure> {
+    let near = near(source, name)?;
+    let error = anyhow!("there is no model, offer or estimate `{name}`");
+    let hint = if near.is_empty() {
+        "`unroof search TEXT` finds names by their beginning, `unroof models` lists the models, `unroof import` stores more"
+            .to_owned()
+    } else {
+        let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+        format!(
+            "did you mean {}? `unroof search TEXT` finds more",
+            near.join(", ")
+        )
+    };
+    Ok(Failure::Other(error).with_hint(hint))
+}
+
+/// Names near to one: those that begin as it does, as far as any does.
+fn near(source: &Source, name: &str) -> Result<Vec<String>, Failure> {
+    let model = name.rsplit('/').next().unwrap_or(name);
+    for kind in ["canonical_model", "model"] {
+        let mut beginning = model.to_owned();
+        while beginning.chars().count() >= LEAST_LETTERS {
+            let found = search(source, &beginning, kind, MOST_NEAR)?;
+            if !found.is_empty() {
+                return Ok(found);
+            }
+            beginning.pop();
+        }
+    }
+    Ok(Vec::new())
+}
+
+fn search(source: &Source, text: &str, kind: &str, limit: usize) -> Result<Vec<String>, Failure> {
+    let limit = limit.to_string();
+    let query = [("q", text), ("kind", kind), ("limit", limit.as_str())];
+    let found: Found = source.get(&["search"], &query)?.read()?;
+    Ok(found.data.into_iter().map(|found| found.name).collect())
+}
