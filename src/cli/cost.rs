@@ -11,7 +11,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::calculator::{RequestFlags, print};
-use super::infer::{catalog_by_name, read_input};
+use super::infer::catalog_by_name;
+use super::input::read_input;
 use super::report::{paragraph, table, write_table};
 use super::{DatabaseArguments, Failure, Verbosity, terminal};
 use crate::clock::Clock;

@@ -40,7 +40,9 @@ pub(super) struct HistoryArguments {
 
 pub(super) fn run(arguments: &HistoryArguments, verbosity: Verbosity) -> Result<(), Failure> {
     let source = arguments.source.open(verbosity)?;
-    let (provider, model) = names::parts(&source, &arguments.name)?;
+    let Some((provider, model)) = names::parts(&source, &arguments.name)? else {
+        return Err(names::unknown(&source, &arguments.name)?);
+    };
     let found = history(&source, arguments, &provider, &model)?;
     let document = match found {
         Some(document) => document,

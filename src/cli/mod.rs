@@ -12,6 +12,7 @@ mod help;
 mod history;
 mod import;
 mod infer;
+mod input;
 mod layout;
 mod limits;
 mod man;
@@ -23,6 +24,7 @@ mod report;
 mod search;
 mod serve;
 mod service;
+mod sheets;
 mod show;
 mod simulate;
 mod source;
@@ -160,7 +162,7 @@ enum Failure {
     /// Invalid command line.
     Usage(anyhow::Error),
     /// Stopped from the keyboard.
-    Interrupted,
+    Interrupted(anyhow::Error),
     /// Anything else.
     Other(anyhow::Error),
     /// A failure, and what to do about it.
@@ -173,11 +175,14 @@ impl Failure {
         Self::Hinted(Box::new(self), hint.into())
     }
 
-    /// Exit code: 2 for a wrong command line, 130 after Ctrl-C as in shells, else 1.
+    /// Exit code after Ctrl-C, as in shells.
+    const INTERRUPTED: u8 = 130;
+
+    /// Exit code: 2 for a wrong command line, 130 after Ctrl-C, else 1.
     fn code(&self) -> ExitCode {
         match self {
             Self::Usage(_) => ExitCode::from(2),
-            Self::Interrupted => ExitCode::from(130),
+            Self::Interrupted(_) => ExitCode::from(Self::INTERRUPTED),
             Self::Hinted(failure, _) => failure.code(),
             _ => ExitCode::FAILURE,
         }
@@ -217,7 +222,7 @@ pub fn run() -> ExitCode {
 
 fn answer(command: Command, verbosity: Verbosity) -> Result<(), Failure> {
     match command {
-        Command::Infer(arguments) => infer::run(&arguments),
+        Command::Infer(arguments) => infer::run(&arguments, verbosity),
         Command::Import(arguments) => import::run(&arguments, verbosity),
         Command::Models(arguments) => models::run(&arguments, verbosity),
         Command::Show(arguments) => show::run(&arguments, verbosity),
@@ -279,8 +284,9 @@ fn write_failure(out: &mut impl Write, failure: &Failure) -> io::Result<()> {
             write_labelled(out, "error:", &place)?;
             report_refusal(out, error)
         }
-        Failure::Usage(error) | Failure::Other(error) => report_causes(out, error),
-        Failure::Interrupted => write_labelled(out, "error:", "stopped"),
+        Failure::Usage(error) | Failure::Other(error) | Failure::Interrupted(error) => {
+            report_causes(out, error)
+        }
         Failure::Hinted(failure, hint) => {
             write_failure(out, failure)?;
             write_labelled(out, "hint:", hint)

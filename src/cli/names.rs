@@ -25,33 +25,28 @@ pub(super) struct FoundName {
 }
 
 /// The author and the model of a canonical name, or the provider and the model of an offer. A name without them is that of
-/// the one model that is called so.
+/// the one model that is called so; none where no model is.
 ///
 /// # Errors
-/// There is no such model, or several.
-pub(super) fn parts(source: &Source, name: &str) -> Result<(String, String), Failure> {
-    if let Some((first, rest)) = name.split_once('/') {
-        return Ok((first.to_owned(), rest.to_owned()));
+/// Several are.
+pub(super) fn parts(source: &Source, name: &str) -> Result<Option<(String, String)>, Failure> {
+    if name.contains('/') {
+        return Ok(Some(split(name)));
     }
     let named = search(source, name, "canonical_model", 100)?;
-    let is_same = |full: &&String| {
-        let model = full
-            .split_once('/')
-            .map_or(full.as_str(), |(_, model)| model);
-        model.eq_ignore_ascii_case(name)
-    };
+    let is_same = |full: &&String| split(full).1.eq_ignore_ascii_case(name);
     let same: Vec<&String> = named.iter().filter(is_same).collect();
     match same.as_slice() {
-        [one] => Ok(split(one)),
-        [] => Err(unknown(source, name)?),
+        [] => Ok(None),
+        [one] => Ok(Some(split(one))),
         several => {
-            let names: Vec<String> = several
+            let shown = several
                 .iter()
                 .take(MOST_NEAR)
-                .map(|name| format!("`{name}`"))
-                .collect();
+                .map(|name| format!("`{name}`"));
+            let shown: Vec<String> = shown.collect();
             let error = anyhow!("`{name}` is the name of several models");
-            Err(Failure::Other(error).with_hint(format!("write {}", names.join(" or "))))
+            Err(Failure::Usage(error).with_hint(format!("write {}", shown.join(" or "))))
         }
     }
 }
@@ -61,24 +56,30 @@ fn split(name: &str) -> (String, String) {
     (first.to_owned(), rest.to_owned())
 }
 
-/// The failure for a name that is not there, with the names near to it.
+/// The failure for a name of which nothing is stored, with the names near to it.
 ///
 /// # Errors
 /// These cannot be read.
 pub(super) fn unknown(source: &Source, name: &str) -> Result<Failure, Failure> {
-    let near = near(source, name)?;
     let error = anyhow!("there is no model, offer or estimate `{name}`");
-    let hint = if near.is_empty() {
-        "`unroof search TEXT` finds names by their beginning, `unroof models` lists the models, `unroof import` stores more"
-            .to_owned()
-    } else {
-        let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
-        format!(
-            "did you mean {}? `unroof search TEXT` finds more",
-            near.join(", ")
-        )
-    };
-    Ok(Failure::Other(error).with_hint(hint))
+    Ok(Failure::Other(error).with_hint(hint(source, name)?))
+}
+
+/// The names near to one that is not there.
+///
+/// # Errors
+/// They cannot be read.
+pub(super) fn hint(source: &Source, name: &str) -> Result<String, Failure> {
+    let near = near(source, name)?;
+    if near.is_empty() {
+        let hint = "`unroof search TEXT` finds names by their beginning, and `unroof models` lists the models";
+        return Ok(hint.to_owned());
+    }
+    let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+    let near = near.join(", ");
+    Ok(format!(
+        "did you mean {near}? `unroof search TEXT` finds more"
+    ))
 }
 
 /// Names near to one: those that begin as it does, as far as any does.

@@ -80,7 +80,9 @@ pub(super) fn find(source: &Source, wanted: &Wanted) -> Result<Document, Failure
         let found = source.find(&["estimates", wanted.name], &as_of)?;
         return found.map_or_else(|| Err(names::unknown(source, wanted.name)?), Ok);
     }
-    let (first, rest) = names::parts(source, wanted.name)?;
+    let Some((first, rest)) = names::parts(source, wanted.name)? else {
+        return Err(names::unknown(source, wanted.name)?);
+    };
     if !wanted.is_offer
         && let Some(found) = source.find(&["models", &first, &rest], &as_of)?
     {
