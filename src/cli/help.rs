@@ -12,8 +12,8 @@ const GROUPS: [(&str, &[&str]); 4] = [
     (
         "Ask",
         &[
-            "infer", "models", "show", "history", "changes", "search", "cost", "simulate",
-            "layout", "plan", "training",
+            "infer", "models", "show", "compare", "history", "changes", "search", "cost",
+            "simulate", "layout", "plan", "training",
         ],
     ),
     ("Store", &["import", "migrate"]),

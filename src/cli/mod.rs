@@ -4,6 +4,7 @@ mod calculator;
 mod calibration;
 mod changes;
 mod chart;
+mod compare;
 mod completions;
 mod cost;
 mod examples;
@@ -85,6 +86,8 @@ enum Command {
     History(history::HistoryArguments),
     /// Show what changed: prices, offers, estimates
     Changes(changes::ChangesArguments),
+    /// Compare two to six models: estimates and prices side by side
+    Compare(compare::CompareArguments),
     /// Search names of providers and models by their beginning
     Search(search::SearchArguments),
     /// Compute the exact cost of a usage, or of a list of usages
@@ -228,6 +231,7 @@ fn answer(command: Command, verbosity: Verbosity) -> Result<(), Failure> {
         Command::Show(arguments) => show::run(&arguments, verbosity),
         Command::History(arguments) => history::run(&arguments, verbosity),
         Command::Changes(arguments) => changes::run(&arguments, verbosity),
+        Command::Compare(arguments) => compare::run(&arguments, verbosity),
         Command::Search(arguments) => search::run(&arguments, verbosity),
         Command::Cost(arguments) => cost::run(&arguments, verbosity),
         Command::Simulate(arguments) => simulate::run(&arguments),

@@ -204,7 +204,8 @@ pub(super) fn write_rows(
         if let Some((_, first)) = cells.next() {
             paragraph(out, &label(&first), 0)?;
         }
-        let others: Vec<String> = cells.map(|(name, cell)| format!("{name} {cell}")).collect();
+        let others = cells.map(|(name, cell)| format!("{name} {}", cell.replace('\n', " · ")));
+        let others: Vec<String> = others.collect();
         paragraph(out, &others.join(", "), 2)?;
     }
     writeln!(out)

@@ -82,7 +82,7 @@ fn not_looked_up(name: &str, looked: anyhow::Error, failure: Failure) -> Failure
 }
 
 /// The example of a name: `provider/model`, or the name of its file.
-fn example(name: &str) -> Option<&'static str> {
+pub(super) fn example(name: &str) -> Option<&'static str> {
     let wanted = name.replace('/', "_").to_lowercase();
     let wanted = wanted.strip_suffix(".json").unwrap_or(&wanted);
     let found = EXAMPLE_SHEETS.iter().find(|(file, _)| {

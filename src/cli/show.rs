@@ -52,7 +52,9 @@ pub(super) fn run(arguments: &ShowArguments, verbosity: Verbosity) -> Result<(),
         region: arguments.region.as_deref(),
         as_of: arguments.as_of,
     };
-    let document = find(&source, &wanted)?;
+    let Some(document) = find(&source, &wanted)? else {
+        return Err(names::unknown(&source, wanted.name)?);
+    };
     if arguments.json {
         return super::print_line(&document.text);
     }
@@ -69,33 +71,44 @@ pub(super) struct Wanted<'a> {
     pub(super) as_of: Option<Timestamp>,
 }
 
-/// The document of the estimate that a name stands for.
+impl<'a> Wanted<'a> {
+    /// A model of this name, else an offer.
+    pub(super) fn named(name: &'a str) -> Self {
+        Self {
+            name,
+            is_offer: false,
+            region: None,
+            as_of: None,
+        }
+    }
+}
+
+/// The document of the estimate that a name stands for; none where there is none.
 ///
 /// # Errors
-/// There is none of this name.
-pub(super) fn find(source: &Source, wanted: &Wanted) -> Result<Document, Failure> {
+/// The database or the service does not answer, or several models have the name.
+pub(super) fn find(source: &Source, wanted: &Wanted) -> Result<Option<Document>, Failure> {
     let as_of = wanted.as_of.map(|time| time.to_string());
     let as_of: Vec<(&str, &str)> = as_of.iter().map(|time| ("as_of", time.as_str())).collect();
     if Uuid::try_parse(wanted.name).is_ok() {
-        let found = source.find(&["estimates", wanted.name], &as_of)?;
-        return found.map_or_else(|| Err(names::unknown(source, wanted.name)?), Ok);
+        return source.find(&["estimates", wanted.name], &as_of);
     }
     let Some((first, rest)) = names::parts(source, wanted.name)? else {
-        return Err(names::unknown(source, wanted.name)?);
+        return Ok(None);
     };
     if !wanted.is_offer
         && let Some(found) = source.find(&["models", &first, &rest], &as_of)?
     {
-        return Ok(found);
+        return Ok(Some(found));
     }
     let mut query = vec![("provider", first.as_str()), ("model", rest.as_str())];
     query.extend(wanted.region.map(|region| ("region", region)));
     query.extend(as_of);
     let rows: Rows = source.get(&["estimates", "latest"], &query)?.read()?;
-    let Some(row) = rows.preferred() else {
-        return Err(names::unknown(source, wanted.name)?);
-    };
-    source.get(&["estimates", &row.id], &[])
+    match rows.preferred() {
+        Some(row) => source.find(&["estimates", &row.id], &[]),
+        None => Ok(None),
+    }
 }
 
 /// Rows of a list of estimates.

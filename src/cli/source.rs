@@ -39,6 +39,11 @@ pub(super) struct SourceArguments {
 }
 
 impl SourceArguments {
+    /// Whether a place is named, so that its absence is a mistake.
+    pub(super) fn is_stated(&self) -> bool {
+        self.server.is_some() || self.database.database_url.is_some()
+    }
+
     /// Opens the database to read from it, or finds the service.
     ///
     /// # Errors

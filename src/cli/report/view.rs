@@ -139,11 +139,13 @@ impl Estimated {
 
     /// The quantities that it has, in the order of reports.
     pub(in crate::cli) fn quantities(&self) -> Vec<(JointQuantity, &Quantity)> {
-        let named = |quantity: JointQuantity| {
-            let estimate = self.quantities.get(quantity.definition().name)?;
-            Some((quantity, estimate))
-        };
+        let named = |quantity: JointQuantity| Some((quantity, self.quantity(quantity)?));
         JointQuantity::ALL.into_iter().filter_map(named).collect()
+    }
+
+    /// One of them.
+    pub(in crate::cli) fn quantity(&self, quantity: JointQuantity) -> Option<&Quantity> {
+        self.quantities.get(quantity.definition().name)
     }
 
     /// The limit of decoding with its probability.
