@@ -6,7 +6,7 @@ mod joint;
 mod view;
 
 pub(super) use joint::{compact, interval, percent, percentages};
-pub(super) use view::Estimated;
+pub(super) use view::{Estimated, Quantity};
 
 use std::io::{self, Write};
 

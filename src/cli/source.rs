@@ -62,7 +62,7 @@ pub(super) enum Source {
     /// A running service.
     Service(Remote),
     /// A database, with the routes that answer from it.
-    Database(Local),
+    Database(Box<Local>),
 }
 
 /// The routes of this process.
@@ -110,7 +110,7 @@ impl Source {
             ..Limits::default()
         };
         let app = App::new(store, Clock::system(), limits);
-        Ok(Self::Database(Local { runtime, app }))
+        Ok(Self::Database(Box::new(Local { runtime, app })))
     }
 
     /// The answer of a route; none where it says that there is no such thing.

@@ -8,7 +8,7 @@ pub(super) struct Verbosity {
     /// Say nothing but errors: no progress, no warnings in the log
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
-    /// Log more, with -vv everything; `--log` and UNROOF_LOG say it exactly
+    /// Log more, with -vv everything; `--log` states the levels exactly
     #[arg(short, long, global = true, action = ArgAction::Count)]
     verbose: u8,
 }

@@ -47,7 +47,7 @@ impl Service {
     pub(super) fn at(address: &str) -> Result<Self, Failure> {
         let ServiceUrl { url, authorization } = ServiceUrl::read(address)?;
         let client = ureq::Agent::config_builder();
-        Ok(Self::new(url, authorization, client))
+        Ok(Self::new(&url, authorization, client))
     }
 
     /// The service that runs on the file of an embedded database, found by the address beside it.
@@ -74,16 +74,16 @@ impl Service {
                 "the address beside the file, {url}, is that of another process"
             ));
         }
-        Ok(Self::new(url, None, config()))
+        Ok(Self::new(&url, None, config()))
     }
 
     fn new(
-        url: Url,
+        url: &Url,
         authorization: Option<String>,
         config: ureq::config::ConfigBuilder<ureq::typestate::AgentScope>,
     ) -> Self {
         let name = without_secrets(url.as_str());
-        let url = route(&url, &["catalogs"]);
+        let url = route(url, &["catalogs"]);
         let client = config
             .http_status_as_error(false)
             .max_redirects(0)
