@@ -67,7 +67,7 @@ pub(super) fn run(arguments: &CompareArguments, verbosity: Verbosity) -> Result<
     Ok(table.write(&mut terminal::stdout())?)
 }
 
-/// Where names are looked up: files, then what is stored, then the built-in examples.
+/// Search for names: files, then what is stored, then the built-in examples.
 struct Lookup<'a> {
     arguments: &'a CompareArguments,
     /// None once its failure was reported.
@@ -81,7 +81,7 @@ impl Lookup<'_> {
             return self.inferred(name, &text);
         }
         let built_in = example(name);
-        // Only a database that nobody named may be missing.
+        // A database may be missing, unless it was named.
         let may_fail = built_in.is_some() && !self.arguments.source.is_stated();
         if !may_fail && matches!(self.source, Some(Err(_))) {
             return match self.source.take() {

@@ -70,7 +70,7 @@ fn groups(command: &Command, width: usize) -> String {
     GROUPS.iter().map(group).collect()
 }
 
-/// Whether it is no error but what was asked for.
+/// Whether the help was asked for.
 pub(super) fn is_help(error: &clap::Error) -> bool {
     error.kind() == ErrorKind::DisplayHelp
 }

@@ -119,12 +119,16 @@ fn write_next_step(out: &mut impl Write, arguments: &ImportArguments) -> io::Res
         }
         _ => String::new(),
     };
-    let next = format!(
-        "Next: `unroof models{place}` lists the models, `unroof show NAME{place}` shows one of them, and \
-         `unroof changes --since 24h{place}` what is new."
-    );
-    writeln!(out)?;
-    paragraph(out, &terminal::quoted(&next), 0)
+    writeln!(out, "\nNext:")?;
+    // Commands are not wrapped, so that they can be pasted.
+    for next in ["models", "show NAME", "changes --since 24h"] {
+        writeln!(
+            out,
+            "  {}",
+            terminal::quoted(&format!("unroof {next}{place}"))
+        )?;
+    }
+    Ok(())
 }
 
 /// The service that runs on the file of a database whose lock another process holds.

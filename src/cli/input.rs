@@ -1,4 +1,4 @@
-//! What a command reads: a file, or standard input.
+//! The input of a command: a file, or standard input.
 
 use std::io::Read;
 use std::path::Path;

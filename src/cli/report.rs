@@ -126,7 +126,7 @@ struct Columns {
     width: u16,
     /// Whether columns are separated by one blank and not by two.
     are_close: bool,
-    /// Whether it is no wider than the terminal.
+    /// Whether the terminal is wide enough.
     fits: bool,
 }
 

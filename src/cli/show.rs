@@ -62,10 +62,10 @@ pub(super) fn run(arguments: &ShowArguments, verbosity: Verbosity) -> Result<(),
     Ok(write_shown(&mut terminal::stdout(), &shown)?)
 }
 
-/// What a name is to be looked up as.
+/// A name, and what is looked up by it.
 pub(super) struct Wanted<'a> {
     pub(super) name: &'a str,
-    /// Whether it is no model.
+    /// Whether models are left out.
     pub(super) is_offer: bool,
     pub(super) region: Option<&'a str>,
     pub(super) as_of: Option<Timestamp>,

@@ -1,4 +1,4 @@
-//! Where commands read stored answers: the database of this machine, or a running service. Both answer by the same routes.
+//! The source of stored answers: the database of this machine, or a running service. Both answer by the same routes.
 
 use std::time::Duration;
 

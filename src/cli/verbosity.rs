@@ -2,7 +2,7 @@
 
 use clap::{ArgAction, Args};
 
-/// How much a command says beside its result.
+/// Amount of what a command says beside its result.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct Verbosity {
     /// Say nothing but errors: no progress, no warnings in the log

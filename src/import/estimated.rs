@@ -14,7 +14,7 @@ use unroof_core::estimate::Estimator;
 use unroof_core::sheet::{PriceSheet, SheetId};
 use unroof_core::units::Decimal;
 
-/// What an import reports of a stored estimate.
+/// The parts of a stored estimate that an import reports.
 pub(super) struct Estimated {
     /// Number of quantities that are identified.
     pub(super) identified: usize,
@@ -31,7 +31,7 @@ struct Document {
     misfit: Misfit,
 }
 
-/// How well its prices fit the model.
+/// Fit of its prices to the model.
 #[derive(Deserialize)]
 struct Misfit {
     flagged: bool,

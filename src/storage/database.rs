@@ -346,7 +346,7 @@ impl StoreLock {
     }
 }
 
-/// What a store is opened for.
+/// Purpose for which a store is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
     /// To read and to write.

@@ -16,7 +16,7 @@ pub(super) struct Compared {
     pub(super) name: String,
     /// The estimate as HTTP gives it.
     pub(super) document: Value,
-    /// What a report shows of it.
+    /// The parts of it that a report shows.
     pub(super) estimated: Estimated,
     /// The sheet whose terms are shown.
     pub(super) sheet: Option<PriceSheet>,

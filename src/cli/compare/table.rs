@@ -11,7 +11,7 @@ use super::terms;
 use crate::cli::report::{Quantity, compact, interval, paragraph, percent, write_rows};
 use crate::cli::{label, terminal};
 
-/// What is compared, with the probabilities where they are known.
+/// Estimates side by side, with the probabilities where they are known.
 pub(super) struct Comparison<'a> {
     pub(super) compared: &'a [Compared],
     pub(super) probabilities: Probabilities,

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn terms_are_aligned_and_what_nobody_states_is_left_out() {
+    fn terms_are_aligned_and_those_without_a_value_are_left_out() {
         let rates = vec![
             cell("standard", 0, "2.50", "15"),
             cell("standard", 272_000, "5", "22.5"),

@@ -9,7 +9,7 @@ use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, P
 
 use crate::cli::{Failure, report_failure};
 
-/// How often a waiting bar moves.
+/// Interval at which a waiting bar moves.
 const TICK: Duration = Duration::from_millis(120);
 /// Before the number of entries is known.
 const READING: &str = "{spinner} {msg}, {elapsed}";
@@ -23,7 +23,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// A bar, which nobody sees where standard error is no terminal.
+    /// A bar, hidden where standard error goes elsewhere than to a terminal.
     pub(super) fn new(is_hidden: bool) -> Self {
         let bar = ProgressBar::no_length();
         if is_hidden || !std::io::stderr().is_terminal() {
@@ -63,7 +63,7 @@ impl Progress {
         self.bar.finish_and_clear();
     }
 
-    /// Ends the process with a word on how to go on where Ctrl-C stops it. What was stored is committed.
+    /// Ends the process on Ctrl-C, with a word on how to continue. What was stored is committed.
     ///
     /// # Errors
     /// The system has no thread for it.
@@ -95,7 +95,7 @@ fn stopped(done: u64, length: Option<u64>, is_dry_run: bool) -> Failure {
     let hint = if is_dry_run {
         "nothing was stored"
     } else {
-        "what was stored stays; the same command goes on where it stopped"
+        "what was stored stays; the same command continues where it stopped"
     };
     Failure::Interrupted(anyhow!(place)).with_hint(hint)
 }

@@ -120,9 +120,12 @@ impl Report {
             summary.entries, summary.sheets, summary.identified_quantities, summary.unmapped
         );
         paragraph(out, &sum, 0)?;
-        writeln!(out)?;
         // A list of all entries already has the reasons.
-        if !self.reasons.is_empty() && !are_listed {
+        let has_reasons = !self.reasons.is_empty() && !are_listed;
+        if has_reasons || !self.unmatched.is_empty() {
+            writeln!(out)?;
+        }
+        if has_reasons {
             let mut reasons: Vec<_> = self.reasons.iter().collect();
             reasons.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
             let rows = reasons.into_iter().take(Self::MOST_REASONS);

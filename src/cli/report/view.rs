@@ -89,7 +89,7 @@ pub(super) struct OpenModel {
     pub(super) name: String,
 }
 
-/// How well the prices fit the model.
+/// Fit of the prices to the model.
 #[derive(Debug, Deserialize)]
 pub(super) struct Misfit {
     pub(super) threshold: f64,
@@ -129,7 +129,7 @@ impl Conflict {
 }
 
 impl Estimated {
-    /// What a report shows of an answer.
+    /// The parts of an answer that a report shows.
     ///
     /// # Errors
     /// The answer cannot be serialised.

@@ -65,12 +65,12 @@ fn quiet_says_only_errors_and_verbose_logs_more() {
     };
     let usual = import(&[]);
     assert!(
-        usual.out.contains("Next: ") && usual.err.is_empty(),
+        usual.out.contains("Next:") && usual.err.is_empty(),
         "{usual:?}"
     );
     let quiet = import(&["-q"]);
     assert!(
-        !quiet.out.contains("Next: ") && quiet.err.is_empty(),
+        !quiet.out.contains("Next:") && quiet.err.is_empty(),
         "{quiet:?}"
     );
     let verbose = import(&["-v"]);
@@ -82,7 +82,7 @@ fn quiet_says_only_errors_and_verbose_logs_more() {
 }
 
 #[test]
-fn an_import_that_is_stopped_says_how_to_go_on_and_does() {
+fn an_import_that_is_stopped_says_how_to_continue_and_does() {
     const MODELS: usize = 150;
     let entry = |number: usize| {
         let price = format!("{}e-8", 100 + number);
@@ -124,7 +124,7 @@ fn an_import_that_is_stopped_says_how_to_go_on_and_does() {
         said.contains("stopped after ") && said.contains(" of 150"),
         "{said}"
     );
-    assert!(said.contains("goes on where it stopped"), "{said}");
+    assert!(said.contains("continues where it stopped"), "{said}");
     assert!(stored() > 0);
     // It reports what it would have reported in one go.
     let outcome = |url: &str| {
