@@ -1,8 +1,10 @@
 //! `/charts`: every chart of the pages under an address of its own, as a drawing or as the figures behind it.
 
+pub(super) mod compare;
 pub(super) mod frontier;
 mod model;
 mod question;
+pub(super) mod record;
 
 use std::pin::Pin;
 
@@ -79,6 +81,9 @@ const KINDS: &[Kind] = &[
         ],
         frontier::frontier
     ),
+    kind!("compare", ["model", "quantity"], compare::compare),
+    kind!("truth", ["quantity", "setting"], record::truth),
+    kind!("calibration", ["quantity", "setting"], record::calibration),
 ];
 
 /// A form of a chart.

@@ -1,7 +1,7 @@
 //! `/compare`: two to six models beside one another.
 
 mod pairs;
-mod terms;
+pub(in crate::http) mod terms;
 
 use axum::body::Body;
 use axum::extract::State;
@@ -17,6 +17,7 @@ use super::models::{no_model, own_sheets};
 use super::problem::{INTERNAL, Problem, UNREADABLE};
 use super::response_cache::CachedBody;
 use crate::storage::{AsOf, ModelOfferRow, ModelRow, ModelSheetRow, StoreError};
+pub(in crate::http) use pairs::ComparedDraws;
 use pairs::ComparedPair;
 use terms::Terms;
 use unroof_core::estimate::model::author_of;

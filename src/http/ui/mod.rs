@@ -5,12 +5,14 @@
 
 mod answer;
 mod assets;
+mod compare;
 mod figure;
 mod layout;
 mod market;
 mod plan;
 mod quantities;
 mod trial;
+mod truth;
 mod words;
 
 use axum::Router;
@@ -27,6 +29,8 @@ pub(super) fn routes() -> Router<App> {
         .route("/", get(async || Redirect::temporary("/ui/")))
         .route("/ui", get(async || Redirect::permanent("/ui/")))
         .route("/ui/", get(market::show))
+        .route("/ui/compare", get(compare::show))
+        .route("/ui/truth", get(truth::show))
         .route("/ui/plan", get(plan::show))
         .route("/ui/try", get(trial::show).post(trial::ask))
         .route("/ui/assets/{name}", get(assets::serve))
