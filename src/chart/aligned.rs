@@ -12,11 +12,11 @@ use super::tone::Tone;
 use unroof_core::units::compact;
 
 /// Width of a drawing that a telephone shows without scrolling.
-const WIDTH: f64 = 480.0;
+const WIDTH: f64 = 380.0;
 /// Space at the left and at the right.
 const SIDE: f64 = 24.0;
-/// Height of a row: its words, and the strip below them.
-const ROW: f64 = 40.0;
+/// Height of a row: its name, its words, and the strip below them.
+const ROW: f64 = 58.0;
 /// Height of the axis below.
 const AXIS: f64 = 26.0;
 
@@ -48,8 +48,9 @@ impl Aligned {
         let drawing = html! {
             (axis::horizontal(&scale, (0.0, bottom), &axis::named(&scale, 5, compact)))
             @for (number, (name, strip)) in self.strips.iter().enumerate() {
-                (text(Tone::Ink, (2.0, top(number) + 14.0), Anchor::Start, &format!("{name}: {}", strip.words())))
-                (strip.marks(&scale, top(number) + 28.0))
+                (text(Tone::Ink, (2.0, top(number) + 15.0), Anchor::Start, name))
+                (text(Tone::Muted, (2.0, top(number) + 31.0), Anchor::Start, &strip.words()))
+                (strip.marks(&scale, top(number) + 45.0))
             }
         };
         Chart {

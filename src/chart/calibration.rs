@@ -10,13 +10,13 @@ use super::table::Table;
 use super::tone::Tone;
 
 /// Width of a drawing that a telephone shows without scrolling.
-const WIDTH: f64 = 480.0;
+const WIDTH: f64 = 400.0;
 /// Height of the drawing.
-const HEIGHT: f64 = 320.0;
+const HEIGHT: f64 = 380.0;
 /// Space for the values of the vertical axis.
 const LEFT: f64 = 52.0;
 /// Space at the right.
-const RIGHT: f64 = 12.0;
+const RIGHT: f64 = 24.0;
 /// Space above, for the name of the vertical axis.
 const TOP: f64 = 24.0;
 /// Place of the horizontal axis.

@@ -12,11 +12,11 @@ use super::tone::Tone;
 use unroof_core::units::compact;
 
 /// Width of a drawing that a telephone shows without scrolling.
-const WIDTH: f64 = 480.0;
+const WIDTH: f64 = 400.0;
 /// Space for the values of the vertical axis.
 const LEFT: f64 = 52.0;
 /// Space at the right.
-const RIGHT: f64 = 12.0;
+const RIGHT: f64 = 20.0;
 /// Space above, for the name of the vertical axis.
 const TOP: f64 = 24.0;
 /// Place of the horizontal axis: the drawing is as high as it is wide.
@@ -69,8 +69,8 @@ impl Truth {
         let across = Scale::log((low, high), (LEFT, WIDTH - RIGHT));
         let up = Scale::log((low, high), (BOTTOM, TOP));
         let drawing = html! {
-            (axis::horizontal(&across, (TOP, BOTTOM), &axis::named(&across, 5, compact)))
-            (axis::vertical(&up, (LEFT, WIDTH - RIGHT), &axis::named(&up, 5, compact)))
+            (axis::horizontal(&across, (TOP, BOTTOM), &axis::named(&across, 8, compact)))
+            (axis::vertical(&up, (LEFT, WIDTH - RIGHT), &axis::named(&up, 8, compact)))
             (text(Tone::Muted, (2.0, 12.0), Anchor::Start, "estimate"))
             (text(Tone::Muted, (WIDTH - RIGHT, BOTTOM + 34.0), Anchor::End, "public value"))
             (dashed(Tone::Truth, &[(across.at(low), up.at(low)), (across.at(high), up.at(high))], 1.5))

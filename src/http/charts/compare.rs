@@ -11,6 +11,8 @@ use unroof_core::units::compact;
 
 /// Probability from which one model is said to have more than another.
 const CLEAR: f64 = 0.8;
+/// Probability from which it probably has.
+const LIKELY: f64 = 0.65;
 
 /// A quantity of models.
 ///
@@ -105,21 +107,19 @@ fn finding(comparison: &Comparison, quantity: &ComparedQuantity) -> String {
     let (high, low) = (quantity.values[*most].median, quantity.values[*next].median);
     let sure = probability(comparison, quantity.quantity, *most, *next).unwrap_or(0.5);
     let label = capital(quantity.label);
-    if is_clear(sure) {
-        format!(
-            "{label}: {} has the most, {} times {}, with {:.0} %",
-            name(most),
-            compact(high / low),
-            name(next),
-            100.0 * sure
-        )
-    } else {
-        format!(
-            "{label}: {} and {} cannot be told apart ({:.0} %)",
-            name(most),
-            name(next),
-            100.0 * sure
-        )
+    let (most, next, times) = (name(most), name(next), compact(high / low));
+    let percent = format!("{:.0} %", 100.0 * sure);
+    match sure {
+        _ if is_clear(sure) => {
+            format!("{label}: {most} has the most, {times} times {next} ({percent} sure)")
+        }
+        LIKELY.. => {
+            format!("{label}: {most} probably has the most, {times} times {next} ({percent} sure)")
+        }
+        _ => format!(
+            "{label}: {most} and {next} cannot be told apart ({percent} to {:.0} %)",
+            100.0 * (1.0 - sure)
+        ),
     }
 }
 

@@ -24,11 +24,10 @@ use unroof_core::units::compact;
 /// Most models of a comparison.
 const MOST: usize = 6;
 /// Quantities that are shown at once; the others are folded.
-const MAIN: [&str; 4] = [
+const MAIN: [&str; 3] = [
     "active_parameters",
     "total_parameters",
     "cost_output_usd_per_mtok",
-    "cost_input_usd_per_mtok",
 ];
 /// Models that an empty page offers, where they are stored.
 const KNOWN: [&str; 4] = [
@@ -228,6 +227,21 @@ fn cheapest(comparison: &Comparison) -> Markup {
             (name(*other)) " with " (percent(sure(*other)))
         }
         ". No cost is published, so no record says how often this is right."
+        (cheapest_to_buy(comparison))
+    }
+}
+
+/// Which model has the lowest price.
+fn cheapest_to_buy(comparison: &Comparison) -> Markup {
+    let priced = comparison
+        .models
+        .iter()
+        .filter_map(|model| Some((model, model.terms.output.price?.lowest)));
+    let lowest = priced.min_by(|one, other| one.1.total_cmp(&other.1));
+    html! {
+        @if let Some((model, price)) = lowest {
+            " The lowest price is that of " strong { (model.canonical_model) } ": $" (compact(price)) " per million output tokens."
+        }
     }
 }
 

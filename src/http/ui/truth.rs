@@ -128,7 +128,7 @@ fn all_quantities() -> Markup {
     html! {
         h2 { "Every quantity, by what it is estimated from" }
         div.scroll tabindex="0" role="region" aria-label="Record of every quantity" {
-            table {
+            table.record {
                 thead { tr {
                     th scope="col" { "Quantity" } th scope="col" { "From" } th.number scope="col" { "Models" }
                     th.number scope="col" { "Off by, median" } th.number scope="col" { "One in ten" }
@@ -174,7 +174,7 @@ fn all_readings() -> Markup {
             "A reading is a textbook formula applied to a price. It is shown beside the estimate with this record, and never averaged into it."
         }
         div.scroll tabindex="0" role="region" aria-label="Record of every reading" {
-            table {
+            table.record {
                 thead { tr {
                     th scope="col" { "Reading" } th scope="col" { "Quantity" } th.number scope="col" { "Models" }
                     th.number scope="col" { "Off by, median" } th.number scope="col" { "One in ten" } th scope="col" { "Verdict" }
@@ -201,7 +201,10 @@ fn unknowable() -> Markup {
     let labels = JointQuantity::ALL
         .into_iter()
         .filter(|quantity| track_record().without_truth.contains(&quantity.name()));
-    let labels: Vec<&str> = labels.map(|quantity| quantity.definition().label).collect();
+    // A label may have its unit behind a comma.
+    let labels: Vec<&str> = labels
+        .filter_map(|quantity| quantity.definition().label.split(',').next())
+        .collect();
     html! {
         h2 { "What unroof cannot know" }
         ul.prose {
