@@ -48,7 +48,12 @@ impl Densities {
             (low.min(*value), high.max(*value))
         });
         let horizontal = Scale::log(domain, (SIDE, WIDTH - SIDE));
-        let highest = self.prior.iter().chain(&self.posterior).copied().fold(0.0, f64::max);
+        let highest = self
+            .prior
+            .iter()
+            .chain(&self.posterior)
+            .copied()
+            .fold(0.0, f64::max);
         let vertical = Scale::linear((0.0, highest.max(f64::MIN_POSITIVE)), (TOP + HEIGHT, TOP));
         Chart {
             drawing: self.drawing(&horizontal, &vertical),
@@ -63,10 +68,17 @@ impl Densities {
     fn drawing(&self, horizontal: &Scale, vertical: &Scale) -> Markup {
         let (median, (low, high)) = self.estimate;
         let bottom = TOP + HEIGHT;
-        let estimate = format!("Estimate {} ({} to {})", compact(median), compact(low), compact(high));
+        let estimate = format!(
+            "Estimate {} ({} to {})",
+            compact(median),
+            compact(low),
+            compact(high)
+        );
         let curve = |density: &[f64]| -> Vec<(f64, f64)> {
             let points = self.values.iter().zip(density);
-            points.map(|(value, density)| (horizontal.at(*value), vertical.at(*density))).collect()
+            points
+                .map(|(value, density)| (horizontal.at(*value), vertical.at(*density)))
+                .collect()
         };
         let filled = |density: &[f64]| {
             let curve = curve(density);

@@ -82,8 +82,18 @@ impl HeatMap {
 
     fn cell(&self, row: &HeatRow, place: usize, (left, top): (f64, f64), width: f64) -> Markup {
         let share = row.shares[place];
-        let words = format!("{}: {} with {}", row.name, self.columns[place], percent(share));
-        let cell = bar(Tone::Estimate, (left + 1.0, top), (left + width - 1.0, top + 26.0), FULL * share);
+        let words = format!(
+            "{}: {} with {}",
+            row.name,
+            self.columns[place],
+            percent(share)
+        );
+        let cell = bar(
+            Tone::Estimate,
+            (left + 1.0, top),
+            (left + width - 1.0, top + 26.0),
+            FULL * share,
+        );
         if share < LEAST {
             return cell;
         }
@@ -93,10 +103,14 @@ impl HeatMap {
     fn table(&self) -> Table {
         let row = |row: &HeatRow| {
             let shares = row.shares.iter().copied().map(Cell::from);
-            std::iter::once(row.name.as_str().into()).chain(shares).collect()
+            std::iter::once(row.name.as_str().into())
+                .chain(shares)
+                .collect()
         };
         Table {
-            columns: std::iter::once("offer").chain(self.columns.iter().copied()).collect(),
+            columns: std::iter::once("offer")
+                .chain(self.columns.iter().copied())
+                .collect(),
             rows: self.rows.iter().map(row).collect(),
         }
     }
@@ -117,7 +131,10 @@ mod tests {
             title: "t".to_owned(),
             description: "d".to_owned(),
             columns: vec!["hbm-rented", "disk"],
-            rows: vec![HeatRow { name: "5 minutes".to_owned(), shares: vec![0.93, 0.001] }],
+            rows: vec![HeatRow {
+                name: "5 minutes".to_owned(),
+                shares: vec![0.93, 0.001],
+            }],
         };
         let chart = map.chart();
         let svg = chart.svg().into_string();

@@ -114,7 +114,8 @@ impl Prices {
     }
 
     fn table(&self) -> Table {
-        let time = |time: Option<Timestamp>| time.map_or(Cell::Unknown, |time| time.to_string().into());
+        let time =
+            |time: Option<Timestamp>| time.map_or(Cell::Unknown, |time| time.to_string().into());
         let row = |span: &PriceSpan| {
             vec![
                 span.host.as_str().into(),
@@ -134,8 +135,13 @@ impl Prices {
 /// A price in words.
 fn words(span: &PriceSpan) -> String {
     let day = |time: Timestamp| time.strftime("%Y-%m-%d").to_string();
-    let from = span.from.map_or_else(|| "since before the first look".to_owned(), |time| format!("from {}", day(time)));
-    let to = span.to.map_or_else(String::new, |time| format!(" to {}", day(time)));
+    let from = span.from.map_or_else(
+        || "since before the first look".to_owned(),
+        |time| format!("from {}", day(time)),
+    );
+    let to = span
+        .to
+        .map_or_else(String::new, |time| format!(" to {}", day(time)));
     format!("{}: ${} {from}{to}", span.host, readable(span.price))
 }
 
@@ -144,7 +150,11 @@ fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (least, greatest) = values.fold((f64::INFINITY, 0.0_f64), |(least, greatest), value| {
         (least.min(value), greatest.max(value))
     });
-    if greatest > 0.0 { (least, greatest) } else { (0.1, 10.0) }
+    if greatest > 0.0 {
+        (least, greatest)
+    } else {
+        (0.1, 10.0)
+    }
 }
 
 /// An estimate for a time.
@@ -177,7 +187,10 @@ impl Estimates {
     /// Their chart.
     pub(crate) fn chart(self) -> Chart {
         let bottom = TOP + HEIGHT;
-        let all = self.spans.iter().flat_map(|span| [span.interval_90.0, span.interval_90.1]);
+        let all = self
+            .spans
+            .iter()
+            .flat_map(|span| [span.interval_90.0, span.interval_90.1]);
         let (least, greatest) = ends(all);
         let horizontal = Scale::time(self.window, (LEFT, WIDTH - RIGHT));
         let vertical = Scale::log((least * 0.8, greatest * 1.25), (bottom, TOP));
@@ -199,7 +212,9 @@ impl Estimates {
     fn span(&self, span: &EstimateSpan, horizontal: &Scale, vertical: &Scale) -> Markup {
         let (low, high) = span.interval_90;
         let start = horizontal.at_time(span.from);
-        let end = horizontal.at_time(span.to.unwrap_or(self.window.1)).max(start + 2.0);
+        let end = horizontal
+            .at_time(span.to.unwrap_or(self.window.1))
+            .max(start + 2.0);
         let (above, below) = (vertical.at(high), vertical.at(low));
         let corners = [(start, above), (end, above), (end, below), (start, below)];
         let y = vertical.at(span.median);
@@ -223,7 +238,8 @@ impl Estimates {
         let row = |span: &EstimateSpan| {
             vec![
                 Cell::from(span.from.to_string()),
-                span.to.map_or(Cell::Unknown, |time| time.to_string().into()),
+                span.to
+                    .map_or(Cell::Unknown, |time| time.to_string().into()),
                 span.median.into(),
                 span.interval_90.0.into(),
                 span.interval_90.1.into(),
@@ -281,6 +297,9 @@ mod tests {
             window: (time("2026-01-01T00:00:00Z"), time("2026-04-01T00:00:00Z")),
         };
         let svg = estimates.chart().svg().into_string();
-        assert!(svg.contains("From 2026-01-01: 60.0B (10.0B to 200B)"), "{svg}");
+        assert!(
+            svg.contains("From 2026-01-01: 60.0B (10.0B to 200B)"),
+            "{svg}"
+        );
     }
 }

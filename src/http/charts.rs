@@ -1,7 +1,10 @@
 //! `/charts`: every chart of the pages under an address of its own, as a drawing or as the figures behind it.
 
-mod model;
+pub(super) mod drawn;
+pub(super) mod model;
 mod question;
+pub(super) mod subject;
+pub(super) mod time;
 
 use std::pin::Pin;
 
@@ -47,7 +50,40 @@ macro_rules! kind {
 }
 
 /// All kinds of charts.
-const KINDS: &[Kind] = &[kind!("moves", ["model", "quantity", "as_of"], model::moves)];
+const KINDS: &[Kind] = &[
+    kind!(
+        "density",
+        ["model", "provider", "offer", "quantity", "as_of"],
+        drawn::density
+    ),
+    kind!(
+        "moves",
+        ["model", "provider", "offer", "quantity", "as_of"],
+        model::moves
+    ),
+    kind!(
+        "cost",
+        ["model", "provider", "offer", "side", "as_of"],
+        drawn::cost
+    ),
+    kind!(
+        "roofline",
+        ["model", "provider", "offer", "as_of"],
+        drawn::roofline
+    ),
+    kind!(
+        "cache-tiers",
+        ["model", "provider", "offer", "as_of"],
+        model::cache_tiers
+    ),
+    kind!(
+        "neighbours",
+        ["model", "provider", "offer", "against", "as_of"],
+        model::neighbours
+    ),
+    kind!("prices", ["model", "side", "as_of"], time::prices),
+    kind!("estimates", ["model", "quantity", "as_of"], time::estimates),
+];
 
 /// A form of a chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,14 +186,20 @@ fn kind_and_form(chart: &str) -> Result<(&'static Kind, Form), Problem> {
         let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
         let hint = match nearest_names(kind, &names).as_slice() {
             [] => format!("the charts are: {}", names.join(", ")),
-            [nearest, ..] => format!("did you mean `{nearest}`? The charts are: {}", names.join(", ")),
+            [nearest, ..] => format!(
+                "did you mean `{nearest}`? The charts are: {}",
+                names.join(", ")
+            ),
         };
         let problem = Problem::new(NOT_FOUND, format!("there is no chart `{kind}`"));
         return Err(problem.hint(hint));
     };
     let written = Form::ALL.into_iter().find(|(name, _)| *name == form);
     let (_, form) = written.ok_or_else(|| {
-        let problem = Problem::new(NOT_FOUND, format!("the chart `{kind}` has no form `{form}`"));
+        let problem = Problem::new(
+            NOT_FOUND,
+            format!("the chart `{kind}` has no form `{form}`"),
+        );
         problem.hint(format!("its address ends in one of {}", forms()))
     })?;
     Ok((known, form))

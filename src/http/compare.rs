@@ -198,11 +198,7 @@ struct Drawn {
 }
 
 impl Drawn {
-    fn new(
-        stored: Stored,
-        estimator: &Estimator,
-        wanted: &CancelToken,
-    ) -> Result<Self, Problem> {
+    fn new(stored: Stored, estimator: &Estimator, wanted: &CancelToken) -> Result<Self, Problem> {
         let sheets = documents(stored.sheets)?;
         let question = Question::of_stored(&stored.document, &sheets, estimator)
             .map_err(|reason| not_repeatable(&stored.document, &reason))?;

@@ -153,7 +153,10 @@ pub(in crate::http) async fn read_series(
         return Err(no_model(&canonical_model, as_of));
     }
     let prices = app.store.price_steps(&canonical_model, as_of).await?;
-    let estimates = app.store.estimates_of_model(&canonical_model, as_of).await?;
+    let estimates = app
+        .store
+        .estimates_of_model(&canonical_model, as_of)
+        .await?;
     if prices.is_empty() && estimates.is_empty() {
         return Err(no_model(&canonical_model, as_of));
     }

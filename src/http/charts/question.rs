@@ -46,10 +46,11 @@ impl Question {
         Ok(Self(pairs))
     }
 
-    /// A question of its own making.
-    pub(in crate::http) fn new<const N: usize>(pairs: [(&str, &str); N]) -> Self {
-        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-        Self(pairs.into_iter().map(owned).collect())
+    /// With another parameter.
+    pub(in crate::http) fn with(&self, name: &str, value: &str) -> Self {
+        let mut pairs = self.0.clone();
+        pairs.push((name.to_owned(), value.to_owned()));
+        Self(pairs)
     }
 
     /// As the query of an address.
@@ -126,8 +127,11 @@ impl Question {
     ///
     /// # Errors
     /// One is unknown.
-    pub(super) fn require_known(&self, known: &[&str]) -> Result<(), Problem> {
-        let unknown = self.0.iter().find(|(name, _)| !known.contains(&name.as_str()));
+    pub(in crate::http) fn require_known(&self, known: &[&str]) -> Result<(), Problem> {
+        let unknown = self
+            .0
+            .iter()
+            .find(|(name, _)| !known.contains(&name.as_str()));
         let Some((unknown, _)) = unknown else {
             return Ok(());
         };
@@ -147,8 +151,12 @@ mod tests {
 
     #[test]
     fn names_may_be_repeated_and_have_dots_and_slashes() {
-        let question = Question::read("model=a%2Fb-1.5&model=c/d&quantity=total_parameters").unwrap();
-        assert_eq!(question.all("model").collect::<Vec<_>>(), ["a/b-1.5", "c/d"]);
+        let question =
+            Question::read("model=a%2Fb-1.5&model=c/d&quantity=total_parameters").unwrap();
+        assert_eq!(
+            question.all("model").collect::<Vec<_>>(),
+            ["a/b-1.5", "c/d"]
+        );
         assert_eq!(question.quantity().unwrap(), JointQuantity::TotalParameters);
         assert_eq!(Question::read(&question.query()).unwrap(), question);
     }
@@ -159,7 +167,14 @@ mod tests {
         let problem = question.require_known(&["model", "quantity"]).unwrap_err();
         assert!(problem.hint.unwrap().contains("did you mean `model`?"));
         let problem = Question::read("").unwrap();
-        assert!(problem.required("model").unwrap_err().hint.unwrap().contains("/models"));
+        assert!(
+            problem
+                .required("model")
+                .unwrap_err()
+                .hint
+                .unwrap()
+                .contains("/models")
+        );
         let wrong = Question::read("quantity=active_parameter").unwrap();
         let hint = wrong.quantity().unwrap_err().hint.unwrap();
         assert!(hint.contains("active_parameters"), "{hint}");

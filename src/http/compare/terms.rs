@@ -54,8 +54,10 @@ impl Terms {
         context_tokens: Option<u32>,
         samples: &Samples,
     ) -> Self {
-        let offers: Vec<&ModelOfferRow> =
-            offers.iter().filter(|offer| offer.currency == "USD").collect();
+        let offers: Vec<&ModelOfferRow> = offers
+            .iter()
+            .filter(|offer| offer.currency == "USD")
+            .collect();
         let mut hosts: Vec<&str> = offers.iter().map(|offer| offer.provider.as_str()).collect();
         hosts.sort_unstable();
         hosts.dedup();
@@ -142,6 +144,9 @@ mod tests {
             median: 2.0,
         };
         assert_eq!(range, Some(expected));
-        assert_eq!(PriceRange::over(&offers, |offer| offer.output_per_mtok), None);
+        assert_eq!(
+            PriceRange::over(&offers, |offer| offer.output_per_mtok),
+            None
+        );
     }
 }

@@ -8,6 +8,7 @@ mod assets;
 mod figure;
 mod layout;
 mod market;
+mod model;
 
 use axum::Router;
 use axum::response::Redirect;
@@ -23,6 +24,8 @@ pub(super) fn routes() -> Router<App> {
         .route("/", get(async || Redirect::temporary("/ui/")))
         .route("/ui", get(async || Redirect::permanent("/ui/")))
         .route("/ui/", get(market::show))
+        .route("/ui/models/{author}/{model}", get(model::show))
+        .route("/ui/offers/{provider}/{model}", get(model::show_offer))
         .route("/ui/assets/{name}", get(assets::serve))
         .route("/ui/{*rest}", get(layout::no_page))
 }

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use unroof_core::calibration::prices::{PricedModel, Settings, built_in, calibrate, read};
 use unroof_core::calibration::validation::{Board, By, Shown, board};
-use unroof_core::reference::{RecordSetting, held_out_csv};
 use unroof_core::reference::calibration::Calibration;
+use unroof_core::reference::{RecordSetting, held_out_csv};
 use unroof_dev::joint::{markdown, svg};
 
 use crate::server::{maintain, output_of, run};

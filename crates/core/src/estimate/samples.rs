@@ -94,7 +94,9 @@ impl Sorted {
                 below += weight;
                 place += 1;
             }
-            let equal = other.0[place..].iter().take_while(|(same, _)| same == value);
+            let equal = other.0[place..]
+                .iter()
+                .take_while(|(same, _)| same == value);
             let equal: f64 = equal.map(|(_, weight)| weight).sum();
             more += weight * (below + 0.5 * equal);
         }

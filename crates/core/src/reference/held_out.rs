@@ -93,7 +93,11 @@ pub fn held_out_csv(estimates: &[HeldOut]) -> String {
             rounded(estimate.weight, 4),
             if estimate.counted { "yes" } else { "no" },
         );
-        for (_, value, digits) in estimate.quantities.values().flat_map(HeldOutQuantity::columns) {
+        for (_, value, digits) in estimate
+            .quantities
+            .values()
+            .flat_map(HeldOutQuantity::columns)
+        {
             let _ = write!(text, ",{}", rounded(value, digits));
         }
         text.push('\n');

@@ -23,6 +23,7 @@ mod cache_document;
 pub mod calibration;
 mod compute_margin;
 mod decode_context;
+mod held_out;
 mod kernel_time;
 /// Published measurements of serving.
 pub mod measurement;
@@ -31,7 +32,6 @@ pub mod names;
 mod open_model;
 mod peer_time;
 mod storage_tier;
-mod held_out;
 mod track_record;
 mod vendors;
 mod weight_formats;
@@ -46,6 +46,7 @@ pub use compute_margin::{
     ComputeMargin, compute_margins, reported_compute_margin, vendors_with_compute_margin,
 };
 pub use decode_context::{DecodeContextRow, DecodeContexts, decode_context_rows, decode_contexts};
+pub use held_out::{HeldOut, HeldOutQuantity, held_out, held_out_csv};
 pub use kernel_time::{KernelTime, kernel_times};
 pub use moe_quality::{
     PublishedEquivalent, RoutedLaw, published_equivalents, routed_law, routed_laws,
@@ -55,7 +56,6 @@ pub use peer_time::{PeerTime, peer_times};
 pub use storage_tier::{
     CostBasis, StorageClass, StorageKind, StorageTier, TALK_DRAIN_TIMES, storage_tiers,
 };
-pub use held_out::{HeldOut, HeldOutQuantity, held_out, held_out_csv};
 pub use track_record::{
     LEAST_GAIN, MOST_COUNTED_DECISIONS, NamedQuantityRecord, NamedRecord, QuantityRecord,
     RecordSetting, TrackRecord, TrackRecords, track_record_of_quantity, track_record_of_reading,

@@ -10,8 +10,8 @@ use super::setting::folds_of_decisions;
 use super::validate::{By, ModelOutcome, Scored, Validation, scores, validate_setting, validation};
 use crate::calibration::prices::PricedModel;
 use crate::reference::{
-    HeldOut, HeldOutQuantity, MOST_COUNTED_DECISIONS, NamedQuantityRecord, NamedRecord, QuantityRecord, RecordSetting,
-    TrackRecord, TrackRecords,
+    HeldOut, HeldOutQuantity, MOST_COUNTED_DECISIONS, NamedQuantityRecord, NamedRecord,
+    QuantityRecord, RecordSetting, TrackRecord, TrackRecords,
 };
 use crate::units::significant;
 
@@ -105,7 +105,10 @@ impl Board {
             let outcomes = self.setting(setting).by_model.iter();
             outcomes.map(move |outcome| held_out(outcome, setting))
         };
-        RecordSetting::ALL.into_iter().flat_map(of_setting).collect()
+        RecordSetting::ALL
+            .into_iter()
+            .flat_map(of_setting)
+            .collect()
     }
 
     /// Track records for answers to carry.
