@@ -7,8 +7,14 @@
 pub(crate) mod aligned;
 pub(crate) mod axis;
 pub(crate) mod calibration;
+pub(crate) mod cost;
+pub(crate) mod density;
 pub(crate) mod frontier;
+pub(crate) mod heat;
 pub(crate) mod mark;
+pub(crate) mod neighbours;
+pub(crate) mod prices;
+pub(crate) mod roofline;
 pub(crate) mod scale;
 pub(crate) mod strip;
 pub(crate) mod table;

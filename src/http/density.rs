@@ -17,6 +17,7 @@ use super::problem::{CONFLICT, INTERNAL, Problem};
 use super::response_cache::CachedBody;
 use crate::storage::{ModelSheetRow, StoreError};
 use unroof_core::estimate::density::Densities;
+use unroof_core::estimate::serving::Serving;
 use unroof_core::estimate::{NotRepeatable, Question};
 
 /// Prior and posterior of a stored estimate.
@@ -31,6 +32,9 @@ pub(in crate::http) struct EstimateDensity {
     /// Densities and joint draws.
     #[serde(flatten)]
     pub(in crate::http) densities: Densities,
+    /// How the drawn models are served, for charts.
+    #[serde(skip)]
+    pub(in crate::http) serving: Serving,
 }
 
 /// Show the prior and posterior of an estimate
@@ -92,14 +96,15 @@ async fn draw(app: &App, id: Uuid) -> Result<Arc<EstimateDensity>, Problem> {
         let sheets = documents(sheets)?;
         let question = Question::of_stored(&document, &sheets, &estimator)
             .map_err(|reason| not_repeatable(&document, &reason))?;
-        let samples = question
-            .samples(&estimator, wanted)
+        let (samples, serving) = question
+            .samples_and_serving(&estimator, wanted)
             .map_err(|unwanted| Problem::new(INTERNAL, unwanted.to_string()))?;
         Ok(EstimateDensity {
             id,
             calibration_id: estimator.calibration_id().to_owned(),
             engine_version: unroof_core::estimate::ENGINE_VERSION.to_owned(),
             densities: Densities::of(&samples),
+            serving,
         })
     });
     density.await.map(Arc::new)

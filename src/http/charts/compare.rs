@@ -1,6 +1,7 @@
 //! The chart of a comparison: one quantity of two to six models on a shared axis.
 
 use super::Question;
+use super::drawn::capital;
 use crate::chart::Chart;
 use crate::chart::aligned::Aligned;
 use crate::chart::strip::Strip;
@@ -121,10 +122,4 @@ fn finding(comparison: &Comparison, quantity: &ComparedQuantity) -> String {
             100.0 * (1.0 - sure)
         ),
     }
-}
-
-fn capital(words: &str) -> String {
-    let mut letters = words.chars();
-    let first = letters.next().map(|first| first.to_uppercase().to_string());
-    first.unwrap_or_default() + letters.as_str()
 }

@@ -9,6 +9,7 @@ mod compare;
 mod figure;
 mod layout;
 mod market;
+mod model;
 mod plan;
 mod quantities;
 mod trial;
@@ -33,6 +34,8 @@ pub(super) fn routes() -> Router<App> {
         .route("/ui/truth", get(truth::show))
         .route("/ui/plan", get(plan::show))
         .route("/ui/try", get(trial::show).post(trial::ask))
+        .route("/ui/models/{author}/{model}", get(model::show))
+        .route("/ui/offers/{provider}/{model}", get(model::show_offer))
         .route("/ui/assets/{name}", get(assets::serve))
         .route("/ui/{*rest}", get(layout::no_page))
 }

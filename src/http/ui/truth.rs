@@ -8,12 +8,13 @@ use maud::{Markup, html};
 use super::answer;
 use super::figure::figure;
 use super::layout::{Page, Tab};
-use super::words::{listed, percent};
+use super::words::percent;
 use crate::http::app::App;
 use crate::http::charts::Question;
 use crate::http::charts::record::{asked, calibration_of, setting_name, truth_of};
 use crate::http::problem::Problem;
 use crate::http::track_record::{TrackedQuantity, TrackedReading, Verdict, track_record};
+use unroof_core::estimate::headline::listed;
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::units::compact;
 

@@ -7,6 +7,7 @@ mod body;
 mod conflict;
 pub mod density;
 mod estimator;
+pub mod headline;
 mod impossible_speed;
 pub mod joint;
 pub mod margins;
@@ -21,6 +22,7 @@ mod quantity_estimate;
 mod request;
 mod row;
 pub mod samples;
+pub mod serving;
 pub mod storage_tiers;
 mod stored;
 #[cfg(test)]

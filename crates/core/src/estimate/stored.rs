@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::joint::{self, ENGINE_VERSION};
 use super::model::ModelPool;
 use super::samples::PriorAndPosterior;
+use super::serving::Serving;
 use super::{Estimator, identity};
 use crate::input::cancel::{CancelToken, Cancelled};
 use crate::input::{self, json};
@@ -109,6 +110,19 @@ impl Question {
     ) -> Result<PriorAndPosterior, Cancelled> {
         let calibration = estimator.calibration();
         joint::samples(&self.contents, &self.assumptions, calibration, wanted)
+    }
+
+    /// Its draws, and how the drawn models are served.
+    ///
+    /// # Errors
+    /// The work is cancelled.
+    pub fn samples_and_serving(
+        &self,
+        estimator: &Estimator,
+        wanted: &CancelToken,
+    ) -> Result<(PriorAndPosterior, Serving), Cancelled> {
+        let calibration = estimator.calibration();
+        joint::samples_and_serving(&self.contents, &self.assumptions, calibration, wanted)
     }
 }
 

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::http::compare::ComparedModel;
 use crate::http::compare::terms::{LineTerms, PriceRange};
-use crate::http::ui::words::percent;
+use unroof_core::estimate::headline::margin_in_words;
 use unroof_core::estimate::margins::ImpliedMargin;
 use unroof_core::units::{compact, readable};
 
@@ -70,15 +70,7 @@ fn cost(line: &LineTerms) -> String {
 }
 
 fn margin(margin: Option<ImpliedMargin>) -> String {
-    margin.map_or_else(unknown, |margin| {
-        let interval = margin.interval_90;
-        format!(
-            "{} ({} to {})",
-            percent(margin.median),
-            percent(interval.low),
-            percent(interval.high)
-        )
-    })
+    margin.map_or_else(unknown, |margin| margin_in_words(margin.median, margin.interval_90))
 }
 
 /// The table, a column per model.

@@ -18,6 +18,7 @@ use super::posterior::{
 };
 use super::quantities::JointQuantity;
 use super::samples::{PriorAndPosterior, Samples};
+use super::serving::Serving;
 use super::{margins, model_check, nearest, storage_tiers};
 use crate::clue;
 use crate::input::cancel::{CancelToken, Cancelled};
@@ -118,6 +119,26 @@ pub fn samples(
         prior: Samples::of(&prior_draws),
         posterior: Samples::of(&posterior.draws),
     })
+}
+
+/// The same, and how the drawn models are served.
+///
+/// # Errors
+/// The work is cancelled.
+pub fn samples_and_serving(
+    contents: &[PriceSheet],
+    assumptions: &Assumptions,
+    calibration: &Calibration,
+    wanted: &CancelToken,
+) -> Result<(PriorAndPosterior, Serving), Cancelled> {
+    let prior = Prior::of_sheets(calibration, assumptions, contents);
+    let terms = clue::observed(contents, assumptions, calibration);
+    let (prior_draws, posterior) = draws(&prior, &terms, wanted)?;
+    let samples = PriorAndPosterior {
+        prior: Samples::of(&prior_draws),
+        posterior: Samples::of(&posterior.draws),
+    };
+    Ok((samples, Serving::of(&posterior.draws)))
 }
 
 /// Draws from the prior, and the posterior.
