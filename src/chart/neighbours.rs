@@ -41,8 +41,6 @@ pub(crate) struct Neighbours {
     pub(crate) estimate: Point,
     /// 90 % intervals of the estimate.
     pub(crate) intervals: [(f64, f64); 2],
-    /// Draws of the estimate.
-    pub(crate) draws: Vec<Point>,
     /// Open-weight models by name.
     pub(crate) models: Vec<(String, Point)>,
 }
@@ -66,8 +64,8 @@ impl Neighbours {
         let drawing = html! {
             (axis::vertical(&vertical, (LEFT, WIDTH - RIGHT), &axis::named(&vertical, 5, short)))
             (axis::horizontal(&horizontal, (TOP, bottom), &axis::named(&horizontal, 5, short)))
-            (text(Tone::Muted, (WIDTH - RIGHT, bottom + 36.0), Anchor::End, self.axes[0]))
-            (text(Tone::Muted, (2.0, 12.0), Anchor::Start, self.axes[1]))
+            (text(Tone::Muted, (WIDTH - RIGHT, bottom + 36.0), Anchor::End, &self.axes[0].replace('_', " ")))
+            (text(Tone::Muted, (2.0, 12.0), Anchor::Start, &self.axes[1].replace('_', " ")))
             (self.drawing(&horizontal, &vertical))
         };
         Chart {
@@ -86,7 +84,6 @@ impl Neighbours {
         let (x, y) = self.estimate;
         let words = format!("The estimate: {} and {}", compact(x), compact(y));
         html! {
-            @for draw in &self.draws { (dot(Tone::Estimate, at(*draw), 1.6, 0.3)) }
             (labelled(&words, &html! {
                 (rule(Tone::Estimate, at((left, y)), at((right, y)), 2.0))
                 (rule(Tone::Estimate, at((x, low)), at((x, high)), 2.0))
@@ -141,7 +138,6 @@ mod tests {
             axes: ["active", "total"],
             estimate: (1e10, 1e11),
             intervals: [(5e9, 2e10), (5e10, 2e11)],
-            draws: Vec::new(),
             models: vec![
                 ("a".to_owned(), (1e10, 1e11)),
                 ("b".to_owned(), (1e10, 1e11)),

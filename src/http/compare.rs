@@ -2,7 +2,7 @@
 
 mod drawn;
 mod pairs;
-mod terms;
+pub(in crate::http) mod terms;
 
 use axum::body::Body;
 use axum::extract::State;
@@ -16,6 +16,7 @@ use super::described::{StoreRefusals, Unchanged};
 use super::problem::{Problem, UNREADABLE};
 use super::response_cache::CachedBody;
 use drawn::{Drawn, Stored};
+pub(in crate::http) use pairs::ComparedDraws;
 use pairs::ComparedPair;
 use terms::Terms;
 use unroof_core::estimate::StoredRow;

@@ -44,7 +44,8 @@ const STYLE: &str = concat!(
     include_str!("assets/base.css"),
     include_str!("assets/chart.css"),
     include_str!("assets/market.css"),
-    include_str!("assets/try.css"),
+    include_str!("assets/ask.css"),
+    include_str!("assets/model.css"),
 );
 
 /// One module, of parts that do not know one another.
