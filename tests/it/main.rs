@@ -28,4 +28,5 @@ mod reporting;
 mod server;
 mod storage;
 mod support;
+mod ui;
 mod wire;
