@@ -75,8 +75,8 @@ impl TariffAndCost {
         let vertical = Scale::log((least * 0.8, greatest * 1.25), (bottom, TOP));
         let dollars = |value: f64| format!("${}", short(value));
         let drawing = html! {
-            (axis::vertical(&vertical, (LEFT, WIDTH - RIGHT), &axis::named(&vertical, 5, dollars)))
-            (axis::horizontal(&horizontal, (TOP, bottom), &axis::named(&horizontal, 5, short)))
+            (axis::vertical(&vertical, (LEFT, WIDTH - RIGHT), &axis::named(&vertical, 6, dollars)))
+            (axis::horizontal(&horizontal, (TOP, bottom), &axis::named(&horizontal, 7, short)))
             (text(Tone::Muted, (WIDTH - RIGHT, bottom + 36.0), Anchor::End, "tokens of context"))
             (text(Tone::Muted, (2.0, 12.0), Anchor::Start, "USD per million tokens"))
             (self.drawing(&horizontal, &vertical, ends))

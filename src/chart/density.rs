@@ -86,7 +86,7 @@ impl Densities {
             [vec![(start, bottom)], curve, vec![(end, bottom)]].concat()
         };
         html! {
-            (axis::horizontal(horizontal, (TOP, bottom), &axis::named(horizontal, 5, short)))
+            (axis::horizontal(horizontal, (TOP, bottom), &axis::named(horizontal, 7, short)))
             (labelled("Before any price: the prior, in grey", &area(Tone::Prior, &filled(&self.prior), 0.35)))
             (area(Tone::Estimate, &filled(&self.posterior), 0.3))
             (line(Tone::Estimate, &curve(&self.posterior), 2.0))

@@ -62,8 +62,8 @@ impl Neighbours {
         );
         let vertical = Scale::log(ends(|point| point.1, self.intervals[1]), (bottom, TOP));
         let drawing = html! {
-            (axis::vertical(&vertical, (LEFT, WIDTH - RIGHT), &axis::named(&vertical, 5, short)))
-            (axis::horizontal(&horizontal, (TOP, bottom), &axis::named(&horizontal, 5, short)))
+            (axis::vertical(&vertical, (LEFT, WIDTH - RIGHT), &axis::named(&vertical, 6, short)))
+            (axis::horizontal(&horizontal, (TOP, bottom), &axis::named(&horizontal, 7, short)))
             (text(Tone::Muted, (WIDTH - RIGHT, bottom + 36.0), Anchor::End, &self.axes[0].replace('_', " ")))
             (text(Tone::Muted, (2.0, 12.0), Anchor::Start, &self.axes[1].replace('_', " ")))
             (self.drawing(&horizontal, &vertical))

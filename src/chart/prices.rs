@@ -71,7 +71,7 @@ impl Prices {
         let dollars = |value: f64| format!("${}", short(value));
         let drawing = html! {
             (axis::vertical(&vertical, (LEFT, WIDTH - RIGHT), &axis::named(&vertical, 5, dollars)))
-            (axis::horizontal(&horizontal, (TOP, bottom), &horizontal.month_ticks(6)))
+            (axis::horizontal(&horizontal, (TOP, bottom), &times(&horizontal)))
             (text(Tone::Muted, (2.0, 12.0), Anchor::Start, "USD per million tokens"))
             (self.lines(&horizontal, &vertical))
             @for (number, name) in self.key.iter().enumerate() {
@@ -130,6 +130,29 @@ impl Prices {
             rows: self.spans.iter().map(row).collect(),
         }
     }
+}
+
+/// Ticks of a time: months, or a few days or hours where it is short.
+fn times(scale: &Scale) -> Vec<(f64, String)> {
+    const LEAST_MONTHS: usize = 2;
+    const DAY: f64 = 86_400.0;
+    let months = scale.month_ticks(6);
+    if months.len() >= LEAST_MONTHS {
+        return months;
+    }
+    let (first, last) = scale.domain();
+    let format = if last - first < 3.0 * DAY {
+        "%b %-d, %H:%M"
+    } else {
+        "%b %-d"
+    };
+    let tick = |share: f64| {
+        let seconds = first + share * (last - first);
+        #[expect(clippy::cast_possible_truncation, reason = "a time has few digits")]
+        let time = Timestamp::from_second(seconds as i64).unwrap_or_default();
+        (seconds, time.strftime(format).to_string())
+    };
+    [0.12, 0.5, 0.88].map(tick).to_vec()
 }
 
 /// A price in words.
@@ -196,7 +219,7 @@ impl Estimates {
         let vertical = Scale::log((least * 0.8, greatest * 1.25), (bottom, TOP));
         let drawing = html! {
             (axis::vertical(&vertical, (LEFT, WIDTH - RIGHT), &axis::named(&vertical, 5, short)))
-            (axis::horizontal(&horizontal, (TOP, bottom), &horizontal.month_ticks(6)))
+            (axis::horizontal(&horizontal, (TOP, bottom), &times(&horizontal)))
             @for span in &self.spans { (self.span(span, &horizontal, &vertical)) }
         };
         Chart {

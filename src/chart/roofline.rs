@@ -66,8 +66,8 @@ impl Roofline {
         let (least, most) = ends(|draw| draw.flop_per_second, (peak / 10.0, *peak));
         let vertical = Scale::log((least * 0.8, most * 1.5), (bottom, TOP));
         let drawing = html! {
-            (axis::vertical(&vertical, (LEFT, WIDTH - RIGHT), &axis::named(&vertical, 4, short)))
-            (axis::horizontal(&horizontal, (TOP, bottom), &axis::named(&horizontal, 5, short)))
+            (axis::vertical(&vertical, (LEFT, WIDTH - RIGHT), &axis::named(&vertical, 6, short)))
+            (axis::horizontal(&horizontal, (TOP, bottom), &axis::named(&horizontal, 7, short)))
             (text(Tone::Muted, (WIDTH - RIGHT, bottom + 36.0), Anchor::End, "FLOP per byte read"))
             (text(Tone::Muted, (2.0, 12.0), Anchor::Start, "FLOP per second and chip"))
             (self.drawing(&horizontal, &vertical))

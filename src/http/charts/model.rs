@@ -119,7 +119,7 @@ pub(in crate::http) fn cache_tiers_of(subject: &Subject) -> Option<Chart> {
     let share =
         |tiers: &StoredTiers, id: &str| tiers.probabilities.get(id).copied().unwrap_or_default();
     let title = format!(
-        "The cache “{}” is kept in {} with {:.0} %",
+        "The cache “{}” is probably kept in {} ({:.0} %)",
         first.name,
         tier_name(&first.most_likely),
         100.0 * share(first, &first.most_likely),

@@ -20,7 +20,7 @@ use unroof_core::units::{compact, readable};
 /// Hosts that have a colour of their own.
 const COLOURED: usize = 6;
 /// Shortest time that is shown.
-const LEAST_WINDOW: SignedDuration = SignedDuration::from_hours(30 * 24);
+const LEAST_WINDOW: SignedDuration = SignedDuration::from_hours(24);
 /// Longest time that is shown.
 const MOST_WINDOW: SignedDuration = SignedDuration::from_hours(2 * 366 * 24);
 

@@ -1,6 +1,7 @@
-//! The pages under `/ui/`.
+//! The pages under `/ui/` and the charts that have an address of their own.
 
 mod compare;
+mod model;
 mod plan;
 mod trial;
 mod truth;

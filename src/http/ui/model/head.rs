@@ -78,11 +78,11 @@ fn sources(shown: &Shown) -> String {
     let mut words = match (used, all) {
         (1, 1) => "From one price sheet".to_owned(),
         (used, all) if used == all => format!("From {all} price sheets"),
-        (used, all) => format!("From {used} of {all} price sheets; the others repeat them"),
+        (used, all) => format!("From {used} of {all} price sheets, as the others repeat them"),
     };
     match estimate.decisions {
-        Some(1) => words.push_str(", which are one pricing decision"),
-        Some(decisions) => words.push_str(&format!(", which are {decisions} pricing decisions")),
+        Some(1) => words.push_str(": one pricing decision"),
+        Some(decisions) => words = format!("{words}: {decisions} separate pricing decisions"),
         None => {}
     }
     format!("{words}.")

@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response};
+use axum::http::{HeaderMap, Response, StatusCode};
+use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
 
 use super::answer;
@@ -26,11 +27,14 @@ use crate::http::extract::Path;
 use crate::http::problem::{CONFLICT, Problem};
 use crate::http::series::Series;
 use crate::http::stored_estimate::StoredEstimate;
-use crate::storage::{ChangeFilter, ChangeRow, ChangesFrom};
+use crate::storage::{ChangeFilter, ChangeRow, ChangesFrom, ModelRow, ModelSelection};
+use unroof_core::catalog::model_key;
 use unroof_core::sheet::PriceSheet;
 
 /// Changes that are shown.
 const EVENTS: u32 = 40;
+/// Models of one author among which another spelling is looked for.
+const MOST_MODELS: u32 = 1_000;
 
 /// Shows a model.
 pub(super) async fn show(
@@ -45,7 +49,41 @@ pub(super) async fn show(
         question.require_known(&["as_of"])?;
         page(&app, question.with("model", &name)).await
     };
-    answer::page(&app, &asked, &headers, Box::pin(page)).await
+    let response = answer::page(&app, &asked, &headers, Box::pin(page)).await;
+    if response.status() != StatusCode::NOT_FOUND {
+        return response;
+    }
+    let other = elsewhere(&app, &author, &model).await;
+    other.map_or(response, |address| {
+        Redirect::temporary(&address).into_response()
+    })
+}
+
+/// The page of the model whose canonical name has other signs between the same words: `claude-opus-4.6` is
+/// `claude-opus-4-6`.
+async fn elsewhere(app: &App, author: &str, model: &str) -> Option<String> {
+    let known = author_models(app, author).await?;
+    let key = model_key(model);
+    let is_same = |name: &&str| *name != model && model_key(name) == key;
+    let names = known
+        .iter()
+        .filter_map(|row| Some(row.canonical_model.split_once('/')?.1));
+    let name = { names }.find(is_same)?;
+    Some(format!("/ui/models/{}/{}", segment(author), segment(name)))
+}
+
+async fn author_models(app: &App, author: &str) -> Option<Vec<ModelRow>> {
+    let selection = ModelSelection {
+        author: vec![author.to_owned()],
+        ..ModelSelection::default()
+    };
+    let models = app.store.models(&selection, None, MOST_MODELS);
+    // Without an answer the page stays that of a model that is not found.
+    if author.contains('\0') {
+        None
+    } else {
+        models.await.ok()
+    }
 }
 
 /// Shows an offer.
@@ -124,8 +162,10 @@ async fn page(app: &App, question: Question) -> Result<Page, Problem> {
             (drawn::densities(&shown)?)
             (stored::moves(&shown)?)
             (drawn::costs(&shown))
-            (drawn::roofline(&shown))
-            (stored::caches(&shown))
+            div.columns {
+                (drawn::roofline(&shown))
+                (stored::caches(&shown))
+            }
             (stored::over_time(&shown, app.now()))
             (stored::neighbours(&shown)?)
             (offers::offers(&shown))
