@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use super::mark::{Anchor, rule, text};
 use super::scale::Scale;
 use super::tone::Tone;
+use unroof_core::units::compact;
 
 /// Height of the line of text below a horizontal axis.
 const BELOW: f64 = 16.0;
@@ -49,4 +50,26 @@ pub(crate) fn named(
 ) -> Vec<(f64, String)> {
     let ticks = scale.ticks(count).into_iter();
     ticks.map(|value| (value, name(value))).collect()
+}
+
+/// A number of an axis: in three digits, without zeros at its end.
+pub(crate) fn short(number: f64) -> String {
+    let text = compact(number);
+    let digits = text.trim_end_matches(['k', 'M', 'B', 'T']);
+    if !digits.contains('.') || digits.contains('e') {
+        return text;
+    }
+    let unit = &text[digits.len()..];
+    format!("{}{unit}", digits.trim_end_matches('0').trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_an_axis_have_no_zeros_at_their_end() {
+        let written = [1e3, 1.5e9, 0.05, 20.0, 200e9, 0.0, 2e-5].map(short);
+        assert_eq!(written, ["1k", "1.5B", "0.05", "20", "200B", "0", "2.00e-5"]);
+    }
 }

@@ -3,16 +3,20 @@
 mod answer_time;
 mod app;
 mod atom;
+mod badge;
 mod budget;
 mod calculator;
 mod catalogs;
 mod change_query;
 mod change_summary;
 mod changes;
+mod charts;
 mod coding;
+mod compare;
 mod compression;
 mod cost;
 mod csv;
+mod density;
 mod described;
 mod disagreements;
 mod docs;
@@ -43,8 +47,12 @@ mod reference;
 mod refusals;
 mod response_cache;
 mod search;
+mod series;
 mod server;
 mod since;
+mod some_of_answer;
+mod track_record;
+mod stored_estimate;
 mod ui;
 mod watchlist;
 mod webhooks;
@@ -85,12 +93,16 @@ macro_rules! with_handlers {
             estimates::list_estimates,
             estimates::list_latest_estimates,
             estimates::show_estimate,
+            density::show_density,
             price_sheets::list_price_sheets,
             price_sheets::show_price_sheet,
             withdrawals::withdraw_price_sheet,
             withdrawals::reinstate_price_sheet,
             models::list_models,
             models::show_model,
+            series::show_series,
+            badge::show_badge,
+            compare::compare_models,
             models::show_vendor,
             history::show_history,
             history::find_history,
@@ -107,11 +119,13 @@ macro_rules! with_handlers {
             webhooks::show_webhook,
             webhooks::remove_webhook,
             webhooks::list_deliveries,
+            charts::show_chart,
             cost::price_usage,
             calculator::simulate_model,
             calculator::lay_out_model,
             calculator::plan_training,
             plan::plan_serving,
+            track_record::show_track_record,
             reference::list_accelerators,
             reference::list_storage_tiers,
             reference::list_open_models,
@@ -159,6 +173,19 @@ fn filled(route: &str, path: &str) -> Option<String> {
     };
     let filled: Vec<String> = places.iter().zip(&segments).map(fill).collect();
     (places.len() == segments.len()).then(|| filled.join("/"))
+}
+
+/// Paths that routes had, with those that they have.
+const MOVED: [(&str, &str); 1] = [(
+    "/models/{provider}/{model}/history",
+    "/offers/{provider}/{model}/history",
+)];
+
+/// The path that a route has now, for one that it had.
+fn moved_route(path: &str) -> Option<String> {
+    let is_asked = |old: &str| filled(old, path).as_deref() == Some(path);
+    let (_, new) = MOVED.into_iter().find(|(old, _)| is_asked(old))?;
+    filled(new, path)
 }
 
 /// The path of a route that is like this one.

@@ -313,6 +313,11 @@ impl ModelShown {
         }))
     }
 
+    /// The stored estimate.
+    pub(super) fn document(&self) -> &str {
+        &self.document
+    }
+
     /// The estimate as HTTP gives it.
     ///
     /// # Errors
@@ -324,7 +329,8 @@ impl ModelShown {
     }
 }
 
-fn no_model(name: &str, as_of: Option<DbTime>) -> Problem {
+/// The problem of a name without an estimate.
+pub(super) fn no_model(name: &str, as_of: Option<DbTime>) -> Problem {
     let by_then = as_of.map_or("", |_| " at that time");
     let problem = Problem::new(
         NOT_FOUND,
@@ -448,7 +454,7 @@ async fn write_vendor(app: &App, name: &str, as_of: Option<DbTime>) -> Result<Ca
 }
 
 /// The sheets in force by which a vendor sells a model itself.
-async fn own_sheets(
+pub(super) async fn own_sheets(
     app: &App,
     model: &str,
     seller: &str,

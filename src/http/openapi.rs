@@ -45,6 +45,7 @@ pub const DOCUMENT: &str = include_str!("../../openapi/openapi.json");
         (name = "price sheets", description = "Stored price sheets, price history, and disagreements between catalogs"),
         (name = "catalogs", description = "Import of whole catalogs, and the import runs"),
         (name = "changes", description = "Changes as a list, as a stream and by webhook"),
+        (name = "charts", description = "The charts of the pages, as drawings and as figures"),
         (name = "forward", description = "Calculators: speed and cost of serving, layout on racks, training"),
         (name = "reference", description = "Data and equations behind every answer"),
         (name = "health", description = "Liveness and readiness"),

@@ -16,7 +16,7 @@ use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::estimate::{CancelToken, ENGINE_VERSION, Estimator, ListRow, StoredRow};
 use unroof_core::input::json;
 use unroof_core::sheet::{PriceSheet, canonical};
-use unroof_core::units::readable;
+use unroof_core::units::compact;
 
 /// Models that are estimated and stored together.
 const MODELS_AT_ONCE: u32 = 64;
@@ -201,7 +201,7 @@ fn words_of_moves(before: &StoredRow, after: &StoredRow) -> Option<String> {
             after.quantity(quantity).median?,
         );
         let is_moved = (to / from).ln().abs() >= LEAST_MOVE;
-        is_moved.then(|| format!("{label} {} → {}", readable(from), readable(to)))
+        is_moved.then(|| format!("{label} {} → {}", compact(from), compact(to)))
     });
     let moved: Vec<String> = moved.collect();
     (!moved.is_empty()).then(|| format!("estimate of the model: {}", moved.join(", ")))

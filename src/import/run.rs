@@ -18,6 +18,7 @@ use super::listed::Listed;
 use super::names::CanonicalModels;
 use super::options::Options;
 use super::priority::Priority;
+use super::refusals::Refusal;
 use super::report::{Imported, Line, Outcome, Summary};
 use super::turn::Turn;
 use crate::storage::{EstimateRecord, Listing, ListingRow, Recording, SightedBy, Store};
@@ -68,6 +69,12 @@ impl Import {
     #[must_use]
     pub fn format(&self) -> &'static str {
         self.contents.format.name()
+    }
+
+    /// The first refused entries with their reasons, as JSON; none if every entry can be used.
+    #[must_use]
+    pub fn refusals(&self) -> Option<String> {
+        Refusal::stored(&self.contents.refused)
     }
 
     /// Whether this is a dry run, which stores nothing.

@@ -36,6 +36,7 @@ mod refusal;
 mod reporting;
 mod rows;
 mod search;
+mod series;
 mod service_address;
 mod serving_lock;
 mod tables;
@@ -58,7 +59,7 @@ pub use estimates::{AsOf, EstimateRow, Latest, LatestKey};
 pub use history::{DisagreementRow, HistoryKey, HistoryRow, PricesOf};
 pub use imports::{
     ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection, LeaderRow, ListingRow,
-    OfferRow, RunningImport,
+    OfferRow, RefusalsRow, RunningImport,
 };
 pub use list::{NamePrefix, Order, Place, Selection, SortKey};
 pub use market::{MarketOfferRow, PastPriceRow};
@@ -74,6 +75,7 @@ pub use price_sheets::PriceSheetRow;
 pub use recording::{EstimateOf, EstimateRecord, Listing, NewEstimate, Recording, Saved};
 pub use refusal::Refusal;
 pub use search::NameRow;
+pub use series::PriceStepRow;
 pub use service_address::{INSTANCE_HEADER, ServiceAddress, ServiceAddressFile};
 pub use serving_lock::ServingLock;
 pub use time::DbTime;

@@ -2,15 +2,13 @@
 
 use std::io::{self, Write};
 
-use super::joint::{interval, percentages};
 use super::paragraph;
 use crate::cli::label;
 use unroof_core::catalog::is_sold_by_author;
-use unroof_core::estimate::joint::QuantityEstimate;
-use unroof_core::estimate::quantities::JointQuantity;
-use unroof_core::estimate::{Answer, Joint};
+use unroof_core::estimate::Answer;
+use unroof_core::estimate::headline::{Figure, finding};
 use unroof_core::sheet::PriceSheet;
-use unroof_core::units::{compact, readable};
+use unroof_core::units::readable;
 
 /// The sentence: figures of what is identified, the names of the rest, and the margin of the output price.
 pub(super) fn write(
@@ -19,54 +17,25 @@ pub(super) fn write(
     answer: &Answer,
 ) -> io::Result<()> {
     let joint = &answer.joint;
-    let (identified, others): (Vec<_>, Vec<_>) = joint
-        .quantities
-        .in_order()
-        .into_iter()
-        .filter(|(_, estimate)| estimate.track_record.is_some() || estimate.identified)
-        .partition(|(_, estimate)| estimate.identified);
-    let known: Vec<String> = identified.iter().map(figures).collect();
-    let mut others: Vec<&str> = others
-        .iter()
-        .map(|(quantity, _)| quantity.definition().label)
-        .collect();
-    let is_of_cache = |label: &str| label.starts_with("KV ");
-    if !known.iter().any(|figures| is_of_cache(figures)) {
-        // Nothing is known of the cache, whichever way it is counted.
-        for label in &mut others {
-            *label = if is_of_cache(label) {
-                "KV cache"
-            } else {
-                label
-            };
-        }
-        others.dedup();
-    }
-    let mut parts = Vec::new();
-    if !known.is_empty() {
-        parts.push(format!("probably {}", listed(&known)));
-    }
-    if !others.is_empty() {
-        let verb = if known.is_empty() {
-            "nothing identified from"
-        } else {
-            "not identified from"
-        };
-        let sheet = if sheets.len() == 1 {
-            "this sheet"
-        } else {
-            "these sheets"
-        };
-        parts.push(if known.is_empty() {
-            format!("{verb} {sheet}: {} are mostly the prior", listed(&others))
-        } else {
-            format!("{} {verb} {sheet}", listed(&others))
-        });
-    }
-    parts.extend(output_margin(joint));
+    let figures = joint.quantities.in_order();
+    let figures = figures.map(|(quantity, estimate)| Figure {
+        quantity,
+        median: estimate.median,
+        interval_90: estimate.interval_90,
+        identified: estimate.identified,
+        has_record: estimate.track_record.is_some(),
+    });
+    let from = if sheets.len() == 1 {
+        "this sheet"
+    } else {
+        "these sheets"
+    };
+    let output = joint.margins.iter().find(|margin| margin.line == "output");
+    let margin = output.map(|margin| (margin.median, margin.interval_90));
+    let finding = finding(&figures, from, margin);
     paragraph(
         out,
-        &format!("{}: {}.", label(&subject(sheets)), parts.join("; ")),
+        &format!("{}: {}.", label(&subject(sheets)), finding),
         0,
     )?;
     writeln!(out)
@@ -82,38 +51,6 @@ fn subject(sheets: &[PriceSheet]) -> String {
         1 if is_sold_by_author(first) == Some(true) => model.clone(),
         1 => format!("{model} at {}", first.provider),
         number => format!("{model} from {number} sheets"),
-    }
-}
-
-/// As `71B active parameters (17B to 285B)`; other quantities have their name in front.
-fn figures((quantity, estimate): &(JointQuantity, &QuantityEstimate)) -> String {
-    let (median, label) = (compact(estimate.median), quantity.definition().label);
-    let span = interval(estimate.interval_90, compact);
-    if estimate.unit == "parameters" {
-        format!("{median} {label} ({span})")
-    } else {
-        format!("{label} {median} ({span})")
-    }
-}
-
-fn output_margin(joint: &Joint) -> Option<String> {
-    let margin = joint
-        .margins
-        .iter()
-        .find(|margin| margin.line == "output")?;
-    Some(format!(
-        "output margin {}, without public truth",
-        percentages(margin)
-    ))
-}
-
-/// `a, b and c`.
-fn listed(names: &[impl AsRef<str>]) -> String {
-    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-    match names.as_slice() {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [before @ .., last] => format!("{} and {last}", before.join(", ")),
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod answer;
 mod assets;
+mod catalogs;
 mod changes;
 mod figure;
 mod layout;
@@ -26,6 +27,8 @@ pub(super) fn routes() -> Router<App> {
         .route("/", get(async || Redirect::temporary("/ui/")))
         .route("/ui", get(async || Redirect::permanent("/ui/")))
         .route("/ui/", get(market::show))
+        .route("/ui/catalogs", get(catalogs::show))
+        .route("/ui/changes", get(changes::show))
         .route("/ui/assets/{name}", get(assets::serve))
         .route("/ui/{*rest}", get(layout::no_page))
 }

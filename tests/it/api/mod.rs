@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod compression;
+mod density;
 mod docs;
 mod envelope;
 mod faults;

@@ -5,7 +5,9 @@
 mod answer;
 mod body;
 mod conflict;
+pub mod density;
 mod estimator;
+pub mod headline;
 mod impossible_speed;
 pub mod joint;
 pub mod margins;
@@ -19,7 +21,10 @@ pub mod quantities;
 mod quantity_estimate;
 mod request;
 mod row;
+pub mod samples;
+pub mod serving;
 mod storage_tiers;
+mod stored;
 #[cfg(test)]
 mod tests;
 pub mod vendor;
@@ -35,6 +40,7 @@ pub use estimator::Estimator;
 pub use joint::{ENGINE_VERSION, Joint};
 pub use request::{Format, Request, RequestFile, read_file, read_request};
 pub use row::{Column, ListRow, StoredQuantity, StoredRow, columns, row_columns};
+pub use stored::{NotRepeatable, Question};
 
 use crate::clue;
 use crate::model::assumptions::{Assumptions, Origin};

@@ -260,6 +260,21 @@ impl Unknowns<'_> {
         self.paid(log_chip_seconds + LOG_MTOK_PER_HOUR) + self.running.log_decode_error
     }
 
+    /// log of multiply-adds with weights per second and chip while decoding.
+    #[must_use]
+    pub fn log_decode_rate(&self) -> f64 {
+        let step = || self.served().step().total.0.ln();
+        let log_step_seconds = self.running.log_step_seconds.unwrap_or_else(step);
+        let log_optimal = self.machine.log_compute_to_bandwidth + self.log_sparsity();
+        let log_batch = (self.log_batch_over_optimal + log_optimal).max(0.0);
+        // A pass of speculative decoding multiplies for every token that it drafts.
+        let log_tokens = log_batch + self.machine.log_accepted_tokens;
+        log_tokens + self.log_active_parameters
+            - log_step_seconds
+            - self.running.log_decode_error
+            - self.running.log_chips
+    }
+
     /// log of the seconds of one chip that a prompt token takes which is not found in a cache.
     #[must_use]
     pub fn log_prompt_chip_seconds(&self) -> f64 {

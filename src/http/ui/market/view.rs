@@ -55,7 +55,7 @@ impl View<'_> {
                     @if self.changes.is_empty() {
                         p.empty { "Nothing has changed yet. Changes appear here as soon as a catalog or a sheet states them." }
                     } @else {
-                        ol.changes { @for change in self.changes { li { (brief(change)) } } }
+                        ol.changes { @for change in self.changes { li { (brief(change, "%d %b %H:%M")) } } }
                         p { a href="/ui/changes" { "All changes" } }
                     }
                 }

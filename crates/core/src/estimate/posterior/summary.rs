@@ -1,12 +1,12 @@
 //! Weighted draws to medians, intervals and moments.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::units::significant;
 
 /// Ends of an interval that holds a stated share of the probability, as much on either side.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize, ToSchema)]
 pub struct Interval {
     /// Lower end.
     pub low: f64,

@@ -1,0 +1,128 @@
+//! A heat map of probabilities: rows with a name each, and columns.
+
+use maud::{Markup, html};
+
+use super::Chart;
+use super::mark::{Anchor, bar, labelled, rule, text};
+use super::table::{Cell, Table};
+use super::tone::Tone;
+
+/// Width of a drawing that a telephone shows without scrolling.
+const WIDTH: f64 = 480.0;
+/// Height of the names of the columns.
+const HEAD: f64 = 40.0;
+/// Height of a row: its name, and its cells below.
+const ROW: f64 = 50.0;
+/// Least share that is written.
+const LEAST: f64 = 0.005;
+/// Opacity of a probability of 1, so that the words in it are read.
+const FULL: f64 = 0.6;
+
+/// A row: its name, a probability per column, and the column that is marked.
+#[derive(Debug, Clone)]
+pub(crate) struct HeatRow {
+    /// Its name.
+    pub(crate) name: String,
+    /// A probability per column.
+    pub(crate) shares: Vec<f64>,
+}
+
+/// A heat map.
+#[derive(Debug, Clone)]
+pub(crate) struct HeatMap {
+    /// What it shows, as a finding.
+    pub(crate) title: String,
+    /// The finding with its figures.
+    pub(crate) description: String,
+    /// Names of the columns.
+    pub(crate) columns: Vec<&'static str>,
+    /// The rows.
+    pub(crate) rows: Vec<HeatRow>,
+}
+
+impl HeatMap {
+    /// Its chart.
+    pub(crate) fn chart(self) -> Chart {
+        #[expect(clippy::cast_precision_loss, reason = "a handful of rows")]
+        let height = HEAD + ROW * self.rows.len() as f64 + 4.0;
+        Chart {
+            drawing: self.drawing(height),
+            table: self.table(),
+            title: self.title,
+            description: self.description,
+            width: WIDTH,
+            height,
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a handful of rows and columns")]
+    fn drawing(&self, height: f64) -> Markup {
+        let width = WIDTH / self.columns.len().max(1) as f64;
+        html! {
+            @for (number, column) in self.columns.iter().enumerate() {
+                @let middle = width * (number as f64 + 0.5);
+                @for (place, word) in column.splitn(2, '-').enumerate() {
+                    (text(Tone::Muted, (middle, 14.0 + 15.0 * place as f64), Anchor::Middle, word))
+                }
+                @if number > 0 { (rule(Tone::Grid, (width * number as f64, HEAD), (width * number as f64, height), 1.0)) }
+            }
+            @for (number, row) in self.rows.iter().enumerate() {
+                @let top = HEAD + ROW * number as f64;
+                (text(Tone::Ink, (2.0, top + 14.0), Anchor::Start, &row.name))
+                @for (place, share) in row.shares.iter().enumerate() {
+                    @let left = width * place as f64;
+                    (self.cell(row, place, (left, top + 20.0), width))
+                    @if *share >= LEAST {
+                        (text(Tone::Ink, (left + width / 2.0, top + 37.0), Anchor::Middle, &percent(*share)))
+                    }
+                }
+            }
+        }
+    }
+
+    fn cell(&self, row: &HeatRow, place: usize, (left, top): (f64, f64), width: f64) -> Markup {
+        let share = row.shares[place];
+        let words = format!("{}: {} with {}", row.name, self.columns[place], percent(share));
+        let cell = bar(Tone::Estimate, (left + 1.0, top), (left + width - 1.0, top + 26.0), FULL * share);
+        if share < LEAST {
+            return cell;
+        }
+        labelled(&words, &cell)
+    }
+
+    fn table(&self) -> Table {
+        let row = |row: &HeatRow| {
+            let shares = row.shares.iter().copied().map(Cell::from);
+            std::iter::once(row.name.as_str().into()).chain(shares).collect()
+        };
+        Table {
+            columns: std::iter::once("offer").chain(self.columns.iter().copied()).collect(),
+            rows: self.rows.iter().map(row).collect(),
+        }
+    }
+}
+
+/// A share in percent.
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probabilities_are_written_where_they_are_seen() {
+        let map = HeatMap {
+            title: "t".to_owned(),
+            description: "d".to_owned(),
+            columns: vec!["hbm-rented", "disk"],
+            rows: vec![HeatRow { name: "5 minutes".to_owned(), shares: vec![0.93, 0.001] }],
+        };
+        let chart = map.chart();
+        let svg = chart.svg().into_string();
+        assert!(svg.contains("5 minutes: hbm-rented with 93 %"), "{svg}");
+        assert_eq!(svg.matches(" %</text>").count(), 1, "{svg}");
+        assert_eq!(chart.table.columns, ["offer", "hbm-rented", "disk"]);
+    }
+}
