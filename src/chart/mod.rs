@@ -7,6 +7,7 @@
 pub(crate) mod axis;
 pub(crate) mod cost;
 pub(crate) mod density;
+pub(crate) mod frontier;
 pub(crate) mod heat;
 pub(crate) mod mark;
 pub(crate) mod neighbours;

@@ -85,7 +85,12 @@ impl Waterfall {
         let (median, (low, high)) = self.estimate;
         let last = self.steps.len() + 1;
         let first = format!("Before any price: {}", compact(self.prior));
-        let end = format!("Estimate: {} ({} to {})", compact(median), compact(low), compact(high));
+        let end = format!(
+            "Estimate: {} ({} to {})",
+            compact(median),
+            compact(low),
+            compact(high)
+        );
         let across = scale.at(low)..scale.at(high);
         html! {
             (row(0, &first, &html! { (dot(Tone::Prior, (scale.at(self.prior), middle(0)), 5.0, 1.0)) }))
@@ -108,7 +113,12 @@ impl Waterfall {
 
     fn table(&self, places: &[(f64, f64)]) -> Table {
         let step = |(step, (from, to)): (&Step, &(f64, f64))| {
-            vec![step.clue.clone().into(), step.factor.into(), (*from).into(), (*to).into()]
+            vec![
+                step.clue.clone().into(),
+                step.factor.into(),
+                (*from).into(),
+                (*to).into(),
+            ]
         };
         Table {
             columns: vec!["clue", "factor", "before", "after"],
@@ -147,7 +157,10 @@ mod tests {
 
     #[test]
     fn each_bar_begins_where_the_one_before_it_ends() {
-        let step = |clue: &str, factor| Step { clue: clue.to_owned(), factor };
+        let step = |clue: &str, factor| Step {
+            clue: clue.to_owned(),
+            factor,
+        };
         let waterfall = Waterfall {
             title: "t".to_owned(),
             description: "d".to_owned(),

@@ -10,10 +10,10 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::calibration::CalibrationArguments;
-use super::examples::EXAMPLE_SHEETS;
 use super::report::{self, Grounds};
 use super::{Failure, terminal};
 use crate::clock::Clock;
+use crate::examples::EXAMPLE_SHEETS;
 use unroof_core::catalog::{CATALOGS, Catalog};
 use unroof_core::estimate::{Answer, CancelToken, Format, read_file};
 

@@ -4,7 +4,6 @@ mod calculator;
 mod calibration;
 mod chart;
 mod cost;
-mod examples;
 mod healthcheck;
 mod import;
 mod infer;

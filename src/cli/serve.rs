@@ -8,10 +8,10 @@ use anyhow::Context;
 use clap::Args;
 
 use super::calibration::CalibrationArguments;
-use super::examples::EXAMPLE_SHEETS;
 use super::limits::LimitArguments;
 use super::{DatabaseArguments, Failure, terminal};
 use crate::clock::Clock;
+use crate::examples::EXAMPLE_SHEETS;
 use crate::http::{
     App, Limits, Server, StopSignals, WatchedModel, Watchlist, serve, serve_metrics,
 };

@@ -1,5 +1,6 @@
 //! `/charts`: every chart of the pages under an address of its own, as a drawing or as the figures behind it.
 
+pub(super) mod frontier;
 mod model;
 mod question;
 
@@ -47,7 +48,38 @@ macro_rules! kind {
 }
 
 /// All kinds of charts.
-const KINDS: &[Kind] = &[kind!("moves", ["model", "quantity", "as_of"], model::moves)];
+const KINDS: &[Kind] = &[
+    kind!("moves", ["model", "quantity", "as_of"], model::moves),
+    kind!(
+        "frontier",
+        [
+            "view",
+            "model",
+            "accelerator",
+            "chips",
+            "rent",
+            "weight_bytes",
+            "kv_bytes",
+            "batch",
+            "context",
+            "prompt",
+            "input_margin",
+            "output_margin",
+            "input",
+            "output",
+            "requests",
+            "hits",
+            "first_token",
+            "per_token",
+            "total_parameters",
+            "active_parameters",
+            "layers",
+            "hidden",
+            "kv_heads"
+        ],
+        frontier::frontier
+    ),
+];
 
 /// A form of a chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,14 +182,20 @@ fn kind_and_form(chart: &str) -> Result<(&'static Kind, Form), Problem> {
         let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
         let hint = match nearest_names(kind, &names).as_slice() {
             [] => format!("the charts are: {}", names.join(", ")),
-            [nearest, ..] => format!("did you mean `{nearest}`? The charts are: {}", names.join(", ")),
+            [nearest, ..] => format!(
+                "did you mean `{nearest}`? The charts are: {}",
+                names.join(", ")
+            ),
         };
         let problem = Problem::new(NOT_FOUND, format!("there is no chart `{kind}`"));
         return Err(problem.hint(hint));
     };
     let written = Form::ALL.into_iter().find(|(name, _)| *name == form);
     let (_, form) = written.ok_or_else(|| {
-        let problem = Problem::new(NOT_FOUND, format!("the chart `{kind}` has no form `{form}`"));
+        let problem = Problem::new(
+            NOT_FOUND,
+            format!("the chart `{kind}` has no form `{form}`"),
+        );
         problem.hint(format!("its address ends in one of {}", forms()))
     })?;
     Ok((known, form))

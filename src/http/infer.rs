@@ -97,6 +97,14 @@ impl InferQuery {
     }
 }
 
+/// The sighting of a price that is sent in a format.
+pub(super) fn sighted_by(format: &Format, is_now: bool) -> SightedBy {
+    match format {
+        Format::Canonical => SightedBy::post(is_now),
+        Format::Entry { catalog, .. } => SightedBy::entry(catalog.name(), is_now),
+    }
+}
+
 /// Estimate from a price sheet
 ///
 /// Answers with the joint estimate: every quantity with its median, its 50 % and 90 % intervals, the prior beside it and
@@ -147,10 +155,7 @@ pub(super) async fn infer_price_sheet(
         .transpose()?;
     let members = query.fields.as_deref().map(members).transpose()?;
     let format = query.format(|| seen_at.unwrap_or_else(|| app.now()))?;
-    let sighted_by = match &format {
-        Format::Canonical => SightedBy::post(seen_at.is_none()),
-        Format::Entry { catalog, .. } => SightedBy::entry(catalog.name(), seen_at.is_none()),
-    };
+    let sighted_by = sighted_by(&format, seen_at.is_none());
     let answered = app.answer(body, format).await?;
     let is_stated = answered.has_assumptions();
     if is_stated && query.observe == Some(true) {

@@ -5,6 +5,7 @@ mod app;
 mod atom;
 mod badge;
 mod budget;
+mod calculated;
 mod calculator;
 mod catalogs;
 mod change_query;

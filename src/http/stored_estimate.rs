@@ -53,7 +53,9 @@ impl StoredEstimate {
 
     /// The sheets that it reads.
     pub(super) fn sheets_used(&self) -> impl Iterator<Item = &StoredSheet> {
-        self.price_sheets.iter().filter(|sheet| sheet.used != Some(false))
+        self.price_sheets
+            .iter()
+            .filter(|sheet| sheet.used != Some(false))
     }
 }
 

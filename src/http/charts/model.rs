@@ -16,7 +16,10 @@ use unroof_core::units::compact;
 ///
 /// # Errors
 /// There is no such model, or the query fails.
-pub(in crate::http) async fn estimate(app: &App, question: &Question) -> Result<StoredEstimate, Problem> {
+pub(in crate::http) async fn estimate(
+    app: &App,
+    question: &Question,
+) -> Result<StoredEstimate, Problem> {
     let (name, as_of) = (question.required("model")?, question.as_of()?);
     let shown = ModelShown::read(&app.store, name, as_of, app.now().into()).await?;
     let shown = shown.ok_or_else(|| no_model(name, as_of))?;
@@ -48,17 +51,27 @@ pub(super) async fn moves(app: &App, question: &Question) -> Result<Chart, Probl
 ///
 /// # Errors
 /// The estimate lacks the quantity.
-pub(in crate::http) fn moves_of(estimate: &StoredEstimate, quantity: JointQuantity) -> Result<Chart, Problem> {
+pub(in crate::http) fn moves_of(
+    estimate: &StoredEstimate,
+    quantity: JointQuantity,
+) -> Result<Chart, Problem> {
     let label = quantity.definition().label;
     let own = estimate
         .quantity(quantity)
         .ok_or_else(|| Problem::new(NOT_FOUND, format!("the stored estimate has no {label}")))?;
-    let strongest = own.moved_by.iter().max_by(|one, other| {
-        one.factor.ln().abs().total_cmp(&other.factor.ln().abs())
-    });
+    let strongest = own
+        .moved_by
+        .iter()
+        .max_by(|one, other| one.factor.ln().abs().total_cmp(&other.factor.ln().abs()));
     let title = strongest.map_or_else(
         || format!("No clue moved the {label}: the estimate is the prior"),
-        |step| format!("The {} moved the {label} most: × {}", step.clue, compact(step.factor)),
+        |step| {
+            format!(
+                "The {} moved the {label} most: × {}",
+                step.clue,
+                compact(step.factor)
+            )
+        },
     );
     let description = format!(
         "Each bar is the factor by which a clue moved the geometric mean, in the order in which they are read, from the median \

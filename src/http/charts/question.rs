@@ -127,7 +127,10 @@ impl Question {
     /// # Errors
     /// One is unknown.
     pub(super) fn require_known(&self, known: &[&str]) -> Result<(), Problem> {
-        let unknown = self.0.iter().find(|(name, _)| !known.contains(&name.as_str()));
+        let unknown = self
+            .0
+            .iter()
+            .find(|(name, _)| !known.contains(&name.as_str()));
         let Some((unknown, _)) = unknown else {
             return Ok(());
         };
@@ -147,8 +150,12 @@ mod tests {
 
     #[test]
     fn names_may_be_repeated_and_have_dots_and_slashes() {
-        let question = Question::read("model=a%2Fb-1.5&model=c/d&quantity=total_parameters").unwrap();
-        assert_eq!(question.all("model").collect::<Vec<_>>(), ["a/b-1.5", "c/d"]);
+        let question =
+            Question::read("model=a%2Fb-1.5&model=c/d&quantity=total_parameters").unwrap();
+        assert_eq!(
+            question.all("model").collect::<Vec<_>>(),
+            ["a/b-1.5", "c/d"]
+        );
         assert_eq!(question.quantity().unwrap(), JointQuantity::TotalParameters);
         assert_eq!(Question::read(&question.query()).unwrap(), question);
     }
@@ -159,7 +166,14 @@ mod tests {
         let problem = question.require_known(&["model", "quantity"]).unwrap_err();
         assert!(problem.hint.unwrap().contains("did you mean `model`?"));
         let problem = Question::read("").unwrap();
-        assert!(problem.required("model").unwrap_err().hint.unwrap().contains("/models"));
+        assert!(
+            problem
+                .required("model")
+                .unwrap_err()
+                .hint
+                .unwrap()
+                .contains("/models")
+        );
         let wrong = Question::read("quantity=active_parameter").unwrap();
         let hint = wrong.quantity().unwrap_err().hint.unwrap();
         assert!(hint.contains("active_parameters"), "{hint}");

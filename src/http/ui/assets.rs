@@ -44,12 +44,15 @@ const STYLE: &str = concat!(
     include_str!("assets/base.css"),
     include_str!("assets/chart.css"),
     include_str!("assets/market.css"),
+    include_str!("assets/try.css"),
 );
 
 /// One module, of parts that do not know one another.
 const SCRIPT: &str = concat!(
     include_str!("assets/cursor.js"),
     include_str!("assets/live.js"),
+    include_str!("assets/slider.js"),
+    include_str!("assets/ask.js"),
     include_str!("assets/suggest.js"),
 );
 

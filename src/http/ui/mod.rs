@@ -11,6 +11,10 @@ mod figure;
 mod layout;
 mod market;
 mod names;
+mod plan;
+mod quantities;
+mod trial;
+mod words;
 
 use axum::Router;
 use axum::response::Redirect;
@@ -29,6 +33,8 @@ pub(super) fn routes() -> Router<App> {
         .route("/ui/", get(market::show))
         .route("/ui/catalogs", get(catalogs::show))
         .route("/ui/changes", get(changes::show))
+        .route("/ui/plan", get(plan::show))
+        .route("/ui/try", get(trial::show).post(trial::ask))
         .route("/ui/assets/{name}", get(assets::serve))
         .route("/ui/{*rest}", get(layout::no_page))
 }
