@@ -16,7 +16,6 @@ use super::sheets::Sheets;
 use super::source::SourceArguments;
 use super::{Failure, Verbosity, terminal};
 use crate::clock::Clock;
-use crate::examples::EXAMPLE_SHEETS;
 use unroof_core::catalog::{CATALOGS, Catalog};
 use unroof_core::estimate::{Answer, CancelToken, Format, read_file};
 

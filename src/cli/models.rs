@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 use unroof_core::estimate::StoredRow;
 use unroof_core::estimate::quantities::JointQuantity;
 
-use super::report::{compact, interval, paragraph, write_rows};
+use super::report::{interval, paragraph, write_rows};
 use super::source::{Document, Source, SourceArguments};
 use super::{Failure, Verbosity, terminal};
+use unroof_core::units::compact;
 
 /// Rows of a page when all are read.
 const PAGE: &str = "2000";

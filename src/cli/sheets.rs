@@ -7,7 +7,7 @@ use serde::Deserialize;
 use unroof_core::input::cursor::nearest_names;
 use uuid::Uuid;
 
-use super::examples::EXAMPLE_SHEETS;
+use crate::examples::EXAMPLE_SHEETS;
 use super::input::read_input;
 use super::source::{Source, SourceArguments};
 use super::{Failure, Verbosity, names};

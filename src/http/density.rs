@@ -17,9 +17,8 @@ use super::extract::{NoQuery, Path};
 use super::problem::{CONFLICT, INTERNAL, Problem};
 use super::response_cache::CachedBody;
 use crate::storage::{ModelSheetRow, StoreError};
-use document::EstimateDensity;
+pub(in crate::http) use document::EstimateDensity;
 use unroof_core::estimate::density::Densities;
-use unroof_core::estimate::serving::Serving;
 use unroof_core::estimate::{NotRepeatable, Question};
 
 /// Show the prior and posterior of an estimate

@@ -199,13 +199,13 @@ pub(super) struct ModelDocument {
 pub(super) struct ModelOffer {
     /// The offer.
     #[serde(flatten)]
-    offer: ModelOfferRow,
+    pub(super) offer: ModelOfferRow,
     /// Implied margin of input tokens, 1 − cost ÷ price; null without a price in US dollars.
     #[schema(required)]
-    input_margin: Option<ImpliedMargin>,
+    pub(super) input_margin: Option<ImpliedMargin>,
     /// Implied margin of output tokens.
     #[schema(required)]
-    output_margin: Option<ImpliedMargin>,
+    pub(super) output_margin: Option<ImpliedMargin>,
 }
 
 impl ModelOffer {
@@ -272,11 +272,11 @@ async fn write_model(app: &App, name: &str, as_of: Option<DbTime>) -> Result<Cac
 }
 
 /// A stored estimate of a model, with the offers in force.
-struct ModelShown {
+pub(super) struct ModelShown {
     /// The stored estimate.
     document: String,
     /// The offers, by provider, model and region.
-    offers: Vec<ModelOffer>,
+    pub(super) offers: Vec<ModelOffer>,
 }
 
 impl ModelShown {
@@ -284,7 +284,7 @@ impl ModelShown {
     ///
     /// # Errors
     /// The query fails, or the document is damaged.
-    async fn read(
+    pub(super) async fn read(
         store: &Store,
         name: &str,
         as_of: Option<DbTime>,

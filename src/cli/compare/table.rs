@@ -8,8 +8,9 @@ use unroof_core::sheet::PriceSheet;
 use super::compared::Compared;
 use super::probabilities::Probabilities;
 use super::terms;
-use crate::cli::report::{Quantity, compact, interval, paragraph, percent, write_rows};
+use crate::cli::report::{Quantity, interval, paragraph, percent, write_rows};
 use crate::cli::{label, terminal};
+use unroof_core::units::compact;
 
 /// Estimates side by side, with the probabilities where they are known.
 pub(super) struct Comparison<'a> {

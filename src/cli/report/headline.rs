@@ -27,15 +27,14 @@ pub(super) fn write(out: &mut impl Write, estimated: &Estimated) -> io::Result<(
     } else {
         "these sheets"
     };
-    let output = estimated.margins.iter().find(|margin| margin.line == "output");
+    let output = estimated
+        .margins
+        .iter()
+        .find(|margin| margin.line == "output");
     let margin = output.map(|margin| (margin.median, margin.interval_90));
     let finding = finding(&figures, from, margin);
     let subject = terminal::quoted(&subject(estimated));
-    paragraph(
-        out,
-        &format!("{}: {}.", label(&subject), finding),
-        0,
-    )?;
+    paragraph(out, &format!("{}: {}.", label(&subject), finding), 0)?;
     writeln!(out)
 }
 

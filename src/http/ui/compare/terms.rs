@@ -70,7 +70,9 @@ fn cost(line: &LineTerms) -> String {
 }
 
 fn margin(margin: Option<ImpliedMargin>) -> String {
-    margin.map_or_else(unknown, |margin| margin_in_words(margin.median, margin.interval_90))
+    margin.map_or_else(unknown, |margin| {
+        margin_in_words(margin.median, margin.interval_90)
+    })
 }
 
 /// The table, a column per model.
