@@ -60,6 +60,10 @@ pub(in crate::http) struct TrackedQuantity {
 /// Verdict of a record on estimates like these
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[expect(
+    clippy::enum_variant_names,
+    reason = "the names are those of the answer, which say better than what"
+)]
 pub(in crate::http) enum Verdict {
     /// Better than the prior.
     BetterThanThePrior,
