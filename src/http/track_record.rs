@@ -342,11 +342,10 @@ mod tests {
     #[test]
     fn a_reading_that_is_worse_than_the_prior_says_so() {
         let readings = &track_record().readings;
-        let worse = |reading: &&TrackedReading| reading.verdict == Verdict::WorseThanThePrior;
-        assert!(readings.iter().any(|reading| !worse(&reading)));
-        for reading in readings.iter().filter(worse) {
-            assert!(!reading.record.beats_prior);
+        for reading in readings {
+            let is_worse = reading.verdict == Verdict::WorseThanThePrior;
+            assert_ne!(is_worse, reading.record.beats_prior, "{}", reading.reading);
         }
-        assert!(readings.iter().any(|reading| worse(&reading)));
+        assert!(readings.iter().any(|reading| !reading.record.beats_prior));
     }
 }
