@@ -60,6 +60,10 @@ pub(in crate::http) struct TrackedQuantity {
 /// Verdict of a record on estimates like these
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[expect(
+    clippy::enum_variant_names,
+    reason = "the names are those of the answer, which say better than what"
+)]
 pub(in crate::http) enum Verdict {
     /// Better than the prior.
     BetterThanThePrior,
@@ -338,11 +342,10 @@ mod tests {
     #[test]
     fn a_reading_that_is_worse_than_the_prior_says_so() {
         let readings = &track_record().readings;
-        let worse = |reading: &&TrackedReading| reading.verdict == Verdict::WorseThanThePrior;
-        assert!(readings.iter().any(|reading| !worse(&reading)));
-        for reading in readings.iter().filter(worse) {
-            assert!(!reading.record.beats_prior);
+        for reading in readings {
+            let is_worse = reading.verdict == Verdict::WorseThanThePrior;
+            assert_ne!(is_worse, reading.record.beats_prior, "{}", reading.reading);
         }
-        assert!(readings.iter().any(|reading| worse(&reading)));
+        assert!(readings.iter().any(|reading| !reading.record.beats_prior));
     }
 }

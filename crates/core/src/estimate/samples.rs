@@ -96,7 +96,7 @@ impl Sorted {
             }
             let equal = other.0[place..]
                 .iter()
-                .take_while(|(same, _)| same == value);
+                .take_while(|(same, _)| same.total_cmp(value).is_eq());
             let equal: f64 = equal.map(|(_, weight)| weight).sum();
             more += weight * (below + 0.5 * equal);
         }
@@ -141,7 +141,11 @@ mod tests {
     fn draws_of_equal_weight_have_the_shares_of_the_weights() {
         let weighted = samples(&[(1.0, 0.1), (2.0, 0.0), (3.0, 0.6), (4.0, 0.3)]);
         let even: Vec<f64> = weighted.even(10).map(|logs| logs[0]).collect();
-        let count = |value: f64| even.iter().filter(|drawn| **drawn == value).count();
+        let count = |value: f64| {
+            even.iter()
+                .filter(|drawn| drawn.total_cmp(&value).is_eq())
+                .count()
+        };
         assert_eq!(even.len(), 10);
         assert_eq!(
             [count(1.0), count(2.0), count(3.0), count(4.0)],
