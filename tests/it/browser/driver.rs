@@ -13,11 +13,10 @@ use thirtyfour::common::capabilities::chromium::ChromiumLikeCapabilities;
 use thirtyfour::error::{WebDriverError, WebDriverResult};
 use thirtyfour::session::http::{Body, HttpClient};
 use thirtyfour::{
-    BrowserCapabilitiesHelper, ChromeCapabilities, DesiredCapabilities, LoggingPrefsLogLevel,
-    WebDriver,
+    ChromeCapabilities, DesiredCapabilities, LoggingPrefsLogLevel, WebDriver,
 };
 
-use crate::server::{client, signal};
+use crate::server::{client};
 
 /// Most bytes of an answer: a picture of a long page.
 const LONGEST_ANSWER: u64 = 64 << 20;
@@ -51,10 +50,7 @@ impl Chromedriver {
             let mut line = String::new();
             let length = output.read_line(&mut line).unwrap();
             assert!(length > 0, "chromedriver ended before it named its port");
-            let started = line
-                .trim_end()
-                .trim_end_matches('.')
-                .rsplit_once("successfully on port ");
+            let started = line.trim_end().trim_end_matches('.').rsplit_once("successfully on port ");
             if let Some((_, port)) = started {
                 break port.to_owned();
             }
@@ -78,10 +74,7 @@ impl Drop for Chromedriver {
         // Closes its browsers; one that hangs is in its process group.
         let _ = client().get(format!("{}/shutdown", self.address)).call();
         let group = format!("-{}", self.child.id());
-        let _ = Command::new("kill")
-            .args(["-KILL", "--", &group])
-            .stderr(Stdio::null())
-            .status();
+        let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
         let _ = self.child.wait();
     }
 }
@@ -148,11 +141,7 @@ impl HttpClient for Http {
     }
 }
 
-fn send(
-    agent: &ureq::Agent,
-    head: Parts,
-    body: Option<String>,
-) -> Result<Response<Bytes>, ureq::Error> {
+fn send(agent: &ureq::Agent, head: Parts, body: Option<String>) -> Result<Response<Bytes>, ureq::Error> {
     let answer = match body {
         Some(body) => agent.run(Request::from_parts(head, body))?,
         None => agent.run(Request::from_parts(head, ()))?,
