@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Response};
 use jiff::Timestamp;
+use moka::future::Cache;
 use tokio::sync::{Mutex, Semaphore};
 use uuid::Uuid;
 
 use super::Limits;
 use super::budget::{Budget, Text};
+use super::density::document::EstimateDensity;
 use super::meters::Meters;
 use super::metrics::Metrics;
 use super::model_link::ModelLink;
@@ -40,6 +42,8 @@ pub struct App {
     pub(super) watchlist: Arc<Watchlist>,
     pub(super) meters: Arc<Meters>,
     pub(super) bodies: BodyCache,
+    /// Densities of estimates by their ids; they never change.
+    pub(super) densities: Cache<Uuid, Arc<EstimateDensity>>,
     /// Permits for connections.
     pub(super) connections: Arc<Semaphore>,
     /// The state that requests share with the jobs.
@@ -97,6 +101,8 @@ const WRITTEN_AT_ONCE: usize = 8;
 const LONG_AT_ONCE: usize = 1;
 /// Clients that read the lines of an import at the same time: the one whose import runs, and those that read slowly.
 const MAX_LINE_READERS: usize = 4;
+/// Densities in memory, of about 100 kB each.
+const DENSITIES_KEPT: u64 = 64;
 /// Limit of concurrent DNS lookups for new webhooks.
 const NAMES_AT_ONCE: usize = 8;
 
@@ -161,6 +167,7 @@ impl App {
             watchlist: Arc::default(),
             meters: Arc::default(),
             bodies: BodyCache::new(limits.cache_bytes),
+            densities: Cache::new(DENSITIES_KEPT),
             connections: Arc::new(Semaphore::new(limits.connections)),
             jobs,
             names: Names::new(NAMES_AT_ONCE),

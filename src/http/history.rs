@@ -157,7 +157,7 @@ impl PartialSchema for PriceStart {
 impl ToSchema for PriceStart {}
 
 /// The schema of the reason for an end.
-struct PriceEnd;
+pub(super) struct PriceEnd;
 
 impl PartialSchema for PriceEnd {
     fn schema() -> RefOr<Schema> {
@@ -251,14 +251,14 @@ fn estimate_moves(before: &StoredRow, after: &StoredRow) -> Vec<String> {
     JointQuantity::ALL.into_iter().filter_map(moved).collect()
 }
 
-/// Price history of a model
+/// Price history of an offer
 ///
 /// Every price of one seller's model, region by region, each with its interval of validity (the start is included, the end
 /// is not; within a region they do not overlap) and the changes since the previous one in words: prices, limits and
 /// estimates. Write `/` in a model's name as `%2F`.
 #[utoipa::path(
     get,
-    path = "/models/{provider}/{model}/history",
+    path = "/offers/{provider}/{model}/history",
     tag = "price sheets",
     params(
         ("provider" = String, Path, description = "Provider, as it bills", example = "google"),
@@ -282,9 +282,9 @@ pub(super) async fn show_history(
     respond(&app, (provider, model), query, &headers, &uri).await
 }
 
-/// Price history of a model, by parameters
+/// Price history of an offer, by parameters
 ///
-/// The same as `/models/{provider}/{model}/history`, with the names as parameters: `/` in a model's name needs no escape.
+/// The same as `/offers/{provider}/{model}/history`, with the names as parameters: `/` in a model's name needs no escape.
 #[utoipa::path(
     get,
     path = "/history",

@@ -16,6 +16,7 @@ use super::metrics::method_name;
 use super::problem::{INTERNAL, METHOD_NOT_ALLOWED, NOT_FOUND, PROBLEM_JSON, Problem, UNREADABLE};
 use super::queue::note_refusal;
 use super::refusals::PAUSE;
+use super::ui::HTML;
 
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -33,7 +34,7 @@ pub(super) async fn request_scope(
         .get::<MatchedPath>()
         .map_or("", |path| path.as_str())
         .to_owned();
-    let is_page = route.starts_with("/docs");
+    let policy = policy_of(&route);
     let is_probe = route == "/readyz";
     let span = tracing::info_span!(
         "request",
@@ -56,7 +57,7 @@ pub(super) async fn request_scope(
         let no_room = |problem: Problem| with_problem(problem.into_response(), &request_id);
         let response = answer.unwrap_or_else(no_room);
         let mut response = app.compress(response, coding).await;
-        restrict_browsers(response.headers_mut(), is_page);
+        restrict_browsers(response.headers_mut(), policy);
         if !is_prompt {
             return response;
         }
@@ -73,7 +74,7 @@ pub(super) async fn request_scope(
 pub(super) async fn problems_only(request: Request, next: Next) -> Response {
     let request_id = request_id(&request);
     let mut response = with_problem(next.run(request).await, &request_id);
-    restrict_browsers(response.headers_mut(), false);
+    restrict_browsers(response.headers_mut(), NO_PAGE);
     response
 }
 
@@ -99,7 +100,7 @@ fn with_problem(mut response: Response, request_id: &str) -> Response {
     let is_rendered = response
         .headers()
         .get(header::CONTENT_TYPE)
-        .is_some_and(|content_type| content_type == PROBLEM_JSON);
+        .is_some_and(|content_type| content_type == PROBLEM_JSON || content_type == HTML);
     let mut response = match problem {
         Some(problem) => problem.render(request_id, response),
         None if (status.is_client_error() || status.is_server_error()) && !is_rendered => {
@@ -113,14 +114,23 @@ fn with_problem(mut response: Response, request_id: &str) -> Response {
     response
 }
 
-/// Sets the browser security headers: no sniffing, no framing, and scripts and styles only for the documentation pages,
-/// from this origin.
-fn restrict_browsers(headers: &mut HeaderMap, is_page: bool) {
-    let policy = if is_page {
+/// Content security policy of an answer that is no page.
+const NO_PAGE: &str = "default-src 'none'; frame-ancestors 'none'";
+
+/// Content security policy of a route: scripts and styles only for pages, and only from this origin. Swagger UI styles its
+/// elements itself.
+fn policy_of(route: &str) -> &'static str {
+    if route.starts_with("/docs") {
         "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
+    } else if route.starts_with("/ui") {
+        "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
     } else {
-        "default-src 'none'; frame-ancestors 'none'"
-    };
+        NO_PAGE
+    }
+}
+
+/// Sets the browser security headers: the policy, no sniffing, no address of the page for other sites.
+fn restrict_browsers(headers: &mut HeaderMap, policy: &'static str) {
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, policy),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -150,17 +160,20 @@ pub(super) async fn require_plain_coding(request: Request, next: Next) -> Respon
 pub(super) fn no_place() -> Response {
     let problem = Problem::busy("connection limit reached");
     let mut response = with_problem(problem.into_response(), &Uuid::new_v4().to_string());
-    restrict_browsers(response.headers_mut(), false);
+    restrict_browsers(response.headers_mut(), NO_PAGE);
     response
 }
 
 /// No route has this path.
 pub(super) async fn no_route(request: Request) -> Problem {
     let path: String = request.uri().path().chars().take(200).collect();
-    let hint = super::nearest_route(&path).map_or_else(
-        || "all paths are listed at /docs".to_owned(),
-        |nearest| format!("did you mean `{nearest}`? all paths are listed at /docs"),
-    );
+    let hint = match (super::moved_route(&path), super::nearest_route(&path)) {
+        (Some(now), _) => format!("this is now `{now}`; all paths are listed at /docs"),
+        (None, Some(nearest)) => {
+            format!("did you mean `{nearest}`? all paths are listed at /docs")
+        }
+        (None, None) => "all paths are listed at /docs".to_owned(),
+    };
     Problem::new(NOT_FOUND, format!("there is no route `{path}`")).hint(hint)
 }
 

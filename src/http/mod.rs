@@ -3,6 +3,7 @@
 mod answer_time;
 mod app;
 mod atom;
+mod badge;
 mod budget;
 mod calculator;
 mod catalogs;
@@ -10,9 +11,11 @@ mod change_query;
 mod change_summary;
 mod changes;
 mod coding;
+mod compare;
 mod compression;
 mod cost;
 mod csv;
+mod density;
 mod described;
 mod disagreements;
 mod docs;
@@ -44,8 +47,12 @@ mod reference;
 mod refusals;
 mod response_cache;
 mod search;
+mod series;
 mod server;
 mod since;
+mod some_of_answer;
+mod track_record;
+mod ui;
 mod watchlist;
 mod webhooks;
 mod withdrawals;
@@ -56,8 +63,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::http::{Method, header};
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::response::Redirect;
-use axum::routing::{MethodFilter, get, on};
+use axum::routing::{MethodFilter, on};
 use pastey::paste;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::{AllowOrigin, CorsLayer};
@@ -86,12 +92,16 @@ macro_rules! with_handlers {
             estimates::list_estimates,
             estimates::list_latest_estimates,
             estimates::show_estimate,
+            density::show_density,
             price_sheets::list_price_sheets,
             price_sheets::show_price_sheet,
             withdrawals::withdraw_price_sheet,
             withdrawals::reinstate_price_sheet,
             models::list_models,
             models::show_model,
+            series::show_series,
+            badge::show_badge,
+            compare::compare_models,
             models::show_vendor,
             history::show_history,
             history::find_history,
@@ -113,6 +123,7 @@ macro_rules! with_handlers {
             calculator::lay_out_model,
             calculator::plan_training,
             plan::plan_serving,
+            track_record::show_track_record,
             reference::list_accelerators,
             reference::list_storage_tiers,
             reference::list_open_models,
@@ -160,6 +171,19 @@ fn filled(route: &str, path: &str) -> Option<String> {
     };
     let filled: Vec<String> = places.iter().zip(&segments).map(fill).collect();
     (places.len() == segments.len()).then(|| filled.join("/"))
+}
+
+/// Paths that routes had, with those that they have.
+const MOVED: [(&str, &str); 1] = [(
+    "/models/{provider}/{model}/history",
+    "/offers/{provider}/{model}/history",
+)];
+
+/// The path that a route has now, for one that it had.
+fn moved_route(path: &str) -> Option<String> {
+    let is_asked = |old: &str| filled(old, path).as_deref() == Some(path);
+    let (_, new) = MOVED.into_iter().find(|(old, _)| is_asked(old))?;
+    filled(new, path)
 }
 
 /// The path of a route that is like this one.
@@ -240,7 +264,7 @@ fn unwrapped(app: App) -> Router {
     let limits = Arc::clone(&app.limits);
     let router = with_handlers!(router_of)
         .merge(docs::routes())
-        .route("/", get(async || Redirect::temporary("/docs")))
+        .merge(ui::routes())
         .fallback(middleware::no_route)
         .method_not_allowed_fallback(middleware::other_method)
         .with_state(app)

@@ -311,7 +311,7 @@ impl ModelShown {
     }
 }
 
-fn no_model(name: &str, as_of: Option<DbTime>) -> Problem {
+pub(super) fn no_model(name: &str, as_of: Option<DbTime>) -> Problem {
     let by_then = as_of.map_or("", |_| " at that time");
     let problem = Problem::new(
         NOT_FOUND,
@@ -435,7 +435,7 @@ async fn write_vendor(app: &App, name: &str, as_of: Option<DbTime>) -> Result<Ca
 }
 
 /// The sheets in force by which a vendor sells a model itself.
-async fn own_sheets(
+pub(super) async fn own_sheets(
     app: &App,
     model: &str,
     seller: &str,

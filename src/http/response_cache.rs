@@ -7,9 +7,10 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, heade
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use moka::future::Cache;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::budget::Counted;
+use super::budget::{Budget, Counted};
 use super::coding::{Coding, SizeOfBody};
 use super::problem::Problem;
 
@@ -49,6 +50,16 @@ impl CachedBody {
             etag,
             link: link.and_then(|link| HeaderValue::from_str(&link).ok()),
         }
+    }
+
+    /// A value as JSON, counted in the memory budget.
+    ///
+    /// # Errors
+    /// The budget is used up, or the value cannot be serialised.
+    pub(super) fn json(budget: &Budget, value: &impl Serialize) -> Result<Self, Problem> {
+        let text = serde_json::to_vec(value).map_err(Problem::not_serialised)?;
+        let held = budget.take(text.len())?;
+        Ok(Self::new(held.keep(text), "application/json", None))
     }
 
     /// The body, or 304 if `If-None-Match` has its tag.

@@ -83,7 +83,7 @@ pub(super) async fn withdraw_price_sheet(
             CONFLICT,
             "the sheet is neither in force nor announced",
         )
-        .hint("GET /models/{provider}/{model}/history lists every price with its period")),
+        .hint("GET /offers/{provider}/{model}/history lists every price with its period")),
         Withdrawn::Done(withdrawal) => {
             let answer = WithdrawnSheet {
                 sheet_id: id,

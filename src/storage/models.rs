@@ -154,6 +154,8 @@ pub struct ModelOfferRow {
     pub input_per_mtok: Option<f64>,
     /// Generated tokens, in `currency` per million.
     pub output_per_mtok: Option<f64>,
+    /// Prompt tokens found in the cache, in `currency` per million.
+    pub cache_read_per_mtok: Option<f64>,
 }
 
 const DUE: &str = "SELECT canonical_model, mark FROM models_due ORDER BY canonical_model LIMIT $1";
@@ -190,7 +192,8 @@ const IS_LAST: &str = "
 
 const OFFERS: &str = "
     SELECT sheet.provider, sheet.model, sheet.region, sheet.currency, sheet.id AS price_sheet_id,
-           input_price AS input_per_mtok, output_price AS output_per_mtok
+           input_price AS input_per_mtok, output_price AS output_per_mtok,
+           cache_read_price AS cache_read_per_mtok
     FROM price_sheets AS sheet CROSS JOIN price_intervals AS period
     WHERE period.sheet_id = sheet.id AND sheet.canonical_model = ";
 

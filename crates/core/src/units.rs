@@ -283,6 +283,28 @@ pub fn readable(number: f64) -> String {
     }
 }
 
+/// A number in three digits, with k, M, B or T for thousands to trillions.
+#[must_use]
+pub fn compact(number: f64) -> String {
+    const SUFFIXES: [(f64, &str); 4] = [(1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")];
+    let (unit, suffix) = SUFFIXES
+        .into_iter()
+        .find(|(unit, _)| number >= 0.9995 * unit)
+        .unwrap_or((1.0, ""));
+    let scaled = number / unit;
+    if scaled >= 99.95 {
+        format!("{scaled:.0}{suffix}")
+    } else if scaled >= 9.995 {
+        format!("{scaled:.1}{suffix}")
+    } else if scaled >= 0.1 {
+        format!("{scaled:.2}{suffix}")
+    } else if scaled >= 0.001 {
+        format!("{scaled:.4}")
+    } else {
+        format!("{scaled:.2e}")
+    }
+}
+
 fn format_exponent(number: f64) -> String {
     let text = format!("{number:.4e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));

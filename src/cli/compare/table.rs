@@ -4,11 +4,12 @@ use std::io::{self, Write};
 
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::sheet::PriceSheet;
+use unroof_core::units::compact;
 
 use super::compared::Compared;
 use super::probabilities::Probabilities;
 use super::terms;
-use crate::cli::report::{Quantity, compact, interval, paragraph, percent, write_rows};
+use crate::cli::report::{NO_BREAK, Quantity, interval, paragraph, percent, write_rows};
 use crate::cli::{label, terminal};
 
 /// Estimates side by side, with the probabilities where they are known.
@@ -87,7 +88,8 @@ impl Comparison<'_> {
         }
         let ratio = own.median / first.estimated.quantity(quantity)?.median;
         let probability = self.probability(one, first, quantity);
-        let probability = probability.map(|probability| format!(", {} %", percent(probability)));
+        let probability = probability
+            .map(|probability| format!(",{NO_BREAK}{}{NO_BREAK}%", percent(probability)));
         Some(format!(
             " ({}×{})",
             compact(ratio),

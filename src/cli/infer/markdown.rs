@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::cli::report::compact;
 use unroof_core::estimate::joint::{QuantityEstimate, Regime};
 use unroof_core::estimate::posterior::Interval;
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::estimate::{Answer, Conflict};
 use unroof_core::model::clue_table::ReadingId;
 use unroof_core::reference::calibration::Calibration;
+use unroof_core::units::compact;
 use unroof_core::units::readable;
 
 /// The two readings of the talk that cannot both be right.

@@ -2,14 +2,14 @@
 
 use std::io::{self, Write};
 
-use super::joint::{compact, interval, percentages};
+use super::joint::{interval, percentages};
 use super::paragraph;
 use super::view::{Estimated, Quantity};
 use crate::cli::{label, terminal};
 use unroof_core::catalog::is_sold_by_author;
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::sheet::PriceSheet;
-use unroof_core::units::readable;
+use unroof_core::units::{compact, readable};
 
 /// The sentence: figures of what is identified, the names of the rest, and the margin of the output price.
 pub(super) fn write(out: &mut impl Write, estimated: &Estimated) -> io::Result<()> {

@@ -10,7 +10,7 @@ use unroof_core::estimate::joint::{NotIdentified, Regime};
 use unroof_core::estimate::posterior::Interval;
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::estimate::{Answer, Joint};
-use unroof_core::units::readable;
+use unroof_core::units::{compact, readable};
 
 /// Columns of a terminal from which bars have room.
 const LEAST_WIDTH_OF_BARS: usize = 76;
@@ -84,27 +84,6 @@ pub(super) fn write_grounds(
 /// An interval in words.
 pub(in crate::cli) fn interval(of: Interval, number: impl Fn(f64) -> String) -> String {
     format!("{} to {}", number(of.low), number(of.high))
-}
-
-/// A number in three digits.
-pub(in crate::cli) fn compact(number: f64) -> String {
-    const SUFFIXES: [(f64, &str); 4] = [(1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")];
-    let (unit, suffix) = SUFFIXES
-        .into_iter()
-        .find(|(unit, _)| number >= 0.9995 * unit)
-        .unwrap_or((1.0, ""));
-    let scaled = number / unit;
-    if scaled >= 99.95 {
-        format!("{scaled:.0}{suffix}")
-    } else if scaled >= 9.995 {
-        format!("{scaled:.1}{suffix}")
-    } else if scaled >= 0.1 {
-        format!("{scaled:.2}{suffix}")
-    } else if scaled >= 0.001 {
-        format!("{scaled:.4}")
-    } else {
-        format!("{scaled:.2e}")
-    }
 }
 
 /// The intervals on a logarithmic scale that holds the prior's 90 % interval and the estimate's.

@@ -348,7 +348,7 @@ async fn a_history_by_parameters_is_that_of_the_path() {
     on_each_database(async |database: &TestDatabase| {
         let api = with_offers(database).await;
         let path = api
-            .get("/models/OpenRouter/openai%2FGPT-5-mini/history")
+            .get("/offers/OpenRouter/openai%2FGPT-5-mini/history")
             .await;
         let by_parameters = api
             .get("/history?provider=OpenRouter&model=openai/GPT-5-mini")

@@ -39,7 +39,7 @@ fn assert_damaged(server: &Server, path: &str, id: &str) {
 fn assert_all_damaged(server: &Server, estimate: &str, sheet: &str) {
     assert_damaged(server, &format!("/estimates/{estimate}"), estimate);
     assert_damaged(server, &format!("/price-sheets/{sheet}"), sheet);
-    assert_damaged(server, "/models/acme/m/history", sheet);
+    assert_damaged(server, "/offers/acme/m/history", sheet);
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn a_price_that_is_stated_from_1970_on_is_of_that_day_and_one_without_a_start_is
         service.sees(&stated, "");
         service.sees(&over(sheet_of("m-2")), "");
         for (model, start) in [("m-1", json!("1970-01-01T00:00:00Z")), ("m-2", Value::Null)] {
-            let path = format!("/models/acme/{model}/history");
+            let path = format!("/offers/acme/{model}/history");
             let rows = service.rows(&path);
             assert_eq!(rows[0]["valid_from"], start, "{rows:?}");
             let csv = service
@@ -53,7 +53,7 @@ fn a_price_that_is_stated_from_1970_on_is_of_that_day_and_one_without_a_start_is
         let from_1970 = with(offer("2"), "/valid_from", json!("1970-01-01T00:00:00Z"));
         let outcomes = service.import(&json!([over(from_1970), offer("3")]));
         assert!(!outcomes.contains(&"refused".to_owned()), "{outcomes:?}");
-        assert_eq!(service.rows("/models/acme/m-3/history").len(), 2);
+        assert_eq!(service.rows("/offers/acme/m-3/history").len(), 2);
         if database.name == "PostgreSQL" {
             let unknown = "SELECT count(*) FROM reporting.price_history WHERE starts_at IS NULL";
             assert_eq!(wait_for(database.number(unknown)), 1);

@@ -85,7 +85,7 @@ impl Service {
     }
 
     fn history(&self) -> Vec<Value> {
-        self.rows("/models/acme/m-1/history")
+        self.rows("/offers/acme/m-1/history")
     }
 }
 

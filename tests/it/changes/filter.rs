@@ -129,7 +129,7 @@ async fn a_name_that_becomes_known_is_no_new_period_and_no_new_price() {
         assert_eq!(rows[1]["canonical_model"], "acme/c");
         assert_eq!(rows[1]["in_force"], true);
         assert_eq!(rows[1]["cell"], Value::Null);
-        let history = api.get("/models/acme/c/history").await.rows();
+        let history = api.get("/offers/acme/c/history").await.rows();
         assert_eq!(history.len(), 1, "{history:#?}");
     })
     .await;

@@ -30,7 +30,7 @@ async fn seen(api: &Api, sheet: &Value, observed_at: &str) -> String {
 }
 
 async fn history(api: &Api) -> Vec<Value> {
-    api.get("/models/acme/m-1/history").await.rows()
+    api.get("/offers/acme/m-1/history").await.rows()
 }
 
 /// `input from..to` of every row, days only.

@@ -66,7 +66,7 @@ fn changes() -> Vec<(String, String, Row, Value)> {
 }
 
 async fn history(api: &Api, provider: &str, model: &str) -> Vec<Value> {
-    api.get(&format!("/models/{provider}/{model}/history"))
+    api.get(&format!("/offers/{provider}/{model}/history"))
         .await
         .rows()
 }

@@ -53,7 +53,7 @@ async fn every_read_can_be_asked_as_of_a_time() {
                 assert_eq!(rows.len(), usize::from(expected.is_some()), "{list} {at}");
             }
             let rows = api
-                .get(&format!("/models/acme/m-1/history?as_of={at}"))
+                .get(&format!("/offers/acme/m-1/history?as_of={at}"))
                 .await;
             match expected {
                 None => drop(rows.problem(404)),
@@ -230,7 +230,7 @@ async fn a_history_is_read_page_by_page_with_the_same_differences() {
         let mut cursor = String::new();
         for _ in 0..5 {
             let page = api
-                .get(&format!("/models/acme/m-1/history?limit=2{cursor}"))
+                .get(&format!("/offers/acme/m-1/history?limit=2{cursor}"))
                 .await
                 .json();
             pages.extend(page["data"].as_array().unwrap().clone());
@@ -249,10 +249,10 @@ async fn a_history_is_read_page_by_page_with_the_same_differences() {
         )
         .await;
         assert_eq!(
-            api.get("/models/acme/lab%2Fm-9/history").await.rows().len(),
+            api.get("/offers/acme/lab%2Fm-9/history").await.rows().len(),
             1
         );
-        api.get("/models/acme/unknown/history").await.problem(404);
+        api.get("/offers/acme/unknown/history").await.problem(404);
     })
     .await;
 }

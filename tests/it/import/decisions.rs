@@ -148,7 +148,7 @@ async fn sending_a_catalog_again_changes_nothing_and_a_changed_price_is_one_chan
             "output 3.96 → 2.64 $/Mtok, input and cache read unchanged"
         );
         let history = api
-            .get("/models/deepseek/deepseek-v4-pro/history")
+            .get("/offers/deepseek/deepseek-v4-pro/history")
             .await
             .rows();
         assert_eq!(history[0]["valid_to"], "2026-10-03T00:00:00Z");
@@ -156,7 +156,7 @@ async fn sending_a_catalog_again_changes_nothing_and_a_changed_price_is_one_chan
         let back = import(&api, "?observed_at=2026-10-04T00:00:00Z", &catalog()).await;
         assert_eq!(summary(&back)["unchanged"], 5);
         assert_eq!(
-            api.get("/models/deepseek/deepseek-v4-pro/history")
+            api.get("/offers/deepseek/deepseek-v4-pro/history")
                 .await
                 .rows()
                 .len(),
@@ -184,7 +184,7 @@ async fn a_catalog_that_learns_of_a_release_or_corrects_it_changes_no_price() {
             let query = format!("?format=models.dev&observed_at=2026-10-0{day}T00:00:00Z");
             import(&api, &query, &catalog(released, 4.0)).await;
         }
-        let history = api.get("/models/acme/m-1/history").await.rows();
+        let history = api.get("/offers/acme/m-1/history").await.rows();
         assert_eq!(history.len(), 1, "{history:?}");
         assert_eq!(history[0]["valid_to"], json!(null));
         // The latest sheet is shown, with what the catalog says now.
@@ -202,7 +202,7 @@ async fn a_catalog_that_learns_of_a_release_or_corrects_it_changes_no_price() {
         assert_eq!(changed.count(), 0, "{feed:?}");
         let query = "?format=models.dev&observed_at=2026-10-04T00:00:00Z";
         import(&api, query, &catalog(Some("2026-01-15"), 3.0)).await;
-        let history = api.get("/models/acme/m-1/history").await.rows();
+        let history = api.get("/offers/acme/m-1/history").await.rows();
         assert_eq!(history.len(), 2, "{history:?}");
     })
     .await;
@@ -257,7 +257,7 @@ async fn an_offer_that_a_catalog_prices_twice_is_priced_by_its_first_entry() {
             assert!(refused["reason"].as_str().unwrap().contains("the first entry `azure/echo-1` has other prices"), "{refused}");
             assert_eq!(summary(&lines)["unchanged"], run);
         }
-        assert_eq!(api.get("/models/azure/echo-1/history").await.rows().len(), 1);
+        assert_eq!(api.get("/offers/azure/echo-1/history").await.rows().len(), 1);
     })
     .await;
 }

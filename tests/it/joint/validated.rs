@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use unroof_core::calibration::prices::{PricedModel, Settings, built_in, calibrate, read};
 use unroof_core::calibration::validation::{Board, By, Shown, board};
-use unroof_core::reference::RecordSetting;
 use unroof_core::reference::calibration::Calibration;
+use unroof_core::reference::{RecordSetting, held_out_csv};
 use unroof_dev::joint::{markdown, svg};
 
 use crate::server::{maintain, output_of, run};
@@ -137,6 +137,11 @@ fn the_track_record_and_the_page_are_what_validation_gives() {
     assert!(
         records == shipped("data/track_record.json"),
         "data/track_record.json is out of date; {again}"
+    );
+    let estimates = held_out_csv(&LEAVING_OUT.held_out());
+    assert!(
+        estimates == shipped("data/held_out.csv"),
+        "data/held_out.csv is out of date; {again}"
     );
     let page = shipped("docs/VALIDATION.md");
     assert!(

@@ -11,7 +11,7 @@ use crate::server::{LONGEST_WAIT, Server, client, get, output_of, post, run, unr
 use crate::support::{Api, TestDatabase, on_each_database, with, without};
 
 /// Estimates the models that are due; how many were.
-async fn estimate_models(database: &TestDatabase) -> usize {
+pub(crate) async fn estimate_models(database: &TestDatabase) -> usize {
     let models = ModelEstimator {
         store: database.store().await,
         estimator: Estimator::default(),
@@ -21,7 +21,7 @@ async fn estimate_models(database: &TestDatabase) -> usize {
 }
 
 /// A sheet of `acme/m-1` by a host.
-fn hosted(provider: &str, input: &str, output: &str) -> Value {
+pub(crate) fn hosted(provider: &str, input: &str, output: &str) -> Value {
     json!({
         "schema": "pricesheet/v1",
         "provider": provider,
@@ -34,7 +34,7 @@ fn hosted(provider: &str, input: &str, output: &str) -> Value {
     })
 }
 
-async fn observe(api: &Api, sheet: &Value, seen_at: &str) -> Value {
+pub(crate) async fn observe(api: &Api, sheet: &Value, seen_at: &str) -> Value {
     let path = format!("/infer?observed_at={seen_at}");
     let reply = api.post(&path, sheet.to_string()).await;
     assert!(reply.status.is_success(), "{}", reply.text());

@@ -83,7 +83,7 @@ async fn a_catalog_that_is_silent_about_cells_takes_none_away() {
 
 /// Start and input price of each period.
 async fn periods(api: &Api) -> Vec<(Value, Value)> {
-    let rows = api.get("/models/acme/m-1/history").await.rows();
+    let rows = api.get("/offers/acme/m-1/history").await.rows();
     rows.iter()
         .map(|row| (row["valid_from"].clone(), row["input_per_mtok"].clone()))
         .collect()

@@ -361,7 +361,7 @@ async fn the_real_cut_of_a_cache_price_to_a_fortieth_is_in_force_at_once() {
         .rows();
     let prices: Vec<&Value> = rows.iter().map(|row| &row["cache_read_per_mtok"]).collect();
     assert_eq!(prices, [after[2]]);
-    let history = api.get("/models/acme/deepseek-v4-pro/history").await.rows();
+    let history = api.get("/offers/acme/deepseek-v4-pro/history").await.rows();
     let flagged: Vec<&Value> = history.iter().map(|row| &row["flagged"]).collect();
     assert_eq!(flagged, [false, false], "{history:#?}");
 }

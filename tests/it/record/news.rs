@@ -18,7 +18,7 @@ async fn kinds(api: &Api) -> Vec<String> {
 }
 
 async fn prices(api: &Api) -> Vec<Value> {
-    let rows = api.get("/models/acme/m/history").await.rows();
+    let rows = api.get("/offers/acme/m/history").await.rows();
     rows.iter()
         .map(|row| row["input_per_mtok"].clone())
         .collect()
@@ -116,7 +116,7 @@ async fn a_retirement_is_news_once_and_so_is_that_it_is_called_off() {
             .get("/price-sheets?as_of=2026-10-08T00:00:00Z")
             .await
             .rows();
-        let history = api.get("/models/acme/m/history").await.rows();
+        let history = api.get("/offers/acme/m/history").await.rows();
         for row in [&sheets[0], history.last().unwrap()] {
             assert_eq!(row["retires_at"], "2027-03-01T00:00:00Z", "{row}");
             assert_eq!(row["status"], Value::Null);

@@ -58,7 +58,7 @@ async fn an_entry_that_cannot_be_read_leaves_its_offer_as_it_was_in_any_order() 
             "{round}"
         );
         states.insert(database.texts(SEEN).await);
-        let history = api.get("/models/acme/m-2/history").await.rows();
+        let history = api.get("/offers/acme/m-2/history").await.rows();
         last_seen.insert(history[0]["last_seen_at"].to_string());
     }
     assert_eq!(states.len(), 1, "{states:#?}");

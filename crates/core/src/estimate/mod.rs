@@ -5,6 +5,7 @@
 mod answer;
 mod body;
 mod conflict;
+pub mod density;
 mod estimator;
 mod impossible_speed;
 pub mod joint;
@@ -14,11 +15,14 @@ mod model_check;
 mod modes;
 mod nearest;
 pub mod posterior;
+pub mod published;
 pub mod quantities;
 mod quantity_estimate;
 mod request;
 mod row;
+pub mod samples;
 mod storage_tiers;
+mod stored;
 #[cfg(test)]
 mod tests;
 pub mod vendor;
@@ -34,6 +38,7 @@ pub use estimator::Estimator;
 pub use joint::{ENGINE_VERSION, Joint};
 pub use request::{Format, Request, RequestFile, read_file, read_request};
 pub use row::{Column, ListRow, StoredQuantity, StoredRow, columns, row_columns};
+pub use stored::{NotRepeatable, Question};
 
 use crate::clue;
 use crate::model::assumptions::{Assumptions, Origin};

@@ -5,6 +5,7 @@
 //! d, of weight w, give the evidence E(h) = Σ w·p(prices | d, markup)/p(prices | d) over the draws of that accelerator. A
 //! hypothesis has the weight prior(h)·Π E(h), and given it the models are independent.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -95,6 +96,10 @@ pub struct SizeRatio {
     pub active_parameters: Span,
     /// Ratio of their total parameters.
     pub total_parameters: Span,
+    /// Probability that the larger one has more active parameters.
+    pub more_active_parameters: f64,
+    /// Probability that it has more total parameters.
+    pub more_total_parameters: f64,
     /// The ratio of their active parameters if markup and accelerator were not common.
     pub active_parameters_alone: Span,
 }
@@ -420,16 +425,18 @@ fn together(
             } else {
                 (other, one)
             };
-            let ratio = |which: usize| {
+            let ratio = |which: usize| -> Vec<f64> {
                 let logs = size(over, which).into_iter().zip(size(under, which));
-                let logs: Vec<f64> = logs.map(|(over, under)| over - under).collect();
-                span(&logs, &even)
+                logs.map(|(over, under)| over - under).collect()
             };
+            let (active, total) = (ratio(0), ratio(1));
             ratios.push(SizeRatio {
                 larger: larger.name.clone(),
                 smaller: smaller.name.clone(),
-                active_parameters: ratio(0),
-                total_parameters: ratio(1),
+                active_parameters: span(&active, &even),
+                total_parameters: span(&total, &even),
+                more_active_parameters: share_above_zero(&active),
+                more_total_parameters: share_above_zero(&total),
                 active_parameters_alone: alone(larger, smaller, &even),
             });
         }
@@ -443,6 +450,19 @@ fn together(
         ratios,
         effective_hypotheses: significant(1.0 / squares),
     }
+}
+
+/// Share of logarithms above 0; one of 0 counts half.
+fn share_above_zero(logs: &[f64]) -> f64 {
+    let of_one = |log: &f64| match log.total_cmp(&0.0) {
+        Ordering::Greater => 1.0,
+        Ordering::Equal => 0.5,
+        Ordering::Less => 0.0,
+    };
+    let above: f64 = logs.iter().map(of_one).sum();
+    #[expect(clippy::cast_precision_loss, reason = "a few thousand draws")]
+    let count = logs.len() as f64;
+    significant(above / count)
 }
 
 /// Primes whose square roots spread the draws of the models, each in a way of its own.
@@ -534,6 +554,7 @@ mod tests {
             let common = width(ratio.active_parameters.interval_90);
             assert!(common < 0.97 * alone, "{common} against {alone}");
             assert!(ratio.active_parameters.median > 1.0);
+            assert!(ratio.more_active_parameters > 0.5 && ratio.more_active_parameters <= 1.0);
         }
         assert_eq!(found.ratios[1].larger, "acme/large");
         assert_eq!(found.ratios[1].smaller, "acme/small");
@@ -546,6 +567,7 @@ mod tests {
         assert!(ratio.median.ln().abs() < 0.15, "{}", ratio.median);
         let interval = ratio.interval_90;
         assert!(interval.low < 1.0 && 1.0 < interval.high);
+        assert!((found.ratios[0].more_active_parameters - 0.5).abs() < 0.1);
     }
 
     #[test]

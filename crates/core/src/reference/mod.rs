@@ -23,6 +23,7 @@ mod cache_document;
 pub mod calibration;
 mod compute_margin;
 mod decode_context;
+mod held_out;
 mod kernel_time;
 /// Published measurements of serving.
 pub mod measurement;
@@ -45,6 +46,7 @@ pub use compute_margin::{
     ComputeMargin, compute_margins, reported_compute_margin, vendors_with_compute_margin,
 };
 pub use decode_context::{DecodeContextRow, DecodeContexts, decode_context_rows, decode_contexts};
+pub use held_out::{HeldOut, HeldOutQuantity, held_out, held_out_csv};
 pub use kernel_time::{KernelTime, kernel_times};
 pub use moe_quality::{
     PublishedEquivalent, RoutedLaw, published_equivalents, routed_law, routed_laws,

@@ -4,14 +4,14 @@ use serde::Serialize;
 
 use super::estimate::Shown;
 use super::readings::ReadingScore;
-use super::score::Score;
+use super::score::{Outcome, Score};
 use super::scored::scored_models;
 use super::setting::folds_of_decisions;
 use super::validate::{By, ModelOutcome, Scored, Validation, scores, validate_setting, validation};
 use crate::calibration::prices::PricedModel;
 use crate::reference::{
-    MOST_COUNTED_DECISIONS, NamedQuantityRecord, NamedRecord, QuantityRecord, RecordSetting,
-    TrackRecord, TrackRecords,
+    HeldOut, HeldOutQuantity, MOST_COUNTED_DECISIONS, NamedQuantityRecord, NamedRecord,
+    QuantityRecord, RecordSetting, TrackRecord, TrackRecords,
 };
 use crate::units::significant;
 
@@ -98,6 +98,19 @@ impl Board {
         }
     }
 
+    /// Every estimate of every setting, each by a calibration that has not seen the model.
+    #[must_use]
+    pub fn held_out(&self) -> Vec<HeldOut> {
+        let of_setting = |setting| {
+            let outcomes = self.setting(setting).by_model.iter();
+            outcomes.map(move |outcome| held_out(outcome, setting))
+        };
+        RecordSetting::ALL
+            .into_iter()
+            .flat_map(of_setting)
+            .collect()
+    }
+
     /// Track records for answers to carry.
     #[must_use]
     pub fn track_records(&self) -> TrackRecords {
@@ -114,6 +127,29 @@ impl Board {
             quantities: of_setting.chain(of_number).collect(),
             readings: self.pooled_hosts.readings.iter().map(reading).collect(),
         }
+    }
+}
+
+/// The estimates of a model, for the program to carry.
+fn held_out(outcome: &ModelOutcome, setting: RecordSetting) -> HeldOut {
+    let quantity = |outcome: &Outcome| HeldOutQuantity {
+        log_truth: outcome.truth.ln(),
+        log_median: outcome.median.ln(),
+        log_low_90: outcome.low_90.ln(),
+        log_high_90: outcome.high_90.ln(),
+        rank: outcome.scores.rank,
+        gain: outcome.scores.gain,
+    };
+    let quantities = outcome.quantities.iter();
+    HeldOut {
+        setting,
+        model: outcome.model.clone(),
+        host: outcome.host.clone(),
+        weight: outcome.weight,
+        counted: scored_models(setting).any(|listed| listed == outcome.model),
+        quantities: quantities
+            .map(|(name, outcome)| ((*name).to_owned(), quantity(outcome)))
+            .collect(),
     }
 }
 

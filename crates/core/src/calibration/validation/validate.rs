@@ -55,7 +55,7 @@ pub struct ModelOutcome {
     group: String,
     /// Its share of the model.
     #[serde(skip)]
-    weight: f64,
+    pub(super) weight: f64,
 }
 
 /// Calibration by which models are estimated.

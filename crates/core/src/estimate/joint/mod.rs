@@ -17,10 +17,12 @@ use super::posterior::{
     sample_while, summarize,
 };
 use super::quantities::JointQuantity;
+use super::samples::{PriorAndPosterior, Samples};
 use super::{margins, model_check, nearest, storage_tiers};
 use crate::clue;
 use crate::input::cancel::{CancelToken, Cancelled};
 use crate::model::assumptions::Assumptions;
+use crate::model::likelihood::Observed;
 use crate::model::quantity::Quantity;
 use crate::model::reading::Reading;
 use crate::model::unknowns::Unknowns;
@@ -66,15 +68,11 @@ pub fn estimate(
 ) -> Result<Joint, Cancelled> {
     let prior = Prior::of_sheets(calibration, assumptions, contents);
     let terms = clue::observed(contents, assumptions, calibration);
-    let posterior = if terms.is_empty() {
-        Posterior::of_prior(sample_prior(&prior, PRIOR_DRAWS))
-    } else {
-        sample_while(&prior, &terms, DRAWS, wanted)?
-    };
+    let (prior_draws, posterior) = draws(&prior, &terms, wanted)?;
     let steps = steps(&posterior, &terms, wanted)?;
     let misfit = model_check::check(contents, &steps);
     let shared = Shared {
-        prior_draws: sample_prior(&prior, PRIOR_DRAWS),
+        prior_draws,
         posterior: &posterior,
         is_informed: !terms.is_empty(),
         is_misfit: misfit.flagged,
@@ -101,6 +99,48 @@ pub fn estimate(
         diagnostics: diagnostics(&posterior, contents, assumptions, calibration),
         misfit,
     })
+}
+
+/// The draws behind an estimate from sheets of one model: every quantity before and after the sheets are read.
+///
+/// # Errors
+/// The work is cancelled.
+pub fn samples(
+    contents: &[PriceSheet],
+    assumptions: &Assumptions,
+    calibration: &Calibration,
+    wanted: &CancelToken,
+) -> Result<PriorAndPosterior, Cancelled> {
+    let prior = Prior::of_sheets(calibration, assumptions, contents);
+    let terms = clue::observed(contents, assumptions, calibration);
+    let (prior_draws, posterior) = draws(&prior, &terms, wanted)?;
+    Ok(PriorAndPosterior {
+        prior: Samples::of(&prior_draws),
+        posterior: Samples::of(&posterior.draws),
+    })
+}
+
+/// Draws from the prior, and the posterior.
+fn draws<'a>(
+    prior: &'a Prior,
+    terms: &Observed,
+    wanted: &CancelToken,
+) -> Result<(Draws<'a>, Posterior<'a>), Cancelled> {
+    let before = sample_prior(prior, PRIOR_DRAWS);
+    let posterior = posterior(prior, terms, wanted)?;
+    Ok((before, posterior))
+}
+
+/// The posterior; without terms the prior.
+fn posterior<'a>(
+    prior: &'a Prior,
+    terms: &Observed,
+    wanted: &CancelToken,
+) -> Result<Posterior<'a>, Cancelled> {
+    if terms.is_empty() {
+        return Ok(Posterior::of_prior(sample_prior(prior, PRIOR_DRAWS)));
+    }
+    sample_while(prior, terms, DRAWS, wanted)
 }
 
 /// Whether a sheet fits no machine: `misfit.flagged` of its estimate without assumptions, at less than half of the work.
@@ -147,11 +187,7 @@ pub(super) fn active_by_prices(
     }
     let prior = Prior::new(calibration, assumptions);
     let terms = clue::observed(&contents, assumptions, calibration);
-    let posterior = if terms.is_empty() {
-        Posterior::of_prior(sample_prior(&prior, PRIOR_DRAWS))
-    } else {
-        sample_while(&prior, &terms, DRAWS, wanted)?
-    };
+    let posterior = posterior(&prior, &terms, wanted)?;
     let logs = (posterior.draws.iter()).map(|unknowns| unknowns.log_active_parameters);
     Ok(summarize(logs, posterior.draws.weights()).interval_90())
 }

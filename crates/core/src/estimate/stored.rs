@@ -1,0 +1,240 @@
+//! The question behind a stored estimate, so that its draws can be made again.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::joint::{self, ENGINE_VERSION};
+use super::model::ModelPool;
+use super::samples::PriorAndPosterior;
+use super::{Estimator, identity};
+use crate::input::cancel::{CancelToken, Cancelled};
+use crate::input::{self, json};
+use crate::model::assumptions::Assumptions;
+use crate::sheet::{PriceSheet, canonical};
+
+/// The sheets of an estimate as the engine reads them, and the assumptions.
+#[derive(Debug, Clone)]
+pub struct Question {
+    contents: Vec<PriceSheet>,
+    assumptions: Assumptions,
+}
+
+/// Reason that the draws of a stored estimate cannot be made again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotRepeatable {
+    /// Another version of the engine made it.
+    #[error("the estimate is by engine {0}, and this is engine {ENGINE_VERSION}")]
+    Engine(String),
+    /// It was made with another calibration.
+    #[error("the estimate is by calibration {0}, which is not the one in use")]
+    Calibration(String),
+    /// Its sheets are not those that it was made from.
+    #[error("the sheets of the estimate are no longer stored as they were")]
+    Sheets,
+}
+
+/// The parts of a stored estimate that say how it was made.
+#[derive(Deserialize)]
+struct Head {
+    id: Uuid,
+    engine_version: String,
+    calibration_id: String,
+    canonical_model: Option<String>,
+    price_sheets: Vec<HeadSheet>,
+    /// None for the estimate of a model.
+    assumptions: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct HeadSheet {
+    id: Uuid,
+    /// Whether the estimate of a model reads it.
+    used: Option<bool>,
+    /// With the speeds that were measured then; the stored sheet may have others.
+    service_tiers: Option<Value>,
+}
+
+impl Question {
+    /// The question of a stored estimate, from its document and the documents of its sheets by their ids.
+    ///
+    /// # Errors
+    /// It was made otherwise than it would be now.
+    pub fn of_stored(
+        estimate: &str,
+        sheets: &BTreeMap<Uuid, String>,
+        estimator: &Estimator,
+    ) -> Result<Self, NotRepeatable> {
+        let head: Head = serde_json::from_str(estimate).map_err(|_| NotRepeatable::Sheets)?;
+        if head.engine_version != ENGINE_VERSION {
+            return Err(NotRepeatable::Engine(head.engine_version));
+        }
+        if head.calibration_id != estimator.calibration_id() {
+            return Err(NotRepeatable::Calibration(head.calibration_id));
+        }
+        let question = match (&head.assumptions, &head.canonical_model) {
+            (Some(assumptions), _) => head.question(assumptions, sheets, estimator),
+            (None, Some(model)) => head.question_of_model(model, sheets),
+            (None, None) => None,
+        };
+        question.ok_or(NotRepeatable::Sheets)
+    }
+
+    /// The question of a model.
+    #[must_use]
+    pub fn of_pool(pool: &ModelPool) -> Self {
+        Self {
+            contents: pool.used(),
+            assumptions: Assumptions::default(),
+        }
+    }
+
+    /// The longest context that one of the sheets states.
+    #[must_use]
+    pub fn longest_context(&self) -> Option<u32> {
+        let stated = |sheet: &PriceSheet| sheet.limits.context;
+        self.contents.iter().filter_map(stated).max()
+    }
+
+    /// Its draws.
+    ///
+    /// # Errors
+    /// The work is cancelled.
+    pub fn samples(
+        &self,
+        estimator: &Estimator,
+        wanted: &CancelToken,
+    ) -> Result<PriorAndPosterior, Cancelled> {
+        let calibration = estimator.calibration();
+        joint::samples(&self.contents, &self.assumptions, calibration, wanted)
+    }
+}
+
+impl Head {
+    /// The question of an answer; none where it has another id.
+    fn question(
+        &self,
+        assumptions: &Value,
+        sheets: &BTreeMap<Uuid, String>,
+        estimator: &Estimator,
+    ) -> Option<Question> {
+        let text = assumptions.to_string();
+        let assumptions = input::read(text.as_bytes(), Assumptions::read).ok()?;
+        let content = |sheet: &HeadSheet| {
+            let stored = sheets.get(&sheet.id)?;
+            Some(read(stored, sheet.service_tiers.as_ref())?.evidence_content())
+        };
+        let contents: Vec<PriceSheet> = self
+            .price_sheets
+            .iter()
+            .map(content)
+            .collect::<Option<_>>()?;
+        let ids = contents.iter().map(PriceSheet::evidence_id).collect();
+        let id = identity(ids, &assumptions, estimator.calibration_id());
+        (id == self.id).then_some(Question {
+            contents,
+            assumptions,
+        })
+    }
+
+    /// The question of a model; none where another choice of its sheets would be read.
+    fn question_of_model(&self, model: &str, sheets: &BTreeMap<Uuid, String>) -> Option<Question> {
+        let used = || {
+            self.price_sheets
+                .iter()
+                .filter(|sheet| sheet.used == Some(true))
+        };
+        let stored = used().map(|sheet| read(sheets.get(&sheet.id)?, None));
+        let stored: Vec<PriceSheet> = stored.collect::<Option<_>>()?;
+        let question = Question::of_pool(&ModelPool::new(model, &stored));
+        let read_now = question.contents.iter().map(|sheet| sheet.id().0);
+        read_now
+            .eq(used().map(|sheet| sheet.id))
+            .then_some(question)
+    }
+}
+
+/// A stored sheet, with other service tiers where they are given.
+fn read(document: &str, service_tiers: Option<&Value>) -> Option<PriceSheet> {
+    let mut text = document.to_owned();
+    if let Some(tiers) = service_tiers {
+        let mut sheet: Value = serde_json::from_str(document).ok()?;
+        let tiers = tiers.clone();
+        sheet
+            .as_object_mut()?
+            .insert("service_tiers".to_owned(), tiers);
+        text = sheet.to_string();
+    }
+    canonical::read(&json::parse(text.as_bytes()).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::{Format, infer, read_request};
+    use super::*;
+
+    fn document(provider: &str) -> String {
+        let document = json!({
+            "schema": "pricesheet/v1", "provider": provider, "model": "m-1",
+            "canonical_model": "acme/m-1", "currency": "USD", "unit": "per_1m_tokens",
+            "service_tiers": {"standard": {"measured": {"output_tokens_per_second": {"p50": 80}}}},
+            "rates": [{"input": "1.25", "output": "10.00"}],
+            "sources": [{"url": "https://example.com/prices", "format": "official"}],
+        });
+        document.to_string()
+    }
+
+    fn sheet(document: &str) -> PriceSheet {
+        canonical::read(&json::parse(document.as_bytes()).unwrap()).unwrap()
+    }
+
+    fn median(question: &Question) -> f64 {
+        let samples = question.samples(&Estimator::default(), &CancelToken::default());
+        let quantity = super::super::quantities::JointQuantity::ActiveParameters;
+        samples.unwrap().posterior.summary(quantity).median()
+    }
+
+    #[test]
+    fn the_draws_of_a_stored_answer_are_made_again() {
+        let (one, other) = (document("beta"), document("acme"));
+        let body = format!(
+            "{{\"price_sheets\": [{one}, {other}], \"assumptions\": {{\"accelerator\": \"h100-sxm\"}}}}"
+        );
+        let request = read_request(body.as_bytes(), &Format::Canonical).unwrap();
+        let answer = infer(&request);
+        let text = serde_json::to_string(&answer).unwrap();
+        // The speeds may have been measured again since.
+        let again = one.replace("80", "95");
+        let sheets = BTreeMap::from([(sheet(&one).id().0, again), (sheet(&other).id().0, other)]);
+        let question = Question::of_stored(&text, &sheets, &Estimator::default()).unwrap();
+        let expected = answer.joint.quantities.active_parameters.median;
+        assert_eq!(median(&question).to_bits(), expected.to_bits());
+        assert_eq!(
+            Question::of_stored(&text, &BTreeMap::new(), &Estimator::default()).unwrap_err(),
+            NotRepeatable::Sheets
+        );
+    }
+
+    #[test]
+    fn the_draws_of_a_models_estimate_are_made_again() {
+        let documents = [document("beta"), document("acme")];
+        let sheets: Vec<PriceSheet> = documents.iter().map(|text| sheet(text)).collect();
+        let pool = ModelPool::new("acme/m-1", &sheets);
+        let estimator = Estimator::default();
+        let estimate = pool.estimate(estimator.calibration(), &CancelToken::default());
+        let estimate = estimate.unwrap();
+        let text = serde_json::to_string(&estimate).unwrap();
+        let ids = sheets.iter().map(|sheet| sheet.id().0);
+        let stored: BTreeMap<Uuid, String> = ids.zip(documents).collect();
+        let question = Question::of_stored(&text, &stored, &estimator).unwrap();
+        let expected = estimate.joint.quantities.active_parameters.median;
+        assert_eq!(median(&question).to_bits(), expected.to_bits());
+        let older = text.replace(ENGINE_VERSION, "0.0.1");
+        let refused = Question::of_stored(&older, &stored, &estimator).unwrap_err();
+        assert_eq!(refused, NotRepeatable::Engine("0.0.1".to_owned()));
+    }
+}

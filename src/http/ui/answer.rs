@@ -1,0 +1,54 @@
+//! The answer to a request for a page: cached like the API's, and a problem as a page.
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use axum::response::IntoResponse;
+
+use super::layout::{Page, of_problem};
+use crate::http::app::App;
+use crate::http::problem::Problem;
+use crate::http::response_cache::CachedBody;
+
+/// Media type of a page.
+pub(in crate::http) const HTML: &str = "text/html; charset=utf-8";
+
+/// A page for clients that come back: while neither the store nor the day changes, it is written once. The tag is made of
+/// the page itself, which names the build's files and the day.
+pub(super) async fn page(
+    app: &App,
+    question: &str,
+    headers: &HeaderMap,
+    page: impl Future<Output = Result<Page, Problem>>,
+) -> Response<Body> {
+    let now = app.now();
+    let body = async {
+        let _place = app.writing.admit().await?;
+        let document = page.await?.document(now);
+        Ok(CachedBody::new(document, HTML, None))
+    };
+    let question = format!("page of {} {question}", now.strftime("%Y-%m-%d"));
+    match app.polled(question, headers, Box::pin(body)).await {
+        Ok(response) => response,
+        Err(problem) => of(app, &problem),
+    }
+}
+
+/// The page for a problem.
+pub(super) fn of(app: &App, problem: &Problem) -> Response<Body> {
+    let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    html(status, of_problem(problem).document(app.now()))
+}
+
+/// A document with a status, not cached.
+pub(super) fn html(status: StatusCode, document: String) -> Response<Body> {
+    let mut response = (status, document).into_response();
+    for (name, value) in [
+        (header::CONTENT_TYPE, HTML),
+        (header::CACHE_CONTROL, "no-store"),
+    ] {
+        response
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

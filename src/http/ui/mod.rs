@@ -1,0 +1,28 @@
+//! The pages under `/ui/`: for people who look. One file per page; the style sheet and the script are under `assets/`.
+//!
+//! A page is written by the server and is read without a script. It shows what the API answers and computes nothing of its
+//! own: its address holds the whole question, so that it can be sent to a colleague.
+
+mod answer;
+mod assets;
+mod figure;
+mod layout;
+mod market;
+
+use axum::Router;
+use axum::response::Redirect;
+use axum::routing::get;
+
+use super::app::App;
+
+pub(super) use answer::HTML;
+
+/// The routes of the pages.
+pub(super) fn routes() -> Router<App> {
+    Router::new()
+        .route("/", get(async || Redirect::temporary("/ui/")))
+        .route("/ui", get(async || Redirect::permanent("/ui/")))
+        .route("/ui/", get(market::show))
+        .route("/ui/assets/{name}", get(assets::serve))
+        .route("/ui/{*rest}", get(layout::no_page))
+}
