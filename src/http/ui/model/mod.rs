@@ -168,10 +168,10 @@ async fn page(app: &App, question: Question) -> Result<Page, Problem> {
             }
             (stored::over_time(&shown, app.now()))
             (stored::neighbours(&shown)?)
-            (offers::offers(&shown))
+            @if shown.series.is_some() { (offers::offers(&shown)) }
             (readings::conflicts(&shown))
             (readings::readings(&shown))
-            (offers::events(&shown))
+            @if shown.series.is_some() { (offers::events(&shown)) }
         }
     };
     Ok(Page {

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use maud::{Markup, html};
 
-use super::{Shown, empty, section};
+use super::{Shown, empty, section, segment};
 use crate::http::charts::drawn::Side;
 use crate::http::charts::model::{cache_tiers_of, moves_of, neighbours_of, tier_name, tiers_shown};
 use crate::http::charts::time::{estimates_of, prices_of};
@@ -112,10 +112,14 @@ fn why(tiers: &StoredTiers) -> Markup {
 pub(super) fn over_time(shown: &Shown, now: Timestamp) -> Markup {
     let Some(series) = &shown.series else {
         let words = html! {
-            p { "An offer without a canonical name has no model to compare it with. Its prices are listed under its history: "
-                code { "GET /offers/{provider}/{model}/history" } "." }
+            p { "The hosts of a model are compared on the page of the model. The prices of this offer are in "
+                a href=(history_of_offer(shown)) { "its history" } "." }
         };
-        return section("time", "No history of hosts", &empty(&words));
+        return section(
+            "time",
+            "One host, whose prices have a history",
+            &empty(&words),
+        );
     };
     let output = prices_of(series, Side::Output, now);
     let input = prices_of(series, Side::Input, now);
@@ -130,6 +134,12 @@ pub(super) fn over_time(shown: &Shown, now: Timestamp) -> Markup {
         }
     };
     section("time", &history(shown), &content)
+}
+
+/// Address of the history of an offer.
+fn history_of_offer(shown: &Shown) -> String {
+    let part = |name| segment(shown.question.last(name).unwrap_or_default());
+    format!("/offers/{}/{}/history", part("provider"), part("offer"))
 }
 
 /// Prices that changed, in words.
