@@ -7,6 +7,7 @@
 mod chart;
 pub mod cli;
 pub mod clock;
+mod examples;
 pub mod http;
 pub mod import;
 pub mod jobs;

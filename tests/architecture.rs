@@ -44,11 +44,12 @@ const PACKAGES: [Package; 3] = [
         modules: &[
             ("chart", &[]),
             ("clock", &[]),
+            ("examples", &[]),
             ("secrets", &[]),
             ("storage", &["secrets"]),
             ("import", &["storage", "clock"]),
             ("jobs", &["import"]),
-            ("http", &["jobs", "chart"]),
+            ("http", &["jobs", "chart", "examples"]),
             ("cli", &["http"]),
         ],
     },

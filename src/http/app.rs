@@ -12,7 +12,8 @@ use uuid::Uuid;
 
 use super::Limits;
 use super::budget::{Budget, Text};
-use super::density::EstimateDensity;
+use super::density::document::EstimateDensity;
+use super::market::Markets;
 use super::meters::Meters;
 use super::metrics::Metrics;
 use super::model_link::ModelLink;
@@ -42,6 +43,8 @@ pub struct App {
     pub(super) watchlist: Arc<Watchlist>,
     pub(super) meters: Arc<Meters>,
     pub(super) bodies: BodyCache,
+    /// All models at once, for the pages.
+    pub(super) markets: Markets,
     /// Densities of estimates by their ids; they never change.
     pub(super) densities: Cache<Uuid, Arc<EstimateDensity>>,
     /// Permits for connections.
@@ -167,6 +170,7 @@ impl App {
             watchlist: Arc::default(),
             meters: Arc::default(),
             bodies: BodyCache::new(limits.cache_bytes),
+            markets: Markets::default(),
             densities: Cache::new(DENSITIES_KEPT),
             connections: Arc::new(Semaphore::new(limits.connections)),
             jobs,

@@ -1,8 +1,12 @@
 //! `/charts`: every chart of the pages under an address of its own, as a drawing or as the figures behind it.
 
+pub(super) mod compare;
 pub(super) mod drawn;
+pub(super) mod frontier;
+mod market;
 pub(super) mod model;
 mod question;
+pub(super) mod record;
 pub(super) mod subject;
 pub(super) mod time;
 
@@ -51,6 +55,11 @@ macro_rules! kind {
 
 /// All kinds of charts.
 const KINDS: &[Kind] = &[
+    Kind {
+        name: "market",
+        parameters: &super::market::PARAMETERS,
+        draw: |app, question| Box::pin(market::market(app, question)),
+    },
     kind!(
         "density",
         ["model", "provider", "offer", "quantity", "as_of"],
@@ -83,6 +92,38 @@ const KINDS: &[Kind] = &[
     ),
     kind!("prices", ["model", "side", "as_of"], time::prices),
     kind!("estimates", ["model", "quantity", "as_of"], time::estimates),
+    kind!(
+        "frontier",
+        [
+            "view",
+            "model",
+            "accelerator",
+            "chips",
+            "rent",
+            "weight_bytes",
+            "kv_bytes",
+            "batch",
+            "context",
+            "prompt",
+            "input_margin",
+            "output_margin",
+            "input",
+            "output",
+            "requests",
+            "hits",
+            "first_token",
+            "per_token",
+            "total_parameters",
+            "active_parameters",
+            "layers",
+            "hidden",
+            "kv_heads"
+        ],
+        frontier::frontier
+    ),
+    kind!("compare", ["model", "quantity"], compare::compare),
+    kind!("truth", ["quantity", "setting"], record::truth),
+    kind!("calibration", ["quantity", "setting"], record::calibration),
 ];
 
 /// A form of a chart.

@@ -102,13 +102,39 @@ impl FromRequest<App> for Question {
     }
 }
 
-/// Reads a whole JSON body. The bytes received so far count towards the memory budget.
+/// The bytes of a form that is queued for computing, with the same limits.
+#[derive(Debug)]
+pub(super) struct FormBody(pub(super) Bytes);
+
+impl FromRequest<App> for FormBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        if let Err(busy) = app.computing.has_room().await {
+            discard(request, app.limits.body_bytes).await;
+            return Err(busy);
+        }
+        read_body(request, app, check_form_type).await.map(Self)
+    }
+}
+
+/// Reads a whole JSON body.
 async fn read_json(request: Request, app: &App) -> Result<Bytes, Problem> {
+    read_body(request, app, check_media_type).await
+}
+
+/// Reads a whole body of a media type. The bytes received so far count towards the memory budget.
+async fn read_body(
+    request: Request,
+    app: &App,
+    check_type: impl Fn(&HeaderMap) -> Result<(), Problem>,
+) -> Result<Bytes, Problem> {
     let most = MostBytes {
         bytes: app.limits.body_bytes,
         hint: "send one price sheet at a time, or a whole catalog to /catalogs",
     };
-    if let Err(refusal) = most.check(request.headers()) {
+    let headers = request.headers();
+    if let Err(refusal) = check_type(headers).and_then(|()| most.check_length(headers)) {
         discard(request, most.bytes).await;
         return Err(refusal);
     }
@@ -134,6 +160,10 @@ impl MostBytes {
     /// The body is not JSON, or too large.
     pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Problem> {
         check_media_type(headers)?;
+        self.check_length(headers)
+    }
+
+    fn check_length(&self, headers: &HeaderMap) -> Result<(), Problem> {
         if stated_length(headers).is_some_and(|bytes| bytes > self.bytes) {
             return Err(self.too_large());
         }
@@ -210,6 +240,25 @@ async fn discard(request: Request, most_bytes: usize) {
     };
     // The rest of a slow body stays unread.
     let _ = tokio::time::timeout(PAUSE, take).await;
+}
+
+/// Checks that a body is a form as browsers send it.
+fn check_form_type(headers: &HeaderMap) -> Result<(), Problem> {
+    const FORM: &str = "application/x-www-form-urlencoded";
+    let stated = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    let essence = stated
+        .and_then(|stated| stated.split(';').next())
+        .unwrap_or_default();
+    if essence.trim().eq_ignore_ascii_case(FORM) && !headers.contains_key(header::CONTENT_ENCODING)
+    {
+        return Ok(());
+    }
+    Err(
+        Problem::new(UNSUPPORTED_MEDIA_TYPE, "The body is not a form")
+            .hint(format!("Send `Content-Type: {FORM}`, or JSON to /infer")),
+    )
 }
 
 fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {

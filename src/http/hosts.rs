@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, Version, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Version, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
@@ -105,6 +105,25 @@ fn check_host(allowed: &[String], request: &Request) -> Result<(), Problem> {
         ),
         None => Ok(()),
     }
+}
+
+/// A browser's statement of the site whose page sends a request.
+const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Whether a form was sent by a page of this service, or by no browser: a page of another site can make a browser send one.
+pub(super) fn is_from_own_page(headers: &HeaderMap) -> bool {
+    if let Some(site) = headers.get(SITE) {
+        return site == "same-origin";
+    }
+    let Some(origin) = headers.get(header::ORIGIN) else {
+        return true;
+    };
+    let host = headers.get(header::HOST).map(HeaderValue::as_bytes);
+    let origin = origin
+        .to_str()
+        .ok()
+        .and_then(|origin| origin.split_once("://"));
+    origin.is_some_and(|(_, authority)| host == Some(authority.as_bytes()))
 }
 
 fn host_of(value: &HeaderValue) -> Option<Host> {

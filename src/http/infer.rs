@@ -16,9 +16,10 @@ use super::budget::Counted;
 use super::described::BodyRefusals;
 use super::extract::{Query, Question};
 use super::model_link::ModelLink;
-use super::observation::{InferAnswer, Observation};
-use super::page::Moment;
+use super::observation::Observation;
+use super::page::{FieldNames, Moment};
 use super::problem::{INVALID, Problem, UNREADABLE};
+use super::some_of_answer::{InferReply, members, only};
 use crate::storage::SightedBy;
 use unroof_core::catalog::{CATALOGS, Catalog};
 use unroof_core::estimate::{Format, InferBody};
@@ -46,6 +47,10 @@ pub(super) struct InferQuery {
     /// RFC 3339, milliseconds since 1970, or `now`.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     observed_at: Option<Moment>,
+    /// Members of the answer to return, separated by commas, such as `quantities`; all if left out. The whole answer is
+    /// stored.
+    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
+    fields: Option<String>,
 }
 
 /// A catalog, by its name.
@@ -92,6 +97,14 @@ impl InferQuery {
     }
 }
 
+/// The sighting of a price that is sent in a format.
+pub(super) fn sighted_by(format: &Format, is_now: bool) -> SightedBy {
+    match format {
+        Format::Canonical => SightedBy::post(is_now),
+        Format::Entry { catalog, .. } => SightedBy::entry(catalog.name(), is_now),
+    }
+}
+
 /// Estimate from a price sheet
 ///
 /// Answers with the joint estimate: every quantity with its median, its 50 % and 90 % intervals, the prior beside it and
@@ -124,10 +137,10 @@ impl InferQuery {
         "assumptions": {"accelerator": "gb200-nvl72", "active_parameters": {"low": 5e10, "high": 2e11}}
     })),
     responses(
-        (status = 201, description = "Answered and stored", body = InferAnswer,
+        (status = 201, description = "Answered and stored", body = InferReply,
             headers(("location" = String, description = "Path of the stored estimate"),
                 ("link" = String, description = "Path of the estimate of the model, where there is one"))),
-        (status = 200, description = "A known estimate, or one computed without storing", body = InferAnswer),
+        (status = 200, description = "A known estimate, or one computed without storing", body = InferReply),
         BodyRefusals,
     )
 )]
@@ -140,11 +153,9 @@ pub(super) async fn infer_price_sheet(
         .observed_at
         .map(|moment| moment.not_after(app.now()))
         .transpose()?;
+    let members = query.fields.as_deref().map(members).transpose()?;
     let format = query.format(|| seen_at.unwrap_or_else(|| app.now()))?;
-    let sighted_by = match &format {
-        Format::Canonical => SightedBy::post(seen_at.is_none()),
-        Format::Entry { catalog, .. } => SightedBy::entry(catalog.name(), seen_at.is_none()),
-    };
+    let sighted_by = sighted_by(&format, seen_at.is_none());
     let answered = app.answer(body, format).await?;
     let is_stated = answered.has_assumptions();
     if is_stated && query.observe == Some(true) {
@@ -191,6 +202,10 @@ pub(super) async fn infer_price_sheet(
         headers.extend(link.map(|link| (header::LINK, link)));
     }
     tracing::info!(estimate.id = %answered.answer.id, is_new = status == StatusCode::CREATED, "answered");
-    let document = answered.into_document(observation.as_ref(), model.as_ref())?;
+    let mut document = answered.into_document(observation.as_ref(), model.as_ref())?;
+    if let Some(members) = members {
+        let part = only(&document, &members)?;
+        document = app.budget.take(part.len())?.keep(part);
+    }
     Ok((status, headers, Extension(Counted), document).into_response())
 }

@@ -3,7 +3,9 @@
 mod answer_time;
 mod app;
 mod atom;
+mod badge;
 mod budget;
+mod calculated;
 mod calculator;
 mod catalogs;
 mod change_query;
@@ -27,6 +29,8 @@ mod hosts;
 mod infer;
 mod limits;
 mod list_text;
+mod local;
+mod market;
 mod meters;
 mod metrics;
 mod metrics_page;
@@ -49,7 +53,9 @@ mod search;
 mod series;
 mod server;
 mod since;
+mod some_of_answer;
 mod stored_estimate;
+mod track_record;
 mod ui;
 mod watchlist;
 mod webhooks;
@@ -76,8 +82,8 @@ pub use app::App;
 pub use budget::LARGEST_ANSWER;
 pub use hosts::host_name;
 pub use limits::Limits;
+pub(crate) use local::ask;
 pub use metrics_page::metrics_router;
-pub(crate) use models::ModelShown;
 pub use openapi::DOCUMENT;
 pub use server::{Server, StopSignals, serve, serve_metrics};
 pub use watchlist::{WatchedModel, WatchedModelError, Watchlist};
@@ -98,6 +104,7 @@ macro_rules! with_handlers {
             models::list_models,
             models::show_model,
             series::show_series,
+            badge::show_badge,
             compare::compare_models,
             models::show_vendor,
             history::show_history,
@@ -121,6 +128,7 @@ macro_rules! with_handlers {
             calculator::lay_out_model,
             calculator::plan_training,
             plan::plan_serving,
+            track_record::show_track_record,
             reference::list_accelerators,
             reference::list_storage_tiers,
             reference::list_open_models,
@@ -238,7 +246,7 @@ fn methods_of<Declared: Path>() -> MethodFilter {
         .expect("a handler has a method")
 }
 
-/// The router with all middleware, for tests.
+/// The router with all middleware, for the command line and for tests.
 pub fn router(app: App) -> Router {
     let count = from_fn_with_state(Arc::clone(&app.metrics), metrics::count);
     unwrapped(app.clone())

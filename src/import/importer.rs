@@ -113,6 +113,7 @@ impl Importer {
         lines: &mut LineSender,
     ) -> Result<Summary, ImportError> {
         let format = import.format();
+        let refusals = import.refusals();
         let id = Uuid::new_v4();
         let started_at = DbTime::from(self.clock.now());
         let running = self
@@ -121,7 +122,10 @@ impl Importer {
             .await?;
         let outcome = import.run(lines).await;
         let ended_at = self.clock.now().into();
-        let run = ImportRow::ended(id, format, ended_at, &outcome, version);
+        let run = ImportRow {
+            refusals,
+            ..ImportRow::ended(id, format, ended_at, &outcome, version)
+        };
         self.end(running, run).await;
         match &outcome {
             Ok(summary) => tracing::info!(source, format, ?summary, "imported"),
@@ -227,6 +231,7 @@ impl ImportRow {
             not_identifiable: 0,
             refused: 0,
             reinstated: 0,
+            refusals: None,
         }
     }
 }

@@ -185,6 +185,19 @@ pub struct ImportRow {
     /// The header `Last-Modified` of the server's answer.
     #[serde(skip)]
     pub last_modified: Option<String>,
+    /// JSON: the refused entries with their reasons. It is written at the end of a run and read on its own.
+    #[serde(skip)]
+    #[sqlx(skip)]
+    pub refusals: Option<String>,
+}
+
+/// The refused entries of an import.
+#[derive(Debug, Clone, FromRow)]
+pub struct RefusalsRow {
+    /// The import.
+    pub id: Uuid,
+    /// JSON: the entries with their reasons.
+    pub refusals: String,
 }
 
 impl ImportRow {
@@ -271,8 +284,15 @@ const END_IMPORT: &str = "
     UPDATE imports
     SET catalog = $2, ended_at = $3, outcome = $4, error = $5, etag = $6, last_modified = $7, entries = $8,
         estimated = $9, unchanged = $10, duplicates = $11, not_identifiable = $12, refused = $13,
-        reinstated = $14
+        reinstated = $14, refusals = $15
     WHERE id = $1";
+
+const FORGET_REFUSALS: &str = "
+    UPDATE imports SET refusals = NULL
+    WHERE id <> $1 AND refusals IS NOT NULL
+      AND (source, catalog) = (SELECT source, catalog FROM imports AS ended WHERE ended.id = $1)";
+
+const REFUSALS: &str = "SELECT id, refusals FROM imports WHERE refusals IS NOT NULL AND id IN (";
 
 const RUNNING: &str = "SELECT id FROM imports WHERE outcome = 'running'";
 
@@ -412,8 +432,29 @@ impl Store {
             .bind(run.duplicates)
             .bind(run.not_identifiable)
             .bind(run.refused)
-            .bind(run.reinstated);
-        self.write(end).await.map(drop)
+            .bind(run.reinstated)
+            .bind(run.refusals.as_deref());
+        self.write(end).await?;
+        if run.outcome == ImportOutcome::Done {
+            self.write(Query::new(FORGET_REFUSALS).bind(run.id)).await?;
+        }
+        Ok(())
+    }
+
+    /// The refused entries of some imports; those of an import that a later one replaced are forgotten.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn refusals(&self, imports: &[Uuid]) -> Result<Vec<RefusalsRow>, StoreError> {
+        if imports.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut refusals = Query::new(REFUSALS);
+        for (number, id) in imports.iter().enumerate() {
+            let refusals_so_far = refusals.text(if number == 0 { "" } else { ", " });
+            refusals = refusals_so_far.value(*id);
+        }
+        self.rows(refusals.text(")")).await
     }
 
     /// Imports by start or by source, beginning after a run.

@@ -18,6 +18,7 @@ mod imports;
 mod known;
 mod list;
 mod looks;
+mod market;
 mod meters;
 mod migrate;
 mod models;
@@ -58,9 +59,10 @@ pub use estimates::{AsOf, EstimateRow, Latest, LatestKey};
 pub use history::{DisagreementRow, HistoryKey, HistoryRow, PricesOf};
 pub use imports::{
     ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection, LeaderRow, ListingRow,
-    OfferRow, RunningImport,
+    OfferRow, RefusalsRow, RunningImport,
 };
 pub use list::{NamePrefix, Order, Place, Selection, SortKey};
+pub use market::{MarketOfferRow, PastPriceRow};
 pub use meters::{CatalogImports, SourceImports, WebhookCounts};
 pub use models::{
     DueModel, ModelOfferRow, ModelOutcome, ModelRecord, ModelRow, ModelSelection, ModelSheetRow,
@@ -111,6 +113,12 @@ pub enum StoreError {
         "the tables do not match this program: a different build applied migration {0}; use that build, or an empty database"
     )]
     OtherTables(i64),
+    /// There is no file of this name.
+    #[error("there is no database `{0}`")]
+    NoDatabase(String),
+    /// A migration of this program was not applied to the tables.
+    #[error("the tables are of an older version of this program")]
+    OlderTables,
     /// The folder or file of the embedded database could not be made.
     #[error("cannot create `{path}`")]
     File {

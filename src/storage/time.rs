@@ -9,7 +9,7 @@ use sqlx::{Database, Decode, Encode, Postgres, Sqlite, Type};
 
 /// A timestamp cut to microseconds, which is what PostgreSQL keeps; SQLite keeps text of fixed width, so that the
 /// order of the texts is the order of the times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct DbTime(Timestamp);
 

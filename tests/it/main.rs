@@ -4,6 +4,8 @@
 
 mod api;
 mod attack;
+#[cfg(target_os = "linux")]
+mod browser;
 mod catalog;
 mod catalog_formats;
 mod changes;

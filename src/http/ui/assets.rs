@@ -44,6 +44,7 @@ const STYLE: &str = concat!(
     include_str!("assets/base.css"),
     include_str!("assets/chart.css"),
     include_str!("assets/market.css"),
+    include_str!("assets/ask.css"),
     include_str!("assets/model.css"),
 );
 
@@ -51,6 +52,9 @@ const STYLE: &str = concat!(
 const SCRIPT: &str = concat!(
     include_str!("assets/cursor.js"),
     include_str!("assets/live.js"),
+    include_str!("assets/suggest.js"),
+    include_str!("assets/slider.js"),
+    include_str!("assets/ask.js"),
 );
 
 /// The style sheet.

@@ -5,10 +5,19 @@
 
 mod answer;
 mod assets;
+mod catalogs;
+mod changes;
+mod compare;
 mod figure;
 mod layout;
 mod market;
 mod model;
+mod names;
+mod plan;
+mod quantities;
+mod trial;
+mod truth;
+mod words;
 
 use axum::Router;
 use axum::response::Redirect;
@@ -24,6 +33,12 @@ pub(super) fn routes() -> Router<App> {
         .route("/", get(async || Redirect::temporary("/ui/")))
         .route("/ui", get(async || Redirect::permanent("/ui/")))
         .route("/ui/", get(market::show))
+        .route("/ui/catalogs", get(catalogs::show))
+        .route("/ui/changes", get(changes::show))
+        .route("/ui/compare", get(compare::show))
+        .route("/ui/truth", get(truth::show))
+        .route("/ui/plan", get(plan::show))
+        .route("/ui/try", get(trial::show).post(trial::ask))
         .route("/ui/models/{author}/{model}", get(model::show))
         .route("/ui/offers/{provider}/{model}", get(model::show_offer))
         .route("/ui/assets/{name}", get(assets::serve))

@@ -1,6 +1,6 @@
 //! Published catalogs: recognition of the format, splitting into entries, conversion of entries into sheets.
 
-mod canonical;
+pub(crate) mod canonical;
 mod entry;
 mod hours;
 mod meter;

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
+use super::posterior::{Interval, PRIOR_DRAWS, Prior, sample_prior, summarize};
+use super::quantities::JointQuantity;
 use super::{Answer, Request, infer_while};
 use crate::catalog::is_sold_by_author;
 use crate::input::cancel::{CancelToken, Cancelled};
@@ -46,6 +48,19 @@ impl Estimator {
     #[must_use]
     pub fn calibration_id(&self) -> &str {
         &self.calibration_id
+    }
+
+    /// The 90 % interval of every quantity before any sheet is read, in the order of [`JointQuantity::ALL`].
+    #[must_use]
+    pub fn prior(&self) -> Vec<Interval> {
+        let assumptions = Assumptions::default();
+        let prior = Prior::new(&self.calibration, &assumptions);
+        let draws = sample_prior(&prior, PRIOR_DRAWS);
+        let interval = |quantity: JointQuantity| {
+            let logs = draws.iter().map(|unknowns| quantity.log_value(&unknowns));
+            summarize(logs, draws.weights()).interval_90()
+        };
+        JointQuantity::ALL.into_iter().map(interval).collect()
     }
 
     /// Answers a request.

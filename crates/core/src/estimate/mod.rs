@@ -23,7 +23,7 @@ mod request;
 mod row;
 pub mod samples;
 pub mod serving;
-mod storage_tiers;
+pub mod storage_tiers;
 mod stored;
 #[cfg(test)]
 mod tests;

@@ -1,35 +1,53 @@
-//! The published figures of open-weight models, as quantities of the joint estimate.
+//! Published values of open-weight models: what their estimates should be.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use super::quantities::JointQuantity;
-use crate::catalog::model_key;
+use crate::catalog::canonical::canonical_model;
 use crate::model::kv_reading::READ_CONTEXT_TOKENS;
 use crate::reference::{OpenModel, open_models};
 use crate::roofline::KvCache;
 
-/// The open-weight model that a canonical name means; none where its architecture is not public.
+/// The open-weight models by their canonical names.
+static BY_CANONICAL_NAME: LazyLock<HashMap<String, &'static OpenModel>> = LazyLock::new(|| {
+    let mut named = HashMap::new();
+    for model in open_models() {
+        // Some rows hold several models, and some the base and the tuned one.
+        let name = model.name.split([' ', '/']).next().unwrap_or(&model.name);
+        let spellings = ["", "-instruct", "-chat"].map(|ending| format!("{name}{ending}"));
+        for name in spellings.iter().filter_map(|name| canonical_model(name)) {
+            named.entry(name).or_insert(model);
+        }
+    }
+    named
+});
+
+/// The open-weight model of a canonical name, `author/model`.
 #[must_use]
-pub fn open_model_of(canonical_model: &str) -> Option<&'static OpenModel> {
-    let key = model_key(canonical_model);
-    open_models()
-        .iter()
-        .find(|model| model_key(&model.name) == key)
+pub fn open_model_of(canonical_name: &str) -> Option<&'static OpenModel> {
+    BY_CANONICAL_NAME.get(canonical_name).copied()
 }
 
-/// The published value of a quantity; none where it depends on how the model is served, or where the attention is assumed
-/// from the model's class.
+/// The published value of a quantity; none of those that the machine and the load make, and none of a cache whose
+/// attention is assumed from the model's class.
 #[must_use]
 pub fn published_value(model: &OpenModel, quantity: JointQuantity) -> Option<f64> {
     let architecture = &model.architecture;
-    let cache = || {
-        let is_known = model.confidence != "class-default";
-        is_known.then(|| KvCache::new(architecture))
-    };
+    let cache = KvCache::new(architecture);
+    let is_of_cache = !matches!(
+        quantity,
+        JointQuantity::ActiveParameters | JointQuantity::TotalParameters
+    );
+    if is_of_cache && model.confidence == "class-default" {
+        return None;
+    }
     let value = match quantity {
         JointQuantity::ActiveParameters => architecture.active_parameters,
         JointQuantity::TotalParameters => architecture.total_parameters,
-        JointQuantity::KvBytesRead => cache()?.read_per_token_at(READ_CONTEXT_TOKENS, 1.0).0,
-        JointQuantity::KvBytesReadSlope => cache()?.read_per_token(1.0).0,
-        JointQuantity::KvBytesStored => cache()?.stored_per_token(1.0).0,
+        JointQuantity::KvBytesRead => cache.read_per_token_at(READ_CONTEXT_TOKENS, 1.0).0,
+        JointQuantity::KvBytesReadSlope => cache.read_per_token(1.0).0,
+        JointQuantity::KvBytesStored => cache.stored_per_token(1.0).0,
         _ => return None,
     };
     Some(value).filter(|value| value.is_finite() && *value > 0.0)
@@ -40,12 +58,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_canonical_name_leads_to_the_published_figures() {
+    fn an_open_model_is_found_by_its_canonical_name_and_has_its_published_size() {
         let model = open_model_of("openai/gpt-oss-120b").unwrap();
-        let active = published_value(model, JointQuantity::ActiveParameters).unwrap();
-        assert!((5.0e9..5.3e9).contains(&active), "{active}");
-        assert!(published_value(model, JointQuantity::KvBytesStored).unwrap() > 0.0);
-        assert_eq!(published_value(model, JointQuantity::CostOutput), None);
-        assert_eq!(open_model_of("openai/gpt-5.4"), None);
+        let value = |quantity| published_value(model, quantity);
+        assert_eq!(
+            value(JointQuantity::TotalParameters),
+            Some(model.architecture.total_parameters)
+        );
+        assert!(value(JointQuantity::KvBytesStored).is_some_and(|bytes| bytes > 1e3));
+        assert_eq!(value(JointQuantity::CostInput), None);
+        assert!(open_model_of("openai/gpt-5.4").is_none());
     }
 }

@@ -1,6 +1,7 @@
 //! Reading requests: request bodies, each declared once (`body`); text to a JSON tree that keeps numbers as written
 //! (`json`); a walk over the tree that records every fault with its place (`cursor`, `faults`) and its correction
-//! (`mistakes`, `names`); schemas of names and texts (`schema`); cancellation (`cancel`); and escapes for unsafe characters
+//! (`mistakes`, `names`); from a pointer to its line
+//! (`place`); schemas of names and texts (`schema`); cancellation (`cancel`); and escapes for unsafe characters
 //! (`text`).
 
 pub mod body;
@@ -10,6 +11,7 @@ mod faults;
 pub mod json;
 mod mistakes;
 mod names;
+pub mod place;
 pub mod schema;
 pub mod text;
 

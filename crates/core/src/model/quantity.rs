@@ -46,6 +46,8 @@ pub(crate) struct Row {
     pub(crate) textbook: Option<f64>,
     /// The values that may be stated.
     pub(crate) bounds: Bounds,
+    /// The values between which it lies as a rule.
+    usual: Bounds,
     /// The quantities that it follows from.
     pub(crate) parents: &'static [Quantity],
     /// Its value on an accelerator of the reference table, given the parents.
@@ -99,6 +101,10 @@ const fn row(path: &'static str, symbol: &'static str, unit: &'static str) -> Ro
             least: 0.0,
             most: f64::MAX,
         },
+        usual: Bounds {
+            least: 0.0,
+            most: f64::MAX,
+        },
         parents: &[],
         of_chip: None,
         from_parents: None,
@@ -110,6 +116,14 @@ impl Row {
         Self {
             is_statable: true,
             bounds: Bounds { least, most },
+            usual: Bounds { least, most },
+            ..self
+        }
+    }
+
+    const fn usual(self, least: f64, most: f64) -> Self {
+        Self {
+            usual: Bounds { least, most },
             ..self
         }
     }
@@ -158,45 +172,45 @@ macro_rules! quantities {
 }
 
 quantities! {
-    ActiveParameters = row("active_parameters", "N_a", "parameters").stated(1e3, 1e16).textbook(1e11);
-    TotalParameters = row("total_parameters", "N_t", "parameters").stated(1e3, 1e16).textbook(8e11);
+    ActiveParameters = row("active_parameters", "N_a", "parameters").stated(1e3, 1e16).usual(1e9, 1e12).textbook(1e11);
+    TotalParameters = row("total_parameters", "N_t", "parameters").stated(1e3, 1e16).usual(1e9, 1e13).textbook(8e11);
     WeightBytes = row("weight_bytes_per_parameter", "w", "B").stated(0.0625, 4.0).textbook(1.0);
-    Chips = row("chips", "G", "chips").stated(1.0, 1e6)
+    Chips = row("chips", "G", "chips").stated(1.0, 1e6).usual(1.0, 576.0)
         .of_chip(|chip, _| Some(f64::from(chip.serving_unit_chips)))
         .from(&[Quantity::DomainSize], |parents| parents[0]);
     KvBytesPerElement = row("kv_bytes_per_element", "b_kv", "B").stated(0.0625, 4.0);
-    KvBytesRead = row("kv_bytes_per_token_read", "k_bw", "bytes/token").stated(1e-6, 1e12);
-    KvBytesReadSlope = row("kv_bytes_per_token_read_slope", "k_∞", "bytes/token").stated(1e-6, 1e12);
-    KvBytesStored = row("kv_bytes_per_token_stored", "k_st", "bytes/token").stated(1e-6, 1e12);
-    BatchOverOptimal = row("batch_over_optimal_batch", "β", "").stated(1e-12, 1e12).textbook(2.5);
-    MeanDecodeContext = row("mean_decode_context_tokens", "L_mean", "tokens").stated(1e-3, 1e9);
-    MeanPromptBelow = row("mean_prompt_tokens_below", "S_1", "tokens").stated(1.0, 1e9);
-    MeanPromptAbove = row("mean_prompt_tokens_above", "S_2", "tokens").stated(1.0, 1e9);
-    PromptTokens = row("prompt_tokens", "S", "tokens").stated(1.0, 1e9);
+    KvBytesRead = row("kv_bytes_per_token_read", "k_bw", "bytes/token").stated(1e-6, 1e12).usual(1e3, 1e6);
+    KvBytesReadSlope = row("kv_bytes_per_token_read_slope", "k_∞", "bytes/token").stated(1e-6, 1e12).usual(1e2, 1e6);
+    KvBytesStored = row("kv_bytes_per_token_stored", "k_st", "bytes/token").stated(1e-6, 1e12).usual(1e3, 1e6);
+    BatchOverOptimal = row("batch_over_optimal_batch", "β", "").stated(1e-12, 1e12).usual(0.01, 10.0).textbook(2.5);
+    MeanDecodeContext = row("mean_decode_context_tokens", "L_mean", "tokens").stated(1e-3, 1e9).usual(100.0, 1e6);
+    MeanPromptBelow = row("mean_prompt_tokens_below", "S_1", "tokens").stated(1.0, 1e9).usual(100.0, 1e6);
+    MeanPromptAbove = row("mean_prompt_tokens_above", "S_2", "tokens").stated(1.0, 1e9).usual(1e3, 1e7);
+    PromptTokens = row("prompt_tokens", "S", "tokens").stated(1.0, 1e9).usual(100.0, 1e6);
     CachedPromptShare = row("cached_prompt_share", "h", "").stated(0.0, 0.99);
-    PrefillEfficiency = row("prefill_efficiency", "η_pre", "").stated(1e-12, 1.0).textbook(1.0);
-    DecodeBandwidthEfficiency = row("decode_bandwidth_efficiency", "η_m", "").stated(1e-12, 1.0).textbook(1.0);
-    DecodeComputeEfficiency = row("decode_compute_efficiency", "η_c", "").stated(1e-12, 1.0).textbook(1.0);
-    Utilisation = row("utilisation", "U", "").stated(1e-6, 1.0).textbook(1.0);
-    AcceptedTokens = row("accepted_tokens_per_pass", "V", "tokens").stated(1.0, 1e3).textbook(1.0);
-    MinimumBatch = row("minimum_batch", "B_min", "sequences").stated(1.0, 1e12);
-    InputMargin = row("input_margin", "μ_in", "").stated(-10.0, 0.999).textbook(0.0);
-    OutputMargin = row("output_margin", "μ_out", "").stated(-10.0, 0.999).textbook(0.0);
-    ComputeMargin = row("compute_margin", "μ_c", "").stated(-10.0, 0.999);
-    LoadPathBandwidth = row("load_path_bytes_per_second", "BW_path", "B/s").stated(1e-6, 1e24);
-    RentalPerHour = row("rental_usd_per_hour", "R", "USD/h").stated(1e-6, 1e24)
+    PrefillEfficiency = row("prefill_efficiency", "η_pre", "").stated(1e-12, 1.0).usual(0.05, 1.0).textbook(1.0);
+    DecodeBandwidthEfficiency = row("decode_bandwidth_efficiency", "η_m", "").stated(1e-12, 1.0).usual(0.05, 1.0).textbook(1.0);
+    DecodeComputeEfficiency = row("decode_compute_efficiency", "η_c", "").stated(1e-12, 1.0).usual(0.05, 1.0).textbook(1.0);
+    Utilisation = row("utilisation", "U", "").stated(1e-6, 1.0).usual(0.01, 1.0).textbook(1.0);
+    AcceptedTokens = row("accepted_tokens_per_pass", "V", "tokens").stated(1.0, 1e3).usual(1.0, 5.0).textbook(1.0);
+    MinimumBatch = row("minimum_batch", "B_min", "sequences").stated(1.0, 1e12).usual(1.0, 1e4);
+    InputMargin = row("input_margin", "μ_in", "").stated(-10.0, 0.999).usual(-1.0, 0.99).textbook(0.0);
+    OutputMargin = row("output_margin", "μ_out", "").stated(-10.0, 0.999).usual(-1.0, 0.99).textbook(0.0);
+    ComputeMargin = row("compute_margin", "μ_c", "").stated(-10.0, 0.999).usual(-1.0, 0.99);
+    LoadPathBandwidth = row("load_path_bytes_per_second", "BW_path", "B/s").stated(1e-6, 1e24).usual(1e8, 1e12);
+    RentalPerHour = row("rental_usd_per_hour", "R", "USD/h").stated(1e-6, 1e24).usual(0.2, 50.0)
         .of_chip(|chip, _| Some(chip.rental_usd_per_hour.typical?.0));
-    UsdPerCurrencyUnit = row("usd_per_currency_unit", "fx", "USD").stated(1e-12, 1e6);
-    ComputeToBandwidth = row("accelerator.compute_to_bandwidth", "ρ", "").stated(1e-12, 1e12).textbook(300.0)
+    UsdPerCurrencyUnit = row("usd_per_currency_unit", "fx", "USD").stated(1e-12, 1e6).usual(1e-3, 10.0);
+    ComputeToBandwidth = row("accelerator.compute_to_bandwidth", "ρ", "").stated(1e-12, 1e12).usual(30.0, 1e3).textbook(300.0)
         .from(&[Quantity::FlopsPerSecond, Quantity::Bandwidth, Quantity::WeightBytes], ratio_of_rates);
-    FlopsPerSecond = row("accelerator.flops_per_second", "F", "FLOP/s").stated(1e-6, 1e24)
+    FlopsPerSecond = row("accelerator.flops_per_second", "F", "FLOP/s").stated(1e-6, 1e24).usual(1e14, 1e17)
         .with_parents(&[Quantity::WeightBytes])
         .of_chip(|chip, parents| Some(chip.peak_for_weights(parents[0].0).1.0));
-    Bandwidth = row("accelerator.bandwidth_bytes_per_second", "BW", "B/s").stated(1e-6, 1e24)
+    Bandwidth = row("accelerator.bandwidth_bytes_per_second", "BW", "B/s").stated(1e-6, 1e24).usual(5e11, 5e13)
         .of_chip(|chip, _| Some(chip.hbm_bytes_per_second.0));
-    Capacity = row("accelerator.capacity_bytes", "Cap", "B").stated(1e-6, 1e24)
+    Capacity = row("accelerator.capacity_bytes", "Cap", "B").stated(1e-6, 1e24).usual(1e10, 1e12)
         .of_chip(|chip, _| Some(chip.hbm_bytes.0));
-    DomainSize = row("accelerator.domain_size", "D", "chips").stated(1.0, 1e6)
+    DomainSize = row("accelerator.domain_size", "D", "chips").stated(1.0, 1e6).usual(1.0, 576.0)
         .of_chip(|chip, _| Some(f64::from(chip.scale_up_domain)));
     MultiplyRate = row("multiply_adds_per_second", "M", "MAC/s")
         .from(&[Quantity::FlopsPerSecond], |parents| (FlopPerSecond(parents[0].0).multiply_adds().0, parents[0].1));
@@ -239,6 +253,36 @@ impl Quantity {
     pub fn name(self) -> &'static str {
         let path = self.row().path;
         path.strip_prefix(OF_ACCELERATOR).unwrap_or(path)
+    }
+
+    /// The unit, empty for a plain ratio.
+    #[must_use]
+    pub fn unit(self) -> &'static str {
+        self.row().unit
+    }
+
+    /// The symbol in equations.
+    #[must_use]
+    pub fn symbol(self) -> &'static str {
+        self.row().symbol
+    }
+
+    /// The values that may be stated.
+    #[must_use]
+    pub fn bounds(self) -> Bounds {
+        self.row().bounds
+    }
+
+    /// The values between which it lies as a rule.
+    #[must_use]
+    pub fn usual(self) -> Bounds {
+        self.row().usual
+    }
+
+    /// The value a textbook reading takes where nothing is stated.
+    #[must_use]
+    pub fn textbook(self) -> Option<f64> {
+        self.row().textbook
     }
 
     /// Its symbol, unit and permitted values, in words.
@@ -291,5 +335,16 @@ mod tests {
         let names: BTreeSet<&str> = Quantity::ALL.iter().map(|of| of.name()).collect();
         let symbols: BTreeSet<&str> = Quantity::ALL.iter().map(|of| of.row().symbol).collect();
         assert_eq!([names.len(), symbols.len()], [Quantity::COUNT; 2]);
+    }
+
+    #[test]
+    fn usual_values_may_be_stated_and_textbook_values_are_usual() {
+        for row in ROWS.iter().filter(|row| row.is_statable) {
+            let (usual, allowed) = (row.usual, row.bounds);
+            let is_inside = allowed.least <= usual.least && usual.most <= allowed.most;
+            assert!(is_inside && usual.least < usual.most, "{}", row.path);
+            let within = |value| (usual.least..=usual.most).contains(&value);
+            assert!(row.textbook.is_none_or(within), "{}", row.path);
+        }
     }
 }

@@ -2,10 +2,11 @@
 
 use maud::{Markup, html};
 
-use super::{Shown, segment};
+use super::Shown;
 use crate::http::charts::Question;
 use crate::http::charts::drawn::capital;
 use crate::http::stored_estimate::StoredEstimate;
+use crate::http::ui::names::{model_address, segment};
 use unroof_core::estimate::headline::{Figure, finding};
 use unroof_core::estimate::published::open_model_of;
 use unroof_core::units::readable;
@@ -48,9 +49,8 @@ pub(super) fn head(shown: &Shown) -> Markup {
                  and are no part of it."
             }
         }
-        @if let Some((author, name)) = model.and_then(|model| model.split_once('/')) {
-            p { "An offer of " a href=(format!("/ui/models/{}/{}", segment(author), segment(name))) { (author) "/" (name) }
-                ", which has an estimate from all its sheets." }
+        @if let Some(model) = model {
+            p { "An offer of " a href=(model_address(model)) { (model) } ", which has an estimate from all its sheets." }
         }
         @for warning in &warnings { p.warning { (warning) } }
         p.note { (sources(shown)) " " (links(shown)) }

@@ -2,12 +2,12 @@
 
 macro_rules! sheet {
     ($name:literal) => {
-        ($name, include_str!(concat!("../../examples/", $name)))
+        ($name, include_str!(concat!("../examples/", $name)))
     };
 }
 
 /// File name and text of every sheet under `examples/`.
-pub(super) const EXAMPLE_SHEETS: [(&str, &str); 17] = [
+pub(crate) const EXAMPLE_SHEETS: [(&str, &str); 17] = [
     sheet!("alibaba_qwen3-max.json"),
     sheet!("anthropic_claude-haiku-5-5.json"),
     sheet!("anthropic_claude-opus-4-6.json"),

@@ -1,0 +1,182 @@
+//! The frontier of serving: cost over speed, each point one way of running a machine.
+
+use maud::{Markup, html};
+
+use super::Chart;
+use super::axis;
+use super::mark::{Anchor, dot, labelled, line, text};
+use super::scale::Scale;
+use super::table::Table;
+use super::tone::Tone;
+use unroof_core::units::compact;
+
+/// Width of a drawing that a telephone shows without scrolling.
+const WIDTH: f64 = 420.0;
+/// Height of the drawing.
+const HEIGHT: f64 = 300.0;
+/// Space for the values of the vertical axis.
+const LEFT: f64 = 48.0;
+/// Place of the horizontal axis.
+const BOTTOM: f64 = HEIGHT - 40.0;
+/// Space above, for the name of the vertical axis.
+const TOP: f64 = 24.0;
+
+/// A way of running.
+#[derive(Debug, Clone)]
+pub(crate) struct Way {
+    /// What it is, such as a batch.
+    pub(crate) name: String,
+    /// Tokens per second that one user gets.
+    pub(crate) speed: f64,
+    /// USD per million tokens.
+    pub(crate) cost: f64,
+    /// Whether no other is both faster and cheaper.
+    pub(crate) on_front: bool,
+    /// Whether it is the one that is asked about.
+    pub(crate) is_chosen: bool,
+}
+
+/// The frontier.
+#[derive(Debug, Clone)]
+pub(crate) struct Frontier {
+    /// What it shows, as a finding.
+    pub(crate) title: String,
+    /// The finding with its figures.
+    pub(crate) description: String,
+    /// Name of the vertical axis.
+    pub(crate) cost_name: &'static str,
+    /// Name of the column of ways.
+    pub(crate) way_name: &'static str,
+    /// The ways, by speed.
+    pub(crate) ways: Vec<Way>,
+}
+
+impl Frontier {
+    /// Its chart.
+    pub(crate) fn chart(self) -> Chart {
+        let ends = |value: fn(&Way) -> f64| {
+            let values = self.ways.iter().map(value);
+            values.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
+                (low.min(value), high.max(value))
+            })
+        };
+        let (speeds, costs) = (ends(|way| way.speed), ends(|way| way.cost));
+        let across = Scale::log((speeds.0 * 0.85, speeds.1 * 1.15), (LEFT, WIDTH - 12.0));
+        let up = Scale::log((costs.0 * 0.8, costs.1 * 1.25), (BOTTOM, TOP));
+        let drawing = if self.ways.is_empty() {
+            text(
+                Tone::Muted,
+                (WIDTH / 2.0, HEIGHT / 2.0),
+                Anchor::Middle,
+                "No way of running fits",
+            )
+        } else {
+            self.drawing(&across, &up)
+        };
+        Chart {
+            width: WIDTH,
+            height: HEIGHT,
+            drawing,
+            table: self.table(),
+            title: self.title,
+            description: self.description,
+        }
+    }
+
+    fn drawing(&self, across: &Scale, up: &Scale) -> Markup {
+        let place = |way: &Way| (across.at(way.speed), up.at(way.cost));
+        let front: Vec<_> = self
+            .ways
+            .iter()
+            .filter(|way| way.on_front)
+            .map(place)
+            .collect();
+        html! {
+            (axis::horizontal(across, (TOP, BOTTOM), &axis::named(across, 6, compact)))
+            (axis::vertical(up, (LEFT, WIDTH - 12.0), &axis::named(up, 6, compact)))
+            (text(Tone::Muted, (2.0, 12.0), Anchor::Start, self.cost_name))
+            (text(Tone::Muted, (WIDTH - 12.0, HEIGHT - 6.0), Anchor::End, "tokens per second for one user"))
+            (line(Tone::Estimate, &front, 1.5))
+            @for way in &self.ways {
+                @let (tone, radius) = match (way.is_chosen, way.on_front) {
+                    (true, _) => (Tone::Truth, 6.0),
+                    (false, true) => (Tone::Estimate, 3.5),
+                    (false, false) => (Tone::Prior, 3.0),
+                };
+                (labelled(&way.words(), &dot(tone, place(way), radius, 1.0)))
+            }
+        }
+    }
+
+    fn table(&self) -> Table {
+        let row = |way: &Way| {
+            let front = if way.on_front { "yes" } else { "no" };
+            vec![
+                way.name.as_str().into(),
+                way.speed.into(),
+                way.cost.into(),
+                front.into(),
+            ]
+        };
+        Table {
+            columns: vec![
+                self.way_name,
+                "tokens_per_second_per_user",
+                "usd_per_mtok",
+                "on_front",
+            ],
+            rows: self.ways.iter().map(row).collect(),
+        }
+    }
+}
+
+impl Way {
+    fn words(&self) -> String {
+        let chosen = if self.is_chosen { " (as asked)" } else { "" };
+        format!(
+            "{}{chosen}: {} tokens/s for one user at {} USD/Mtok",
+            self.name,
+            compact(self.speed),
+            compact(self.cost)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frontier_has_its_ways_and_an_empty_one_says_so() {
+        let way = |name: &str, speed, on_front| Way {
+            name: name.to_owned(),
+            speed,
+            cost: 2.0,
+            on_front,
+            is_chosen: !on_front,
+        };
+        let mut frontier = Frontier {
+            title: "t".to_owned(),
+            description: "d".to_owned(),
+            cost_name: "USD per million tokens",
+            way_name: "batch",
+            ways: vec![way("batch 1", 80.0, true), way("batch 64", 40.0, false)],
+        };
+        let chart = frontier.clone().chart();
+        assert!(
+            chart
+                .svg()
+                .into_string()
+                .contains("batch 64 (as asked): 40.0 tokens/s")
+        );
+        assert_eq!(chart.table.rows.len(), 2);
+        frontier.ways.clear();
+        assert!(
+            frontier
+                .chart()
+                .svg()
+                .into_string()
+                .contains("No way of running fits")
+        );
+    }
+}

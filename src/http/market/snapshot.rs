@@ -1,0 +1,231 @@
+//! All models with the prices of their offers, as of a time: read once for every version of the store.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use moka::future::Cache;
+
+use crate::chart::strip::Strip;
+use crate::storage::{AsOf, DbTime, MarketOfferRow, ModelRow, ModelSelection, Store, StoreError};
+use unroof_core::estimate::posterior::Interval;
+use unroof_core::estimate::published::{open_model_of, published_value};
+use unroof_core::estimate::quantities::JointQuantity;
+use unroof_core::estimate::{Estimator, StoredQuantity, StoredRow};
+
+/// A price of input and output tokens, in US dollars per million.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::http) struct Price {
+    pub(in crate::http) input: f64,
+    pub(in crate::http) output: f64,
+}
+
+impl Price {
+    /// The price of a token where three of four are input: by it, offers are called cheap or dear.
+    pub(in crate::http) fn blended(self) -> f64 {
+        (3.0 * self.input + self.output) / 4.0
+    }
+}
+
+/// A model.
+#[derive(Debug)]
+pub(in crate::http) struct MarketModel {
+    /// author/model
+    pub(in crate::http) name: String,
+    pub(in crate::http) author: String,
+    /// The estimates, in the order of [`JointQuantity::ALL`].
+    estimates: Vec<StoredQuantity>,
+    /// Published values, in the same order; empty where the model is not open.
+    truths: Vec<Option<f64>>,
+    /// Providers that sell it.
+    pub(in crate::http) hosts: usize,
+    /// The prices in force but free ones, the cheapest first.
+    prices: Vec<Price>,
+    /// The same without copies: equal prices once.
+    distinct: Vec<Price>,
+}
+
+impl MarketModel {
+    fn new(row: ModelRow, offers: &[MarketOfferRow]) -> Self {
+        let stored = StoredRow::read(&row.row_values);
+        let estimates = JointQuantity::ALL
+            .into_iter()
+            .map(|quantity| stored.quantity(quantity));
+        let truths = open_model_of(&row.canonical_model).map_or_else(Vec::new, |model| {
+            let truths = JointQuantity::ALL.into_iter();
+            truths
+                .map(|quantity| published_value(model, quantity))
+                .collect()
+        });
+        let hosts: BTreeSet<&str> = offers.iter().map(|offer| offer.provider.as_str()).collect();
+        let mut prices: Vec<Price> = offers.iter().filter_map(price).collect();
+        prices.sort_by(|left, right| left.blended().total_cmp(&right.blended()));
+        let mut distinct = prices.clone();
+        distinct.dedup();
+        Self {
+            estimates: estimates.collect(),
+            truths,
+            hosts: hosts.len(),
+            prices,
+            distinct,
+            author: row.author,
+            name: row.canonical_model,
+        }
+    }
+
+    /// The estimate of a quantity.
+    pub(in crate::http) fn estimate(&self, quantity: JointQuantity) -> Option<StoredQuantity> {
+        self.estimates.get(quantity as usize).copied()
+    }
+
+    /// Its published value.
+    pub(in crate::http) fn truth(&self, quantity: JointQuantity) -> Option<f64> {
+        self.truths.get(quantity as usize).copied().flatten()
+    }
+
+    /// Whether its architecture is published.
+    pub(in crate::http) fn is_open(&self) -> bool {
+        !self.truths.is_empty()
+    }
+
+    /// The cheapest price.
+    pub(in crate::http) fn lowest(&self) -> Option<Price> {
+        self.prices.first().copied()
+    }
+
+    /// The price in the middle, with or without copies.
+    pub(in crate::http) fn median(&self, with_copies: bool) -> Option<Price> {
+        let prices = if with_copies {
+            &self.prices
+        } else {
+            &self.distinct
+        };
+        prices.get(prices.len().saturating_sub(1) / 2).copied()
+    }
+
+    /// Number of different prices.
+    pub(in crate::http) fn distinct_prices(&self) -> usize {
+        self.distinct.len()
+    }
+}
+
+/// The price of an offer that is sold by the token and is not free.
+fn price(offer: &MarketOfferRow) -> Option<Price> {
+    let price = Price {
+        input: offer.input_per_mtok?,
+        output: offer.output_per_mtok?,
+    };
+    (price.input > 0.0 && price.output > 0.0).then_some(price)
+}
+
+/// All models as of a time, by name.
+#[derive(Debug)]
+pub(in crate::http) struct Market {
+    pub(in crate::http) models: Vec<MarketModel>,
+    /// 90 % interval of every quantity before any sheet is read.
+    priors: Vec<Interval>,
+}
+
+/// Most models of a market.
+const MOST_MODELS: u32 = 50_000;
+
+impl Market {
+    async fn read(
+        store: &Store,
+        estimator: &Estimator,
+        as_of: Option<DbTime>,
+        now: DbTime,
+    ) -> Result<Self, StoreError> {
+        let selection = ModelSelection {
+            as_of,
+            ..ModelSelection::default()
+        };
+        let rows = store.models(&selection, None, MOST_MODELS).await?;
+        let at = as_of.map_or(AsOf::Now(now), AsOf::Time);
+        let offers = store.offers_of_all_models(at).await?;
+        let estimator = estimator.clone();
+        let made = tokio::task::spawn_blocking(move || Self::new(rows, &offers, &estimator));
+        made.await.map_err(|_| StoreError::Away)
+    }
+
+    /// Both lists are in the order of the models' names.
+    fn new(rows: Vec<ModelRow>, offers: &[MarketOfferRow], estimator: &Estimator) -> Self {
+        let of_model = |row: ModelRow| {
+            let name = row.canonical_model.as_str();
+            let from = offers.partition_point(|offer| offer.canonical_model.as_str() < name);
+            let of_it = offers[from..].partition_point(|offer| offer.canonical_model == name);
+            MarketModel::new(row, &offers[from..from + of_it])
+        };
+        Self {
+            models: rows.into_iter().map(of_model).collect(),
+            priors: estimator.prior(),
+        }
+    }
+
+    /// 90 % interval of a quantity before any sheet is read.
+    fn prior(&self, quantity: JointQuantity) -> Interval {
+        self.priors[quantity as usize]
+    }
+
+    /// The strip of a model's estimate; none without an estimate.
+    pub(in crate::http) fn strip(
+        &self,
+        model: &MarketModel,
+        quantity: JointQuantity,
+    ) -> Option<Strip> {
+        let stored = model.estimate(quantity)?;
+        let (median, interval) = stored.span()?;
+        let prior = self.prior(quantity);
+        Some(Strip {
+            prior_90: Some((prior.low, prior.high)),
+            interval_90: (interval.low, interval.high),
+            interval_50: stored.interval_50.map(|half| (half.low, half.high)),
+            median,
+            identified: stored.identified == Some(true),
+            truth: model.truth(quantity),
+        })
+    }
+
+    /// The values that an axis for all models shows: the prior and every median.
+    pub(in crate::http) fn domain(&self, quantity: JointQuantity) -> (f64, f64) {
+        let prior = self.prior(quantity);
+        let medians = self
+            .models
+            .iter()
+            .filter_map(|model| model.estimate(quantity)?.median);
+        medians.fold((prior.low, prior.high), |(low, high), median| {
+            (low.min(median), high.max(median))
+        })
+    }
+}
+
+/// The last markets that were asked for, by version of the store and time.
+#[derive(Debug, Clone)]
+pub(in crate::http) struct Markets(Cache<(i64, Option<DbTime>), Arc<Market>>);
+
+impl Default for Markets {
+    fn default() -> Self {
+        Self(Cache::new(4))
+    }
+}
+
+impl Markets {
+    /// The market of a version as of a time, read once for concurrent requests.
+    pub(in crate::http) async fn get(
+        &self,
+        store: &Store,
+        estimator: &Estimator,
+        (version, as_of, now): (i64, Option<DbTime>, DbTime),
+    ) -> Result<Arc<Market>, StoreError> {
+        let read = async {
+            Market::read(store, estimator, as_of, now)
+                .await
+                .map(Arc::new)
+        };
+        let read = self.0.try_get_with((version, as_of), read);
+        // The cause was logged where it happened; all that waited share it.
+        read.await.map_err(|error| match Arc::try_unwrap(error) {
+            Ok(error) => error,
+            Err(_) => StoreError::Away,
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! The quantities of an answer, each as a strip over its prior.
+
+use maud::{Markup, html};
+
+use crate::chart::scale::Scale;
+use crate::chart::strip::Strip;
+use unroof_core::estimate::Joint;
+use unroof_core::estimate::joint::QuantityEstimate;
+use unroof_core::estimate::quantities::{JointQuantity, Quantities};
+use unroof_core::units::compact;
+
+/// Width of a strip.
+const WIDTH: f64 = 260.0;
+/// Its height.
+const HEIGHT: f64 = 22.0;
+/// Space at its ends.
+const END: f64 = 6.0;
+
+/// All quantities, those that are identified first.
+pub(super) fn all(joint: &Joint) -> Markup {
+    let quantities: &Quantities = &joint.quantities;
+    let (known, others): (Vec<_>, Vec<_>) = quantities
+        .in_order()
+        .into_iter()
+        .partition(|(_, estimate)| estimate.identified);
+    html! {
+        table.quantities {
+            thead { tr {
+                th scope="col" { "Quantity" }
+                th scope="col" { "Median" }
+                th scope="col" { "90 %" }
+                th scope="col" { "Estimate over the prior" }
+            } }
+            tbody {
+                @for (quantity, estimate) in known.into_iter().chain(others) { (row(quantity, estimate)) }
+            }
+        }
+    }
+}
+
+fn row(quantity: JointQuantity, estimate: &QuantityEstimate) -> Markup {
+    let definition = quantity.definition();
+    let (low, high) = (estimate.interval_90.low, estimate.interval_90.high);
+    html! {
+        tr.faint[!estimate.identified] data-quantity=(definition.name) {
+            th scope="row" title=(definition.description) {
+                (definition.label)
+                @if estimate.identified { " " span.tag.good { "identified" } }
+            }
+            td.number { (compact(estimate.median)) }
+            td.number.span { (compact(low)) " to " (compact(high)) }
+            td.strip { (strip(estimate)) (reason(estimate)) }
+        }
+    }
+}
+
+/// The reason that a quantity is not identified.
+fn reason(estimate: &QuantityEstimate) -> Markup {
+    html! {
+        @if let Some(reason) = &estimate.not_identified_because {
+            details { summary { "why not identified" } p.note { (reason.to_string()) "." } }
+        }
+    }
+}
+
+/// The strip on an axis of its own, from the lowest to the highest of prior and estimate.
+fn strip(estimate: &QuantityEstimate) -> Markup {
+    let (prior, own, half) = (
+        estimate.prior.interval_90,
+        estimate.interval_90,
+        estimate.interval_50,
+    );
+    let low = prior.low.min(own.low);
+    let high = prior.high.max(own.high);
+    if high <= low {
+        return html! { span.note { "stated" } };
+    }
+    let strip = Strip {
+        prior_90: Some((prior.low, prior.high)),
+        interval_90: (own.low, own.high),
+        interval_50: Some((half.low, half.high)),
+        median: estimate.median,
+        identified: estimate.identified,
+        truth: None,
+    };
+    let words = format!(
+        "{}; before the sheet {} to {}",
+        strip.words(),
+        compact(prior.low),
+        compact(prior.high)
+    );
+    let scale = Scale::log((low, high), (END, WIDTH - END));
+    html! {
+        svg.chart.strip viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) width=(WIDTH) height=(HEIGHT) role="img" aria-label=(words) {
+            (strip.marks(&scale, HEIGHT / 2.0))
+        }
+    }
+}

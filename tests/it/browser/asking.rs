@@ -1,0 +1,139 @@
+//! Questions: the answer follows the keys, and an older one never takes the place of a newer one.
+
+use serde_json::json;
+use thirtyfour::Key;
+
+use super::in_browser;
+use super::window::Window;
+
+const ANSWER: &str = "document.getElementById('answer').innerText";
+
+async fn stored_sheets(window: &Window) -> f64 {
+    window.number("fetch('/price-sheets?limit=2000').then((list) => list.json()).then((list) => list.data.length)").await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_assumption_that_is_typed_changes_the_answer_and_stores_nothing() {
+    in_browser(async |window| {
+        window.go("/ui/try?example=openai_gpt-5.4").await;
+        let stored = stored_sheets(window).await;
+        let before = window.text(ANSWER).await.unwrap();
+        window.tab_to("details.assumptions > summary").await;
+        window.press(Key::Enter).await;
+        window.tab_to("#stated-gpus").await;
+        window.type_text("8").await;
+        window
+            .until(&format!("{ANSWER} !== {}", json!(before)))
+            .await;
+        assert_eq!(
+            window.text("document.activeElement.id").await.as_deref(),
+            Some("stated-gpus")
+        );
+        assert_eq!(stored_sheets(window).await, stored);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_older_answer_never_takes_the_place_of_a_newer_one() {
+    in_browser(async |window| {
+        window.go("/ui/try?example=openai_gpt-5.4").await;
+        // A network on which the first answer is the last to arrive.
+        window
+            .run(
+                "const asked = window.fetch;
+                window.answers = 0;
+                let questions = 0;
+                window.fetch = async (address, { signal, ...options } = {}) => {
+                    const isFirst = ++questions === 1;
+                    const answer = await asked(address, options);
+                    if (isFirst) await new Promise((after) => setTimeout(after, 2000));
+                    window.answers += 1;
+                    return answer;
+                }",
+            )
+            .await;
+        let sheet = "document.getElementById('sheet')";
+        let ask = async |text: &str| {
+            let text = json!(text);
+            window.run(&format!("{sheet}.value = {text}; {sheet}.dispatchEvent(new Event('input', {{ bubbles: true }}))")).await;
+        };
+        ask("older").await;
+        window.until("document.getElementById('answer').getAttribute('aria-busy') === 'true'").await;
+        ask("{\"schema\": \"newer\"}").await;
+        window.until(&format!("window.answers === 1 && {ANSWER}.includes('schema')")).await;
+        let newer = window.text(ANSWER).await;
+        window.until("window.answers === 2").await;
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        assert_eq!(window.text(ANSWER).await, newer);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fault_leads_to_its_line() {
+    in_browser(async |window| {
+        window.go("/ui/try").await;
+        window.tab_to("#sheet").await;
+        window.type_text("{\"schema\": \"pricesheet/v1\",\n\"provider\": \"acme\",\n\"model\": 7}").await;
+        window.until("document.querySelector('[data-line=\"3\"]') !== null").await;
+        window.tab_to("[data-line='3']").await;
+        window.press(Key::Enter).await;
+        let selected = "(({ value, selectionStart, selectionEnd }) => value.slice(selectionStart, selectionEnd))(document.activeElement)";
+        assert_eq!(window.text(selected).await.as_deref(), Some("\"model\": 7}"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slider_of_the_plan_moves_by_the_arrow_keys_and_the_address_follows() {
+    in_browser(async |window| {
+        window.go("/ui/plan").await;
+        let before = window.text(ANSWER).await.unwrap();
+        window.tab_to("input[type=range]").await;
+        let field = window
+            .text("document.activeElement.dataset.slides")
+            .await
+            .unwrap();
+        for _ in 0..20 {
+            window.press(Key::Right).await;
+        }
+        window
+            .until(&format!("{ANSWER} !== {}", json!(before)))
+            .await;
+        let stated = format!("document.getElementById({}).value", json!(field));
+        let stated = window.text(&stated).await.unwrap();
+        assert!(
+            window.path().await.contains(&format!("={stated}")),
+            "{stated}: {}",
+            window.path().await
+        );
+        let answer = window.text(ANSWER).await;
+        window.reload().await;
+        assert_eq!(window.text(ANSWER).await, answer);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_arrow_keys_read_a_chart_out() {
+    in_browser(async |window| {
+        window.go("/ui/plan?view=fleet").await;
+        window.tab_to("figure[data-chart]").await;
+        let read = "document.querySelector('figure[data-chart] .reader').textContent";
+        let mut heard = Vec::new();
+        for key in [Key::Right, Key::Right, Key::End, Key::Home, Key::Escape] {
+            window.press(key).await;
+            heard.push(window.text(read).await.unwrap());
+        }
+        let [first, second, last, home, left] = &heard[..] else {
+            unreachable!()
+        };
+        assert!(
+            !first.is_empty() && first == home && first != second && first != last,
+            "{heard:?}"
+        );
+        assert_eq!(left, "");
+    })
+    .await;
+}

@@ -1,0 +1,240 @@
+//! A window of a browser, on a service with the example sheets.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use thirtyfour::{Key, WebDriver};
+
+use super::driver::Chromedriver;
+use crate::server::{LONGEST_WAIT, Server, client, post};
+use crate::support::{TestDatabase, example, with};
+
+/// A reader's choice of colours.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Theme {
+    Light,
+    Dark,
+}
+
+impl Theme {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Light => "light",
+            Self::Dark => "dark",
+        }
+    }
+}
+
+/// A window.
+pub(super) struct Window {
+    driver: WebDriver,
+    _chromedriver: Chromedriver,
+    server: Server,
+    _database: TestDatabase,
+}
+
+impl Window {
+    /// An empty window, and a service in which some prices have changed.
+    pub(super) async fn open() -> Self {
+        let database = TestDatabase::sqlite();
+        let server = Server::start_with(&[
+            "--examples",
+            "--database-url",
+            &database.url,
+            "--listen",
+            "127.0.0.1:0",
+        ]);
+        let chromedriver = Chromedriver::start();
+        let window = Self {
+            driver: chromedriver.browser().await,
+            _chromedriver: chromedriver,
+            server,
+            _database: database,
+        };
+        window.change_price("openai_gpt-5.4.json", "2.00");
+        window.change_price("openai_gpt-5.4.json", "1.75");
+        window.change_price("anthropic_claude-opus-4-6.json", "6.00");
+        window
+    }
+
+    pub(super) async fn close(self) {
+        self.driver.quit().await.unwrap();
+    }
+
+    /// Stores an example with another price of input.
+    pub(super) fn change_price(&self, name: &str, input: &str) {
+        let sheet = with(example(name), "/rates/0/input", json!(input));
+        self.store(&sheet);
+    }
+
+    /// Stores a sheet.
+    pub(super) fn store(&self, sheet: &Value) {
+        let url = format!("{}/infer", self.server.address);
+        let (status, answer) = post(&client(), &url, sheet).unwrap();
+        assert!(status == 200 || status == 201, "{status}: {answer}");
+    }
+
+    /// Goes to a page of the service.
+    pub(super) async fn go(&self, path: &str) {
+        let url = format!("{}{path}", self.server.address);
+        self.driver.goto(url).await.unwrap();
+    }
+
+    /// Asks for the same page again.
+    pub(super) async fn reload(&self) {
+        self.driver.refresh().await.unwrap();
+    }
+
+    /// Path and query of the address.
+    pub(super) async fn path(&self) -> String {
+        let url = self.driver.current_url().await.unwrap();
+        let address = url.as_str();
+        address
+            .strip_prefix(&self.server.address)
+            .unwrap_or(address)
+            .to_owned()
+    }
+
+    /// What the body of a function returns on the page; a promise is waited for.
+    pub(super) async fn run(&self, script: &str) -> Value {
+        let ran = self.driver.execute(script, Vec::new()).await;
+        let ran = ran.unwrap_or_else(|error| panic!("{script:.200}: {error}"));
+        ran.json().clone()
+    }
+
+    /// The number that an expression has on the page.
+    pub(super) async fn number(&self, expression: &str) -> f64 {
+        let value = self.run(&format!("return {expression}")).await;
+        value
+            .as_f64()
+            .unwrap_or_else(|| panic!("{expression}: {value}"))
+    }
+
+    /// The text that an expression has on the page; none where it is null.
+    pub(super) async fn text(&self, expression: &str) -> Option<String> {
+        let value = self.run(&format!("return {expression}")).await;
+        value.as_str().map(str::to_owned)
+    }
+
+    /// The texts of an array on the page.
+    pub(super) async fn texts(&self, expression: &str) -> Vec<String> {
+        let value = self.run(&format!("return {expression}")).await;
+        let texts = value.as_array().unwrap().iter();
+        texts
+            .map(|text| text.as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    /// Waits until an expression is true on the page, also where it is left for another meanwhile.
+    pub(super) async fn until(&self, expression: &str) {
+        let began = Instant::now();
+        let script = format!("return Boolean({expression})");
+        loop {
+            let answer = self.driver.execute(script.as_str(), Vec::new()).await;
+            if answer.is_ok_and(|answer| *answer.json() == json!(true)) {
+                return;
+            }
+            if began.elapsed() > LONGEST_WAIT {
+                let shown = self.text("document.querySelector('main')?.innerText").await;
+                panic!(
+                    "never: {expression}\nat {}\n{:.2000}",
+                    self.path().await,
+                    shown.unwrap_or_default()
+                );
+            }
+            tokio::time::sleep(Duration::from_millis(25)).await;
+        }
+    }
+
+    /// Types on the keyboard, wherever the focus is.
+    pub(super) async fn type_text(&self, text: &str) {
+        self.driver
+            .action_chain()
+            .send_keys(text)
+            .perform()
+            .await
+            .unwrap();
+    }
+
+    /// Presses a key.
+    pub(super) async fn press(&self, key: Key) {
+        self.driver
+            .action_chain()
+            .send_keys(key)
+            .perform()
+            .await
+            .unwrap();
+    }
+
+    /// Presses the tabulator until the focus is on an element, as a reader without a pointer does.
+    pub(super) async fn tab_to(&self, selector: &str) {
+        const MOST: usize = 200;
+        for _ in 0..MOST {
+            self.press(Key::Tab).await;
+            let is_there = format!("document.activeElement.matches({})", json!(selector));
+            if self.run(&format!("return {is_there}")).await == json!(true) {
+                return;
+            }
+        }
+        panic!("{selector} is not reached by {MOST} tabulators");
+    }
+
+    /// The messages of the console since the last call that say that something failed.
+    pub(super) async fn console_faults(&self) -> Vec<String> {
+        let log = self.driver.get_log("browser").await.unwrap();
+        let faults = log
+            .into_iter()
+            .filter(|entry| entry.level == "SEVERE" || entry.level == "WARNING");
+        faults.map(|entry| entry.message).collect()
+    }
+
+    /// The addresses of other hosts that were asked for since the last call.
+    pub(super) async fn foreign_requests(&self) -> Vec<String> {
+        let log = self.driver.get_log("performance").await.unwrap();
+        let asked = log.into_iter().filter_map(|entry| {
+            let event: Value = serde_json::from_str(&entry.message).ok()?;
+            let event = &event["message"];
+            let is_request = event["method"] == "Network.requestWillBeSent";
+            let url = event["params"]["request"]["url"].as_str()?;
+            is_request.then(|| url.to_owned())
+        });
+        let is_own = |url: &String| {
+            url.starts_with(&format!("{}/", self.server.address)) || url.starts_with("data:")
+        };
+        asked.filter(|url| !is_own(url)).collect()
+    }
+
+    /// Makes the window this wide, in pixels of CSS; enlarged by a factor, as a reader does.
+    pub(super) async fn resize(&self, width: u32, zoom: u32) {
+        let metrics = json!({
+            "width": width / zoom, "height": 1000 / zoom, "deviceScaleFactor": zoom, "mobile": false,
+        });
+        self.command("Emulation.setDeviceMetricsOverride", metrics)
+            .await;
+    }
+
+    /// Chooses colours.
+    pub(super) async fn choose(&self, theme: Theme) {
+        let features = json!([{"name": "prefers-color-scheme", "value": theme.name()}]);
+        self.command(
+            "Emulation.setEmulatedMedia",
+            json!({"media": "", "features": features}),
+        )
+        .await;
+    }
+
+    /// Shows the page as it is printed.
+    pub(super) async fn show_as_printed(&self) {
+        let light = json!([{"name": "prefers-color-scheme", "value": "light"}]);
+        self.command(
+            "Emulation.setEmulatedMedia",
+            json!({"media": "print", "features": light}),
+        )
+        .await;
+    }
+
+    /// A command of Chromium's own protocol.
+    pub(super) async fn command(&self, name: &str, parameters: Value) -> Value {
+        self.driver.cdp().send_raw(name, parameters).await.unwrap()
+    }
+}
