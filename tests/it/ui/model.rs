@@ -291,9 +291,9 @@ async fn an_offer_without_a_canonical_name_has_a_page_and_its_names_are_escaped(
     observe(&api, &sheet, "2026-05-01T00:00:00Z").await;
     let path = "/ui/offers/acme/a%2Fb.1%3Cb%3E%26%22%27c";
     let text = shown(&api, path).await;
-    assert!(text.contains("a/b.1&lt;b&gt;&amp;"), "{}", reply.text());
-    assert!(!reply.text().contains("<b>"), "{}", reply.text());
-    for address in charts(reply.text())
+    assert!(text.contains("a/b.1&lt;b&gt;&amp;"), "{text}");
+    assert!(!text.contains("<b>"), "{text}");
+    for address in charts(&text)
         .iter()
         .filter(|address| address.contains(".svg?"))
     {

@@ -55,7 +55,7 @@ pub(super) fn densities(shown: &Shown) -> Result<Markup, Problem> {
             .collect::<Result<Vec<Markup>, Problem>>()
     };
     let (first, others) = (draw(first)?, draw(others)?);
-    let draws = readable(
+    let independent = readable(
         shown
             .subject
             .estimate
@@ -64,7 +64,7 @@ pub(super) fn densities(shown: &Shown) -> Result<Markup, Problem> {
             .round(),
     );
     let content = html! {
-        p.note { "The curves are smoothed from weighted draws that have the information of " (draws) " independent ones." }
+        p.note { "The curves are smoothed from weighted draws that have the information of " (independent) " independent ones." }
         div.columns { @for figure in &first { (figure) } }
         details {
             summary { "The other " (others.len()) " quantities" }
