@@ -7,10 +7,10 @@ use serde::Deserialize;
 use unroof_core::input::cursor::nearest_names;
 use uuid::Uuid;
 
-use crate::examples::EXAMPLE_SHEETS;
 use super::input::read_input;
 use super::source::{Source, SourceArguments};
 use super::{Failure, Verbosity, names};
+use crate::examples::EXAMPLE_SHEETS;
 
 /// The places in which sheets are looked for after the files.
 pub(super) struct Sheets<'a> {
