@@ -34,9 +34,17 @@ pub(super) fn finding(sheets: &[PriceSheet], joint: &Joint) -> String {
         identified: estimate.identified,
         has_record: estimate.track_record.is_some(),
     });
-    let from = if sheets.len() == 1 { "this sheet" } else { "these sheets" };
+    let from = if sheets.len() == 1 {
+        "this sheet"
+    } else {
+        "these sheets"
+    };
     let output = joint.margins.iter().find(|margin| margin.line == "output");
-    headline::finding(&figures, from, output.map(|margin| (margin.median, margin.interval_90)))
+    headline::finding(
+        &figures,
+        from,
+        output.map(|margin| (margin.median, margin.interval_90)),
+    )
 }
 
 /// Reasons to doubt an answer: prices that do not fit, or cannot be read in US dollars, and lines below cost.

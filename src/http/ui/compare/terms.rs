@@ -1,4 +1,4 @@
-//! What the models cost: prices over their hosts, costs, margins.
+//! The prices of the models over their hosts, with costs and margins.
 
 use maud::{Markup, html};
 
@@ -70,7 +70,9 @@ fn cost(line: &LineTerms) -> String {
 }
 
 fn margin(margin: Option<ImpliedMargin>) -> String {
-    margin.map_or_else(unknown, |margin| margin_in_words(margin.median, margin.interval_90))
+    margin.map_or_else(unknown, |margin| {
+        margin_in_words(margin.median, margin.interval_90)
+    })
 }
 
 /// The table, a column per model.

@@ -157,7 +157,7 @@ fn empty(words: &Markup) -> Markup {
 }
 
 /// A part of a path.
-fn segment(name: &str) -> String {
+pub(super) fn segment(name: &str) -> String {
     const KEPT: &percent_encoding::AsciiSet = &percent_encoding::NON_ALPHANUMERIC
         .remove(b'-')
         .remove(b'.')
