@@ -168,7 +168,7 @@ fn asking(filled: &Filled, sheets: &[PriceSheet]) -> Markup {
     html! {
         form id="try" method="post" action="/ui/try" data-asks {
             label for=(SHEET) { "Price sheet or catalog entry, as JSON" }
-            textarea id=(SHEET) name=(SHEET) rows="18" spellcheck="false" autocomplete="off" {
+            textarea id=(SHEET) name=(SHEET) rows=(if filled.sheet.is_empty() { 8 } else { 18 }) spellcheck="false" autocomplete="off" {
                 // The parser drops one line break here, so that one of the text's own is kept.
                 "\n" (filled.sheet)
             }
