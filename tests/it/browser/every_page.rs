@@ -8,7 +8,7 @@ use super::{accessibility, in_browser, pictures};
 /// Every page: the name of its pictures, and its address. A page that is added to the service belongs here.
 const PAGES: [(&str, &str); 10] = [
     ("market", "/ui/"),
-    ("market-filtered", "/ui/?author=openai&quantity=kv_bytes_per_token&sort=quantity"),
+    ("market-filtered", "/ui/?author=openai&quantity=total_parameters&sort=quantity"),
     ("market-empty", "/ui/?q=no-such-model"),
     ("try", "/ui/try?example=openai_gpt-5.4"),
     ("try-empty", "/ui/try"),
