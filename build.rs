@@ -1,9 +1,10 @@
-//! Prepares what the program embeds: the migrations, the data and the files of Swagger UI.
+//! Prepares what the program embeds: the migrations, the data, the files of Swagger UI, and the name of the commit.
 
 use std::error::Error;
 use std::fs::{File, create_dir_all};
 use std::io::{Cursor, copy};
 use std::path::Path;
+use std::process::Command;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -18,6 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=migrations");
     println!("cargo:rerun-if-changed=data");
     println!("cargo:rerun-if-changed=build.rs");
+    name_commit();
     compress_swagger_ui(&Path::new(&std::env::var("OUT_DIR")?).join("swagger-ui"))
 }
 
@@ -33,4 +35,26 @@ fn compress_swagger_ui(folder: &Path) -> Result<(), Box<dyn Error>> {
         compressed.finish()?;
     }
     Ok(())
+}
+
+/// Names the commit that is built, for `--version`: ` (1a2b3c4)`, or nothing outside of a repository.
+fn name_commit() {
+    let answer = |arguments: &[&str]| {
+        let ended = Command::new("git").args(arguments).output().ok()?;
+        let text = String::from_utf8(ended.stdout).ok()?;
+        ended.status.success().then(|| text.trim().to_owned())
+    };
+    // A source archive inside of another repository is not of its commit.
+    let is_own = answer(&["ls-files", "build.rs"]).is_some_and(|listed| !listed.is_empty());
+    let commit = answer(&["rev-parse", "--short", "HEAD"]).filter(|_| is_own);
+    let commit = commit.map_or(String::new(), |commit| format!(" ({commit})"));
+    println!("cargo:rustc-env=UNROOF_COMMIT={commit}");
+    let branch = answer(&["symbolic-ref", "--quiet", "HEAD"]);
+    for name in ["HEAD", branch.as_deref().unwrap_or("HEAD")] {
+        // A file that is not there, as that of a packed branch is not, would have everything built again each time.
+        let path = answer(&["rev-parse", "--git-path", name]);
+        if let Some(path) = path.filter(|path| is_own && Path::new(path).exists()) {
+            println!("cargo:rerun-if-changed={path}");
+        }
+    }
 }

@@ -60,7 +60,10 @@ pub(crate) fn short(number: f64) -> String {
         return text;
     }
     let unit = &text[digits.len()..];
-    format!("{}{unit}", digits.trim_end_matches('0').trim_end_matches('.'))
+    format!(
+        "{}{unit}",
+        digits.trim_end_matches('0').trim_end_matches('.')
+    )
 }
 
 #[cfg(test)]
@@ -70,6 +73,9 @@ mod tests {
     #[test]
     fn numbers_of_an_axis_have_no_zeros_at_their_end() {
         let written = [1e3, 1.5e9, 0.05, 20.0, 200e9, 0.0, 2e-5].map(short);
-        assert_eq!(written, ["1k", "1.5B", "0.05", "20", "200B", "0", "2.00e-5"]);
+        assert_eq!(
+            written,
+            ["1k", "1.5B", "0.05", "20", "200B", "0", "2.00e-5"]
+        );
     }
 }

@@ -53,13 +53,18 @@ impl TariffAndCost {
     /// The price at a length.
     pub(crate) fn price_at(&self, tokens: f64) -> Option<f64> {
         let before = self.prices.iter().rev().find(|(from, _)| *from <= tokens);
-        before.or_else(|| self.prices.first()).map(|(_, price)| *price)
+        before
+            .or_else(|| self.prices.first())
+            .map(|(_, price)| *price)
     }
 
     /// Their chart.
     pub(crate) fn chart(self) -> Chart {
         let bottom = TOP + HEIGHT;
-        let all = self.costs.iter().flat_map(|cost| [cost.interval_90.0, cost.interval_90.1]);
+        let all = self
+            .costs
+            .iter()
+            .flat_map(|cost| [cost.interval_90.0, cost.interval_90.1]);
         let all = all.chain(self.prices.iter().map(|(_, price)| *price));
         let (least, greatest) = all.fold((f64::INFINITY, 0.0_f64), |(least, greatest), value| {
             (least.min(value), greatest.max(value))
@@ -70,8 +75,8 @@ impl TariffAndCost {
         let vertical = Scale::log((least * 0.8, greatest * 1.25), (bottom, TOP));
         let dollars = |value: f64| format!("${}", short(value));
         let drawing = html! {
-            (axis::vertical(&vertical, (LEFT, WIDTH - RIGHT), &axis::named(&vertical, 5, dollars)))
-            (axis::horizontal(&horizontal, (TOP, bottom), &axis::named(&horizontal, 5, short)))
+            (axis::vertical(&vertical, (LEFT, WIDTH - RIGHT), &axis::named(&vertical, 6, dollars)))
+            (axis::horizontal(&horizontal, (TOP, bottom), &axis::named(&horizontal, 7, short)))
             (text(Tone::Muted, (WIDTH - RIGHT, bottom + 36.0), Anchor::End, "tokens of context"))
             (text(Tone::Muted, (2.0, 12.0), Anchor::Start, "USD per million tokens"))
             (self.drawing(&horizontal, &vertical, ends))
@@ -88,12 +93,25 @@ impl TariffAndCost {
 
     fn drawing(&self, horizontal: &Scale, vertical: &Scale, ends: (f64, f64)) -> Markup {
         let at = |tokens: f64, cost: f64| (horizontal.at(tokens), vertical.at(cost));
-        let lower = self.costs.iter().map(|cost| at(cost.tokens, cost.interval_90.0));
-        let upper = self.costs.iter().rev().map(|cost| at(cost.tokens, cost.interval_90.1));
+        let lower = self
+            .costs
+            .iter()
+            .map(|cost| at(cost.tokens, cost.interval_90.0));
+        let upper = self
+            .costs
+            .iter()
+            .rev()
+            .map(|cost| at(cost.tokens, cost.interval_90.1));
         let ribbon: Vec<(f64, f64)> = lower.chain(upper).collect();
-        let median: Vec<(f64, f64)> =
-            self.costs.iter().map(|cost| at(cost.tokens, cost.median)).collect();
-        let held = self.prices.iter().map(|(from, price)| at(from.max(ends.0), *price));
+        let median: Vec<(f64, f64)> = self
+            .costs
+            .iter()
+            .map(|cost| at(cost.tokens, cost.median))
+            .collect();
+        let held = self
+            .prices
+            .iter()
+            .map(|(from, price)| at(from.max(ends.0), *price));
         let end = self.prices.last().map(|(_, price)| at(ends.1, *price));
         let prices = steps(&held.chain(end).collect::<Vec<_>>());
         let (top, bottom) = (TOP, TOP + HEIGHT);
@@ -170,7 +188,11 @@ mod tests {
 
     #[test]
     fn the_margin_at_a_length_is_over_the_price_that_holds_there() {
-        let cost = |tokens| Cost { tokens, median: 1.0, interval_90: (0.5, 2.0) };
+        let cost = |tokens| Cost {
+            tokens,
+            median: 1.0,
+            interval_90: (0.5, 2.0),
+        };
         let both = TariffAndCost {
             title: "t".to_owned(),
             description: "d".to_owned(),
@@ -180,7 +202,12 @@ mod tests {
         };
         assert_eq!(both.price_at(2e5), Some(4.0));
         let svg = both.clone().chart().svg().into_string();
-        assert!(svg.contains("300k tokens: cost $1.00 ($0.50 to $2.00), price $4, margin 75 % (50 % to 88 %)"), "{svg}");
+        assert!(
+            svg.contains(
+                "300k tokens: cost $1.00 ($0.50 to $2.00), price $4, margin 75 % (50 % to 88 %)"
+            ),
+            "{svg}"
+        );
         let csv = String::from_utf8(both.chart().table.csv().unwrap()).unwrap();
         assert!(csv.contains("1000,1,0.5,2,2,0.5"), "{csv}");
     }

@@ -48,7 +48,12 @@ impl Densities {
             (low.min(*value), high.max(*value))
         });
         let horizontal = Scale::log(domain, (SIDE, WIDTH - SIDE));
-        let highest = self.prior.iter().chain(&self.posterior).copied().fold(0.0, f64::max);
+        let highest = self
+            .prior
+            .iter()
+            .chain(&self.posterior)
+            .copied()
+            .fold(0.0, f64::max);
         let vertical = Scale::linear((0.0, highest.max(f64::MIN_POSITIVE)), (TOP + HEIGHT, TOP));
         Chart {
             drawing: self.drawing(&horizontal, &vertical),
@@ -63,10 +68,17 @@ impl Densities {
     fn drawing(&self, horizontal: &Scale, vertical: &Scale) -> Markup {
         let (median, (low, high)) = self.estimate;
         let bottom = TOP + HEIGHT;
-        let estimate = format!("Estimate {} ({} to {})", compact(median), compact(low), compact(high));
+        let estimate = format!(
+            "Estimate {} ({} to {})",
+            compact(median),
+            compact(low),
+            compact(high)
+        );
         let curve = |density: &[f64]| -> Vec<(f64, f64)> {
             let points = self.values.iter().zip(density);
-            points.map(|(value, density)| (horizontal.at(*value), vertical.at(*density))).collect()
+            points
+                .map(|(value, density)| (horizontal.at(*value), vertical.at(*density)))
+                .collect()
         };
         let filled = |density: &[f64]| {
             let curve = curve(density);
@@ -74,7 +86,7 @@ impl Densities {
             [vec![(start, bottom)], curve, vec![(end, bottom)]].concat()
         };
         html! {
-            (axis::horizontal(horizontal, (TOP, bottom), &axis::named(horizontal, 5, short)))
+            (axis::horizontal(horizontal, (TOP, bottom), &axis::named(horizontal, 7, short)))
             (labelled("Before any price: the prior, in grey", &area(Tone::Prior, &filled(&self.prior), 0.35)))
             (area(Tone::Estimate, &filled(&self.posterior), 0.3))
             (line(Tone::Estimate, &curve(&self.posterior), 2.0))

@@ -11,7 +11,7 @@ use super::tone::Tone;
 use unroof_core::units::compact;
 
 /// Width of a drawing that a telephone shows without scrolling.
-const WIDTH: f64 = 480.0;
+const WIDTH: f64 = 420.0;
 /// Height of the drawing.
 const HEIGHT: f64 = 300.0;
 /// Space for the values of the vertical axis.

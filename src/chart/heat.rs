@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::Chart;
-use super::mark::{Anchor, bar, labelled, rule, text};
+use super::mark::{Anchor, bar, labelled, text};
 use super::table::{Cell, Table};
 use super::tone::Tone;
 
@@ -18,7 +18,10 @@ const LEAST: f64 = 0.005;
 /// Opacity of a probability of 1, so that the words in it are read.
 const FULL: f64 = 0.6;
 
-/// A row: its name, a probability per column, and the column that is marked.
+/// Opacity of a cell without a probability.
+const GROUND: f64 = 0.12;
+
+/// A row: its name, and a probability per column.
 #[derive(Debug, Clone)]
 pub(crate) struct HeatRow {
     /// Its name.
@@ -64,7 +67,6 @@ impl HeatMap {
                 @for (place, word) in column.splitn(2, '-').enumerate() {
                     (text(Tone::Muted, (middle, 14.0 + 15.0 * place as f64), Anchor::Middle, word))
                 }
-                @if number > 0 { (rule(Tone::Grid, (width * number as f64, HEAD), (width * number as f64, height), 1.0)) }
             }
             @for (number, row) in self.rows.iter().enumerate() {
                 @let top = HEAD + ROW * number as f64;
@@ -82,21 +84,32 @@ impl HeatMap {
 
     fn cell(&self, row: &HeatRow, place: usize, (left, top): (f64, f64), width: f64) -> Markup {
         let share = row.shares[place];
-        let words = format!("{}: {} with {}", row.name, self.columns[place], percent(share));
-        let cell = bar(Tone::Estimate, (left + 1.0, top), (left + width - 1.0, top + 26.0), FULL * share);
+        let (from, to) = ((left + 1.0, top), (left + width - 1.0, top + 26.0));
+        let ground = bar(Tone::Prior, from, to, GROUND);
         if share < LEAST {
-            return cell;
+            return ground;
         }
-        labelled(&words, &cell)
+        let words = format!(
+            "{}: {} with {}",
+            row.name,
+            self.columns[place],
+            percent(share)
+        );
+        let cell = bar(Tone::Estimate, from, to, FULL * share);
+        labelled(&words, &html! { (ground) (cell) })
     }
 
     fn table(&self) -> Table {
         let row = |row: &HeatRow| {
             let shares = row.shares.iter().copied().map(Cell::from);
-            std::iter::once(row.name.as_str().into()).chain(shares).collect()
+            std::iter::once(row.name.as_str().into())
+                .chain(shares)
+                .collect()
         };
         Table {
-            columns: std::iter::once("offer").chain(self.columns.iter().copied()).collect(),
+            columns: std::iter::once("offer")
+                .chain(self.columns.iter().copied())
+                .collect(),
             rows: self.rows.iter().map(row).collect(),
         }
     }
@@ -117,7 +130,10 @@ mod tests {
             title: "t".to_owned(),
             description: "d".to_owned(),
             columns: vec!["hbm-rented", "disk"],
-            rows: vec![HeatRow { name: "5 minutes".to_owned(), shares: vec![0.93, 0.001] }],
+            rows: vec![HeatRow {
+                name: "5 minutes".to_owned(),
+                shares: vec![0.93, 0.001],
+            }],
         };
         let chart = map.chart();
         let svg = chart.svg().into_string();

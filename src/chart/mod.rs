@@ -4,7 +4,9 @@
 //! Every mark has presentation attributes and classes. Alone, as a file, a chart shows the attributes; in a page, the style
 //! sheet overrides them by class, so that it follows the theme.
 
+pub(crate) mod aligned;
 pub(crate) mod axis;
+pub(crate) mod calibration;
 pub(crate) mod cost;
 pub(crate) mod density;
 pub(crate) mod frontier;
@@ -18,6 +20,7 @@ pub(crate) mod sparkline;
 pub(crate) mod strip;
 pub(crate) mod table;
 pub(crate) mod tone;
+pub(crate) mod truth;
 pub(crate) mod waterfall;
 
 use maud::{Markup, html};

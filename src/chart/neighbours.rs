@@ -41,8 +41,6 @@ pub(crate) struct Neighbours {
     pub(crate) estimate: Point,
     /// 90 % intervals of the estimate.
     pub(crate) intervals: [(f64, f64); 2],
-    /// Draws of the estimate.
-    pub(crate) draws: Vec<Point>,
     /// Open-weight models by name.
     pub(crate) models: Vec<(String, Point)>,
 }
@@ -53,16 +51,21 @@ impl Neighbours {
         let bottom = TOP + HEIGHT;
         let ends = |of: fn(&Point) -> f64, interval: (f64, f64)| {
             let models = self.models.iter().map(|(_, point)| of(point));
-            let (low, high) = models.fold(interval, |(low, high), value| (low.min(value), high.max(value)));
+            let (low, high) = models.fold(interval, |(low, high), value| {
+                (low.min(value), high.max(value))
+            });
             (low * 0.6, high * 1.6)
         };
-        let horizontal = Scale::log(ends(|point| point.0, self.intervals[0]), (LEFT, WIDTH - RIGHT));
+        let horizontal = Scale::log(
+            ends(|point| point.0, self.intervals[0]),
+            (LEFT, WIDTH - RIGHT),
+        );
         let vertical = Scale::log(ends(|point| point.1, self.intervals[1]), (bottom, TOP));
         let drawing = html! {
-            (axis::vertical(&vertical, (LEFT, WIDTH - RIGHT), &axis::named(&vertical, 5, short)))
-            (axis::horizontal(&horizontal, (TOP, bottom), &axis::named(&horizontal, 5, short)))
-            (text(Tone::Muted, (WIDTH - RIGHT, bottom + 36.0), Anchor::End, self.axes[0]))
-            (text(Tone::Muted, (2.0, 12.0), Anchor::Start, self.axes[1]))
+            (axis::vertical(&vertical, (LEFT, WIDTH - RIGHT), &axis::named(&vertical, 6, short)))
+            (axis::horizontal(&horizontal, (TOP, bottom), &axis::named(&horizontal, 7, short)))
+            (text(Tone::Muted, (WIDTH - RIGHT, bottom + 36.0), Anchor::End, &self.axes[0].replace('_', " ")))
+            (text(Tone::Muted, (2.0, 12.0), Anchor::Start, &self.axes[1].replace('_', " ")))
             (self.drawing(&horizontal, &vertical))
         };
         Chart {
@@ -81,7 +84,6 @@ impl Neighbours {
         let (x, y) = self.estimate;
         let words = format!("The estimate: {} and {}", compact(x), compact(y));
         html! {
-            @for draw in &self.draws { (dot(Tone::Estimate, at(*draw), 1.6, 0.3)) }
             (labelled(&words, &html! {
                 (rule(Tone::Estimate, at((left, y)), at((right, y)), 2.0))
                 (rule(Tone::Estimate, at((x, low)), at((x, high)), 2.0))
@@ -98,8 +100,11 @@ impl Neighbours {
 
     /// Names with the places of their dots and the heights of their words, which keep apart.
     fn places(&self, horizontal: &Scale, vertical: &Scale) -> Vec<(&str, Point, f64)> {
-        let place = |(name, (x, y)): &'_ (String, Point)| (horizontal.at(*x), vertical.at(*y), name.clone());
-        let mut places: Vec<(usize, (f64, f64, String))> = self.models.iter().map(place).enumerate().collect();
+        let place = |(name, (x, y)): &'_ (String, Point)| {
+            (horizontal.at(*x), vertical.at(*y), name.clone())
+        };
+        let mut places: Vec<(usize, (f64, f64, String))> =
+            self.models.iter().map(place).enumerate().collect();
         places.sort_by(|(_, one), (_, other)| one.1.total_cmp(&other.1));
         let mut last = f64::NEG_INFINITY;
         let apart = |(number, (x, y, _)): (usize, (f64, f64, String))| {
@@ -114,7 +119,9 @@ impl Neighbours {
         let models = self.models.iter().map(|(name, point)| row(name, *point));
         Table {
             columns: vec!["model", self.axes[0], self.axes[1]],
-            rows: std::iter::once(row("the estimate", self.estimate)).chain(models).collect(),
+            rows: std::iter::once(row("the estimate", self.estimate))
+                .chain(models)
+                .collect(),
         }
     }
 }
@@ -131,8 +138,10 @@ mod tests {
             axes: ["active", "total"],
             estimate: (1e10, 1e11),
             intervals: [(5e9, 2e10), (5e10, 2e11)],
-            draws: Vec::new(),
-            models: vec![("a".to_owned(), (1e10, 1e11)), ("b".to_owned(), (1e10, 1e11))],
+            models: vec![
+                ("a".to_owned(), (1e10, 1e11)),
+                ("b".to_owned(), (1e10, 1e11)),
+            ],
         };
         let scale = Scale::log((1e9, 1e12), (0.0, 100.0));
         let places = neighbours.places(&scale, &scale);

@@ -71,7 +71,7 @@ impl Prices {
         let dollars = |value: f64| format!("${}", short(value));
         let drawing = html! {
             (axis::vertical(&vertical, (LEFT, WIDTH - RIGHT), &axis::named(&vertical, 5, dollars)))
-            (axis::horizontal(&horizontal, (TOP, bottom), &horizontal.month_ticks(6)))
+            (axis::horizontal(&horizontal, (TOP, bottom), &times(&horizontal)))
             (text(Tone::Muted, (2.0, 12.0), Anchor::Start, "USD per million tokens"))
             (self.lines(&horizontal, &vertical))
             @for (number, name) in self.key.iter().enumerate() {
@@ -114,7 +114,8 @@ impl Prices {
     }
 
     fn table(&self) -> Table {
-        let time = |time: Option<Timestamp>| time.map_or(Cell::Unknown, |time| time.to_string().into());
+        let time =
+            |time: Option<Timestamp>| time.map_or(Cell::Unknown, |time| time.to_string().into());
         let row = |span: &PriceSpan| {
             vec![
                 span.host.as_str().into(),
@@ -131,11 +132,39 @@ impl Prices {
     }
 }
 
+/// Ticks of a time: months, or a few days or hours where it is short.
+fn times(scale: &Scale) -> Vec<(f64, String)> {
+    const LEAST_MONTHS: usize = 2;
+    const DAY: f64 = 86_400.0;
+    let months = scale.month_ticks(6);
+    if months.len() >= LEAST_MONTHS {
+        return months;
+    }
+    let (first, last) = scale.domain();
+    let format = if last - first < 3.0 * DAY {
+        "%b %-d, %H:%M"
+    } else {
+        "%b %-d"
+    };
+    let tick = |share: f64| {
+        let seconds = first + share * (last - first);
+        #[expect(clippy::cast_possible_truncation, reason = "a time has few digits")]
+        let time = Timestamp::from_second(seconds as i64).unwrap_or_default();
+        (seconds, time.strftime(format).to_string())
+    };
+    [0.12, 0.5, 0.88].map(tick).to_vec()
+}
+
 /// A price in words.
 fn words(span: &PriceSpan) -> String {
     let day = |time: Timestamp| time.strftime("%Y-%m-%d").to_string();
-    let from = span.from.map_or_else(|| "since before the first look".to_owned(), |time| format!("from {}", day(time)));
-    let to = span.to.map_or_else(String::new, |time| format!(" to {}", day(time)));
+    let from = span.from.map_or_else(
+        || "since before the first look".to_owned(),
+        |time| format!("from {}", day(time)),
+    );
+    let to = span
+        .to
+        .map_or_else(String::new, |time| format!(" to {}", day(time)));
     format!("{}: ${} {from}{to}", span.host, readable(span.price))
 }
 
@@ -144,7 +173,11 @@ fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (least, greatest) = values.fold((f64::INFINITY, 0.0_f64), |(least, greatest), value| {
         (least.min(value), greatest.max(value))
     });
-    if greatest > 0.0 { (least, greatest) } else { (0.1, 10.0) }
+    if greatest > 0.0 {
+        (least, greatest)
+    } else {
+        (0.1, 10.0)
+    }
 }
 
 /// An estimate for a time.
@@ -177,13 +210,16 @@ impl Estimates {
     /// Their chart.
     pub(crate) fn chart(self) -> Chart {
         let bottom = TOP + HEIGHT;
-        let all = self.spans.iter().flat_map(|span| [span.interval_90.0, span.interval_90.1]);
+        let all = self
+            .spans
+            .iter()
+            .flat_map(|span| [span.interval_90.0, span.interval_90.1]);
         let (least, greatest) = ends(all);
         let horizontal = Scale::time(self.window, (LEFT, WIDTH - RIGHT));
         let vertical = Scale::log((least * 0.8, greatest * 1.25), (bottom, TOP));
         let drawing = html! {
             (axis::vertical(&vertical, (LEFT, WIDTH - RIGHT), &axis::named(&vertical, 5, short)))
-            (axis::horizontal(&horizontal, (TOP, bottom), &horizontal.month_ticks(6)))
+            (axis::horizontal(&horizontal, (TOP, bottom), &times(&horizontal)))
             @for span in &self.spans { (self.span(span, &horizontal, &vertical)) }
         };
         Chart {
@@ -199,7 +235,9 @@ impl Estimates {
     fn span(&self, span: &EstimateSpan, horizontal: &Scale, vertical: &Scale) -> Markup {
         let (low, high) = span.interval_90;
         let start = horizontal.at_time(span.from);
-        let end = horizontal.at_time(span.to.unwrap_or(self.window.1)).max(start + 2.0);
+        let end = horizontal
+            .at_time(span.to.unwrap_or(self.window.1))
+            .max(start + 2.0);
         let (above, below) = (vertical.at(high), vertical.at(low));
         let corners = [(start, above), (end, above), (end, below), (start, below)];
         let y = vertical.at(span.median);
@@ -223,7 +261,8 @@ impl Estimates {
         let row = |span: &EstimateSpan| {
             vec![
                 Cell::from(span.from.to_string()),
-                span.to.map_or(Cell::Unknown, |time| time.to_string().into()),
+                span.to
+                    .map_or(Cell::Unknown, |time| time.to_string().into()),
                 span.median.into(),
                 span.interval_90.0.into(),
                 span.interval_90.1.into(),
@@ -281,6 +320,9 @@ mod tests {
             window: (time("2026-01-01T00:00:00Z"), time("2026-04-01T00:00:00Z")),
         };
         let svg = estimates.chart().svg().into_string();
-        assert!(svg.contains("From 2026-01-01: 60.0B (10.0B to 200B)"), "{svg}");
+        assert!(
+            svg.contains("From 2026-01-01: 60.0B (10.0B to 200B)"),
+            "{svg}"
+        );
     }
 }

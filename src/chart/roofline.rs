@@ -57,15 +57,17 @@ impl Roofline {
         let (_, peak, bandwidth) = &self.roof;
         let ridge = peak / bandwidth;
         let ends = |of: fn(&Draw) -> f64, first: (f64, f64)| {
-            self.draws.iter().map(of).fold(first, |(low, high), value| (low.min(value), high.max(value)))
+            self.draws.iter().map(of).fold(first, |(low, high), value| {
+                (low.min(value), high.max(value))
+            })
         };
         let (low, high) = ends(|draw| draw.flop_per_byte, (ridge / 4.0, ridge * 4.0));
         let horizontal = Scale::log((low * 0.8, high * 1.25), (LEFT, WIDTH - RIGHT));
         let (least, most) = ends(|draw| draw.flop_per_second, (peak / 10.0, *peak));
         let vertical = Scale::log((least * 0.8, most * 1.5), (bottom, TOP));
         let drawing = html! {
-            (axis::vertical(&vertical, (LEFT, WIDTH - RIGHT), &axis::named(&vertical, 4, short)))
-            (axis::horizontal(&horizontal, (TOP, bottom), &axis::named(&horizontal, 5, short)))
+            (axis::vertical(&vertical, (LEFT, WIDTH - RIGHT), &axis::named(&vertical, 6, short)))
+            (axis::horizontal(&horizontal, (TOP, bottom), &axis::named(&horizontal, 7, short)))
             (text(Tone::Muted, (WIDTH - RIGHT, bottom + 36.0), Anchor::End, "FLOP per byte read"))
             (text(Tone::Muted, (2.0, 12.0), Anchor::Start, "FLOP per second and chip"))
             (self.drawing(&horizontal, &vertical))
@@ -88,14 +90,22 @@ impl Roofline {
         // The roof is shown from where it enters the drawing.
         let start = low.max(floor / bandwidth);
         let corners = [(start, start * bandwidth), (ridge, *peak), (high, *peak)];
-        let roof: Vec<(f64, f64)> = corners.iter().map(|(x, y)| (horizontal.at(*x), vertical.at(*y))).collect();
+        let roof: Vec<(f64, f64)> = corners
+            .iter()
+            .map(|(x, y)| (horizontal.at(*x), vertical.at(*y)))
+            .collect();
         let words = format!(
             "{name}: {}B/s of memory, {}FLOP/s of arithmetic; both take as long at {} FLOP per byte",
             compact(*bandwidth),
             compact(*peak),
             compact(ridge)
         );
-        let place = |draw: &Draw| (horizontal.at(draw.flop_per_byte), vertical.at(draw.flop_per_second));
+        let place = |draw: &Draw| {
+            (
+                horizontal.at(draw.flop_per_byte),
+                vertical.at(draw.flop_per_second),
+            )
+        };
         html! {
             @for draw in self.draws.iter().filter(|draw| !draw.is_likely) { (dot(Tone::Prior, place(draw), 2.0, 0.6)) }
             @for draw in self.draws.iter().filter(|draw| draw.is_likely) { (dot(Tone::Estimate, place(draw), 2.5, 0.6)) }
@@ -111,7 +121,11 @@ impl Roofline {
 
     fn table(&self) -> Table {
         let row = |draw: &Draw| {
-            vec![draw.flop_per_byte.into(), draw.flop_per_second.into(), draw.accelerator.as_str().into()]
+            vec![
+                draw.flop_per_byte.into(),
+                draw.flop_per_second.into(),
+                draw.accelerator.as_str().into(),
+            ]
         };
         Table {
             columns: vec!["flop_per_byte", "flop_per_second_and_chip", "accelerator"],
@@ -140,6 +154,9 @@ mod tests {
         };
         let svg = roofline.chart().svg().into_string();
         assert_eq!(svg.matches("<circle").count(), 2, "{svg}");
-        assert!(svg.contains("both take as long at 333 FLOP per byte"), "{svg}");
+        assert!(
+            svg.contains("both take as long at 333 FLOP per byte"),
+            "{svg}"
+        );
     }
 }

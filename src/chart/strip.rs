@@ -3,9 +3,11 @@
 
 use maud::{Markup, html};
 
-use super::mark::{bar, dot, labelled, rule};
+use super::mark::{Anchor, bar, dot, labelled, rule, text};
 use super::scale::Scale;
+use super::table::{Cell, Table};
 use super::tone::Tone;
+use super::{Chart, axis};
 use unroof_core::units::compact;
 
 /// An estimate with its prior.
@@ -15,7 +17,7 @@ pub(crate) struct Strip {
     pub(crate) prior_90: Option<(f64, f64)>,
     /// 90 % interval.
     pub(crate) interval_90: (f64, f64),
-    /// 50 % interval; lists have none.
+    /// 50 % interval, where it is kept.
     pub(crate) interval_50: Option<(f64, f64)>,
     /// Median.
     pub(crate) median: f64,
@@ -62,5 +64,86 @@ impl Strip {
             }
         };
         labelled(&self.words(), &marks)
+    }
+}
+
+/// The strips of several models on one axis.
+#[derive(Debug)]
+pub(crate) struct Strips {
+    /// The finding.
+    pub(crate) title: String,
+    /// The finding with its figures.
+    pub(crate) description: String,
+    /// The values that the axis shows.
+    pub(crate) domain: (f64, f64),
+    /// The models, each with its strip.
+    pub(crate) rows: Vec<(String, Strip)>,
+}
+
+const WIDTH: f64 = 720.0;
+const LEFT: f64 = 240.0;
+const RIGHT: f64 = 16.0;
+const TOP: f64 = 8.0;
+const ROW: f64 = 22.0;
+const AXIS: f64 = 28.0;
+/// Letters of a name that have a place left of the strips.
+const LETTERS: usize = 34;
+
+impl Strips {
+    /// The chart.
+    pub(crate) fn chart(&self) -> Chart {
+        #[expect(clippy::cast_precision_loss, reason = "rows are few")]
+        let bottom = TOP + ROW * self.rows.len().max(1) as f64;
+        let scale = Scale::log(self.domain, (LEFT, WIDTH - RIGHT));
+        let ticks = axis::named(&scale, 6, compact);
+        let middles = std::iter::successors(Some(TOP + ROW / 2.0), |middle| Some(middle + ROW));
+        let drawing = html! {
+            (axis::horizontal(&scale, (TOP, bottom), &ticks))
+            @for ((name, strip), middle) in self.rows.iter().zip(middles) {
+                @let name: String = name.chars().take(LETTERS).collect();
+                (text(Tone::Ink, (LEFT - 8.0, middle + 4.0), Anchor::End, &name))
+                (strip.marks(&scale, middle))
+            }
+        };
+        Chart {
+            title: self.title.clone(),
+            description: self.description.clone(),
+            width: WIDTH,
+            height: bottom + AXIS,
+            drawing,
+            table: Table {
+                columns: vec![
+                    "model",
+                    "median",
+                    "low_50",
+                    "high_50",
+                    "low_90",
+                    "high_90",
+                    "identified",
+                    "published",
+                ],
+                rows: self
+                    .rows
+                    .iter()
+                    .map(|(name, strip)| strip.cells(name))
+                    .collect(),
+            },
+        }
+    }
+}
+
+impl Strip {
+    fn cells(&self, name: &str) -> Vec<Cell> {
+        let half = |end: fn((f64, f64)) -> f64| Cell::from(self.interval_50.map(end));
+        vec![
+            name.into(),
+            self.median.into(),
+            half(|(low, _)| low),
+            half(|(_, high)| high),
+            self.interval_90.0.into(),
+            self.interval_90.1.into(),
+            if self.identified { "yes" } else { "no" }.into(),
+            self.truth.into(),
+        ]
     }
 }

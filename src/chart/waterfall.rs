@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 
 use super::Chart;
-use super::axis;
-use super::mark::{Anchor, bar, dot, labelled, rule, text};
+use super::axis::{self, short};
+use super::mark::{Anchor, bar, dot, labelled, text};
 use super::scale::Scale;
 use super::table::Table;
 use super::tone::Tone;
@@ -57,7 +57,7 @@ impl Waterfall {
         let bottom = ROW * (self.steps.len() + 2) as f64;
         let scale = Scale::log((least * 0.8, greatest * 1.25), (SIDE, WIDTH - SIDE));
         let drawing = html! {
-            (axis::horizontal(&scale, (0.0, bottom), &axis::named(&scale, 5, compact)))
+            (axis::horizontal(&scale, (0.0, bottom), &axis::named(&scale, 7, short)))
             (self.drawing(&scale, &places))
         };
         Chart {
@@ -96,10 +96,9 @@ impl Waterfall {
             (row(0, &first, &html! { (dot(Tone::Prior, (scale.at(self.prior), middle(0)), 5.0, 1.0)) }))
             @for (number, (step, (from, to))) in self.steps.iter().zip(places).enumerate() {
                 @let (from, to) = (scale.at(*from), scale.at(*to));
-                @let (y, above) = (middle(number + 1), middle(number));
+                @let y = middle(number + 1);
                 @let words = format!("{}: × {}", capital(&step.clue), compact(step.factor));
                 @let marks = html! {
-                    (rule(Tone::Muted, (from, above), (from, y), 1.0))
                     (bar(Tone::Estimate, (from, y - 6.0), (to, y + 6.0), 0.75))
                 };
                 (row(number + 1, &words, &marks))

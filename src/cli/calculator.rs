@@ -9,7 +9,7 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::infer::read_input;
+use super::input::read_input;
 use super::report::{paragraph, table, write_reasons, write_table};
 use super::{Failure, label, terminal};
 use unroof_core::calculator::inputs::{EquationUsed, InputOrigin, InputUsed, InputValue, NoValue};

@@ -11,9 +11,10 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::calculator::{RequestFlags, print};
-use super::infer::{catalog_by_name, read_input};
+use super::infer::catalog_by_name;
+use super::input::read_input;
 use super::report::{paragraph, table, write_table};
-use super::{DatabaseArguments, Failure, terminal};
+use super::{DatabaseArguments, Failure, Verbosity, terminal};
 use crate::clock::Clock;
 use crate::storage::{KeptPrices, PriceInForce, ServingLock, Store, StoreLimits};
 use unroof_core::catalog::Catalog;
@@ -56,8 +57,8 @@ pub(super) struct CostArguments {
     database: DatabaseArguments,
 }
 
-pub(super) fn run(arguments: &CostArguments) -> Result<(), Failure> {
-    arguments.database.start_logging()?;
+pub(super) fn run(arguments: &CostArguments, verbosity: Verbosity) -> Result<(), Failure> {
+    arguments.database.start_logging(verbosity.of_reader())?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     runtime.block_on(price_all(arguments))
 }

@@ -1,8 +1,10 @@
 //! `unroof import`: imports whole catalogs into the database, or sends them to the service that runs on it.
 
+mod progress;
 mod remote;
 mod report;
 
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,14 +13,16 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::calibration::CalibrationArguments;
-use super::infer::read_input;
-use super::{DatabaseArguments, Failure};
+use super::input::read_input;
+use super::report::paragraph;
+use super::{DatabaseArguments, Failure, Verbosity, terminal};
 use crate::clock::Clock;
 use crate::import::{
     CatalogError, CatalogFormat, Fetched, Importer, LineReceiver, ModelEstimator, Options,
     Priority, Summary, Turn, Version, fetch, lines, without_secrets,
 };
 use crate::storage::{DatabaseUrl, ServingLock, Store, StoreError, StoreLimits};
+use progress::Progress;
 use remote::{Query, Service};
 use report::LinePrinter;
 use unroof_core::estimate::{CancelToken, ENGINE_VERSION};
@@ -64,17 +68,29 @@ pub(super) struct ImportArguments {
     database: DatabaseArguments,
 }
 
-pub(super) fn run(arguments: &ImportArguments) -> Result<(), Failure> {
-    arguments.database.start_logging()?;
+pub(super) fn run(arguments: &ImportArguments, verbosity: Verbosity) -> Result<(), Failure> {
+    arguments.database.start_logging(verbosity.of_reader())?;
+    let progress = Progress::new(arguments.json || verbosity.is_quiet());
+    progress.end_on_interrupt(arguments.dry_run)?;
+    let ended = run_with(arguments, &progress);
+    progress.clear();
+    ended?;
+    if arguments.json || verbosity.is_quiet() {
+        return Ok(());
+    }
+    Ok(write_next_step(&mut terminal::stdout(), arguments)?)
+}
+
+fn run_with(arguments: &ImportArguments, progress: &Progress) -> Result<(), Failure> {
     if let Some(server) = &arguments.server {
-        return send_all(arguments, &Service::at(server)?);
+        return send_all(arguments, &Service::at(server)?, progress);
     }
     let url = arguments.database.database_url()?;
     // A process that serves this file would not see the changes; it imports the catalogs itself.
     let _lock = match ServingLock::take(&url) {
         Ok(lock) => lock,
         Err(served @ StoreError::Served(_)) => {
-            return send_all(arguments, &service_on(&url, &served)?);
+            return send_all(arguments, &service_on(&url, &served)?, progress);
         }
         Err(error) => {
             return Err(Failure::Other(
@@ -83,7 +99,36 @@ pub(super) fn run(arguments: &ImportArguments) -> Result<(), Failure> {
         }
     };
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-    runtime.block_on(import_all(arguments, &url))
+    runtime.block_on(import_all(arguments, &url, progress))
+}
+
+/// Says what to do with what was imported.
+fn write_next_step(out: &mut impl Write, arguments: &ImportArguments) -> io::Result<()> {
+    if arguments.dry_run {
+        return paragraph(
+            out,
+            "Nothing was stored: leave out --dry-run to store it.",
+            0,
+        );
+    }
+    let place = match (&arguments.server, &arguments.database.database_url) {
+        (Some(server), _) => format!(" --server {}", without_secrets(server)),
+        // The environment names it for the next command too.
+        (None, Some(url)) if std::env::var_os("UNROOF_DATABASE_URL").is_none() => {
+            format!(" --database-url {url}")
+        }
+        _ => String::new(),
+    };
+    writeln!(out, "\nNext:")?;
+    // Commands are not wrapped, so that they can be pasted.
+    for next in ["models", "show NAME", "changes --since 24h"] {
+        writeln!(
+            out,
+            "  {}",
+            terminal::quoted(&format!("unroof {next}{place}"))
+        )?;
+    }
+    Ok(())
 }
 
 /// The service that runs on the file of a database whose lock another process holds.
@@ -99,7 +144,11 @@ fn service_on(url: &DatabaseUrl, served: &StoreError) -> Result<Service, Failure
 }
 
 /// Sends the catalogs to a running service.
-fn send_all(arguments: &ImportArguments, service: &Service) -> Result<(), Failure> {
+fn send_all(
+    arguments: &ImportArguments,
+    service: &Service,
+    progress: &Progress,
+) -> Result<(), Failure> {
     if arguments.calibration.is_given() {
         tracing::warn!(
             "the service estimates with its own calibration, not with that of --calibration"
@@ -117,8 +166,9 @@ fn send_all(arguments: &ImportArguments, service: &Service) -> Result<(), Failur
         let name = name_of(source);
         let (text, _) = read_source(source, &name)?;
         check_observed_at(arguments, now)?;
+        progress.wait(format!("reading {name}"));
         let answer = service.send(&name, &text, &query)?;
-        let mut printer = LinePrinter::new(arguments.json);
+        let mut printer = LinePrinter::new(arguments.json, progress);
         let ended = answer.read(|line| printer.add(line));
         printer.finish()?;
         check_summary(&name, arguments, &ended?)?;
@@ -126,7 +176,11 @@ fn send_all(arguments: &ImportArguments, service: &Service) -> Result<(), Failur
     Ok(())
 }
 
-async fn import_all(arguments: &ImportArguments, url: &DatabaseUrl) -> Result<(), Failure> {
+async fn import_all(
+    arguments: &ImportArguments,
+    url: &DatabaseUrl,
+    progress: &Progress,
+) -> Result<(), Failure> {
     let limits = StoreLimits::without_timeouts();
     let opened = Store::open(url, limits).await;
     let store = opened.with_context(|| format!("cannot open the database {url}"))?;
@@ -137,17 +191,21 @@ async fn import_all(arguments: &ImportArguments, url: &DatabaseUrl) -> Result<()
     closed.context("cannot close the imports of dead processes")?;
     let importer = Importer::new(store.clone(), clock.clone());
     for source in &arguments.sources {
-        import(arguments, &importer, clock.now(), source).await?;
+        import(arguments, &importer, clock.now(), source, progress).await?;
     }
     if !arguments.dry_run {
-        estimate_models(arguments, &store).await?;
+        estimate_models(arguments, &store, progress).await?;
     }
     store.close().await;
     Ok(())
 }
 
 /// Estimates the models whose sheets the imports have changed.
-async fn estimate_models(arguments: &ImportArguments, store: &Store) -> Result<(), Failure> {
+async fn estimate_models(
+    arguments: &ImportArguments,
+    store: &Store,
+    progress: &Progress,
+) -> Result<(), Failure> {
     let estimator = arguments.calibration.estimator()?;
     let marked = store.mark_models_of_others(estimator.calibration_id(), ENGINE_VERSION);
     marked
@@ -158,11 +216,20 @@ async fn estimate_models(arguments: &ImportArguments, store: &Store) -> Result<(
         estimator,
         threads: threads(),
     };
-    let count = models.estimate_due().await;
+    let due = store.due_models(MOST_MODELS).await;
+    let due = due.context("cannot read which models are due")?.len();
+    if due > 0 {
+        progress.count("estimating models", due);
+    }
+    let count = models.estimate_due_with(|| progress.step()).await;
+    progress.clear();
     let count = count.context("not all models were estimated; run the import again to continue")?;
     tracing::info!(count, "estimated models whose sheets have changed");
     Ok(())
 }
+
+/// Most models that the progress counts.
+const MOST_MODELS: u32 = 1_000_000;
 
 /// Estimating threads: one per core.
 fn threads() -> usize {
@@ -175,8 +242,10 @@ async fn import(
     importer: &Importer,
     now: Timestamp,
     source: &str,
+    progress: &Progress,
 ) -> Result<(), Failure> {
     let name = name_of(source);
+    progress.wait(format!("reading {name}"));
     let (text, version) = read_source(source, &name)?;
     check_observed_at(arguments, now)?;
     let options = Options {
@@ -199,7 +268,7 @@ async fn import(
     let (sender, receiver) = lines(Duration::MAX);
     let (ended, printed) = tokio::join!(
         importer.import(&name, catalog, version, sender),
-        print_lines(receiver, arguments.json)
+        print_lines(receiver, arguments.json, progress)
     );
     let summary = ended
         .with_context(|| format!("{name} was not fully imported; run it again to continue"))?;
@@ -256,8 +325,12 @@ fn read_source(source: &str, name: &str) -> Result<(Vec<u8>, Version), Failure> 
 }
 
 /// Prints the lines until the last.
-async fn print_lines(mut lines: LineReceiver, as_json: bool) -> Result<(), Failure> {
-    let mut printer = LinePrinter::new(as_json);
+async fn print_lines(
+    mut lines: LineReceiver,
+    as_json: bool,
+    progress: &Progress,
+) -> Result<(), Failure> {
+    let mut printer = LinePrinter::new(as_json, progress);
     while let Some(line) = lines.next().await {
         printer.add(line)?;
     }

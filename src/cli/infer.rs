@@ -2,7 +2,7 @@
 
 mod markdown;
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -10,10 +10,12 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::calibration::CalibrationArguments;
+use super::input::read_input;
 use super::report::{self, Grounds};
-use super::{Failure, terminal};
+use super::sheets::Sheets;
+use super::source::SourceArguments;
+use super::{Failure, Verbosity, terminal};
 use crate::clock::Clock;
-use crate::examples::EXAMPLE_SHEETS;
 use unroof_core::catalog::{CATALOGS, Catalog};
 use unroof_core::estimate::{Answer, CancelToken, Format, read_file};
 
@@ -21,13 +23,14 @@ use unroof_core::estimate::{Answer, CancelToken, Format, read_file};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  unroof infer openai/gpt-5.4
   unroof infer examples/anthropic_claude-opus-5-5.json --assumptions '{\"speed_multiplier\": {\"fast\": 2.5}}'
   unroof infer sheets.json --assumptions @machine.json --json | jq '.readings[] | select(.value)'
   unroof infer --markdown examples/google_gemini-2.5-pro.json examples/openai_gpt-5.4.json
   curl -s https://example.com/litellm.json | unroof infer - --format litellm --model gpt-5.4")]
 pub(super) struct InferArguments {
-    /// Files with a price sheet, a request, or a list of them, or names of built-in examples such as openai/gpt-5.4; `-` reads
-    /// standard input
+    /// Files with a price sheet, a request, or a list of them; names of built-in examples such as openai/gpt-5.4, or of stored
+    /// offers, models and sheets; `-` reads standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The file is a whole catalog of this format or a bare entry of it; the canonical pricesheet/v1 if left out
@@ -50,6 +53,8 @@ pub(super) struct InferArguments {
     readings: bool,
     #[command(flatten)]
     calibration: CalibrationArguments,
+    #[command(flatten)]
+    source: SourceArguments,
 }
 
 /// Takes the name of a catalog.
@@ -57,7 +62,7 @@ pub(super) fn catalog_by_name() -> impl TypedValueParser<Value = &'static Catalo
     PossibleValuesParser::new(CATALOGS.map(Catalog::name)).try_map(|name| name.parse())
 }
 
-pub(super) fn run(arguments: &InferArguments) -> Result<(), Failure> {
+pub(super) fn run(arguments: &InferArguments, verbosity: Verbosity) -> Result<(), Failure> {
     let stated = arguments
         .assumptions
         .as_deref()
@@ -72,10 +77,11 @@ pub(super) fn run(arguments: &InferArguments) -> Result<(), Failure> {
         // Each of the two requires the other.
         _ => Format::Canonical,
     };
+    let mut sheets = Sheets::new(&arguments.source, verbosity);
     let mut requests = Vec::new();
     let mut is_list = arguments.files.len() > 1;
     for path in &arguments.files {
-        let file = read_file(&read_sheet(path)?, &format, stated.as_deref());
+        let file = read_file(&sheets.read(path)?, &format, stated.as_deref());
         let file = file.map_err(|error| match arguments.files.len() {
             1 => Failure::Refused(error),
             _ => Failure::RefusedIn(path.clone(), error),
@@ -125,36 +131,9 @@ fn command(files: &[PathBuf]) -> String {
     format!("unroof infer --markdown{}", files.collect::<String>())
 }
 
-/// The text of a file, or of the built-in example of that name if the file does not exist.
-fn read_sheet(file: &Path) -> Result<Vec<u8>, Failure> {
-    let example = file.to_str().filter(|_| !file.exists()).and_then(example);
-    example.map_or_else(|| read_input(file), |text| Ok(text.as_bytes().to_vec()))
-}
-
-/// The example of a name: `provider/model`, or the name of its file.
-fn example(name: &str) -> Option<&'static str> {
-    let wanted = name.replace('/', "_").to_lowercase();
-    let found = EXAMPLE_SHEETS.iter().find(|(file, _)| {
-        let stem = file.strip_suffix(".json");
-        stem.is_some_and(|stem| stem == wanted)
-    });
-    found.map(|(_, text)| *text)
-}
-
 fn read_stated(argument: &str) -> Result<Vec<u8>, Failure> {
     match argument.strip_prefix('@') {
         Some(file) => read_input(Path::new(file)),
         None => Ok(argument.as_bytes().to_vec()),
     }
-}
-
-pub(super) fn read_input(file: &Path) -> Result<Vec<u8>, Failure> {
-    let read = if file == Path::new("-") {
-        let mut text = Vec::new();
-        std::io::stdin().read_to_end(&mut text).map(|_| text)
-    } else {
-        std::fs::read(file)
-    };
-    read.with_context(|| format!("cannot read `{}`", file.display()))
-        .map_err(Failure::Usage)
 }

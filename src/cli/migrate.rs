@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Context;
 use clap::Args;
 
-use super::{DatabaseArguments, Failure, terminal};
+use super::{DatabaseArguments, Failure, Verbosity, terminal};
 use crate::storage::{Store, StoreLimits};
 
 /// Arguments of `unroof migrate`.
@@ -22,8 +22,8 @@ pub(super) struct MigrateArguments {
     clippy::needless_pass_by_value,
     reason = "a command takes its arguments"
 )]
-pub(super) fn run(arguments: MigrateArguments) -> Result<(), Failure> {
-    arguments.database.start_logging()?;
+pub(super) fn run(arguments: MigrateArguments, verbosity: Verbosity) -> Result<(), Failure> {
+    arguments.database.start_logging(verbosity.of_reader())?;
     let url = arguments.database.database_url()?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     runtime.block_on(async {

@@ -2,49 +2,72 @@
 
 mod calculator;
 mod calibration;
+mod changes;
 mod chart;
+mod compare;
+mod completions;
 mod cost;
 mod healthcheck;
+mod help;
+mod history;
 mod import;
 mod infer;
+mod input;
 mod layout;
 mod limits;
+mod man;
 mod migrate;
-mod model;
+mod models;
+mod names;
 mod plan;
 mod report;
+mod search;
 mod serve;
+mod service;
+mod sheets;
+mod show;
 mod simulate;
+mod source;
 mod terminal;
 mod training;
 mod validate;
+mod verbosity;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::prelude::*;
 
 use crate::storage::DatabaseUrl;
+use verbosity::Verbosity;
+
 use unroof_core::input::RequestError;
 use unroof_core::input::cursor::Fault;
 
 /// Take the roof off a price sheet: what an LLM provider's public prices reveal about the machine behind them.
 #[derive(Debug, Parser)]
-#[command(name = "unroof", version, max_term_width = 100, after_help = EXAMPLES)]
+#[command(name = "unroof", version = VERSION, max_term_width = 100, after_help = EXAMPLES)]
 struct CommandLine {
+    #[command(flatten)]
+    verbosity: Verbosity,
     #[command(subcommand)]
     command: Command,
 }
 
+/// The version, with the commit of the build where it is known.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("UNROOF_COMMIT"));
+
 const EXAMPLES: &str = "\
 Examples:
-  unroof infer examples/google_gemini-2.5-pro.json
-  unroof infer sheet.json --assumptions '{\"accelerator\": \"gb200-nvl72\"}' --json
-  unroof infer litellm.json --format litellm --model gemini/gemini-2.5-pro
+  unroof infer openai/gpt-5.4
+  unroof infer examples/google_gemini-2.5-pro.json --readings
+  unroof import https://models.dev/api.json
+  unroof models gpt --sort active
+  unroof show openai/gpt-5
   unroof serve --examples";
 
 #[derive(Debug, Subcommand)]
@@ -53,8 +76,19 @@ enum Command {
     Infer(infer::InferArguments),
     /// Import whole catalogs into the database: every entry read, every pricing decision estimated once
     Import(import::ImportArguments),
-    /// Show the stored estimate of a model, from all its hosts and all their prices
-    Model(model::ModelArguments),
+    /// List the stored estimates of models
+    Models(models::ModelsArguments),
+    /// Show the stored estimate of a model or of an offer, with its prices and margins
+    #[command(alias = "model")]
+    Show(show::ShowArguments),
+    /// Show the prices of an offer over time, with what changed
+    History(history::HistoryArguments),
+    /// Show what changed: prices, offers, estimates
+    Changes(changes::ChangesArguments),
+    /// Compare two to six models: estimates and prices side by side
+    Compare(compare::CompareArguments),
+    /// Search names of providers and models by their beginning
+    Search(search::SearchArguments),
     /// Compute the exact cost of a usage, or of a list of usages
     Cost(Box<cost::CostArguments>),
     /// Simulate a model on a machine: time, speed, memory, cost, and the price sheet it implies
@@ -77,6 +111,10 @@ enum Command {
     Openapi,
     /// Print the JSON Schema of the canonical price sheet
     Schema,
+    /// Print the completions of a shell
+    Completions(completions::CompletionsArguments),
+    /// Print the manual page
+    Man(man::ManArguments),
 }
 
 /// The text of a file that the command line names.
@@ -102,14 +140,9 @@ struct DatabaseArguments {
     /// Format of the log on standard error
     #[arg(long, env = "UNROOF_LOG_FORMAT", default_value = "text")]
     log_format: LogFormat,
-    /// Log level, or levels by module such as `info,sqlx=warn`
-    #[arg(
-        long,
-        env = "UNROOF_LOG",
-        default_value = "info,sqlx=warn",
-        value_name = "FILTER"
-    )]
-    log: String,
+    /// Log level, or levels by module such as `info,sqlx=warn`, which is that of `serve`; else `warn`
+    #[arg(long, env = "UNROOF_LOG", value_name = "FILTER")]
+    log: Option<String>,
 }
 
 /// Format of log lines.
@@ -130,8 +163,32 @@ enum Failure {
     RefusedIn(PathBuf, RequestError),
     /// Invalid command line.
     Usage(anyhow::Error),
+    /// Stopped from the keyboard.
+    Interrupted(anyhow::Error),
     /// Anything else.
     Other(anyhow::Error),
+    /// A failure, and what to do about it.
+    Hinted(Box<Self>, String),
+}
+
+impl Failure {
+    /// The same with a hint.
+    fn with_hint(self, hint: impl Into<String>) -> Self {
+        Self::Hinted(Box::new(self), hint.into())
+    }
+
+    /// Exit code after Ctrl-C, as in shells.
+    const INTERRUPTED: u8 = 130;
+
+    /// Exit code: 2 for a wrong command line, 130 after Ctrl-C, else 1.
+    fn code(&self) -> ExitCode {
+        match self {
+            Self::Usage(_) => ExitCode::from(2),
+            Self::Interrupted(_) => ExitCode::from(Self::INTERRUPTED),
+            Self::Hinted(failure, _) => failure.code(),
+            _ => ExitCode::FAILURE,
+        }
+    }
 }
 
 impl From<RequestError> for Failure {
@@ -152,29 +209,47 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Runs the command. Exit codes: 0 success, 1 failure, 2 usage error.
+/// Runs the command. Exit codes: 0 success, 1 failure, 2 usage error, 130 stopped from the keyboard.
 #[must_use]
 pub fn run() -> ExitCode {
-    let command_line = match CommandLine::try_parse() {
+    let matches = help::command().try_get_matches();
+    let command_line = matches.and_then(|matches| CommandLine::from_arg_matches(&matches));
+    let CommandLine { verbosity, command } = match command_line {
         Ok(command_line) => command_line,
+        Err(error) if help::is_help(&error) => return ended(help::print(&error)),
         Err(error) => terminal::without_typed_secrets(error).exit(),
     };
-    let outcome = match command_line.command {
-        Command::Infer(arguments) => infer::run(&arguments),
-        Command::Import(arguments) => import::run(&arguments),
-        Command::Model(arguments) => model::run(&arguments),
-        Command::Cost(arguments) => cost::run(&arguments),
+    ended(answer(command, verbosity))
+}
+
+fn answer(command: Command, verbosity: Verbosity) -> Result<(), Failure> {
+    match command {
+        Command::Infer(arguments) => infer::run(&arguments, verbosity),
+        Command::Import(arguments) => import::run(&arguments, verbosity),
+        Command::Models(arguments) => models::run(&arguments, verbosity),
+        Command::Show(arguments) => show::run(&arguments, verbosity),
+        Command::History(arguments) => history::run(&arguments, verbosity),
+        Command::Changes(arguments) => changes::run(&arguments, verbosity),
+        Command::Compare(arguments) => compare::run(&arguments, verbosity),
+        Command::Search(arguments) => search::run(&arguments, verbosity),
+        Command::Cost(arguments) => cost::run(&arguments, verbosity),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Layout(arguments) => layout::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Training(arguments) => training::run(&arguments),
         Command::Validate(arguments) => validate::run(&arguments),
-        Command::Serve(arguments) => serve::run(&arguments),
-        Command::Migrate(arguments) => migrate::run(arguments),
+        Command::Serve(arguments) => serve::run(&arguments, verbosity),
+        Command::Migrate(arguments) => migrate::run(arguments, verbosity),
         Command::Healthcheck(arguments) => healthcheck::run(&arguments),
         Command::Openapi => print(crate::http::DOCUMENT),
         Command::Schema => print_json(&unroof_core::sheet::json_schema()),
-    };
+        Command::Completions(arguments) => completions::run(&arguments),
+        Command::Man(arguments) => man::run(&arguments),
+    }
+}
+
+/// The exit code of an outcome, which is reported if it is a failure.
+fn ended(outcome: Result<(), Failure>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => report_failure(&failure),
@@ -187,27 +262,38 @@ fn print_json(document: &impl serde::Serialize) -> Result<(), Failure> {
     print(&format!("{text}\n"))
 }
 
+fn print_line(text: &str) -> Result<(), Failure> {
+    print(&format!("{text}\n"))
+}
+
 fn print(text: &str) -> Result<(), Failure> {
     Ok(terminal::stdout().write_all(text.as_bytes())?)
 }
 
 fn report_failure(failure: &Failure) -> ExitCode {
-    let mut out = terminal::stderr();
+    if matches!(failure, Failure::Other(error) if is_closed_pipe(error)) {
+        return ExitCode::SUCCESS;
+    }
     // An error of standard error itself cannot be reported.
-    let _ = match failure {
-        Failure::Refused(error) => report_refusal(&mut out, error),
+    let _ = write_failure(&mut terminal::stderr(), failure);
+    failure.code()
+}
+
+fn write_failure(out: &mut impl Write, failure: &Failure) -> io::Result<()> {
+    match failure {
+        Failure::Refused(error) => report_refusal(out, error),
         Failure::RefusedIn(file, error) => {
             let place = format!("`{}` cannot be used:", file.display());
-            write_labelled(&mut out, "error:", &place)
-                .and_then(|()| report_refusal(&mut out, error))
+            write_labelled(out, "error:", &place)?;
+            report_refusal(out, error)
         }
-        Failure::Other(error) if is_closed_pipe(error) => return ExitCode::SUCCESS,
-        Failure::Usage(error) | Failure::Other(error) => report_causes(&mut out, error),
-    };
-    if matches!(failure, Failure::Usage(_)) {
-        ExitCode::from(2)
-    } else {
-        ExitCode::FAILURE
+        Failure::Usage(error) | Failure::Other(error) | Failure::Interrupted(error) => {
+            report_causes(out, error)
+        }
+        Failure::Hinted(failure, hint) => {
+            write_failure(out, failure)?;
+            write_labelled(out, "hint:", hint)
+        }
     }
 }
 
@@ -260,9 +346,11 @@ fn label(text: &str) -> String {
 }
 
 impl DatabaseArguments {
-    fn start_logging(&self) -> Result<(), Failure> {
-        let filter: Targets = self
-            .log
+    /// Starts the log, at this level unless another is stated.
+    fn start_logging(&self, usual: &str) -> Result<(), Failure> {
+        let stated = self.log.as_deref();
+        let filter: Targets = stated
+            .unwrap_or(usual)
             .parse()
             .map_err(|error| Failure::Usage(anyhow::anyhow!("--log: {error}")))?;
         // These modules log raw traffic, including credentials of catalog addresses.
@@ -306,12 +394,10 @@ fn default_database() -> Result<DatabaseUrl, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_command_line_is_consistent() {
-        CommandLine::command().debug_assert();
+        help::command().debug_assert();
     }
 }

@@ -3,6 +3,10 @@
 
 mod headline;
 mod joint;
+mod view;
+
+pub(super) use joint::{interval, percent, percentages};
+pub(super) use view::{Estimated, Quantity};
 
 use std::io::{self, Write};
 
@@ -21,7 +25,7 @@ use unroof_core::units::{Decimal, readable};
 /// Cells up to this width stay on one line where the table has room.
 const SHORT_CELL: usize = 16;
 /// A blank that lines do not end at.
-const NO_BREAK: &str = "\u{a0}";
+pub(super) const NO_BREAK: &str = "\u{a0}";
 
 /// Parts of a report beside the estimates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,12 +42,10 @@ pub(super) fn write(
     answer: &Answer,
     grounds: Grounds,
 ) -> io::Result<()> {
-    headline::write(out, sheets, answer)?;
-    headline::write_warnings(out, sheets, answer)?;
-    joint::write(out, answer)?;
-    write_conflicts(out, answer, grounds)?;
+    let estimated = Estimated::of(answer)?;
+    write_estimated(out, &estimated, grounds)?;
     if grounds == Grounds::Shown {
-        joint::write_grounds(out, answer)?;
+        joint::write_grounds(out, answer, &estimated)?;
         sheets
             .iter()
             .try_for_each(|sheet| write_sheet(out, sheet))?;
@@ -51,11 +53,31 @@ pub(super) fn write(
         write_not_defined(out, answer)?;
         write_values(out, answer)?;
     }
-    writeln!(
-        out,
-        "estimate {} (engine {})\n",
-        answer.id, answer.engine_version
-    )
+    write_id(out, &estimated)
+}
+
+/// The report of a stored estimate.
+pub(super) fn write_stored(out: &mut impl Write, estimated: &Estimated) -> io::Result<()> {
+    write_estimated(out, estimated, Grounds::LeftOut)?;
+    write_id(out, estimated)
+}
+
+fn write_estimated(
+    out: &mut impl Write,
+    estimated: &Estimated,
+    grounds: Grounds,
+) -> io::Result<()> {
+    headline::write(out, estimated)?;
+    headline::write_warnings(out, estimated)?;
+    joint::write(out, estimated)?;
+    write_conflicts(out, estimated, grounds)
+}
+
+fn write_id(out: &mut impl Write, estimated: &Estimated) -> io::Result<()> {
+    let Estimated {
+        id, engine_version, ..
+    } = estimated;
+    writeln!(out, "estimate {id} (engine {engine_version})\n")
 }
 
 pub(super) fn paragraph(out: &mut impl Write, text: &str, indent: usize) -> io::Result<()> {
@@ -104,11 +126,13 @@ struct Columns {
     width: u16,
     /// Whether columns are separated by one blank and not by two.
     are_close: bool,
+    /// Whether the terminal is wide enough.
+    fits: bool,
 }
 
 impl Columns {
-    /// Short cells stay on one line where there is room; else columns are closer, then cells end at blanks. A table whose
-    /// numbers need more than the terminal is wider.
+    /// Words and short cells stay on one line where there is room; else columns are closer, long names are split, then cells
+    /// end at blanks. A table whose numbers need more than the terminal is wider.
     fn of(header: &[&str], rows: &[Vec<String>]) -> Self {
         let widths = |of_cell: fn(&str) -> usize, padding: usize| -> Vec<usize> {
             let of_column = |column: usize| {
@@ -121,6 +145,8 @@ impl Columns {
             (0..header.len()).map(of_column).collect()
         };
         let layouts = [
+            (widths(whole_words, 2), false),
+            (widths(whole_words, 1), true),
             (widths(short_cell, 2), false),
             (widths(short_cell, 1), true),
             (widths(longest_word, 2), false),
@@ -130,14 +156,22 @@ impl Columns {
         let between = header.len().saturating_sub(1);
         let whole = |least: &[usize]| least.iter().sum::<usize>() + between;
         let fits = |(least, _): &&(Vec<usize>, bool)| whole(least) <= width();
-        let (least, are_close) = layouts.iter().find(fits).unwrap_or(&layouts[3]);
+        let found = layouts.iter().find(fits);
+        let (least, are_close) = found.unwrap_or(&layouts[layouts.len() - 1]);
         let narrow = |width: usize| u16::try_from(width).unwrap_or(u16::MAX);
         Self {
             width: narrow(whole(least).max(width())),
             least: least.iter().copied().map(narrow).collect(),
             are_close: *are_close,
+            fits: found.is_some(),
         }
     }
+}
+
+/// The same for a short cell as a whole, and for every word of a longer one.
+fn whole_words(text: &str) -> usize {
+    let words = text.split_whitespace().map(display_width);
+    words.max().unwrap_or(0).max(short_cell(text))
 }
 
 /// Width that a cell needs: that of its longest word. Names that are longer than any number may be split.
@@ -153,6 +187,28 @@ fn short_cell(text: &str) -> usize {
         width if width <= SHORT_CELL => width,
         _ => longest_word(text),
     }
+}
+
+/// Writes rows as a table where the terminal has room, else each as its first cell and the others below it.
+pub(super) fn write_rows(
+    out: &mut impl Write,
+    header: &[&str],
+    rows: impl IntoIterator<Item = Vec<String>>,
+) -> io::Result<()> {
+    let rows: Vec<Vec<String>> = rows.into_iter().collect();
+    if Columns::of(header, &rows).fits {
+        return write_table(out, &table(header, rows));
+    }
+    for row in rows {
+        let mut cells = header.iter().zip(row);
+        if let Some((_, first)) = cells.next() {
+            paragraph(out, &label(&first), 0)?;
+        }
+        let others = cells.map(|(name, cell)| format!("{name} {}", cell.replace('\n', " · ")));
+        let others: Vec<String> = others.collect();
+        paragraph(out, &others.join(", "), 2)?;
+    }
+    writeln!(out)
 }
 
 pub(super) fn write_table(out: &mut impl Write, table: &Table) -> io::Result<()> {
@@ -414,8 +470,12 @@ fn detail(detail: &Detail) -> String {
 /// Conflicts of a report without its grounds.
 const MOST_CONFLICTS: usize = 2;
 
-fn write_conflicts(out: &mut impl Write, answer: &Answer, grounds: Grounds) -> io::Result<()> {
-    let conflicts = &answer.textbook.conflicts;
+fn write_conflicts(
+    out: &mut impl Write,
+    estimated: &Estimated,
+    grounds: Grounds,
+) -> io::Result<()> {
+    let conflicts = &estimated.conflicts;
     if conflicts.is_empty() {
         return Ok(());
     }
@@ -425,7 +485,7 @@ fn write_conflicts(out: &mut impl Write, answer: &Answer, grounds: Grounds) -> i
     };
     writeln!(out, "{}", label("conflicts"))?;
     for conflict in &conflicts[..shown] {
-        paragraph(out, &conflict.sides().join(" against "), 2)?;
+        paragraph(out, &conflict.sides(), 2)?;
         paragraph(out, &conflict.why, 4)?;
     }
     if shown < conflicts.len() {

@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::calibration::CalibrationArguments;
 use super::limits::LimitArguments;
-use super::{DatabaseArguments, Failure, terminal};
+use super::{DatabaseArguments, Failure, Verbosity, terminal};
 use crate::clock::Clock;
 use crate::examples::EXAMPLE_SHEETS;
 use crate::http::{
@@ -82,8 +82,8 @@ struct MetricsArguments {
     watched: Vec<WatchedModel>,
 }
 
-pub(super) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
-    arguments.database.start_logging()?;
+pub(super) fn run(arguments: &ServeArguments, verbosity: Verbosity) -> Result<(), Failure> {
+    arguments.database.start_logging(verbosity.of_service())?;
     let url = arguments.database.database_url()?;
     let estimator = arguments.calibration.estimator()?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;

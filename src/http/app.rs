@@ -12,7 +12,8 @@ use uuid::Uuid;
 
 use super::Limits;
 use super::budget::{Budget, Text};
-use super::density::EstimateDensity;
+use super::density::document::EstimateDensity;
+use super::market::Markets;
 use super::meters::Meters;
 use super::metrics::Metrics;
 use super::model_link::ModelLink;
@@ -21,7 +22,6 @@ use super::problem::{INTERNAL, Problem};
 use super::queue::gather_hasty;
 use super::refusals::Refusals;
 use super::response_cache::{BodyCache, CachedBody, prefers_csv};
-use super::ui::Markets;
 use super::watchlist::Watchlist;
 use super::workers::Workers;
 use crate::clock::Clock;

@@ -178,6 +178,7 @@ mod tests {
             low_90: Some(1.41e10),
             high_90: Some(3.23e11),
             identified: Some(identified),
+            interval_50: None,
         }
     }
 

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::app::App;
 use super::charts::Question;
 use super::problem::{Problem, UNREADABLE};
+use unroof_core::calculator::inputs::InputUsed;
 use unroof_core::calculator::simulate::{SimulationAnswer, read_simulation};
 use unroof_core::plan::{PlanAnswer, plan};
 
@@ -53,6 +54,8 @@ pub(super) struct Parameter {
     pub(super) unit: &'static str,
     /// The values of a slider; none for a name.
     pub(super) usual: Option<(f64, f64)>,
+    /// Whether it is shown unfolded.
+    pub(super) is_main: bool,
     /// JSON pointer in the body of `/simulate`.
     machine: Option<&'static str>,
     /// JSON pointer in the body of `/plan`.
@@ -80,6 +83,7 @@ const fn both(
         label,
         unit,
         usual: None,
+        is_main: false,
         machine: Some(pointer),
         fleet: Some(pointer),
     }
@@ -116,13 +120,20 @@ impl Parameter {
             ..self
         }
     }
+
+    const fn main(self) -> Self {
+        Self {
+            is_main: true,
+            ..self
+        }
+    }
 }
 
 /// All parameters, in the order of the form.
 pub(super) const PARAMETERS: &[Parameter] = &[
-    both("model", "model", "", "/model"),
-    both("accelerator", "accelerator", "", "/machine/accelerator"),
-    both("chips", "chips", "chips", "/machine/chips").from(1.0, 1024.0),
+    both("model", "model", "", "/model").main(),
+    both("accelerator", "accelerator", "", "/machine/accelerator").main(),
+    both("chips", "chips", "", "/machine/chips").from(1.0, 1024.0),
     both(
         "rent",
         "rent of a chip",
@@ -147,21 +158,23 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     machine(
         "batch",
         "batch over all chips",
-        "sequences",
+        "",
         "/operating_point/batch",
     )
-    .from(1.0, 2e4),
+    .from(1.0, 2e4)
+    .main(),
     machine(
         "context",
         "tokens in the cache",
-        "tokens",
+        "",
         "/operating_point/context_tokens",
     )
-    .from(128.0, 1e6),
+    .from(128.0, 1e6)
+    .main(),
     machine(
         "prompt",
         "tokens of a prompt",
-        "tokens",
+        "",
         "/operating_point/prompt_tokens",
     )
     .from(128.0, 1e6),
@@ -179,27 +192,25 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "/price_sheet/output_margin",
     )
     .from(0.0, 0.95),
-    fleet(
-        "input",
-        "tokens of a prompt",
-        "tokens",
-        "/traffic/input_tokens",
-    )
-    .from(128.0, 1e5),
+    fleet("input", "tokens of a prompt", "", "/traffic/input_tokens")
+        .from(128.0, 1e5)
+        .main(),
     fleet(
         "output",
         "tokens of an answer",
-        "tokens",
+        "",
         "/traffic/output_tokens",
     )
-    .from(16.0, 1e4),
+    .from(16.0, 1e4)
+    .main(),
     fleet(
         "requests",
-        "requests",
-        "per second",
+        "requests per second",
+        "",
         "/traffic/requests_per_second",
     )
-    .from(0.1, 1e3),
+    .from(0.1, 1e3)
+    .main(),
     fleet(
         "hits",
         "share of the prompt in a cache",
@@ -224,23 +235,23 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     both(
         "total_parameters",
         "total parameters",
-        "parameters",
+        "",
         "/model/total_parameters",
     )
     .from(1e9, 3e12),
     both(
         "active_parameters",
         "active parameters",
-        "parameters",
+        "",
         "/model/active_parameters",
     )
     .from(1e9, 3e12),
-    both("layers", "layers", "layers", "/model/layers").from(16.0, 128.0),
+    both("layers", "layers", "", "/model/layers").from(16.0, 128.0),
     both("hidden", "hidden dimension", "", "/model/hidden_dimension").from(2048.0, 16384.0),
     both(
         "kv_heads",
         "KV heads per layer, of 128 elements",
-        "heads",
+        "",
         "/model/attention/0/kv_heads",
     )
     .from(1.0, 64.0),
@@ -257,6 +268,16 @@ pub(super) enum Calculated {
     Machine(Box<SimulationAnswer>),
     /// Of `/plan`.
     Fleet(Box<PlanAnswer>),
+}
+
+impl Calculated {
+    /// Every value used.
+    pub(super) fn inputs(&self) -> &[InputUsed] {
+        match self {
+            Self::Machine(answer) => &answer.inputs,
+            Self::Fleet(answer) => &answer.inputs,
+        }
+    }
 }
 
 /// The calculator that a query asks.

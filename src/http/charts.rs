@@ -1,8 +1,14 @@
 //! `/charts`: every chart of the pages under an address of its own, as a drawing or as the figures behind it.
 
+pub(super) mod compare;
+pub(super) mod drawn;
 pub(super) mod frontier;
-mod model;
+mod market;
+pub(super) mod model;
 mod question;
+pub(super) mod record;
+pub(super) mod subject;
+pub(super) mod time;
 
 use std::pin::Pin;
 
@@ -49,7 +55,43 @@ macro_rules! kind {
 
 /// All kinds of charts.
 const KINDS: &[Kind] = &[
-    kind!("moves", ["model", "quantity", "as_of"], model::moves),
+    Kind {
+        name: "market",
+        parameters: &super::market::PARAMETERS,
+        draw: |app, question| Box::pin(market::market(app, question)),
+    },
+    kind!(
+        "density",
+        ["model", "provider", "offer", "quantity", "as_of"],
+        drawn::density
+    ),
+    kind!(
+        "moves",
+        ["model", "provider", "offer", "quantity", "as_of"],
+        model::moves
+    ),
+    kind!(
+        "cost",
+        ["model", "provider", "offer", "side", "as_of"],
+        drawn::cost
+    ),
+    kind!(
+        "roofline",
+        ["model", "provider", "offer", "as_of"],
+        drawn::roofline
+    ),
+    kind!(
+        "cache-tiers",
+        ["model", "provider", "offer", "as_of"],
+        model::cache_tiers
+    ),
+    kind!(
+        "neighbours",
+        ["model", "provider", "offer", "against", "as_of"],
+        model::neighbours
+    ),
+    kind!("prices", ["model", "side", "as_of"], time::prices),
+    kind!("estimates", ["model", "quantity", "as_of"], time::estimates),
     kind!(
         "frontier",
         [
@@ -79,6 +121,9 @@ const KINDS: &[Kind] = &[
         ],
         frontier::frontier
     ),
+    kind!("compare", ["model", "quantity"], compare::compare),
+    kind!("truth", ["quantity", "setting"], record::truth),
+    kind!("calibration", ["quantity", "setting"], record::calibration),
 ];
 
 /// A form of a chart.

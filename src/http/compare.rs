@@ -1,7 +1,8 @@
 //! `/compare`: two to six models beside one another.
 
+mod drawn;
 mod pairs;
-mod terms;
+pub(in crate::http) mod terms;
 
 use axum::body::Body;
 use axum::extract::State;
@@ -11,21 +12,18 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::app::App;
-use super::density::{documents, not_repeatable};
 use super::described::{StoreRefusals, Unchanged};
-use super::models::{no_model, own_sheets};
-use super::problem::{INTERNAL, Problem, UNREADABLE};
+use super::problem::{Problem, UNREADABLE};
 use super::response_cache::CachedBody;
-use crate::storage::{AsOf, ModelOfferRow, ModelRow, ModelSheetRow, StoreError};
+use drawn::{Drawn, Stored};
+pub(in crate::http) use pairs::ComparedDraws;
 use pairs::ComparedPair;
 use terms::Terms;
+use unroof_core::estimate::StoredRow;
 use unroof_core::estimate::model::author_of;
 use unroof_core::estimate::posterior::Interval;
 use unroof_core::estimate::published::{open_model_of, published_value};
 use unroof_core::estimate::quantities::JointQuantity;
-use unroof_core::estimate::samples::Samples;
-use unroof_core::estimate::{CancelToken, Estimator, Question, StoredRow};
-use unroof_core::sheet::PriceSheet;
 
 /// Numbers of models that are compared.
 const COUNTS: std::ops::RangeInclusive<usize> = 2..=6;
@@ -55,7 +53,7 @@ pub(in crate::http) struct ComparedModel {
     pub(in crate::http) sheets: i64,
     /// Name of the open-weight model that it is; null where its architecture is not public.
     pub(in crate::http) open_model: Option<&'static str>,
-    /// What it costs.
+    /// Prices, costs and margins.
     pub(in crate::http) terms: Terms,
 }
 
@@ -157,86 +155,30 @@ pub(in crate::http) fn names(query: &str) -> Result<Vec<String>, Problem> {
     Ok(names)
 }
 
-/// A model as it is stored.
-struct Stored {
-    row: ModelRow,
-    document: String,
-    sheets: Vec<ModelSheetRow>,
-    offers: Vec<ModelOfferRow>,
-    /// The sheets in force by which its author sells it.
-    own: Vec<PriceSheet>,
-}
-
-impl Stored {
-    async fn read(app: &App, name: &str, has_peer: bool) -> Result<Self, Problem> {
-        let at = AsOf::Now(app.now().into());
-        let row = app.store.model(name, None).await?;
-        let row = row.ok_or_else(|| no_model(name, None))?;
-        let document = app.store.estimate(row.id, None).await?;
-        let own = if has_peer {
-            own_sheets(app, name, author_of(name), at).await?
-        } else {
-            Vec::new()
-        };
-        Ok(Self {
-            document: document.ok_or(StoreError::Damaged(row.id))?,
-            sheets: app.store.sheets_of_estimate(row.id).await?,
-            offers: app.store.offers_of_model(name, at).await?,
-            own,
-            row,
-        })
+/// A quantity of a model.
+fn value(model: &Drawn, quantity: JointQuantity) -> ComparedValue {
+    let summary = model.samples.summary(quantity);
+    let stored = StoredRow::read(&model.row.row_values).quantity(quantity);
+    let open = open_model_of(&model.row.canonical_model);
+    ComparedValue {
+        median: summary.median(),
+        interval_90: summary.interval_90(),
+        identified: stored.identified == Some(true),
+        truth: open.and_then(|open| published_value(open, quantity)),
     }
 }
 
-/// A model with its draws.
-struct Drawn {
-    row: ModelRow,
-    offers: Vec<ModelOfferRow>,
-    own: Vec<PriceSheet>,
-    context: Option<u32>,
-    samples: Samples,
-}
-
-impl Drawn {
-    fn new(stored: Stored, estimator: &Estimator, wanted: &CancelToken) -> Result<Self, Problem> {
-        let sheets = documents(stored.sheets)?;
-        let question = Question::of_stored(&stored.document, &sheets, estimator)
-            .map_err(|reason| not_repeatable(&stored.document, &reason))?;
-        let samples = question
-            .samples(estimator, wanted)
-            .map_err(|unwanted| Problem::new(INTERNAL, unwanted.to_string()))?;
-        Ok(Self {
-            row: stored.row,
-            offers: stored.offers,
-            own: stored.own,
-            context: question.longest_context(),
-            samples: samples.posterior,
-        })
-    }
-
-    fn value(&self, quantity: JointQuantity) -> ComparedValue {
-        let summary = self.samples.summary(quantity);
-        let stored = StoredRow::read(&self.row.row_values).quantity(quantity);
-        let open = open_model_of(&self.row.canonical_model);
-        ComparedValue {
-            median: summary.median(),
-            interval_90: summary.interval_90(),
-            identified: stored.identified == Some(true),
-            truth: open.and_then(|open| published_value(open, quantity)),
-        }
-    }
-
-    fn model(&self) -> ComparedModel {
-        let row = &self.row;
-        let open = open_model_of(&row.canonical_model);
-        ComparedModel {
-            canonical_model: row.canonical_model.clone(),
-            author: row.author.clone(),
-            estimate_id: row.id,
-            sheets: row.sheets,
-            open_model: open.map(|open| open.name.as_str()),
-            terms: Terms::new(&self.offers, self.context, &self.samples),
-        }
+/// A model with its terms.
+fn model(drawn: &Drawn) -> ComparedModel {
+    let row = &drawn.row;
+    let open = open_model_of(&row.canonical_model);
+    ComparedModel {
+        canonical_model: row.canonical_model.clone(),
+        author: row.author.clone(),
+        estimate_id: row.id,
+        sheets: row.sheets,
+        open_model: open.map(|open| open.name.as_str()),
+        terms: Terms::new(&drawn.offers, drawn.context, &drawn.samples),
     }
 }
 
@@ -264,10 +206,10 @@ pub(in crate::http) async fn read_comparison(
             quantity: quantity.name(),
             label: quantity.definition().label,
             unit: quantity.definition().unit,
-            values: drawn.iter().map(|model| model.value(quantity)).collect(),
+            values: drawn.iter().map(|model| value(model, quantity)).collect(),
         };
         Ok(Comparison {
-            models: drawn.iter().map(Drawn::model).collect(),
+            models: drawn.iter().map(model).collect(),
             quantities: JointQuantity::ALL.into_iter().map(quantity).collect(),
             pairs: pairs::of(&drawn, &estimator, wanted)?,
         })

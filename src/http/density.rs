@@ -1,13 +1,14 @@
 //! `/estimates/{id}/density`: prior and posterior of a stored estimate, drawn again.
 
+pub(super) mod document;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use serde::Deserialize;
 use uuid::Uuid;
 
 use super::app::App;
@@ -16,26 +17,9 @@ use super::extract::{NoQuery, Path};
 use super::problem::{CONFLICT, INTERNAL, Problem};
 use super::response_cache::CachedBody;
 use crate::storage::{ModelSheetRow, StoreError};
+pub(in crate::http) use document::EstimateDensity;
 use unroof_core::estimate::density::Densities;
-use unroof_core::estimate::serving::Serving;
 use unroof_core::estimate::{NotRepeatable, Question};
-
-/// Prior and posterior of a stored estimate.
-#[derive(Debug, Serialize, ToSchema)]
-pub(in crate::http) struct EstimateDensity {
-    /// Id of the estimate.
-    pub(in crate::http) id: Uuid,
-    /// The calibration behind it.
-    pub(in crate::http) calibration_id: String,
-    /// Version of the estimation engine.
-    pub(in crate::http) engine_version: String,
-    /// Densities and joint draws.
-    #[serde(flatten)]
-    pub(in crate::http) densities: Densities,
-    /// How the drawn models are served, for charts.
-    #[serde(skip)]
-    pub(in crate::http) serving: Serving,
-}
 
 /// Show the prior and posterior of an estimate
 ///

@@ -157,7 +157,7 @@ impl PartialSchema for PriceStart {
 impl ToSchema for PriceStart {}
 
 /// The schema of the reason for an end.
-struct PriceEnd;
+pub(super) struct PriceEnd;
 
 impl PartialSchema for PriceEnd {
     fn schema() -> RefOr<Schema> {

@@ -29,6 +29,8 @@ mod hosts;
 mod infer;
 mod limits;
 mod list_text;
+mod local;
+mod market;
 mod meters;
 mod metrics;
 mod metrics_page;
@@ -52,8 +54,8 @@ mod series;
 mod server;
 mod since;
 mod some_of_answer;
-mod track_record;
 mod stored_estimate;
+mod track_record;
 mod ui;
 mod watchlist;
 mod webhooks;
@@ -80,8 +82,8 @@ pub use app::App;
 pub use budget::LARGEST_ANSWER;
 pub use hosts::host_name;
 pub use limits::Limits;
+pub(crate) use local::ask;
 pub use metrics_page::metrics_router;
-pub(crate) use models::ModelShown;
 pub use openapi::DOCUMENT;
 pub use server::{Server, StopSignals, serve, serve_metrics};
 pub use watchlist::{WatchedModel, WatchedModelError, Watchlist};
@@ -244,7 +246,7 @@ fn methods_of<Declared: Path>() -> MethodFilter {
         .expect("a handler has a method")
 }
 
-/// The router with all middleware, for tests.
+/// The router with all middleware, for the command line and for tests.
 pub fn router(app: App) -> Router {
     let count = from_fn_with_state(Arc::clone(&app.metrics), metrics::count);
     unwrapped(app.clone())

@@ -196,16 +196,16 @@ pub(super) struct ModelDocument {
 
 /// An offer of a model, with its margins over the model's pooled cost.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ModelOffer {
+pub(super) struct ModelOffer {
     /// The offer.
     #[serde(flatten)]
-    pub(crate) offer: ModelOfferRow,
+    pub(super) offer: ModelOfferRow,
     /// Implied margin of input tokens, 1 − cost ÷ price; null without a price in US dollars.
     #[schema(required)]
-    pub(crate) input_margin: Option<ImpliedMargin>,
+    pub(super) input_margin: Option<ImpliedMargin>,
     /// Implied margin of output tokens.
     #[schema(required)]
-    pub(crate) output_margin: Option<ImpliedMargin>,
+    pub(super) output_margin: Option<ImpliedMargin>,
 }
 
 impl ModelOffer {
@@ -272,13 +272,11 @@ async fn write_model(app: &App, name: &str, as_of: Option<DbTime>) -> Result<Cac
 }
 
 /// A stored estimate of a model, with the offers in force.
-pub(crate) struct ModelShown {
-    /// Its row.
-    pub(crate) row: ModelRow,
+pub(super) struct ModelShown {
     /// The stored estimate.
     document: String,
     /// The offers, by provider, model and region.
-    pub(crate) offers: Vec<ModelOffer>,
+    pub(super) offers: Vec<ModelOffer>,
 }
 
 impl ModelShown {
@@ -286,7 +284,7 @@ impl ModelShown {
     ///
     /// # Errors
     /// The query fails, or the document is damaged.
-    pub(crate) async fn read(
+    pub(super) async fn read(
         store: &Store,
         name: &str,
         as_of: Option<DbTime>,
@@ -308,7 +306,6 @@ impl ModelShown {
             .map(|offer| ModelOffer::new(offer, &costs));
         Ok(Some(Self {
             offers: offers.collect(),
-            row,
             document,
         }))
     }
@@ -316,16 +313,6 @@ impl ModelShown {
     /// The stored estimate.
     pub(super) fn document(&self) -> &str {
         &self.document
-    }
-
-    /// The estimate as HTTP gives it.
-    ///
-    /// # Errors
-    /// It cannot be serialised.
-    pub(crate) fn to_json(&self) -> Result<String, serde_json::Error> {
-        let mut document: Map<String, Value> = serde_json::from_str(&self.document)?;
-        document.insert("offers".to_owned(), serde_json::to_value(&self.offers)?);
-        serde_json::to_string(&document)
     }
 }
 

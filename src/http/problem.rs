@@ -173,6 +173,11 @@ impl Problem {
         self.kind.ends_with(UNAVAILABLE.slug)
     }
 
+    /// Whether it is of a class.
+    pub(super) fn is_of(&self, kind: ProblemKind) -> bool {
+        self.kind.ends_with(&format!("/{}", kind.slug))
+    }
+
     pub(super) fn not_found(what: &str) -> Self {
         Self::new(NOT_FOUND, format!("there is no {what} with this id"))
     }

@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::app::App;
 use super::described::{StoreRefusals, Unchanged};
 use super::extract::{Path, Query};
+use super::history::PriceEnd;
 use super::models::no_model;
 use super::page::AsOfQuery;
 use super::problem::Problem;
@@ -63,7 +64,8 @@ pub(in crate::http) struct PriceStep {
     /// where it is not known.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(in crate::http) not_before: Option<DbTime>,
-    /// Reason for the end: `replaced`, `expired` or `delisted`; null while it is in force.
+    /// Reason for the end; null while it is in force.
+    #[schema(value_type = Option<PriceEnd>)]
     pub(in crate::http) ending: Option<String>,
 }
 

@@ -22,7 +22,7 @@ use unroof_core::reference::{
 };
 use unroof_core::units::significant;
 
-/// How often the estimates are right
+/// Record of the estimates of open-weight models
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(in crate::http) struct TrackRecordTable {
     /// Quantities with published values, in every setting.
@@ -48,7 +48,7 @@ pub(in crate::http) struct TrackedQuantity {
     pub(in crate::http) sheets: String,
     /// Errors over all models that count.
     pub(in crate::http) record: QuantityRecord,
-    /// What the record says.
+    /// Verdict of the record.
     pub(in crate::http) verdict: Verdict,
     /// Share of the true values inside intervals of growing width, over the models that count; empty for a number of
     /// decisions.
@@ -57,9 +57,13 @@ pub(in crate::http) struct TrackedQuantity {
     pub(in crate::http) models: Vec<HeldOutModel>,
 }
 
-/// What a record says of estimates like these
+/// Verdict of a record on estimates like these
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[expect(
+    clippy::enum_variant_names,
+    reason = "the names are those of the answer, which say better than what"
+)]
 pub(in crate::http) enum Verdict {
     /// Better than the prior.
     BetterThanThePrior,
@@ -108,7 +112,7 @@ pub(in crate::http) struct TrackedReading {
     pub(in crate::http) quantity: &'static str,
     /// Errors on open-weight models.
     pub(in crate::http) record: TrackRecord,
-    /// What the record says.
+    /// Verdict of the record.
     pub(in crate::http) verdict: Verdict,
 }
 
@@ -338,11 +342,10 @@ mod tests {
     #[test]
     fn a_reading_that_is_worse_than_the_prior_says_so() {
         let readings = &track_record().readings;
-        let worse = |reading: &&TrackedReading| reading.verdict == Verdict::WorseThanThePrior;
-        assert!(readings.iter().any(|reading| !worse(&reading)));
-        for reading in readings.iter().filter(worse) {
-            assert!(!reading.record.beats_prior);
+        for reading in readings {
+            let is_worse = reading.verdict == Verdict::WorseThanThePrior;
+            assert_ne!(is_worse, reading.record.beats_prior, "{}", reading.reading);
         }
-        assert!(readings.iter().any(|reading| worse(&reading)));
+        assert!(readings.iter().any(|reading| !reading.record.beats_prior));
     }
 }

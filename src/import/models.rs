@@ -40,6 +40,17 @@ impl ModelEstimator {
     /// # Errors
     /// The database fails. What was stored before stays.
     pub async fn estimate_due(&self) -> Result<usize, ImportError> {
+        self.estimate_due_with(|| {}).await
+    }
+
+    /// The same, with a call after each model.
+    ///
+    /// # Errors
+    /// The database fails. What was stored before stays.
+    pub async fn estimate_due_with(
+        &self,
+        mut done: impl FnMut() + Send,
+    ) -> Result<usize, ImportError> {
         let mut count = 0;
         loop {
             let due = self.store.due_models(MODELS_AT_ONCE).await?;
@@ -47,13 +58,17 @@ impl ModelEstimator {
                 return Ok(count);
             }
             count += due.len();
-            let records = self.estimate(due).await?;
+            let records = self.estimate(due, &mut done).await?;
             self.store.record_models(&records).await?;
         }
     }
 
     /// Estimates some models on threads of their own.
-    async fn estimate(&self, due: Vec<DueModel>) -> Result<Vec<ModelRecord>, ImportError> {
+    async fn estimate(
+        &self,
+        due: Vec<DueModel>,
+        mut one_done: impl FnMut() + Send,
+    ) -> Result<Vec<ModelRecord>, ImportError> {
         let (wanted, _waiting) = CancelToken::while_waiting();
         let (sender, mut done) = mpsc::unbounded_channel();
         let (due, next) = (Arc::new(due), Arc::new(AtomicUsize::new(0)));
@@ -77,6 +92,7 @@ impl ModelEstimator {
         let mut records = Vec::with_capacity(due.len());
         while let Some(record) = done.recv().await {
             records.push(record?);
+            one_done();
         }
         if records.len() < due.len() {
             return Err(ImportError::Crashed);

@@ -1,6 +1,6 @@
 //! Imports a catalog: reads it, estimates new prices, records them, and reports the outcome of each entry.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,6 +11,7 @@ use super::copies::{Checks, Copy};
 use super::duplicates::SheetKind;
 use super::entries::{CatalogError, Contents, read};
 use super::error::ImportError;
+use super::estimated::{Estimated, known, why_not};
 use super::found::{Found, begin_look, lock_catalog};
 use super::leaders::{Sorted, Sorter};
 use super::lines::LineSender;
@@ -20,11 +21,12 @@ use super::options::Options;
 use super::priority::Priority;
 use super::refusals::Refusal;
 use super::report::{Imported, Line, Outcome, Summary};
+use super::reporter::ProgressReporter;
 use super::turn::Turn;
 use crate::storage::{EstimateRecord, Listing, ListingRow, Recording, SightedBy, Store};
-use unroof_core::estimate::{Answer, CancelToken, Estimator, Request};
+use unroof_core::estimate::{CancelToken, Estimator, Request};
 use unroof_core::model::assumptions::Assumptions;
-use unroof_core::sheet::{PriceSheet, SheetId};
+use unroof_core::sheet::SheetId;
 
 /// Sheets recorded per transaction: enough to be fast, few enough not to delay other writers.
 const ESTIMATES_AT_ONCE: usize = 64;
@@ -192,59 +194,6 @@ impl Imported {
     }
 }
 
-/// Reports lines and counts outcomes.
-pub(super) struct ProgressReporter<'l> {
-    lines: &'l mut LineSender,
-    summary: Summary,
-    done: usize,
-    only_changed: bool,
-}
-
-/// Entries between two progress lines.
-const STEP: usize = 100;
-
-impl ProgressReporter<'_> {
-    async fn say(&mut self, line: Line) -> Result<(), ImportError> {
-        self.lines.say(line).await
-    }
-
-    pub(super) async fn entry(&mut self, imported: Imported) -> Result<(), ImportError> {
-        self.summary.count(imported.outcome);
-        self.summary.unmapped += imported.unmapped;
-        let is_sheet = imported.sheet_id.is_some();
-        if !self.only_changed || imported.outcome != Outcome::Unchanged {
-            self.say(Line::Entry(imported)).await?;
-        }
-        if is_sheet {
-            self.done += 1;
-            if self.done.is_multiple_of(STEP) || self.done == self.summary.sheets {
-                let (done, sheets) = (self.done, self.summary.sheets);
-                self.say(Line::Progress { done, sheets }).await?;
-            }
-        }
-        Ok(())
-    }
-
-    async fn names(
-        &mut self,
-        sheets: &[Listed],
-        names: &CanonicalModels,
-    ) -> Result<(), ImportError> {
-        let mut unmatched = BTreeSet::new();
-        for listed in sheets {
-            tokio::task::consume_budget().await;
-            if names.of(&listed.sheet).is_some() {
-                self.summary.joined_names += 1;
-            } else {
-                unmatched.insert(format!("{}/{}", listed.sheet.provider, listed.sheet.model));
-            }
-        }
-        self.summary.unmatched_names = unmatched.len();
-        let names = unmatched.into_iter().collect();
-        self.say(Line::UnmatchedNames { names }).await
-    }
-}
-
 /// Canonical model names from the store and from the catalog itself.
 async fn canonical_models(
     store: &Store,
@@ -363,6 +312,9 @@ impl Recorder {
         let (mut originals, copies) = split(sorted.fresh.into_iter().zip(sorted.kinds));
         let (leaders, followers) = split(sorted.moved);
         let mut checks = Checks::new(&self.options, &self.turn);
+        originals = self
+            .record_estimated(originals, &mut checks, reporter)
+            .await?;
         let listed_count = originals.len();
         originals.extend(self.record_leaders(leaders).await?);
         self.record_originals(Arc::new(originals), listed_count, &mut checks, reporter)
@@ -398,21 +350,50 @@ impl Recorder {
         if self.options.dry_run {
             return Ok(Vec::new());
         }
-        let own = |listed: &Listed| {
-            let sheet_id = SheetId(listed.sheet_id);
-            self.options.estimator.estimate_id(sheet_id)
-        };
-        let ids: Vec<Uuid> = leaders.iter().map(own).collect();
-        let known = self.store.stored_estimates(&ids).await?;
-        let leaders = leaders.into_iter();
-        let (known, unknown): (Vec<Listed>, Vec<Listed>) =
-            leaders.partition(|listed| known.contains(&own(listed)));
+        let estimator = &self.options.estimator;
+        let own = |listed: &Listed| estimator.estimate_id(SheetId(listed.sheet_id));
+        let (known, unknown) = known(&self.store, estimator, leaders).await?;
         for leaders in known.chunks(COPIES_AT_ONCE) {
             let recordings = leaders
                 .iter()
                 .map(|listed| self.recording(listed, own(listed)));
             let recordings: Vec<Recording> = recordings.collect();
             self.store(&recordings).await?;
+        }
+        Ok(unknown)
+    }
+
+    /// Records and reports the originals whose estimates are stored, and returns the others.
+    async fn record_estimated(
+        &self,
+        originals: Vec<Listed>,
+        checks: &mut Checks,
+        reporter: &mut ProgressReporter<'_>,
+    ) -> Result<Vec<Listed>, ImportError> {
+        let estimator = &self.options.estimator;
+        let (known, unknown) = known(&self.store, estimator, originals).await?;
+        for sheets in known.chunks(COPIES_AT_ONCE) {
+            let (mut recordings, mut said) = (Vec::new(), Vec::new());
+            for listed in sheets {
+                let id = estimator.estimate_id(SheetId(listed.sheet_id));
+                let estimated = Estimated::read(&self.store, id).await?;
+                checks.add(&listed.sheet, estimated.is_misfit);
+                recordings.push(Recording {
+                    is_misfit: Some(estimated.is_misfit),
+                    ..self.recording(listed, id)
+                });
+                let identified = estimated.identified;
+                reporter.summary.identified_quantities += identified;
+                said.push(Imported {
+                    estimate_id: Some(id),
+                    reason: estimated.why_not(&listed.sheet),
+                    ..Imported::of(listed, &self.names, outcome_of(identified))
+                });
+            }
+            self.store(&recordings).await?;
+            for imported in said {
+                reporter.entry(imported).await?;
+            }
         }
         Ok(unknown)
     }
@@ -483,15 +464,10 @@ impl Recorder {
                 checks.add(&listed.sheet, record.is_misfit);
                 if index < listed_count {
                     reporter.summary.identified_quantities += identified;
-                    let outcome = if identified == 0 {
-                        Outcome::NotIdentifiable
-                    } else {
-                        Outcome::Estimated
-                    };
                     said.push(Imported {
                         reason,
                         estimate_id: Some(record.id),
-                        ..Imported::of(listed, &self.names, outcome)
+                        ..Imported::of(listed, &self.names, outcome_of(identified))
                     });
                 }
                 recordings.push(Recording {
@@ -530,6 +506,15 @@ impl Recorder {
             self.store.record(recordings).await?;
         }
         Ok(())
+    }
+}
+
+/// The outcome for a sheet with this many identified quantities.
+fn outcome_of(identified: usize) -> Outcome {
+    if identified == 0 {
+        Outcome::NotIdentifiable
+    } else {
+        Outcome::Estimated
     }
 }
 
@@ -582,25 +567,12 @@ fn estimate_all(
         let worked = Worked {
             index,
             identified,
-            reason: (identified == 0).then(|| why_not(&answer, &listed.sheet)),
+            reason: (identified == 0)
+                .then(|| why_not(answer.joint.quantities.first_reason(), &listed.sheet)),
             record: EstimateRecord::new(&answer, document),
         };
         if sender.blocking_send(worked).is_err() {
             return;
         }
-    }
-}
-
-/// Reason why nothing is identified.
-fn why_not(answer: &Answer, sheet: &PriceSheet) -> String {
-    let base = sheet.base_rate();
-    let is_zero = |price: Option<&unroof_core::units::Decimal>| {
-        price.is_none_or(unroof_core::units::Decimal::is_zero)
-    };
-    match base {
-        Some(rate) if is_zero(rate.input.as_ref()) && is_zero(rate.output.as_ref()) => {
-            "the sheet's prices are 0: free, run locally, billed by a plan, or unknown".to_owned()
-        }
-        _ => answer.joint.quantities.first_reason().unwrap_or_default(),
     }
 }

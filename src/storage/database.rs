@@ -129,10 +129,35 @@ impl Store {
     /// # Errors
     /// The file cannot be created, or the address is invalid.
     pub async fn open(url: &DatabaseUrl, limits: StoreLimits) -> Result<Self, StoreError> {
+        Self::open_for(Access::Write, url, limits).await
+    }
+
+    /// Opens the store only to read from it: nothing is created, and the tables must be those of this program.
+    ///
+    /// # Errors
+    /// There is no database, its tables are of another version, or it is unreachable.
+    pub async fn open_to_read(url: &DatabaseUrl, limits: StoreLimits) -> Result<Self, StoreError> {
+        if let DatabaseUrl::Sqlite(path) = url
+            && !path.exists()
+        {
+            return Err(StoreError::NoDatabase(path.display().to_string()));
+        }
+        let store = Self::open_for(Access::Read, url, limits).await?;
+        store.require_tables().await?;
+        Ok(store)
+    }
+
+    async fn open_for(
+        access: Access,
+        url: &DatabaseUrl,
+        limits: StoreLimits,
+    ) -> Result<Self, StoreError> {
         let pool = match url {
             DatabaseUrl::Postgres(text) => {
                 let milliseconds = limits.statement.as_millis().to_string();
-                let without_timeouts = PgConnectOptions::from_str(text)?;
+                let is_read_only =
+                    (access == Access::Read).then_some(("default_transaction_read_only", "on"));
+                let without_timeouts = PgConnectOptions::from_str(text)?.options(is_read_only);
                 // A plan is made for the values that are asked for, also after five executions, and for tables in
                 // memory or on flash.
                 let options = without_timeouts.clone().options([
@@ -150,7 +175,7 @@ impl Store {
                 }
             }
             DatabaseUrl::Sqlite(path) => {
-                let pool = open_file(path, limits).await?;
+                let pool = open_file(path, limits, access).await?;
                 Pool::Sqlite {
                     pool,
                     writer: Arc::default(),
@@ -321,15 +346,34 @@ impl StoreLock {
     }
 }
 
+/// Purpose for which a store is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    /// To read and to write.
+    Write,
+    /// To read alone.
+    Read,
+}
+
 /// Opens the file of an embedded database.
-async fn open_file(path: &Path, limits: StoreLimits) -> Result<SqlitePool, StoreError> {
-    make_private_file(path)?;
+async fn open_file(
+    path: &Path,
+    limits: StoreLimits,
+    access: Access,
+) -> Result<SqlitePool, StoreError> {
     let options = SqliteConnectOptions::new()
         .filename(path)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
         .busy_timeout(limits.statement);
+    let options = match access {
+        Access::Read => options.read_only(true),
+        Access::Write => {
+            make_private_file(path)?;
+            options
+                .journal_mode(SqliteJournalMode::Wal)
+                .synchronous(SqliteSynchronous::Full)
+        }
+    };
     let pool = SqlitePoolOptions::new()
         .max_connections(limits.connections)
         .acquire_timeout(limits.connection_wait);

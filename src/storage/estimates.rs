@@ -6,7 +6,6 @@ use uuid::Uuid;
 use super::checksum::StoredDocument;
 use super::connection::on_connection;
 use super::list::{Order, Place, Selection, SortKey};
-use super::models::ModelSheetRow;
 use super::query::Query;
 use super::recording::EstimateOf;
 use super::value::Value;
@@ -91,12 +90,6 @@ const ESTIMATE: &str = "
       AND ($2 IS NULL OR EXISTS (
           SELECT 1 FROM estimate_listings AS listing JOIN price_intervals AS period ON period.sheet_id = listing.sheet_id
           WHERE listing.estimate_id = estimates.id AND starts_at <= $2 AND until > $2))";
-
-const SHEETS: &str = "
-    SELECT sheet.id, sheet.observed_at, sheet.document, sheet.checksum
-    FROM estimate_sheets AS drawn JOIN price_sheets AS sheet ON sheet.id = drawn.sheet_id
-    WHERE drawn.estimate_id = $1
-    ORDER BY sheet.id";
 
 const ESTIMATES: &str = "
     SELECT estimates.id, listing.sequence, engine_version, provider, model, canonical_model, region, currency, valid_from,
@@ -236,14 +229,6 @@ impl Store {
         let query = Query::new(ESTIMATE).bind(id).bind(as_of);
         let stored: Option<StoredDocument> = self.row(query).await?;
         stored.map(|stored| stored.checked(id)).transpose()
-    }
-
-    /// The sheets that an estimate was drawn from.
-    ///
-    /// # Errors
-    /// The query fails.
-    pub async fn sheets_of_estimate(&self, id: Uuid) -> Result<Vec<ModelSheetRow>, StoreError> {
-        self.rows(Query::new(SHEETS).bind(id)).await
     }
 
     /// Estimates in an order by name or by time, after a place.

@@ -3,7 +3,7 @@
 use sqlx::migrate::Migrator;
 use sqlx::{Connection, PgConnection};
 
-use super::database::Pool;
+use super::database::{Pool, on_pool};
 use super::reporting::replace_views;
 use super::{Store, StoreError};
 
@@ -42,6 +42,40 @@ impl Store {
         // Set already where it was called before.
         let _ = self.migrated.set(());
         // Learns the database's time.
+        self.version().await.map(drop)
+    }
+
+    /// Checks that the tables are up to date, and leaves them as they are.
+    ///
+    /// # Errors
+    /// The database is unreachable, or its tables are older or newer than this program.
+    pub(super) async fn require_tables(&self) -> Result<(), StoreError> {
+        const SQL: &str = "SELECT max(version) FROM _sqlx_migrations";
+        let migrations = match &self.pool {
+            Pool::Postgres { .. } => &POSTGRES_MIGRATIONS,
+            Pool::Sqlite { .. } => &SQLITE_MIGRATIONS,
+        };
+        let newest = migrations.iter().map(|migration| migration.version).max();
+        let reading = on_pool!(self, pool => {
+            self.in_time(Box::pin(async {
+                let applied: (Option<i64>,) = sqlx::query_as(SQL).fetch_one(pool).await?;
+                Ok(applied)
+            }))
+            .await
+        });
+        match reading {
+            Ok((applied,)) if applied > newest => {
+                return Err(StoreError::OtherTables(applied.unwrap_or_default()));
+            }
+            Ok((applied,)) if applied == newest => {}
+            // A database without the table was never brought up to date.
+            Ok(_) | Err(StoreError::Query(sqlx::Error::Database(_))) => {
+                return Err(StoreError::OlderTables);
+            }
+            Err(error) => return Err(error),
+        }
+        // Set already where it was called before.
+        let _ = self.migrated.set(());
         self.version().await.map(drop)
     }
 }

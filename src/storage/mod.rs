@@ -113,6 +113,12 @@ pub enum StoreError {
         "the tables do not match this program: a different build applied migration {0}; use that build, or an empty database"
     )]
     OtherTables(i64),
+    /// There is no file of this name.
+    #[error("there is no database `{0}`")]
+    NoDatabase(String),
+    /// A migration of this program was not applied to the tables.
+    #[error("the tables are of an older version of this program")]
+    OlderTables,
     /// The folder or file of the embedded database could not be made.
     #[error("cannot create `{path}`")]
     File {

@@ -177,6 +177,12 @@ const SHEETS: &str = "
         WHERE period.sheet_id = price_sheets.id AND withdrawn_at IS NULL AND is_flagged = FALSE)
     ORDER BY id";
 
+const DRAWN_FROM: &str = "
+    SELECT sheet.id, sheet.observed_at, sheet.document, sheet.checksum
+    FROM estimate_sheets AS drawn JOIN price_sheets AS sheet ON sheet.id = drawn.sheet_id
+    WHERE drawn.estimate_id = $1
+    ORDER BY sheet.id";
+
 const ANSWER: &str = "SELECT row_values, document, checksum FROM estimates WHERE id = $1";
 
 const MODELS: &str = "
@@ -243,6 +249,14 @@ impl Store {
     /// The query fails.
     pub async fn sheets_of_model(&self, model: &str) -> Result<Vec<ModelSheetRow>, StoreError> {
         self.rows(Query::new(SHEETS).bind(model)).await
+    }
+
+    /// The sheets that an estimate was drawn from.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn sheets_of_estimate(&self, id: Uuid) -> Result<Vec<ModelSheetRow>, StoreError> {
+        self.rows(Query::new(DRAWN_FROM).bind(id)).await
     }
 
     /// A stored answer, with its row.

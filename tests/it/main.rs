@@ -30,4 +30,5 @@ mod reporting;
 mod server;
 mod storage;
 mod support;
+mod ui;
 mod wire;

@@ -11,10 +11,8 @@ use ureq::http::Response;
 use url::Url;
 
 use crate::cli::Failure;
-use crate::import::{
-    CatalogFormat, Line, Summary, client_error, without_credentials, without_secrets,
-};
-use crate::secrets::{AMBIGUOUS, is_certain};
+use crate::cli::service::{ServiceUrl, USER_AGENT, problem_of, route};
+use crate::import::{CatalogFormat, Line, Summary, client_error, without_secrets};
 use crate::storage::{DatabaseUrl, INSTANCE_HEADER, ServiceAddress};
 
 /// Timeout of the health check of a service on this machine.
@@ -25,8 +23,6 @@ const LONGEST_WAIT: Duration = Duration::from_mins(5);
 const LONGEST_BUSY: Duration = Duration::from_mins(2);
 /// Pause before that.
 const BUSY_PAUSE: Duration = Duration::from_secs(1);
-/// Longest answer that is read of a refusal, in bytes.
-const MOST_REFUSAL: u64 = 1024 * 1024;
 
 /// Options of an import, as `POST /catalogs` takes them.
 pub(super) struct Query<'a> {
@@ -49,16 +45,9 @@ pub(super) struct Service {
 impl Service {
     /// The service at an address. User name and password in it are sent as Basic authorization.
     pub(super) fn at(address: &str) -> Result<Self, Failure> {
-        let refused = |reason: &str| Failure::Usage(anyhow!("--server: {reason}"));
-        if !is_certain(address) {
-            return Err(refused(AMBIGUOUS));
-        }
-        let (bare, authorization) = without_credentials(address);
-        let url = Url::parse(&bare).ok();
-        let url = url.filter(|url| ["http", "https"].contains(&url.scheme()) && url.has_host());
-        let url = url.ok_or_else(|| refused("expected an http or https address"))?;
+        let ServiceUrl { url, authorization } = ServiceUrl::read(address)?;
         let client = ureq::Agent::config_builder();
-        Ok(Self::new(url, authorization, client))
+        Ok(Self::new(&url, authorization, client))
     }
 
     /// The service that runs on the file of an embedded database, found by the address beside it.
@@ -85,24 +74,20 @@ impl Service {
                 "the address beside the file, {url}, is that of another process"
             ));
         }
-        Ok(Self::new(url, None, config()))
+        Ok(Self::new(&url, None, config()))
     }
 
     fn new(
-        mut url: Url,
+        url: &Url,
         authorization: Option<String>,
         config: ureq::config::ConfigBuilder<ureq::typestate::AgentScope>,
     ) -> Self {
         let name = without_secrets(url.as_str());
-        url.set_query(None);
-        url.set_fragment(None);
-        if let Ok(mut path) = url.path_segments_mut() {
-            path.pop_if_empty().push("catalogs");
-        }
+        let url = route(url, &["catalogs"]);
         let client = config
             .http_status_as_error(false)
             .max_redirects(0)
-            .user_agent(concat!("unroof/", env!("CARGO_PKG_VERSION")))
+            .user_agent(USER_AGENT)
             .timeout_recv_response(Some(LONGEST_WAIT))
             .build();
         Self {
@@ -205,16 +190,6 @@ impl Answer {
         let ended = anyhow!("{service} ended its answer without a result");
         Err(Failure::Other(ended.context(unfinished())))
     }
-}
-
-/// The problem that an answer describes; null if it is none of the service.
-fn problem_of(answer: Response<Body>) -> Value {
-    let mut body = answer.into_body();
-    let text = body.with_config().limit(MOST_REFUSAL).read_to_vec();
-    let problem = text
-        .ok()
-        .and_then(|text| serde_json::from_slice(&text).ok());
-    problem.unwrap_or_default()
 }
 
 /// The detail of a problem and its hint.

@@ -1,10 +1,10 @@
 //! Output of `unroof import`: the lines as JSON, or a progress bar and tables.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 
 use anyhow::Context;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::progress::Progress;
 use crate::cli::report::{paragraph, table, write_table};
 use crate::cli::{Failure, terminal};
 use crate::import::{Imported, Line, Outcome, Summary};
@@ -13,15 +13,15 @@ use unroof_core::input::text::printable;
 /// Prints the lines of one import, of this process or of a service.
 pub(super) struct LinePrinter {
     as_json: bool,
-    bar: ProgressBar,
+    progress: Progress,
     report: Report,
 }
 
 impl LinePrinter {
-    pub(super) fn new(as_json: bool) -> Self {
+    pub(super) fn new(as_json: bool, progress: &Progress) -> Self {
         Self {
             as_json,
-            bar: progress_bar(as_json),
+            progress: progress.clone(),
             report: Report::default(),
         }
     }
@@ -35,11 +35,15 @@ impl LinePrinter {
         }
         match line {
             Line::Started { format, sheets, .. } => {
-                self.bar.set_length(sheets as u64);
-                self.bar.set_message(format);
+                self.progress.count(format!("{format} entries"), sheets);
             }
-            Line::Progress { done, .. } => self.bar.set_position(done as u64),
-            Line::Entry(imported) => self.report.add(imported),
+            Line::Progress { done, .. } => self.progress.reach(done),
+            Line::Entry(imported) => {
+                if imported.sheet_id.is_some() {
+                    self.progress.step();
+                }
+                self.report.add(imported);
+            }
             Line::UnmatchedNames { names } => self.report.unmatched = names,
             Line::Done(summary) => self.report.summary = Some(summary),
             Line::Failed { reason } => self.report.failure = Some(reason),
@@ -49,23 +53,12 @@ impl LinePrinter {
 
     /// Prints the tables after the last line.
     pub(super) fn finish(self) -> Result<(), Failure> {
-        self.bar.finish_and_clear();
+        self.progress.clear();
         if self.as_json {
             return Ok(());
         }
         Ok(self.report.write(&mut terminal::stdout())?)
     }
-}
-
-fn progress_bar(as_json: bool) -> ProgressBar {
-    let style = ProgressStyle::with_template("{msg} [{bar:40}] {pos}/{len} sheets, {eta} left")
-        .map(|style| style.progress_chars("=> "));
-    let bar =
-        ProgressBar::no_length().with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    if as_json || !std::io::stderr().is_terminal() {
-        bar.set_draw_target(ProgressDrawTarget::hidden());
-    }
-    bar
 }
 
 /// The report for the terminal.
@@ -127,9 +120,12 @@ impl Report {
             summary.entries, summary.sheets, summary.identified_quantities, summary.unmapped
         );
         paragraph(out, &sum, 0)?;
-        writeln!(out)?;
         // A list of all entries already has the reasons.
-        if !self.reasons.is_empty() && !are_listed {
+        let has_reasons = !self.reasons.is_empty() && !are_listed;
+        if has_reasons || !self.unmatched.is_empty() {
+            writeln!(out)?;
+        }
+        if has_reasons {
             let mut reasons: Vec<_> = self.reasons.iter().collect();
             reasons.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
             let rows = reasons.into_iter().take(Self::MOST_REASONS);

@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
+use super::view::{Estimated, Quantity};
 use super::{NO_BREAK, by_reason, paragraph, table, write_table};
 use crate::cli::label;
 use crate::cli::terminal::width;
-use unroof_core::estimate::joint::{NotIdentified, QuantityEstimate, Regime};
-use unroof_core::estimate::margins::LineMargin;
+use unroof_core::estimate::joint::{NotIdentified, Regime};
 use unroof_core::estimate::posterior::Interval;
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::estimate::{Answer, Joint};
@@ -18,24 +18,23 @@ const LEAST_WIDTH_OF_BARS: usize = 76;
 const BAR: usize = 17;
 
 /// The estimates as a table, and what follows from them in a line each.
-pub(super) fn write(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
-    let joint = &answer.joint;
-    write_quantities(out, joint)?;
+pub(super) fn write(out: &mut impl Write, estimated: &Estimated) -> io::Result<()> {
+    write_quantities(out, estimated)?;
     paragraph(
         out,
         "* identified: 0.3 bits or more, and better than the prior on open-weight models",
         2,
     )?;
-    write_regime(out, joint)?;
-    write_margins(out, joint, |line| MAIN_LINES.contains(&line))?;
-    write_storage_tiers(out, joint)?;
-    write_neighbours(out, joint)?;
+    write_regime(out, estimated)?;
+    write_margins(out, estimated, |line| MAIN_LINES.contains(&line))?;
+    write_storage_tiers(out, estimated)?;
+    write_neighbours(out, estimated)?;
     writeln!(out)
 }
 
-fn write_quantities(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
+fn write_quantities(out: &mut impl Write, estimated: &Estimated) -> io::Result<()> {
     let has_bars = width() >= LEAST_WIDTH_OF_BARS;
-    let row = |(quantity, estimate): (JointQuantity, &QuantityEstimate)| {
+    let row = |(quantity, estimate): (JointQuantity, &Quantity)| {
         let mut cells = vec![
             quantity.definition().label.to_owned(),
             compact(estimate.median),
@@ -54,16 +53,20 @@ fn write_quantities(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
     header.push("bits");
     write_table(
         out,
-        &table(&header, joint.quantities.in_order().into_iter().map(row)),
+        &table(&header, estimated.quantities().into_iter().map(row)),
     )
 }
 
 /// Origin of the estimates: what moved them, why others are not identified, and how the draws were weighed.
-pub(super) fn write_grounds(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
+pub(super) fn write_grounds(
+    out: &mut impl Write,
+    answer: &Answer,
+    estimated: &Estimated,
+) -> io::Result<()> {
     let joint = &answer.joint;
     writeln!(out, "{}", label("joint estimate"))?;
     write_moves(out, joint)?;
-    write_margins(out, joint, |line| !MAIN_LINES.contains(&line))?;
+    write_margins(out, estimated, |line| !MAIN_LINES.contains(&line))?;
     write_grounds_of_tiers(out, joint)?;
     write_layouts(out, joint)?;
     let diagnostics = &joint.diagnostics;
@@ -79,12 +82,12 @@ pub(super) fn write_grounds(out: &mut impl Write, answer: &Answer) -> io::Result
 }
 
 /// An interval in words.
-pub(super) fn interval(of: Interval, number: impl Fn(f64) -> String) -> String {
+pub(in crate::cli) fn interval(of: Interval, number: impl Fn(f64) -> String) -> String {
     format!("{} to {}", number(of.low), number(of.high))
 }
 
 /// The intervals on a logarithmic scale that holds the prior's 90 % interval and the estimate's.
-fn bar(estimate: &QuantityEstimate) -> String {
+fn bar(estimate: &Quantity) -> String {
     let (prior, own, half) = (
         estimate.prior.interval_90,
         estimate.interval_90,
@@ -174,20 +177,17 @@ fn in_report(reason: &NotIdentified) -> String {
     }
 }
 
-fn write_regime(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
-    let ratio = &joint.quantities.memory_time_over_compute_time;
-    let waits = match ratio.regime {
+fn write_regime(out: &mut impl Write, estimated: &Estimated) -> io::Result<()> {
+    let Some((regime, probability)) = estimated.regime() else {
+        return Ok(());
+    };
+    let waits = match regime {
         Regime::MemoryBound => "memory",
         Regime::ComputeBound => "arithmetic",
     };
-    paragraph(
-        out,
-        &format!(
-            "decoding waits for {waits} with a probability of {:.0} %",
-            100.0 * ratio.regime_probability
-        ),
-        2,
-    )
+    let percent = 100.0 * probability;
+    let text = format!("decoding waits for {waits} with a probability of {percent:.0}{NO_BREAK}%");
+    paragraph(out, &text, 2)
 }
 
 /// Price lines whose margins every report shows.
@@ -195,12 +195,21 @@ const MAIN_LINES: [&str; 3] = ["input", "output", "cached_input"];
 
 fn write_margins(
     out: &mut impl Write,
-    joint: &Joint,
+    estimated: &Estimated,
     is_shown: impl Fn(&str) -> bool,
 ) -> io::Result<()> {
-    let shown = joint.margins.iter().filter(|margin| is_shown(&margin.line));
+    let shown = estimated
+        .margins
+        .iter()
+        .filter(|margin| is_shown(&margin.line));
     let of_lines: Vec<String> = shown
-        .map(|margin| format!("{} {}", margin.line.replace('_', " "), percentages(margin)))
+        .map(|margin| {
+            format!(
+                "{} {}",
+                margin.line.replace('_', " "),
+                percentages(margin.median, margin.interval_90)
+            )
+        })
         .collect();
     if of_lines.is_empty() {
         return Ok(());
@@ -210,24 +219,28 @@ fn write_margins(
 }
 
 /// A margin with its interval, in percent.
-pub(super) fn percentages(margin: &LineMargin) -> String {
-    let percent = |share: f64| format!("{:.0}", 100.0 * share);
+pub(in crate::cli) fn percentages(median: f64, interval_90: Interval) -> String {
     format!(
         "{}{NO_BREAK}% ({}{NO_BREAK}%)",
-        percent(margin.median),
-        interval(margin.interval_90, percent)
+        percent(median),
+        interval(interval_90, percent)
     )
+}
+
+/// A share in percent, without the sign.
+pub(in crate::cli) fn percent(share: f64) -> String {
+    readable((100.0 * share).round()).replace('-', "−")
 }
 
 /// Smallest probability of a tier that is shown: it would be 0 % else.
 const LEAST_SHOWN: f64 = 0.005;
 
-fn write_storage_tiers(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
-    joint.storage_tiers.iter().try_for_each(|offer| {
+fn write_storage_tiers(out: &mut impl Write, estimated: &Estimated) -> io::Result<()> {
+    estimated.storage_tiers.iter().try_for_each(|offer| {
         let mut tiers: Vec<(&str, f64)> = offer
             .probabilities
             .iter()
-            .map(|(tier, share)| (*tier, *share))
+            .map(|(tier, share)| (tier.as_str(), *share))
             .filter(|(_, share)| *share >= LEAST_SHOWN)
             .collect();
         tiers.sort_by(|left, right| right.1.total_cmp(&left.1));
@@ -247,8 +260,8 @@ fn write_grounds_of_tiers(out: &mut impl Write, joint: &Joint) -> io::Result<()>
     })
 }
 
-fn write_neighbours(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
-    let models: Vec<&str> = joint
+fn write_neighbours(out: &mut impl Write, estimated: &Estimated) -> io::Result<()> {
+    let models: Vec<&str> = estimated
         .nearest_open_models
         .iter()
         .map(|model| model.name.as_str())

@@ -46,10 +46,11 @@ impl Question {
         Ok(Self(pairs))
     }
 
-    /// A question of its own making.
-    pub(in crate::http) fn new<const N: usize>(pairs: [(&str, &str); N]) -> Self {
-        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-        Self(pairs.into_iter().map(owned).collect())
+    /// With another parameter.
+    pub(in crate::http) fn with(&self, name: &str, value: &str) -> Self {
+        let mut pairs = self.0.clone();
+        pairs.push((name.to_owned(), value.to_owned()));
+        Self(pairs)
     }
 
     /// As the query of an address.
@@ -126,7 +127,7 @@ impl Question {
     ///
     /// # Errors
     /// One is unknown.
-    pub(super) fn require_known(&self, known: &[&str]) -> Result<(), Problem> {
+    pub(in crate::http) fn require_known(&self, known: &[&str]) -> Result<(), Problem> {
         let unknown = self
             .0
             .iter()

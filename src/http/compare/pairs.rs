@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Drawn;
+use super::drawn::Drawn;
 use crate::http::problem::{INTERNAL, Problem};
 use unroof_core::estimate::model::ModelPool;
 use unroof_core::estimate::quantities::JointQuantity;
@@ -37,7 +37,7 @@ pub(in crate::http) struct ProbabilityOfMore {
     pub(in crate::http) draws: ComparedDraws,
 }
 
-/// How the draws of two models belong together
+/// Relation of the draws of two models
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::http) enum ComparedDraws {

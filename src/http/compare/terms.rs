@@ -1,4 +1,4 @@
-//! What a model costs: prices over its hosts, the cost of a token, the margin between the two.
+//! Terms of a model: prices over its hosts, the cost of a token, the margin between the two.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::estimate::samples::Samples;
 use unroof_core::estimate::vendor::Span;
 
-/// What a model costs
+/// Prices over the hosts of a model, the cost of a token, and the margins between the two
 #[derive(Debug, Serialize, ToSchema)]
 pub(in crate::http) struct Terms {
     /// Providers with a price in US dollars in force.

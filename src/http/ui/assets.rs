@@ -44,16 +44,17 @@ const STYLE: &str = concat!(
     include_str!("assets/base.css"),
     include_str!("assets/chart.css"),
     include_str!("assets/market.css"),
-    include_str!("assets/try.css"),
+    include_str!("assets/ask.css"),
+    include_str!("assets/model.css"),
 );
 
 /// One module, of parts that do not know one another.
 const SCRIPT: &str = concat!(
     include_str!("assets/cursor.js"),
     include_str!("assets/live.js"),
+    include_str!("assets/suggest.js"),
     include_str!("assets/slider.js"),
     include_str!("assets/ask.js"),
-    include_str!("assets/suggest.js"),
 );
 
 /// The style sheet.

@@ -6,11 +6,20 @@ use crate::chart::Chart;
 
 /// The figure of a chart whose own address is `/charts/{kind}.svg?{query}`.
 pub(super) fn figure(chart: &Chart, kind: &str, query: &str) -> Markup {
+    captioned(chart, kind, query, &html! { strong { (chart.title) } })
+}
+
+/// The same below a heading that has its title.
+pub(super) fn under_heading(chart: &Chart, kind: &str, query: &str) -> Markup {
+    captioned(chart, kind, query, &html! {})
+}
+
+fn captioned(chart: &Chart, kind: &str, query: &str, title: &Markup) -> Markup {
     let address = |form: &str| format!("/charts/{kind}.{form}?{query}");
     html! {
         figure tabindex="0" data-chart {
             figcaption {
-                strong { (chart.title) }
+                (title)
                 span { (chart.description) }
             }
             div.drawing { (chart.svg()) }

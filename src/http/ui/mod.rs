@@ -7,13 +7,16 @@ mod answer;
 mod assets;
 mod catalogs;
 mod changes;
+mod compare;
 mod figure;
 mod layout;
 mod market;
+mod model;
 mod names;
 mod plan;
 mod quantities;
 mod trial;
+mod truth;
 mod words;
 
 use axum::Router;
@@ -23,7 +26,6 @@ use axum::routing::get;
 use super::app::App;
 
 pub(super) use answer::HTML;
-pub(super) use market::Markets;
 
 /// The routes of the pages.
 pub(super) fn routes() -> Router<App> {
@@ -33,8 +35,12 @@ pub(super) fn routes() -> Router<App> {
         .route("/ui/", get(market::show))
         .route("/ui/catalogs", get(catalogs::show))
         .route("/ui/changes", get(changes::show))
+        .route("/ui/compare", get(compare::show))
+        .route("/ui/truth", get(truth::show))
         .route("/ui/plan", get(plan::show))
         .route("/ui/try", get(trial::show).post(trial::ask))
+        .route("/ui/models/{author}/{model}", get(model::show))
+        .route("/ui/offers/{provider}/{model}", get(model::show_offer))
         .route("/ui/assets/{name}", get(assets::serve))
         .route("/ui/{*rest}", get(layout::no_page))
 }

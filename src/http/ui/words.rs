@@ -2,19 +2,9 @@
 
 use unroof_core::catalog::is_sold_by_author;
 use unroof_core::estimate::Joint;
-use unroof_core::estimate::margins::LineMargin;
+use unroof_core::estimate::headline::{self, Figure};
 use unroof_core::sheet::PriceSheet;
-use unroof_core::units::{compact, readable};
-
-/// `a, b and c`.
-pub(super) fn listed(names: &[impl AsRef<str>]) -> String {
-    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-    match names.as_slice() {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [before @ .., last] => format!("{} and {last}", before.join(", ")),
-    }
-}
+use unroof_core::units::readable;
 
 /// A share in percent.
 pub(super) fn percent(share: f64) -> String {
@@ -34,61 +24,26 @@ pub(super) fn subject(sheets: &[PriceSheet]) -> String {
     }
 }
 
-/// The sentence behind the subject: figures of what is identified, the names of the rest, and the margin of the output.
-pub(super) fn finding(joint: &Joint) -> String {
-    let scored = joint.quantities.in_order().into_iter();
-    let scored =
-        scored.filter(|(_, estimate)| estimate.track_record.is_some() || estimate.identified);
-    let (identified, others): (Vec<_>, Vec<_>) =
-        scored.partition(|(_, estimate)| estimate.identified);
-    let known = identified.iter().map(|(quantity, estimate)| {
-        let (low, high) = (estimate.interval_90.low, estimate.interval_90.high);
-        let (median, label) = (compact(estimate.median), quantity.definition().label);
-        let figure = match estimate.unit {
-            "parameters" => format!("{median} {label}"),
-            _ => format!("{label} {median}"),
-        };
-        format!("{figure} ({} to {})", compact(low), compact(high))
+/// The sentence behind the subject.
+pub(super) fn finding(sheets: &[PriceSheet], joint: &Joint) -> String {
+    let figures = joint.quantities.in_order();
+    let figures = figures.map(|(quantity, estimate)| Figure {
+        quantity,
+        median: estimate.median,
+        interval_90: estimate.interval_90,
+        identified: estimate.identified,
+        has_record: estimate.track_record.is_some(),
     });
-    let known: Vec<String> = known.collect();
-    let others: Vec<&str> = others
-        .iter()
-        .map(|(quantity, _)| quantity.definition().label)
-        .collect();
-    let mut parts = Vec::new();
-    match (known.is_empty(), others.is_empty()) {
-        (true, true) => {}
-        (true, false) => parts.push(format!(
-            "nothing is identified: {} are mostly the prior",
-            listed(&others)
-        )),
-        (false, true) => parts.push(format!("probably {}", listed(&known))),
-        (false, false) => {
-            parts.push(format!("probably {}", listed(&known)));
-            parts.push(format!(
-                "{} not identified from these prices",
-                listed(&others)
-            ));
-        }
-    }
+    let from = if sheets.len() == 1 {
+        "this sheet"
+    } else {
+        "these sheets"
+    };
     let output = joint.margins.iter().find(|margin| margin.line == "output");
-    parts.extend(output.map(|margin| {
-        format!(
-            "output margin {}, without public truth",
-            margin_in_words(margin)
-        )
-    }));
-    parts.join("; ")
-}
-
-/// A margin with its interval.
-pub(super) fn margin_in_words(margin: &LineMargin) -> String {
-    let interval = margin.interval_90;
-    format!(
-        "{} ({} to {})",
-        percent(margin.median),
-        percent(interval.low),
-        percent(interval.high)
+    headline::finding(
+        &figures,
+        from,
+        output.map(|margin| (margin.median, margin.interval_90)),
     )
 }
 

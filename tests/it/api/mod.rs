@@ -1,6 +1,8 @@
 //! The HTTP API, through the router and without a socket.
 
 mod bad_input;
+mod badge;
+mod compare;
 mod compression;
 mod density;
 mod docs;
@@ -16,7 +18,9 @@ mod pages;
 mod plan;
 mod polling;
 mod selection;
+mod series;
 mod simulate;
 mod simulate_faults;
+mod track_record;
 mod training;
 mod values;

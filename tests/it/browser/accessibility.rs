@@ -19,7 +19,12 @@ pub(super) async fn findings(window: &Window) -> Vec<String> {
     ";
     let script = format!("return (async () => {{ {script} }})()");
     let violations = window.run(&script).await;
-    violations.as_array().unwrap().iter().flat_map(lines).collect()
+    violations
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(lines)
+        .collect()
 }
 
 fn lines(violation: &Value) -> Vec<String> {
@@ -27,7 +32,12 @@ fn lines(violation: &Value) -> Vec<String> {
     let nodes = violation["nodes"].as_array().unwrap().iter();
     let line = |node: &Value| {
         let summary = node["failureSummary"].as_str().unwrap_or_default();
-        format!("{rule}: {} in {}: {}", node["target"], node["html"], summary.replace('\n', " "))
+        format!(
+            "{rule}: {} in {}: {}",
+            node["target"],
+            node["html"],
+            summary.replace('\n', " ")
+        )
     };
     nodes.map(line).collect()
 }

@@ -20,10 +20,22 @@ async fn an_assumption_that_is_typed_changes_the_answer_and_stores_nothing() {
         let before = window.text(ANSWER).await.unwrap();
         window.tab_to("details.assumptions > summary").await;
         window.press(Key::Enter).await;
+<<<<<<< HEAD
         window.tab_to("#stated-active_parameters").await;
         window.type_text("70B").await;
         window.until(&format!("{ANSWER} !== {}", json!(before))).await;
         assert_eq!(window.text("document.activeElement.id").await.as_deref(), Some("stated-active_parameters"));
+=======
+        window.tab_to("#stated-gpus").await;
+        window.type_text("8").await;
+        window
+            .until(&format!("{ANSWER} !== {}", json!(before)))
+            .await;
+        assert_eq!(
+            window.text("document.activeElement.id").await.as_deref(),
+            Some("stated-gpus")
+        );
+>>>>>>> pages
         assert_eq!(stored_sheets(window).await, stored);
     })
     .await;
@@ -86,14 +98,23 @@ async fn a_slider_of_the_plan_moves_by_the_arrow_keys_and_the_address_follows() 
         window.go("/ui/plan").await;
         let before = window.text(ANSWER).await.unwrap();
         window.tab_to("input[type=range]").await;
-        let field = window.text("document.activeElement.dataset.slides").await.unwrap();
+        let field = window
+            .text("document.activeElement.dataset.slides")
+            .await
+            .unwrap();
         for _ in 0..20 {
             window.press(Key::Right).await;
         }
-        window.until(&format!("{ANSWER} !== {}", json!(before))).await;
+        window
+            .until(&format!("{ANSWER} !== {}", json!(before)))
+            .await;
         let stated = format!("document.getElementById({}).value", json!(field));
         let stated = window.text(&stated).await.unwrap();
-        assert!(window.path().await.contains(&format!("={stated}")), "{stated}: {}", window.path().await);
+        assert!(
+            window.path().await.contains(&format!("={stated}")),
+            "{stated}: {}",
+            window.path().await
+        );
         let answer = window.text(ANSWER).await;
         window.reload().await;
         assert_eq!(window.text(ANSWER).await, answer);
@@ -112,8 +133,13 @@ async fn the_arrow_keys_read_a_chart_out() {
             window.press(key).await;
             heard.push(window.text(read).await.unwrap());
         }
-        let [first, second, last, home, left] = &heard[..] else { unreachable!() };
-        assert!(!first.is_empty() && first == home && first != second && first != last, "{heard:?}");
+        let [first, second, last, home, left] = &heard[..] else {
+            unreachable!()
+        };
+        assert!(
+            !first.is_empty() && first == home && first != second && first != last,
+            "{heard:?}"
+        );
         assert_eq!(left, "");
     })
     .await;

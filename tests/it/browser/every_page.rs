@@ -6,10 +6,22 @@ use super::window::{Theme, Window};
 use super::{accessibility, in_browser, pictures};
 
 /// Every page: the name of its pictures, and its address. A page that is added to the service belongs here.
-const PAGES: [(&str, &str); 10] = [
+const PAGES: [(&str, &str); 17] = [
     ("market", "/ui/"),
-    ("market-filtered", "/ui/?author=openai&quantity=total_parameters&sort=quantity"),
+    (
+        "market-filtered",
+        "/ui/?author=openai&quantity=total_parameters&sort=quantity",
+    ),
     ("market-empty", "/ui/?q=no-such-model"),
+    ("model", "/ui/models/openai/gpt-5.4"),
+    ("model-cache", "/ui/models/anthropic/claude-opus-4.6"),
+    ("offer", "/ui/offers/openai/gpt-5.4"),
+    (
+        "compare",
+        "/ui/compare?model=openai/gpt-5.4&model=anthropic/claude-opus-4.6&model=deepseek/deepseek-v3.1",
+    ),
+    ("compare-empty", "/ui/compare"),
+    ("truth", "/ui/truth"),
     ("try", "/ui/try?example=openai_gpt-5.4"),
     ("try-empty", "/ui/try"),
     ("plan", "/ui/plan"),
@@ -17,6 +29,7 @@ const PAGES: [(&str, &str); 10] = [
     ("changes", "/ui/changes"),
     ("catalogs", "/ui/catalogs"),
     ("problem", "/ui/?hosts=many"),
+    ("missing", "/ui/models/openai/no-such-model"),
 ];
 /// The pages of which the guide has a picture.
 const IN_GUIDE: [&str; 4] = ["market", "model", "truth", "try"];
@@ -46,9 +59,16 @@ async fn faults_of(window: &Window, name: &str, path: &str) -> Vec<String> {
     faults.extend(found_by_axe(window).await);
     faults.extend(printed(window).await);
     let said = window.console_faults().await;
-    faults.extend(said.into_iter().map(|line| format!("on the console: {line}")));
+    faults.extend(
+        said.into_iter()
+            .map(|line| format!("on the console: {line}")),
+    );
     let foreign = window.foreign_requests().await;
-    faults.extend(foreign.into_iter().map(|url| format!("asks another host: {url}")));
+    faults.extend(
+        foreign
+            .into_iter()
+            .map(|url| format!("asks another host: {url}")),
+    );
     faults
 }
 
@@ -84,7 +104,9 @@ async fn found_by_axe(window: &Window) -> Vec<String> {
         window.choose(theme).await;
         window.resize(width, 1).await;
         if unfolds {
-            window.run("for (const part of document.querySelectorAll('details')) part.open = true").await;
+            window
+                .run("for (const part of document.querySelectorAll('details')) part.open = true")
+                .await;
             faults.extend(overflow(window, &format!("{width} px, unfolded")).await);
         }
         let at = format!("axe, {} {width}", theme.name());
@@ -104,8 +126,13 @@ async fn printed(window: &Window) -> Vec<String> {
                 .map((part) => part.outerHTML.slice(0, 80))",
         )
         .await;
-    let mut faults: Vec<String> = shown.into_iter().map(|part| format!("is printed: {part}")).collect();
-    let heading = window.run("return document.querySelector('h1')?.checkVisibility() ?? false").await;
+    let mut faults: Vec<String> = shown
+        .into_iter()
+        .map(|part| format!("is printed: {part}"))
+        .collect();
+    let heading = window
+        .run("return document.querySelector('h1')?.checkVisibility() ?? false")
+        .await;
     if heading != json!(true) {
         faults.push("is printed without its heading".to_owned());
     }
@@ -124,5 +151,7 @@ async fn overflow(window: &Window, at: &str) -> Vec<String> {
     ";
     let found = window.run(script).await;
     let found = found.as_array().unwrap().iter();
-    found.map(|part| format!("is too wide at {at}: {part}")).collect()
+    found
+        .map(|part| format!("is too wide at {at}: {part}"))
+        .collect()
 }

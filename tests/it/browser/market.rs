@@ -17,20 +17,30 @@ async fn the_search_box_suggests_names_and_opens_one_by_the_keyboard() {
         window.go("/ui/").await;
         window.tab_to("#search").await;
         window.type_text("gpt-5.4").await;
-        let options = "[...document.querySelectorAll('header .suggestions:not([hidden]) [role=option]')]";
+        let options =
+            "[...document.querySelectorAll('header .suggestions:not([hidden]) [role=option]')]";
         window.until(&format!("{options}.length > 0")).await;
         assert_eq!(
-            window.text("document.activeElement.getAttribute('aria-expanded')").await.as_deref(),
+            window
+                .text("document.activeElement.getAttribute('aria-expanded')")
+                .await
+                .as_deref(),
             Some("true")
         );
         window.press(Key::Down).await;
-        let chosen = "document.getElementById(document.activeElement.getAttribute('aria-activedescendant'))";
+        let chosen =
+            "document.getElementById(document.activeElement.getAttribute('aria-activedescendant'))";
         assert_eq!(
-            window.text(&format!("{chosen}.textContent")).await.as_deref(),
+            window
+                .text(&format!("{chosen}.textContent"))
+                .await
+                .as_deref(),
             Some("openai/gpt-5.4")
         );
         window.press(Key::Enter).await;
-        window.until("location.pathname === '/ui/models/openai/gpt-5.4'").await;
+        window
+            .until("location.pathname === '/ui/models/openai/gpt-5.4'")
+            .await;
     })
     .await;
 }
@@ -50,9 +60,14 @@ async fn escape_closes_the_suggestions_and_enter_searches_for_what_is_typed() {
             window.type_text("claude").await;
         }
         window.press(Key::Enter).await;
-        window.until("location.search === '?q=claude' && document.readyState === 'complete'").await;
+        window
+            .until("location.search === '?q=claude' && document.readyState === 'complete'")
+            .await;
         let rows = rows(window).await;
-        assert!(rows.len() >= 3 && rows.iter().all(|row| row.contains("claude")), "{rows:?}");
+        assert!(
+            rows.len() >= 3 && rows.iter().all(|row| row.contains("claude")),
+            "{rows:?}"
+        );
     })
     .await;
 }
@@ -105,14 +120,26 @@ async fn the_first_key_offers_to_skip_to_the_content() {
         window.go("/ui/").await;
         window.press(Key::Tab).await;
         assert_eq!(
-            window.text("document.activeElement.textContent").await.as_deref(),
+            window
+                .text("document.activeElement.textContent")
+                .await
+                .as_deref(),
             Some("Skip to the content")
         );
-        assert!(window.number("document.activeElement.getBoundingClientRect().left").await >= 0.0);
+        assert!(
+            window
+                .number("document.activeElement.getBoundingClientRect().left")
+                .await
+                >= 0.0
+        );
         window.press(Key::Enter).await;
-        window.until("document.activeElement.id === 'content'").await;
+        window
+            .until("document.activeElement.id === 'content'")
+            .await;
         window.press(Key::Tab).await;
-        let is_in_content = window.run("return document.activeElement.closest('main') !== null").await;
+        let is_in_content = window
+            .run("return document.activeElement.closest('main') !== null")
+            .await;
         assert_eq!(is_in_content, json!(true));
     })
     .await;

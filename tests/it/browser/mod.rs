@@ -46,7 +46,9 @@ async fn in_browser(test: impl AsyncFn(&Window)) {
 /// What the tests need and what is not here.
 fn missing() -> Option<&'static str> {
     if !driver::is_installed() {
-        Some("chromedriver is not on PATH: on Debian, apt-get install chromium chromium-driver fonts-dejavu-core")
+        Some(
+            "chromedriver is not on PATH: on Debian, apt-get install chromium chromium-driver fonts-dejavu-core",
+        )
     } else if !axe_file().is_file() {
         Some("axe-core is not here: run ./scripts/axe")
     } else {

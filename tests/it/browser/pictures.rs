@@ -37,6 +37,8 @@ async fn write(window: &Window, file: &str, (width, height): (f64, f64)) {
     let clip = json!({"x": 0, "y": 0, "width": width, "height": height, "scale": 1});
     let picture = json!({"format": "png", "captureBeyondViewport": true, "clip": clip});
     let answer = window.command("Page.captureScreenshot", picture).await;
-    let picture = BASE64_STANDARD.decode(answer["data"].as_str().unwrap()).unwrap();
+    let picture = BASE64_STANDARD
+        .decode(answer["data"].as_str().unwrap())
+        .unwrap();
     std::fs::write(folder().join(file), picture).unwrap();
 }

@@ -68,7 +68,7 @@ impl Window {
     pub(super) async fn path(&self) -> String {
         let url = self.driver.current_url().await.unwrap();
         let address = url.as_str();
-        address.strip_prefix(&self.service.address()).unwrap_or(address).to_owned()
+        address.strip_prefix(self.service.address()).unwrap_or(address).to_owned()
     }
 
     /// What the body of a function returns on the page; a promise is waited for.
@@ -81,7 +81,9 @@ impl Window {
     /// The number that an expression has on the page.
     pub(super) async fn number(&self, expression: &str) -> f64 {
         let value = self.run(&format!("return {expression}")).await;
-        value.as_f64().unwrap_or_else(|| panic!("{expression}: {value}"))
+        value
+            .as_f64()
+            .unwrap_or_else(|| panic!("{expression}: {value}"))
     }
 
     /// The text that an expression has on the page; none where it is null.
@@ -94,7 +96,9 @@ impl Window {
     pub(super) async fn texts(&self, expression: &str) -> Vec<String> {
         let value = self.run(&format!("return {expression}")).await;
         let texts = value.as_array().unwrap().iter();
-        texts.map(|text| text.as_str().unwrap().to_owned()).collect()
+        texts
+            .map(|text| text.as_str().unwrap().to_owned())
+            .collect()
     }
 
     /// Waits until an expression is true on the page, also where it is left for another meanwhile.
@@ -108,7 +112,11 @@ impl Window {
             }
             if began.elapsed() > LONGEST_WAIT {
                 let shown = self.text("document.querySelector('main')?.innerText").await;
-                panic!("never: {expression}\nat {}\n{:.2000}", self.path().await, shown.unwrap_or_default());
+                panic!(
+                    "never: {expression}\nat {}\n{:.2000}",
+                    self.path().await,
+                    shown.unwrap_or_default()
+                );
             }
             tokio::time::sleep(Duration::from_millis(25)).await;
         }
@@ -116,12 +124,22 @@ impl Window {
 
     /// Types on the keyboard, wherever the focus is.
     pub(super) async fn type_text(&self, text: &str) {
-        self.driver.action_chain().send_keys(text).perform().await.unwrap();
+        self.driver
+            .action_chain()
+            .send_keys(text)
+            .perform()
+            .await
+            .unwrap();
     }
 
     /// Presses a key.
     pub(super) async fn press(&self, key: Key) {
-        self.driver.action_chain().send_keys(key).perform().await.unwrap();
+        self.driver
+            .action_chain()
+            .send_keys(key)
+            .perform()
+            .await
+            .unwrap();
     }
 
     /// Presses the tabulator until the focus is on an element, as a reader without a pointer does.
@@ -140,7 +158,9 @@ impl Window {
     /// The messages of the console since the last call that say that something failed.
     pub(super) async fn console_faults(&self) -> Vec<String> {
         let log = self.driver.get_log("browser").await.unwrap();
-        let faults = log.into_iter().filter(|entry| entry.level == "SEVERE" || entry.level == "WARNING");
+        let faults = log
+            .into_iter()
+            .filter(|entry| entry.level == "SEVERE" || entry.level == "WARNING");
         faults.map(|entry| entry.message).collect()
     }
 
@@ -163,19 +183,28 @@ impl Window {
         let metrics = json!({
             "width": width / zoom, "height": 1000 / zoom, "deviceScaleFactor": zoom, "mobile": false,
         });
-        self.command("Emulation.setDeviceMetricsOverride", metrics).await;
+        self.command("Emulation.setDeviceMetricsOverride", metrics)
+            .await;
     }
 
     /// Chooses colours.
     pub(super) async fn choose(&self, theme: Theme) {
         let features = json!([{"name": "prefers-color-scheme", "value": theme.name()}]);
-        self.command("Emulation.setEmulatedMedia", json!({"media": "", "features": features})).await;
+        self.command(
+            "Emulation.setEmulatedMedia",
+            json!({"media": "", "features": features}),
+        )
+        .await;
     }
 
     /// Shows the page as it is printed.
     pub(super) async fn show_as_printed(&self) {
         let light = json!([{"name": "prefers-color-scheme", "value": "light"}]);
-        self.command("Emulation.setEmulatedMedia", json!({"media": "print", "features": light})).await;
+        self.command(
+            "Emulation.setEmulatedMedia",
+            json!({"media": "print", "features": light}),
+        )
+        .await;
     }
 
     /// A command of Chromium's own protocol.

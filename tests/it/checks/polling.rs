@@ -16,7 +16,10 @@ async fn kept_paths(api: &Api) -> Vec<String> {
     let mut paths = paths_taking(api, "GET").await;
     // A model or a vendor that nothing is stored of has no body to keep.
     paths.retain(|path| {
-        !path.ends_with('z') && !path.starts_with("/problems") && !path.contains('{')
+        !path.ends_with('z')
+            && !path.starts_with("/problems")
+            && path != "/compare"
+            && !path.contains('{')
     });
     paths.extend(
         [

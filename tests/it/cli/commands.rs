@@ -8,9 +8,20 @@ use crate::support::{TestDatabase, examples, repository, sheet};
 
 #[test]
 fn version_and_help_show_the_next_step() {
+    let version = output_of(&["--version"]);
+    let commit = version.strip_prefix(concat!("unroof ", env!("CARGO_PKG_VERSION")));
+    let commit = commit.unwrap().trim_end();
+    // A build outside of a repository has none.
+    let commit = commit
+        .strip_prefix(" (")
+        .and_then(|rest| rest.strip_suffix(')'));
+    let is_hexadecimal =
+        |commit: &str| commit.len() >= 7 && commit.chars().all(|digit| digit.is_ascii_hexdigit());
+    assert!(commit.is_none_or(is_hexadecimal), "{version}");
     assert_eq!(
-        output_of(&["--version"]),
-        concat!("unroof ", env!("CARGO_PKG_VERSION"), "\n")
+        commit.is_some(),
+        repository().join(".git").exists(),
+        "{version}"
     );
     let help = output_of(&["--help"]);
     for words in [

@@ -7,6 +7,8 @@ mod layout;
 mod plan;
 mod report;
 mod simulate;
+mod stored;
+mod usage;
 
 use crate::server::{Ended, run_with, unroof};
 

@@ -147,8 +147,8 @@ fn every_route_is_in_the_readme_and_in_the_reference() {
 #[test]
 fn every_command_is_in_the_readme() {
     let help = output_of(&["--help"]);
-    let commands = help.split("Commands:\n").nth(1).unwrap();
-    let commands = commands.split("\n\n").next().unwrap();
+    let commands = help.split("\nAsk:\n").nth(1).unwrap();
+    let commands = commands.split("\nOptions:\n").next().unwrap();
     let readme = text("README.md");
     for line in commands.lines() {
         // A longer indentation continues the description of the command before.

@@ -94,8 +94,12 @@ impl Shown {
         let (database, hand) = (TestDatabase::sqlite(), Hand::new());
         let api = Api::new(App::new(database.store().await, hand.clock(), limits));
         let litellm = |price: f64| {
-            json!({"gemini-2.5-pro": {"litellm_provider": "gemini", "mode": "chat", "input_cost_per_token": price,
-                "output_cost_per_token": 8.0 * price, "max_input_tokens": 1_048_576}})
+            json!({
+                "gemini-2.5-pro": {"litellm_provider": "gemini", "mode": "chat", "input_cost_per_token": price,
+                    "output_cost_per_token": 8.0 * price, "max_input_tokens": 1_048_576},
+                "gemini-2.5-flash": {"litellm_provider": "gemini", "mode": "chat", "input_cost_per_token": 3e-7,
+                    "output_cost_per_token": 2.5e-6, "max_input_tokens": 1_048_576},
+            })
         };
         let other = json!({"google": {"id": "google", "name": "Google", "models": {"gemini-2.5-pro": {
             "id": "gemini-2.5-pro", "name": "Gemini 2.5 Pro", "cost": {"input": 1.5, "output": 10},
@@ -305,6 +309,7 @@ impl Recorder {
                 .replace("{provider}/{model}", "acme/none");
             let nothing = match path {
                 "/history" => "/history?provider=acme&model=none".to_owned(),
+                "/compare" => "/compare?model=acme/none,acme/other".to_owned(),
                 _ => nothing,
             };
             let unknown = json!({"offer": {"provider": "acme", "model": "none"}, "usage": {"prompt_tokens": 1}});

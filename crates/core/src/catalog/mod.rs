@@ -5,7 +5,6 @@ mod entry;
 mod hours;
 mod meter;
 mod names;
-mod open_weights;
 mod output;
 mod rules;
 mod seller;
@@ -24,7 +23,6 @@ use crate::sheet::{PriceSheet, SourceFormat, catalog_table};
 use rules::tokenizer_note;
 
 pub use names::{model_key, offer_id};
-pub use open_weights::open_model_of;
 pub use seller::{author_of_sheet, is_sold_by_author};
 
 /// The model whose weights a sheet sells: the stated one, else the meaning of its name at the start of its price, or at the

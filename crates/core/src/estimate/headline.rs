@@ -27,7 +27,9 @@ pub struct Figure {
 /// its 90 % interval.
 #[must_use]
 pub fn finding(figures: &[Figure], from: &str, margin: Option<(f64, Interval)>) -> String {
-    let shown = figures.iter().filter(|figure| figure.has_record || figure.identified);
+    let shown = figures
+        .iter()
+        .filter(|figure| figure.has_record || figure.identified);
     let (identified, others): (Vec<_>, Vec<_>) = shown.partition(|figure| figure.identified);
     let known: Vec<String> = identified.into_iter().map(Figure::in_words).collect();
     let mut others: Vec<&str> = others
@@ -37,7 +39,11 @@ pub fn finding(figures: &[Figure], from: &str, margin: Option<(f64, Interval)>) 
     if !known.iter().any(|figures| is_of_cache(figures)) {
         // Nothing is known of the cache, whichever way it is counted.
         for label in &mut others {
-            *label = if is_of_cache(label) { "KV cache" } else { label };
+            *label = if is_of_cache(label) {
+                "KV cache"
+            } else {
+                label
+            };
         }
         others.dedup();
     }
@@ -54,7 +60,10 @@ pub fn finding(figures: &[Figure], from: &str, margin: Option<(f64, Interval)>) 
         });
     }
     parts.extend(margin.map(|(median, interval)| {
-        format!("output margin {}, without public truth", margin_in_words(median, interval))
+        format!(
+            "output margin {}, without public truth",
+            margin_in_words(median, interval)
+        )
     }));
     parts.join("; ")
 }
@@ -68,7 +77,10 @@ impl Figure {
     fn in_words(&self) -> String {
         let definition = self.quantity.definition();
         let (median, label) = (compact(self.median), definition.label);
-        let (low, high) = (compact(self.interval_90.low), compact(self.interval_90.high));
+        let (low, high) = (
+            compact(self.interval_90.low),
+            compact(self.interval_90.high),
+        );
         if definition.unit == "parameters" {
             format!("{median} {label} ({low} to {high})")
         } else {

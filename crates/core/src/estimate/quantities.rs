@@ -41,6 +41,10 @@ pub struct QuantityColumns {
     pub high_90: &'static str,
     /// Whether it is identified.
     pub identified: &'static str,
+    /// Lower end of the 50 % interval; rows keep it, lists leave it out.
+    pub low_50: &'static str,
+    /// Upper end of the 50 % interval; rows keep it, lists leave it out.
+    pub high_50: &'static str,
 }
 
 /// A gauge in `/metrics`.
@@ -87,6 +91,8 @@ macro_rules! joint_quantities {
                     median: concat!(stringify!($name), "_median"),
                     low_90: concat!(stringify!($name), "_low_90"),
                     high_90: concat!(stringify!($name), "_high_90"),
+                    low_50: concat!(stringify!($name), "_low_50"),
+                    high_50: concat!(stringify!($name), "_high_50"),
                     identified: concat!(stringify!($name), "_identified"),
                 },
                 $( $field: $value, )+

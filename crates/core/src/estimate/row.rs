@@ -14,7 +14,7 @@ use crate::model::reading::{Kind, Reading, Specification};
 use crate::sheet::RateCell;
 
 /// An answer as one row of a list: four columns per quantity of the joint estimate, and one nullable number per scalar
-/// reading.
+/// reading. It keeps the 50 % intervals too, which lists leave out.
 #[derive(Debug, Clone, Serialize)]
 pub struct ListRow {
     /// Value by column; null where it is not defined.
@@ -142,6 +142,8 @@ pub struct StoredQuantity {
     pub high_90: Option<f64>,
     /// Whether it is identified.
     pub identified: Option<bool>,
+    /// The 50 % interval; none in rows of an engine that did not keep it.
+    pub interval_50: Option<Interval>,
 }
 
 impl StoredQuantity {
@@ -183,6 +185,9 @@ impl StoredRow {
             low_90: number(columns.low_90),
             high_90: number(columns.high_90),
             identified: self.0.get(columns.identified).and_then(Value::as_bool),
+            interval_50: number(columns.low_50)
+                .zip(number(columns.high_50))
+                .map(|(low, high)| Interval { low, high }),
         }
     }
 }
@@ -207,12 +212,16 @@ impl ListRow {
         let of_quantity = |(_, estimate): (_, &QuantityEstimate)| {
             QUANTITY_COLUMNS.map(|(_, _, value)| value(estimate))
         };
-        let quantities = quantities.in_order().into_iter().flat_map(of_quantity);
+        let in_order = quantities.in_order();
+        let listed = in_order.into_iter().flat_map(of_quantity);
+        let listed = row_columns().map(str::to_owned).zip(listed.chain(numbers));
+        let halves = in_order.into_iter().flat_map(|(quantity, estimate)| {
+            let (columns, half) = (&quantity.definition().columns, estimate.interval_50);
+            [(columns.low_50, half.low), (columns.high_50, half.high)]
+        });
+        let halves = halves.map(|(name, end)| (name.to_owned(), end.into()));
         Self {
-            columns: row_columns()
-                .map(str::to_owned)
-                .zip(quantities.chain(numbers))
-                .collect(),
+            columns: listed.chain(halves).collect(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The draws of a joint estimate with every quantity worked out, for densities and comparisons.
+//! The draws of a joint estimate with every quantity computed, for densities and comparisons.
 
 use super::posterior::{Draws, Summary, summarize};
 use super::quantities::JointQuantity;
@@ -14,9 +14,9 @@ pub struct Samples {
 /// The draws before and after the sheets are read.
 #[derive(Debug, Clone)]
 pub struct PriorAndPosterior {
-    /// What is expected of any model.
+    /// Draws from the prior.
     pub prior: Samples,
-    /// What the sheets leave of it.
+    /// Draws from the posterior.
     pub posterior: Samples,
 }
 
@@ -96,7 +96,7 @@ impl Sorted {
             }
             let equal = other.0[place..]
                 .iter()
-                .take_while(|(same, _)| same == value);
+                .take_while(|(same, _)| same.total_cmp(value).is_eq());
             let equal: f64 = equal.map(|(_, weight)| weight).sum();
             more += weight * (below + 0.5 * equal);
         }
@@ -141,7 +141,11 @@ mod tests {
     fn draws_of_equal_weight_have_the_shares_of_the_weights() {
         let weighted = samples(&[(1.0, 0.1), (2.0, 0.0), (3.0, 0.6), (4.0, 0.3)]);
         let even: Vec<f64> = weighted.even(10).map(|logs| logs[0]).collect();
-        let count = |value: f64| even.iter().filter(|drawn| **drawn == value).count();
+        let count = |value: f64| {
+            even.iter()
+                .filter(|drawn| drawn.total_cmp(&value).is_eq())
+                .count()
+        };
         assert_eq!(even.len(), 10);
         assert_eq!(
             [count(1.0), count(2.0), count(3.0), count(4.0)],

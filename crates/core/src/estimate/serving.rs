@@ -67,7 +67,11 @@ impl Serving {
                     prompt_tokens: Some(length),
                     ..unknowns.running
                 };
-                Unknowns { running, ..*unknowns }.log_input_cost()
+                Unknowns {
+                    running,
+                    ..*unknowns
+                }
+                .log_input_cost()
             }),
             output: costs(&drawn, &lengths, |unknowns, length| {
                 let running = Running {
@@ -185,7 +189,10 @@ mod tests {
             };
             assert!(costs.iter().all(is_inside));
         }
-        let grows = serving.output.windows(2).all(|pair| pair[0].median <= pair[1].median * 1.001);
+        let grows = serving
+            .output
+            .windows(2)
+            .all(|pair| pair[0].median <= pair[1].median * 1.001);
         assert!(grows);
     }
 

@@ -1,7 +1,5 @@
 //! `/ui/`: the market, one row per model. Its address says which models, by which quantity, in which order.
 
-mod question;
-mod snapshot;
 mod view;
 
 use axum::body::Body;
@@ -9,8 +7,6 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Response};
 use jiff::{SignedDuration, Timestamp};
 
-use self::question::{Parameters, Question, ROWS};
-use self::snapshot::MarketModel;
 use self::view::{Row, View};
 use super::answer;
 use super::layout::Page;
@@ -18,10 +14,9 @@ use crate::chart::scale::seconds;
 use crate::chart::sparkline::Steps;
 use crate::http::app::App;
 use crate::http::extract::Query;
+use crate::http::market::{self, MarketModel, Parameters, Question};
 use crate::http::problem::Problem;
-use crate::storage::{ChangeFilter, ChangeKind, ChangesFrom, DbTime, PastPriceRow};
-
-pub(in crate::http) use snapshot::Markets;
+use crate::storage::{ChangeFilter, ChangeKind, ChangesFrom, PastPriceRow};
 
 /// Days of a sparkline.
 const DAYS: i64 = 90;
@@ -53,22 +48,10 @@ pub(super) async fn show(
 }
 
 async fn page(app: &App, question: &Question) -> Result<Page, Problem> {
-    let now = app.now();
-    let as_of = question.time().map(DbTime::from);
-    let version = app.version().await?;
-    let asked = (version, as_of, now.into());
-    let market = app
-        .markets
-        .get(&app.store, &app.jobs.estimator, asked)
-        .await?;
+    let market = market::read(app, question).await?;
     let selected = question.select(&market.models);
-    let shown: Vec<&MarketModel> = selected
-        .iter()
-        .skip((question.page - 1) * ROWS)
-        .take(ROWS)
-        .copied()
-        .collect();
-    let sparklines = sparklines(app, &shown, question.time().unwrap_or(now)).await?;
+    let shown = question.of_page(&selected);
+    let sparklines = sparklines(app, &shown, question.time().unwrap_or_else(|| app.now())).await?;
     let rows = shown.into_iter().zip(sparklines);
     let filter = ChangeFilter {
         kind: KINDS.to_vec(),

@@ -4,12 +4,10 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 
-use super::question::{Question, ROWS, Sort};
-use super::snapshot::{Market, MarketModel, Price};
 use crate::chart::axis;
 use crate::chart::scale::Scale;
 use crate::chart::sparkline::Steps;
-use crate::chart::strip::Strip;
+use crate::http::market::{Market, MarketModel, Price, Question, ROWS, Sort};
 use crate::http::ui::changes::brief;
 use crate::http::ui::layout::{Page, Tab};
 use crate::http::ui::names::model_address;
@@ -49,7 +47,7 @@ impl View<'_> {
             (self.headline())
             (self.controls())
             div.market {
-                section aria-label="Models" { (self.table()) (self.pages()) }
+                section aria-label="Models" { (self.table()) (self.pages()) (self.forms()) }
                 aside id="recent" data-live=(kinds.join(" ")) aria-labelledby="recent-changes" {
                     h2 id="recent-changes" { "What changed" }
                     @if self.changes.is_empty() {
@@ -84,7 +82,7 @@ impl View<'_> {
             h1 { (models) ": prices tell the " (label) " of " (thousands(identified)) }
             p.note {
                 "One row per model, from the prices of all its hosts. The strip is the estimate: its dot is the median, its \
-                 dark part the 50 % or 90 % interval, grey the prior, an upright mark the published value. It is faint where \
+                 dark part the 50 % interval, its light part that of 90 %, grey the prior, an upright mark the published value. It is faint where \
                  prices tell too little. " a href="/ui/truth" { "How often such estimates are right" } "."
             }
         }
@@ -216,25 +214,14 @@ impl View<'_> {
     }
 
     fn estimate(&self, model: &MarketModel, scale: &Scale) -> Markup {
-        let quantity = self.question.quantity;
-        let stored = model.estimate(quantity);
-        let Some((stored, (median, interval))) = stored.and_then(|of| Some((of, of.span()?)))
-        else {
+        let Some(strip) = self.market.strip(model, self.question.quantity) else {
             return html! { td.faint data-name="Estimate" colspan="2" { "no estimate" } };
         };
-        let prior = self.market.prior(quantity);
-        let strip = Strip {
-            prior_90: Some((prior.low, prior.high)),
-            interval_90: (interval.low, interval.high),
-            interval_50: None,
-            median,
-            identified: stored.identified == Some(true),
-            truth: model.truth(quantity),
-        };
+        let (low, high) = strip.interval_90;
         let faint = (!strip.identified).then_some("faint");
         html! {
             td data-name="Estimate" class=[faint] {
-                (compact(median)) " " small { (compact(interval.low)) "–" (compact(interval.high)) }
+                (compact(strip.median)) " " small { (compact(low)) "–" (compact(high)) }
             }
             td.strip {
                 svg class="chart" xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {STRIP} {STRIP_HEIGHT}"))
@@ -256,6 +243,18 @@ impl View<'_> {
                     p { "Import a catalog: " code { "unroof import https://models.dev/api.json" } }
                     p { "Or store the example sheets: " code { "unroof serve --examples" } }
                     p { "Or " a href="/ui/try" { "try a sheet of your own" } "; nothing is stored by that." }
+                }
+            }
+        }
+    }
+
+    /// The addresses of what is shown.
+    fn forms(&self) -> Markup {
+        html! {
+            @if !self.rows.is_empty() {
+                p.note {
+                    "This page as a chart: " a href=(self.question.chart("svg")) { "SVG" } " · its data: "
+                    a href=(self.question.chart("csv")) { "CSV" } " · " a href=(self.question.chart("json")) { "JSON" }
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::http::ui::words::listed;
+use unroof_core::estimate::headline::listed;
 use unroof_core::plan::{Layout, PlanAnswer, PlanItem, ServingKind};
 use unroof_core::units::{compact, readable};
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::http::calculated::{Calculator, OWN_SIZES, PARAMETERS, Parameter, VIEW};
 use crate::http::charts::Question;
 use crate::http::problem::Problem;
+use unroof_core::calculator::inputs::InputUsed;
 use unroof_core::reference::{accelerators, open_models};
 use unroof_core::units::readable;
 
@@ -22,31 +23,35 @@ pub(super) fn views(current: Calculator) -> Markup {
     }
 }
 
-/// The form.
-pub(super) fn form(question: &Question, calculator: Calculator) -> Markup {
-    let of_calculator = || {
-        PARAMETERS
+/// The form, with the values that an answer used where nothing is stated.
+pub(super) fn form(question: &Question, calculator: Calculator, used: &[InputUsed]) -> Markup {
+    let group = |group: Group| {
+        let of_group = PARAMETERS
             .iter()
-            .filter(|parameter| parameter.pointer(calculator).is_some())
+            .filter_map(move |parameter| Some((parameter, parameter.pointer(calculator)?)));
+        of_group.filter(move |(parameter, pointer)| Group::of(parameter, pointer) == group)
     };
-    let is_size = |parameter: &&Parameter| {
-        parameter
-            .pointer(calculator)
-            .is_some_and(|pointer| pointer.starts_with("/model/"))
+    let is_open = |of: Group| {
+        group(of).any(|(parameter, _)| {
+            question
+                .last(parameter.name)
+                .is_some_and(|text| !text.is_empty())
+        })
     };
-    let is_open = question.last("model") == Some(OWN_SIZES);
     html! {
         form method="get" action="/ui/plan" data-asks {
             input type="hidden" name=(VIEW) value=(calculator.name());
-            div.controls-grid {
-                @for parameter in of_calculator().filter(|parameter| !is_size(parameter)) { (control(question, parameter)) }
+            div.controls-grid { @for parameter in group(Group::Main) { (control(question, parameter, used)) } }
+            details open[is_open(Group::More)] {
+                summary { "Chips, widths, limits, margins" }
+                div.controls-grid { @for parameter in group(Group::More) { (control(question, parameter, used)) } }
             }
-            details open[is_open] {
+            details open[is_open(Group::Sizes)] {
                 summary { "Sizes of a model of one's own" }
                 p.note { "They count where the model is “sizes of my own”." }
-                div.controls-grid { @for parameter in of_calculator().filter(is_size) { (control(question, parameter)) } }
+                div.controls-grid { @for parameter in group(Group::Sizes) { (control(question, parameter, used)) } }
             }
-            p.note { "An empty field has its default, which the answer names." }
+            p.note { "A field that is empty has the value shown in grey." }
             p.buttons {
                 button.primary type="submit" { "Calculate" }
                 " " a.button href={ "/ui/plan?view=" (calculator.name()) } { "Clear" }
@@ -55,19 +60,52 @@ pub(super) fn form(question: &Question, calculator: Calculator) -> Markup {
     }
 }
 
-fn control(question: &Question, parameter: &Parameter) -> Markup {
+/// A part of the form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Group {
+    /// Shown unfolded.
+    Main,
+    /// All others but sizes.
+    More,
+    /// The sizes of a model.
+    Sizes,
+}
+
+impl Group {
+    fn of(parameter: &Parameter, pointer: &str) -> Self {
+        if pointer.starts_with("/model/") {
+            Self::Sizes
+        } else if parameter.is_main {
+            Self::Main
+        } else {
+            Self::More
+        }
+    }
+}
+
+fn control(
+    question: &Question,
+    (parameter, pointer): (&Parameter, &str),
+    used: &[InputUsed],
+) -> Markup {
     let stated = question.last(parameter.name).unwrap_or_default();
     let id = format!("plan-{}", parameter.name);
+    let name = pointer.trim_start_matches('/').replace('/', ".");
+    let used = used
+        .iter()
+        .find(|input| input.name == name || input.name == format!("{name}.name"));
+    let used = used.map_or_else(|| "not stated".to_owned(), |input| written(&input.value));
     html! {
         div.control {
             label for=(id) { (parameter.label) @if !parameter.unit.is_empty() { " " small { (parameter.unit) } } }
             @match parameter.usual {
                 Some(usual) => {
-                    input id=(id) name=(parameter.name) type="text" inputmode="decimal" autocomplete="off" placeholder="default" value=(stated);
+                    input id=(id) name=(parameter.name) type="text" inputmode="decimal" autocomplete="off" placeholder=(used)
+                        data-usual=(used.replace(',', "")) value=(stated);
                     (slider(&id, parameter.label, usual))
                 }
                 None => select id=(id) name=(parameter.name) {
-                    option value="" { "default" }
+                    option value="" { (used) " (default)" }
                     @for (value, words) in choices(parameter.name) { option value=(value) selected[stated == value] { (words) } }
                 }
             }

@@ -151,7 +151,7 @@ fn sheet(implied: &ImpliedSheet) -> Markup {
                     @for rate in rates {
                         tr {
                             th scope="row" { (rate.service_tier) }
-                            td.number { (compact(rate.context_tier.min_prompt_tokens.into())) }
+                            td.number { (readable(rate.context_tier.min_prompt_tokens.into())) }
                             td.number { (price(rate.input.as_ref().map(unroof_core::units::Decimal::to_f64))) }
                             td.number { (price(rate.output.as_ref().map(unroof_core::units::Decimal::to_f64))) }
                             td.number { (price(rate.cache_read.as_ref().map(unroof_core::units::Decimal::to_f64))) }

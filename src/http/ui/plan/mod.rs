@@ -33,14 +33,14 @@ pub(super) async fn show(
     let page = async {
         let calculator = calculator(&question)?;
         match calculate(&app, &question).await {
-            Ok(calculated) => Ok(page(
-                &question,
-                calculator,
-                &answered(&question, calculator, &calculated),
-            )),
+            Ok(calculated) => {
+                let answer = answered(&question, calculator, &calculated);
+                Ok(page(&question, calculator, calculated.inputs(), &answer))
+            }
             Err(problem) if matches!(problem.status, 400 | 422) => Ok(page(
                 &question,
                 calculator,
+                &[],
                 &form::refused(calculator, &problem),
             )),
             Err(problem) => Err(problem),
@@ -49,14 +49,14 @@ pub(super) async fn show(
     answer::page(&app, &asked, &headers, page).await
 }
 
-fn page(question: &Question, calculator: Calculator, answer: &Markup) -> Page {
+fn page(question: &Question, calculator: Calculator, used: &[InputUsed], answer: &Markup) -> Page {
     let content = html! {
         h1 { "What would it cost to serve?" }
         p { "The forward model: from a model and a machine to time, memory, cost and the prices that follow. The address holds the question." }
         (form::views(calculator))
         p.hidden id="said" aria-live="polite" {}
         div.trial {
-            (form::form(question, calculator))
+            (form::form(question, calculator, used))
             section id="answer" aria-label="Answer" { (answer) }
         }
     };

@@ -8,6 +8,7 @@ use super::source;
 use crate::http::app::Answered;
 use crate::http::problem::Problem;
 use crate::http::ui::{quantities, words};
+use unroof_core::estimate::headline::{listed, margin_in_words};
 use unroof_core::estimate::joint::{RatioEstimate, Regime};
 use unroof_core::estimate::margins::LineMargin;
 use unroof_core::estimate::storage_tiers::OfferTiers;
@@ -142,7 +143,7 @@ impl Told {
         let conflicts = &self.answered.answer.textbook.conflicts;
         html! {
             h2 id="answer-heading" { "What the sheet says" }
-            p.lead data-finding { strong { (words::subject(sheets)) } ": " (words::finding(joint)) "." }
+            p.lead data-finding { strong { (words::subject(sheets)) } ": " (words::finding(sheets, joint)) "." }
             @for warning in words::warnings(sheets, joint) { p.warning { strong { "Doubtful. " } (warning) } }
             (self.state())
             (quantities::all(joint))
@@ -224,7 +225,7 @@ fn margins(margins: &[LineMargin]) -> Markup {
                             tr {
                                 th scope="row" { (margin.line.replace('_', " ")) }
                                 td.number { (readable(margin.price_usd_per_mtok)) }
-                                td.number { (words::margin_in_words(margin)) }
+                                td.number { (margin_in_words(margin.median, margin.interval_90)) }
                             }
                         }
                     }
@@ -284,7 +285,7 @@ fn tier(offer: &OfferTiers) -> Markup {
                 }
             }
             p.note {
-                @if !offer.rests_on.is_empty() { "Rests on " (words::listed(&offer.rests_on)) ". " }
+                @if !offer.rests_on.is_empty() { "Rests on " (listed(&offer.rests_on)) ". " }
                 @if let Some(reading) = &offer.drain_time_reading { "By its drain time alone: " (reading) "." }
             }
         }

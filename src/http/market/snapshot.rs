@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use moka::future::Cache;
 
+use crate::chart::strip::Strip;
 use crate::storage::{AsOf, DbTime, MarketOfferRow, ModelRow, ModelSelection, Store, StoreError};
 use unroof_core::estimate::posterior::Interval;
 use unroof_core::estimate::published::{open_model_of, published_value};
@@ -13,30 +14,30 @@ use unroof_core::estimate::{Estimator, StoredQuantity, StoredRow};
 
 /// A price of input and output tokens, in US dollars per million.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Price {
-    pub(super) input: f64,
-    pub(super) output: f64,
+pub(in crate::http) struct Price {
+    pub(in crate::http) input: f64,
+    pub(in crate::http) output: f64,
 }
 
 impl Price {
     /// The price of a token where three of four are input: by it, offers are called cheap or dear.
-    pub(super) fn blended(self) -> f64 {
+    pub(in crate::http) fn blended(self) -> f64 {
         (3.0 * self.input + self.output) / 4.0
     }
 }
 
 /// A model.
 #[derive(Debug)]
-pub(super) struct MarketModel {
+pub(in crate::http) struct MarketModel {
     /// author/model
-    pub(super) name: String,
-    pub(super) author: String,
+    pub(in crate::http) name: String,
+    pub(in crate::http) author: String,
     /// The estimates, in the order of [`JointQuantity::ALL`].
     estimates: Vec<StoredQuantity>,
     /// Published values, in the same order; empty where the model is not open.
     truths: Vec<Option<f64>>,
     /// Providers that sell it.
-    pub(super) hosts: usize,
+    pub(in crate::http) hosts: usize,
     /// The prices in force but free ones, the cheapest first.
     prices: Vec<Price>,
     /// The same without copies: equal prices once.
@@ -72,27 +73,27 @@ impl MarketModel {
     }
 
     /// The estimate of a quantity.
-    pub(super) fn estimate(&self, quantity: JointQuantity) -> Option<StoredQuantity> {
+    pub(in crate::http) fn estimate(&self, quantity: JointQuantity) -> Option<StoredQuantity> {
         self.estimates.get(quantity as usize).copied()
     }
 
     /// Its published value.
-    pub(super) fn truth(&self, quantity: JointQuantity) -> Option<f64> {
+    pub(in crate::http) fn truth(&self, quantity: JointQuantity) -> Option<f64> {
         self.truths.get(quantity as usize).copied().flatten()
     }
 
     /// Whether its architecture is published.
-    pub(super) fn is_open(&self) -> bool {
+    pub(in crate::http) fn is_open(&self) -> bool {
         !self.truths.is_empty()
     }
 
     /// The cheapest price.
-    pub(super) fn lowest(&self) -> Option<Price> {
+    pub(in crate::http) fn lowest(&self) -> Option<Price> {
         self.prices.first().copied()
     }
 
     /// The price in the middle, with or without copies.
-    pub(super) fn median(&self, with_copies: bool) -> Option<Price> {
+    pub(in crate::http) fn median(&self, with_copies: bool) -> Option<Price> {
         let prices = if with_copies {
             &self.prices
         } else {
@@ -102,7 +103,7 @@ impl MarketModel {
     }
 
     /// Number of different prices.
-    pub(super) fn distinct_prices(&self) -> usize {
+    pub(in crate::http) fn distinct_prices(&self) -> usize {
         self.distinct.len()
     }
 }
@@ -118,8 +119,8 @@ fn price(offer: &MarketOfferRow) -> Option<Price> {
 
 /// All models as of a time, by name.
 #[derive(Debug)]
-pub(super) struct Market {
-    pub(super) models: Vec<MarketModel>,
+pub(in crate::http) struct Market {
+    pub(in crate::http) models: Vec<MarketModel>,
     /// 90 % interval of every quantity before any sheet is read.
     priors: Vec<Interval>,
 }
@@ -161,12 +162,31 @@ impl Market {
     }
 
     /// 90 % interval of a quantity before any sheet is read.
-    pub(super) fn prior(&self, quantity: JointQuantity) -> Interval {
+    fn prior(&self, quantity: JointQuantity) -> Interval {
         self.priors[quantity as usize]
     }
 
+    /// The strip of a model's estimate; none without an estimate.
+    pub(in crate::http) fn strip(
+        &self,
+        model: &MarketModel,
+        quantity: JointQuantity,
+    ) -> Option<Strip> {
+        let stored = model.estimate(quantity)?;
+        let (median, interval) = stored.span()?;
+        let prior = self.prior(quantity);
+        Some(Strip {
+            prior_90: Some((prior.low, prior.high)),
+            interval_90: (interval.low, interval.high),
+            interval_50: stored.interval_50.map(|half| (half.low, half.high)),
+            median,
+            identified: stored.identified == Some(true),
+            truth: model.truth(quantity),
+        })
+    }
+
     /// The values that an axis for all models shows: the prior and every median.
-    pub(super) fn domain(&self, quantity: JointQuantity) -> (f64, f64) {
+    pub(in crate::http) fn domain(&self, quantity: JointQuantity) -> (f64, f64) {
         let prior = self.prior(quantity);
         let medians = self
             .models
@@ -190,7 +210,7 @@ impl Default for Markets {
 
 impl Markets {
     /// The market of a version as of a time, read once for concurrent requests.
-    pub(super) async fn get(
+    pub(in crate::http) async fn get(
         &self,
         store: &Store,
         estimator: &Estimator,

@@ -13,7 +13,7 @@ use unroof_core::estimate::quantities::JointQuantity;
 /// The parameters as they are sent: a form sends empty ones too.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(in crate::http::ui) struct Parameters {
+pub(in crate::http) struct Parameters {
     q: String,
     author: String,
     hosts: String,
@@ -28,9 +28,25 @@ pub(in crate::http::ui) struct Parameters {
     page: String,
 }
 
+/// Names of the parameters.
+pub(in crate::http) const PARAMETERS: [&str; 12] = [
+    "q",
+    "author",
+    "hosts",
+    "price",
+    "quantity",
+    "identified",
+    "open",
+    "copies",
+    "as_of",
+    "sort",
+    "order",
+    "page",
+];
+
 /// By what the models are sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(in crate::http) enum Sort {
     Name,
     Hosts,
     Lowest,
@@ -47,7 +63,7 @@ impl Sort {
         (Self::Quantity, "quantity"),
     ];
 
-    pub(super) fn name(self) -> &'static str {
+    pub(in crate::http) fn name(self) -> &'static str {
         let named = Self::ALL.into_iter().find(|(sort, _)| *sort == self);
         named.map_or("", |(_, name)| name)
     }
@@ -55,39 +71,39 @@ impl Sort {
 
 /// What is asked: which models, by which quantity, in which order.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Question {
+pub(in crate::http) struct Question {
     /// Part of the name.
-    pub(super) q: String,
+    pub(in crate::http) q: String,
     /// Author; all where it is empty.
-    pub(super) author: String,
+    pub(in crate::http) author: String,
     /// Least number of hosts.
-    pub(super) hosts: usize,
+    pub(in crate::http) hosts: usize,
     /// Highest blended price.
-    pub(super) price: Option<f64>,
-    pub(super) quantity: JointQuantity,
+    pub(in crate::http) price: Option<f64>,
+    pub(in crate::http) quantity: JointQuantity,
     /// Only models of which the quantity is identified.
-    pub(super) identified: bool,
+    pub(in crate::http) identified: bool,
     /// Only models whose architecture is published.
-    pub(super) open: bool,
+    pub(in crate::http) open: bool,
     /// Whether equal prices of several hosts count each.
-    pub(super) copies: bool,
+    pub(in crate::http) copies: bool,
     /// The day at whose beginning the prices are in force.
-    pub(super) as_of: Option<Date>,
-    pub(super) sort: Sort,
-    pub(super) descending: bool,
+    pub(in crate::http) as_of: Option<Date>,
+    pub(in crate::http) sort: Sort,
+    pub(in crate::http) descending: bool,
     /// Number of the page, from 1.
-    pub(super) page: usize,
+    pub(in crate::http) page: usize,
 }
 
 /// Rows of a page.
-pub(super) const ROWS: usize = 100;
+pub(in crate::http) const ROWS: usize = 100;
 
 impl Question {
     /// Reads the parameters.
     ///
     /// # Errors
     /// One of them has a value that it cannot have.
-    pub(super) fn read(parameters: Parameters) -> Result<Self, Problem> {
+    pub(in crate::http) fn read(parameters: Parameters) -> Result<Self, Problem> {
         let sort = one_of("sort", &parameters.sort, &Sort::ALL)?.unwrap_or(Sort::Name);
         let default = if sort == Sort::Quantity || sort == Sort::Hosts {
             "desc"
@@ -122,13 +138,22 @@ impl Question {
     }
 
     /// The time as of which prices are in force.
-    pub(super) fn time(&self) -> Option<Timestamp> {
+    pub(in crate::http) fn time(&self) -> Option<Timestamp> {
         let start = self.as_of?.to_zoned(TimeZone::UTC).ok()?;
         Some(start.timestamp())
     }
 
     /// The address of the page for this question.
-    pub(super) fn address(&self) -> String {
+    pub(in crate::http) fn address(&self) -> String {
+        with_query("/ui/", &self.query())
+    }
+
+    /// The address of its chart in a form.
+    pub(in crate::http) fn chart(&self, form: &str) -> String {
+        with_query(&format!("/charts/market.{form}"), &self.query())
+    }
+
+    fn query(&self) -> String {
         let mut query = Serializer::new(String::new());
         let mut add = |name: &str, value: &str| {
             if !value.is_empty() {
@@ -152,16 +177,11 @@ impl Question {
             add("order", if self.descending { "desc" } else { "asc" });
         }
         add("page", &some(Some(self.page).filter(|page| *page > 1)));
-        let query = query.finish();
-        if query.is_empty() {
-            "/ui/".to_owned()
-        } else {
-            format!("/ui/?{query}")
-        }
+        query.finish()
     }
 
     /// The same, sorted by a column; by the other direction where it is sorted by it already.
-    pub(super) fn sorted_by(&self, sort: Sort) -> Self {
+    pub(in crate::http) fn sorted_by(&self, sort: Sort) -> Self {
         let descending = if self.sort == sort {
             !self.descending
         } else {
@@ -176,7 +196,7 @@ impl Question {
     }
 
     /// The models that are asked for, in order.
-    pub(super) fn select<'a>(&self, models: &'a [MarketModel]) -> Vec<&'a MarketModel> {
+    pub(in crate::http) fn select<'a>(&self, models: &'a [MarketModel]) -> Vec<&'a MarketModel> {
         let mut selected: Vec<&MarketModel> =
             models.iter().filter(|model| self.has(model)).collect();
         let key = |model: &MarketModel| self.key(model);
@@ -214,6 +234,14 @@ impl Question {
             && self.price.is_none_or(is_cheap)
             && (!self.identified || is_identified())
             && (!self.open || model.is_open())
+    }
+}
+
+fn with_query(path: &str, query: &str) -> String {
+    if query.is_empty() {
+        path.to_owned()
+    } else {
+        format!("{path}?{query}")
     }
 }
 

@@ -1,0 +1,207 @@
+//! `/ui/models/{author}/{model}`: all that is known about one model; and `/ui/offers/{provider}/{model}` for an offer
+//! without a canonical name.
+
+mod drawn;
+mod head;
+mod offers;
+mod quantities;
+mod readings;
+mod stored;
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, Response, StatusCode};
+use axum::response::{IntoResponse, Redirect};
+use maud::{Markup, html};
+
+use super::answer;
+use super::layout::{Page, Tab};
+use crate::http::app::App;
+use crate::http::charts::Question;
+use crate::http::charts::subject::Subject;
+use crate::http::charts::time::series;
+use crate::http::density::{EstimateDensity, read_density};
+use crate::http::extract::Path;
+use crate::http::problem::{CONFLICT, Problem};
+use crate::http::series::Series;
+use crate::http::stored_estimate::StoredEstimate;
+use crate::storage::{ChangeFilter, ChangeRow, ChangesFrom, ModelRow, ModelSelection};
+use unroof_core::catalog::model_key;
+use unroof_core::sheet::PriceSheet;
+
+/// Changes that are shown.
+const EVENTS: u32 = 40;
+/// Models of one author among which another spelling is looked for.
+const MOST_MODELS: u32 = 1_000;
+
+/// Shows a model.
+pub(super) async fn show(
+    State(app): State<App>,
+    Path((author, model)): Path<(String, String)>,
+    question: Question,
+    headers: HeaderMap,
+) -> Response<Body> {
+    let name = format!("{author}/{model}");
+    let asked = format!("model {name} {question:?}");
+    let page = async {
+        question.require_known(&["as_of"])?;
+        page(&app, question.with("model", &name)).await
+    };
+    let response = answer::page(&app, &asked, &headers, Box::pin(page)).await;
+    if response.status() != StatusCode::NOT_FOUND {
+        return response;
+    }
+    let other = elsewhere(&app, &author, &model).await;
+    other.map_or(response, |address| {
+        Redirect::temporary(&address).into_response()
+    })
+}
+
+/// The page of the model whose canonical name has other signs between the same words: `claude-opus-4.6` is
+/// `claude-opus-4-6`.
+async fn elsewhere(app: &App, author: &str, model: &str) -> Option<String> {
+    let known = author_models(app, author).await?;
+    let key = model_key(model);
+    let is_same = |name: &&str| *name != model && model_key(name) == key;
+    let names = known
+        .iter()
+        .filter_map(|row| Some(row.canonical_model.split_once('/')?.1));
+    let name = { names }.find(is_same)?;
+    Some(format!("/ui/models/{}/{}", segment(author), segment(name)))
+}
+
+async fn author_models(app: &App, author: &str) -> Option<Vec<ModelRow>> {
+    let selection = ModelSelection {
+        author: vec![author.to_owned()],
+        ..ModelSelection::default()
+    };
+    let models = app.store.models(&selection, None, MOST_MODELS);
+    // Without an answer the page stays that of a model that is not found.
+    if author.contains('\0') {
+        None
+    } else {
+        models.await.ok()
+    }
+}
+
+/// Shows an offer.
+pub(super) async fn show_offer(
+    State(app): State<App>,
+    Path((provider, model)): Path<(String, String)>,
+    question: Question,
+    headers: HeaderMap,
+) -> Response<Body> {
+    let asked = format!("offer {provider} {model} {question:?}");
+    let page = async {
+        question.require_known(&["as_of"])?;
+        let question = question.with("provider", &provider).with("offer", &model);
+        page(&app, question).await
+    };
+    answer::page(&app, &asked, &headers, Box::pin(page)).await
+}
+
+/// What the page shows.
+struct Shown {
+    question: Question,
+    subject: Subject,
+    /// The draws; none where they cannot be made again.
+    drawn: Option<Arc<EstimateDensity>>,
+    /// The sheet by which it is shown.
+    sheet: Option<PriceSheet>,
+    /// The answer to that sheet.
+    answer: Option<StoredEstimate>,
+    /// Prices and estimates over time, of a model.
+    series: Option<Series>,
+    /// The newest changes first, of a model.
+    events: Vec<ChangeRow>,
+}
+
+impl Shown {
+    async fn read(app: &App, question: Question) -> Result<Self, Problem> {
+        let subject = Subject::read(app, &question).await?;
+        let drawn = match read_density(app, subject.estimate.id).await {
+            Ok(drawn) => Some(drawn),
+            // Another engine or calibration made it.
+            Err(problem) if problem.is_of(CONFLICT) => None,
+            Err(problem) => return Err(problem),
+        };
+        let is_model = question.last("model").is_some();
+        let (mut series_of_model, mut events) = (None, Vec::new());
+        let answer = if is_model {
+            series_of_model = Some(series(app, &question).await?);
+            let filter = ChangeFilter {
+                canonical_model: vec![subject.name.clone()],
+                ..ChangeFilter::default()
+            };
+            let newest = ChangesFrom::Before(i64::MAX);
+            events = app.store.changes_from(&filter, newest, EVENTS).await?;
+            subject.answer(app, &question).await?
+        } else {
+            Some(subject.estimate.clone())
+        };
+        Ok(Self {
+            drawn,
+            sheet: subject.sheet(app).await?,
+            answer,
+            series: series_of_model,
+            events,
+            subject,
+            question,
+        })
+    }
+}
+
+async fn page(app: &App, question: Question) -> Result<Page, Problem> {
+    let shown = Shown::read(app, question).await?;
+    let content = html! {
+        article.model {
+            (head::head(&shown))
+            (quantities::table(&shown))
+            (drawn::densities(&shown)?)
+            (stored::moves(&shown)?)
+            (drawn::costs(&shown))
+            div.columns {
+                (drawn::roofline(&shown))
+                (stored::caches(&shown))
+            }
+            (stored::over_time(&shown, app.now()))
+            (stored::neighbours(&shown)?)
+            (offers::offers(&shown))
+            (readings::conflicts(&shown))
+            (readings::readings(&shown))
+            (offers::events(&shown))
+        }
+    };
+    Ok(Page {
+        title: shown.subject.name.clone(),
+        tab: Some(Tab::Market),
+        content,
+    })
+}
+
+/// A section with a finding as its heading.
+fn section(id: &str, finding: &str, content: &Markup) -> Markup {
+    html! {
+        section id=(id) {
+            h2 { (finding) }
+            (content)
+        }
+    }
+}
+
+/// What to do where there is nothing to show.
+fn empty(words: &Markup) -> Markup {
+    html! { div.empty { (words) } }
+}
+
+/// A part of a path.
+fn segment(name: &str) -> String {
+    const KEPT: &percent_encoding::AsciiSet = &percent_encoding::NON_ALPHANUMERIC
+        .remove(b'-')
+        .remove(b'.')
+        .remove(b'_')
+        .remove(b'~');
+    percent_encoding::utf8_percent_encode(name, KEPT).to_string()
+}

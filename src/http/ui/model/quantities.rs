@@ -1,0 +1,127 @@
+//! The quantities of the estimate, each as a strip over its prior.
+
+use maud::{Markup, html};
+
+use super::{Shown, section};
+use crate::chart::scale::Scale;
+use crate::chart::strip::Strip;
+use crate::http::charts::drawn::capital;
+use crate::http::stored_estimate::StoredQuantity;
+use unroof_core::estimate::quantities::JointQuantity;
+use unroof_core::units::compact;
+
+/// Width of a strip.
+const WIDTH: f64 = 220.0;
+/// Its height.
+const HEIGHT: f64 = 22.0;
+/// Space at its ends.
+const END: f64 = 6.0;
+
+/// All quantities, those that are identified first.
+pub(super) fn table(shown: &Shown) -> Markup {
+    let all = shown.subject.estimate.in_order();
+    let (known, others): (Vec<_>, Vec<_>) = all.partition(|(_, own)| own.identified);
+    let finding = match known.as_slice() {
+        [] => "No quantity is identified: what is shown is mostly the prior".to_owned(),
+        [_] => format!(
+            "One of {} quantities is identified",
+            known.len() + others.len()
+        ),
+        known => format!(
+            "{} of {} quantities are identified",
+            known.len(),
+            known.len() + others.len()
+        ),
+    };
+    let content = html! {
+        p.note {
+            "Median and 90 % interval. Strip: grey is the prior, the wide bar 50 %, the thin bar 90 %, the dot the median, an \
+             upright line the public value. Identified means that the sheets add 0.3 bits or more, and that such estimates are \
+             better than the prior on open-weight models."
+        }
+        div.scroll tabindex="0" role="region" aria-label="Quantities" {
+            table.quantities {
+                thead { tr {
+                    th scope="col" { "Quantity" }
+                    th.number scope="col" { "Median" }
+                    th.number scope="col" { "90 %" }
+                    th scope="col" { "Over the prior" }
+                    th.number scope="col" { "Bits" }
+                    th scope="col" { "On open models" }
+                } }
+                tbody { @for (quantity, own) in known.into_iter().chain(others) { (row(shown, quantity, own)) } }
+            }
+        }
+    };
+    section("quantities", &finding, &content)
+}
+
+fn row(shown: &Shown, quantity: JointQuantity, own: &StoredQuantity) -> Markup {
+    let definition = quantity.definition();
+    let truth = shown.subject.truth(quantity);
+    html! {
+        tr.faint[!own.identified] {
+            th scope="row" {
+                (capital(definition.label))
+                @if own.identified { " " span.tag.good { "identified" } }
+                details { summary { "definition" } p.note {
+                    (definition.description) ". " code { (definition.equation) } "."
+                    @if let Some(reason) = &own.not_identified_because { " Not identified: " (reason) "." }
+                } }
+            }
+            td.number { (compact(own.median)) @if let Some(truth) = truth { br; small { "public " (compact(truth)) } } }
+            td.number { (compact(own.interval_90.low)) " to " (compact(own.interval_90.high)) }
+            td { (strip(own, truth)) }
+            td.number { (format!("{:.1}", own.information_gained_bits)) }
+            td { (record(own)) }
+        }
+    }
+}
+
+/// How far such estimates were from the truth.
+fn record(own: &StoredQuantity) -> Markup {
+    html! {
+        @if let Some(record) = &own.track_record {
+            small {
+                "× " (compact(record.median_fold_error)) " off in the middle, × " (compact(record.fold_error_90)) " in nine of ten; "
+                @if let Some(coverage) = record.coverage_90 { (format!("{:.0}", 100.0 * coverage)) " % inside 90 %; " }
+                (record.models) " models"
+            }
+        } @else {
+            small { "no public truth" }
+        }
+    }
+}
+
+/// The strip on an axis of its own, from the lowest to the highest of prior and estimate.
+fn strip(own: &StoredQuantity, truth: Option<f64>) -> Markup {
+    let (prior, interval, half) = (own.prior.interval_90, own.interval_90, own.interval_50);
+    let low = prior
+        .low
+        .min(interval.low)
+        .min(truth.unwrap_or(f64::INFINITY));
+    let high = prior.high.max(interval.high).max(truth.unwrap_or(0.0));
+    if high <= low {
+        return html! { span.note { "stated" } };
+    }
+    let strip = Strip {
+        prior_90: Some((prior.low, prior.high)),
+        interval_90: (interval.low, interval.high),
+        interval_50: Some((half.low, half.high)),
+        median: own.median,
+        identified: own.identified,
+        truth,
+    };
+    let words = format!(
+        "{}; before any price {} to {}",
+        strip.words(),
+        compact(prior.low),
+        compact(prior.high)
+    );
+    let scale = Scale::log((low, high), (END, WIDTH - END));
+    html! {
+        svg.chart.strip viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) width=(WIDTH) height=(HEIGHT) role="img" aria-label=(words) {
+            (strip.marks(&scale, HEIGHT / 2.0))
+        }
+    }
+}
