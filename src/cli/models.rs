@@ -7,7 +7,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use unroof_core::estimate::StoredRow;
 use unroof_core::estimate::quantities::JointQuantity;
-use unroof_core::units::compact;
 
 use super::report::{interval, paragraph, write_rows};
 use super::source::{Document, Source, SourceArguments};

@@ -13,7 +13,7 @@ use url::form_urlencoded;
 use super::answer;
 use super::figure::figure;
 use super::layout::{Page, Tab};
-use super::model::segment;
+use super::names::model_address;
 use super::words::percent;
 use crate::http::app::App;
 use crate::http::charts::Question;
@@ -100,12 +100,6 @@ async fn known(app: &App) -> Result<Vec<&'static str>, Problem> {
     Ok(known)
 }
 
-/// The address of a model's page.
-fn page_of(name: &str) -> String {
-    let (author, model) = name.split_once('/').unwrap_or(("", name));
-    format!("/ui/models/{}/{}", segment(author), segment(model))
-}
-
 /// The address of a comparison.
 fn address(names: &[&str]) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
@@ -137,7 +131,7 @@ fn choice(names: &[String]) -> Markup {
                 @for name in names {
                     @let others: Vec<&str> = names.iter().filter(|other| *other != name).map(String::as_str).collect();
                     li {
-                        a href=(page_of(name)) { (name) } " "
+                        a href=(model_address(name)) { (name) } " "
                         a.remove href=(address(&others)) { "remove" span.hidden { " " (name) } }
                     }
                 }

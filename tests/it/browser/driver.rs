@@ -13,7 +13,12 @@ use thirtyfour::common::capabilities::chromium::ChromiumLikeCapabilities;
 use thirtyfour::error::{WebDriverError, WebDriverResult};
 use thirtyfour::session::http::{Body, HttpClient};
 use thirtyfour::{
+<<<<<<< HEAD
     ChromeCapabilities, DesiredCapabilities, LoggingPrefsLogLevel, WebDriver,
+=======
+    BrowserCapabilitiesHelper, ChromeCapabilities, DesiredCapabilities, LoggingPrefsLogLevel,
+    WebDriver,
+>>>>>>> pages
 };
 
 use crate::server::{client};
@@ -50,7 +55,10 @@ impl Chromedriver {
             let mut line = String::new();
             let length = output.read_line(&mut line).unwrap();
             assert!(length > 0, "chromedriver ended before it named its port");
-            let started = line.trim_end().trim_end_matches('.').rsplit_once("successfully on port ");
+            let started = line
+                .trim_end()
+                .trim_end_matches('.')
+                .rsplit_once("successfully on port ");
             if let Some((_, port)) = started {
                 break port.to_owned();
             }
@@ -74,7 +82,10 @@ impl Drop for Chromedriver {
         // Closes its browsers; one that hangs is in its process group.
         let _ = client().get(format!("{}/shutdown", self.address)).call();
         let group = format!("-{}", self.child.id());
-        let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
+        let _ = Command::new("kill")
+            .args(["-KILL", "--", &group])
+            .stderr(Stdio::null())
+            .status();
         let _ = self.child.wait();
     }
 }
@@ -141,7 +152,11 @@ impl HttpClient for Http {
     }
 }
 
-fn send(agent: &ureq::Agent, head: Parts, body: Option<String>) -> Result<Response<Bytes>, ureq::Error> {
+fn send(
+    agent: &ureq::Agent,
+    head: Parts,
+    body: Option<String>,
+) -> Result<Response<Bytes>, ureq::Error> {
     let answer = match body {
         Some(body) => agent.run(Request::from_parts(head, body))?,
         None => agent.run(Request::from_parts(head, ()))?,

@@ -31,7 +31,7 @@ pub fn line(text: &str, pointer: &str) -> usize {
         }
     };
     let before = text.as_bytes().get(..start).unwrap_or_default();
-    1 + before.iter().filter(|byte| **byte == b'\n').count()
+    1 + before.split(|byte| *byte == b'\n').skip(1).count()
 }
 
 /// The first byte from a place on that is no space.

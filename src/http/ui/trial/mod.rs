@@ -13,7 +13,7 @@ use axum::http::{HeaderMap, Response, StatusCode};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use self::answer::{Outcome, Stored, Shown};
+use self::answer::{Outcome, Shown, Stored};
 use self::form::{FORMAT, Filled, MODEL, SHEET, STORE};
 use self::question::Question;
 use super::answer::{html, of, page};
