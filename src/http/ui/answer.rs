@@ -1,12 +1,13 @@
 //! The answer to a request for a page: cached like the API's, and a problem as a page.
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
 use axum::response::IntoResponse;
 
 use super::layout::{Page, of_problem};
 use crate::http::app::App;
-use crate::http::problem::Problem;
+use crate::http::problem::{NOT_FOUND, Problem};
 use crate::http::response_cache::CachedBody;
 
 /// Media type of a page.
@@ -51,4 +52,12 @@ pub(super) fn html(status: StatusCode, document: String) -> Response<Body> {
             .insert(name, HeaderValue::from_static(value));
     }
     response
+}
+
+/// No page has this address.
+pub(super) async fn no_page(State(app): State<App>, uri: Uri) -> Response<Body> {
+    let path: String = uri.path().chars().take(200).collect();
+    let problem = Problem::new(NOT_FOUND, format!("there is no page {path}"))
+        .hint("the navigation above leads to all pages");
+    of(&app, &problem)
 }

@@ -1,12 +1,10 @@
 //! What all pages share: the head, the navigation with the search box, the foot, and the page for a problem.
 
-use axum::http::{StatusCode, Uri};
-use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use maud::{DOCTYPE, Markup, html};
 
 use super::assets::{ICON, MODULE, STYLE_SHEET};
-use crate::http::problem::{NOT_FOUND, Problem};
+use crate::http::problem::Problem;
 
 /// A page.
 pub(super) struct Page {
@@ -136,13 +134,4 @@ pub(super) fn of_problem(problem: &Problem) -> Page {
         tab: None,
         content,
     }
-}
-
-/// No page has this address.
-pub(super) async fn no_page(uri: Uri) -> Response {
-    let path: String = uri.path().chars().take(200).collect();
-    let problem = Problem::new(NOT_FOUND, format!("There is no page {path}"))
-        .hint("The navigation above leads to all pages");
-    let page = of_problem(&problem);
-    super::answer::html(StatusCode::NOT_FOUND, page.document(Timestamp::UNIX_EPOCH)).into_response()
 }

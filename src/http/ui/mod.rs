@@ -42,5 +42,5 @@ pub(super) fn routes() -> Router<App> {
         .route("/ui/models/{author}/{model}", get(model::show))
         .route("/ui/offers/{provider}/{model}", get(model::show_offer))
         .route("/ui/assets/{name}", get(assets::serve))
-        .route("/ui/{*rest}", get(layout::no_page))
+        .route("/ui/{*rest}", get(answer::no_page))
 }

@@ -29,7 +29,7 @@ async fn an_assumption_that_is_typed_changes_the_answer_and_stores_nothing() {
             window.text("document.activeElement.id").await.as_deref(),
             Some("stated-active_parameters")
         );
-        assert_eq!(stored_sheets(window).await, stored);
+        assert_eq!(stored_sheets(window).await.to_bits(), stored.to_bits());
     })
     .await;
 }
