@@ -6,13 +6,22 @@ use super::window::{Theme, Window};
 use super::{accessibility, in_browser, pictures};
 
 /// Every page: the name of its pictures, and its address. A page that is added to the service belongs here.
-const PAGES: [(&str, &str); 10] = [
+const PAGES: [(&str, &str); 17] = [
     ("market", "/ui/"),
     (
         "market-filtered",
-        "/ui/?author=openai&quantity=kv_bytes_per_token&sort=quantity",
+        "/ui/?author=openai&quantity=total_parameters&sort=quantity",
     ),
     ("market-empty", "/ui/?q=no-such-model"),
+    ("model", "/ui/models/openai/gpt-5.4"),
+    ("model-cache", "/ui/models/anthropic/claude-opus-4.6"),
+    ("offer", "/ui/offers/openai/gpt-5.4"),
+    (
+        "compare",
+        "/ui/compare?model=openai/gpt-5.4&model=anthropic/claude-opus-4.6&model=deepseek/deepseek-v3.1",
+    ),
+    ("compare-empty", "/ui/compare"),
+    ("truth", "/ui/truth"),
     ("try", "/ui/try?example=openai_gpt-5.4"),
     ("try-empty", "/ui/try"),
     ("plan", "/ui/plan"),
@@ -20,6 +29,7 @@ const PAGES: [(&str, &str); 10] = [
     ("changes", "/ui/changes"),
     ("catalogs", "/ui/catalogs"),
     ("problem", "/ui/?hosts=many"),
+    ("missing", "/ui/models/openai/no-such-model"),
 ];
 /// The pages of which the guide has a picture.
 const IN_GUIDE: [&str; 4] = ["market", "model", "truth", "try"];

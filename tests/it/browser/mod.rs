@@ -10,6 +10,7 @@ mod every_page;
 mod live;
 mod market;
 mod pictures;
+mod service;
 mod window;
 
 use std::path::{Path, PathBuf};

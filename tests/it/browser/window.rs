@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use thirtyfour::{Key, WebDriver};
 
 use super::driver::Chromedriver;
-use crate::server::{LONGEST_WAIT, Server, client, post};
-use crate::support::{TestDatabase, example, with};
+use super::service::Service;
+use crate::server::LONGEST_WAIT;
 
 /// A reader's choice of colours.
 #[derive(Debug, Clone, Copy)]
@@ -29,32 +29,19 @@ impl Theme {
 pub(super) struct Window {
     driver: WebDriver,
     _chromedriver: Chromedriver,
-    server: Server,
-    _database: TestDatabase,
+    service: Service,
 }
 
 impl Window {
-    /// An empty window, and a service in which some prices have changed.
+    /// An empty window, and a service of its own.
     pub(super) async fn open() -> Self {
-        let database = TestDatabase::sqlite();
-        let server = Server::start_with(&[
-            "--examples",
-            "--database-url",
-            &database.url,
-            "--listen",
-            "127.0.0.1:0",
-        ]);
+        let service = Service::start();
         let chromedriver = Chromedriver::start();
-        let window = Self {
+        Self {
             driver: chromedriver.browser().await,
             _chromedriver: chromedriver,
-            server,
-            _database: database,
-        };
-        window.change_price("openai_gpt-5.4.json", "2.00");
-        window.change_price("openai_gpt-5.4.json", "1.75");
-        window.change_price("anthropic_claude-opus-4-6.json", "6.00");
-        window
+            service,
+        }
     }
 
     pub(super) async fn close(self) {
@@ -63,20 +50,12 @@ impl Window {
 
     /// Stores an example with another price of input.
     pub(super) fn change_price(&self, name: &str, input: &str) {
-        let sheet = with(example(name), "/rates/0/input", json!(input));
-        self.store(&sheet);
-    }
-
-    /// Stores a sheet.
-    pub(super) fn store(&self, sheet: &Value) {
-        let url = format!("{}/infer", self.server.address);
-        let (status, answer) = post(&client(), &url, sheet).unwrap();
-        assert!(status == 200 || status == 201, "{status}: {answer}");
+        self.service.change_price(name, input);
     }
 
     /// Goes to a page of the service.
     pub(super) async fn go(&self, path: &str) {
-        let url = format!("{}{path}", self.server.address);
+        let url = format!("{}{path}", self.service.address());
         self.driver.goto(url).await.unwrap();
     }
 
@@ -90,7 +69,7 @@ impl Window {
         let url = self.driver.current_url().await.unwrap();
         let address = url.as_str();
         address
-            .strip_prefix(&self.server.address)
+            .strip_prefix(self.service.address())
             .unwrap_or(address)
             .to_owned()
     }
@@ -199,7 +178,7 @@ impl Window {
             is_request.then(|| url.to_owned())
         });
         let is_own = |url: &String| {
-            url.starts_with(&format!("{}/", self.server.address)) || url.starts_with("data:")
+            url.starts_with(&format!("{}/", self.service.address())) || url.starts_with("data:")
         };
         asked.filter(|url| !is_own(url)).collect()
     }

@@ -8,7 +8,7 @@ use super::process::resident_bytes;
 /// Every request of these tests is followed by another, which must not be answered.
 fn answered(service: &Service, request: &str) -> Vec<u16> {
     let mut client = service.connect();
-    client.send(request.to_owned() + &get("/problems/busy"));
+    client.send(request.to_owned() + get("/problems/busy").as_str());
     let answers = client.answers();
     answers
         .iter()
@@ -99,7 +99,7 @@ fn a_body_whose_end_is_doubtful_is_refused_and_nothing_after_it_read() {
         ),
     ];
     for (rest, status) in rows {
-        let request = post_lines("/infer") + &rest;
+        let request = post_lines("/infer") + rest.as_str();
         assert_eq!(answered(&service, &request), [status], "{rest:?}");
     }
     let of_old = format!(
@@ -157,7 +157,7 @@ fn chunk_extensions_and_trailers_are_not_collected() {
     ];
     for flood in floods {
         let mut client = service.connect();
-        client.send(post_lines("/infer") + "Transfer-Encoding: chunked\r\n\r\n" + &flood);
+        client.send(post_lines("/infer") + "Transfer-Encoding: chunked\r\n\r\n" + flood.as_str());
         let answers = client.answers();
         assert_eq!(answers.len(), 1, "{answers:?}");
         answers[0].problem(400);
