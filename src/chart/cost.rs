@@ -37,7 +37,7 @@ pub(crate) struct Cost {
 /// A tariff against costs.
 #[derive(Debug, Clone)]
 pub(crate) struct TariffAndCost {
-    /// What they show, as a finding.
+    /// Their finding.
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,
@@ -123,7 +123,8 @@ impl TariffAndCost {
                 @let x = horizontal.at(crossover);
                 @let words = format!("Crossover at {} tokens: from here on reading the cache takes longer than computing", compact(crossover));
                 (labelled(&words, &rule(Tone::Muted, (x, top), (x, bottom), 1.5)))
-                (text(Tone::Muted, (x, top - 6.0), if x > WIDTH / 2.0 { Anchor::End } else { Anchor::Start }, "crossover"))
+                @let (beside, anchor) = if x > WIDTH / 2.0 { (-5.0, Anchor::End) } else { (5.0, Anchor::Start) };
+                (text(Tone::Muted, (x + beside, bottom - 7.0), anchor, "crossover"))
             }
             @for cost in &self.costs {
                 @let x = horizontal.at(cost.tokens);
@@ -145,7 +146,7 @@ impl TariffAndCost {
         let Some(price) = self.price_at(cost.tokens) else {
             return cost_in_words;
         };
-        let margin = |cost: f64| format!("{:.0} %", 100.0 * (1.0 - cost / price));
+        let margin = |cost: f64| format!("{:.0}\u{a0}%", 100.0 * (1.0 - cost / price));
         format!(
             "{cost_in_words}, price ${}, margin {} ({} to {})",
             readable(price),
@@ -204,7 +205,7 @@ mod tests {
         let svg = both.clone().chart().svg().into_string();
         assert!(
             svg.contains(
-                "300k tokens: cost $1.00 ($0.50 to $2.00), price $4, margin 75 % (50 % to 88 %)"
+                "300k tokens: cost $1.00 ($0.50 to $2.00), price $4, margin 75\u{a0}% (50\u{a0}% to 88\u{a0}%)"
             ),
             "{svg}"
         );

@@ -24,7 +24,7 @@ const AXIS: f64 = 26.0;
 /// Densities of a quantity.
 #[derive(Debug, Clone)]
 pub(crate) struct Densities {
-    /// What they show, as a finding.
+    /// Their finding.
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,
@@ -98,7 +98,7 @@ impl Densities {
             @if let Some(truth) = self.truth {
                 @let x = horizontal.at(truth);
                 @let words = format!("public {}", compact(truth));
-                (labelled(&words, &rule(Tone::Truth, (x, TOP - 16.0), (x, bottom), 2.5)))
+                (labelled(&words, &rule(Tone::Truth, (x, TOP), (x, bottom), 2.5)))
                 (named(horizontal, truth, TOP - 20.0, Tone::Truth, &words))
             }
         }
@@ -116,7 +116,7 @@ impl Densities {
     }
 }
 
-/// Words above a value; near an end they stand beside it.
+/// Words above a value; near an end of the drawing they are beside it.
 fn named(scale: &Scale, value: f64, y: f64, tone: Tone, words: &str) -> Markup {
     let x = scale.at(value);
     let anchor = if x < 70.0 {

@@ -33,7 +33,7 @@ pub(crate) struct HeatRow {
 /// A heat map.
 #[derive(Debug, Clone)]
 pub(crate) struct HeatMap {
-    /// What it shows, as a finding.
+    /// Its finding.
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,
@@ -117,7 +117,7 @@ impl HeatMap {
 
 /// A share in percent.
 fn percent(share: f64) -> String {
-    format!("{:.0} %", 100.0 * share)
+    format!("{:.0}\u{a0}%", 100.0 * share)
 }
 
 #[cfg(test)]
@@ -137,8 +137,11 @@ mod tests {
         };
         let chart = map.chart();
         let svg = chart.svg().into_string();
-        assert!(svg.contains("5 minutes: hbm-rented with 93 %"), "{svg}");
-        assert_eq!(svg.matches(" %</text>").count(), 1, "{svg}");
+        assert!(
+            svg.contains("5 minutes: hbm-rented with 93\u{a0}%"),
+            "{svg}"
+        );
+        assert_eq!(svg.matches("\u{a0}%</text>").count(), 1, "{svg}");
         assert_eq!(chart.table.columns, ["offer", "hbm-rented", "disk"]);
     }
 }

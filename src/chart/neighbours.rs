@@ -31,7 +31,7 @@ pub(crate) type Point = (f64, f64);
 /// A model among others.
 #[derive(Debug, Clone)]
 pub(crate) struct Neighbours {
-    /// What they show, as a finding.
+    /// Their finding.
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,

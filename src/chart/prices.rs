@@ -47,7 +47,7 @@ pub(crate) struct PriceSpan {
 /// Prices over time.
 #[derive(Debug, Clone)]
 pub(crate) struct Prices {
-    /// What they show, as a finding.
+    /// Their finding.
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,
@@ -196,7 +196,7 @@ pub(crate) struct EstimateSpan {
 /// An estimate over time.
 #[derive(Debug, Clone)]
 pub(crate) struct Estimates {
-    /// What they show, as a finding.
+    /// Their finding.
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,

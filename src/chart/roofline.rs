@@ -40,7 +40,7 @@ pub(crate) struct Draw {
 /// Draws under a roof.
 #[derive(Debug, Clone)]
 pub(crate) struct Roofline {
-    /// What they show, as a finding.
+    /// Their finding.
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,

@@ -31,7 +31,7 @@ pub(crate) struct Step {
 /// A waterfall.
 #[derive(Debug, Clone)]
 pub(crate) struct Waterfall {
-    /// What it shows, as a finding.
+    /// Its finding.
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,
@@ -70,7 +70,7 @@ impl Waterfall {
         }
     }
 
-    /// Where each step begins and ends.
+    /// Start and end of each step.
     fn places(&self) -> Vec<(f64, f64)> {
         let mut at = self.prior;
         let step = |step: &Step| {

@@ -165,7 +165,7 @@ impl Form {
 /// The figures behind a chart.
 #[derive(Serialize, ToSchema)]
 pub(super) struct ChartDocument<'a> {
-    /// What the chart shows, as a finding.
+    /// The finding of the chart.
     title: &'a str,
     /// The finding with its figures.
     description: &'a str,

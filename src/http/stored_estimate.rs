@@ -241,7 +241,7 @@ pub(super) struct StoredReading {
     pub(super) equation: String,
     /// The closed form with its numbers.
     pub(super) working: Option<String>,
-    /// What it is computed from.
+    /// The values that it is computed from.
     #[serde(default)]
     pub(super) inputs: Vec<StoredInput>,
     /// `equal`, `upper` or `lower`.

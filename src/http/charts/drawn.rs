@@ -68,12 +68,12 @@ pub(in crate::http) fn density_of(
             "outside"
         };
         format!(
-            " The public value, {}, is {place} the 90 % interval.",
+            " The public value, {}, is {place} the 90\u{a0}% interval.",
             compact(truth)
         )
     });
     let description = format!(
-        "{}. Grey is the prior, with a median of {}; blue is the estimate; the bar below has 90 % of it.{}",
+        "{}. Grey is the prior, with a median of {}; blue is the estimate; the bar below has 90\u{a0}% of it.{}",
         definition.description,
         compact(own.prior.median),
         of_truth.unwrap_or_default(),
@@ -183,7 +183,7 @@ pub(in crate::http) fn cost_of(
     };
     both.title = finding(&both, side);
     both.description = format!(
-        "Orange: the price by length of the prompt, {}. Blue: the cost of a token with its 90 % ribbon, at the drawn batch and \
+        "Orange: the price by length of the prompt, {}. Blue: the cost of a token with its 90\u{a0}% ribbon, at the drawn batch and \
          rent. Grey: the crossover, above which reading the cache takes longer than computing.",
         seller(sheet)
     );
@@ -231,11 +231,11 @@ fn finding(both: &TariffAndCost, side: Side) -> String {
     let (Some(typical), Some(longest)) = (near(TYPICAL), both.costs.last()) else {
         return format!("The cost of {} tokens is not known", side.name());
     };
-    let margin = |cost: &Cost| Some(100.0 * (1.0 - cost.median / both.price_at(cost.tokens)?));
-    match (margin(typical), margin(longest)) {
+    let level = |cost: &Cost| Some(level(cost.median, both.price_at(cost.tokens)?));
+    match (level(typical), level(longest)) {
         (Some(first), Some(last)) => format!(
-            "The margin of {} tokens is {first:.0} % at {} tokens of context and {last:.0} % at {}",
-            side.name(),
+            "{} tokens: {first} at {} tokens of context, {last} at {}",
+            capital(side.name()),
             compact(typical.tokens),
             compact(longest.tokens),
         ),
@@ -247,6 +247,15 @@ fn finding(both: &TariffAndCost, side: Side) -> String {
             compact(longest.median),
             compact(longest.tokens),
         ),
+    }
+}
+
+/// The margin of a price over a cost, or how far the cost exceeds it.
+fn level(cost: f64, price: f64) -> String {
+    if cost <= price {
+        format!("a margin of {:.0}\u{a0}%", 100.0 * (1.0 - cost / price))
+    } else {
+        format!("a cost of {} times the price", compact(cost / price))
     }
 }
 
@@ -291,10 +300,10 @@ pub(in crate::http) fn roofline_of(drawn: &EstimateDensity) -> Option<Chart> {
         is_likely: is_likely(point),
     };
     let roofline = Roofline {
-        title: format!("Decoding waits for {limit} in {share:.0} % of the draws"),
+        title: format!("Decoding waits for {limit} in {share:.0}\u{a0}% of the draws"),
         description: format!(
             "A dot per draw of the estimate, by its own machine. Blue dots and the roof are of {}, the most frequent one with \
-             {:.0} % of the draws: a sheet says little about the accelerator.",
+             {:.0}\u{a0}% of the draws: a sheet says little about the accelerator.",
             name(likely),
             percent(count),
         ),

@@ -16,7 +16,7 @@ use unroof_core::units::compact;
 /// Offers of caches that one drawing shows.
 const MOST_OFFERS: usize = 8;
 
-/// What moved a quantity.
+/// The moves of a quantity, clue by clue.
 ///
 /// # Errors
 /// There is no such model or quantity, or the query fails.
@@ -119,7 +119,7 @@ pub(in crate::http) fn cache_tiers_of(subject: &Subject) -> Option<Chart> {
     let share =
         |tiers: &StoredTiers, id: &str| tiers.probabilities.get(id).copied().unwrap_or_default();
     let title = format!(
-        "The cache “{}” is probably kept in {} ({:.0} %)",
+        "The cache “{}” is probably kept in {} ({:.0}\u{a0}%)",
         first.name,
         tier_name(&first.most_likely),
         100.0 * share(first, &first.most_likely),
@@ -210,7 +210,7 @@ pub(in crate::http) fn neighbours_of(
     let neighbours = Neighbours {
         title,
         description: format!(
-            "Active parameters against {label}. The cross is the estimate with its 90 % intervals, dots are the five open-weight \
+            "Active parameters against {label}. The cross is the estimate with its 90\u{a0}% intervals, dots are the five open-weight \
              models with the most similar figures."
         ),
         axes: [

@@ -110,7 +110,7 @@ impl Question {
     /// The time up to which sheets count.
     ///
     /// # Errors
-    /// It is no time.
+    /// It cannot be read.
     pub(in crate::http) fn as_of(&self) -> Result<Option<DbTime>, Problem> {
         let Some(text) = self.last("as_of") else {
             return Ok(None);

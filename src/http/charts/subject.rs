@@ -1,4 +1,4 @@
-//! What a chart is about: a model with its estimate and its offers, or one offer without a canonical name.
+//! The subject of a chart: a model with its estimate and its offers, or one offer without a canonical name.
 
 use serde::Deserialize;
 use uuid::Uuid;

@@ -204,7 +204,7 @@ pub(in crate::http) fn estimates_of(
     let estimates = Estimates {
         title,
         description:
-            "The median with its 90 % interval, from the day on which the newest sheet was seen."
+            "The median with its 90\u{a0}% interval, from the day on which the newest sheet was seen."
                 .to_owned(),
         window: window(spans.iter().map(|span| span.from), now),
         spans,

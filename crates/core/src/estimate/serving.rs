@@ -1,4 +1,4 @@
-//! How the drawn models are served: the cost of a token over the length of its context, and the place of decoding on the
+//! The serving of the drawn models: the cost of a token over the length of its context, and the place of decoding on the
 //! roofline of each machine.
 
 use super::posterior::{Draws, Interval, summarize};
@@ -17,7 +17,7 @@ const FLOP_PER_MULTIPLY_ADD: f64 = 2.0;
 /// Step between two lengths of context.
 const STEP: f64 = std::f64::consts::SQRT_2;
 
-/// How the drawn models are served.
+/// The drawn models as they are served.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Serving {
     /// Cost of a fresh prompt token in prompts of a length.

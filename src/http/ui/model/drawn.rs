@@ -23,7 +23,7 @@ const FIRST: [JointQuantity; 4] = [
 /// Width of the interval over that of the prior below which it is narrower.
 const LEAST_NARROWED: f64 = 0.9;
 
-/// Why there are no draws, and what to do.
+/// The reason that there are no draws, and the remedy.
 fn no_draws(id: &str, finding: &str) -> Markup {
     let words = html! {
         p { "Another version of the engine, or another calibration, made this estimate, so its draws cannot be made again." }
@@ -74,7 +74,7 @@ pub(super) fn densities(shown: &Shown) -> Result<Markup, Problem> {
     Ok(section("densities", &narrowed(shown), &content))
 }
 
-/// How far the sheets narrow the size.
+/// The narrowing of the size by the sheets.
 fn narrowed(shown: &Shown) -> String {
     let own = shown
         .subject
@@ -149,7 +149,7 @@ fn margins(margins: &[StoredMargin]) -> Markup {
             div.scroll tabindex="0" role="region" aria-label="Margins" {
                 table {
                     thead { tr {
-                        th scope="col" { "Line" } th.number scope="col" { "Price, $/Mtok" } th.number scope="col" { "Margin (90 %)" }
+                        th scope="col" { "Line" } th.number scope="col" { "Price, $/Mtok" } th.number scope="col" { "Margin (90\u{a0}%)" }
                         th.number scope="col" { "Below cost with" }
                     } }
                     tbody { @for margin in margins {
@@ -157,7 +157,7 @@ fn margins(margins: &[StoredMargin]) -> Markup {
                             th scope="row" { (margin.line.replace('_', " ")) }
                             td.number { (readable(margin.price_usd_per_mtok)) }
                             td.number { (margin_in_words(margin.median, margin.interval_90)) }
-                            td.number { (format!("{:.1} %", 100.0 * margin.cost_exceeds_price_probability)) }
+                            td.number { (format!("{:.1}\u{a0}%", 100.0 * margin.cost_exceeds_price_probability)) }
                         }
                     } }
                 }

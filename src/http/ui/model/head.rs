@@ -1,4 +1,4 @@
-//! The head of the page: the estimate in one sentence, reasons to doubt it, and where to go on.
+//! The head of the page: the estimate in one sentence, reasons to doubt it, and links.
 
 use maud::{Markup, html};
 
@@ -100,7 +100,7 @@ fn sources(shown: &Shown) -> String {
     format!("{words}.")
 }
 
-/// Where to go on.
+/// Links to the data behind the page.
 fn links(shown: &Shown) -> Markup {
     let estimate = format!("/estimates/{}", shown.subject.estimate.id);
     let Some(model) = &shown.subject.canonical_model else {

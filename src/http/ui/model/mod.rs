@@ -103,7 +103,7 @@ pub(super) async fn show_offer(
     answer::page(&app, &asked, &headers, Box::pin(page)).await
 }
 
-/// What the page shows.
+/// Everything that the page shows.
 struct Shown {
     question: Question,
     subject: Subject,
@@ -192,7 +192,7 @@ fn section(id: &str, finding: &str, content: &Markup) -> Markup {
     }
 }
 
-/// What to do where there is nothing to show.
+/// A remedy in place of an empty part.
 fn empty(words: &Markup) -> Markup {
     html! { div.empty { (words) } }
 }

@@ -94,7 +94,7 @@ fn row(offer: &ModelOffer) -> Markup {
     }
 }
 
-/// What happened to the model, newest first.
+/// Changes of the model, newest first.
 pub(super) fn events(shown: &Shown) -> Markup {
     let Some(newest) = shown.events.first() else {
         let words = html! {

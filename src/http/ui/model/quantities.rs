@@ -35,7 +35,7 @@ pub(super) fn table(shown: &Shown) -> Markup {
     };
     let content = html! {
         p.note {
-            "Median and 90 % interval. Strip: grey is the prior, the wide bar 50 %, the thin bar 90 %, the dot the median, an \
+            "Median and 90\u{a0}% interval. Strip: grey is the prior, the wide bar 50\u{a0}%, the thin bar 90\u{a0}%, the dot the median, an \
              upright line the public value. Identified means that the sheets add 0.3 bits or more, and that such estimates are \
              better than the prior on open-weight models."
         }
@@ -44,7 +44,7 @@ pub(super) fn table(shown: &Shown) -> Markup {
                 thead { tr {
                     th scope="col" { "Quantity" }
                     th.number scope="col" { "Median" }
-                    th.number scope="col" { "90 %" }
+                    th.number scope="col" { "90\u{a0}%" }
                     th scope="col" { "Over the prior" }
                     th.number scope="col" { "Bits" }
                     th scope="col" { "On open models" }
@@ -78,13 +78,13 @@ fn row(shown: &Shown, quantity: JointQuantity, own: &StoredQuantity) -> Markup {
     }
 }
 
-/// How far such estimates were from the truth.
+/// Errors of such estimates.
 fn record(own: &StoredQuantity) -> Markup {
     html! {
         @if let Some(record) = &own.track_record {
             small {
                 "× " (compact(record.median_fold_error)) " off in the middle, × " (compact(record.fold_error_90)) " in nine of ten; "
-                @if let Some(coverage) = record.coverage_90 { (format!("{:.0}", 100.0 * coverage)) " % inside 90 %; " }
+                @if let Some(coverage) = record.coverage_90 { (format!("{:.0}", 100.0 * coverage)) " % inside 90\u{a0}%; " }
                 (record.models) " models"
             }
         } @else {

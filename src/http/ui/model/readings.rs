@@ -124,7 +124,7 @@ fn value(reading: &StoredReading) -> String {
     }
 }
 
-/// How far the reading was from public values.
+/// Errors of the reading.
 fn record(record: Option<&StoredRecord>) -> Markup {
     html! {
         @match record {
@@ -160,7 +160,7 @@ fn table(readings: &[&StoredReading]) -> Markup {
     }
 }
 
-/// What distinguishes it from other readings of its id.
+/// Names that distinguish it from other readings of its id.
 fn qualifiers(reading: &StoredReading) -> String {
     let names = reading
         .inputs

@@ -20,7 +20,7 @@ const FIRST: [JointQuantity; 2] = [
     JointQuantity::TotalParameters,
 ];
 
-/// What moved each quantity.
+/// The moves of each quantity.
 pub(super) fn moves(shown: &Shown) -> Result<Markup, Problem> {
     let estimate = &shown.subject.estimate;
     let draw = |quantity: JointQuantity| -> Result<Markup, Problem> {
@@ -75,7 +75,7 @@ pub(super) fn moves(shown: &Shown) -> Result<Markup, Problem> {
     Ok(section("moves", &finding, &content))
 }
 
-/// Where caches are kept, and why one thinks so.
+/// Storage tiers of the caches, with the evidence.
 pub(super) fn caches(shown: &Shown) -> Markup {
     let Some(chart) = cache_tiers_of(&shown.subject) else {
         let words = html! {
@@ -103,7 +103,7 @@ fn why(tiers: &StoredTiers) -> Markup {
         @if let Some(without) = &tiers.probability_without_document {
             @let most = without.iter().max_by(|one, other| one.1.total_cmp(other.1));
             @if let Some((tier, share)) = most {
-                " Without this document: " (tier_name(tier)) " with " (format!("{:.0} %", 100.0 * share)) "."
+                " Without this document: " (tier_name(tier)) " with " (format!("{:.0}\u{a0}%", 100.0 * share)) "."
             }
         }
     }
