@@ -12,16 +12,9 @@ use axum::http::{Request, Response};
 use thirtyfour::common::capabilities::chromium::ChromiumLikeCapabilities;
 use thirtyfour::error::{WebDriverError, WebDriverResult};
 use thirtyfour::session::http::{Body, HttpClient};
-use thirtyfour::{
-<<<<<<< HEAD
-    ChromeCapabilities, DesiredCapabilities, LoggingPrefsLogLevel, WebDriver,
-=======
-    BrowserCapabilitiesHelper, ChromeCapabilities, DesiredCapabilities, LoggingPrefsLogLevel,
-    WebDriver,
->>>>>>> pages
-};
+use thirtyfour::{ChromeCapabilities, DesiredCapabilities, LoggingPrefsLogLevel, WebDriver};
 
-use crate::server::{client};
+use crate::server::client;
 
 /// Most bytes of an answer: a picture of a long page.
 const LONGEST_ANSWER: u64 = 64 << 20;

@@ -14,11 +14,11 @@ const PAGES: [(&str, &str); 17] = [
     ),
     ("market-empty", "/ui/?q=no-such-model"),
     ("model", "/ui/models/openai/gpt-5.4"),
-    ("model-cache", "/ui/models/anthropic/claude-opus-4.6"),
+    ("model-cache", "/ui/models/anthropic/claude-opus-4-6"),
     ("offer", "/ui/offers/openai/gpt-5.4"),
     (
         "compare",
-        "/ui/compare?model=openai/gpt-5.4&model=anthropic/claude-opus-4.6&model=deepseek/deepseek-v3.1",
+        "/ui/compare?model=openai/gpt-5.4&model=anthropic/claude-opus-4-6&model=deepseek/deepseek-v3.1",
     ),
     ("compare-empty", "/ui/compare"),
     ("truth", "/ui/truth"),

@@ -54,7 +54,8 @@ fn fill() -> PathBuf {
         change_price(&server, name, input);
     }
     let began = Instant::now();
-    let unfinished = |page: &str| page.contains("Nothing is stored yet") || page.contains("no estimate");
+    let unfinished =
+        |page: &str| page.contains("Nothing is stored yet") || page.contains("no estimate");
     while unfinished(&get(&client(), &format!("{}/ui/", server.address)).1) {
         assert!(began.elapsed() < LONGEST_WAIT, "{}", server.log());
         std::thread::sleep(Duration::from_millis(100));
@@ -66,7 +67,13 @@ fn fill() -> PathBuf {
 
 fn serve(database: &Path, arguments: &[&str]) -> Server {
     let database = format!("sqlite:{}", database.display());
-    let mut command = unroof(&["serve", "--database-url", &database, "--listen", "127.0.0.1:0"]);
+    let mut command = unroof(&[
+        "serve",
+        "--database-url",
+        &database,
+        "--listen",
+        "127.0.0.1:0",
+    ]);
     // The market has the estimates of models.
     command.args(arguments).env_remove("UNROOF_SKIP_MODELS");
     Server::spawn(command)

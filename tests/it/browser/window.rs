@@ -68,7 +68,10 @@ impl Window {
     pub(super) async fn path(&self) -> String {
         let url = self.driver.current_url().await.unwrap();
         let address = url.as_str();
-        address.strip_prefix(self.service.address()).unwrap_or(address).to_owned()
+        address
+            .strip_prefix(self.service.address())
+            .unwrap_or(address)
+            .to_owned()
     }
 
     /// What the body of a function returns on the page; a promise is waited for.
@@ -174,7 +177,9 @@ impl Window {
             let url = event["params"]["request"]["url"].as_str()?;
             is_request.then(|| url.to_owned())
         });
-        let is_own = |url: &String| url.starts_with(&format!("{}/", self.service.address())) || url.starts_with("data:");
+        let is_own = |url: &String| {
+            url.starts_with(&format!("{}/", self.service.address())) || url.starts_with("data:")
+        };
         asked.filter(|url| !is_own(url)).collect()
     }
 

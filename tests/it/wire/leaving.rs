@@ -24,7 +24,9 @@ fn clients_that_leave_take_nothing_with_them() {
         let question = sheet_of(&format!("half-{number}")).to_string();
         let (half, _) = question.split_at(question.len() / 2);
         let head = format!("Content-Length: {}\r\n\r\n", question.len());
-        service.connect().send(post_lines("/infer") + head.as_str() + half);
+        service
+            .connect()
+            .send(post_lines("/infer") + head.as_str() + half);
     }
     for number in 0..20 {
         service
